@@ -2,13 +2,15 @@
 GO      ?= go
 # Modules with heavy dependencies are modules of their own, so that `go get` of the library is light.
 MODULES := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper
+# Tests of servers that have no target.
+UNKNOWN := internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
 # These have dependencies that exclude those of others, and workspaces of their own.
-APART   := target/tendermint target/etcdserver target/nats
+APART   := target/tendermint target/etcdserver target/nats $(UNKNOWN)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism bench release lint vuln tidy
+.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -33,10 +35,10 @@ test: setup determinism ## everything that must pass; installs what the tests ne
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
 	@$(MAKE) --no-print-directory overlay
 
-test-all: test race ## the tests and the race detector; install-test is apart until its transcript is made on an unloaded machine
+test-all: test race install-test ## the tests, the race detector, and what a user without a checkout does
 
 install-test: ## what a user without a checkout does, from a module proxy made from this one
-	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 30m ./installtest
+	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 1h ./installtest
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean
@@ -52,6 +54,7 @@ overlay: build ## tests of goroutine systems with the overlay: exact runs, socke
 	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
 	cd target/memberlist && ../../bin/lockstep go test .
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
+	@set -e; for m in $(UNKNOWN); do echo "== $$m"; (cd $$m && ../../../bin/lockstep go test .); done
 	cd target/etcdserver && ../../bin/lockstep go test .
 	cd target/nats && ../../bin/lockstep go test .
 	cd target/tendermint && ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
@@ -103,7 +106,11 @@ fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
 
 determinism: ## no clock, global random source, goroutine or map order where runs happen
 	$(GO) build -o bin/lint ./internal/lint
-	./bin/lint ./...
+	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(CURDIR)/bin/lint ./...); done
+
+PROPERTIES := etcdraft etcdraft35 hashicorpraft memberlist etcdserver nats cometbft tendermint
+properties: build ## a table: the share of runs that check each property with default options (PROPERTIES="etcd ratis" for others, RUNS=100)
+	$(GO) run ./internal/properties -runs $(or $(RUNS),100) $(PROPERTIES)
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .

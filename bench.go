@@ -145,11 +145,11 @@ func (b *Bench) use(ctx context.Context, s Scheduler) func() {
 	was := w.sched
 	w.ctx = ctx
 	if s != nil {
-		w.sched = s
+		w.sched, w.lent = s, true
 	}
 	return func() {
 		if !w.left.Load() {
-			w.sched, w.ctx = was, context.Background()
+			w.sched, w.lent, w.ctx = was, false, context.Background()
 		}
 	}
 }

@@ -305,7 +305,7 @@ func TestOneClock(t *testing.T) {
 	}
 	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
-		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*lockstep.Time(r.Steps()) {
+		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*trace.Time(r.Steps()) {
 			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
 		}
 		return nil
@@ -318,7 +318,7 @@ func TestOneClock(t *testing.T) {
 // ticker rings every 10 units, node 2 every 15.
 type ticker struct{ self lockstep.Node }
 
-func (n ticker) Start(c *sim.Context[int])                   { c.SetAlarm(lockstep.Time(5 + 5*n.self)) }
+func (n ticker) Start(c *sim.Context[int])                   { c.SetAlarm(trace.Time(5 + 5*n.self)) }
 func (n ticker) Alarm(c *sim.Context[int])                   { n.Start(c) }
 func (ticker) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (ticker) Request(*sim.Context[int], int32, string)      {}
@@ -420,7 +420,7 @@ func TestLose(t *testing.T) {
 // Time passes in a Wait, a system may tell its own time, and the settling stage waits where
 // a system moves by itself.
 func TestWait(t *testing.T) {
-	var waited []lockstep.Time
+	var waited []trace.Time
 	moves := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
 		i.Supports, i.Pace = trace.KindsOf(trace.Wait, trace.Crash, trace.Restart), 7
 	}, Do: func(_ context.Context, _ lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
@@ -431,7 +431,7 @@ func TestWait(t *testing.T) {
 	}}
 	steps := toy.Steps{{Kind: trace.Wait, For: 3}, {Kind: trace.Crash, Node: 1}}
 	result := enginetest.Explore(t, lockstep.Plan{System: moves, Strategy: steps, Runs: 1, Settle: 4})
-	if want := []lockstep.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
+	if want := []trace.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
 		t.Errorf("%d steps at %v, want a restart and three waits of 7: %v", result.Steps, waited, want)
 	}
 	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(err, "step 1 (wait for 0) is impossible: it must last") {
@@ -574,12 +574,12 @@ func TestEncloseJudges(t *testing.T) {
 // A wait lasts as long as it says, unless the system tells that it was less.
 func TestWaitEndsEarly(t *testing.T) {
 	for _, early := range []bool{false, true} {
-		var got lockstep.Time
+		var got trace.Time
 		spec := toy.Judge{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
 		if _, err := lockstep.Record(t.Context(), lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec}, 0); err != nil {
 			t.Fatal(err)
 		}
-		want := lockstep.Time(300)
+		want := trace.Time(300)
 		if early {
 			want = 3
 		}
@@ -686,7 +686,7 @@ func (d *lateDeployment) Reset(context.Context, uint64, *lockstep.Outbox) error 
 func (d *lateDeployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if s.Kind == trace.Wait {
 		if d.waits++; d.waits == *d.after {
-			out.Send(1, 1, "answer", lockstep.Tag{})
+			out.Send(1, 1, "answer", trace.Tag{})
 		}
 	}
 	return nil

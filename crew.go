@@ -20,7 +20,7 @@ import (
 // all runs, in order; or, where it has several lineages, a stretch has the runs of one lineage in one epoch, and each
 // crew is told what was learned in the epochs before ([Crew.Learn]). A crew is not for several goroutines.
 type Crew struct {
-	*prepared
+	plan     *prepared
 	workers  int
 	crew     []*worker
 	distinct *distinct      // nil unless the plan counts what is distinct
@@ -37,7 +37,7 @@ func NewCrew(plan Plan) (*Crew, error) {
 	if err := p.learn(); err != nil {
 		return nil, err
 	}
-	c := &Crew{prepared: p, workers: p.Workers}
+	c := &Crew{plan: p, workers: p.Workers}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
@@ -60,7 +60,7 @@ func NewCrew(plan Plan) (*Crew, error) {
 
 // Prepared is the plan with all defaults filled in, and with its strategy as it has learned; and
 // what system and strategy are like.
-func (c *Crew) Prepared() (Plan, Info, Terms) { return c.Plan, c.info, c.terms }
+func (c *Crew) Prepared() (Plan, Info, Terms) { return c.plan.Plan, c.plan.info, c.plan.terms }
 
 // WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
 func (c *Crew) WarmUp(ctx context.Context) error {
@@ -82,7 +82,7 @@ func (c *Crew) Make(ctx context.Context, first, end, found int) (*Result, error)
 	}
 	r := x.result
 	r.Left = int(c.left.Load() - before)
-	if w := c.crew[0]; w != nil && c.terms.Sequential && !c.severally() {
+	if w := c.crew[0]; w != nil && c.plan.terms.Sequential && !c.severally() {
 		told := w.sched.Tell(true)
 		r.Reached, r.Exhausted = told.Reached, told.Done
 	}
@@ -132,17 +132,17 @@ func (c *Crew) Close() (err error) {
 
 // Conclude adds to the result of a whole campaign what is known only after the last run.
 func (c *Crew) Conclude(r *Result) {
-	if c.terms.Measured != nil {
-		r.Guarantee = c.terms.Measured(r.Seen)
+	if c.plan.terms.Measured != nil {
+		r.Guarantee = c.plan.terms.Measured(r.Seen)
 	}
-	if size := c.terms.Runs; size > 0 {
+	if size := c.plan.terms.Runs; size > 0 {
 		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
 		if r.Runs == size {
 			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
 			r.Guarantee.Certain = true
 		}
 	}
-	if c.terms.Sequential {
+	if c.plan.terms.Sequential {
 		r.Guarantee.Certain = r.Exhausted
 	}
 	if r.Guarantee.Certain && r.Reached != "" {
@@ -151,24 +151,24 @@ func (c *Crew) Conclude(r *Result) {
 	if r.Reached != "" {
 		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
 	}
-	if c.Scenario != nil {
-		r.Guarantee = r.Guarantee.under(c.Scenario.Name(), r.Effects)
+	if c.plan.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(c.plan.Scenario.Name(), r.Effects)
 	}
 }
 
 // given says what stayed the same in all runs of a campaign that made every execution.
 func (c *Crew) given() string {
 	var list []string
-	if c.terms.Given != "" {
-		list = append(list, c.terms.Given)
+	if c.plan.terms.Given != "" {
+		list = append(list, c.plan.terms.Given)
 	}
-	if c.info.Draws != "" {
-		list = append(list, "one draw of the "+c.info.Draws+" of "+c.info.Name)
+	if c.plan.info.Draws != "" {
+		list = append(list, "one draw of the "+c.plan.info.Draws+" of "+c.plan.info.Name)
 	}
-	if c.Scenario != nil {
-		list = append(list, "the scenario "+c.Scenario.Name()+", with one seed")
+	if c.plan.Scenario != nil {
+		list = append(list, "the scenario "+c.plan.Scenario.Name()+", with one seed")
 	}
-	if c.info.Repeats == Roughly {
+	if c.plan.info.Repeats == Roughly {
 		list = append(list, "a system that repeats itself only roughly")
 	}
 	if len(list) == 0 {

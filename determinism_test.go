@@ -114,7 +114,7 @@ func TestRunsAreIndependent(t *testing.T) {
 				t.Errorf("%s: run %d: %s", k.Name, f.Run, f.Flaky)
 			}
 		}
-		if terms, err := k.Default.Fit(lockstep.Info{Nodes: 3, Supports: ^lockstep.Kinds(0)}); err != nil || len(whole.Found) == 0 && !terms.Sequential {
+		if terms, err := k.Default.Fit(lockstep.Info{Nodes: 3, Supports: ^trace.Kinds(0)}); err != nil || len(whole.Found) == 0 && !terms.Sequential {
 			t.Errorf("%s: nothing found in 3000 runs", k.Name)
 		}
 	}

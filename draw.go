@@ -72,16 +72,16 @@ const (
 // draws are the draws of the steps of a run.
 type draws struct {
 	seed  uint64
-	on    bool   // the run is recorded, or made again
-	again bool   // the run is that of a trace, as it was or changed
-	begun bool   // the step under way has drawn
-	taken []Draw // by the step under way
-	given []Draw // by the one who chose the step; nil where there is nothing to tell
-	left  []Draw // recorded draws that the step did not take yet
+	on    bool         // the run is recorded, or made again
+	again bool         // the run is that of a trace, as it was or changed
+	begun bool         // the step under way has drawn
+	taken []trace.Draw // by the step under way
+	given []trace.Draw // by the one who chose the step; nil where there is nothing to tell
+	left  []trace.Draw // recorded draws that the step did not take yet
 	// Where the run is made again:
-	known  map[stepName][]Draw // of the trace
-	counts map[uint64]int      // steps of each name that have drawn
-	name   stepName            // of the step under way
+	known  map[stepName][]trace.Draw // of the trace
+	counts map[uint64]int            // steps of each name that have drawn
+	name   stepName                  // of the step under way
 	pcg    rand.PCG
 	rand   *rand.Rand
 }
@@ -104,21 +104,21 @@ func (d *draws) reset(seed uint64, recording bool) {
 func (d *draws) next() { d.begun, d.taken, d.left = false, d.taken[:0], d.left[:0] }
 
 // told is what the step under way drew, for a recording: by node, where nodes drew.
-func (d *draws) told() []Draw {
+func (d *draws) told() []trace.Draw {
 	list := slices.Clone(d.taken)
-	slices.SortStableFunc(list, func(a, b Draw) int { return cmp.Compare(a.By, b.By) })
+	slices.SortStableFunc(list, func(a, b trace.Draw) int { return cmp.Compare(a.By, b.By) })
 	return list
 }
 
 // retell prepares for the runs in which the run of a trace is made again.
 func (d *draws) retell(t *trace.Trace) {
-	d.again, d.known, d.counts = true, map[stepName][]Draw{}, map[uint64]int{}
+	d.again, d.known, d.counts = true, map[stepName][]trace.Draw{}, map[uint64]int{}
 	d.rand = rand.New(&d.pcg)
-	var sent []*Message
+	var sent []*trace.Message
 	for i := range t.Records {
 		r := &t.Records[i]
 		if len(r.Draws) > 0 {
-			var m *Message
+			var m *trace.Message
 			if id := int(r.Step.Msg); id >= 1 && id <= len(sent) {
 				m = sent[id-1]
 			}
@@ -132,7 +132,7 @@ func (d *draws) retell(t *trace.Trace) {
 }
 
 // nameOf is the name of a step that draws.
-func (d *draws) nameOf(s *Step, m *Message) stepName {
+func (d *draws) nameOf(s *Step, m *trace.Message) stepName {
 	h := mix.Hash(s.Kind)
 	switch {
 	case m != nil:
@@ -158,7 +158,7 @@ func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Chance) uint64 {
 		d.begin(r)
 	}
 	var v uint64
-	mine := func(x Draw) bool { return x.By == c.By }
+	mine := func(x trace.Draw) bool { return x.By == c.By }
 	if at := slices.IndexFunc(d.left, mine); at >= 0 {
 		v = d.left[at].N
 		d.left = slices.Delete(d.left, at, at+1)
@@ -167,7 +167,7 @@ func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Chance) uint64 {
 	} else {
 		v = fresh(c.own)
 	}
-	d.taken = append(d.taken, Draw{By: c.By, N: v})
+	d.taken = append(d.taken, trace.Draw{By: c.By, N: v})
 	return v
 }
 
@@ -192,7 +192,7 @@ func (d *draws) begin(r *Run) {
 	if !d.again {
 		return
 	}
-	var m *Message
+	var m *trace.Message
 	if r.Last().Msg != 0 {
 		m = &r.messages[r.Last().Msg-1]
 	}

@@ -17,7 +17,7 @@ func TestDrawsOfNodes(t *testing.T) {
 		c.By = Node(i)
 		c.Seed(&r.out, 1, uint64(i))
 	}
-	recorded := []Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}
+	recorded := []trace.Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}
 	r.draws.recall(recorded)
 	if a, b, c, d := two.IntN(10), one.IntN(10), engine.IntN(10), one.IntN(10); a != 6 || b != 5 || c != 9 || d != 7 {
 		t.Errorf("drew %d, %d, %d, %d", a, b, c, d)
@@ -29,7 +29,7 @@ func TestDrawsOfNodes(t *testing.T) {
 	if got := r.draws.told(); len(got) != 5 || got[4].By != 2 {
 		t.Errorf("recorded %v", got)
 	}
-	if !slices.Equal(recorded, []Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}) {
+	if !slices.Equal(recorded, []trace.Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}) {
 		t.Errorf("the recording was changed to %v", recorded)
 	}
 }

@@ -122,13 +122,13 @@ func TestImpossibleSteps(t *testing.T) {
 }
 
 func TestVirtualTime(t *testing.T) {
-	var times []lockstep.Time
+	var times []trace.Time
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding { times = append(times, r.Now()); return nil }}
 	steps := toy.Steps{toy.Alarm1, toy.Alarm1, {Kind: trace.Deliver, Msg: 1, At: 35}, toy.Deliver(2), {Kind: trace.Deliver, Msg: 3, At: 5}}
 	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []lockstep.Time{0, 10, 20, 35, 35, 35}; !slices.Equal(times, want) {
+	if want := []trace.Time{0, 10, 20, 35, 35, 35}; !slices.Equal(times, want) {
 		t.Errorf("times %v, want %v", times, want)
 	}
 }
@@ -274,12 +274,11 @@ func (s tally) Reset(*rand.Rand)                          { *s.n = 0 }
 func (s tally) Look(r *lockstep.Run, h *lockstep.Hand)    { *s.n += s.look(r, h) }
 func (tally) Idle(*lockstep.Run, *lockstep.Hand) bool     { return false }
 func (tally) End(*lockstep.Run, *lockstep.Hand)           {}
-func (s tally) Tell() lockstep.Effects {
-	e := lockstep.Effects{Counts: []lockstep.Count{{Name: "tally", N: *s.n}}}
+func (s tally) Tell() (vacuous string, counts []lockstep.Count) {
 	if *s.n == 0 {
-		e.Vacuous = "nothing was tallied"
+		vacuous = "nothing was tallied"
 	}
-	return e
+	return vacuous, []lockstep.Count{{Name: "tally", N: *s.n}}
 }
 
 func TestScenario(t *testing.T) {

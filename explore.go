@@ -17,7 +17,7 @@ func Explore(ctx context.Context, plan Plan) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := crew.Make(ctx, 0, crew.Runs, 0)
+	result, err := crew.Make(ctx, 0, crew.plan.Runs, 0)
 	crew.Conclude(result)
 	return result, errors.Join(err, crew.Close())
 }
@@ -25,6 +25,7 @@ func Explore(ctx context.Context, plan Plan) (*Result, error) {
 // campaign is an exploration in progress: of all runs of a plan, or of a batch of them.
 type campaign struct {
 	*Crew
+	*prepared
 	ctx    context.Context
 	end    int // the run after the last
 	result *Result
@@ -69,16 +70,20 @@ type ran struct {
 }
 
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
-	c := &campaign{Crew: crew, ctx: ctx, end: end, before: found}
+	c := &campaign{Crew: crew, prepared: crew.plan, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
-	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first,
-		Guarantee: c.terms.Guarantee, Verdicts: map[Verdict]int{}, Reasons: map[string]int{},
+	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first, Repeats: c.info.Repeats,
+		Guarantee: c.terms.Guarantee, Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{},
 		InconclusiveLimit: c.Limits.Inconclusive}
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
-	for _, name := range c.Spec.Properties() {
-		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted})
+	optional := make([]bool, len(c.Spec.Properties()))
+	if s, ok := c.Spec.(ConditionalSpec); ok {
+		optional = s.Optional(c.info)
+	}
+	for i, name := range c.Spec.Properties() {
+		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted, Optional: optional[i]})
 	}
 	return c
 }
@@ -139,7 +144,7 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 // part is the part of a batch in which to count a run.
 func (b *batch) part(number int, alone bool) *Result {
 	if n := len(b.parts); n == 0 || alone || b.alone {
-		b.parts = append(b.parts, Result{From: number, Verdicts: map[Verdict]int{}})
+		b.parts = append(b.parts, Result{From: number, Verdicts: map[trace.Verdict]int{}})
 	}
 	b.alone = alone
 	return &b.parts[len(b.parts)-1]

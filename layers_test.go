@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"keep", "report", "compare", "coverage"},
 	{"cli", "fleet", "locktest", "internal/stretch"},
 	{"cmd/lockstep", "fleet/program", "target/*", "remote/example", "examples", "internal/command", "internal/paper", "internal/tables",
-		"internal/integration", "internal/enginetest", "internal/servertest", "kit/mutants/mutantstest"},
+		"internal/integration", "internal/properties", "internal/enginetest", "internal/servertest", "kit/mutants/mutantstest"},
 }
 
 // layerOf is the layer of a package, by the longest path in the table that it is at or below, or -1.

@@ -8,11 +8,11 @@ import (
 )
 
 // severally reports whether the strategy learns in several lineages.
-func (c *Crew) severally() bool { return c.terms.Lineages > 1 }
+func (c *Crew) severally() bool { return c.plan.terms.Lineages > 1 }
 
 // epoch is the first run of the epoch of a run.
 func (c *Crew) epoch(run int) int {
-	all := c.terms.Lineages * c.terms.Epoch
+	all := c.plan.terms.Lineages * c.plan.terms.Epoch
 	return run / all * all
 }
 
@@ -30,13 +30,13 @@ func (c *Crew) Learned(first int) []byte { return c.learned[first] }
 
 // makeSeverally makes runs of several lineages: of all in an epoch at once, one epoch after the other.
 func (c *campaign) makeSeverally(first int) {
-	size, going := c.terms.Epoch, true
+	size, going := c.plan.terms.Epoch, true
 	for going && first < c.end {
 		if first%size != 0 {
-			c.err = fmt.Errorf("lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d", c.Strategy, size, first)
+			c.err = fmt.Errorf("lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d", c.plan.Strategy, size, first)
 			return
 		}
-		end := min(c.epoch(first)+c.terms.Lineages*size, c.end)
+		end := min(c.epoch(first)+c.plan.terms.Lineages*size, c.end)
 		var learned [][]byte
 		pool.Ordered(c.workers, (end-first+size-1)/size,
 			func(worker, i int) batch { return c.make(worker, first+i*size, min(first+(i+1)*size, end)) },
@@ -56,18 +56,18 @@ func (c *campaign) makeSeverally(first int) {
 func (c *Crew) teach(w *worker, run int) error {
 	learner, ok := w.sched.(Learner)
 	if !ok {
-		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", c.Strategy, c.terms.Lineages)
+		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", c.plan.Strategy, c.plan.terms.Lineages)
 	}
 	var pcg rand.PCG
 	source := func(run int) *rand.Rand {
-		pcg.Seed(RunSeed(c.Seed, run), 1)
+		pcg.Seed(RunSeed(c.plan.Seed, run), 1)
 		return rand.New(&pcg)
 	}
 	learner.Begin()
-	for ; w.taught < c.epoch(run); w.taught += c.terms.Lineages * c.terms.Epoch {
+	for ; w.taught < c.epoch(run); w.taught += c.plan.terms.Lineages * c.plan.terms.Epoch {
 		var lineages [][]byte
-		for i := range c.terms.Lineages {
-			first := w.taught + i*c.terms.Epoch
+		for i := range c.plan.terms.Lineages {
+			first := w.taught + i*c.plan.terms.Epoch
 			learned, ok := c.learned[first]
 			if !ok {
 				return fmt.Errorf("lockstep: nobody said what was learned from run %d on", first)

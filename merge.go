@@ -42,7 +42,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Seen.add(next.Seen)
 	r.Exhausted, r.Reached, r.Interrupted = next.Exhausted, next.Reached, next.Interrupted
 	if r.Verdicts == nil {
-		r.Verdicts = map[Verdict]int{}
+		r.Verdicts = map[trace.Verdict]int{}
 	}
 	//lockstep:unordered numbers are added
 	for verdict, n := range next.Verdicts {
@@ -112,6 +112,7 @@ func addJudged(sum, counts []Count) []Count {
 			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional})
 		}
 		sum[i].N = plus(sum[i].N, c.N)
+		sum[i].Runs += c.Runs
 	}
 	return sum
 }
@@ -171,7 +172,8 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 	r.Events = events
 	w.countChecks(r)
 	if w.director != nil {
-		r.Effects = addCounts(r.Effects, w.director.Tell().Counts)
+		_, counts := w.director.Tell()
+		r.Effects = addCounts(r.Effects, counts)
 	}
 }
 
@@ -186,6 +188,7 @@ func (w *worker) countChecks(r *Result) {
 			r.Judged = append(r.Judged, Count{N: NotCounted})
 		}
 		r.Judged[i].N = plus(r.Judged[i].N, n)
+		r.Judged[i].Runs += btoi(n > 0)
 	}
 }
 

@@ -73,11 +73,11 @@ func TestBrokenEnvironmentEndsAtTheSameRun(t *testing.T) {
 // counted across their borders.
 func TestInconclusiveRunsAcrossBatches(t *testing.T) {
 	batch := func(from int, verdicts string) *lockstep.Result {
-		r := &lockstep.Result{From: from, Verdicts: map[lockstep.Verdict]int{}}
+		r := &lockstep.Result{From: from, Verdicts: map[trace.Verdict]int{}}
 		for i, v := range verdicts {
-			one := &lockstep.Result{From: from + i, Runs: 1, Verdicts: map[lockstep.Verdict]int{trace.Pass: 1}}
+			one := &lockstep.Result{From: from + i, Runs: 1, Verdicts: map[trace.Verdict]int{trace.Pass: 1}}
 			if v == 'i' {
-				one.Verdicts, one.Inconclusive, one.InconclusiveTail = map[lockstep.Verdict]int{trace.Unknown: 1}, 1, 1
+				one.Verdicts, one.Inconclusive, one.InconclusiveTail = map[trace.Verdict]int{trace.Unknown: 1}, 1, 1
 				one.Reasons, one.Unknown = map[string]int{"no answer": 1}, []lockstep.Unknown{{Run: from + i,
 					Reason: "no answer", Inconclusive: true}}
 			}
@@ -109,7 +109,7 @@ func TestResultIsBounded(t *testing.T) {
 	sum := &lockstep.Result{}
 	for run := range 1000 {
 		text := fmt.Sprint("text ", run)
-		sum.Add(&lockstep.Result{Runs: 1, Verdicts: map[lockstep.Verdict]int{trace.Unknown: 1},
+		sum.Add(&lockstep.Result{Runs: 1, Verdicts: map[trace.Verdict]int{trace.Unknown: 1},
 			Reasons: map[string]int{text: 1},
 			Unknown: []lockstep.Unknown{{Run: run, Reason: text}}, Found: []lockstep.Found{{Run: run}}, Diverged: 1,
 			Divergences: []lockstep.Divergence{{Run: run}}, Nondeterminism: []string{text}}, 7)

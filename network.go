@@ -9,13 +9,13 @@ import (
 
 // network is the book of a run's messages.
 type network struct {
-	messages []Message // by ID-1
-	flying   []ID      // in flight and free for the strategy, ascending, from landed on
+	messages []trace.Message // by ID-1
+	flying   []trace.ID      // in flight and free for the strategy, ascending, from landed on
 	landed   int
 	aside    int // messages that are held, or behind those
 	kinds    places
-	tag      Tag // of the last message
-	sameTag  ID  // from this message on all have that tag
+	tag      trace.Tag // of the last message
+	sameTag  trace.ID  // from this message on all have that tag
 	cut      trace.Links
 
 	nodes int
@@ -24,13 +24,13 @@ type network struct {
 
 // link is the queue of a FIFO link.
 type link struct {
-	queue []ID // in the order of sending, those that are gone included
-	first int  // where those that are not gone begin
-	held  int  // messages of it in the hands of the scenario
+	queue []trace.ID // in the order of sending, those that are gone included
+	first int        // where those that are not gone begin
+	held  int        // messages of it in the hands of the scenario
 }
 
 func newNetwork(info *Info) network {
-	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes, flying: make([]ID, 0, 256)} // so that it is shifted seldom
+	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes, flying: make([]trace.ID, 0, 256)} // so that it is shifted seldom
 	if info.FIFO {
 		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
 	}
@@ -39,7 +39,7 @@ func newNetwork(info *Info) network {
 
 func (n *network) reset() {
 	n.messages, n.flying, n.landed = n.messages[:0], n.flying[:0], 0
-	n.aside, n.tag, n.sameTag = 0, Tag{}, 1
+	n.aside, n.tag, n.sameTag = 0, trace.Tag{}, 1
 	clear(n.cut)
 	for i := range n.links {
 		l := &n.links[i]
@@ -48,46 +48,46 @@ func (n *network) reset() {
 }
 
 // Sent are the messages that the last step sent, lost ones included.
-func (r *Run) Sent() []Message { return r.messages[r.sent:] }
+func (r *Run) Sent() []trace.Message { return r.messages[r.sent:] }
 
 // Messages are all messages sent so far, in order: the message with number i is at i-1.
-func (r *Run) Messages() []Message { return r.messages }
+func (r *Run) Messages() []trace.Message { return r.messages }
 
 // Message is the envelope of a message.
-func (r *Run) Message(id ID) *Message { return &r.messages[id-1] }
+func (r *Run) Message(id trace.ID) *trace.Message { return &r.messages[id-1] }
 
 // SameTag is the number of the message from which on all messages carry the tag of the last
 // one. It is that of the next message where there is none yet.
-func (r *Run) SameTag() ID { return r.sameTag }
+func (r *Run) SameTag() trace.ID { return r.sameTag }
 
 // InFlight lists the messages that a strategy may deliver or drop, oldest first.
-func (r *Run) InFlight() []ID { return r.flying[r.landed:] }
+func (r *Run) InFlight() []trace.ID { return r.flying[r.landed:] }
 
 // IsInFlight reports whether a message is in flight and free for the strategy.
-func (r *Run) IsInFlight(id ID) bool {
+func (r *Run) IsInFlight(id trace.ID) bool {
 	i := uint(id) - 1 // huge where the number is not positive
 	return i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight
 }
 
 // IsHeld reports whether a message is in flight but not free for the strategy: it is in the
 // hands of the scenario, or behind such a message on a FIFO link.
-func (r *Run) IsHeld(id ID) bool {
+func (r *Run) IsHeld(id trace.ID) bool {
 	return r.onItsWay(id) && r.messages[id-1].Fate != trace.InFlight
 }
 
 // Deliverable reports whether a message in flight may be delivered now: its receiver
 // is up and, where links are FIFO, no older message is in flight on its link.
-func (r *Run) Deliverable(id ID) bool {
+func (r *Run) Deliverable(id trace.ID) bool {
 	return r.calm || r.arrives(id)
 }
 
-func (r *Run) arrives(id ID) bool {
+func (r *Run) arrives(id trace.ID) bool {
 	return r.up.Has(r.messages[id-1].To) && r.Head(id) == id && !r.overtakes(id)
 }
 
 // Head is the oldest message in flight on the link of the message given, which is the
 // message itself where links are not FIFO.
-func (r *Run) Head(id ID) ID {
+func (r *Run) Head(id trace.ID) trace.ID {
 	if r.links == nil {
 		return id
 	}
@@ -102,11 +102,11 @@ func (r *Run) Head(id ID) ID {
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
 
 // onItsWay reports whether there is such a message, neither delivered nor lost.
-func (n *network) onItsWay(id ID) bool {
+func (n *network) onItsWay(id trace.ID) bool {
 	return id >= 1 && int(id) <= len(n.messages) && n.messages[id-1].Fate.OnItsWay()
 }
 
-func (n *network) link(m *Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
+func (n *network) link(m *trace.Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
 // misaddressed is the mistake of a system that sends from or to a node that there is not.
 //
@@ -121,7 +121,7 @@ const toAll Node = 255
 // send folds a message into the run's digest and enters it into the books. It takes the fields one by
 // one and writes them so: a Message is too large for registers, and a processor waits when it is to copy
 // one that has just been built.
-func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
+func (r *Run) send(from, to Node, kind string, tag trace.Tag, at trace.Time, body trace.ID) trace.ID {
 	if int(from) > r.nodes || to < 1 || int(to) > r.nodes {
 		r.misaddressed(from, to)
 	}
@@ -134,7 +134,7 @@ func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 	}
 	r.announce(from, to, k, tag)
 	r.messages = r.messages[:len(r.messages)+1]
-	id := ID(len(r.messages))
+	id := trace.ID(len(r.messages))
 	m := &r.messages[id-1]
 	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, to, trace.InFlight, kind, tag, at
 	if r.cut[from] == 0 && r.links == nil || r.goes(m) {
@@ -145,16 +145,16 @@ func (r *Run) send(from, to Node, kind string, tag Tag, at Time, body ID) ID {
 }
 
 // announce folds the sending of a message into the run's digest, and notes its tag.
-func (r *Run) announce(from, to Node, kind *place, tag Tag) {
+func (r *Run) announce(from, to Node, kind *place, tag trace.Tag) {
 	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ kind.hash)
 	if tag != r.tag {
-		r.tag, r.sameTag = tag, ID(len(r.messages)+1)
+		r.tag, r.sameTag = tag, trace.ID(len(r.messages)+1)
 	}
 }
 
 // goes enters the fate of a message that may be kept back: by a cut, or on a FIFO link. It
 // reports whether the message is in flight.
-func (r *Run) goes(m *Message) bool {
+func (r *Run) goes(m *trace.Message) bool {
 	if r.cut[m.From].Has(m.To) && m.From != m.To {
 		m.Fate = trace.Lost
 		r.lose(m.From, m.To)
@@ -171,7 +171,7 @@ func (r *Run) goes(m *Message) bool {
 
 // sendAll sends a message to every node. Where nothing can keep them back, which is the rule, they are
 // entered together. In the digest they are one.
-func (r *Run) sendAll(from Node, kind string, tag Tag, body ID) {
+func (r *Run) sendAll(from Node, kind string, tag trace.Tag, body trace.ID) {
 	k := r.kinds.of(kind)
 	if !k.is(kind) {
 		k.learn(kind)
@@ -193,7 +193,7 @@ func (r *Run) sendAll(from Node, kind string, tag Tag, body ID) {
 	messages, flying := r.messages[sent:], r.flying[flown:]
 	for i := range messages {
 		m := &messages[i]
-		id := ID(sent + i + 1)
+		id := trace.ID(sent + i + 1)
 		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
@@ -209,7 +209,7 @@ func (n *network) grow(k int) int {
 }
 
 // hold takes a message from the strategy.
-func (n *network) hold(id ID) {
+func (n *network) hold(id trace.ID) {
 	n.unfly(id)
 	n.messages[id-1].Fate = trace.Held
 	n.aside++
@@ -220,7 +220,7 @@ func (n *network) hold(id ID) {
 }
 
 // release gives a held message back.
-func (n *network) release(id ID) {
+func (n *network) release(id trace.ID) {
 	n.aside--
 	n.fly(id)
 	if n.links != nil {
@@ -230,7 +230,7 @@ func (n *network) release(id ID) {
 }
 
 // takeOut removes a message from the network for good.
-func (n *network) takeOut(id ID, to trace.Fate) {
+func (n *network) takeOut(id trace.ID, to trace.Fate) {
 	m := &n.messages[id-1]
 	was := m.Fate
 	m.Fate = to
@@ -247,7 +247,7 @@ func (n *network) takeOut(id ID, to trace.Fate) {
 
 // relink settles what is behind a held message on the FIFO link of the message given, and
 // what no longer is.
-func (n *network) relink(id ID) {
+func (n *network) relink(id trace.ID) {
 	l := n.link(&n.messages[id-1])
 	blocked := false
 	for _, other := range l.queue[l.first:] {
@@ -266,7 +266,7 @@ func (n *network) relink(id ID) {
 }
 
 // push appends to the messages in flight.
-func (n *network) push(id ID) {
+func (n *network) push(id trace.ID) {
 	if len(n.flying) == cap(n.flying) {
 		n.shift()
 	}
@@ -281,7 +281,7 @@ func (n *network) shift() {
 }
 
 // fly makes a message free for the strategy, in its place by age.
-func (n *network) fly(id ID) {
+func (n *network) fly(id trace.ID) {
 	n.messages[id-1].Fate = trace.InFlight
 	n.push(id)
 	flying := n.flying[n.landed:]
@@ -292,7 +292,7 @@ func (n *network) fly(id ID) {
 
 // unfly takes a message out of those in flight. Lock-step strategies and fair delivery
 // take the oldest, which costs nothing.
-func (n *network) unfly(id ID) {
+func (n *network) unfly(id trace.ID) {
 	if n.flying[n.landed] == id {
 		n.landed++
 	} else {
@@ -302,7 +302,7 @@ func (n *network) unfly(id ID) {
 
 // pull takes a message out of the middle of those in flight: older ones move up, or where
 // these may be many, younger ones down.
-func (n *network) pull(id ID) {
+func (n *network) pull(id trace.ID) {
 	flying := n.flying[n.landed:]
 	if len(flying) > 32 {
 		at, _ := slices.BinarySearch(flying, id)

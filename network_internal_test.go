@@ -28,17 +28,17 @@ func TestInFlight(t *testing.T) {
 			switch k := source.IntN(10); {
 			case len(flying) == 0 || k < 4 && len(flying) < most:
 				if source.IntN(2) == 0 {
-					r.out.Broadcast(Node(1+source.IntN(nodes)), "all", Tag{Round: int32(source.IntN(2))})
+					r.out.Broadcast(Node(1+source.IntN(nodes)), "all", trace.Tag{Round: int32(source.IntN(2))})
 				} else {
-					r.out.Send(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", Tag{Round: int32(source.IntN(2))})
+					r.out.Send(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", trace.Tag{Round: int32(source.IntN(2))})
 				}
 			case k == 6 && seed%2 == 1:
-				r.out.Retype(flying[source.IntN(len(flying))], "other", Tag{Round: int32(source.IntN(2))})
+				r.out.Retype(flying[source.IntN(len(flying))], "other", trace.Tag{Round: int32(source.IntN(2))})
 			case k == 4:
 				r.hold(flying[source.IntN(len(flying))])
 			case k == 5:
-				if held := slices.IndexFunc(r.messages, func(m Message) bool { return m.Fate == trace.Held }); held >= 0 {
-					r.release(ID(held + 1))
+				if held := slices.IndexFunc(r.messages, func(m trace.Message) bool { return m.Fate == trace.Held }); held >= 0 {
+					r.release(trace.ID(held + 1))
 				}
 			default:
 				at := 0
@@ -47,20 +47,20 @@ func TestInFlight(t *testing.T) {
 				}
 				r.takeOut(flying[at], trace.Delivered)
 			}
-			same := ID(len(r.messages) + 1)
+			same := trace.ID(len(r.messages) + 1)
 			for same > 1 && r.messages[same-2].Tag == r.messages[len(r.messages)-1].Tag {
 				same--
 			}
 			if r.SameTag() < same || seed%2 == 0 && r.SameTag() != same { // a message with another tag may hide others
 				t.Fatalf("seed %d: messages have the same tag from %d on, want %d", seed, r.SameTag(), same)
 			}
-			var want []ID
+			var want []trace.ID
 			for i := range r.messages {
-				if r.messages[i].ID != ID(i+1) {
+				if r.messages[i].ID != trace.ID(i+1) {
 					t.Fatalf("message %d has the number %d", i+1, r.messages[i].ID)
 				}
 				if r.messages[i].Fate == trace.InFlight {
-					want = append(want, ID(i+1))
+					want = append(want, trace.ID(i+1))
 				}
 			}
 			if !slices.Equal(r.InFlight(), want) {

@@ -19,12 +19,12 @@ type lineups struct {
 // places with it, and it is doubled as often as it was.
 type lineup struct {
 	network []slot
-	copies  map[ID][]ID // those of a message, in the order in which they were made
+	copies  map[trace.ID][]trace.ID // those of a message, in the order in which they were made
 }
 
 // slot is a message on the network, and how many places it has moved back.
 type slot struct {
-	id    ID
+	id    trace.ID
 	moved int
 }
 
@@ -34,17 +34,17 @@ func (l *lineups) reset() {
 	}
 }
 
-func (l *lineups) link(m *Message) *lineup {
+func (l *lineups) link(m *trace.Message) *lineup {
 	line := l.links[[2]Node{m.From, m.To}]
 	if line == nil {
-		line = &lineup{copies: map[ID][]ID{}}
+		line = &lineup{copies: map[trace.ID][]trace.ID{}}
 		l.links[[2]Node{m.From, m.To}] = line
 	}
 	return line
 }
 
 // look adds the messages that were sent since the last look, but those that were sent into a cut.
-func (l *lineups) look(messages []Message) {
+func (l *lineups) look(messages []trace.Message) {
 	for ; l.seen < len(messages); l.seen++ {
 		switch m := &messages[l.seen]; {
 		case m.Fate == trace.Lost:
@@ -59,7 +59,7 @@ func (l *lineups) look(messages []Message) {
 }
 
 // allows reports whether the next step of a run may deliver a message.
-func (l *lineups) allows(messages []Message, id ID) bool {
+func (l *lineups) allows(messages []trace.Message, id trace.ID) bool {
 	l.look(messages)
 	m := &messages[id-1]
 	_, ok := l.link(m).without(messages, id, l.order.Distance)
@@ -67,7 +67,7 @@ func (l *lineups) allows(messages []Message, id ID) bool {
 }
 
 // deliver follows the delivery of a message, and reports whether the order allows it.
-func (l *lineups) deliver(messages []Message, id ID) (ok bool) {
+func (l *lineups) deliver(messages []trace.Message, id trace.ID) (ok bool) {
 	l.look(messages)
 	line := l.link(&messages[id-1])
 	line.network, ok = line.without(messages, id, l.order.Distance)
@@ -75,7 +75,7 @@ func (l *lineups) deliver(messages []Message, id ID) (ok bool) {
 }
 
 // loses reports whether a message may be lost: not after it was doubled, which would undo that.
-func (l *lineups) loses(messages []Message, id ID) bool {
+func (l *lineups) loses(messages []trace.Message, id trace.ID) bool {
 	l.look(messages)
 	m := &messages[id-1]
 	return l.order.Redundant || len(l.link(m).copies[id]) == 0 || l.free[[2]Node{m.From, m.To}]
@@ -83,7 +83,7 @@ func (l *lineups) loses(messages []Message, id ID) bool {
 
 // without is the network after a message has left it to be delivered, and whether it can. The first message on the
 // network may be lost, or let the second pass: so a message passes one that stays, and those between them are lost.
-func (l *lineup) without(messages []Message, id ID, distance int) (network []slot, ok bool) {
+func (l *lineup) without(messages []trace.Message, id trace.ID, distance int) (network []slot, ok bool) {
 	network = l.network
 	for len(network) > 0 && messages[network[0].id-1].Fate == trace.Lost {
 		network = network[1:]
@@ -127,7 +127,7 @@ func orderOf(t *trace.Trace, terms *Terms) (*trace.Order, map[[2]Node]bool) {
 	}
 	lines, free := lineups{order: order}, map[[2]Node]bool{}
 	lines.reset()
-	var messages []Message
+	var messages []trace.Message
 	for i := range t.Records {
 		r := &t.Records[i]
 		if id := r.Step.Msg; id >= 1 && int(id) <= len(messages) && !r.Settle {

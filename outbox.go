@@ -13,13 +13,13 @@ import (
 type Outbox struct{ run *Run }
 
 // Now is the run's time.
-func (o *Outbox) Now() Time { return o.run.now }
+func (o *Outbox) Now() trace.Time { return o.run.now }
 
 // Advance tells the time of a system that has a clock of its own. Time never goes back.
-func (o *Outbox) Advance(to Time) { o.run.now = max(o.run.now, to) }
+func (o *Outbox) Advance(to trace.Time) { o.run.now = max(o.run.now, to) }
 
 // Stop tells that a Wait step ended before its time, because something happened.
-func (o *Outbox) Stop(at Time) {
+func (o *Outbox) Stop(at trace.Time) {
 	if r := o.run; r.Last().Kind == trace.Wait {
 		r.now = min(r.now, max(at, r.now-r.Last().For))
 	}
@@ -30,7 +30,7 @@ func (o *Outbox) Stop(at Time) {
 func (o *Outbox) Settling() bool { return o.run.settling }
 
 // Message is the envelope of a message of this run. It must not be written to.
-func (o *Outbox) Message(id ID) *Message { return &o.run.messages[id-1] }
+func (o *Outbox) Message(id trace.ID) *trace.Message { return &o.run.messages[id-1] }
 
 // Cut is the set of nodes that messages from n do not reach.
 func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
@@ -39,8 +39,8 @@ func (o *Outbox) Cut(n Node) Nodes { return o.run.cut[n] }
 func (o *Outbox) InFlight() int { return len(o.run.flying) - o.run.landed + o.run.aside }
 
 // Coming are the messages on their way to a node, the youngest first.
-func (o *Outbox) Coming(n Node) iter.Seq[*Message] {
-	return func(yield func(*Message) bool) {
+func (o *Outbox) Coming(n Node) iter.Seq[*trace.Message] {
+	return func(yield func(*trace.Message) bool) {
 		r := o.run
 		for i := len(r.messages) - 1; i >= 0; i-- {
 			if m := &r.messages[i]; m.To == n && m.Fate.OnItsWay() && !yield(m) {
@@ -53,12 +53,12 @@ func (o *Outbox) Coming(n Node) iter.Seq[*Message] {
 // Send puts a message on its way and returns the number of its body, under which the
 // system keeps it. The tag is zero where messages carry none. A message on a cut link is
 // lost at once.
-func (o *Outbox) Send(from, to Node, kind string, tag Tag) (body ID) {
+func (o *Outbox) Send(from, to Node, kind string, tag trace.Tag) (body trace.ID) {
 	return o.SendAt(from, to, kind, tag, 0)
 }
 
 // Broadcast is Send to every node, the sender included. The messages share one body.
-func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
+func (o *Outbox) Broadcast(from Node, kind string, tag trace.Tag) (body trace.ID) {
 	r := o.run
 	if int(from) > r.nodes {
 		r.misaddressed(from, toAll)
@@ -69,7 +69,7 @@ func (o *Outbox) Broadcast(from Node, kind string, tag Tag) (body ID) {
 }
 
 // SendAt is Send for a message that is due at a time.
-func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) {
+func (o *Outbox) SendAt(from, to Node, kind string, tag trace.Tag, at trace.Time) (body trace.ID) {
 	o.run.bodies++
 	o.run.send(from, to, kind, tag, at, o.run.bodies)
 	return o.run.bodies
@@ -77,14 +77,16 @@ func (o *Outbox) SendAt(from, to Node, kind string, tag Tag, at Time) (body ID) 
 
 // Forged is the body that a Replace step brings, in the words of the step's maker, and the
 // number under which the system keeps what it reads from them.
-func (o *Outbox) Forged(s *Step) (text string, body ID) { return o.run.forged[s.Request], o.run.bodies }
+func (o *Outbox) Forged(s *Step) (text string, body trace.ID) {
+	return o.run.forged[s.Request], o.run.bodies
+}
 
 // Retype sets the type and tag of a message that got another body.
-func (o *Outbox) Retype(id ID, kind string, tag Tag) {
+func (o *Outbox) Retype(id trace.ID, kind string, tag trace.Tag) {
 	r := o.run
 	m := &r.messages[id-1]
 	if m.Tag != tag {
-		r.sameTag = ID(len(r.messages) + 1)
+		r.sameTag = trace.ID(len(r.messages) + 1)
 	}
 	m.Type, m.Tag = kind, tag
 	r.mixText(kind)
@@ -92,10 +94,9 @@ func (o *Outbox) Retype(id ID, kind string, tag Tag) {
 
 // Lose tells that a message in flight did not survive the step, though nobody dropped it:
 // the connection that carried it broke.
-func (o *Outbox) Lose(id ID) {
+func (o *Outbox) Lose(id trace.ID) {
 	if r := o.run; r.messages[id-1].Fate.OnItsWay() {
-		r.takeOut(id, trace.Lost)
-		r.lose(r.messages[id-1].From, r.messages[id-1].To)
+		r.takeOut(id, r.fate(&r.messages[id-1], trace.Drop))
 		r.vanished = append(r.vanished, id)
 		r.mix(uint64(id))
 	}
@@ -127,7 +128,7 @@ func (r *Run) growEvents() { r.events = slices.Grow(r.events, 1) }
 // SetAlarm arms the one alarm of a node. A strategy may fire it at any time; one that
 // follows virtual time fires it at the time given. A system with several timers in a
 // node arms the earliest.
-func (o *Outbox) SetAlarm(n Node, at Time) {
+func (o *Outbox) SetAlarm(n Node, at trace.Time) {
 	o.run.alarms = o.run.alarms.With(n)
 	o.run.alarmAt[n] = at
 }
@@ -148,7 +149,7 @@ func (o *Outbox) Down(n Node) {
 }
 
 // Offer announces a client's request that may be given to one of the nodes p.To.
-func (o *Outbox) Offer(p Pending) { o.run.pending = append(o.run.pending, p) }
+func (o *Outbox) Offer(p trace.Pending) { o.run.pending = append(o.run.pending, p) }
 
 // Tell tells in words what the step under way is about, where that was not known before: what
 // a request asks for, or which of a node's timers its alarm is.
@@ -171,7 +172,7 @@ func (o *Outbox) Texts() bool { return o.run.wantTexts }
 
 // Text is the content of a message after "1->2 Type", e.g. "phase=1 log=a", by the number of
 // its body.
-func (o *Outbox) Text(body ID, text string) {
+func (o *Outbox) Text(body trace.ID, text string) {
 	if r := o.run; r.wantTexts {
 		for len(r.texts) < int(body) {
 			r.texts = append(r.texts, "")

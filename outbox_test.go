@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // gossip is nodes that send to all when their alarm fires, and tell of every third message.
@@ -37,7 +38,7 @@ func (*flights) Reset()                               {}
 func (*flights) Noted() any                           { return nil }
 
 func (f *flights) Look(run *lockstep.Run) {
-	all, to1 := 0, []lockstep.ID{}
+	all, to1 := 0, []trace.ID{}
 	for i := range run.Messages() {
 		m := &run.Messages()[i]
 		if held := run.IsHeld(m.ID); held || run.IsInFlight(m.ID) {

@@ -20,7 +20,7 @@ func (w *worker) take(by chooser, end int) bool {
 		*s = Step{}
 		if len(r.queue) == 0 || !r.unqueue(s) {
 			ok := by.Next(w.turn, s)
-			r.between = r.between[:0]
+			r.between, r.before = r.between[:0], r.before[:0]
 			if w.keep {
 				w.note(ok)
 			}
@@ -54,15 +54,11 @@ func (w *worker) take(by chooser, end int) bool {
 		case m == nil:
 			r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 			r.enter(s)
-		case s.Kind == trace.Deliver: // enter would do the same, after asking more
-			r.mix(uint64(trace.Deliver) | uint64(uint32(m.ID))<<12)
-			r.now = max(r.now, s.At, m.At)
-			m.Fate = trace.Delivered
-			r.unfly(m.ID)
-		default:
-			r.mix(uint64(trace.Drop) | uint64(uint32(m.ID))<<12)
+		default: // enter would do the same, after asking more
 			r.now = max(r.now, s.At)
-			r.drop(m)
+			r.mix(plainHash(s.Kind, m.ID))
+			m.Fate = r.fate(m, s.Kind)
+			r.unfly(m.ID)
 		}
 		if w.watching {
 			w.enters()
@@ -105,14 +101,12 @@ func (w *worker) sweep(s *Step, end int) bool {
 		r.sent, r.events, r.vanished = len(r.messages), r.events[:0], r.vanished[:0]
 		m := &r.messages[id-1]
 		if !r.whole && r.leaves(m) || r.loses != nil && r.loses(m) {
-			s.Kind, m.Fate = trace.Drop, trace.Lost
-			r.mix(uint64(trace.Drop) | uint64(uint32(id))<<12)
-			r.lose(m.From, m.To)
+			s.Kind = trace.Drop
 		} else {
-			s.Kind, m.Fate = trace.Deliver, trace.Delivered
-			r.mix(uint64(trace.Deliver) | uint64(uint32(id))<<12)
-			r.now = max(r.now, m.At)
+			s.Kind = trace.Deliver
 		}
+		r.mix(plainHash(s.Kind, id))
+		m.Fate = r.fate(m, s.Kind)
 		if w.watching {
 			w.enters()
 		}
@@ -133,7 +127,7 @@ func (w *worker) sweep(s *Step, end int) bool {
 
 // leaves reports whether a message does not stay within the kernel of what is swept. A client,
 // which has no number, is never outside.
-func (r *Run) leaves(m *Message) bool {
+func (r *Run) leaves(m *trace.Message) bool {
 	return !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0
 }
 
@@ -172,26 +166,28 @@ func (r *Run) spoilt(s *Step, err error) bool {
 	return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
 }
 
-// drop loses a message in flight.
-func (r *Run) drop(m *Message) {
-	r.lose(m.From, m.To)
-	m.Fate = trace.Lost
-	r.unfly(m.ID)
+// plainHash is what a step that names nothing but a message adds to the digest.
+func plainHash(kind trace.Kind, id trace.ID) uint64 { return uint64(kind) | uint64(uint32(id))<<12 }
+
+// fate is what becomes of a message that is delivered or dropped: the only place that says what this means for the run.
+func (r *Run) fate(m *trace.Message, by trace.Kind) trace.Fate {
+	if by == trace.Drop {
+		r.lose(m.From, m.To)
+		return trace.Lost
+	}
+	r.now = max(r.now, m.At)
+	return trace.Delivered
 }
 
 // enter enters a step into the books.
 func (r *Run) enter(s *Step) {
 	r.now = max(r.now, s.At)
 	switch s.Kind {
-	case trace.Deliver:
-		r.now = max(r.now, r.messages[s.Msg-1].At)
-		if r.lines.order != nil {
+	case trace.Deliver, trace.Drop:
+		if s.Kind == trace.Deliver && r.lines.order != nil {
 			r.lines.deliver(r.messages, s.Msg)
 		}
-		r.takeOut(s.Msg, trace.Delivered)
-	case trace.Drop:
-		r.lose(r.messages[s.Msg-1].From, r.messages[s.Msg-1].To)
-		r.takeOut(s.Msg, trace.Lost)
+		r.takeOut(s.Msg, r.fate(&r.messages[s.Msg-1], s.Kind))
 	case trace.Duplicate:
 		r.duplicate(s.Msg)
 	case trace.Replace:
@@ -231,7 +227,7 @@ func (r *Run) overdo() {
 	}
 }
 
-func (r *Run) duplicate(id ID) {
+func (r *Run) duplicate(id trace.ID) {
 	r.faults.Duplicated++
 	m := &r.messages[id-1]
 	copied := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)

@@ -93,9 +93,9 @@ type Plan struct {
 // Limits bound one run. A run that reaches one has the verdict unknown, with the limit
 // as the reason.
 type Limits struct {
-	Steps    int  // steps of a run; 0 means DefaultSteps
-	InFlight int  // messages in flight at once; 0 means DefaultInFlight
-	Time     Time // time of a run; 0 means no limit
+	Steps    int        // steps of a run; 0 means DefaultSteps
+	InFlight int        // messages in flight at once; 0 means DefaultInFlight
+	Time     trace.Time // time of a run; 0 means no limit
 	// Inconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means
 	// DefaultInconclusive. A campaign with more of them ends with an error when they are more than half of
 	// its runs, or more than this number in a row.

@@ -141,12 +141,12 @@ func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
 
 // find is the message in flight of that name or, where there is none, the newest of its
 // type on its link; or 0.
-func (p *Player) find(turn *Turn, name trace.Name) ID {
+func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	if id := p.names.Find(name); id != 0 && turn.messages[id-1].Fate.OnItsWay() {
 		return id
 	}
 	p.stray()
-	alike := func(id ID) bool {
+	alike := func(id trace.ID) bool {
 		m := &turn.messages[id-1]
 		return m.From == name.From && m.To == name.To && m.Type == name.Type
 	}

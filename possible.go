@@ -13,7 +13,7 @@ func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 
 // plain is the message of a step that delivers or loses one which nothing can keep back, as
 // most steps do, or nil. Such a step is possible without a closer look.
-func (r *Run) plain(s *Step) *Message {
+func (r *Run) plain(s *Step) *trace.Message {
 	i := uint(s.Msg) - 1 // huge where the number is not positive
 	if r.calm && (s.Kind == trace.Deliver || s.Kind == trace.Drop) && i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight {
 		return &r.messages[i]
@@ -53,7 +53,7 @@ func (r *Run) refusal(s *Step) string {
 			return "the node is in that condition already"
 		}
 	case trace.Request:
-		given := func(p Pending) bool { return p.ID == s.Request && p.To.Has(s.Node) }
+		given := func(p trace.Pending) bool { return p.ID == s.Request && p.To.Has(s.Node) }
 		if !r.isNode(s.Node) || !r.up.Has(s.Node) || !slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
 			return "no such request waits for that node, or the node is down"
 		}
@@ -72,7 +72,7 @@ func (r *Run) refusal(s *Step) string {
 	return ""
 }
 
-func (r *Run) undeliverable(id ID) string {
+func (r *Run) undeliverable(id trace.ID) string {
 	switch {
 	case !r.onItsWay(id):
 		return "the message is not in flight"
@@ -86,7 +86,7 @@ func (r *Run) undeliverable(id ID) string {
 	return ""
 }
 
-func (r *Run) gone(id ID) string {
+func (r *Run) gone(id trace.ID) string {
 	if !r.onItsWay(id) {
 		return "the message is not in flight"
 	}
@@ -95,12 +95,12 @@ func (r *Run) gone(id ID) string {
 
 // overtakes reports whether a message cannot be delivered because of the order that runs keep. The settling stage keeps
 // one of its own.
-func (r *Run) overtakes(id ID) bool {
+func (r *Run) overtakes(id trace.ID) bool {
 	return r.lines.order != nil && !r.settling && !r.lines.allows(r.messages, id)
 }
 
 // unlosable says why a message cannot be lost.
-func (r *Run) unlosable(id ID) string {
+func (r *Run) unlosable(id trace.ID) string {
 	if why := r.gone(id); why != "" {
 		return why
 	}
@@ -131,7 +131,7 @@ func (r *Run) unqueue(next *Step) bool {
 		r.queue = r.queue[:copy(r.queue, r.queue[1:])]
 		if r.Possible(*next) {
 			r.guided++
-			r.between = append(r.between, Taken{Step: *next, Before: len(r.messages)})
+			r.between, r.before = append(r.between, *next), append(r.before, len(r.messages))
 			return true
 		}
 	}

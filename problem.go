@@ -12,8 +12,10 @@ import (
 // Problem is something about a campaign that whoever relies on it must know. [Result.Problems] lists them, and every
 // front end prints that list: what one of them calls an error is an error in all of them.
 type Problem struct {
-	Kind     ProblemKind `json:"kind"`
-	Severity Severity    `json:"severity"`
+	// Kind is what the problem is about, one of the constants that begin with Problem.
+	Kind string `json:"kind"`
+	// Severity is SeverityError or SeverityWarning.
+	Severity string `json:"severity"`
 	// Property is the property concerned, where it is one.
 	Property string `json:"property,omitempty"`
 	// Text says what is wrong, in one line.
@@ -25,44 +27,38 @@ type Problem struct {
 	Places []string `json:"places,omitempty"`
 }
 
-// ProblemKind is what a problem is about.
-type ProblemKind string
-
 // The kinds of problem, the worst first.
 const (
-	ProblemFailure         ProblemKind = "failure"          // runs violate a property
-	ProblemFlaky           ProblemKind = "flaky"            // runs violated a property, but not when they were repeated
-	ProblemDivergence      ProblemKind = "divergence"       // a passing run differed when it was repeated
-	ProblemVacuousRuns     ProblemKind = "vacuous-runs"     // the scenario took effect in no run
-	ProblemInconclusive    ProblemKind = "inconclusive"     // runs say nothing because of their environment
-	ProblemUnknown         ProblemKind = "unknown"          // runs were not checked, e.g. they reached a limit
-	ProblemNoRuns          ProblemKind = "no-runs"          // the campaign ended before its first run
-	ProblemStopped         ProblemKind = "stopped"          // a person stopped the campaign
-	ProblemVacuousPart     ProblemKind = "vacuous-part"     // a part of the scenario never took effect
-	ProblemVacuousProperty ProblemKind = "vacuous-property" // a property was never checked
-	ProblemIdle            ProblemKind = "idle"             // little happens in the runs
-	ProblemNondeterminism  ProblemKind = "nondeterminism"   // the system does what may differ from one run to the next
-	ProblemStall           ProblemKind = "stall"            // the watchdog saw no step end, or goroutines hang
+	ProblemFailure         = "failure"          // runs violate a property
+	ProblemFlaky           = "flaky"            // runs violated a property, but not when they were repeated
+	ProblemDivergence      = "divergence"       // a passing run differed when it was repeated
+	ProblemVacuousRuns     = "vacuous-runs"     // the scenario took effect in no run
+	ProblemInconclusive    = "inconclusive"     // runs say nothing because of their environment
+	ProblemUnknown         = "unknown"          // runs were not checked, e.g. they reached a limit
+	ProblemNoRuns          = "no-runs"          // the campaign ended before its first run
+	ProblemStopped         = "stopped"          // a person stopped the campaign
+	ProblemVacuousPart     = "vacuous-part"     // a part of the scenario never took effect
+	ProblemVacuousProperty = "vacuous-property" // a property was never checked
+	ProblemIdle            = "idle"             // little happens in the runs
+	ProblemNondeterminism  = "nondeterminism"   // the system does what may differ from one run to the next
+	ProblemStall           = "stall"            // the watchdog saw no step end, or goroutines hang
 )
-
-// Severity is how bad a problem is.
-type Severity string
 
 // The severities. An error fails a test and is exit status 1. A warning is printed.
 const (
-	SeverityError   Severity = "error"
-	SeverityWarning Severity = "warning"
+	SeverityError   = "error"
+	SeverityWarning = "warning"
 )
 
 // verdicts is what a kind of problem makes of the campaign, where that is not a pass.
-var verdicts = map[ProblemKind]Verdict{
+var verdicts = map[string]trace.Verdict{
 	ProblemFailure: trace.Fail, ProblemFlaky: trace.Flaky, ProblemDivergence: trace.Flaky,
 	ProblemVacuousRuns: trace.Vacuous, ProblemInconclusive: trace.Unknown, ProblemUnknown: trace.Unknown,
 	ProblemNoRuns: trace.Unknown, ProblemStopped: trace.Unknown,
 }
 
 // Verdict is what the problem makes of the campaign: pass where it only says how much the campaign is worth.
-func (p *Problem) Verdict() Verdict {
+func (p *Problem) Verdict() trace.Verdict {
 	if v, ok := verdicts[p.Kind]; ok {
 		return v
 	}
@@ -103,9 +99,9 @@ func (r *Result) endedEarly() bool {
 
 // Verdict is the verdict on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous and
 // unknown, or else pass.
-func (r *Result) Verdict() Verdict {
+func (r *Result) Verdict() trace.Verdict {
 	worst := trace.Pass
-	order := []Verdict{trace.Fail, trace.Flaky, trace.Vacuous, trace.Unknown, trace.Pass}
+	order := []trace.Verdict{trace.Fail, trace.Flaky, trace.Vacuous, trace.Unknown, trace.Pass}
 	for _, p := range r.Problems() {
 		if v := p.Verdict(); slices.Index(order, v) < slices.Index(order, worst) {
 			worst = v
@@ -115,7 +111,7 @@ func (r *Result) Verdict() Verdict {
 }
 
 // failures lists the failing runs by property: those that failed again, or those that did not.
-func (r *Result) failures(verdict Verdict, kind ProblemKind) (list []Problem) {
+func (r *Result) failures(verdict trace.Verdict, kind string) (list []Problem) {
 	for i := range r.Found {
 		f := &r.Found[i]
 		if (f.Flaky != "") != (kind == ProblemFlaky) {
@@ -272,7 +268,7 @@ func (r *Result) vacuous() (list []Problem) {
 	return list
 }
 
-// seldom is the number of checks a run below which a property was hardly put to the test.
+// seldom is the share of runs below which a property was hardly put to the test.
 const seldom = 0.2
 
 // idleRuns says why the runs show little. A system that never emits events is not idle for that: its spec may look
@@ -283,7 +279,7 @@ func (r *Result) idleRuns() []Problem {
 		why = "most runs are idle"
 	}
 	for _, j := range r.Judged {
-		if why == "" && j.N > 0 && r.Runs >= 1/seldom && float64(j.N) < seldom*float64(r.Runs) {
+		if why == "" && j.N > 0 && r.Runs >= 1/seldom && float64(j.Runs) < seldom*float64(r.Runs) {
 			why = fmt.Sprintf("property %s was checked in few runs only", j.Name)
 		}
 	}

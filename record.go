@@ -14,9 +14,9 @@ import (
 type recorder struct {
 	header  trace.Header
 	notes   []note
-	sent    []Message // as they were sent, in order
-	gone    []ID
-	draws   []Draw
+	sent    []trace.Message // as they were sent, in order
+	gone    []trace.ID
+	draws   []trace.Draw
 	events  []Event // in words where their values do not last
 	changed []trace.State
 	states  []string // last seen text of each node's state
@@ -152,7 +152,7 @@ func (c *recorder) soFar(r *Run) trace.Trace {
 	return trace.Trace{Header: c.header, Rounds: slices.Clone(r.Rounds()), Records: c.records}
 }
 
-func (c *recorder) sentTexts(r *Run, messages []Message) []trace.Sent {
+func (c *recorder) sentTexts(r *Run, messages []trace.Message) []trace.Sent {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (c *recorder) sentTexts(r *Run, messages []Message) []trace.Sent {
 }
 
 // messageText is a message in the grammar of etcd's raft logs: "1->2 Prepare phase=1".
-func messageText(r *Run, m *Message) string {
+func messageText(r *Run, m *trace.Message) string {
 	if text := r.textOf(m.Body); text != "" {
 		return m.String() + " " + text
 	}

@@ -11,15 +11,16 @@ type Result struct {
 	Target   string
 	Strategy string
 	Seed     uint64
-	From     int     // number of the first run: 0 but for a stretch of a campaign
-	Runs     int     // runs made, up to the one that ended the campaign
-	Steps    int64   // of all runs
-	Messages int64   // sent in all runs
-	Requests int64   // given in all runs
-	Virtual  Time    // that passed in all runs, where the system has one clock
-	Events   []Count // in all runs, by type
-	Quiet    int     // runs in which nothing observable happened
-	Verdicts map[Verdict]int
+	From     int        // number of the first run: 0 but for a stretch of a campaign
+	Repeats  Repeats    // whether the same steps have the same effects
+	Runs     int        // runs made, up to the one that ended the campaign
+	Steps    int64      // of all runs
+	Messages int64      // sent in all runs
+	Requests int64      // given in all runs
+	Virtual  trace.Time // that passed in all runs, where the system has one clock
+	Events   []Count    // in all runs, by type
+	Quiet    int        // runs in which nothing observable happened
+	Verdicts map[trace.Verdict]int
 	Reasons  map[string]int // why runs were unknown
 	Found    []Found        // the failing runs in order, at most as many as the plan keeps
 	Failures []Count        // all failing runs by property, flaky ones left out

@@ -24,17 +24,18 @@ type Run struct {
 	network
 	events   []Event
 	happened happenings
-	vanished []ID    // in the last step, by themselves
-	queue    []Step  // of a director
-	between  []Taken // by a director since the strategy chose
+	vanished []trace.ID // in the last step, by themselves
+	queue    []Step     // of a director
+	between  []Step     // that a director had taken since the strategy chose
+	before   []int      // messages sent before each of them
 	opened   []openRound
 	sweeps   bool          // the scheduler may leave messages to the engine
 	rounds   []trace.Round // what Rounds has made of opened so far
 	all      Nodes
-	alarmAt  []Time // by node
-	pending  []Pending
-	reserved []Pending // those that a director keeps from the strategy
-	forged   []string  // bodies made up for Replace steps
+	alarmAt  []trace.Time // by node
+	pending  []trace.Pending
+	reserved []trace.Pending // those that a director keeps from the strategy
+	forged   []string        // bodies made up for Replace steps
 	losses   losses
 	lines    lineups
 
@@ -52,7 +53,7 @@ type Run struct {
 type progress struct {
 	steps      int
 	left       int // steps until it is looked whether the run goes on
-	now        Time
+	now        trace.Time
 	pair       [2]Step // the step last taken and the one being chosen, which take turns
 	turn       uint8   // where the step last taken is
 	sent       int     // messages sent before the last step
@@ -67,15 +68,15 @@ type progress struct {
 	up         Nodes
 	calm       bool // all nodes are up, and messages are delivered and dropped in any order
 	alarms     Nodes
-	heldAlarms Nodes  // those that a director keeps from the strategy
-	given      string // text of the request last given
-	rang       string // name of the timer that the last alarm was
-	requests   int    // given so far
-	bodies     ID     // bodies that the system holds
-	until      ID     // the last message that is swept
-	kernel     Nodes  // where it stays within
-	whole      bool   // that is everyone
-	loses      func(*Message) bool
+	heldAlarms Nodes    // those that a director keeps from the strategy
+	given      string   // text of the request last given
+	rang       string   // name of the timer that the last alarm was
+	requests   int      // given so far
+	bodies     trace.ID // bodies that the system holds
+	until      trace.ID // the last message that is swept
+	kernel     Nodes    // where it stays within
+	whole      bool     // that is everyone
+	loses      func(*trace.Message) bool
 	faults     Faults
 }
 
@@ -99,7 +100,7 @@ func newTurn(info Info, limits Limits) *Turn {
 		limits.Time = math.MaxInt64
 	}
 	turn := &Turn{Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
-		alarmAt: make([]Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
+		alarmAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
 	turn.out.run, turn.hand.turn, turn.hand.run = &turn.Run, turn, &turn.Run
 	return turn
 }
@@ -117,7 +118,8 @@ func (r *Run) reset() {
 	r.setUp(r.all)
 	r.happened.reset()
 	r.chance.out = nil
-	r.events, r.vanished, r.queue, r.between, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.between[:0], r.forged[:0]
+	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
+	r.between, r.before = r.between[:0], r.before[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
 	clear(r.alarmAt)
@@ -142,7 +144,7 @@ func (r *Run) Steps() int { return r.steps }
 func (r *Run) Guided() int { return r.guided }
 
 // Now is the time.
-func (r *Run) Now() Time { return r.now }
+func (r *Run) Now() trace.Time { return r.now }
 
 // Last is the step last taken; its Kind is trace.Start before the first.
 func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
@@ -178,7 +180,7 @@ func (r *Run) dueAlarms() Nodes { return r.due(r.alarms & r.up &^ r.heldAlarms) 
 // due is the set of those alarms that are due first.
 func (r *Run) due(alarms Nodes) Nodes {
 	var first Nodes
-	var at Time
+	var at trace.Time
 	for n := range alarms.All() {
 		switch t := r.alarmAt[n]; {
 		case first == 0 || t < at:
@@ -191,13 +193,13 @@ func (r *Run) due(alarms Nodes) Nodes {
 }
 
 // AlarmAt is the time for which a node's alarm is set.
-func (r *Run) AlarmAt(n Node) Time { return r.alarmAt[n] }
+func (r *Run) AlarmAt(n Node) trace.Time { return r.alarmAt[n] }
 
 // Pending lists the requests that may be given to a node.
-func (r *Run) Pending() []Pending { return r.pending }
+func (r *Run) Pending() []trace.Pending { return r.pending }
 
 // Reserved lists the requests that a director keeps from the strategy.
-func (r *Run) Reserved() []Pending { return r.reserved }
+func (r *Run) Reserved() []trace.Pending { return r.reserved }
 
 // Given is the text of the request last given to a node.
 func (r *Run) Given() string { return r.given }
@@ -217,16 +219,10 @@ func (r *Run) Rounds() []trace.Round {
 	return r.rounds
 }
 
-// Taken is a step that was taken, with the number of messages sent before it.
-type Taken struct {
-	Step
-	Before int
-}
-
 // Between lists the steps that a scenario took since the strategy chose its last one, or
 // since the start: those that it did not see one by one. The last of them is Last, unless
-// there are none.
-func (r *Run) Between() []Taken { return r.between }
+// there are none. Before has the number of messages sent before each of them.
+func (r *Run) Between() (steps []Step, before []int) { return r.between, r.before }
 
 // quiet reports whether nothing observable has happened.
 func (r *Run) quiet() bool {
@@ -251,7 +247,7 @@ func (r *Run) Settled() bool { return r.settled }
 func (r *Run) View() any { return r.can.View }
 
 // Body is the system's own message, where the deployment gives access, or nil.
-func (r *Run) Body(id ID) any {
+func (r *Run) Body(id trace.ID) any {
 	if r.can.Body == nil {
 		return nil
 	}
@@ -284,10 +280,10 @@ func (r *Run) Playing(role string) Nodes {
 
 // Text is the content of a message in words, where texts are wanted and the system tells
 // them.
-func (r *Run) Text(id ID) string { return r.textOf(r.messages[id-1].Body) }
+func (r *Run) Text(id trace.ID) string { return r.textOf(r.messages[id-1].Body) }
 
 // textOf is the text of a body.
-func (r *Run) textOf(body ID) string {
+func (r *Run) textOf(body trace.ID) string {
 	if body >= 1 && int(body) <= len(r.texts) && r.texts[body-1] != "" {
 		return r.texts[body-1]
 	}
@@ -307,8 +303,8 @@ func (r *Run) State(n Node) string {
 }
 
 // takePending removes a waiting request, reserved or not.
-func (r *Run) takePending(id int32) (Pending, bool) {
-	for _, list := range [...]*[]Pending{&r.pending, &r.reserved} {
+func (r *Run) takePending(id int32) (trace.Pending, bool) {
+	for _, list := range [...]*[]trace.Pending{&r.pending, &r.reserved} {
 		for i, p := range *list {
 			if p.ID == id {
 				*list = append((*list)[:i], (*list)[i+1:]...)
@@ -316,7 +312,7 @@ func (r *Run) takePending(id int32) (Pending, bool) {
 			}
 		}
 	}
-	return Pending{}, false
+	return trace.Pending{}, false
 }
 
 // releaseAll makes everything that a director holds free for the strategy.
@@ -326,7 +322,7 @@ func (r *Run) releaseAll() {
 	r.reserved = r.reserved[:0]
 	for i := range r.messages {
 		if r.messages[i].Fate == trace.Held {
-			r.release(ID(i + 1))
+			r.release(trace.ID(i + 1))
 		}
 	}
 }

@@ -33,18 +33,10 @@ type Director interface {
 	Idle(run *Run, hand *Hand) bool
 	// End is called when the run is over without a finding, and may fail it.
 	End(run *Run, hand *Hand)
-	// Tell tells what the scenario did in the run just ended.
-	Tell() Effects
-}
-
-// Effects are what a scenario did in a run.
-type Effects struct {
-	// Vacuous says why the run does not count because the scenario never took effect in it,
-	// and is empty where it did.
-	Vacuous string
-	// Counts tells how often each part of the scenario took effect, always in the same
-	// order. It is valid until the next run.
-	Counts []Count
+	// Tell reports what the scenario did in the run just ended: why the run does not count because the scenario
+	// never took effect in it, which is empty where it did; and how often each part of the scenario took effect,
+	// always in the same order. The counts are valid until the next run.
+	Tell() (vacuous string, counts []Count)
 }
 
 // Count is how often a named part of a scenario took effect, or how often a property
@@ -53,6 +45,8 @@ type Count struct {
 	Name string
 	// N is the number, or NotCounted.
 	N int
+	// Runs is the number of runs that have checked the property at least once; of properties only.
+	Runs int
 	// Optional says that nothing is wrong with a count of zero: the part guards against
 	// something that need not happen.
 	Optional bool
@@ -71,7 +65,7 @@ type Hand struct {
 
 // Hold takes a message in flight away from the strategy until it is released, or
 // delivered or dropped by Do. On a FIFO link it holds up what was sent after it.
-func (h *Hand) Hold(id ID) {
+func (h *Hand) Hold(id trace.ID) {
 	r := h.run
 	if h.Moves() && r.messages[id-1].Fate == trace.InFlight {
 		r.hold(id)
@@ -79,7 +73,7 @@ func (h *Hand) Hold(id ID) {
 }
 
 // Release gives a held message back to the strategy.
-func (h *Hand) Release(id ID) {
+func (h *Hand) Release(id trace.ID) {
 	r := h.run
 	if h.Moves() && r.messages[id-1].Fate == trace.Held {
 		r.release(id)
@@ -96,7 +90,7 @@ func (h *Hand) Do(s Step) {
 
 // Forge makes the step that gives a message in flight another body, as a Byzantine sender
 // would. The body is in the format that the system reads.
-func (h *Hand) Forge(id ID, body string) Step { return h.run.forge(id, body) }
+func (h *Hand) Forge(id trace.ID, body string) Step { return h.run.forge(id, body) }
 
 // Replay writes the next step of a player's script to next and reports true, or reports false
 // at the end of the script. The step is not taken: see Do.

@@ -9,11 +9,11 @@ import "github.com/lockstep-go/lockstep/trace"
 type settler struct {
 	script *Player // its steps come first; nil: there is none
 	stage  int
-	layer  ID    // deliver what was sent up to here
-	alarms Nodes // still to fire in this cycle
-	given  int   // requests given so far; the next goes to the next node in turn
-	left   int   // requests still to be given in this cycle
-	moved  bool  // the cycle took at least one step
+	layer  trace.ID // deliver what was sent up to here
+	alarms Nodes    // still to fire in this cycle
+	given  int      // requests given so far; the next goes to the next node in turn
+	left   int      // requests still to be given in this cycle
+	moved  bool     // the cycle took at least one step
 }
 
 const (
@@ -81,7 +81,7 @@ func (s *settler) Next(turn *Turn, next *Step) bool {
 }
 
 func (s *settler) begin(turn *Turn) {
-	s.stage, s.layer, s.moved = settleDeliver, ID(len(turn.messages)), false
+	s.stage, s.layer, s.moved = settleDeliver, trace.ID(len(turn.messages)), false
 }
 
 // deliver takes the oldest message of the layer. Where nodes cannot restart, one to a

@@ -11,13 +11,24 @@ type Spec interface {
 	New(Info) Monitor
 }
 
+// ConditionalSpec is a spec with properties that not every system puts to the test, such as one about watches where no
+// client watches.
+type ConditionalSpec interface {
+	Spec
+	// Optional says of each property, in the order of Properties, that nothing is wrong where no run checks it.
+	Optional(Info) []bool
+}
+
 // Monitor judges one run after the other. The finding it returns ends the run; the engine
 // copies it, so that a monitor may return the same one again.
 type Monitor interface {
 	// Reset begins a new run.
 	Reset()
-	// Step judges safety after every step: run.Events holds what happened in the step,
-	// run.Deployment the system itself.
+	// EventsOnly reports whether Step looks at nothing but the events of the step. Then Step is
+	// called only after steps that had events. The engine asks once, when it has made the monitor.
+	EventsOnly() bool
+	// Step checks safety after every step: run.Events holds what happened in the step,
+	// run.View what the deployment shows of itself.
 	Step(run *Run) *Finding
 	// End judges the final state. After a settling stage run.Settled is true and
 	// bounded liveness may be judged too.
@@ -25,13 +36,6 @@ type Monitor interface {
 	// Conclude sums up the run just ended. Pictures are wanted only where draw is true: the
 	// run failed and was recorded.
 	Conclude(draw bool) Conclusion
-}
-
-// EventJudge is a monitor that can say that its Step looks at nothing but the events of the
-// step. Then it is called only after steps that had events. It is asked once.
-type EventJudge interface {
-	Monitor
-	EventsOnly() bool
 }
 
 // Conclusion is what a monitor says of a run beside its finding. The zero value says

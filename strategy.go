@@ -37,11 +37,14 @@ type Terms struct {
 	Sequential bool
 	// Lineages is the number of schedulers that learn apart from each other, where a strategy that learns has
 	// several, and Epoch the number of runs that one of them makes before all are told what the others
-	// have learned; see [Learner]. 0 is one lineage, without an end.
+	// have learned. 0 is one lineage, without an end. The schedulers of a strategy with more than one are a [Learner].
 	Lineages, Epoch int
 	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may arrive
 	// in any order. A run that is shrunk or replayed keeps to it.
 	Order *trace.Order
+	// Sweeps says that the scheduler leaves the messages of rounds to the engine ([Turn.Sweep]). A strategy that uses
+	// another one's scheduler, and chooses each step or looks at each, sets it to false.
+	Sweeps bool
 	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the
 	// events of steps.
 	Texts, Events bool
@@ -91,13 +94,7 @@ type Start struct {
 	SeedOf int
 	// Draws is what the system is to draw first when it starts, where a scheduler that takes the
 	// steps of a recording again sets it.
-	Draws []Draw
-}
-
-// Sweeper is a scheduler that leaves messages of rounds to the engine, see Run.Sweep. One that wants to choose
-// each step, or to look at each, is none, though it may use another that is.
-type Sweeper interface {
-	Sweeps()
+	Draws []trace.Draw
 }
 
 // Account is what a scheduler tells of its runs.

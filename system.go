@@ -33,7 +33,7 @@ type Info struct {
 	Nodes int
 	// Supports lists the kinds of step the system can perform. A strategy that needs
 	// another kind is refused before the first run.
-	Supports Kinds
+	Supports trace.Kinds
 	// FIFO says that messages on one link must arrive in the order of sending.
 	FIFO bool
 	// Rounds names the rounds of a phase in order, where messages carry tags; a tag's
@@ -63,7 +63,7 @@ type Info struct {
 	OneClock bool
 	// Pace is the time that one Wait step of a strategy or of the settling stage lasts,
 	// where the system supports Wait; 0 means 1.
-	Pace Time
+	Pace trace.Time
 	// Repeats says whether the same steps have the same effects.
 	Repeats Repeats
 	// Recheck lets a campaign make one of so many passing runs again and compare, where the
@@ -90,8 +90,16 @@ const (
 	Roughly
 )
 
+// String is the grade as text.
+func (r Repeats) String() string {
+	if r == Exactly {
+		return "deterministic"
+	}
+	return "best effort"
+}
+
 // Require reports which of the kinds a strategy needs the system does not support.
-func (i Info) Require(who string, need Kinds) error {
+func (i Info) Require(who string, need trace.Kinds) error {
 	if missing := need &^ i.Supports; missing != 0 {
 		return fmt.Errorf("%s needs steps that %s does not support: %s (it supports %s)", who, i.Name, missing, i.Supports)
 	}
@@ -99,7 +107,7 @@ func (i Info) Require(who string, need Kinds) error {
 }
 
 // pace is the time that a Wait lasts.
-func (i *Info) pace() Time { return max(i.Pace, 1) }
+func (i *Info) pace() trace.Time { return max(i.Pace, 1) }
 
 // Place is where a deployment lives: which worker it belongs to, so that it can tell its
 // ports from those of others, and a folder of its own.
@@ -180,11 +188,11 @@ type Abilities struct {
 	// Fingerprint hashes the state of a node. Equal states have equal fingerprints.
 	Fingerprint func(Node) uint64
 	// Body is the system's own message, by the Body of its envelope.
-	Body func(body ID) any
+	Body func(body trace.ID) any
 	// Text puts the system's own message into words, by the Body of its envelope, at any time until the
 	// next run. A deployment whose messages stay as they were sent has it instead of telling
 	// texts with Outbox.Text, so that words are made only of those that somebody reads.
-	Text func(body ID) string
+	Text func(body trace.ID) string
 	// Lasting says that the values of events stay as they were until the next run, so that words are
 	// made only of those that somebody reads.
 	Lasting bool

@@ -8,9 +8,9 @@ type Turn struct{ Run }
 
 // Forge makes the step that gives a message in flight another body, as a Byzantine sender
 // would. The body is in the format that the system reads.
-func (t *Turn) Forge(id ID, body string) Step { return t.forge(id, body) }
+func (t *Turn) Forge(id trace.ID, body string) Step { return t.forge(id, body) }
 
-func (r *Run) forge(id ID, body string) Step {
+func (r *Run) forge(id trace.ID, body string) Step {
 	r.forged = append(r.forged, body)
 	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
 }
@@ -21,12 +21,12 @@ func (t *Turn) OpenRound(phase int, kernel Nodes) {
 	t.opened = append(t.opened, openRound{phase, kernel})
 }
 
-// Sweep leaves the messages that are in flight now to the engine, if the scheduler is a
-// [Sweeper] and nothing needs to see every step. The engine delivers them, the oldest first. It
+// Sweep leaves the messages that are in flight now to the engine, if the strategy's terms say
+// that it does ([Terms.Sweeps]) and nothing needs to see every step. The engine delivers them, the oldest first. It
 // loses those that leave the kernel of the round last opened, and those for which loses, where
 // it is not nil, reports true. Sweep reports whether the engine does that: then the scheduler
 // chooses no step, and is asked for the next one afterwards.
-func (t *Turn) Sweep(loses func(*Message) bool) bool {
+func (t *Turn) Sweep(loses func(*trace.Message) bool) bool {
 	if !t.sweeps || !t.calm || t.draws.on {
 		return false
 	}
@@ -37,9 +37,9 @@ func (t *Turn) Sweep(loses func(*Message) bool) bool {
 
 // Recall gives the draws that the step chosen next makes first. A scheduler that takes the
 // steps of a recording again calls it for each of them.
-func (t *Turn) Recall(draws []Draw) { t.draws.recall(draws) }
+func (t *Turn) Recall(draws []trace.Draw) { t.draws.recall(draws) }
 
-func (d *draws) recall(list []Draw) {
+func (d *draws) recall(list []trace.Draw) {
 	d.given = list
 	d.on = d.on || len(list) > 0
 }

@@ -33,6 +33,7 @@ func (d *doubter) End(*lockstep.Run) *lockstep.Finding {
 	}
 	return nil
 }
+func (*doubter) EventsOnly() bool { return false }
 func (d *doubter) Conclude(draw bool) (c lockstep.Conclusion) {
 	if d.arrived {
 		c.Undecided = "too much for this spec"

@@ -27,6 +27,7 @@ type worker struct {
 	settler  settler
 	rec      *recorder // nil while nothing is recorded
 	book     recorder  // what rec is otherwise
+	lent     bool      // the scheduler is not that of the plan's strategy
 	keep     bool      // the run can be repeated only by its steps, which are noted
 	notes    trace.Script
 
@@ -51,9 +52,7 @@ func newWorker(p *prepared, number int) *worker {
 	w.run = &w.turn.Run
 	w.place.warming = w.warms
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
-	if judge, ok := w.monitor.(EventJudge); ok {
-		w.events = judge.EventsOnly()
-	}
+	w.events = w.monitor.EventsOnly()
 	if p.Scenario != nil {
 		w.director = p.Scenario.New(p.info)
 	}
@@ -221,8 +220,7 @@ func (w *worker) begin(number int) {
 	w.run.watched = !blind || !w.alone || w.terms.Events
 	w.judged = nil
 	w.run.reset()
-	_, sweeper := w.sched.(Sweeper)
-	w.run.sweeps = sweeper && w.calm && !w.keep
+	w.run.sweeps = w.terms.Sweeps && !w.lent && w.calm && !w.keep
 	w.monitor.Reset()
 	for _, watcher := range w.watchers {
 		watcher.Reset()
@@ -380,7 +378,7 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 	if o.Reason != "" {
 		o.Verdict = trace.Unknown
 	} else if w.director != nil {
-		if o.Reason = w.director.Tell().Vacuous; o.Reason != "" {
+		if o.Reason, _ = w.director.Tell(); o.Reason != "" {
 			o.Verdict = trace.Vacuous
 		}
 	}

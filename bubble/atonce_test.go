@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // adder is a node that is told numbers by node 1 and tells their sum, by a goroutine that takes a
@@ -48,7 +49,7 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 	})
 	if n.Self() == 1 {
 		for i := range 20 {
-			n.Send(2, "Number", lockstep.Tag{}, i)
+			n.Send(2, "Number", trace.Tag{}, i)
 		}
 	}
 	return nil
@@ -85,7 +86,7 @@ func TestAtOncePanics(t *testing.T) {
 			n.RequestAtOnce(func(int32, string) { panic("in the request") })
 			if handle != nil {
 				n.ReceiveAtOnce(func(lockstep.Node, any) { handle(n) })
-				n.Send(n.Others()[0], "Word", lockstep.Tag{}, "")
+				n.Send(n.Others()[0], "Word", trace.Tag{}, "")
 			}
 			return nil
 		}}

@@ -13,7 +13,7 @@ import (
 type Bare struct {
 	d    *deployment
 	mail []sending
-	asks []lockstep.Pending
+	asks []trace.Pending
 }
 
 // NewBare makes a bare cluster; Run starts it.

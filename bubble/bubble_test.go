@@ -31,13 +31,13 @@ func locker(n *bubble.Node) error {
 	n.Receive(func(from lockstep.Node, body any) {
 		switch {
 		case body == "may I?" && n.Self() > from:
-			n.Send(from, "Answer", lockstep.Tag{}, "yes")
+			n.Send(from, "Answer", trace.Tag{}, "yes")
 		case body == "yes":
 			inbox <- "yes"
 		}
 	})
 	for _, to := range n.Others() {
-		n.Send(to, "Ask", lockstep.Tag{}, "may I?")
+		n.Send(to, "Ask", trace.Tag{}, "may I?")
 	}
 	patience := time.NewTimer(100*time.Millisecond + time.Duration(n.Self())*time.Millisecond)
 	defer patience.Stop()
@@ -110,7 +110,7 @@ func TestRepetition(t *testing.T) {
 
 // A minute of idle nodes is one wait that ends when the minute is over.
 func TestWaitJumps(t *testing.T) {
-	var times []lockstep.Time
+	var times []trace.Time
 	sleeper := bubble.Cluster{Name: "sleeper", Nodes: 1, Pace: time.Hour, Start: func(n *bubble.Node) error {
 		for range 3 {
 			time.Sleep(time.Minute)
@@ -123,8 +123,8 @@ func TestWaitJumps(t *testing.T) {
 		return nil
 	})
 	result := explore(t, lockstep.Plan{System: sleeper, Strategy: strategy.Walk{Wait: 1, Steps: 4}, Spec: watch, Runs: 1})
-	minute := lockstep.Time(time.Minute)
-	if want := []lockstep.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) || result.Steps != 4 {
+	minute := trace.Time(time.Minute)
+	if want := []trace.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) || result.Steps != 4 {
 		t.Errorf("awake at %v after %d steps, want %v", times, result.Steps, want)
 	}
 	if want := 63 * minute; result.Virtual != want { // the last wait is an hour in which nothing happens
@@ -140,7 +140,7 @@ func TestPanic(t *testing.T) {
 		"goroutine": func(n *bubble.Node) error { n.Go(tooBad); return nil },
 		"handler": func(n *bubble.Node) error {
 			n.Receive(func(lockstep.Node, any) { tooBad() })
-			n.Send(n.Self(), "Self", lockstep.Tag{}, nil)
+			n.Send(n.Self(), "Self", trace.Tag{}, nil)
 			return nil
 		},
 	} {
@@ -393,7 +393,7 @@ func TestFolder(t *testing.T) {
 func TestCrash(t *testing.T) {
 	cluster := bubble.Cluster{Name: "chatty", Nodes: 2, Start: func(n *bubble.Node) error {
 		for range 100 { // it does not look at its context
-			n.Send(3-n.Self(), "Life", lockstep.Tag{}, n.Life())
+			n.Send(3-n.Self(), "Life", trace.Tag{}, n.Life())
 			time.Sleep(50 * time.Millisecond)
 		}
 		return nil
@@ -413,6 +413,7 @@ func (ofLastLife) Properties() []string                 { return []string{"of-la
 func (o ofLastLife) New(lockstep.Info) lockstep.Monitor { return o }
 func (o ofLastLife) Reset()                             { *o.lives = [3]int{0, 1, 1} }
 func (ofLastLife) End(*lockstep.Run) *lockstep.Finding  { return nil }
+func (ofLastLife) EventsOnly() bool                     { return false }
 func (ofLastLife) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
 func (o ofLastLife) Step(r *lockstep.Run) *lockstep.Finding {
 	if last := r.Last(); last != nil && last.Kind == trace.Restart {

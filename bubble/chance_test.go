@@ -91,7 +91,7 @@ func writers(n *bubble.Node) error {
 func TestCrashKeepsItsDraw(t *testing.T) {
 	plan := lockstep.Plan{Strategy: strategy.DefaultWalk, System: bubble.Cluster{Name: "writers", Nodes: 1, Start: writers, Pace: time.Minute,
 		Requests: []string{"x", "xxxxxxxxxx"}, Disk: bubble.DiskModel{Slow: 0.9999, Longest: time.Second}}}
-	script := trace.Script{{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 1}}, {Step: lockstep.Step{Kind: trace.Wait, For: lockstep.Time(time.Minute)}},
+	script := trace.Script{{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 1}}, {Step: lockstep.Step{Kind: trace.Wait, For: trace.Time(time.Minute)}},
 		{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 2}}, {Step: lockstep.Step{Kind: trace.Crash, Node: 1}}, {Step: lockstep.Step{Kind: trace.Restart, Node: 1}}}
 	found := func(tr *trace.Trace) int {
 		var n int
@@ -126,7 +126,7 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 			t.Errorf("run %d: of 11 the mildest crash leaves %d", run, found(got))
 		}
 		mild = slices.Clone(played)
-		mild[2].Draws = slices.Repeat([]lockstep.Draw{{By: 1}}, 10) // no write is slow
+		mild[2].Draws = slices.Repeat([]trace.Draw{{By: 1}}, 10) // no write is slow
 		if got, _ := retold(t, plan, of, mild); found(got) != 11 {
 			t.Errorf("run %d: of 11 that were not slow %d are found", run, found(got))
 		}

@@ -87,7 +87,7 @@ type Cluster struct {
 	Text func(body any) string
 	// Parse reads the body of a Replace step, a whole message in words, which may be of another
 	// type than the one replaced; nil means that messages cannot be forged.
-	Parse func(text string) (kind string, tag lockstep.Tag, body any, err error)
+	Parse func(text string) (kind string, tag trace.Tag, body any, err error)
 	// Rank orders what a node sends to another between two quiet moments, where sender, receiver
 	// and tag are alike, before the type does; nil: all alike. It is for programs in which
 	// several goroutines, or chance, decide about that order.
@@ -123,6 +123,8 @@ type Cluster struct {
 	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
 	// refute it.
 	Exact bool
+	// Warm names the runs that a process makes before its first deployment.
+	Warm []*Warming
 	// Seed is called at the beginning of a run, for programs that draw from a source that
 	// can be seeded but not replaced; nil: nothing.
 	Seed func(uint64)
@@ -171,11 +173,16 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	}
 	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports,
 		FIFO: c.FIFO, Rounds: c.Rounds, Phases: c.Phases, Aside: c.Aside, Roles: c.Roles, Types: c.Types, Events: c.Events, OneClock: true,
-		Pace: lockstep.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
+		Pace: trace.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck, Serial: c.Serial || Exact}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(_ context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+	for _, w := range c.Warm {
+		if err := place.WarmUp(func() error { return w.Do(ctx) }); err != nil {
+			return nil, err
+		}
+	}
 	c.Pace, c.Patience, c.CPUs = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience), cmp.Or(c.CPUs, DefaultCPUs)
 	if c.Decode == nil {
 		c.Decode = wire.Detect

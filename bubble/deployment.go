@@ -27,15 +27,15 @@ type deployment struct {
 	lives    []*Node // the life of each node; nil while it is down
 	counts   []int   // of lives
 	disks    []map[string]kept
-	bodies   []any                      // by number of the body - 1
-	asked    map[int32]lockstep.Pending // the requests offered, unless they were withdrawn
-	timer    *time.Timer                // ends a wait
-	decoders map[string]wire.Decoder    // of connections
-	split    map[string]string          // types of what travels on them in two parts
-	files    bool                       // some node has a folder
-	lost     []arrival                  // on cut links, in this step
-	frozen   int                        // lives of this run
-	release  func()                     // what the deployment took of the process
+	bodies   []any                   // by number of the body - 1
+	asked    map[int32]trace.Pending // the requests offered, unless they were withdrawn
+	timer    *time.Timer             // ends a wait
+	decoders map[string]wire.Decoder // of connections
+	split    map[string]string       // types of what travels on them in two parts
+	files    bool                    // some node has a folder
+	lost     []arrival               // on cut links, in this step
+	frozen   int                     // lives of this run
+	release  func()                  // what the deployment took of the process
 	runs     int
 	moved    lockstep.Nodes // in this step
 	machine  []*machine     // of the nodes, where files suffer
@@ -74,7 +74,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		}
 	}
 	d.lot.begin(seed, out)
-	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]lockstep.Pending{}
+	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]trace.Pending{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Chance(stepStream)
 	rules(d.world) // before all that is random, or decided by chance
@@ -98,7 +98,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		return err
 	}
 	for i, text := range d.Requests {
-		d.world.Offer(lockstep.Pending{ID: int32(i + 1), To: d.all(), Text: text})
+		d.world.Offer(trace.Pending{ID: int32(i + 1), To: d.all(), Text: text})
 	}
 	for i := range d.lives {
 		d.disks[i] = map[string]kept{}
@@ -248,7 +248,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	d.settle(out)
 	d.breakLost()
 	if s.Kind == trace.Wait {
-		out.Stop(lockstep.Time(d.world.Now()))
+		out.Stop(trace.Time(d.world.Now()))
 	}
 	return nil
 }
@@ -354,7 +354,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 			out.Event(*e)
 		}
 	}
-	slices.SortStableFunc(w.offers, func(a, b lockstep.Pending) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(w.offers, func(a, b trace.Pending) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range w.offers {
 		d.asked[p.ID] = p
 		out.Offer(p)
@@ -366,7 +366,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	clear(w.sent)
 	clear(w.events)
 	w.sent, w.events, w.offers, w.withdrawn = w.sent[:0], w.events[:0], w.offers[:0], w.withdrawn[:0]
-	out.Advance(lockstep.Time(w.Now()))
+	out.Advance(trace.Time(w.Now()))
 	if out.Texts() {
 		d.states(out)
 	}
@@ -459,7 +459,7 @@ func (d *deployment) told(n *Node) string {
 }
 
 // text puts a message into words. It stays as it was sent, see Node.Send.
-func (d *deployment) text(number lockstep.ID) string {
+func (d *deployment) text(number trace.ID) string {
 	if int(number) > len(d.bodies) { // it is to be forged: the step has not been taken, or was refused
 		return ""
 	}
@@ -472,7 +472,7 @@ func (d *deployment) text(number lockstep.ID) string {
 
 // Abilities are those that the programs offer, and the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body lockstep.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Nondeterminism: suspects}
+	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body trace.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Nondeterminism: suspects}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {

@@ -65,6 +65,9 @@
 // with the overlay comes from one stream of the run, like all choices of the runtime: leaving
 // out a step moves what is drawn after it.
 //
+// What a program makes once in a process, when it is first needed, must be there before the first run that counts. With
+// the overlay each process makes a short run for that; where this does not reach everything, [Cluster.Warm] names more ([Warming]).
+//
 // That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
 // that is kept is made again in a fresh process. What nodes do that may come out differently is
 // told with the place: a goroutine outside the bubble that wakes one of theirs, real time, the

@@ -63,7 +63,7 @@ func suspects() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {
 		if at := places(s.PCs); !byLockstep(at) {
-			list = append(list, fmt.Sprintf("%s (node %d, %d times) in %s", s.What, node(s.Node), s.Count, strings.Join(at, " < ")))
+			list = append(list, fmt.Sprintf("%s (node %d) in %s", s.What, node(s.Node), strings.Join(at, " < ")))
 		}
 	}
 	for _, s := range runtime.LockstepShares() {

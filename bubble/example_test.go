@@ -22,7 +22,7 @@ func ExampleCluster() {
 		for {
 			select {
 			case <-time.After(time.Minute):
-				n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
+				n.Send(n.Others()[0], "Greeting", trace.Tag{}, "hello")
 			case <-n.Context().Done():
 				return nil
 			}
@@ -46,7 +46,7 @@ func ExampleCluster() {
 func ExampleNode_Lost() {
 	senders := bubble.Cluster{Name: "senders", Nodes: 2, Start: func(n *bubble.Node) error {
 		n.Lost(func(to lockstep.Node, body any) { n.Emit("lost", fmt.Sprint(body, " to ", to)) })
-		n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
+		n.Send(n.Others()[0], "Greeting", trace.Tag{}, "hello")
 		return nil
 	}}
 	show := spec.OnEvent("losses", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -108,7 +108,7 @@ func ExampleNode_WhenQuiet() {
 			})
 		})
 		if n.Self() == 1 {
-			n.Send(2, "Word", lockstep.Tag{}, "hello")
+			n.Send(2, "Word", trace.Tag{}, "hello")
 		}
 		return nil
 	}}
@@ -169,7 +169,7 @@ func ExampleNewBare() {
 // Runs that repeat exactly have the same digests, here and in any other process.
 func ExampleDigests() {
 	silent := bubble.Cluster{Name: "silent", Nodes: 2, Exact: true, Start: func(n *bubble.Node) error {
-		n.Send(n.Others()[0], "Greeting", lockstep.Tag{}, "hello")
+		n.Send(n.Others()[0], "Greeting", trace.Tag{}, "hello")
 		return nil
 	}}
 	plan := lockstep.Plan{System: silent, Strategy: strategy.DefaultWalk, Seed: 1}
@@ -232,11 +232,11 @@ func ExampleWorld() {
 		next := int32(0)
 		ask := func() {
 			next++
-			w.Offer(lockstep.Pending{ID: next, To: trace.NodesOf(1, 2), Text: fmt.Sprint("add ", dice.IntN(10))})
+			w.Offer(trace.Pending{ID: next, To: trace.NodesOf(1, 2), Text: fmt.Sprint("add ", dice.IntN(10))})
 		}
 		w.Value = ask
 		ask()
-		w.Offer(lockstep.Pending{ID: 100, To: trace.NodesOf(1), Text: fmt.Sprint(bytes.Uint64(), w.Seed())})
+		w.Offer(trace.Pending{ID: 100, To: trace.NodesOf(1), Text: fmt.Sprint(bytes.Uint64(), w.Seed())})
 		w.Withdraw(100)
 		w.Event(lockstep.Event{Type: "answered", Value: "nothing yet"})
 	}

@@ -129,7 +129,7 @@ func (d *deployment) wrongClocks() error {
 }
 
 // kinds are the steps by which nodes suffer.
-func (f *Faults) kinds() (k lockstep.Kinds) {
+func (f *Faults) kinds() (k trace.Kinds) {
 	if f.Pause > 0 {
 		k |= trace.KindsOf(trace.Pause)
 	}

@@ -22,7 +22,7 @@ import (
 // lost.
 func caller(n *bubble.Node) error {
 	n.Receive(func(_ lockstep.Node, body any) { n.Emit("heard", body) })
-	say := func(lockstep.Node, any) { n.Send(2, "Word", lockstep.Tag{}, "hello") }
+	say := func(lockstep.Node, any) { n.Send(2, "Word", trace.Tag{}, "hello") }
 	n.Lost(say)
 	if n.Self() == 1 {
 		say(0, nil)
@@ -31,11 +31,11 @@ func caller(n *bubble.Node) error {
 }
 
 var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: []string{"heard"}, Types: []string{"Word", "Lie"},
-	Parse: func(text string) (string, lockstep.Tag, any, error) {
+	Parse: func(text string) (string, trace.Tag, any, error) {
 		if !strings.HasPrefix(text, "lie ") {
-			return "", lockstep.Tag{}, nil, fmt.Errorf("%q is no lie", text)
+			return "", trace.Tag{}, nil, fmt.Errorf("%q is no lie", text)
 		}
-		return "Lie", lockstep.Tag{}, text, nil
+		return "Lie", trace.Tag{}, text, nil
 	}}
 
 // The sender of a message that is dropped, or sent on a link that is cut, is told.

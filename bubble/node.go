@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stack"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Node is one life of a node: what its program acts with, from a start to the next crash.
@@ -96,7 +97,7 @@ func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 
 // Send puts a message on its way. The body must not be changed after. The tag is zero where
 // messages carry none. What a node sends that has crashed is lost.
-func (n *Node) Send(to lockstep.Node, kind string, tag lockstep.Tag, body any) {
+func (n *Node) Send(to lockstep.Node, kind string, tag trace.Tag, body any) {
 	if n.dead.Load() {
 		return
 	}

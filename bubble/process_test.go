@@ -218,7 +218,7 @@ func TestSharedCalls(t *testing.T) {
 				what += ", which is refused"
 			}
 			if !slices.ContainsFunc(list, func(s string) bool {
-				return strings.HasPrefix(s, what+" (node 1, ") && strings.Contains(s, "bubble_test.")
+				return strings.HasPrefix(s, what+" (node 1) ") && strings.Contains(s, "bubble_test.")
 			}) {
 				t.Errorf("sources of nondeterminism %q", list)
 			}

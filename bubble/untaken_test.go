@@ -77,7 +77,7 @@ func TestUntakenWithdrawn(t *testing.T) {
 				n.Receive(func(lockstep.Node, any) { n.World().Withdraw(1) })
 			}
 			if n.Self() == 1 && n.Life() == 1 {
-				n.Send(2, "Word", lockstep.Tag{}, nil)
+				n.Send(2, "Word", trace.Tag{}, nil)
 			}
 			return nil
 		}}

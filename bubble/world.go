@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stack"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // World is one run: what all of its nodes share.
@@ -29,7 +30,7 @@ type World struct {
 	crashed   map[int32]bool // incarnations, by the number that their goroutines carry
 	sent      []sending
 	events    []lockstep.Event // in the order of emission
-	offers    []lockstep.Pending
+	offers    []trace.Pending
 	withdrawn []int32
 	looks     []lookout // to be taken when all is quiet
 	looked    []lookout // memory for those
@@ -43,7 +44,7 @@ type World struct {
 type sending struct {
 	from, to lockstep.Node
 	kind     string
-	tag      lockstep.Tag
+	tag      trace.Tag
 	body     any
 }
 
@@ -112,7 +113,7 @@ func (w *World) crash(n *Node) {
 }
 
 // Offer announces a client's request that may be given to one of the nodes p.To.
-func (w *World) Offer(p lockstep.Pending) {
+func (w *World) Offer(p trace.Pending) {
 	w.mutex.Lock()
 	w.offers = append(w.offers, p)
 	w.mutex.Unlock()

@@ -129,6 +129,8 @@ type Env struct {
 	asked   string     // the name by which this program was asked for, where it was built on demand
 	command string     // the command without its arguments, e.g. "distal explore"
 	status  int
+	// bestEffort says that programs are built without the overlay of package bubble.
+	bestEffort bool
 	// write writes a file.
 	write func(file string, content func(io.Writer) error) error
 }

@@ -35,6 +35,8 @@ type needed struct {
 // tools are the programs that Lockstep can use.
 var tools = []needed{
 	{"go", []string{"go"}, "targets that are built on demand: run ./folder, --set version=V"},
+	{"javac", []string{"javac"}, "servers in Java, with a JDK: zookeeper, kafka, cassandra, ratis, bftsmart"},
+	{"mvn", []string{"mvn"}, "fetching these servers"},
 	{"chromium", []string{"chromium", "chromium-browser", "google-chrome"}, "the project's tests of HTML pages"},
 	{"spin", []string{"spin"}, "models that distal export writes, and their tests"},
 	{"gcc", []string{"gcc"}, "the checkers that spin makes of these models"},

@@ -10,17 +10,19 @@ import (
 
 // explored are the flags that say what is explored, which several commands share.
 type explored struct {
-	Target  string   `arg:"" help:"What to test: lockstep list names targets; or the folder or import path of a main package."`
-	Nodes   *int     `placeholder:"N" help:"Number of nodes."`
-	Set     []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
-	Steps   int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
-	Settle  *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
-	Seed    uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
-	Workers int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
+	Target    string   `arg:"" help:"What to test: lockstep list names targets; or the folder or import path of a main package."`
+	Nodes     *int     `placeholder:"N" help:"Number of nodes."`
+	Set       []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
+	Steps     int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`
+	Settle    *int     `placeholder:"N" help:"Steps of the settling stage, after which liveness is judged; the target's unless given."`
+	Seed      uint64   `placeholder:"X" help:"Seed of the campaign, or of the first of several."`
+	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic: repeating a run is then a best effort."`
+	Workers   int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
 }
 
 // here finds the target. Where it is in another program, that takes over.
 func (x *explored) here(e *Env) (*place, error) {
+	e.bestEffort = x.NoOverlay
 	at, err := e.locate(x.Target, x.Set)
 	if err == nil && at.program != nil {
 		err = e.handOver(at)
@@ -65,6 +67,9 @@ func (x *explored) words() []string {
 	}
 	if x.Settle != nil {
 		words = append(words, "--settle", strconv.Itoa(*x.Settle))
+	}
+	if x.NoOverlay {
+		words = append(words, "--no-overlay")
 	}
 	return words
 }

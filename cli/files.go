@@ -80,6 +80,9 @@ func (e *Env) Replay(file string, allowed ...string) string {
 	if isPackage(e.asked) {
 		words = append(words, "--program", e.asked)
 	}
+	if e.bestEffort {
+		words = append(words, "--no-overlay")
+	}
 	return commandLine(append(words, setFlags(allowed)...))
 }
 

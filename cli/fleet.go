@@ -52,6 +52,9 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if c.Fleet == "" || c.Stretches {
 		return nil
 	}
+	if c.NoOverlay {
+		return errors.New("--no-overlay with --fleet: a fleet's workers build targets with the overlay")
+	}
 	if file := os.Getenv(gatheredVariable); file != "" {
 		return c.readGathered(file)
 	}

@@ -39,8 +39,8 @@ type trouble struct {
 	spec     lockstep.Spec
 	scenario func() lockstep.Scenario
 	ended    bool // the context has ended before the campaign begins
-	kind     lockstep.ProblemKind
-	severity lockstep.Severity
+	kind     string
+	severity string
 	verdict  trace.Verdict
 	status   int
 	test     bool // the Go test fails

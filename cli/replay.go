@@ -22,10 +22,11 @@ import (
 
 // recorded is the trace that a command is about, the program that knows its target, and what the user lets it name.
 type recorded struct {
-	Trace   string   `arg:"" help:"Trace file."`
-	Program string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
-	Set     []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
-	Allow   []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
+	Trace     string   `arg:"" help:"Trace file."`
+	Program   string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
+	Set       []string `placeholder:"K=V" sep:"none" help:"Allow what a trace must not choose: a version that is not listed, or an option that names a program or a file; may be repeated."`
+	NoOverlay bool     `help:"Build the target without the overlay that makes goroutine programs deterministic, as --no-overlay of run."`
+	Allow     []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
 }
 
 // allow is what the user lets the trace name.
@@ -39,6 +40,7 @@ func (r *recorded) allow() Allow {
 
 // place finds the program that knows the trace's target.
 func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
+	e.bestEffort = r.NoOverlay
 	h := &t.Header
 	name := h.Target
 	if r.Program != "" && r.Program != e.asked {

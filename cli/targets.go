@@ -30,9 +30,6 @@ type place struct {
 	version string
 }
 
-// exact reports whether the program is built with the overlay.
-func (p *place) exact() bool { return p.program.Exact != nil && p.program.Exact(p.set) }
-
 // locate finds a target by its name and the version in its options. A name with a slash is
 // that of a main package.
 func (e *Env) locate(name string, set []string) (place, error) {
@@ -198,7 +195,7 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 	if e.asked == p.Name {
 		return "", nil, fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
 	}
-	b := build.Builder{Exact: at.exact(), Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
+	b := build.Builder{BestEffort: e.bestEffort, Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	file, err = b.Program(e.Ctx, *p, at.version)
 	versions := strings.Join(append([]string{p.Library}, p.Versions...), " ")
 	return file, []string{programVariable + "=" + p.Name, versionsVariable + "=" + versions}, err

@@ -155,7 +155,7 @@ func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *t
 	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // it panicked in the last step
 		w.moments = append(w.moments, w.panicked(t))
 	}
-	forged := map[lockstep.ID]string{} // the bodies that messages are given on their way
+	forged := map[trace.ID]string{} // the bodies that messages are given on their way
 	for i, m := range w.moments {
 		rec := &t.Records[i]
 		if rec.Step.Kind == trace.Replace {

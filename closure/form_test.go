@@ -68,7 +68,7 @@ func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {
 	}
 	if tagged {
 		c.Rounds = []string{"Ask", "Answer"}
-		c.Tag = func(w word) lockstep.Tag { return lockstep.Tag{Phase: w.phase, Round: w.round} }
+		c.Tag = func(w word) trace.Tag { return trace.Tag{Phase: w.phase, Round: w.round} }
 	}
 	return c
 }
@@ -98,7 +98,7 @@ func asker(strict bool) sim.Cluster[word] {
 }
 
 func alarm(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
-func deliver(m lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: m} }
+func deliver(m trace.ID) lockstep.Step    { return lockstep.Step{Kind: trace.Deliver, Msg: m} }
 
 // form records the run with the given steps and looks for its lock-step form.
 func form(t *testing.T, system lockstep.System, s lockstep.Strategy) (*trace.Trace, *closure.Result) {

@@ -3,7 +3,7 @@ package closure
 import (
 	"context"
 
-	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // byLayers lays a run out by causal layers: a message that a node sends on a delivery
@@ -18,7 +18,7 @@ import (
 // The time that this takes grows with the square of the steps and more, so that it stops with the context.
 func byLayers(ctx context.Context, steps []*moment, nodes int) (*layout, error) {
 	g := groups{ctx: ctx, place: make(map[*moment]place, len(steps)), base: []int{0}, limit: 2*len(steps) + 2}
-	source := map[lockstep.ID]*moment{} // the step that sent each message; none: the start
+	source := map[trace.ID]*moment{} // the step that sent each message; none: the start
 	last := make([]*moment, nodes+1)
 	for _, m := range steps {
 		from, sent := source[m.msg.ID]

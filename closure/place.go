@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -30,10 +29,10 @@ const (
 // needed are the steps of a run that its lock-step form must take: what clients and
 // faults did to nodes, and deliveries and alarms according to the care taken.
 func needed(moments []*moment, c care) []*moment {
-	used := map[lockstep.ID]bool{}
+	used := map[trace.ID]bool{}
 	var steps []*moment
 	for _, m := range slices.Backward(moments) { // what a step sent comes after it
-		keep := m.node != 0 && !m.call() || slices.ContainsFunc(m.sent, func(s lockstep.Message) bool { return used[s.ID] })
+		keep := m.node != 0 && !m.call() || slices.ContainsFunc(m.sent, func(s trace.Message) bool { return used[s.ID] })
 		switch m.step.Kind {
 		case trace.Deliver:
 			keep = keep || c >= inTime && !m.late
@@ -62,7 +61,7 @@ func needed(moments []*moment, c care) []*moment {
 // steps before them on their node allow.
 func byTags(steps []*moment, names []string, nodes int) (*layout, error) {
 	l := &layout{names: names, byNode: make([][]*moment, nodes+1)}
-	used := map[lockstep.ID]bool{}
+	used := map[trace.ID]bool{}
 	var phases []int32
 	for _, m := range steps {
 		if !m.deliver() {
@@ -79,7 +78,7 @@ func byTags(steps []*moment, names []string, nodes int) (*layout, error) {
 	}
 	slices.Sort(phases)
 	phases = slices.Compact(phases)
-	index := func(t lockstep.Tag) int {
+	index := func(t trace.Tag) int {
 		at, _ := slices.BinarySearch(phases, t.Phase)
 		return at*len(names) + int(t.Round)
 	}

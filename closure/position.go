@@ -12,13 +12,13 @@ import (
 // had seen when it sent it.
 type position struct {
 	tagged bool
-	tags   []lockstep.Tag // by node
-	layers []int          // by node: the layer of the latest step that changed it
-	sent   []int          // by message: its layer
+	tags   []trace.Tag // by node
+	layers []int       // by node: the layer of the latest step that changed it
+	sent   []int       // by message: its layer
 }
 
 func newPosition(info lockstep.Info) position {
-	return position{tagged: len(info.Rounds) > 0, tags: make([]lockstep.Tag, info.Nodes+1), layers: make([]int, info.Nodes+1)}
+	return position{tagged: len(info.Rounds) > 0, tags: make([]trace.Tag, info.Nodes+1), layers: make([]int, info.Nodes+1)}
 }
 
 func (p *position) reset() {
@@ -30,7 +30,7 @@ func (p *position) reset() {
 // step takes the last step of a run into account. It reports whether it delivered a
 // late message, and the round that the receiver was in, as a tag; of an untagged system
 // its Phase is the layer.
-func (p *position) step(run *lockstep.Run, n lockstep.Node, changed bool) (late bool, at lockstep.Tag) {
+func (p *position) step(run *lockstep.Run, n lockstep.Node, changed bool) (late bool, at trace.Tag) {
 	deliver := run.Last().Kind == trace.Deliver
 	if p.tagged {
 		at = p.tags[n]

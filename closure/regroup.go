@@ -27,7 +27,7 @@ type regroup struct {
 type name struct {
 	from, to lockstep.Node
 	kind     string
-	tag      lockstep.Tag
+	tag      trace.Tag
 	content  string
 }
 
@@ -123,12 +123,12 @@ func (s *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	return s.layout.phases[round], s.kernel
 }
 
-func (s *regrouper) name(m *lockstep.Message) name {
+func (s *regrouper) name(m *trace.Message) name {
 	return name{m.From, m.To, m.Type, m.Tag, s.turn.Text(m.ID)}
 }
 
 // Loses reports whether a message is lost in this round.
-func (s *regrouper) Loses(m *lockstep.Message) bool {
+func (s *regrouper) Loses(m *trace.Message) bool {
 	k := s.name(m)
 	if len(s.wanted[k]) == 0 {
 		return true
@@ -162,11 +162,11 @@ func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 }
 
 // Order chooses the order of arrival.
-func (s *regrouper) Order(turn *lockstep.Turn, mail []lockstep.ID) {
+func (s *regrouper) Order(turn *lockstep.Turn, mail []trace.ID) {
 	if !s.exactOrder {
 		return
 	}
-	place := func(id lockstep.ID) int {
+	place := func(id trace.ID) int {
 		if ms := s.wanted[s.name(turn.Message(id))]; len(ms) > 0 {
 			return ms[0].number
 		}

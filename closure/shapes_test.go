@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // led is a protocol in which node 1 asks everyone and everyone answers it.
@@ -33,7 +34,7 @@ func ledBy(tags bool) sim.Cluster[int32] {
 	system := sim.Cluster[int32]{Name: "led", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int32] { return led{} }}
 	if tags {
 		system.Rounds = []string{"Ask", "Answer"}
-		system.Tag = func(round int32) lockstep.Tag { return lockstep.Tag{Phase: 1, Round: round} }
+		system.Tag = func(round int32) trace.Tag { return trace.Tag{Phase: 1, Round: round} }
 	}
 	return system
 }

@@ -12,16 +12,16 @@ import (
 type moment struct {
 	number  int
 	step    lockstep.Step
-	node    lockstep.Node    // the node that acts; 0 where only the network changes
-	msg     lockstep.Message // delivered
-	content string           // of the message delivered, as it was sent
-	forged  string           // the body it was given on its way
-	sent    []lockstep.Message
+	node    lockstep.Node // the node that acts; 0 where only the network changes
+	msg     trace.Message // delivered
+	content string        // of the message delivered, as it was sent
+	forged  string        // the body it was given on its way
+	sent    []trace.Message
 	events  string
 	changed bool // the node's state
 	armed   bool // the node's alarm was set or stopped
 	late    bool // the message is of a round that its receiver has left
-	at      lockstep.Tag
+	at      trace.Tag
 	was, is string // the node's state in words
 	print   uint64 // its fingerprint afterwards
 }
@@ -77,10 +77,10 @@ func (w *watch) Look(run *lockstep.Run) {
 		w.state.begin(run)
 		w.armed = run.Alarms()
 		w.position.step(run, 0, false)
-		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]lockstep.Message(nil), run.Sent()...)})
+		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]trace.Message(nil), run.Sent()...)})
 		return
 	}
-	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]lockstep.Message(nil), run.Sent()...)}
+	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]trace.Message(nil), run.Sent()...)}
 	if m.deliver() {
 		m.msg = *run.Message(m.step.Msg)
 		m.content = w.contents[m.msg.ID-1]

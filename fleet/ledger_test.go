@@ -190,7 +190,7 @@ func TestSizes(t *testing.T) {
 // The status of a fleet lists what is wrong with a campaign, as its own output does: a divergence is never green.
 func TestStatusListsProblems(t *testing.T) {
 	l := newLedger(jobFor(plan(false, false, 10)))
-	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[lockstep.Verdict]int{trace.Pass: 10}, Rechecked: 2,
+	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[trace.Verdict]int{trace.Pass: 10}, Rechecked: 2,
 		Diverged:    1,
 		Divergences: []lockstep.Divergence{{Run: 4, Difference: "step 3"}}}, 1)
 	l.end(Done, "")

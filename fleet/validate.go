@@ -212,6 +212,11 @@ func (l *Ledger) checkCounts(p *Part) error {
 	if failures != r.Verdicts[trace.Fail] {
 		return fmt.Errorf("%d failures by property, %d runs fail", failures, r.Verdicts[trace.Fail])
 	}
+	for _, c := range r.Judged {
+		if c.Runs > r.Runs {
+			return fmt.Errorf("%.50q was checked in %d of %d runs", c.Name, c.Runs, r.Runs)
+		}
+	}
 	sources := r.Nondeterminism
 	for _, d := range r.Divergences {
 		if !p.has(d.Run) || len(d.Difference) > maxText {
@@ -245,7 +250,7 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 		return fmt.Errorf("%d %s are counted, possible are %d", len(counts), what, cmp.Or(len(known), maxCounts))
 	}
 	for i, c := range counts {
-		if c.N < least || c.N > maxTotal || len(c.Name) > maxText || len(known) > 0 && c.Name != known[i].Name {
+		if c.N < least || c.N > maxTotal || c.Runs < 0 || c.Runs > max(c.N, 0) || len(c.Name) > maxText || len(known) > 0 && c.Name != known[i].Name {
 			return fmt.Errorf("a count of %s is of %.50q and %d", what, c.Name, c.N)
 		}
 	}
@@ -397,7 +402,7 @@ func readLedger(text []byte) (*Ledger, error) {
 		return nil, errors.New("it is not the state of a campaign")
 	}
 	if l.Result.Verdicts == nil {
-		l.Result.Verdicts = map[lockstep.Verdict]int{}
+		l.Result.Verdicts = map[trace.Verdict]int{}
 	}
 	if l.Result.Reasons == nil {
 		l.Result.Reasons = map[string]int{}

@@ -52,7 +52,7 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 	n := ask.End - ask.First
 	p := &Part{Made: stretch.Made{Ask: ask}, Campaign: job.ID, Version: job.Hello.Version, Program: job.Hello.Program, Worker: "worker", ElapsedMS: 5}
 	r := &lockstep.Result{Target: "smr", Strategy: "walk", Seed: 7, From: ask.First, Runs: n, Steps: int64(10 * n), Digest: uint64(1000 + ask.First),
-		Verdicts: map[lockstep.Verdict]int{trace.Pass: n}, Reasons: map[string]int{}, Judged: []lockstep.Count{{Name: "prefix", N: n}}}
+		Verdicts: map[trace.Verdict]int{trace.Pass: n}, Reasons: map[string]int{}, Judged: []lockstep.Count{{Name: "prefix", N: n}}}
 	p.Result = r
 	switch k {
 	case errs:
@@ -61,7 +61,7 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 		if !job.Hello.KeepGoing {
 			r.Runs, n = 1, 1
 		}
-		r.Verdicts, r.Failures = map[lockstep.Verdict]int{trace.Pass: n - 1, trace.Fail: 1}, []lockstep.Count{{Name: "prefix", N: 1}}
+		r.Verdicts, r.Failures = map[trace.Verdict]int{trace.Pass: n - 1, trace.Fail: 1}, []lockstep.Count{{Name: "prefix", N: 1}}
 		run := ask.First + n - 1
 		r.Found = []lockstep.Found{{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1}}
 		x := testTrace(t, run)
@@ -104,14 +104,14 @@ func TestCheckPart(t *testing.T) {
 		"exhausted": func(p *Part) {
 			p.Result.Exhausted = true
 			p.Result.Runs = 1
-			p.Result.Verdicts = map[lockstep.Verdict]int{"fail": 1}
+			p.Result.Verdicts = map[trace.Verdict]int{"fail": 1}
 		},
 		"interrupted":       func(p *Part) { p.Result.Interrupted = true },
 		"digest":            func(p *Part) { p.Result.Digest = 0 },
 		"verdicts":          func(p *Part) { p.Result.Verdicts["pass"]++ },
 		"no verdicts":       func(p *Part) { p.Result.Verdicts = nil },
 		"negative":          func(p *Part) { p.Result.Verdicts["pass"] += 2; p.Result.Verdicts["unknown"] = -2 },
-		"negative findings": func(p *Part) { p.Result.Verdicts = map[lockstep.Verdict]int{"pass": 7, "fail": -3} },
+		"negative findings": func(p *Part) { p.Result.Verdicts = map[trace.Verdict]int{"pass": 7, "fail": -3} },
 		"other verdict":     func(p *Part) { p.Result.Verdicts["pass"]--; p.Result.Verdicts["won"] = 1 },
 		"steps":             func(p *Part) { p.Result.Steps = -1 },
 		"messages":          func(p *Part) { p.Result.Messages = 1 << 60 },
@@ -146,7 +146,7 @@ func TestCheckPart(t *testing.T) {
 		"properties": func(p *Part) { p.Result.Judged[0].N = -7 },
 		"effects":    func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
 		"findings":   func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
-		"hidden":     func(p *Part) { p.Result.Verdicts = map[lockstep.Verdict]int{"pass": 3, "fail": 1} },
+		"hidden":     func(p *Part) { p.Result.Verdicts = map[trace.Verdict]int{"pass": 3, "fail": 1} },
 		"sketch":     func(p *Part) { p.States = []byte{1, 2, 3} },
 		"register":   func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
 		"coverage":   func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
@@ -198,7 +198,7 @@ func TestCheckFindings(t *testing.T) {
 		"shapes":     func(p *Part, _ map[int]stretch.Trace) { p.Shapes = nil },
 		"shape":      func(p *Part, _ map[int]stretch.Trace) { p.Shapes[0] = "another" },
 		"twice": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Verdicts, p.Result.Failures = map[lockstep.Verdict]int{"pass": 2, "fail": 2}, []lockstep.Count{{Name: "prefix", N: 2}}
+			p.Result.Verdicts, p.Result.Failures = map[trace.Verdict]int{"pass": 2, "fail": 2}, []lockstep.Count{{Name: "prefix", N: 2}}
 			p.Result.Found, p.Shapes = append(p.Result.Found, p.Result.Found...), append(p.Shapes, p.Shapes...)
 		},
 		"no trace": func(p *Part, s map[int]stretch.Trace) { delete(s, p.Result.Found[0].Run) },

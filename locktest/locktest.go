@@ -267,6 +267,9 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	first := result.First()
 	drawn := first != nil && first.Flaky == ""
 	lines := campaign.ProblemLines(others, "")
+	if result.Repeats != lockstep.Exactly {
+		lines = append(lines, campaign.BestEffort)
+	}
 	if !drawn {
 		lines = append(campaign.Activity(result), lines...)
 	}
@@ -301,7 +304,7 @@ func (c *testCase) fails(p *lockstep.Problem) bool {
 func (c *testCase) failing(result *lockstep.Result, list []lockstep.Problem, again bool) {
 	c.Helper()
 	lines := campaign.ProblemLines(list, "")
-	has := func(kinds ...lockstep.ProblemKind) bool {
+	has := func(kinds ...string) bool {
 		return slices.ContainsFunc(list, func(p lockstep.Problem) bool { return slices.Contains(kinds, p.Kind) })
 	}
 	for _, hint := range hints {
@@ -320,13 +323,13 @@ func (c *testCase) failing(result *lockstep.Result, list []lockstep.Problem, aga
 
 // hints say what to do about problems.
 var hints = []struct {
-	kinds []lockstep.ProblemKind
+	kinds []string
 	text  string
 }{
-	{[]lockstep.ProblemKind{lockstep.ProblemUnknown}, "raise the plan's Limits or Budget, or make runs shorter"},
-	{[]lockstep.ProblemKind{lockstep.ProblemVacuousPart, lockstep.ProblemVacuousProperty},
+	{[]string{lockstep.ProblemUnknown}, "raise the plan's Limits or Budget, or make runs shorter"},
+	{[]string{lockstep.ProblemVacuousPart, lockstep.ProblemVacuousProperty},
 		"set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be"},
-	{[]lockstep.ProblemKind{lockstep.ProblemDivergence, lockstep.ProblemFlaky},
+	{[]string{lockstep.ProblemDivergence, lockstep.ProblemFlaky},
 		"the system is not deterministic: find what differs, or declare that it repeats itself only roughly"},
 }
 

@@ -286,7 +286,7 @@ func Inconclusive(err error) error {
 // look ends a step: it brings the time, packets that wait, what clients have heard and the lines of logs to the trace, and reports a server
 // that ended by itself.
 func (c *Cluster) look(out *lockstep.Outbox) error {
-	out.Advance(lockstep.Time(time.Since(c.began)))
+	out.Advance(trace.Time(time.Since(c.began)))
 	err := c.hands.look(out)
 	c.Collect(out)
 	for i, v := range c.servers {

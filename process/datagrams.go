@@ -34,7 +34,7 @@ var errNoConnection = errors.New("there is no connection")
 
 // deliver hands a message over. Servers that have lost their connection make a new one after a while. What a node that is down sent on a
 // connection that ended with it is lost.
-func (d *deployment) deliver(ctx context.Context, m *lockstep.Message) error {
+func (d *deployment) deliver(ctx context.Context, m *trace.Message) error {
 	number := d.hands.numbers[m.Body]
 	return Retry(ctx, d.Patience, fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To), func(context.Context) error {
 		if d.Network.Carry(number) || !d.Up().Has(m.From) {

@@ -143,7 +143,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 		}
 	}
 	if d.system.Body != nil {
-		a.Body = func(body lockstep.ID) any { return d.system.Body(d.hands.data(body)) }
+		a.Body = func(body trace.ID) any { return d.system.Body(d.hands.data(body)) }
 	}
 	return a
 }

@@ -16,9 +16,9 @@ var Light = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
 // hands tell the engine of packets that wait, and do with them what it decides.
 type hands struct {
 	network  *Network
-	forge    func(text string, body lockstep.ID, sent func(lockstep.ID) []byte) (Packet, []byte, error)
-	numbers  map[lockstep.ID]int // of packets, by the body of the message
-	messages map[int]lockstep.ID // by the number of the packet
+	forge    func(text string, body trace.ID, sent func(trace.ID) []byte) (Packet, []byte, error)
+	numbers  map[trace.ID]int // of packets, by the body of the message
+	messages map[int]trace.ID // by the number of the packet
 }
 
 // begin lets go of everything.
@@ -26,7 +26,7 @@ func (h *hands) begin() {
 	h.network.Control(false)
 	h.network.Unbound()
 	_, _, _ = h.network.Sent()
-	h.numbers, h.messages = map[lockstep.ID]int{}, map[int]lockstep.ID{}
+	h.numbers, h.messages = map[trace.ID]int{}, map[int]trace.ID{}
 }
 
 // do delivers or drops a message. What is dropped takes its connection with it.
@@ -41,7 +41,7 @@ func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
 }
 
 // data is what the packet of a message consists of, where packets are detached.
-func (h *hands) data(body lockstep.ID) []byte { return h.network.Data(h.numbers[body]) }
+func (h *hands) data(body trace.ID) []byte { return h.network.Data(h.numbers[body]) }
 
 // replace puts another packet in the place of a message's.
 func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {

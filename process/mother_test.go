@@ -45,7 +45,7 @@ func (d *echoing) driver() Driver {
 		Ready:   func(ctx context.Context, n lockstep.Node, _ lockstep.Nodes) bool { return echoes(d.real[n-1])(ctx) },
 		Begin: func(_ context.Context, out *lockstep.Outbox) error {
 			for id := range int32(3) {
-				out.Offer(lockstep.Pending{ID: id + 1, To: trace.AllNodes(3), Text: "ask the next"})
+				out.Offer(trace.Pending{ID: id + 1, To: trace.AllNodes(3), Text: "ask the next"})
 			}
 			return nil
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Packet is a message as it stands on a connection.
@@ -15,7 +16,7 @@ type Packet struct {
 	// Type names it. A packet without a type is carried without asking, as heartbeats are.
 	Type string
 	// Tag is its phase and round, where the protocol has them.
-	Tag lockstep.Tag
+	Tag trace.Tag
 	// Height is how far things have come by what its sender says, as the length of a log: see Network.Rise. 0: it does not say.
 	Height int64
 	// Text is what is in it, in a few words.

@@ -36,7 +36,7 @@ type System struct {
 	Datagrams bool
 	// Forge makes the packet of a Replace step from its text, where there are Datagrams: the message under a number, and the wire's form of it. Sent is what
 	// was sent under earlier numbers. Nil: messages cannot be forged.
-	Forge func(text string, body lockstep.ID, sent func(lockstep.ID) []byte) (Packet, []byte, error)
+	Forge func(text string, body trace.ID, sent func(trace.ID) []byte) (Packet, []byte, error)
 	// Body is what scenarios see of a message, where there are Datagrams.
 	Body func(data []byte) any
 	// Stall lets a cut stall connections. Otherwise it closes them.
@@ -94,7 +94,7 @@ func (s System) Describe() (lockstep.Info, error) {
 	if err := s.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: s.Nodes, Pace: lockstep.Time(s.Pace), Repeats: lockstep.Roughly,
+	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: s.Nodes, Pace: trace.Time(s.Pace), Repeats: lockstep.Roughly,
 		Events: append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime), Roles: s.Roles, Requests: s.Requests, Draws: s.Draws, Waits: s.Waits,
 		Serial: s.Serial, Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait)}
 	if s.Messages {

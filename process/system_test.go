@@ -24,7 +24,7 @@ func noted(reuse bool, note func(string)) System {
 				Ready:   func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
 				Begin: func(_ context.Context, out *lockstep.Outbox) error {
 					note("begin")
-					out.Offer(lockstep.Pending{ID: 1, To: trace.NodesOf(1)})
+					out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1)})
 					return nil
 				},
 				Before:  func(s *lockstep.Step, _ *lockstep.Outbox) { note("before " + s.Kind.String()) },
@@ -94,7 +94,7 @@ func TestWrongSystem(t *testing.T) {
 			t.Errorf("%v and %v instead of %s", described, deployed, want)
 		}
 	}
-	good.Datagrams, good.Forge = true, func(string, lockstep.ID, func(lockstep.ID) []byte) (Packet, []byte, error) { return Packet{}, nil, nil }
+	good.Datagrams, good.Forge = true, func(string, trace.ID, func(trace.ID) []byte) (Packet, []byte, error) { return Packet{}, nil, nil }
 	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) || !info.Supports.Has(trace.Replace) {
 		t.Errorf("%v, %v", info.Supports, err)
 	}

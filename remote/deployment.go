@@ -288,7 +288,7 @@ func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockste
 // forge puts another body in the place of a message's.
 func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
 	text, body := out.Forged(s)
-	kind, tag, bytes, err := d.system.Forge(text, body, func(id lockstep.ID) []byte { return d.bodies[id-1] })
+	kind, tag, bytes, err := d.system.Forge(text, body, func(id trace.ID) []byte { return d.bodies[id-1] })
 	if err != nil {
 		return fmt.Errorf("forged message %q: %w", text, err)
 	}
@@ -377,9 +377,9 @@ func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 
 // Abilities are roles and bodies.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	a := lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	if d.system.Body != nil {
-		a.Body = func(body lockstep.ID) any { return d.system.Body(d.bodies[body-1]) }
+		a.Body = func(body trace.ID) any { return d.system.Body(d.bodies[body-1]) }
 	}
 	if d.system.together() {
 		a.Enclose = func(run func()) (*lockstep.Finding, error) {

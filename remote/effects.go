@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/remote/wire"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // take takes in a report and tells whether the node has done an order.
@@ -56,7 +57,7 @@ func (d *deployment) effect(node lockstep.Node, e *wire.Effect, out *lockstep.Ou
 		if e.After > math.MaxInt64/2 {
 			return fmt.Errorf("timer %q fires after %d; at most 2^62 is possible", e.Type, e.After)
 		}
-		d.nodes[node-1].timers.Set(e.Type, out.Now()+lockstep.Time(e.After))
+		d.nodes[node-1].timers.Set(e.Type, out.Now()+trace.Time(e.After))
 		d.nodes[node-1].timers.Arm(node, out)
 	case wire.Cancel:
 		d.nodes[node-1].timers.Stop(e.Type)
@@ -81,9 +82,9 @@ func (d *deployment) send(node lockstep.Node, e *wire.Effect, out *lockstep.Outb
 	if e.Phase > math.MaxInt32 || int(e.Round) >= max(1, len(d.system.Rounds)) {
 		return fmt.Errorf("a message %s of phase %d, round %d; phases go up to 2^31-1, rounds are the %d of %q", e.Type, e.Phase, e.Round, len(d.system.Rounds), d.system.Rounds)
 	}
-	var tag lockstep.Tag
+	var tag trace.Tag
 	if len(d.system.Rounds) > 0 {
-		tag = lockstep.Tag{Phase: int32(e.Phase), Round: int32(e.Round)}
+		tag = trace.Tag{Phase: int32(e.Phase), Round: int32(e.Round)}
 	}
 	body := out.Send(node, lockstep.Node(e.To), e.Type, tag)
 	d.bodies = append(d.bodies, e.Body)

@@ -56,7 +56,7 @@ type world interface {
 	Self() lockstep.Node
 	Nodes() int
 	Send(to lockstep.Node, m mail)
-	SetAlarm(after lockstep.Time)
+	SetAlarm(after trace.Time)
 	Emit(event, text string)
 	Rand() *rand.Rand
 }
@@ -64,7 +64,7 @@ type world interface {
 // elector elects leaders. It forgets its vote in a crash, which is the bug.
 type elector struct{ term, voted, grants int }
 
-func (e *elector) start(w world) { w.SetAlarm(lockstep.Time(10 + w.Rand().IntN(10))) }
+func (e *elector) start(w world) { w.SetAlarm(trace.Time(10 + w.Rand().IntN(10))) }
 
 func (e *elector) alarm(w world) {
 	e.term++
@@ -130,10 +130,10 @@ type remoteWorld struct {
 	rand *rand.Rand
 }
 
-func (w remoteWorld) Self() lockstep.Node          { return lockstep.Node(w.Node()) }
-func (w remoteWorld) Rand() *rand.Rand             { return w.rand }
-func (w remoteWorld) SetAlarm(after lockstep.Time) { w.Timer("alarm", uint64(after)) }
-func (w remoteWorld) Emit(event, text string)      { w.Event(event, text) }
+func (w remoteWorld) Self() lockstep.Node       { return lockstep.Node(w.Node()) }
+func (w remoteWorld) Rand() *rand.Rand          { return w.rand }
+func (w remoteWorld) SetAlarm(after trace.Time) { w.Timer("alarm", uint64(after)) }
+func (w remoteWorld) Emit(event, text string)   { w.Event(event, text) }
 func (w remoteWorld) Send(to lockstep.Node, m mail) {
 	w.Client.Send(client.Message{To: int(to), Type: m.kind, Body: binary.AppendUvarint(nil, uint64(m.term)), Text: fmt.Sprint(m.term)})
 }

@@ -57,7 +57,7 @@ type System struct {
 	Repeat   int
 	// Forge makes the message of a Replace step from its text: the one under a number. Sent is what was sent under earlier numbers.
 	// Nil means that messages cannot be forged.
-	Forge func(text string, forged lockstep.ID, sent func(lockstep.ID) []byte) (kind string, tag lockstep.Tag, body []byte, err error)
+	Forge func(text string, forged trace.ID, sent func(trace.ID) []byte) (kind string, tag trace.Tag, body []byte, err error)
 	// Body is what scenarios see of a message; nil means its bytes.
 	Body func([]byte) any
 	// Clients, where it is set, make the requests, by programs of their own. Requests then only lists what they ask for.
@@ -119,7 +119,7 @@ func (s System) Describe() (lockstep.Info, error) {
 		info.Supports &^= trace.KindsOf(trace.Alarm)
 	}
 	if s.Own {
-		info.Repeats, info.Pace = lockstep.Roughly, lockstep.Time(s.pace())
+		info.Repeats, info.Pace = lockstep.Roughly, trace.Time(s.pace())
 		info.Supports |= trace.KindsOf(trace.Wait)
 	}
 	return info, nil

@@ -3,7 +3,6 @@ package rounds
 import (
 	"fmt"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -11,7 +10,7 @@ import (
 // nil: a delivery keeps to its round if the message was sent for it and for no other. The
 // settling stage is not in rounds.
 func Check(t *trace.Trace) error {
-	c := checker{names: len(t.Header.Rounds), sent: map[lockstep.ID]sending{}}
+	c := checker{names: len(t.Header.Rounds), sent: map[trace.ID]sending{}}
 	for i := range t.Records {
 		rec := &t.Records[i]
 		if rec.Settle {
@@ -33,14 +32,14 @@ func Check(t *trace.Trace) error {
 // sending is a message with the round in which it was sent, from 1 (0: before the first), and
 // whether by a node that had got a message of that round.
 type sending struct {
-	lockstep.Message
+	trace.Message
 	round int
 	reply bool
 }
 
 type checker struct {
 	names int
-	sent  map[lockstep.ID]sending
+	sent  map[trace.ID]sending
 	round int   // of the delivery before
 	phase int32 // of the tag of the delivery before
 	ended int32 // the same before this phase of the run

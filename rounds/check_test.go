@@ -17,13 +17,13 @@ import (
 // whoever gets an answer calls again in round A, which is over by then.
 type climber struct{ phase int32 }
 
-func (n *climber) Start(c *sim.Context[lockstep.Tag])                { c.SetAlarm(1) }
-func (n *climber) Request(*sim.Context[lockstep.Tag], int32, string) {}
-func (n *climber) Alarm(c *sim.Context[lockstep.Tag])                { n.phase++; n.tell(c, 0); c.SetAlarm(1) }
-func (n *climber) tell(c *sim.Context[lockstep.Tag], round int32) {
-	c.Broadcast(lockstep.Tag{Phase: n.phase, Round: round})
+func (n *climber) Start(c *sim.Context[trace.Tag])                { c.SetAlarm(1) }
+func (n *climber) Request(*sim.Context[trace.Tag], int32, string) {}
+func (n *climber) Alarm(c *sim.Context[trace.Tag])                { n.phase++; n.tell(c, 0); c.SetAlarm(1) }
+func (n *climber) tell(c *sim.Context[trace.Tag], round int32) {
+	c.Broadcast(trace.Tag{Phase: n.phase, Round: round})
 }
-func (n *climber) Receive(c *sim.Context[lockstep.Tag], _ lockstep.Node, m lockstep.Tag) {
+func (n *climber) Receive(c *sim.Context[trace.Tag], _ lockstep.Node, m trace.Tag) {
 	if m.Phase < n.phase {
 		return
 	}
@@ -31,10 +31,10 @@ func (n *climber) Receive(c *sim.Context[lockstep.Tag], _ lockstep.Node, m locks
 	n.tell(c, 1-m.Round)
 }
 
-func climbers() sim.Cluster[lockstep.Tag] {
-	return sim.Cluster[lockstep.Tag]{Name: "climbers", Nodes: 3, Rounds: []string{"A", "B"},
-		Tag: func(m lockstep.Tag) lockstep.Tag { return m },
-		New: func(lockstep.Node, int) sim.Node[lockstep.Tag] { return &climber{} }}
+func climbers() sim.Cluster[trace.Tag] {
+	return sim.Cluster[trace.Tag]{Name: "climbers", Nodes: 3, Rounds: []string{"A", "B"},
+		Tag: func(m trace.Tag) trace.Tag { return m },
+		New: func(lockstep.Node, int) sim.Node[trace.Tag] { return &climber{} }}
 }
 
 // loosely is turns whose messages wait for the next round of their name.
@@ -87,7 +87,7 @@ func TestRoundsAreClosed(t *testing.T) {
 // is over.
 type leaper struct{ climber }
 
-func (n *leaper) Alarm(c *sim.Context[lockstep.Tag]) {
+func (n *leaper) Alarm(c *sim.Context[trace.Tag]) {
 	if n.phase == 0 && c.Self() == 1 {
 		n.phase = 1
 		n.tell(c, 0)
@@ -95,12 +95,12 @@ func (n *leaper) Alarm(c *sim.Context[lockstep.Tag]) {
 	c.SetAlarm(1)
 }
 
-func (n *leaper) Receive(c *sim.Context[lockstep.Tag], from lockstep.Node, m lockstep.Tag) {
+func (n *leaper) Receive(c *sim.Context[trace.Tag], from lockstep.Node, m trace.Tag) {
 	switch {
 	case m.Phase < n.phase:
 	case m.Round == 0:
 		n.phase = m.Phase
-		c.Send(from, lockstep.Tag{Phase: n.phase, Round: 1})
+		c.Send(from, trace.Tag{Phase: n.phase, Round: 1})
 	case from == 2: // one answer is enough
 		n.tell(c, 0)
 		n.phase++
@@ -112,12 +112,12 @@ func (n *leaper) Receive(c *sim.Context[lockstep.Tag], from lockstep.Node, m loc
 // round; one of the phase under way whose round is over is lost.
 func TestPhasesToCome(t *testing.T) {
 	system := climbers()
-	system.New = func(lockstep.Node, int) sim.Node[lockstep.Tag] { return &leaper{} }
+	system.New = func(lockstep.Node, int) sim.Node[trace.Tag] { return &leaper{} }
 	tr := record(t, system, turns{number: 10, kernels: []lockstep.Nodes{trace.AllNodes(3)}})
 	if err := rounds.Check(tr); err != nil {
 		t.Error(err)
 	}
-	arrived, lost := map[lockstep.Tag]int{}, map[lockstep.Tag]int{}
+	arrived, lost := map[trace.Tag]int{}, map[trace.Tag]int{}
 	for _, r := range tr.Records {
 		switch m, _ := tr.Message(r.Step.Msg); r.Step.Kind {
 		case trace.Deliver:
@@ -130,7 +130,7 @@ func TestPhasesToCome(t *testing.T) {
 		}
 	}
 	for phase := int32(1); phase <= 5; phase++ {
-		calls := lockstep.Tag{Phase: phase}
+		calls := trace.Tag{Phase: phase}
 		if arrived[calls] != 3 || phase < 5 && lost[calls] != 3 {
 			t.Errorf("of the calls of phase %d %d arrived and %d were lost", phase, arrived[calls], lost[calls])
 		}

@@ -10,7 +10,7 @@ func (d *Driver) aim(turn *lockstep.Turn) {
 	clear(d.want)
 	for from := range turn.All().All() {
 		for to := range turn.All().Without(from).All() {
-			if m := (lockstep.Message{From: from, To: to}); d.isolates(&m) || d.plan.Loses(&m) {
+			if m := (trace.Message{From: from, To: to}); d.isolates(&m) || d.plan.Loses(&m) {
 				d.want[from] = d.want[from].With(to)
 			}
 		}
@@ -97,7 +97,7 @@ func (d *Driver) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 // both makes the step on all links from a node that need one: in both directions where all
 // the ways back need it, too.
-func both(turn *lockstep.Turn, kind lockstep.Kind, n lockstep.Node, needs func(from, to lockstep.Node) bool) lockstep.Step {
+func both(turn *lockstep.Turn, kind trace.Kind, n lockstep.Node, needs func(from, to lockstep.Node) bool) lockstep.Step {
 	s := lockstep.Step{Kind: kind, From: trace.NodesOf(n)}
 	for m := range turn.All().Without(n).All() {
 		if needs(n, m) {

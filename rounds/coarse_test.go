@@ -94,7 +94,7 @@ func (l *losing) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return l.driver.Next(turn, next)
 }
 func (l *losing) Tell(bool) lockstep.Account               { return lockstep.Account{} }
-func (l *losing) Loses(m *lockstep.Message) bool           { return l.now[m.From].Has(m.To) }
+func (l *losing) Loses(m *trace.Message) bool              { return l.now[m.From].Has(m.To) }
 func (l *losing) Give(*lockstep.Turn, *lockstep.Step) bool { return false }
 func (l *losing) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	l.now = l.loses[round]
@@ -124,6 +124,7 @@ func (s sight) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 func (s sight) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (sight) EventsOnly() bool                      { return false }
 func (s sight) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusion{} }
 
 // follow makes one run of a plan on servers with cuts and checks after every step that the
@@ -298,7 +299,7 @@ func TestIsolationByCuts(t *testing.T) {
 // TestIsolationByCrashes checks the same with crashes, where cuts are not supported and where
 // they are not wanted: while time passes, exactly the nodes of the kernel are up.
 func TestIsolationByCrashes(t *testing.T) {
-	for _, supports := range []lockstep.Kinds{crashes, cuts | crashes} {
+	for _, supports := range []trace.Kinds{crashes, cuts | crashes} {
 		for _, plan := range kernelPlans(3, 3, supports.Has(trace.Cut)) {
 			passed := 0
 			tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: servers{3, supports}, Strategy: plan,
@@ -397,7 +398,7 @@ func TestStrategiesOnServers(t *testing.T) {
 	calm.Drop = 0
 	for _, c := range []struct {
 		s        lockstep.Strategy
-		supports lockstep.Kinds
+		supports trace.Kinds
 		want     string // kinds of step taken
 		refused  string
 	}{
@@ -422,7 +423,7 @@ func TestStrategiesOnServers(t *testing.T) {
 		{s: strategy.DefaultPOS, supports: both, refused: "pos needs steps that servers does not support: deliver"},
 	} {
 		t.Run(fmt.Sprintf("%s on %s", c.s, c.supports), func(t *testing.T) {
-			var took lockstep.Kinds
+			var took trace.Kinds
 			plan := lockstep.Plan{System: servers{5, c.supports}, Strategy: c.s, Runs: 60, Workers: 1,
 				Spec: sight{func(run *lockstep.Run, _ matrix) {
 					if run.Last().Kind != trace.Start {

@@ -39,7 +39,7 @@ type Plan interface {
 	// Loses reports whether a message of this round is lost, of those that stay within the
 	// kernel: all others are. Of a system without messages of its own it is asked once for
 	// each link, with an envelope that has only its ends.
-	Loses(m *lockstep.Message) bool
+	Loses(m *trace.Message) bool
 	// Give chooses a step to be taken at the start of this round, as a rule a waiting
 	// request and the node that gets it, and writes it to next. It is asked until it
 	// reports false.
@@ -49,7 +49,7 @@ type Plan interface {
 	Ring(byRule lockstep.Nodes) lockstep.Nodes
 	// Order puts the messages of the round, given in the order of sending, into the order
 	// in which they are delivered or lost.
-	Order(turn *lockstep.Turn, mail []lockstep.ID)
+	Order(turn *lockstep.Turn, mail []trace.ID)
 }
 
 // Rules are the decisions of a plan that leaves losses, alarms and the order of arrival to
@@ -57,17 +57,17 @@ type Plan interface {
 type Rules struct{}
 
 // Loses loses nothing but what does not stay within the kernel.
-func (Rules) Loses(*lockstep.Message) bool { return false }
+func (Rules) Loses(*trace.Message) bool { return false }
 
 // Ring lets all alarms fire.
 func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 
 // Order leaves the order of sending.
-func (Rules) Order(*lockstep.Turn, []lockstep.ID) {}
+func (Rules) Order(*lockstep.Turn, []trace.ID) {}
 
 // Need lists the kinds of step that a driver needs of a system for a plan that loses messages
 // link by link.
-func Need(info lockstep.Info) lockstep.Kinds {
+func Need(info lockstep.Info) trace.Kinds {
 	switch {
 	case Coarse(info):
 		return trace.KindsOf(trace.Cut, trace.Heal, trace.Wait)
@@ -80,7 +80,7 @@ func Need(info lockstep.Info) lockstep.Kinds {
 
 // NeedIsolation is Need for a plan that only isolates nodes, which may be done by crashes:
 // where that is asked for, and where a system without messages has no cuts.
-func NeedIsolation(info lockstep.Info, byCrash bool) lockstep.Kinds {
+func NeedIsolation(info lockstep.Info, byCrash bool) trace.Kinds {
 	if Coarse(info) && (byCrash || onlyCrashes(info)) {
 		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
 	}
@@ -118,10 +118,10 @@ type Driver struct {
 	round  int32 // of its phase, where messages carry tags
 	loose  bool  // a message waits for the next round of its name, whatever its phase
 	apart  Isolation
-	kept   []lockstep.ID // messages of isolated nodes that wait for their return
-	begun  int           // messages sent before this phase began
-	phase  int32         // the latest phase of a tag that was delivered
-	ended  int32         // the same before this phase began
+	kept   []trace.ID // messages of isolated nodes that wait for their return
+	begun  int        // messages sent before this phase began
+	phase  int32      // the latest phase of a tag that was delivered
+	ended  int32      // the same before this phase began
 	stage  stage
 	kernel lockstep.Nodes
 	whole  bool             // the kernel is everyone
@@ -131,13 +131,13 @@ type Driver struct {
 	alarms lockstep.Nodes   // still to fire
 	tick   bool             // time is still to pass
 	active int              // rounds so far that had messages
-	mail   []lockstep.ID    // of this round
+	mail   []trace.ID       // of this round
 	at     int              // the next of them
 	ruled  bool             // the plan follows the rules
 	mixed  bool             // not all of them are of this round and its phase
 
-	inOrder bool                         // messages arrive in the order of sending
-	loses   func(*lockstep.Message) bool // within the kernel; nil: none
+	inOrder bool                      // messages arrive in the order of sending
+	loses   func(*trace.Message) bool // within the kernel; nil: none
 }
 
 type stage uint8
@@ -285,7 +285,7 @@ func (d *Driver) ring(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 // isolates reports whether a message does not stay within the kernel. A client, which has no
 // number, is never isolated.
-func (d *Driver) isolates(m *lockstep.Message) bool {
+func (d *Driver) isolates(m *trace.Message) bool {
 	return !d.whole && (!d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0)
 }
 
@@ -293,7 +293,7 @@ func (d *Driver) open(turn *lockstep.Turn) {
 	phase, kernel := d.plan.Open(d.opened, turn)
 	turn.OpenRound(phase, kernel)
 	if len(d.kept) > 0 {
-		d.kept = slices.DeleteFunc(d.kept, func(id lockstep.ID) bool { return !turn.IsInFlight(id) })
+		d.kept = slices.DeleteFunc(d.kept, func(id trace.ID) bool { return !turn.IsInFlight(id) })
 	}
 	var start bool
 	if d.names == 0 {
@@ -340,7 +340,7 @@ func (d *Driver) collect(turn *lockstep.Turn) bool {
 		return true
 	}
 	if cap(d.mail) < len(flying) {
-		d.mail = make([]lockstep.ID, 2*len(flying))
+		d.mail = make([]trace.ID, 2*len(flying))
 	}
 	d.mail = d.mail[:len(flying)]
 	for i, id := range flying { //nolint:staticcheck // they are few: a copy costs more than the loop
@@ -360,7 +360,7 @@ func (d *Driver) collect(turn *lockstep.Turn) bool {
 
 // gather reports whether everything in flight is of this round and of one phase, as it is when a
 // protocol gets on: then nothing is late. It notes the phase.
-func (d *Driver) gather(turn *lockstep.Turn, flying []lockstep.ID) bool {
+func (d *Driver) gather(turn *lockstep.Turn, flying []trace.ID) bool {
 	first := turn.Message(flying[0])
 	if len(d.kept) > 0 || d.names > 0 && (flying[0] < turn.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
@@ -373,14 +373,14 @@ func (d *Driver) gather(turn *lockstep.Turn, flying []lockstep.ID) bool {
 
 // heard reports whether some message stays within the kernel: if only an isolated node has come
 // to a phase, the others have not.
-func (d *Driver) heard(turn *lockstep.Turn, mail []lockstep.ID) bool {
-	return slices.ContainsFunc(mail, func(id lockstep.ID) bool { return !d.isolates(turn.Message(id)) })
+func (d *Driver) heard(turn *lockstep.Turn, mail []trace.ID) bool {
+	return slices.ContainsFunc(mail, func(id trace.ID) bool { return !d.isolates(turn.Message(id)) })
 }
 
 // sort leaves of the messages in flight those of the round and those whose round is over. It
 // counts the former and notes their latest phase.
 func (d *Driver) sort(turn *lockstep.Turn) (mine int) {
-	d.mail = slices.DeleteFunc(d.mail, func(id lockstep.ID) bool {
+	d.mail = slices.DeleteFunc(d.mail, func(id trace.ID) bool {
 		m := turn.Message(id)
 		now, past := d.names == 0 || m.Tag.Round == d.round, d.past(m)
 		switch {
@@ -398,7 +398,7 @@ func (d *Driver) sort(turn *lockstep.Turn) (mine int) {
 }
 
 // keep lets a message from or to a held node wait, and reports whether it does.
-func (d *Driver) keep(m *lockstep.Message) bool {
+func (d *Driver) keep(m *trace.Message) bool {
 	switch {
 	case d.waits(m.ID):
 		return true
@@ -411,14 +411,14 @@ func (d *Driver) keep(m *lockstep.Message) bool {
 }
 
 // late reports whether the round of a message is over and it does not wait.
-func (d *Driver) late(m *lockstep.Message) bool { return d.closed(m) && !d.waits(m.ID) }
+func (d *Driver) late(m *trace.Message) bool { return d.closed(m) && !d.waits(m.ID) }
 
 // waits reports whether a message waits for the return of an isolated node.
-func (d *Driver) waits(id lockstep.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
+func (d *Driver) waits(id trace.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
 
 // past reports whether the round of a message was over when the present one began. A message
 // of a phase that had not begun when it was sent is for the phase after.
-func (d *Driver) past(m *lockstep.Message) bool {
+func (d *Driver) past(m *trace.Message) bool {
 	switch {
 	case d.names == 0 || d.loose:
 		return false
@@ -430,12 +430,12 @@ func (d *Driver) past(m *lockstep.Message) bool {
 }
 
 // closed reports whether the round of a message is over, or its phase.
-func (d *Driver) closed(m *lockstep.Message) bool {
+func (d *Driver) closed(m *trace.Message) bool {
 	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
 }
 
 // Sort orders the messages of a round by their places; those of one place stay in the order of
 // sending.
-func Sort(mail []lockstep.ID, place func(lockstep.ID) int) {
-	slices.SortStableFunc(mail, func(a, b lockstep.ID) int { return cmp.Compare(place(a), place(b)) })
+func Sort(mail []trace.ID, place func(trace.ID) int) {
+	slices.SortStableFunc(mail, func(a, b trace.ID) int { return cmp.Compare(place(a), place(b)) })
 }

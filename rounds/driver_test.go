@@ -25,7 +25,7 @@ func gossip() sim.Cluster[int] {
 func tagged() sim.Cluster[int] {
 	system := gossip()
 	system.Rounds = []string{"A", "B", "C"}
-	system.Tag = func(rumour int) lockstep.Tag { return lockstep.Tag{Phase: 1, Round: int32(rumour % 3)} }
+	system.Tag = func(rumour int) trace.Tag { return trace.Tag{Phase: 1, Round: int32(rumour % 3)} }
 	return system
 }
 
@@ -92,7 +92,7 @@ func (p *turning) Open(round int, _ *lockstep.Turn) (int, lockstep.Nodes) {
 	p.kernel, p.left = p.kernels[round%len(p.kernels)], p.give[round]
 	return round/len(p.kernels) + 1, p.kernel
 }
-func (p *turning) Loses(m *lockstep.Message) bool {
+func (p *turning) Loses(m *trace.Message) bool {
 	return !p.kernel.Has(m.From) || !p.kernel.Has(m.To)
 }
 func (p *turning) Give(_ *lockstep.Turn, next *lockstep.Step) bool {
@@ -108,7 +108,7 @@ func (p *turning) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	}
 	return byRule
 }
-func (p *turning) Order(_ *lockstep.Turn, mail []lockstep.ID) {
+func (p *turning) Order(_ *lockstep.Turn, mail []trace.ID) {
 	if p.reverse {
 		slices.Reverse(mail)
 	}

@@ -73,4 +73,4 @@ func (s *loser) New(info lockstep.Info) lockstep.Scheduler {
 
 type lossless struct{ *turning }
 
-func (lossless) Loses(*lockstep.Message) bool { return false }
+func (lossless) Loses(*trace.Message) bool { return false }

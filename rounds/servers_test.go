@@ -15,7 +15,7 @@ import (
 // stored is gone when it crashes.
 type servers struct {
 	nodes    int
-	supports lockstep.Kinds
+	supports trace.Kinds
 }
 
 var (
@@ -44,7 +44,7 @@ type serving struct {
 func (s *serving) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	s.epoch, s.up, s.has, s.lost = 0, trace.AllNodes(s.nodes), make([]int, s.nodes+1), make([]int, s.nodes+1)
 	for id := range int32(5) {
-		out.Offer(lockstep.Pending{ID: id + 1, To: s.up, Text: fmt.Sprint("store ", id+1)})
+		out.Offer(trace.Pending{ID: id + 1, To: s.up, Text: fmt.Sprint("store ", id+1)})
 	}
 	out.States(s.state)
 	return nil

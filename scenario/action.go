@@ -74,7 +74,7 @@ func Continue() Action {
 
 // Delay holds the message back for so much virtual time; then it is the strategy's. If
 // nothing else can happen in the meantime, the clock moves on and it is delivered.
-func Delay(d lockstep.Time) Action {
+func Delay(d trace.Time) Action {
 	return Action{text: fmt.Sprintf("delay by %d", d), on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
 		if d <= 0 {
@@ -126,7 +126,7 @@ func FailWith(text string) Action {
 }
 
 // message is an action that takes a step on the message.
-func message(text string, what on, kind lockstep.Kind) Action {
+func message(text string, what on, kind trace.Kind) Action {
 	return Action{text: text, on: what, compile: func(c *compiler) act {
 		c.need(kind)
 		return func(m *Moment) bool { return do(m, lockstep.Step{Kind: kind, Msg: m.Message.ID}) }

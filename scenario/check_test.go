@@ -216,7 +216,7 @@ func TestMistakesInARun(t *testing.T) {
 			sc.If(Value("done", "odd", func(string) bool { return true })).Then(Finish())
 		}, `"odd" is about values of type string, but those of event done are int`},
 		{"rewrite of another type", func(sc *Scenario) {
-			sc.If(From(1)).Then(Rewrite("odd", func(k lockstep.Kind, _ lockstep.Node) lockstep.Kind { return k }))
+			sc.If(From(1)).Then(Rewrite("odd", func(k trace.Kind, _ lockstep.Node) trace.Kind { return k }))
 		}, `"odd" is about messages of type trace.Kind`},
 		{"forged nonsense", func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) }, `forged message "nonsense"`},
 	} {

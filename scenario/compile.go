@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // compiler turns a scenario into a director and notes what is wrong with it on the way.
@@ -98,7 +99,7 @@ func (c *compiler) compile() *director {
 	d.counters = make([]tally, len(c.counters.list))
 	d.sets = make([][]member, len(c.sets.list))
 	d.marks = make([]lockstep.Nodes, len(c.marks.list))
-	d.states, d.entered = make([]int, len(d.machines)), make([]lockstep.Time, len(d.machines))
+	d.states, d.entered = make([]int, len(d.machines)), make([]trace.Time, len(d.machines))
 	d.vars = make([]any, len(c.vars.list))
 	return d
 }
@@ -269,7 +270,7 @@ func (c *compiler) counter(n Counter, gives bool) int {
 func (c *compiler) offered(w wanted) {
 	have := c.info.Requests
 	switch {
-	case have == nil || slices.ContainsFunc(have, func(text string) bool { return w.is(lockstep.Pending{Text: text}) }):
+	case have == nil || slices.ContainsFunc(have, func(text string) bool { return w.is(trace.Pending{Text: text}) }):
 	case len(have) == 0:
 		c.problem("%s offers no requests", c.info.Name)
 	default:
@@ -309,7 +310,7 @@ func (c *compiler) state(m *Machine, name string) int {
 }
 
 // need reports a kind of step that the system does not support.
-func (c *compiler) need(kind lockstep.Kind) {
+func (c *compiler) need(kind trace.Kind) {
 	if !c.info.Supports.Has(kind) {
 		c.problem("%s does not support %s (it supports %s)", c.info.Name, kind, c.info.Supports)
 	}

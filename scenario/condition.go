@@ -116,7 +116,7 @@ func IsEvent(types ...string) Condition {
 
 // Did holds when a step of one of the kinds was taken that did not deliver a message:
 // an alarm, a crash, a drop and so on. trace.Start is the start of the run.
-func Did(kinds ...lockstep.Kind) Condition {
+func Did(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return Condition{set.String(), func(c *compiler) test {
 		if set.Has(trace.Deliver) {
@@ -128,7 +128,7 @@ func Did(kinds ...lockstep.Kind) Condition {
 
 // During holds at every moment of a step of one of the kinds: at the step itself and at
 // the events and messages that it caused.
-func During(kinds ...lockstep.Kind) Condition {
+func During(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return plain("during "+set.String(), facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}, func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
 }
@@ -208,7 +208,7 @@ func Round(name string) Condition {
 }
 
 // Since holds when the virtual time is at least t.
-func Since(t lockstep.Time) Condition {
+func Since(t trace.Time) Condition {
 	return plain(fmt.Sprintf("since time %d", t), facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true}, func(m *Moment) bool { return m.Run.Now() >= t })
 }
 

@@ -17,8 +17,8 @@ const (
 )
 
 // Tell tells what the scenario did in the run just ended.
-func (d *director) Tell() lockstep.Effects {
-	return lockstep.Effects{Vacuous: d.vacuous(), Counts: d.count()}
+func (d *director) Tell() (vacuous string, counts []lockstep.Count) {
+	return d.vacuous(), d.count()
 }
 
 // vacuous says why the run does not count, and is empty where it does.

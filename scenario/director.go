@@ -25,8 +25,8 @@ type director struct {
 
 	rand     *rand.Rand
 	moment   Moment
-	states   []int           // of each machine
-	entered  []lockstep.Time // when each machine entered its state
+	states   []int        // of each machine
+	entered  []trace.Time // when each machine entered its state
 	counters []tally
 	vars     []any // nil: not set
 	injects  []injection
@@ -63,13 +63,13 @@ type readyFilter struct {
 }
 
 type delayed struct {
-	id lockstep.ID
-	at lockstep.Time
+	id trace.ID
+	at trace.Time
 }
 
 type wait struct {
 	until test
-	ids   []lockstep.ID
+	ids   []trace.ID
 }
 
 // Reset begins a new run.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Class says what a filter does to the order of a run, as section 5.4 of the paper sorts
@@ -70,7 +71,7 @@ func Distances(ctx context.Context, plan lockstep.Plan) ([]Distance, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &observation{open: map[lockstep.ID]int{}, released: make([]int, len(s.filters))}
+	o := &observation{open: map[trace.ID]int{}, released: make([]int, len(s.filters))}
 	for _, f := range s.filters {
 		d := Distance{Filter: f.number, Name: f.title()}
 		for _, a := range f.actions {
@@ -99,8 +100,8 @@ func own(s lockstep.Scenario) (*Scenario, error) {
 // observation notes what filters would take and release; nil notes nothing.
 type observation struct {
 	filters  []Distance
-	released []int               // by filter
-	open     map[lockstep.ID]int // the filter that captured a message of this run, by index
+	released []int            // by filter
+	open     map[trace.ID]int // the filter that captured a message of this run, by index
 }
 
 // capture notes the message that a filter would take.
@@ -116,7 +117,7 @@ func (o *observation) capture(f *readyFilter, m *Moment) {
 }
 
 // release notes that a captured message would be free again.
-func (o *observation) release(run *lockstep.Run, id lockstep.ID) {
+func (o *observation) release(run *lockstep.Run, id trace.ID) {
 	if o == nil {
 		return
 	}

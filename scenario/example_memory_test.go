@@ -56,9 +56,9 @@ func ExampleVariable() {
 
 func ExampleVar_Set() {
 	sc := New("the time of the first answer")
-	when := Variable[lockstep.Time]("first answer")
-	sc.If(IsEvent("heard")).Once().Then(when.Set("now", func(m *Moment) lockstep.Time { return m.Run.Now() }))
-	sc.If(IsEvent("done"), when.Is("in the same tick", func(m *Moment, t lockstep.Time) bool { return m.Run.Now() == t })).Then(when.Forget())
+	when := Variable[trace.Time]("first answer")
+	sc.If(IsEvent("heard")).Once().Then(when.Set("now", func(m *Moment) trace.Time { return m.Run.Now() }))
+	sc.If(IsEvent("done"), when.Is("in the same tick", func(m *Moment, t trace.Time) bool { return m.Run.Now() == t })).Then(when.Forget())
 	show(sc)
 	// Output:
 	// event 1 heard | filter 1 (event heard): set first answer to now
@@ -137,7 +137,7 @@ func ExampleMachine_InStateFor() {
 }
 
 func ExampleRequestWhere() {
-	last := func(p lockstep.Pending) bool { return p.Text > "x" }
+	last := func(p trace.Pending) bool { return p.Text > "x" }
 	sc := New("y first").ReserveWhere("after x", last)
 	sc.If(Did(trace.Start)).Then(RequestWhere("after x", last, Only(2)))
 	sc.If(IsEvent("done")).Then(Finish())

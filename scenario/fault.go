@@ -129,7 +129,7 @@ func Partition(groups ...Group) Action {
 }
 
 // each is an action that takes a step on every node of a group where that is possible.
-func each(verb string, g Group, kind lockstep.Kind) Action {
+func each(verb string, g Group, kind trace.Kind) Action {
 	return Action{text: verb + g.text, compile: func(c *compiler) act {
 		c.need(kind)
 		in := c.group(g)
@@ -154,7 +154,7 @@ func withGroup(verb string, g Group, do func(*Moment, lockstep.Nodes)) Action {
 	}}
 }
 
-func links(verb string, a, b Group, kind lockstep.Kind, oneWay bool) Action {
+func links(verb string, a, b Group, kind trace.Kind, oneWay bool) Action {
 	return Action{text: fmt.Sprintf("%s%s and %s", verb, a.text, b.text), compile: func(c *compiler) act {
 		c.need(kind)
 		inA, inB := c.group(a), c.group(b)
@@ -162,6 +162,6 @@ func links(verb string, a, b Group, kind lockstep.Kind, oneWay bool) Action {
 	}}
 }
 
-func link(m *Moment, kind lockstep.Kind, from, to lockstep.Nodes, oneWay bool) bool {
+func link(m *Moment, kind trace.Kind, from, to lockstep.Nodes, oneWay bool) bool {
 	return from != 0 && to != 0 && do(m, lockstep.Step{Kind: kind, From: from, To: to, OneWay: oneWay})
 }

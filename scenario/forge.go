@@ -61,21 +61,14 @@ func Equivocate(body, other string, g Group) Action {
 // new message is the strategy's; filters see it when it is received. It takes two steps, a
 // copy of the message and the replacement of its body, both of which count as faults.
 func Inject(body string) Action {
-	return InjectWith(fmt.Sprintf("inject %q", body), func(*Moment) string { return body })
-}
-
-// InjectWith is Inject with a body that a function makes of the moment. An empty body injects
-// nothing.
-func InjectWith(text string, body func(*Moment) string) Action {
-	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
+	return Action{text: fmt.Sprintf("inject %q", body), on: touches, class: Byzantine, compile: func(c *compiler) act {
 		c.need(trace.Replace)
 		c.need(trace.Duplicate)
 		return func(m *Moment) bool {
-			b := body(m)
-			if b == "" || !do(m, lockstep.Step{Kind: trace.Duplicate, Msg: m.Message.ID}) {
+			if body == "" || !do(m, lockstep.Step{Kind: trace.Duplicate, Msg: m.Message.ID}) {
 				return false
 			}
-			m.director.injects = append(m.director.injects, injection{of: m.Message.ID, body: b})
+			m.director.injects = append(m.director.injects, injection{of: m.Message.ID, body: body})
 			return true
 		}
 	}}
@@ -83,7 +76,7 @@ func InjectWith(text string, body func(*Moment) string) Action {
 
 // injection is a copy that is to get another body.
 type injection struct {
-	of   lockstep.ID
+	of   trace.ID
 	body string
 }
 

@@ -3,7 +3,7 @@ package scenario
 import (
 	"fmt"
 
-	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Start is the name of the state in which every machine begins.
@@ -110,7 +110,7 @@ func (m *Machine) InState(names ...string) Condition {
 // InStateFor holds when the machine has been in one of the states named, without leaving it,
 // for at least so much virtual time. As conditions are asked at moments only, it takes a
 // moment after that time to notice.
-func (m *Machine) InStateFor(d lockstep.Time, names ...string) Condition {
+func (m *Machine) InStateFor(d trace.Time, names ...string) Condition {
 	in := m.InState(names...)
 	text := fmt.Sprintf("%s for %d", in.text, d)
 	return Condition{text, func(c *compiler) test {

@@ -27,7 +27,7 @@ type Moment struct {
 	Run *lockstep.Run
 	// Message is the message sent, received, dropped, duplicated or replaced; nil where
 	// there is none.
-	Message *lockstep.Message
+	Message *trace.Message
 	// Event is the event, nil where there is none.
 	Event *lockstep.Event
 	// Node is the node concerned: of the event, the sender of a message sent, the
@@ -92,9 +92,9 @@ var (
 // By is a key of one's own, e.g. the term and the receiver of a vote.
 func By(text string, of func(*Moment) uint64) Key { return Key{text, of} }
 
-var noMessage lockstep.Message
+var noMessage trace.Message
 
-func envelope(m *Moment) *lockstep.Message {
+func envelope(m *Moment) *trace.Message {
 	if m.Message == nil {
 		return &noMessage
 	}

@@ -11,15 +11,15 @@ import (
 // wanted is the kind of request that an action or a reservation is about.
 type wanted struct {
 	text string
-	is   func(lockstep.Pending) bool
+	is   func(trace.Pending) bool
 }
 
 // called are the requests with a text, an empty one standing for any.
 func called(text string) wanted {
 	if text == "" {
-		return wanted{"of any kind", func(lockstep.Pending) bool { return true }}
+		return wanted{"of any kind", func(trace.Pending) bool { return true }}
 	}
-	return wanted{fmt.Sprintf("%q", text), func(p lockstep.Pending) bool { return p.Text == text }}
+	return wanted{fmt.Sprintf("%q", text), func(p trace.Pending) bool { return p.Text == text }}
 }
 
 // Request gives the oldest waiting request with this text to the nodes of a group, one
@@ -33,7 +33,7 @@ func Request(text string, g Group) Action {
 
 // RequestWhere gives the oldest waiting request that a function picks to the nodes of a
 // group, one to each that may have it. The text says which they are.
-func RequestWhere(text string, is func(lockstep.Pending) bool, g Group) Action {
+func RequestWhere(text string, is func(trace.Pending) bool, g Group) Action {
 	return request(wanted{text, is}, g)
 }
 
@@ -67,7 +67,7 @@ func (s *Scenario) Reserve(texts ...string) *Scenario {
 }
 
 // ReserveWhere keeps the waiting requests that a function picks from the strategy.
-func (s *Scenario) ReserveWhere(text string, is func(lockstep.Pending) bool) *Scenario {
+func (s *Scenario) ReserveWhere(text string, is func(trace.Pending) bool) *Scenario {
 	s.reserved = append(s.reserved, wanted{text, is})
 	return s
 }
@@ -75,7 +75,7 @@ func (s *Scenario) ReserveWhere(text string, is func(lockstep.Pending) bool) *Sc
 // waiting is the oldest such request that a node may have and that was not asked for at
 // this moment already.
 func (d *director) waiting(run *lockstep.Run, w wanted, n lockstep.Node) (int32, bool) {
-	for _, list := range [...][]lockstep.Pending{run.Reserved(), run.Pending()} {
+	for _, list := range [...][]trace.Pending{run.Reserved(), run.Pending()} {
 		for _, p := range list {
 			if w.is(p) && p.To.Has(n) && !slices.Contains(d.asked, p.ID) {
 				d.asked = append(d.asked, p.ID)

@@ -125,14 +125,13 @@ func (t *teller) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
 func (t *teller) End(*lockstep.Run, *lockstep.Hand) {}
 
 // Tell tells how much of the trace could be retold.
-func (t *teller) Tell() lockstep.Effects {
+func (t *teller) Tell() (vacuous string, counts []lockstep.Count) {
 	took := len(t.player.Took())
 	t.counts = [2]lockstep.Count{{Name: Retold, N: took}, {Name: Strayed, N: len(t.script) - took, Optional: true}}
-	e := lockstep.Effects{Counts: t.counts[:]}
 	if took == 0 {
-		e.Vacuous = "no step of the trace was possible"
+		vacuous = "no step of the trace was possible"
 	}
-	return e
+	return vacuous, t.counts[:]
 }
 
 // seeded is a strategy whose runs all have the seed of one.

@@ -195,6 +195,7 @@ func (alwaysWrong) Properties() []string                 { return []string{"wron
 func (alwaysWrong) New(lockstep.Info) lockstep.Monitor   { return alwaysWrong{} }
 func (alwaysWrong) Reset()                               {}
 func (alwaysWrong) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (alwaysWrong) EventsOnly() bool                     { return false }
 func (alwaysWrong) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
 func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Property: "wrong"}

@@ -25,7 +25,7 @@ func Store(set string) Action {
 
 // member is a message in a set, and whether it is held back.
 type member struct {
-	id   lockstep.ID
+	id   trace.ID
 	held bool
 }
 
@@ -61,7 +61,7 @@ func release(m *Moment, x member) bool {
 	return x.held && onItsWay(m.Run, x.id)
 }
 
-func onItsWay(run *lockstep.Run, id lockstep.ID) bool { return run.IsInFlight(id) || run.IsHeld(id) }
+func onItsWay(run *lockstep.Run, id trace.ID) bool { return run.IsInFlight(id) || run.IsHeld(id) }
 
 // DeliverAll delivers the messages of a set at once, in the order in which they were
 // stored, and empties the set. A message that was recorded and has been delivered since is delivered again, as
@@ -85,14 +85,14 @@ func DeliverAll(set string) Action {
 }
 
 // arrives reports whether a copy of a message would get to its receiver.
-func arrives(run *lockstep.Run, id lockstep.ID) bool {
+func arrives(run *lockstep.Run, id trace.ID) bool {
 	m := run.Message(id)
 	return run.Up().Has(m.To) && !run.Cut(m.From).Has(m.To)
 }
 
 // delivery is a message that DeliverAll delivers, or of which it delivers a copy once that is made.
 type delivery struct {
-	id    lockstep.ID
+	id    trace.ID
 	again bool
 }
 

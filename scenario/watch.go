@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Explain makes the first run of a plan and writes down, a line for each moment, what
@@ -109,7 +110,7 @@ func (w *watch) note(format string, args ...any) {
 
 func (w *watch) entered(m *readyMachine, s *State) { w.note("machine %s: %s", m.name, s.name) }
 
-func (w *watch) released(m *Moment, id lockstep.ID) {
+func (w *watch) released(m *Moment, id trace.ID) {
 	if !w.off() {
 		w.note("released %s", m.Run.Message(id))
 	}

@@ -104,7 +104,7 @@ func (s *shrinker) latest(t timetable) timetable {
 const lead = 20
 
 // last is a timetable of so many acts, the last ones, without the time before them.
-func (t timetable) last(n int, pace lockstep.Time) timetable {
+func (t timetable) last(n int, pace trace.Time) timetable {
 	t.acts = t.acts[len(t.acts)-n:]
 	if from, at := lead*pace, t.acts[0].at; at > from {
 		t = t.close(gap{from, at})
@@ -216,17 +216,17 @@ func (t timetable) otherwise(random *rand.Rand) timetable {
 }
 
 // varied is a timetable with other times: each act is a little later than it was, or comes after less time.
-func (t timetable) varied(random *rand.Rand, pace lockstep.Time) timetable {
+func (t timetable) varied(random *rand.Rand, pace trace.Time) timetable {
 	t.acts = slices.Clone(t.acts)
 	worst := random.IntN(2) == 0
 	parts := 1 + random.Int64N(4)
-	is, was := lockstep.Time(0), lockstep.Time(0)
+	is, was := trace.Time(0), trace.Time(0)
 	for i := range t.acts {
 		m := &t.acts[i]
 		if worst && m.Step.Kind == trace.Crash && len(m.Draws) > 1 { // what the first draw chooses is as bad as it can be
 			m.Draws = raised(slices.Clone(m.Draws), 1)
 		}
-		is += (m.at-was)*lockstep.Time(1+random.Int64N(parts))/lockstep.Time(parts) + lockstep.Time(jitter*random.Float64()*float64(pace))
+		is += (m.at-was)*trace.Time(1+random.Int64N(parts))/trace.Time(parts) + trace.Time(jitter*random.Float64()*float64(pace))
 		was, m.at = m.at, is
 	}
 	t.until = is + max(t.until-was, 0)
@@ -315,11 +315,11 @@ func (t timetable) close(g gap) timetable {
 }
 
 // gap is a time without acts.
-type gap struct{ from, to lockstep.Time }
+type gap struct{ from, to trace.Time }
 
 // gaps are the times between acts, and after the last of them.
 func (t timetable) gaps() (list []gap) {
-	from := lockstep.Time(0)
+	from := trace.Time(0)
 	for _, m := range append(slices.Clone(t.acts), moment{place: place{at: t.until}}) {
 		if m.at > from {
 			list = append(list, gap{from, m.at})
@@ -330,7 +330,7 @@ func (t timetable) gaps() (list []gap) {
 }
 
 // closed is what a time becomes when the gap is not there.
-func (g gap) closed(at lockstep.Time) lockstep.Time {
+func (g gap) closed(at trace.Time) trace.Time {
 	if at >= g.to {
 		return at - (g.to - g.from)
 	}

@@ -21,13 +21,13 @@ import (
 // one thing after the other.
 type forgetful struct {
 	beats   int
-	asked   map[lockstep.ID]int32 // by body
-	holds   []lockstep.Time       // when node 3 was told
+	asked   map[trace.ID]int32 // by body
+	holds   []trace.Time       // when node 3 was told
 	answers int
 	up      lockstep.Nodes
 }
 
-const second = lockstep.Time(1e9)
+const second = trace.Time(1e9)
 
 func (*forgetful) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "forgetful", Nodes: 3, Pace: second / 10, Types: []string{"beat", "put", "ok"}, Events: []string{"holds", "late"}, OneClock: true,
@@ -41,7 +41,7 @@ func (*forgetful) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (*forgetful) Close() error                  { return nil }
 
 func (f *forgetful) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
-	*f = forgetful{asked: map[lockstep.ID]int32{}, up: trace.AllNodes(3)}
+	*f = forgetful{asked: map[trace.ID]int32{}, up: trace.AllNodes(3)}
 	for client := range int32(3) {
 		f.offer(out, 1000*(client+1))
 	}
@@ -49,25 +49,25 @@ func (f *forgetful) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) err
 }
 
 func (*forgetful) offer(out *lockstep.Outbox, id int32) {
-	out.Offer(lockstep.Pending{ID: id, To: trace.AllNodes(3), Text: fmt.Sprint("put ", id)})
+	out.Offer(trace.Pending{ID: id, To: trace.AllNodes(3), Text: fmt.Sprint("put ", id)})
 }
 
 func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Wait:
-		if next := lockstep.Time(f.beats+1) * second / 10; out.Now() >= next {
+		if next := trace.Time(f.beats+1) * second / 10; out.Now() >= next {
 			out.Stop(next)
 			f.beats++
 			for n := range f.up.All() {
-				out.Broadcast(n, "beat", lockstep.Tag{})
+				out.Broadcast(n, "beat", trace.Tag{})
 			}
 		}
 	case trace.Request:
-		f.asked[out.Send(s.Node, 3, "put", lockstep.Tag{})] = s.Request
+		f.asked[out.Send(s.Node, 3, "put", trace.Tag{})] = s.Request
 	case trace.Crash:
 		f.up = f.up.Without(s.Node)
 		if s.Node == 3 {
-			f.holds = slices.DeleteFunc(f.holds, func(at lockstep.Time) bool { return out.Now() < at+second })
+			f.holds = slices.DeleteFunc(f.holds, func(at trace.Time) bool { return out.Now() < at+second })
 		}
 	case trace.Restart:
 		f.up = f.up.With(s.Node)
@@ -78,7 +78,7 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 		switch m := out.Message(s.Msg); m.Type {
 		case "put":
 			f.holds = append(f.holds, out.Now())
-			f.asked[out.Send(3, m.From, "ok", lockstep.Tag{})] = f.asked[m.Body]
+			f.asked[out.Send(3, m.From, "ok", trace.Tag{})] = f.asked[m.Body]
 		case "ok":
 			f.answers++
 			f.offer(out, f.asked[m.Body]+1)

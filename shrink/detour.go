@@ -98,7 +98,7 @@ func (d *detour) strays(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // deliver is the action that delivers a message.
-func (d *detour) deliver(id lockstep.ID) trace.Action {
+func (d *detour) deliver(id trace.ID) trace.Action {
 	return trace.Action{Step: lockstep.Step{Kind: trace.Deliver, Msg: id}, Msg: d.names.Name(id)}
 }
 

@@ -14,7 +14,7 @@ const many = 300
 
 // group is what actions may have in common; what is not asked for is zero.
 type group struct {
-	kind     lockstep.Kind
+	kind     trace.Kind
 	message  string // its type
 	from, to lockstep.Node
 	phase    int32

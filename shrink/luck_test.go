@@ -22,7 +22,7 @@ type chancy struct {
 	one    uint64 // in so many
 	idle   bool   // it is noticed in a wait
 	luck   mix.Hash
-	doomed lockstep.Time // when it will be
+	doomed trace.Time // when it will be
 }
 
 func (c *chancy) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {

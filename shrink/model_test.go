@@ -135,7 +135,7 @@ func (s *servers) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error
 
 func (s *servers) offer(out *lockstep.Outbox) {
 	s.last++
-	out.Offer(lockstep.Pending{ID: s.last, To: trace.AllNodes(3), Text: fmt.Sprint("write ", s.last)})
+	out.Offer(trace.Pending{ID: s.last, To: trace.AllNodes(3), Text: fmt.Sprint("write ", s.last)})
 }
 
 func (s *servers) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
@@ -453,19 +453,19 @@ func inLine(t *trace.Trace) bool {
 
 // observed is what is seen of a link: the messages in the order of sending, and what happened to them in its order.
 type observed struct {
-	sent []lockstep.ID
+	sent []trace.ID
 	did  []did
 }
 
 type did struct {
 	kind   trace.Kind
-	id     lockstep.ID
-	copied lockstep.ID // what a Duplicate made
+	id     trace.ID
+	copied trace.ID // what a Duplicate made
 }
 
 // linksOf takes a run apart into its links. Messages that were sent into a cut were never on one.
 func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
-	all, at := map[[2]lockstep.Node]*observed{}, map[lockstep.ID]*observed{}
+	all, at := map[[2]lockstep.Node]*observed{}, map[trace.ID]*observed{}
 	for _, r := range t.Records {
 		if l := at[r.Step.Msg]; l != nil && !r.Settle {
 			l.did = append(l.did, did{kind: r.Step.Kind, id: r.Step.Msg})
@@ -495,7 +495,7 @@ func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
 func (m model) queued(which string, t *trace.Trace, distance int) {
 	m.Helper()
 	for link, l := range linksOf(t) {
-		q := &queueSearch{distance: distance, lost: map[lockstep.ID]bool{}, copies: map[lockstep.ID][]lockstep.ID{}, seen: map[string]bool{}}
+		q := &queueSearch{distance: distance, lost: map[trace.ID]bool{}, copies: map[trace.ID][]trace.ID{}, seen: map[string]bool{}}
 		for _, x := range l.did {
 			switch x.kind {
 			case trace.Deliver:
@@ -523,7 +523,7 @@ func (m model) queued(which string, t *trace.Trace, distance int) {
 
 // slot is a message on the network, and how far it has moved back.
 type slot struct {
-	id    lockstep.ID
+	id    trace.ID
 	moved int
 }
 
@@ -531,9 +531,9 @@ type slot struct {
 // one is sent matters no more than when it is committed.
 type queueSearch struct {
 	distance  int
-	delivered []lockstep.ID
-	lost      map[lockstep.ID]bool
-	copies    map[lockstep.ID][]lockstep.ID // those still to be made are the ones that are not in the network yet
+	delivered []trace.ID
+	lost      map[trace.ID]bool
+	copies    map[trace.ID][]trace.ID // those still to be made are the ones that are not in the network yet
 	seen      map[string]bool
 }
 

@@ -73,7 +73,7 @@ type act struct {
 func scheduleOf(t *trace.Trace, exact bool, loose bool, apart rounds.Isolation) schedule {
 	s := schedule{exact: exact, loose: loose, apart: apart}
 	reader := scheduleReader{schedule: &s, trace: t, at: make([][2]int, len(t.Rounds)+1),
-		sent: map[lockstep.ID]lockstep.Message{}, taken: map[int]map[link][]bool{}}
+		sent: map[trace.ID]trace.Message{}, taken: map[int]map[link][]bool{}}
 	for _, r := range t.Rounds {
 		if len(s.phases) < r.Phase {
 			s.phases = append(s.phases, phase{start: make([]int, t.Header.Nodes)})
@@ -106,7 +106,7 @@ type scheduleReader struct {
 	schedule *schedule
 	trace    *trace.Trace
 	at       [][2]int // by number of the round: phase, round of the phase
-	sent     map[lockstep.ID]lockstep.Message
+	sent     map[trace.ID]trace.Message
 	taken    map[int]map[link][]bool // by phase: the messages of each link in order, true where lost
 	coarse   bool                    // rounds are stretches of time, and what is lost is cut
 	cut      trace.Links             // coarse
@@ -211,7 +211,7 @@ func (d *scheduleReader) losses() {
 
 func (p *phase) isolated(n lockstep.Node, round int) bool { return n != 0 && p.start[n-1] <= round }
 
-func (p *phase) isolates(m lockstep.Message, round int) bool {
+func (p *phase) isolates(m trace.Message, round int) bool {
 	return p.isolated(m.From, round) || p.isolated(m.To, round)
 }
 
@@ -309,7 +309,7 @@ func (s *scheduled) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	return i + 1, kernel
 }
 
-func (s *scheduled) Loses(m *lockstep.Message) bool {
+func (s *scheduled) Loses(m *trace.Message) bool {
 	if len(s.now.lost) == 0 && !s.counting {
 		return false
 	}
@@ -346,11 +346,11 @@ func (s *scheduled) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	return byRule
 }
 
-func (s *scheduled) Order(turn *lockstep.Turn, mail []lockstep.ID) {
+func (s *scheduled) Order(turn *lockstep.Turn, mail []trace.ID) {
 	if !s.exact {
 		return
 	}
-	place := func(id lockstep.ID) int {
+	place := func(id trace.ID) int {
 		m := turn.Message(id)
 		return slices.Index(s.now.order, link{s.round, m.From, m.To})
 	}

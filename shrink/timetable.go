@@ -17,11 +17,11 @@ import (
 type timetable struct {
 	head  script // what the system draws when it starts
 	acts  []moment
-	late  []delay       // by the time of sending
-	waits []wait        // by time
-	until lockstep.Time // its end
-	slack lockstep.Time // after the end, in which nothing is done, for what comes later than it did; 0 where the end itself is judged
-	asks  bool          // in which every request is given that waits, rather
+	late  []delay    // by the time of sending
+	waits []wait     // by time
+	until trace.Time // its end
+	slack trace.Time // after the end, in which nothing is done, for what comes later than it did; 0 where the end itself is judged
+	asks  bool       // in which every request is given that waits, rather
 	order order
 	most  int    // steps that it may take
 	is    string // its size when it was run
@@ -39,7 +39,7 @@ const (
 
 // place is when something happens in a run: at a time, and as which step, which orders what happens at one time.
 type place struct {
-	at   lockstep.Time
+	at   trace.Time
 	step int // 0 where the run had nothing like it
 }
 
@@ -54,7 +54,7 @@ type moment struct {
 // delay is how late a message is.
 type delay struct {
 	line
-	sent, by lockstep.Time
+	sent, by trace.Time
 	step     int // that delivered it
 }
 
@@ -68,7 +68,7 @@ func (t timetable) scheduler(s *shrinker) lockstep.Scheduler {
 
 // wait is that time passes from a time on: so much of it, unless something happens. It is what a run did where nothing was due, and does not say
 // when the next was to be. That it ends by itself just when something happens may change which goroutine is first.
-type wait struct{ at, most lockstep.Time }
+type wait struct{ at, most trace.Time }
 
 // teller is the scheduler of a timetable.
 type teller struct {
@@ -79,11 +79,11 @@ type teller struct {
 	lines   map[line]*traffic
 	arrives []place // by message: when it is to be delivered
 	names   trace.Namer
-	now     lockstep.Time
-	taken   int           // steps
-	lost    int           // messages dropped
-	given   []moment      // requests that are not in the timetable
-	again   lockstep.Time // when a request may be given again
+	now     trace.Time
+	taken   int        // steps
+	lost    int        // messages dropped
+	given   []moment   // requests that are not in the timetable
+	again   trace.Time // when a request may be given again
 }
 
 // line is on what messages travel: those of one type from a node to another.
@@ -92,7 +92,7 @@ type line struct {
 	kind     string
 }
 
-func lineOf(m *lockstep.Message) line { return line{m.From, m.To, m.Type} }
+func lineOf(m *trace.Message) line { return line{m.From, m.To, m.Type} }
 
 // traffic is how late the messages of a line are, in the order of sending.
 type traffic struct {
@@ -164,8 +164,8 @@ func (t *teller) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // long is how long to wait now, where nothing comes for so long: as long as the run did then.
-func (t *teller) long(free lockstep.Time) lockstep.Time {
-	i, ok := slices.BinarySearchFunc(t.waits, t.now, func(w wait, now lockstep.Time) int { return cmp.Compare(w.at, now) })
+func (t *teller) long(free trace.Time) trace.Time {
+	i, ok := slices.BinarySearchFunc(t.waits, t.now, func(w wait, now trace.Time) int { return cmp.Compare(w.at, now) })
 	if ok && t.order == asItWas {
 		return t.waits[i].most
 	}
@@ -174,13 +174,13 @@ func (t *teller) long(free lockstep.Time) lockstep.Time {
 
 // arrival is the place of a message that is sent now. It has the delay after that of the message before it, if that is of about this time, and otherwise the one
 // that is nearest in time: so each of some messages that are sent together is late by itself, as they were, though something is left out.
-func (l *traffic) arrival(now, about lockstep.Time) place {
+func (l *traffic) arrival(now, about trace.Time) place {
 	if len(l.late) == 0 {
 		return place{at: now}
 	}
 	i := l.next
 	if i >= len(l.late) || l.late[i].sent > now+about || l.late[i].sent < now-about {
-		i, _ = slices.BinarySearchFunc(l.late, now, func(d delay, now lockstep.Time) int { return cmp.Compare(d.sent, now) })
+		i, _ = slices.BinarySearchFunc(l.late, now, func(d delay, now trace.Time) int { return cmp.Compare(d.sent, now) })
 		if i == len(l.late) || i > 0 && now-l.late[i-1].sent < l.late[i].sent-now {
 			i--
 		}
@@ -244,7 +244,7 @@ func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 }
 
 // find is the message in flight of that name or, where there is none, the oldest of its type on its link; or 0.
-func (t *teller) find(turn *lockstep.Turn, name trace.Name) lockstep.ID {
+func (t *teller) find(turn *lockstep.Turn, name trace.Name) trace.ID {
 	if id := t.names.Find(name); id != 0 && turn.Message(id).Fate.OnItsWay() {
 		return id
 	}
@@ -322,9 +322,9 @@ func (t *teller) size() string { return sizeOf(t.taken, t.lost, t.acts) }
 // clock is the scheduler that plays a script and notes the times: of its actions, and of messages.
 type clock struct {
 	*lockstep.Player
-	at    []lockstep.Time // of the actions taken
-	late  []delay         // of the messages; step is 0 where none has taken it out of the network
-	end   lockstep.Time
+	at    []trace.Time // of the actions taken
+	late  []delay      // of the messages; step is 0 where none has taken it out of the network
+	end   trace.Time
 	ended bool // it failed after its last action
 }
 
@@ -334,7 +334,7 @@ func (c *clock) size() string                           { return "" }
 // Reset begins a new run.
 func (c *clock) Reset(s *lockstep.Start) {
 	c.Player.Reset(s)
-	c.at, c.late, c.ended = make([]lockstep.Time, len(c.Took())), nil, false
+	c.at, c.late, c.ended = make([]trace.Time, len(c.Took())), nil, false
 }
 
 // Next takes the next action.
@@ -356,7 +356,7 @@ func (c *clock) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // timetable is the timetable of a script that was run just now. What has not arrived arrives after the end.
-func (c *clock) timetable(a script, slack lockstep.Time) timetable {
+func (c *clock) timetable(a script, slack trace.Time) timetable {
 	t := timetable{head: a[:a.head()], late: c.late, until: c.end, most: 2 * len(a)}
 	if !c.ended {
 		t.slack = slack

@@ -16,7 +16,7 @@ import (
 // sent, to whom, when something happens next, and even by which of two reasons a wait ended.
 type fickle struct {
 	past mix.Hash
-	next lockstep.Time // when something happens by itself
+	next trace.Time // when something happens by itself
 	up   lockstep.Nodes
 }
 
@@ -36,7 +36,7 @@ func (*fickle) Close() error                  { return nil }
 func (f *fickle) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*f = fickle{past: mix.Hash(1), next: 50, up: trace.AllNodes(fickleNodes)}
 	for id := int32(1); id <= 400; id++ {
-		out.Offer(lockstep.Pending{ID: id, To: f.up, Text: fmt.Sprint(id)})
+		out.Offer(trace.Pending{ID: id, To: f.up, Text: fmt.Sprint(id)})
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 			return nil
 		}
 		from, sends = lockstep.Node(1+f.next%fickleNodes), 2
-		f.next += lockstep.Time(1 + uint64(f.past)%150)
+		f.next += trace.Time(1 + uint64(f.past)%150)
 	case trace.Deliver, trace.Drop:
 		m := out.Message(s.Msg)
 		f.past.Mix(uint64(m.ID))
@@ -68,7 +68,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 	for i := range sends {
 		if f.up.Has(from) {
 			to := lockstep.Node(1 + (uint64(from)+uint64(f.past)%(fickleNodes-1))%fickleNodes)
-			out.Send(from, to, string('a'+rune(uint64(f.past)>>8&1)), lockstep.Tag{})
+			out.Send(from, to, string('a'+rune(uint64(f.past)>>8&1)), trace.Tag{})
 			f.past.Mix(uint64(i))
 		}
 	}

@@ -5,10 +5,11 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stack"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Forever is the time-out of an Await that has none.
-const Forever lockstep.Time = 0
+const Forever trace.Time = 0
 
 // Blocking turns a program in the blocking style into the New of a Cluster. The program
 // is called when the node starts and again when it restarts after a crash; when it
@@ -56,7 +57,7 @@ func (p *Process[M]) Self() lockstep.Node { return p.ctx.self }
 func (p *Process[M]) Nodes() int { return p.ctx.Nodes() }
 
 // Now is the virtual time.
-func (p *Process[M]) Now() lockstep.Time { return p.ctx.Now() }
+func (p *Process[M]) Now() trace.Time { return p.ctx.Now() }
 
 // Send sends a message to a node.
 func (p *Process[M]) Send(to lockstep.Node, m M) { p.ctx.Send(to, m) }
@@ -71,7 +72,7 @@ func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 func (p *Process[M]) Chance() *lockstep.Chance { return p.ctx.Chance() }
 
 // SetTimer sets the timer of that name, see [Context.SetTimer]. Next hears of it.
-func (p *Process[M]) SetTimer(name string, after lockstep.Time) { p.ctx.SetTimer(name, after) }
+func (p *Process[M]) SetTimer(name string, after trace.Time) { p.ctx.SetTimer(name, after) }
 
 // StopTimer stops the timer of that name.
 func (p *Process[M]) StopTimer(name string) { p.ctx.StopTimer(name) }
@@ -79,7 +80,7 @@ func (p *Process[M]) StopTimer(name string) { p.ctx.StopTimer(name) }
 // Await blocks until a message arrives, or until the time-out elapses, which it reports
 // with false. With Forever there is no time-out. Requests and timers that come meanwhile wait
 // for the next call of Next.
-func (p *Process[M]) Await(timeout lockstep.Time) (from lockstep.Node, m M, ok bool) {
+func (p *Process[M]) Await(timeout trace.Time) (from lockstep.Node, m M, ok bool) {
 	for p.wait(timeout); p.got.Kind == Request || p.got.Kind == Timer; p.block() {
 		p.kept = append(p.kept, p.got)
 	}
@@ -88,7 +89,7 @@ func (p *Process[M]) Await(timeout lockstep.Time) (from lockstep.Node, m M, ok b
 
 // Next blocks until anything arrives: a message, a client's request, a timer that was set by
 // name, or the end of the time-out.
-func (p *Process[M]) Next(timeout lockstep.Time) Arrival[M] {
+func (p *Process[M]) Next(timeout trace.Time) Arrival[M] {
 	if len(p.kept) > 0 {
 		first := p.kept[0]
 		p.kept = p.kept[1:]
@@ -99,7 +100,7 @@ func (p *Process[M]) Next(timeout lockstep.Time) Arrival[M] {
 }
 
 // wait sets the time-out and blocks.
-func (p *Process[M]) wait(timeout lockstep.Time) {
+func (p *Process[M]) wait(timeout trace.Time) {
 	if timeout == Forever {
 		p.ctx.StopAlarm()
 	} else {

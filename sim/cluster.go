@@ -48,7 +48,7 @@ type Cluster[M any] struct {
 	// emit; nil means that they are not known beforehand.
 	Types, Events []string
 	// Tag gives the phase and round of a message; nil means that there are no tags.
-	Tag func(M) lockstep.Tag
+	Tag func(M) trace.Tag
 	// Rounds names the rounds of a phase, where there are tags.
 	Rounds []string
 	// Text puts the content of a message into words; nil means fmt's %v.
@@ -245,7 +245,7 @@ func (d *Deployment[M]) request(id int32) string {
 }
 
 // describe puts a message into words.
-func (d *Deployment[M]) describe(body lockstep.ID) { d.out.Text(body, d.text(d.bodies[body-1])) }
+func (d *Deployment[M]) describe(body trace.ID) { d.out.Text(body, d.text(d.bodies[body-1])) }
 
 // text is a message in words.
 func (d *Deployment[M]) text(m M) string {
@@ -272,7 +272,7 @@ type (
 // Abilities are what the nodes can do beyond their steps: tell roles if one of them can, and
 // fingerprints if all of them can.
 func (d *Deployment[M]) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1] }}
+	a := lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	prints := true
 	for i := range d.places {
 		if _, ok := d.places[i].node.(player); ok {
@@ -296,7 +296,7 @@ func (d *Deployment[M]) role(n lockstep.Node) string {
 }
 
 // envelope is what the engine knows of a message.
-func (d *Deployment[M]) envelope(m M) (kind string, tag lockstep.Tag) {
+func (d *Deployment[M]) envelope(m M) (kind string, tag trace.Tag) {
 	kind = "message"
 	if d.cluster.Type != nil {
 		kind = d.cluster.Type(m)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/timers"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Context is a node's hold on the world: its name, its network, its alarm, its storage.
@@ -28,7 +29,7 @@ func (c *Context[M]) Self() lockstep.Node { return c.self }
 func (c *Context[M]) Nodes() int { return c.deployment.cluster.Nodes }
 
 // Now is the virtual time.
-func (c *Context[M]) Now() lockstep.Time {
+func (c *Context[M]) Now() trace.Time {
 	if c.deployment.out == nil {
 		return 0
 	}

@@ -62,6 +62,7 @@ func (l listen) Step(r *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 func (l listen) End(*lockstep.Run) *lockstep.Finding { return nil }
+func (listen) EventsOnly() bool                      { return false }
 func (l listen) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusion{} }
 
 func run(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
@@ -74,8 +75,8 @@ func run(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	return events
 }
 
-func deliver(id lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
-func at(k lockstep.Kind, n lockstep.Node) lockstep.Step {
+func deliver(id trace.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
+func at(k trace.Kind, n lockstep.Node) lockstep.Step {
 	return lockstep.Step{Kind: k, Node: n}
 }
 
@@ -413,4 +414,5 @@ func (e ends) New(lockstep.Info) lockstep.Monitor      { return e }
 func (e ends) Reset()                                  {}
 func (e ends) Step(*lockstep.Run) *lockstep.Finding    { return nil }
 func (e ends) End(run *lockstep.Run) *lockstep.Finding { e(run); return nil }
+func (ends) EventsOnly() bool                          { return false }
 func (e ends) Conclude(bool) lockstep.Conclusion       { return lockstep.Conclusion{} }

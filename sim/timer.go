@@ -1,16 +1,16 @@
 package sim
 
-import "github.com/lockstep-go/lockstep"
+import "github.com/lockstep-go/lockstep/trace"
 
 // alarm is a node's alarm, a timer without a name.
 type alarm struct {
-	at  lockstep.Time
+	at  trace.Time
 	set bool
 }
 
 // SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
 // was armed before is replaced.
-func (c *Context[M]) SetAlarm(after lockstep.Time) {
+func (c *Context[M]) SetAlarm(after trace.Time) {
 	c.alarm = alarm{c.Now() + after, true}
 	c.arm()
 }
@@ -24,7 +24,7 @@ func (c *Context[M]) StopAlarm() {
 // SetTimer sets the timer of that name, of which a node may have any number beside its alarm,
 // to fire after the given virtual time; if it is set it is set anew. Of the timers of a node
 // the one fires first that is due first.
-func (c *Context[M]) SetTimer(name string, after lockstep.Time) {
+func (c *Context[M]) SetTimer(name string, after trace.Time) {
 	if name == "" {
 		c.SetAlarm(after)
 		return
@@ -59,7 +59,7 @@ func (c *Context[M]) arm() {
 
 // first is the timer that is due first, and whether there is one. The alarm, which has no name,
 // comes before others that are due at the same time.
-func (c *Context[M]) first() (name string, at lockstep.Time, ok bool) {
+func (c *Context[M]) first() (name string, at trace.Time, ok bool) {
 	if len(c.timers) == 0 {
 		return "", c.alarm.at, c.alarm.set
 	}

@@ -25,14 +25,21 @@ func (a all) Properties() []string {
 	return names
 }
 
+// Optional joins what the specs say.
+func (a all) Optional(info lockstep.Info) (list []bool) {
+	for _, s := range a {
+		list = append(list, optionalOf(s, info)...)
+	}
+	return list
+}
+
 // New makes a monitor.
 func (a all) New(info lockstep.Info) lockstep.Monitor {
 	m := &allMonitor{}
 	for _, s := range a.flat() {
 		made := s.New(info)
-		judge, ok := made.(lockstep.EventJudge)
 		m.monitors = append(m.monitors, made)
-		m.byEvent = append(m.byEvent, ok && judge.EventsOnly())
+		m.byEvent = append(m.byEvent, made.EventsOnly())
 		m.counts = append(m.counts, len(s.Properties()))
 	}
 	return m

@@ -82,6 +82,7 @@ func (bare) New(lockstep.Info) lockstep.Monitor       { return bare{} }
 func (bare) Reset()                                   {}
 func (bare) Step(*lockstep.Run) (f *lockstep.Finding) { return nil }
 func (bare) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
+func (bare) EventsOnly() bool                         { return false }
 func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
 // last is a judge of the end.

@@ -11,10 +11,10 @@ import (
 // event is one thing that can happen at a node: a message arrives, a request is given,
 // an alarm fires.
 type event struct {
-	kind    lockstep.Kind // Deliver, Request or Alarm
+	kind    trace.Kind    // Deliver, Request or Alarm
 	node    lockstep.Node // where it happens
 	from    lockstep.Node // sender of a message; where the step was taken that offered a request; 0: nowhere
-	msg     lockstep.ID
+	msg     trace.ID
 	request int32
 	key     uint64 // priority: the open event with the largest happens next
 	chain   int32
@@ -98,10 +98,10 @@ func (a *agenda) reset() {
 // look takes over what has changed since the strategy chose: its own step, then those that a
 // scenario took, each with what it sent.
 func (a *agenda) look(turn *lockstep.Turn) {
-	between := turn.Between()
+	between, before := turn.Between()
 	sent := func(i int) int { // up to which message before the i-th of those steps
 		if i < len(between) {
-			return between[i].Before
+			return before[i]
 		}
 		return len(turn.Messages())
 	}
@@ -115,7 +115,7 @@ func (a *agenda) look(turn *lockstep.Turn) {
 	}
 	a.post(turn, sent(0))
 	for i := range between {
-		s := &between[i].Step
+		s := &between[i]
 		a.took(turn, s.Kind, s.Msg, s.Node, s.Request)
 		a.post(turn, sent(i+1))
 	}
@@ -180,7 +180,7 @@ func (a *agenda) lookAtAlarms(turn *lockstep.Turn) {
 
 // took closes the event that a step made happen. Alarms and requests may be a scenario's from
 // the start.
-func (a *agenda) took(turn *lockstep.Turn, kind lockstep.Kind, msg lockstep.ID, node lockstep.Node, request int32) {
+func (a *agenda) took(turn *lockstep.Turn, kind trace.Kind, msg trace.ID, node lockstep.Node, request int32) {
 	switch kind {
 	case trace.Deliver:
 		a.close(turn, a.byMsg[msg-1])
@@ -312,8 +312,8 @@ func (a *agenda) overtake(turn *lockstep.Turn, order int32) {
 }
 
 // soonest is the time of the alarm that is due first, or 0.
-func (a *agenda) soonest(turn *lockstep.Turn) lockstep.Time {
-	at := lockstep.Time(0)
+func (a *agenda) soonest(turn *lockstep.Turn) trace.Time {
+	at := trace.Time(0)
 	for n := range a.armed.All() {
 		if t := turn.AlarmAt(n); at == 0 || t < at {
 			at = t

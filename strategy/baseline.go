@@ -104,11 +104,11 @@ func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // drawKind draws what happens when nothing is in flight, or Start when nothing can.
-func (b *baseline) drawKind(alarms, requests bool) lockstep.Kind {
-	var kinds [3]lockstep.Kind
+func (b *baseline) drawKind(alarms, requests bool) trace.Kind {
+	var kinds [3]trace.Kind
 	n := 0
 	for _, k := range [...]struct {
-		kind     lockstep.Kind
+		kind     trace.Kind
 		possible bool
 	}{{trace.Request, requests}, {trace.Alarm, alarms}, {trace.Wait, b.waits}} {
 		if k.possible {

@@ -65,6 +65,12 @@ type stenographer struct {
 	steps []lockstep.Step
 }
 
+func (s *stenographer) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	terms, err := s.Strategy.Fit(info)
+	terms.Sweeps = false
+	return terms, err
+}
+
 func (s *stenographer) New(info lockstep.Info) lockstep.Scheduler {
 	s.Scheduler = s.Strategy.New(info)
 	return s

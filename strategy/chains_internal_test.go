@@ -29,7 +29,7 @@ var chatters = sim.Cluster[int]{Name: "chatters", Nodes: 3, New: func(lockstep.N
 // messages.
 type busybody struct {
 	rand *rand.Rand
-	held []lockstep.ID
+	held []trace.ID
 }
 
 func (*busybody) Name() string                                { return "busybody" }
@@ -38,7 +38,7 @@ func (*busybody) New(lockstep.Info) lockstep.Director         { return &busybody
 func (b *busybody) Reset(r *rand.Rand)                        { b.rand, b.held = r, b.held[:0] }
 func (*busybody) Idle(*lockstep.Run, *lockstep.Hand) bool     { return false }
 func (*busybody) End(*lockstep.Run, *lockstep.Hand)           {}
-func (*busybody) Tell() (e lockstep.Effects)                  { return e }
+func (*busybody) Tell() (string, []lockstep.Count)            { return "", nil }
 
 func (b *busybody) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	if b.rand.IntN(4) > 0 {

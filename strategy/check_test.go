@@ -174,16 +174,16 @@ func ringers() lockstep.System {
 
 type ringer struct{}
 
-func (ringer) Start(c *sim.Context[int]) { c.SetAlarm(3 * lockstep.Time(c.Self())) }
+func (ringer) Start(c *sim.Context[int]) { c.SetAlarm(3 * trace.Time(c.Self())) }
 func (ringer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	if m%3 == 0 {
 		c.StopAlarm()
 	} else {
-		c.SetAlarm(lockstep.Time(m % 7))
+		c.SetAlarm(trace.Time(m % 7))
 	}
 }
 func (ringer) Request(c *sim.Context[int], _ int32, _ string) { c.SetAlarm(1) }
 func (ringer) Alarm(c *sim.Context[int]) {
 	c.Send(lockstep.Node(1+c.Rand().IntN(4)), c.Rand().IntN(100))
-	c.SetAlarm(lockstep.Time(1 + c.Rand().IntN(20)))
+	c.SetAlarm(trace.Time(1 + c.Rand().IntN(20)))
 }

@@ -28,7 +28,7 @@ type choice struct {
 	act     action
 	node    lockstep.Node // where it happens; 0: at no node
 	link    int32         // shadow: the number of the link, from 1
-	msg     lockstep.ID
+	msg     trace.ID
 	request int32
 }
 
@@ -115,7 +115,7 @@ func (c choice) step(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // messageHash is a hash of a message without its number.
-func messageHash(turn *lockstep.Turn, id lockstep.ID) uint64 {
+func messageHash(turn *lockstep.Turn, id trace.ID) uint64 {
 	m := turn.Message(id)
 	h := mix.Start
 	h.Mix(uint64(m.From)<<8 | uint64(m.To))

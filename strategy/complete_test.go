@@ -102,6 +102,7 @@ func (f perStep) New(lockstep.Info) lockstep.Monitor     { return f }
 func (perStep) Reset()                                   {}
 func (f perStep) Step(r *lockstep.Run) *lockstep.Finding { f(r); return nil }
 func (perStep) End(*lockstep.Run) *lockstep.Finding      { return nil }
+func (perStep) EventsOnly() bool                         { return false }
 func (perStep) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
 // Isolated nodes return after a phase of the protocol, unless told otherwise.

@@ -75,8 +75,8 @@ func (d Delay) check(info lockstep.Info) error {
 }
 
 const (
-	linkFaults = lockstep.Kinds(1<<trace.Cut | 1<<trace.Heal | 1<<trace.Drop)
-	nodeFaults = lockstep.Kinds(1<<trace.Crash | 1<<trace.Restart | 1<<trace.Drop)
+	linkFaults = trace.Kinds(1<<trace.Cut | 1<<trace.Heal | 1<<trace.Drop)
+	nodeFaults = trace.Kinds(1<<trace.Crash | 1<<trace.Restart | 1<<trace.Drop)
 )
 
 // guarantee is what one run promises.
@@ -128,7 +128,7 @@ func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 	d.Near, d.NearMean = Distribution(r.IntN(4)), pick(r, means[:4])
 	d.Far, d.FarMean = Distribution(r.IntN(4)), pick(r, means[2:])
 	d.Gap = pick(r, []float64{1, 2, 4, 8, 16})
-	upTo := func(most int, need lockstep.Kinds) int {
+	upTo := func(most int, need trace.Kinds) int {
 		n, none := r.IntN(most+1), r.IntN(2) == 0
 		if none || need&^info.Supports != 0 {
 			return 0

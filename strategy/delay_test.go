@@ -23,18 +23,19 @@ func (c clock) New(lockstep.Info) lockstep.Monitor       { return c }
 func (c clock) Reset()                                   { c.reset() }
 func (c clock) Step(run *lockstep.Run) *lockstep.Finding { c.step(run); return nil }
 func (clock) End(*lockstep.Run) *lockstep.Finding        { return nil }
+func (clock) EventsOnly() bool                           { return false }
 func (clock) Conclude(bool) lockstep.Conclusion          { return lockstep.Conclusion{} }
 
 // TestDelayConstant checks that with constant latencies every message arrives exactly its
 // latency after it was sent, and alarms fire when they are due. In smr alarms are set to
 // 10 units of the system, so that half a unit of the strategy is 5.
 func TestDelayConstant(t *testing.T) {
-	var sent map[lockstep.ID]lockstep.Time
-	var due map[lockstep.Node]lockstep.Time // of the alarms that were set before the last step
+	var sent map[trace.ID]trace.Time
+	var due map[lockstep.Node]trace.Time // of the alarms that were set before the last step
 	delivered, rang := 0, 0
 	enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
 		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
-		Spec: clock{func() { sent, due = map[lockstep.ID]lockstep.Time{}, map[lockstep.Node]lockstep.Time{} }, func(run *lockstep.Run) {
+		Spec: clock{func() { sent, due = map[trace.ID]trace.Time{}, map[lockstep.Node]trace.Time{} }, func(run *lockstep.Run) {
 			for _, m := range run.Sent() {
 				sent[m.ID] = run.Now()
 			}
@@ -66,7 +67,7 @@ func TestDelayConstant(t *testing.T) {
 // and everything there is occurs.
 func TestDelayFaults(t *testing.T) {
 	d := strategy.DefaultDelay
-	var now lockstep.Time
+	var now trace.Time
 	var cuts, oneWay, crashes int
 	cut := false
 	total := map[string]int{}
@@ -111,7 +112,7 @@ func TestDelayFaults(t *testing.T) {
 // TestDelayFindsItsUnit checks that a system whose first alarm is set only after a request
 // is not left alone with its alarms: latencies, requests and faults follow the alarms.
 func TestDelayFindsItsUnit(t *testing.T) {
-	total := map[lockstep.Kind]int{}
+	total := map[trace.Kind]int{}
 	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Workers: 1, KeepGoing: true,
 		Spec: clock{func() {}, func(run *lockstep.Run) { total[run.Last().Kind]++ }}})
 	if total[trace.Alarm] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 || total[trace.Crash] < 50 || total[trace.Cut] < 50 {

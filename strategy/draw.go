@@ -20,14 +20,14 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 
 // deliver delivers the message drawn, or what stands for it: the oldest of its link
 // where links are FIFO, its loss where the receiver is down.
-func deliver(turn *lockstep.Turn, id lockstep.ID, next *lockstep.Step) {
+func deliver(turn *lockstep.Turn, id trace.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
 	if !turn.Deliverable(id) {
 		instead(turn, id, next)
 	}
 }
 
-func instead(turn *lockstep.Turn, id lockstep.ID, next *lockstep.Step) {
+func instead(turn *lockstep.Turn, id trace.ID, next *lockstep.Step) {
 	if turn.Up().Has(turn.Message(id).To) {
 		next.Msg = turn.Head(id)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // effects walks through a space and leaves out what makes no difference. An isolation that
@@ -194,7 +195,7 @@ func (s *isolator) Tell(words bool) lockstep.Account {
 
 // Order leaves the order of sending. Where effects matter, it looks what the round has, and
 // whether the isolations that begin in it lose something.
-func (s *isolator) Order(turn *lockstep.Turn, mail []lockstep.ID) {
+func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 	if s.sampler != Effects {
 		return
 	}

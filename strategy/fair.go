@@ -11,7 +11,7 @@ import (
 type fair struct {
 	left   int           // steps until the end of the stretch
 	layers int           // generations of messages that arrive before the next alarm
-	layer  lockstep.ID   // the last message of this generation
+	layer  trace.ID      // the last message of this generation
 	last   lockstep.Node // whose alarm fired last
 }
 

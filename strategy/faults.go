@@ -29,7 +29,7 @@ type faults struct {
 	restartAt instant
 	down      lockstep.Node // crashed by this timeline
 
-	lost []lockstep.ID // in flight across a cut that was just made
+	lost []trace.ID // in flight across a cut that was just made
 }
 
 type linkFault uint8

@@ -22,13 +22,13 @@ func (patient) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
 func (patient) New(lockstep.Info) lockstep.Director         { return &waiting{} }
 
 type waiting struct {
-	held     []lockstep.ID
+	held     []trace.ID
 	released int
 }
 
 func (w *waiting) Reset(*rand.Rand) { w.held, w.released = w.held[:0], 0 }
-func (w *waiting) Tell() lockstep.Effects {
-	return lockstep.Effects{Counts: []lockstep.Count{{Name: "released", N: w.released}}}
+func (w *waiting) Tell() (string, []lockstep.Count) {
+	return "", []lockstep.Count{{Name: "released", N: w.released}}
 }
 func (w *waiting) End(*lockstep.Run, *lockstep.Hand) {}
 

@@ -25,6 +25,7 @@ type lateness struct {
 func (lateness) Properties() []string                     { return nil }
 func (s lateness) New(lockstep.Info) lockstep.Monitor     { return &latecomers{lateness: s} }
 func (*latecomers) End(*lockstep.Run) *lockstep.Finding   { return nil }
+func (*latecomers) EventsOnly() bool                      { return false }
 func (*latecomers) Conclude(bool) (c lockstep.Conclusion) { return c }
 func (l *latecomers) Reset()                              { l.passed = nil }
 
@@ -119,7 +120,7 @@ func TestFairTime(t *testing.T) {
 	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
 	for _, s := range []strategy.PCTCP{{Depth: 1, Events: 100, Fair: true}, {Depth: 10, Events: 100, Fair: true}, {Depth: 1, Events: 100}} {
 		s.Late, s.Steps = strategy.Unbounded, 500
-		var now lockstep.Time // before the step, and what was due and in flight then
+		var now trace.Time // before the step, and what was due and in flight then
 		due, flying, early, over, behind := 0, 0, 0, 0, 0
 		watch := perStep(func(run *lockstep.Run) {
 			last := run.Last().Kind

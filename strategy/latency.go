@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/option"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Distribution is a distribution of latencies.
@@ -47,10 +47,10 @@ type instant int64
 
 const fractions = 1 << 16
 
-func instantOf(t lockstep.Time) instant { return instant(t) * fractions }
+func instantOf(t trace.Time) instant { return instant(t) * fractions }
 
 // time is the instant on the system's clock.
-func (i instant) time() lockstep.Time { return lockstep.Time(i / fractions) }
+func (i instant) time() trace.Time { return trace.Time(i / fractions) }
 
 // shrink is a later instant moved closer to i when a unit of time became shorter.
 func (i instant) shrink(later, unit, before instant) instant {

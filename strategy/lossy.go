@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/rounds"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Lossy goes in lock-step rounds and loses any set of the messages of a round. Without
@@ -42,7 +43,7 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("lossy", l, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info), Given: givenRequests(info)}, nil
+	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info), Given: givenRequests(info), Sweeps: true}, nil
 }
 
 // check reports what is wrong with the options, or why the system does not fit.
@@ -112,9 +113,6 @@ type linkBreaker struct {
 	nodes int
 }
 
-// Sweeps says that messages of rounds are left to the engine.
-func (s *linkBreaker) Sweeps() {}
-
 // Open begins a round.
 func (s *linkBreaker) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
@@ -122,7 +120,7 @@ func (s *linkBreaker) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes)
 }
 
 // Loses reports whether a message is lost in this round.
-func (s *linkBreaker) Loses(m *lockstep.Message) bool {
+func (s *linkBreaker) Loses(m *trace.Message) bool {
 	return m.From != 0 && s.broken(s.phase, s.round, int(m.From-1)*s.nodes+int(m.To-1))
 }
 
@@ -148,9 +146,6 @@ func (s *loser) Reset(start *lockstep.Start) {
 // Tell has nothing to tell.
 func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
-// Sweeps says that messages of rounds are left to the engine.
-func (s *loser) Sweeps() {}
-
 // Open begins a round.
 func (s *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.calendar.open(round, s.period)
@@ -159,7 +154,7 @@ func (s *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 }
 
 // Loses reports whether a message is lost in this round.
-func (s *loser) Loses(*lockstep.Message) bool { return s.rand.Float64() < s.loss }
+func (s *loser) Loses(*trace.Message) bool { return s.rand.Float64() < s.loss }
 
 // Give chooses what is given to nodes at the start of a round.
 func (s *loser) Give(turn *lockstep.Turn, next *lockstep.Step) bool {

@@ -22,13 +22,13 @@ func (meddler) New(lockstep.Info) lockstep.Director         { return &meddling{}
 
 type meddling struct {
 	rand *rand.Rand
-	held []lockstep.ID
+	held []trace.ID
 	did  int
 }
 
 func (m *meddling) Reset(r *rand.Rand) { *m = meddling{rand: r, held: m.held[:0]} }
-func (m *meddling) Tell() lockstep.Effects {
-	return lockstep.Effects{Counts: []lockstep.Count{{Name: "meddled", N: m.did}}}
+func (m *meddling) Tell() (string, []lockstep.Count) {
+	return "", []lockstep.Count{{Name: "meddled", N: m.did}}
 }
 
 func (*meddling) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }

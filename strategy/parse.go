@@ -15,38 +15,27 @@ type Kind struct {
 	Help string
 	// Default is the strategy with the options it has unless told otherwise.
 	Default lockstep.Strategy
-	// fresh makes a pointer to a copy of the default, for options to be set on.
-	fresh func() any
-	// value is the strategy behind such a pointer.
-	value func(any) lockstep.Strategy
-}
-
-// kindOf makes the Kind of a strategy type from its default.
-func kindOf[S lockstep.Strategy](name, help string, def S) Kind {
-	return Kind{Name: name, Help: help, Default: def,
-		fresh: func() any { s := def; return &s },
-		value: func(p any) lockstep.Strategy { return *p.(*S) }}
 }
 
 // All lists the strategies in the order in which they are worth reading about.
 func All() []Kind {
 	return []Kind{
-		kindOf("uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform),
-		kindOf("lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy),
-		kindOf("partition", "partitions of the nodes between and under operations, by families that cover every goal", DefaultPartition),
-		kindOf("pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP),
-		kindOf("pos", "orders events by random priorities, drawn anew where events race", DefaultPOS),
-		kindOf("shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow),
-		kindOf("delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay),
-		kindOf("systematic", "tries all choices up to its bounds, depth first", DefaultSystematic),
-		kindOf("guided", "keeps the schedules of another strategy that reached something new, and mutates them", DefaultGuided),
-		kindOf("walk", "random choice with weights by kind of step", DefaultWalk),
-		kindOf("baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline),
+		{"uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform},
+		{"lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy},
+		{"partition", "partitions of the nodes between and under operations, by families that cover every goal", DefaultPartition},
+		{"pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP},
+		{"pos", "orders events by random priorities, drawn anew where events race", DefaultPOS},
+		{"shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow},
+		{"delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay},
+		{"systematic", "tries all choices up to its bounds, depth first", DefaultSystematic},
+		{"guided", "keeps the schedules of another strategy that reached something new, and mutates them", DefaultGuided},
+		{"walk", "random choice with weights by kind of step", DefaultWalk},
+		{"baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline},
 	}
 }
 
 // Options lists the options of a kind with their defaults.
-func (k Kind) Options() []option.Option { return option.List(k.fresh()) }
+func (k Kind) Options() []option.Option { return option.List(k.Default) }
 
 // Parse reads "name" or "name:key=value,key=value". Keys that are not given keep the
 // default of the kind.
@@ -58,13 +47,15 @@ func Parse(text string) (lockstep.Strategy, error) {
 			names = append(names, k.Name)
 			continue
 		}
-		p := k.fresh()
+		var pairs []string
 		if options != "" {
-			if err := option.SetAll(p, strings.Split(options, ",")); err != nil {
-				return nil, fmt.Errorf("strategy %s: %w", name, err)
-			}
+			pairs = strings.Split(options, ",")
 		}
-		return k.value(p), nil
+		s, err := option.With(k.Default, pairs)
+		if err != nil {
+			return nil, fmt.Errorf("strategy %s: %w", name, err)
+		}
+		return s, nil
 	}
 	return nil, fmt.Errorf("unknown strategy %q: one of %s", name, strings.Join(names, ", "))
 }

@@ -204,8 +204,8 @@ type pctcp struct {
 type alarmChain struct {
 	priority uint64 // 0: none yet
 	rang     uint64
-	waits    bool          // the next alarm waits for everything that is not delayed
-	last     lockstep.Time // when the last one rang
+	waits    bool       // the next alarm waits for everything that is not delayed
+	last     trace.Time // when the last one rang
 }
 
 // Reset begins a new run.

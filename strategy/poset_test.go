@@ -20,7 +20,7 @@ import (
 type poset struct {
 	before [][]int
 	at     []lockstep.Node // nil: one node for each event
-	kind   []lockstep.Kind // nil: all are Deliver; else Deliver, Alarm or Request
+	kind   []trace.Kind    // nil: all are Deliver; else Deliver, Alarm or Request
 }
 
 func (p poset) Describe() (lockstep.Info, error) {
@@ -66,10 +66,10 @@ func (p *posetRun) send(out *lockstep.Outbox, from lockstep.Node) {
 			case trace.Alarm:
 				out.SetAlarm(p.to(i), 1)
 			case trace.Request:
-				out.Offer(lockstep.Pending{ID: int32(i + 1), To: trace.NodesOf(p.to(i))})
+				out.Offer(trace.Pending{ID: int32(i + 1), To: trace.NodesOf(p.to(i))})
 			default:
 				p.which = append(p.which, i)
-				out.Send(from, p.to(i), fmt.Sprint("m", i), lockstep.Tag{})
+				out.Send(from, p.to(i), fmt.Sprint("m", i), trace.Tag{})
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (p *posetRun) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return nil
 }
 
-func (p poset) kindOf(i int) lockstep.Kind {
+func (p poset) kindOf(i int) trace.Kind {
 	if p.kind == nil {
 		return trace.Deliver
 	}
@@ -129,6 +129,7 @@ func (p poset) above() [][]bool {
 type arrivals func(order []int)
 
 func (arrivals) Properties() []string                   { return nil }
+func (arrivals) EventsOnly() bool                       { return false }
 func (arrivals) Conclude(bool) lockstep.Conclusion      { return lockstep.Conclusion{} }
 func (w arrivals) New(lockstep.Info) lockstep.Monitor   { return &arriving{arrivals: w} }
 func (w *arriving) Reset()                              { w.order = w.order[:0] }
@@ -195,9 +196,9 @@ var posets = []struct {
 	{"random sparse", randomOrder(1, 9, 0.15)},
 	{"random dense", randomOrder(2, 9, 0.4)},
 	{"alarms", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4}, // rings again and again at 1 and 2
-		kind: []lockstep.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver, trace.Deliver}}},
+		kind: []trace.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver, trace.Deliver}}},
 	{"alarms, requests and messages", poset{before: [][]int{nil, {0}, {1}, nil, {3}, nil, {5}},
-		kind: []lockstep.Kind{trace.Alarm, trace.Deliver, trace.Alarm, trace.Request, trace.Deliver, trace.Request, trace.Alarm}}},
+		kind: []trace.Kind{trace.Alarm, trace.Deliver, trace.Alarm, trace.Request, trace.Deliver, trace.Request, trace.Alarm}}},
 }
 
 // tuples yields every order of d different messages that causality allows.
@@ -311,7 +312,7 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 // that the first of them caused.
 func TestFairTimeGoesOn(t *testing.T) {
 	p := poset{before: [][]int{nil, {0}, {1}, {2}, {0}}, at: []lockstep.Node{1, 1, 1, 1, 2},
-		kind: []lockstep.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver}}
+		kind: []trace.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver}}
 	const runs = 20
 	count, _ := hits(t, p, strategy.PCTCP{Depth: 1, Fair: true, Late: strategy.Unbounded}, 3, runs)
 	if n := count["[0 4 1]"]; n != runs {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/mix"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // queues is the network of Walker and Runciman's shadow threads. Each directed link has
@@ -29,14 +30,14 @@ type queues struct {
 
 type queue struct {
 	network []parcel
-	inbox   []lockstep.ID
+	inbox   []trace.ID
 	known   bool   // it is among the links in use
 	last    action // the action last taken on the network; actRun: none that matters
 }
 
 // parcel is a message on the network with the number of places that it moved back.
 type parcel struct {
-	id    lockstep.ID
+	id    trace.ID
 	moved int
 }
 
@@ -67,7 +68,7 @@ func (q *queues) look(turn *lockstep.Turn) {
 }
 
 // push appends a message to its link, or puts it behind its original.
-func (q *queues) push(m lockstep.Message) {
+func (q *queues) push(m trace.Message) {
 	l := int32(int(m.From)*q.nodes + int(m.To) - 1)
 	link := &q.links[l]
 	if !link.known {
@@ -94,7 +95,7 @@ func (q *queues) reconcile(turn *lockstep.Turn) {
 			known[p.id] = true
 			return !turn.IsInFlight(p.id)
 		})
-		link.inbox = slices.DeleteFunc(link.inbox, func(id lockstep.ID) bool {
+		link.inbox = slices.DeleteFunc(link.inbox, func(id trace.ID) bool {
 			known[id] = true
 			return !turn.IsInFlight(id)
 		})

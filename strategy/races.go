@@ -13,7 +13,7 @@ type races struct {
 
 // eventKind is what events have in common across runs.
 type eventKind struct {
-	kind     lockstep.Kind
+	kind     trace.Kind
 	from, to lockstep.Node
 	name     string
 }

@@ -35,7 +35,7 @@ func (s stubborn) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error
 }
 
 func (stubborn) offer(out *lockstep.Outbox) {
-	out.Offer(lockstep.Pending{ID: 7, To: trace.AllNodes(3), Text: "please"})
+	out.Offer(trace.Pending{ID: 7, To: trace.AllNodes(3), Text: "please"})
 }
 
 func (s stubborn) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
@@ -44,7 +44,7 @@ func (s stubborn) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbo
 		if *s.asked++; *s.asked < 5 {
 			s.offer(out)
 		}
-		out.Send(step.Node, step.Node%3+1, "Ask", lockstep.Tag{})
+		out.Send(step.Node, step.Node%3+1, "Ask", trace.Tag{})
 	case trace.Alarm:
 		out.SetAlarm(step.Node, out.Now()+10)
 	}
@@ -85,7 +85,7 @@ func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox
 	case trace.Alarm:
 		out.SetAlarm(step.Node, out.Now()+10)
 		if !s.silent {
-			out.Send(step.Node, step.Node%3+1, "Hello", lockstep.Tag{})
+			out.Send(step.Node, step.Node%3+1, "Hello", trace.Tag{})
 		}
 	}
 	return nil
@@ -133,4 +133,5 @@ func (f atEnd) New(lockstep.Info) lockstep.Monitor    { return f }
 func (atEnd) Reset()                                  {}
 func (atEnd) Step(*lockstep.Run) *lockstep.Finding    { return nil }
 func (f atEnd) End(r *lockstep.Run) *lockstep.Finding { f(r); return nil }
+func (atEnd) EventsOnly() bool                        { return false }
 func (atEnd) Conclude(bool) (c lockstep.Conclusion)   { return c }

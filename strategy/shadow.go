@@ -108,7 +108,7 @@ func (s Shadow) New(info lockstep.Info) lockstep.Scheduler {
 type shadow struct {
 	Shadow
 	*queues
-	supports lockstep.Kinds
+	supports trace.Kinds
 	rand     *rand.Rand
 	weight   [actionEnd]int
 	list     []choice

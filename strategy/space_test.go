@@ -362,7 +362,7 @@ func TestSizesOfThePaper(t *testing.T) {
 }
 
 func TestCheckSpace(t *testing.T) {
-	info := lockstep.Info{Name: "toy", Nodes: 3, Supports: ^lockstep.Kinds(0)}
+	info := lockstep.Info{Name: "toy", Nodes: 3, Supports: ^trace.Kinds(0)}
 	for _, c := range []struct {
 		s    lockstep.Strategy
 		want string

@@ -18,12 +18,13 @@ func (quiet) Properties() []string                 { return nil }
 func (quiet) Reset()                               {}
 func (quiet) Step(*lockstep.Run) *lockstep.Finding { return nil }
 func (quiet) End(*lockstep.Run) *lockstep.Finding  { return nil }
+func (quiet) EventsOnly() bool                     { return false }
 func (quiet) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
 
 // watch is a spec that counts the steps of each kind.
 type watch struct {
 	quiet
-	kinds map[lockstep.Kind]int
+	kinds map[trace.Kind]int
 }
 
 func (w watch) New(lockstep.Info) lockstep.Monitor { return w }
@@ -37,7 +38,7 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 	all := strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 1, Request: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 300}
 	few := strategy.Walk{Deliver: 1, Alarm: 1, Steps: 300}
 	for _, s := range []strategy.Walk{all, few} {
-		w := watch{kinds: map[lockstep.Kind]int{}}
+		w := watch{kinds: map[trace.Kind]int{}}
 		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +55,7 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 // A walk takes as many crashes as it may in a run, and begins anew in the next.
 func TestWalkCountsCrashes(t *testing.T) {
 	for _, most := range []int{0, 1, 3} {
-		w := watch{kinds: map[lockstep.Kind]int{}}
+		w := watch{kinds: map[trace.Kind]int{}}
 		const runs = 20
 		s := strategy.Walk{Deliver: 1, Alarm: 1, Crash: 5, Restart: 5, Crashes: most, Steps: 300}
 		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1}); err != nil {
@@ -80,7 +81,7 @@ func TestLossAtItsEnds(t *testing.T) {
 		{strategy.Uniform{Rounds: 12, Period: 1, Isolations: 12 * 3, Sampler: strategy.Paper}, false, false},
 		{strategy.Lossy{Rounds: 12, Period: 1, Losses: 12 * 9, Sampler: strategy.Paper}, false, true},
 	} {
-		w := watch{kinds: map[lockstep.Kind]int{}}
+		w := watch{kinds: map[trace.Kind]int{}}
 		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}

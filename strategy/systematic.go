@@ -129,7 +129,7 @@ func (s Systematic) check(info lockstep.Info) error {
 	need := trace.KindsOf(trace.Deliver)
 	for _, c := range []struct {
 		wanted bool
-		kinds  lockstep.Kinds
+		kinds  trace.Kinds
 	}{{s.Losses != 0, trace.KindsOf(trace.Drop)}, {s.Duplicates > 0, trace.KindsOf(trace.Duplicate)},
 		{s.Alarms != 0, trace.KindsOf(trace.Alarm)}, {s.Isolations > 0, trace.KindsOf(trace.Cut, trace.Heal)}} {
 		if c.wanted {

@@ -148,7 +148,7 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("uniform", u, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects}
+	t := lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects, Sweeps: true}
 	if u.Sampler == Distinct {
 		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
 	}
@@ -281,9 +281,6 @@ func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	}
 	return s.phase + 1, turn.All() &^ s.isolated[round]
 }
-
-// Sweeps says that nobody looks at the steps of a round one by one.
-func (s *isolator) Sweeps() {}
 
 // breaker is what lock-step strategies over a space share.
 type breaker struct {

@@ -42,7 +42,7 @@ type Walk struct {
 var DefaultWalk = Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 500}
 
 // walkKinds are the kinds of step in the order of Walk's fields.
-var walkKinds = [...]lockstep.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Request,
+var walkKinds = [...]trace.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Request,
 	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
 
 func (w Walk) weights() [len(walkKinds)]int {
@@ -76,7 +76,7 @@ func (w Walk) Fit(info lockstep.Info) (lockstep.Terms, error) {
 
 // check reports what is wrong with the options, or why the system does not fit.
 func (w Walk) check(info lockstep.Info) error {
-	total, need := 0, lockstep.Kinds(0)
+	total, need := 0, trace.Kinds(0)
 	for i, weight := range w.lowered(&info).weights() {
 		if weight > 0 && walkKinds[i] != trace.Request { // systems without clients have no requests
 			need |= trace.KindsOf(walkKinds[i])
@@ -117,17 +117,17 @@ type walker struct {
 	down    int // nodes that may be down at once
 	crashes int // at most, in a run
 	kinds   []weighted
-	has     lockstep.Kinds // those that have a weight
-	faults  bool           // others than on messages, alarms and requests have one
+	has     trace.Kinds // those that have a weight
+	faults  bool        // others than on messages, alarms and requests have one
 	rand    *rand.Rand
 
-	crashed int            // crashes so far
-	last    lockstep.Kinds // the kinds that were possible at the step before
-	total   int            // of their weights
+	crashed int         // crashes so far
+	last    trace.Kinds // the kinds that were possible at the step before
+	total   int         // of their weights
 }
 
 type weighted struct {
-	kind   lockstep.Kind
+	kind   trace.Kind
 	weight int
 }
 
@@ -163,7 +163,7 @@ func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // kind is the kind at which the weights of those that are possible come to more than a number.
-func (w *walker) kind(possible lockstep.Kinds, at int) lockstep.Kind {
+func (w *walker) kind(possible trace.Kinds, at int) trace.Kind {
 	for i := range w.kinds {
 		if k := &w.kinds[i]; possible.Has(k.kind) {
 			if at -= k.weight; at < 0 {
@@ -174,11 +174,11 @@ func (w *walker) kind(possible lockstep.Kinds, at int) lockstep.Kind {
 	panic("strategy: walk drew beyond the total of its weights")
 }
 
-const onMessages = lockstep.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Duplicate)
+const onMessages = trace.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Duplicate)
 
 // possible lists the kinds that have a weight and of which a step is possible.
-func (w *walker) possible(turn *lockstep.Turn) lockstep.Kinds {
-	var k lockstep.Kinds
+func (w *walker) possible(turn *lockstep.Turn) trace.Kinds {
+	var k trace.Kinds
 	if len(turn.InFlight()) > 0 {
 		k |= onMessages
 	}
@@ -195,8 +195,8 @@ func (w *walker) possible(turn *lockstep.Turn) lockstep.Kinds {
 }
 
 // possibleFaults lists the other kinds.
-func (w *walker) possibleFaults(turn *lockstep.Turn) lockstep.Kinds {
-	k := lockstep.Kinds(1 << trace.Wait)
+func (w *walker) possibleFaults(turn *lockstep.Turn) trace.Kinds {
+	k := trace.Kinds(1 << trace.Wait)
 	if w.crashed < w.crashes && (turn.All()&^turn.Up()).Len() < w.down {
 		k |= 1 << trace.Crash
 	}
@@ -216,7 +216,7 @@ func (w *walker) possibleFaults(turn *lockstep.Turn) lockstep.Kinds {
 }
 
 // draw chooses one of the possible steps of a kind, deliveries apart.
-func (w *walker) draw(turn *lockstep.Turn, k lockstep.Kind, next *lockstep.Step) {
+func (w *walker) draw(turn *lockstep.Turn, k trace.Kind, next *lockstep.Step) {
 	next.Kind = k
 	if k == trace.Crash {
 		w.crashed++

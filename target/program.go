@@ -40,10 +40,10 @@ type Program struct {
 	Overlay func(library fs.FS) (map[string][]byte, error)
 	// Changed names what the overlay does, as part of the name of the build.
 	Changed string
-	// Exact reports whether the program is built with another overlay, that of Go which makes goroutine
-	// programs repeat exactly and has their sockets in memory, as by "lockstep go build", for the
-	// options given as key=value; nil means that it never is.
-	Exact func(options []string) bool
+	// Exact says that the program is built with another overlay, that of Go which makes goroutine programs
+	// deterministic and has their sockets in memory, as by "lockstep go build". A package outside of any Module
+	// needs not say so: it gets that overlay where it imports package bubble.
+	Exact bool
 }
 
 // Root is the path of Lockstep's root module. The modules below it are released together with it.

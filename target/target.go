@@ -31,8 +31,7 @@ type Target struct {
 	// Scenarios are those that its runs can be guided by.
 	Scenarios []Scenario
 
-	fresh  func() any
-	value  func(any) lockstep.System
+	def    lockstep.System
 	gather string // the option that takes keys that are no options; empty: none does
 }
 
@@ -97,20 +96,17 @@ func (t Target) Patient(patience time.Duration) Target {
 	return t
 }
 
-// Of makes a target of a system type: the exported fields of its default are the
-// options.
-func Of[S lockstep.System](name, help string, def S, spec lockstep.Spec) Target {
-	return Target{Name: name, Help: help, Spec: spec,
-		fresh: func() any { s := def; return &s },
-		value: func(p any) lockstep.System { return *p.(*S) }}
+// Of makes a target of a system, a struct whose exported fields are the options.
+func Of(name, help string, def lockstep.System, spec lockstep.Spec) Target {
+	return Target{Name: name, Help: help, Spec: spec, def: def}
 }
 
 // Fill completes a system: every zero field of the struct that ptr points to gets what its
 // tag `zero` says that it stands for.
 func Fill(ptr any) { option.Fill(ptr) }
 
-// Check reports, under the name of a system, the first number of its struct that is not in
-// the range of its tag `range`.
+// Check reports, under the name of a system, the first number or time of its struct that is not in
+// the range of its tag `range`, or the first text that its tag `oneof` does not list.
 func Check(name string, v any) error {
 	if err := option.Check(v); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -128,15 +124,15 @@ func Changed(v, usual any, always ...string) map[string]string {
 type Option = option.Option
 
 // Options lists the target's options.
-func (t Target) Options() []Option { return option.List(t.fresh()) }
+func (t Target) Options() []Option { return option.List(t.def) }
 
 // Build makes the system with the options given as "key=value".
 func (t Target) Build(pairs []string) (lockstep.System, error) {
-	p := t.fresh()
-	if err := option.SetAll(p, t.gathered(pairs)); err != nil {
+	system, err := option.With(t.def, t.gathered(pairs))
+	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", t.Name, err)
 	}
-	return t.value(p), nil
+	return system, nil
 }
 
 // gathered is a list of options with those that are not the target's in the option that takes them.

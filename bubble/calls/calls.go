@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // What a call ends with instead of an answer.
@@ -116,14 +117,14 @@ func (c *Calls) Send(to lockstep.Node, kind string, request Carrier, a *Call) {
 	if a != nil {
 		a.calls, m.use = c, a.use
 	}
-	c.node.Send(to, kind, lockstep.Tag{}, request)
+	c.node.Send(to, kind, trace.Tag{}, request)
 }
 
 // Answer sends the answer to a request.
 func (c *Calls) Answer(to lockstep.Node, kind string, request *Message, answer Carrier) {
 	m := answer.Carried()
 	m.life, m.call, m.use, m.answer = request.life, request.call, request.use, true
-	c.node.Send(to, kind, lockstep.Tag{}, answer)
+	c.node.Send(to, kind, trace.Tag{}, answer)
 }
 
 // Take takes an answer, and reports whether it is one. An answer that nobody waits for any more is taken, too: one that came twice, or

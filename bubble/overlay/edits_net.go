@@ -41,6 +41,7 @@ var sockets = map[string]func(*source){
 		s.after("spliceFrom", "switch v := r.(type)", "if s != nil && s.mem != nil {\n\treturn 0, nil, false\n}")
 	},
 	"net/rawconn.go": func(s *source) {
+		//lockstep:unordered each method by itself
 		for method, call := range map[string]string{"Control": "RawControl", "Read": "RawRead", "Write": "RawWrite"} {
 			s.replace("(*rawConn)."+method, "c.fd.pfd."+call+"(f)", "c.fd.lockstep"+call+"(f)")
 		}
@@ -64,7 +65,7 @@ var sockets = map[string]func(*source){
 // options lets functions that set options of a socket do so in memory, by a statement about the options o.
 func options(statements map[string]string) func(*source) {
 	return func(s *source) {
-		for f, statement := range statements {
+		for f, statement := range statements { //lockstep:unordered each function by itself
 			s.begin(f, "if fd.mem != nil {\n\treturn fd.mem.option(func(o *lockstepOptions) { "+statement+" })\n}")
 		}
 	}

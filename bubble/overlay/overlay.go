@@ -92,7 +92,7 @@ var parts = []map[string]func(*source){edited, process}
 func files() []string {
 	names := map[string]bool{}
 	for _, part := range parts {
-		for name := range part {
+		for name := range part { //lockstep:unordered they are sorted below
 			names[name] = true
 		}
 	}

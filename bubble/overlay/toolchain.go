@@ -87,5 +87,8 @@ func cache(name string) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(user, "lockstep", name)
-	return dir, os.MkdirAll(dir, 0o755)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("the overlay of Go is kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache", dir, err)
+	}
+	return dir, nil
 }

@@ -39,7 +39,7 @@ type frame struct {
 	broken   int    // a property on outputs; -1: none
 	action   int    // the first action called; -1: none
 	before   *State // in which the action began
-	own      bool   // Vars is a copy that may be written, and of which no other user knows
+	own      bool   // Vars is a copy that may be written, and that no other frame knows
 	watch    bool
 	spare    []Value // for slots
 }

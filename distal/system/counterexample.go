@@ -61,9 +61,9 @@ func stepOf(m async.Move) lockstep.Step {
 	case m.Node != 0:
 		return lockstep.Step{Kind: trace.Alarm, Node: lockstep.Node(m.Node)}
 	case m.Lost:
-		return lockstep.Step{Kind: trace.Drop, Msg: lockstep.ID(m.Message)}
+		return lockstep.Step{Kind: trace.Drop, Msg: trace.ID(m.Message)}
 	}
-	return lockstep.Step{Kind: trace.Deliver, Msg: lockstep.ID(m.Message)}
+	return lockstep.Step{Kind: trace.Deliver, Msg: trace.ID(m.Message)}
 }
 
 // rounds are those of the sequential program.

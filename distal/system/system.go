@@ -205,7 +205,7 @@ func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
 		m := f.Message
 		d.bodies = append(d.bodies, f)
 		body := out.Send(lockstep.Node(m.From), lockstep.Node(f.To), d.program.Core.Messages[m.Type].Type.Name,
-			lockstep.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)})
+			trace.Tag{Phase: int32(m.Tag.Phase), Round: int32(m.Tag.Round)})
 		if out.Texts() {
 			text := d.program.FormatMessage(m)
 			out.Text(body, text[strings.IndexByte(text, '('):])
@@ -280,6 +280,9 @@ func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 }
 
 func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+// EventsOnly reports that steps without events are checked, too.
+func (*propertyMonitor) EventsOnly() bool { return false }
 
 func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion {
 	return lockstep.Conclusion{Judged: m.checked[:]}

@@ -32,8 +32,8 @@ import (
 type Cluster struct {
 	Clients  int           `help:"clients, each with one request at a time" zero:"2" range:"1..16"`
 	Requests int           `help:"operations of each client" zero:"8" range:"1..1000"`
-	Down     time.Duration `help:"how long sentinels hear nothing of a node until it is down" zero:"300ms"`
-	Pace     time.Duration `help:"how long a Wait step lasts, and how long a client waits for an answer" zero:"200ms"`
+	Down     time.Duration `help:"how long sentinels hear nothing of a node until it is down" zero:"300ms" range:"1ms.."`
+	Pace     time.Duration `help:"how long a Wait step lasts, and how long a client waits for an answer" zero:"200ms" range:"1ms.."`
 }
 
 // Target is Redis Sentinel.

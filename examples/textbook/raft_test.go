@@ -40,7 +40,7 @@ func server(n *bubble.Node, careful bool, dial func(int) (textbook.Peer, error))
 	n.Request(func(id int32, text string) {
 		if s.Propose(text) != nil { // a client that tries again, some time later
 			time.AfterFunc(100*time.Millisecond, func() {
-				n.World().Offer(lockstep.Pending{ID: id + 1000, To: trace.AllNodes(n.Nodes()), Text: text})
+				n.World().Offer(trace.Pending{ID: id + 1000, To: trace.AllNodes(n.Nodes()), Text: text})
 			})
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,8 +32,8 @@ type Builder struct {
 	Cache string
 	// Go is the go command; empty means "go".
 	Go string
-	// Exact says that programs are built with the overlay of Go that makes them repeat exactly.
-	Exact bool
+	// BestEffort says that programs are built without the overlay of Go that makes them deterministic.
+	BestEffort bool
 	// Log, where it is set, gets a line before a program is built that is not in the cache, one when it is there, and one
 	// where another process is building it.
 	Log func(line string)
@@ -46,6 +47,9 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	}
 	if strings.HasPrefix(version, "-") { // the go tool would take it for a flag
 		return "", fmt.Errorf("the version %q of %s begins with -, which no version does", version, p.Name)
+	}
+	if _, err := exec.LookPath(b.goCommand()); err != nil {
+		return "", fmt.Errorf("%s is built on demand, which needs the go command: %w; install it from https://go.dev/dl", p.Name, err)
 	}
 	cache, err := b.cache()
 	if err != nil {
@@ -83,6 +87,9 @@ func (b *Builder) cache() (string, error) {
 	}
 	return Directory()
 }
+
+// goCommand is the go command that builds.
+func (b *Builder) goCommand() string { return cmp.Or(b.Go, "go") }
 
 func (b *Builder) log(format string, args ...any) {
 	if b.Log != nil {

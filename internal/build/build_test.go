@@ -62,7 +62,7 @@ func TestNoGoTool(t *testing.T) {
 		{Name: "far", Package: "example.com/far/x", Module: "example.com/far"},
 	} {
 		_, err := b.Program(t.Context(), p, "")
-		if err == nil || !strings.Contains(err.Error(), p.Name+" is built on demand, which needs the go command: ") {
+		if err == nil || !strings.HasPrefix(err.Error(), p.Name+" is built on demand, which needs the go command: exec: ") {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
@@ -160,6 +160,34 @@ func TestNoFlags(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		if words := strings.Fields(line); len(words) < 2 || words[len(words)-2] != "--" {
 			t.Errorf("go %s: -- does not stand before the package", line)
+		}
+	}
+}
+
+// A program is built with the overlay where its description says so, and somebody's own package where it imports package
+// bubble, unless a best effort is enough.
+func TestWhichGetTheOverlay(t *testing.T) {
+	dir := t.TempDir()
+	for name, deps := range map[string]string{"goroutines": "fmt\\n" + bubblePackage, "steps": "fmt\\n" + bubblePackage + "/overlay"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '"+deps+"\\n'\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		tool string
+		p    target.Program
+		want bool
+	}{
+		{"goroutines", target.Program{Name: "own", Package: "example.com/own"}, true},
+		{"steps", target.Program{Name: "own", Package: "example.com/own"}, false},
+		{"steps", target.Program{Name: "x", Package: "example.com/x", Module: "example.com/x", Exact: true}, true},
+		{"goroutines", target.Program{Name: "x", Package: "example.com/x", Module: "example.com/x"}, false},
+	} {
+		for _, plain := range []bool{false, true} {
+			j := job{Builder: &Builder{Go: filepath.Join(dir, c.tool), BestEffort: plain}, program: c.p, work: dir}
+			if got, err := j.exact(t.Context()); err != nil || got != (c.want && !plain) {
+				t.Errorf("%s %+v, best effort %v: %v, %v", c.tool, c.p, plain, got, err)
+			}
 		}
 	}
 }

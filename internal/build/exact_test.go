@@ -28,8 +28,8 @@ func TestExact(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		want := map[bool]string{false: "rough\n", true: "exact\n"}[exact]
 		for range 2 { // the second time from the cache
-			b := Builder{Cache: cache, Exact: exact}
-			file, err := b.Program(t.Context(), target.Program{Name: dir, Package: dir}, "")
+			b := Builder{Cache: cache, BestEffort: !exact}
+			file, err := b.Program(t.Context(), target.Program{Name: dir, Package: dir, Exact: true}, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package build
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,10 @@ import (
 	"strings"
 )
 
-// run runs the go command and returns what it prints. An error has the first lines of its complaint.
-func (j *job) run(ctx context.Context, args ...string) (string, error) {
-	tool, env := cmp.Or(j.Go, "go"), os.Environ()
+// run runs the go command and returns what it prints, also where it fails. An error has the first lines of its
+// complaint.
+func (j *job) run(ctx context.Context, args ...string) (printed string, err error) {
+	tool, env := j.goCommand(), os.Environ()
 	if j.alone { // a workspace would not take a go.mod of one's own
 		env = append(withoutModuleFlags(env), "GOWORK=off")
 	}
@@ -27,14 +27,10 @@ func (j *job) run(ctx context.Context, args ...string) (string, error) {
 	cmd.Env = append(env, "GOTMPDIR="+j.work) // what a killed go command leaves goes with the job
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
-	err := runCommand(ctx, cmd)
-	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("%s is built on demand, which needs the go command: %w", j.program.Name, err)
+	if err = runCommand(ctx, cmd); err != nil {
+		err = complaint(failed.String(), err)
 	}
-	if err != nil {
-		return "", complaint(failed.String(), err)
-	}
-	return strings.TrimSpace(out.String()), nil
+	return strings.TrimSpace(out.String()), err
 }
 
 // withoutModuleFlags is an environment in which GOFLAGS does not choose a go.mod, or how it is used.

@@ -80,12 +80,15 @@ func (j *job) fetch(ctx context.Context, module string) (string, error) {
 			"and is no release; go install %s/cmd/lockstep@latest installs one", j.program.Name, module, target.Root)
 	}
 	out, err := j.run(ctx, "mod", "download", "-json", "--", module+"@"+query(module, version))
-	if err != nil {
-		return "", fmt.Errorf("%s cannot be fetched: %w", module+"@"+version, err)
+	var got struct{ Dir, Error string } // the go command says here, too, why it fails
+	if wrong := json.Unmarshal([]byte(out), &got); err == nil {
+		err = wrong
 	}
-	var got struct{ Dir, Error string }
-	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Dir == "" {
-		return "", fmt.Errorf("%s cannot be fetched: %s: %w", module+"@"+version, got.Error, err)
+	if got.Error != "" {
+		err = complaint(got.Error, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be built: %w", j.program.Name, err)
 	}
 	return got.Dir, nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep/bubble/overlay"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // prepare finds the source and makes what the build needs beside it.
@@ -21,7 +22,11 @@ func (j *job) prepare(ctx context.Context) error {
 	if err := j.prepareSource(ctx); err != nil {
 		return err
 	}
-	if j.Exact {
+	exact, err := j.exact(ctx)
+	if err != nil {
+		return err
+	}
+	if exact {
 		if err := j.prepareExact(ctx); err != nil {
 			return err
 		}
@@ -41,13 +46,29 @@ func (j *job) prepare(ctx context.Context) error {
 	return os.WriteFile(file, text, 0o666)
 }
 
+// bubblePackage is what a program imports that runs goroutine programs in virtual time.
+const bubblePackage = target.Root + "/bubble"
+
+// exact reports whether the program is built with the overlay of Go: where its description says so, and where
+// somebody's own package imports package bubble.
+func (j *job) exact(ctx context.Context) (bool, error) {
+	if j.BestEffort || j.program.Exact || j.program.Module != "" {
+		return !j.BestEffort && j.program.Exact, nil
+	}
+	out, err := j.run(ctx, "list", "-deps", "--", j.program.Package)
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be built: %w", j.name(), err)
+	}
+	return slices.Contains(strings.Fields(out), bubblePackage), nil
+}
+
 // prepareExact adds the overlay of Go that makes programs repeat exactly.
 func (j *job) prepareExact(ctx context.Context) (err error) {
-	if j.tool, err = overlay.Installed(ctx, j.source); err != nil {
-		return err
+	if j.tool, err = overlay.Installed(ctx, j.source); err == nil {
+		j.index, err = j.tool.Generate()
 	}
-	if j.index, err = j.tool.Generate(); err != nil {
-		return fmt.Errorf("%s cannot be built: %w", j.name(), err)
+	if err != nil {
+		return fmt.Errorf("%s cannot be built with the overlay: %w; --no-overlay builds it without, and its runs then repeat as a best effort", j.name(), err)
 	}
 	text, err := os.ReadFile(j.index)
 	if err != nil {

@@ -87,3 +87,27 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("listed are %+v, %v", all, err)
 	}
 }
+
+// An installed command says why the source of a target cannot be fetched.
+func TestFetchRefused(t *testing.T) {
+	release = "v0.1.0"
+	t.Cleanup(func() { release = "" })
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Setenv("GOFLAGS", "-modcacherw")
+	t.Setenv("GONOSUMDB", "*")
+	proxy := "file://" + filepath.ToSlash(t.TempDir())
+	const module = target.Root + "/target/nats"
+	for _, c := range []struct{ proxy, want string }{
+		{"off", "it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: "},
+		{"http://127.0.0.1:1", "it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: "},
+		{proxy, module + "@v0.1.0: reading " + proxy},
+	} {
+		t.Setenv("GOPROXY", c.proxy)
+		j := job{Builder: &Builder{}, program: target.Program{Name: "nats"}, work: t.TempDir()}
+		_, err := j.fetch(t.Context(), module)
+		want := "nats cannot be built: " + c.want
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("GOPROXY=%s: %v, want %q in one line", c.proxy, err, want)
+		}
+	}
+}

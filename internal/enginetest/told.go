@@ -27,7 +27,7 @@ func (e Told) Close() error { return nil }
 
 // Reset offers the one step.
 func (e Told) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
-	out.Offer(lockstep.Pending{ID: 1, To: trace.NodesOf(1), Text: "tell"})
+	out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1), Text: "tell"})
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (s *telling) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) 
 	}
 	m := &s.Moments[s.next]
 	s.next++
-	out.Advance(lockstep.Time(m.At))
+	out.Advance(trace.Time(m.At))
 	for _, e := range m.Events {
 		out.Event(e)
 	}

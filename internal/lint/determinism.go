@@ -1,9 +1,11 @@
 // Command lint checks that the packages in which a run happens are deterministic: no
 // wall clock, no global random source, no goroutine, no dependence on map order.
 //
-//	go run ./internal/lint ./...
+//	make determinism
 //
-// A range over a map whose order cannot show is allowed with a comment in the line
+// runs it over all modules. Where goroutines run in a bubble, they and the clock are allowed: time is virtual there.
+//
+// A range over a map whose order cannot show is allowed with a comment at the end of its line or in the line
 // before it that says why: //lockstep:unordered the results are summed up.
 package main
 
@@ -24,10 +26,13 @@ const module = "github.com/lockstep-go/lockstep"
 
 // packages are the packages that are checked, with everything below them. The root
 // package is checked, too, without what is below it.
-var packages = []string{"trace", "strategy", "scenario", "gen", "sim", "distal", "cover", "coverage", "spec", "closure", "kit", "target"}
+var packages = []string{"trace", "rounds", "strategy", "scenario", "gen", "sim", "bubble", "distal", "cover", "coverage", "spec", "closure", "shrink", "replay", "kit", "target"}
 
 // realTime are those of them whose time is real, because what runs in them is processes.
-var realTime = []string{"target/cassandra", "target/etcd", "target/maelstrom", "target/ratis"}
+var realTime = []string{"target/bftsmart", "target/cassandra", "target/etcd", "target/kafka", "target/maelstrom", "target/netrix", "target/ratis", "target/zookeeper"}
+
+// bubbled are those of them whose goroutines run in a bubble: time is virtual there, and the overlay orders goroutines.
+var bubbled = []string{"bubble", "target/etcdserver", "target/hashicorpraft", "target/memberlist", "target/nats", "target/tendermint"}
 
 var determinism = &analysis.Analyzer{
 	Name: "determinism",
@@ -44,28 +49,27 @@ var forbidden = map[string][]string{
 	"crypto/rand":  nil,
 }
 
-// allowed are the constructors that take their own seed or source.
-var allowed = []string{"New", "NewPCG", "NewChaCha8", "NewSource", "NewZipf"}
+// allowed are the constructors that take their own seed or source, and what gives a library's source its seed.
+var allowed = []string{"Seed", "New", "NewPCG", "NewChaCha8", "NewSource", "NewZipf"}
 
 func checked(path string) bool {
-	if path == module || !strings.HasPrefix(path, module) {
-		return path == module || path == "a" // "a" is the analyzer's own test
+	if path == module || path == "a" { // "a" is the analyzer's own test
+		return true
 	}
-	if slices.Contains(realTime, strings.TrimPrefix(path, module+"/")) {
-		return false
-	}
-	for _, p := range packages {
-		if path == module+"/"+p || strings.HasPrefix(path, module+"/"+p+"/") {
-			return true
-		}
-	}
-	return false
+	return within(path, packages) && !within(path, realTime)
+}
+
+// within reports whether a package is one of those in a list, or below one.
+func within(path string, list []string) bool {
+	name, ok := strings.CutPrefix(path, module+"/")
+	return ok && slices.ContainsFunc(list, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	if !checked(pass.Pkg.Path()) || pass.Pkg.Name() == "main" { // a command may have a clock
 		return nil, nil
 	}
+	inBubble := within(pass.Pkg.Path(), bubbled)
 	for _, file := range pass.Files {
 		if strings.HasSuffix(pass.Fset.Position(file.Pos()).Filename, "_test.go") {
 			continue
@@ -74,9 +78,12 @@ func run(pass *analysis.Pass) (any, error) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt:
+				if inBubble {
+					return true
+				}
 				pass.Reportf(n.Pos(), "goroutine in a package where runs happen: whole runs are spread by internal/pool")
 			case *ast.SelectorExpr:
-				checkUse(pass, n)
+				checkUse(pass, n, inBubble)
 			case *ast.RangeStmt:
 				if overMap(pass, n.X) && !excused[pass.Fset.Position(n.Pos()).Line] {
 					pass.Reportf(n.Pos(), "range over a map: sort the keys, or say in a comment //lockstep:unordered why the order cannot show")
@@ -88,12 +95,13 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// excuses are the lines whose range over a map is excused by the line before.
+// excuses are the lines whose range over a map is excused, at their end or by the line before.
 func excuses(pass *analysis.Pass, file *ast.File) map[int]bool {
 	lines := map[int]bool{}
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			if why, ok := strings.CutPrefix(c.Text, "//lockstep:unordered"); ok && strings.TrimSpace(why) != "" {
+				lines[pass.Fset.Position(c.Pos()).Line] = true
 				lines[pass.Fset.Position(group.End()).Line+1] = true
 			}
 		}
@@ -101,9 +109,9 @@ func excuses(pass *analysis.Pass, file *ast.File) map[int]bool {
 	return lines
 }
 
-func checkUse(pass *analysis.Pass, sel *ast.SelectorExpr) {
+func checkUse(pass *analysis.Pass, sel *ast.SelectorExpr, inBubble bool) {
 	f, ok := pass.TypesInfo.Uses[sel.Sel].(*types.Func)
-	if !ok || f.Pkg() == nil || f.Signature().Recv() != nil {
+	if !ok || f.Pkg() == nil || f.Signature().Recv() != nil || inBubble && f.Pkg().Path() == "time" {
 		return
 	}
 	names, ok := forbidden[f.Pkg().Path()]

@@ -7,12 +7,14 @@ import (
 )
 
 func TestDeterminism(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), determinism, "a", "b")
+	analysistest.Run(t, analysistest.TestData(), determinism, "a", "b", module+"/bubble")
 }
 
 func TestCheckedPackages(t *testing.T) {
 	for path, want := range map[string]bool{
 		module: true, module + "/trace": true, module + "/distal/explore": true, module + "/target/smr": true,
+		module + "/rounds": true, module + "/shrink": true, module + "/replay": true, module + "/bubble/calls": true,
+		module + "/target/etcdraft": true, module + "/target/nats": true, module + "/target/kafka": false, module + "/target/bftsmart/agent": false,
 		module + "/cmd/lockstep": false, module + "/internal/pool": false, module + "/tracer": false, "fmt": false,
 	} {
 		if checked(path) != want {

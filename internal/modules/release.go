@@ -17,7 +17,8 @@ import (
 )
 
 // testOnly are the modules that only have tests, and are not released.
-var testOnly = []string{"internal/integration", "internal/lint"}
+var testOnly = []string{"internal/integration", "internal/lint", "internal/unknown/mqtttest", "internal/unknown/redsynctest",
+	"internal/unknown/serftest"}
 
 // release makes a release of the repository in a directory.
 type release struct {

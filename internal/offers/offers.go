@@ -3,7 +3,6 @@
 package offers
 
 import (
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -18,7 +17,7 @@ type List struct {
 }
 
 // Desk is where requests are offered: a [lockstep.Outbox].
-type Desk interface{ Offer(lockstep.Pending) }
+type Desk interface{ Offer(trace.Pending) }
 
 // Begin offers every request for the first time.
 func (l List) Begin(desk Desk) {
@@ -37,7 +36,7 @@ func (l List) Given(desk Desk, id int32) string {
 }
 
 func (l List) offer(desk Desk, id int32) {
-	desk.Offer(lockstep.Pending{ID: id, To: trace.AllNodes(l.Nodes), Text: l.text(id)})
+	desk.Offer(trace.Pending{ID: id, To: trace.AllNodes(l.Nodes), Text: l.text(id)})
 }
 
 func (l List) text(id int32) string { return l.Texts[(int(id)-1)%len(l.Texts)] }

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/offers"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // desk writes down what is offered.
 type desk struct{ all []string }
 
-func (d *desk) Offer(p lockstep.Pending) {
+func (d *desk) Offer(p trace.Pending) {
 	d.all = append(d.all, fmt.Sprint(p.ID, p.Text, p.To))
 }
 

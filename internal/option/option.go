@@ -3,8 +3,9 @@
 //
 // A key is the field's name in lower case with a dash between words: MaxInflight is
 // max-inflight. The struct tag `help` describes it; the struct's present value is the
-// default. The tag `zero` is what a zero field stands for ([Fill]), and `range`, as in
-// `range:"1..9"`, what a number must be in ([Check]).
+// default. The tag `zero` is what a zero field stands for ([Fill]). The tag `range`, as in `range:"1..9"` or
+// `range:"10ms.."`, says what a number or time must be in, and `oneof`, as in `oneof:"all leader"`, which texts are
+// allowed ([Check]).
 //
 // The tag `trust` marks an option whose value can harm whoever takes it from a file: see [Trust]. Such a value must
 // come from the user's own command line. The tag `known`, as in `known:"3.5.8 3.9.5"`, lists the values of a marked
@@ -106,8 +107,8 @@ func Fill(ptr any) {
 	}
 }
 
-// Check reports the first number of a struct that is not in the range of its tag, and the
-// first word that is none of those of its setting. A range is "1..64", or "1.." where there is
+// Check reports the first number or time of a struct that is not in the range of its tag, or
+// the first word that is none of those of its setting. A range is "1..64", or "1.." where there is
 // no highest number.
 func Check(v any) error {
 	rv := reflect.Indirect(reflect.ValueOf(v))
@@ -118,6 +119,9 @@ func Check(v any) error {
 		}
 		if w, ok := rv.Field(i).Interface().(interface{ Words() []string }); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
 			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), rv.Field(i).Uint(), strings.Join(w.Words(), ", "))
+		}
+		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 && !slices.Contains(allowed, rv.Field(i).String()) {
+			return fmt.Errorf("%s is %q, allowed are %s", key(f.Name), rv.Field(i).String(), strings.Join(allowed, ", "))
 		}
 		if limits := f.Tag.Get("range"); limits != "" {
 			if err := inRange(key(f.Name), rv.Field(i), limits); err != nil {
@@ -130,13 +134,13 @@ func Check(v any) error {
 
 func inRange(key string, v reflect.Value, limits string) error {
 	from, to, ok := strings.Cut(limits, "..")
-	low, lowErr := strconv.ParseFloat(from, 64)
+	low, lowErr := limit(v, from)
 	high, highErr := math.Inf(1), error(nil)
 	if to != "" {
-		high, highErr = strconv.ParseFloat(to, 64)
+		high, highErr = limit(v, to)
 	}
 	if !ok || lowErr != nil || highErr != nil {
-		panic(fmt.Sprintf("the range %q of %s is not like 1..64 or 1..", limits, key))
+		panic(fmt.Sprintf("the range %q of %s is not like 1..64 or 1.., or 10ms.. for a time", limits, key))
 	}
 	switch is := number(v); {
 	case is >= low && is <= high:
@@ -148,6 +152,15 @@ func inRange(key string, v reflect.Value, limits string) error {
 	default:
 		return fmt.Errorf("%s is %v, it must be at least %s", key, v, from)
 	}
+}
+
+// limit reads the end of a range of such values.
+func limit(v reflect.Value, text string) (float64, error) {
+	if v.Type() == reflect.TypeFor[time.Duration]() {
+		d, err := time.ParseDuration(text)
+		return float64(d), err
+	}
+	return strconv.ParseFloat(text, 64)
 }
 
 func number(v reflect.Value) float64 {
@@ -196,6 +209,14 @@ func Set(ptr any, k, value string) error {
 		return fmt.Errorf("unknown key %q: there are none", k)
 	}
 	return fmt.Errorf("unknown key %q: allowed are %s", k, strings.Join(keys, ", "))
+}
+
+// With is a copy of a struct with fields set from "key=value" pairs.
+func With[T any](def T, pairs []string) (T, error) {
+	p := reflect.New(reflect.TypeOf(def))
+	p.Elem().Set(reflect.ValueOf(def))
+	err := SetAll(p.Interface(), pairs)
+	return p.Elem().Interface().(T), err
 }
 
 // SetAll sets fields from "key=value" pairs.

@@ -112,7 +112,8 @@ func (s size) String() string { return option.Word(s.Words(), int(s)) }
 type ranged struct {
 	Nodes  int           `zero:"3" range:"1..9"`
 	Loss   float64       `zero:"0.5" range:"0..1"`
-	Pause  time.Duration `zero:"2s"`
+	Pause  time.Duration `zero:"2s" range:"10ms..1m"`
+	Acks   string        `zero:"all" oneof:"all leader"`
 	Size   size
 	Steps  int `range:"0.."`
 	Most   int `range:"-1.."`
@@ -135,12 +136,21 @@ func TestFillAndCheck(t *testing.T) {
 	}{
 		{ranged{Nodes: 10}, "nodes is 10, allowed are 1..9"},
 		{ranged{}, "nodes is 0, allowed are 1..9"},
+		{ranged{Nodes: 1, Pause: time.Millisecond}, "pause is 1ms, allowed are 10ms..1m"},
+		{ranged{Nodes: 1, Pause: time.Hour}, "pause is 1h0m0s, allowed are 10ms..1m"},
+		{ranged{Nodes: 1, Pause: time.Second, Acks: "none"}, `acks is "none", allowed are all, leader`},
 		{ranged{Nodes: 1, Size: 2}, "size is 2, allowed are small, large"},
 		{ranged{Nodes: 1, Loss: 1.5}, "loss is 1.5, allowed are 0..1"},
 		{ranged{Nodes: 1, Loss: math.NaN()}, "loss is NaN, allowed are 0..1"},
 		{ranged{Nodes: 1, Steps: -1}, "steps is -1, it must not be negative"},
 		{ranged{Nodes: 1, Most: -2}, "most is -2, it must be at least -1"},
 	} {
+		if c.is.Pause == 0 {
+			c.is.Pause = time.Second
+		}
+		if c.is.Acks == "" {
+			c.is.Acks = "all"
+		}
 		if err := option.Check(c.is); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.is, err, c.want)
 		}

@@ -68,6 +68,9 @@ type Reader struct {
 	// Figures match what depends on the machine and not on what is shown, in addition to times,
 	// rates and versions of Go.
 	Figures []string
+	// Masks are pairs of a regular expression and of what is shown in place of what it matches. They are for what
+	// differs each time, such as times: the page then never depends on how busy the machine was.
+	Masks [][2]string
 
 	home, state string // the folder of the reader, and where the shell's is kept
 	printed     string // by the last commands
@@ -202,6 +205,9 @@ if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 		t.Skipf("SKIPPED, the module cache lacks what the page needs: %s", out)
 	}
 	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(progress.ReplaceAllString(string(out), ""))
+	for _, m := range r.Masks {
+		r.printed = regexp.MustCompile(m[0]).ReplaceAllString(r.printed, m[1])
+	}
 	return cmd.ProcessState.ExitCode()
 }
 

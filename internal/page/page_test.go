@@ -21,7 +21,7 @@ func follow(t *testing.T, page string) (after string, failed bool) {
 	done := make(chan struct{})
 	go func() { // because a fatal failure ends its goroutine
 		defer close(done)
-		(&Reader{Root: "../.."}).Follow(inner, file)
+		(&Reader{Root: "../..", Masks: [][2]string{{`took \d+`, "took [time]"}}}).Follow(inner, file)
 	}()
 	<-done
 	text, err := os.ReadFile(file)
@@ -72,6 +72,8 @@ func TestFollow(t *testing.T) {
 		{"another transcript", begin + block("console", "$ echo $COLOUR\nblue\n"), true},
 		{"a transcript without a status", block("console", "$ false\n"), true},
 		{"times are not compared", block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"), false},
+		{"what differs each time is masked", block("console", "$ echo it took 17\nit took [time]\n"), false},
+		{"a figure in place of the mask", block("console", "$ echo it took 17\nit took 17\n"), true},
 		{"progress is not shown", block("console", "$ echo 42 of 30000 runs, 427.5 runs/s, 0 findings, 10s, 1m0s left; echo done\ndone\n"), false},
 		{"other figures are", block("console", "$ echo 17 steps\n18 steps\n"), true},
 		{"long commands", block("console", "$ echo a \\\n> b\na b\n"), false},

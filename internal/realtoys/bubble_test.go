@@ -65,7 +65,7 @@ func (l *locker) run(ctx context.Context) {
 type bubble struct{ nodes int }
 
 func (b bubble) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "bubble-lock", Nodes: b.nodes, Pace: lockstep.Time(10 * time.Millisecond),
+	return lockstep.Info{Name: "bubble-lock", Nodes: b.nodes, Pace: trace.Time(10 * time.Millisecond),
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Wait)}, nil
 }
 
@@ -134,7 +134,7 @@ func (d *bubbled) settle(out *lockstep.Outbox) {
 	synctest.Wait()
 	slices.SortFunc(d.sent, func(a, b sending) int { return cmp.Or(a.from-b.from, a.nth-b.nth) })
 	for _, s := range d.sent {
-		body := out.Send(lockstep.Node(s.from), lockstep.Node(s.to), "Letter", lockstep.Tag{})
+		body := out.Send(lockstep.Node(s.from), lockstep.Node(s.to), "Letter", trace.Tag{})
 		out.Text(body, s.text)
 		d.bodies = append(d.bodies, letter{s.from, s.text})
 	}
@@ -143,7 +143,7 @@ func (d *bubbled) settle(out *lockstep.Outbox) {
 		out.Event(e)
 	}
 	d.sent, d.events = d.sent[:0], d.events[:0]
-	out.Advance(lockstep.Time(time.Since(d.start)))
+	out.Advance(trace.Time(time.Since(d.start)))
 }
 
 func (d *bubbled) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {

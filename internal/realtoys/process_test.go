@@ -85,7 +85,7 @@ func ask(ctx context.Context, address, line string) (string, error) {
 type servers struct{ sabotage bool }
 
 func (s servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: 2, Repeats: lockstep.Roughly, Pace: lockstep.Time(5 * time.Millisecond),
+	return lockstep.Info{Name: "servers", Nodes: 2, Repeats: lockstep.Roughly, Pace: trace.Time(5 * time.Millisecond),
 		Supports: trace.KindsOf(trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request, trace.Wait)}, nil
 }
 
@@ -123,8 +123,8 @@ func (d *deployed) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) er
 			return err
 		}
 	}
-	out.Offer(lockstep.Pending{ID: 1, To: 1, Text: "put"})
-	out.Offer(lockstep.Pending{ID: 2, To: 1, Text: "put"})
+	out.Offer(trace.Pending{ID: 1, To: 1, Text: "put"})
+	out.Offer(trace.Pending{ID: 2, To: 1, Text: "put"})
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (d *deployed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbo
 		time.Sleep(time.Duration(s.For))
 		err = d.check(ctx, out)
 	}
-	out.Advance(lockstep.Time(time.Since(d.start)))
+	out.Advance(trace.Time(time.Since(d.start)))
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
 // bitsOf is the number of bits of a hash that choose a register.
@@ -28,20 +30,12 @@ func (s *Sketch) Add(hashes ...uint64) {
 		*s = make(Sketch, size)
 	}
 	for _, h := range hashes {
-		h = spread(h)
+		h = mix.Scramble(h) // the estimate needs hashes that are like random numbers
 		zeros := byte(bits.LeadingZeros64(h<<bitsOf|1<<(bitsOf-1)) + 1)
 		if at := h >> (64 - bitsOf); zeros > (*s)[at] {
 			(*s)[at] = zeros
 		}
 	}
-}
-
-// spread makes all bits of a hash depend on all: the estimate needs hashes that are like random
-// numbers (the finalizer of splitmix64).
-func spread(h uint64) uint64 {
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
 }
 
 // Merge adds what another sketch has counted.

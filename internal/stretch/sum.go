@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/sketch"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Sum is what came of the stretches of a campaign so far, added up in the order of the runs.
@@ -22,8 +23,12 @@ type Sum struct {
 
 // NewSum is the sum of no stretches of a program's campaign.
 func NewSum(h Hello) Sum {
-	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee,
-		Verdicts: map[lockstep.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
+	repeats := lockstep.Exactly
+	if !h.Exact {
+		repeats = lockstep.Roughly
+	}
+	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee, Repeats: repeats,
+		Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
 }
 
 // Add adds the stretch that follows, and keeps no more than so many findings.

@@ -23,7 +23,7 @@ var parts = []struct {
 }{
 	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/watcher.go", "*/subscriber.go", "*/asks.go", "zookeeper/refusal.go",
 		"etcdserver/members.go", "etcdserver/leases.go", "etcdserver/users.go", "etcdserver/ranges.go", "etcdserver/space.go", "nats/mirror.go"}},
-	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/streams.go", "*/delivery.go", "*/convergence.go", "etcdserver/history.go", "nats/drop.go", "nats/following.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go"}},
+	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/streams.go", "*/delivery.go", "*/convergence.go", "etcdserver/history.go", "nats/drop.go", "nats/following.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go", "netrix/agreement.go"}},
 	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "*/network.go", "*/proxied.go",
 		"*/proxy.go", "*/ports.go"}},
 	{"messages", []string{"*/message.go", "*/protocol.go", "*/grpc.go", "zookeeper/zab.go"}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Timers are those of one node that are set, in the order in which they were set.
@@ -12,11 +13,11 @@ type Timers []timer
 
 type timer struct {
 	name string
-	at   lockstep.Time
+	at   trace.Time
 }
 
 // Set sets a timer; one of the same name is replaced.
-func (t *Timers) Set(name string, at lockstep.Time) {
+func (t *Timers) Set(name string, at trace.Time) {
 	t.Stop(name)
 	*t = append(*t, timer{name, at})
 }
@@ -40,7 +41,7 @@ func (t *Timers) Clear() { *t = (*t)[:0] }
 
 // First is the timer that is due first, of several the one that was set first, and whether there
 // is one.
-func (t Timers) First() (name string, at lockstep.Time, ok bool) {
+func (t Timers) First() (name string, at trace.Time, ok bool) {
 	for _, next := range t {
 		if !ok || next.at < at {
 			name, at, ok = next.name, next.at, true

@@ -119,6 +119,9 @@ func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
 	return j.AtEnd(r)
 }
 
+// EventsOnly reports that steps without events are checked, too.
+func (Judge) EventsOnly() bool { return false }
+
 // Conclude counts nothing.
 func (j Judge) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Undecided: j.Undecided} }
 
@@ -130,7 +133,7 @@ var (
 )
 
 // Deliver is the step that delivers a message.
-func Deliver(id lockstep.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
+func Deliver(id trace.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
 
 // One makes a single run that fails and returns its recording. Without a spec it fails at
 // its end.

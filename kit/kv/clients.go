@@ -8,7 +8,7 @@ import (
 
 // RequestSink is where a client offers requests and reports events: a [lockstep.Outbox].
 type RequestSink interface {
-	Offer(lockstep.Pending)
+	Offer(trace.Pending)
 	Withdraw(id int32)
 	Event(lockstep.Event)
 }
@@ -94,7 +94,7 @@ func (c *Clients) words(o *Op) string {
 
 func (c *Clients) offer(k *client) {
 	if k.at < len(k.ops) {
-		c.sink.Offer(lockstep.Pending{ID: k.number(), To: c.nodes, Text: k.text})
+		c.sink.Offer(trace.Pending{ID: k.number(), To: c.nodes, Text: k.text})
 	}
 }
 

@@ -125,13 +125,13 @@ func TestHash(t *testing.T) {
 
 // sink writes down what clients do there.
 type sink struct {
-	pending []lockstep.Pending
+	pending []trace.Pending
 	events  []lockstep.Event
 }
 
-func (d *sink) Offer(p lockstep.Pending) { d.pending = append(d.pending, p) }
+func (d *sink) Offer(p trace.Pending) { d.pending = append(d.pending, p) }
 func (d *sink) Withdraw(id int32) {
-	d.pending = slices.DeleteFunc(d.pending, func(p lockstep.Pending) bool { return p.ID == id })
+	d.pending = slices.DeleteFunc(d.pending, func(p trace.Pending) bool { return p.ID == id })
 }
 func (d *sink) Event(e lockstep.Event) { d.events = append(d.events, e) }
 

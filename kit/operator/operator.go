@@ -72,7 +72,7 @@ type Task struct {
 }
 
 // RequestSink is where requests are offered: a [lockstep.Outbox].
-type RequestSink interface{ Offer(lockstep.Pending) }
+type RequestSink interface{ Offer(trace.Pending) }
 
 // Operator offers its requests beside those of the clients, with numbers that are free
 // there.
@@ -121,7 +121,7 @@ func (o *Operator) Again(task int) {
 // offer offers a request. The numbers of a task begin where those of the clients, or of the
 // task before, end.
 func (o *Operator) offer(task, k int, text string) {
-	o.sink.Offer(lockstep.Pending{ID: int32((task+1)*kv.Numbers + k), To: o.nodes, Text: text})
+	o.sink.Offer(trace.Pending{ID: int32((task+1)*kv.Numbers + k), To: o.nodes, Text: text})
 }
 
 // Has reports whether the number of a request is one of the operator's.

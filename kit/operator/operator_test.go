@@ -5,15 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/operator"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
 // sink writes down what is offered.
-type sink []lockstep.Pending
+type sink []trace.Pending
 
-func (d *sink) Offer(p lockstep.Pending) { *d = append(*d, p) }
+func (d *sink) Offer(p trace.Pending) { *d = append(*d, p) }
 
 // A task is offered as often as it is to be done, one at a time; what is refused may be
 // offered again; asks are there from the start; and a number says which of them it is.

@@ -9,7 +9,10 @@
 // being a [View]; without one, what needs it is not checked.
 package raftspec
 
-import "github.com/lockstep-go/lockstep"
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // View is what a deployment reports beyond its events.
 type View interface {
@@ -28,5 +31,5 @@ type View interface {
 	// the present members, is out of its reach for good.
 	Heeds(n, leader lockstep.Node) bool
 	// QuiescentAfter is the time without news after which a leader has sent its log to every node.
-	QuiescentAfter() lockstep.Time
+	QuiescentAfter() trace.Time
 }

@@ -73,7 +73,7 @@ func (v *view) Reaches(lockstep.Node) uint64          { return v.reaches }
 func (v *view) Answered() (answered, all int)         { return 5 - v.open, 5 }
 func (v *view) Calm(_ lockstep.Nodes, ticks int) bool { return v.calm >= ticks }
 func (v *view) Heeds(_, _ lockstep.Node) bool         { return true }
-func (v *view) QuiescentAfter() lockstep.Time         { return 2 }
+func (v *view) QuiescentAfter() trace.Time            { return 2 }
 
 // check makes one run of a script.
 func check(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {

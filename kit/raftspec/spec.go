@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Property is a set of properties, and a [lockstep.Spec]. The first five are those of
@@ -100,7 +101,7 @@ type monitor struct {
 	matching     matching
 	completeness completeness
 	writes       writes
-	grew         lockstep.Time // when a log last changed
+	grew         trace.Time // when a log last changed
 
 	checked [count]int
 	list    []int

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Bounded liveness by the time of the run, for systems whose time is that of their own
@@ -39,7 +40,7 @@ type timed struct {
 	timeout   time.Duration
 	stable    bool
 	leads     []bool // by node
-	began     lockstep.Time
+	began     trace.Time
 	elections int
 	checked   [1]int
 }
@@ -94,6 +95,9 @@ func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	return nil
 }
+
+// EventsOnly reports that steps without events are checked, too.
+func (*timed) EventsOnly() bool { return false }
 
 // Conclude counts the checks.
 func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.checked[:]} }

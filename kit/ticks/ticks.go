@@ -6,10 +6,13 @@
 // tick while messages are on their way, and otherwise to the next moment at which one of the
 // nodes that are there acts, since nothing can happen before. So a lock-step strategy, which
 // fires the timers of all nodes in turn, sees the node with the shortest time-out act and
-// no other user, and a run does not spend its steps on ticks that do nothing.
+// no other node, and a run does not spend its steps on ticks that do nothing.
 package ticks
 
-import "github.com/lockstep-go/lockstep"
+import (
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
 
 // Timers is what a system reports of its nodes.
 type Timers interface {
@@ -25,20 +28,20 @@ type Timers interface {
 // Clocks are the clocks of the nodes of one system.
 type Clocks struct {
 	timers Timers
-	at     []lockstep.Time // by node: the virtual time up to which it was ticked
+	at     []trace.Time // by node: the virtual time up to which it was ticked
 	// What the timers were last set for: the run's time, and the next moment for the nodes
 	// that are there.
-	now, next lockstep.Time
+	now, next trace.Time
 	stale     bool           // a clock moved, started or stopped since
 	changed   bool           // a node started or stopped since
 	ticking   lockstep.Nodes // those that have a clock
 }
 
 // New makes the clocks of so many nodes.
-func New(nodes int, t Timers) *Clocks { return &Clocks{timers: t, at: make([]lockstep.Time, nodes+1)} }
+func New(nodes int, t Timers) *Clocks { return &Clocks{timers: t, at: make([]trace.Time, nodes+1)} }
 
 // Start sets the clock of a node that starts.
-func (c *Clocks) Start(n lockstep.Node, now lockstep.Time) {
+func (c *Clocks) Start(n lockstep.Node, now trace.Time) {
 	c.at[n], c.stale, c.changed = now, true, true
 }
 
@@ -47,7 +50,7 @@ func (c *Clocks) Changed() { c.stale, c.changed = true, true }
 
 // Fire lets a node's clock catch up. A node that slept through several time-outs wakes up to
 // one of them, as a process whose ticker drops ticks.
-func (c *Clocks) Fire(n lockstep.Node, now lockstep.Time) {
+func (c *Clocks) Fire(n lockstep.Node, now trace.Time) {
 	c.stale = true
 	for c.at[n] < now {
 		c.at[n]++
@@ -104,15 +107,15 @@ func (c *Clocks) look() {
 }
 
 // soonest is the next moment at which a node acts whose clock is not behind.
-func (c *Clocks) soonest(now lockstep.Time) lockstep.Time {
-	var next lockstep.Time
+func (c *Clocks) soonest(now trace.Time) trace.Time {
+	var next trace.Time
 	for i := range c.at[1:] {
 		n := lockstep.Node(i + 1)
 		if c.at[n] < now || !c.ticking.Has(n) {
 			continue
 		}
-		if left := c.timers.Left(n); left > 0 && (next == 0 || now+lockstep.Time(left) < next) {
-			next = now + lockstep.Time(left)
+		if left := c.timers.Left(n); left > 0 && (next == 0 || now+trace.Time(left) < next) {
+			next = now + trace.Time(left)
 		}
 	}
 	return max(next, now+1)

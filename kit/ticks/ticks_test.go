@@ -69,7 +69,7 @@ func (w *watches) Tick(n lockstep.Node) bool {
 	w.left[n] = 10 * int(n)
 	w.log = append(w.log, fmt.Sprintf("%d at %d", n, w.out.Now()))
 	if w.noise {
-		w.out.Send(n, 1, "noise", lockstep.Tag{})
+		w.out.Send(n, 1, "noise", trace.Tag{})
 	}
 	return true
 }

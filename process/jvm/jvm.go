@@ -48,11 +48,11 @@ func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {
 	return j, err
 }
 
-// tool is the path of a program that comes with `make setup`.
+// tool is the path of a program of a JDK.
 func tool(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%s is missing; `make setup` installs it", name)
+		return "", fmt.Errorf("%s is missing: install a JDK, or run `make setup` in a checkout", name)
 	}
 	return path, nil
 }

@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := jvm.Find(t.Context(), ""); err == nil || err.Error() != "jvm: java is missing; `make setup` installs it" {
+	if _, err := jvm.Find(t.Context(), ""); err == nil || err.Error() != "jvm: java is missing: install a JDK, or run `make setup` in a checkout" {
 		t.Errorf("%v", err)
 	}
 	for _, pattern := range []string{"wrong-*", "*making-*"} {

@@ -54,7 +54,7 @@ const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-depe
 func fetch(ctx context.Context, folder string, pom []byte) error {
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
-		return errors.New("mvn is missing; `make setup` installs it")
+		return errors.New("mvn is missing: install Maven, or run `make setup` in a checkout")
 	}
 	file := filepath.Join(folder, "pom.xml")
 	if err := os.WriteFile(file, pom, 0o644); err != nil {

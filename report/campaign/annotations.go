@@ -25,7 +25,7 @@ type Place struct {
 func Annotations(w io.Writer, c *Campaign, at Place) error {
 	d := c.Document()
 	a := annotator{place: at, title: "lockstep " + d.Target}
-	count := map[lockstep.Severity]int{}
+	count := map[string]int{}
 	for i, p := range d.Problems {
 		if count[p.Severity]++; count[p.Severity] > maxAnnotations {
 			continue
@@ -39,7 +39,7 @@ func Annotations(w io.Writer, c *Campaign, at Place) error {
 		}
 		a.add(string(p.Severity), strings.Join(lines, "\n"))
 	}
-	for _, s := range []lockstep.Severity{lockstep.SeverityError, lockstep.SeverityWarning} {
+	for _, s := range []string{lockstep.SeverityError, lockstep.SeverityWarning} {
 		if more := count[s] - maxAnnotations; more > 0 {
 			a.add(string(s), fmt.Sprintf("%d more %s, not shown here", more, words.Plural(more, "problem")))
 		}

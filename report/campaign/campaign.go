@@ -132,6 +132,9 @@ func speed(perSecond float64) string {
 	return fmt.Sprintf("%.0f", perSecond)
 }
 
+// BestEffort is what is said of the runs of a system that is not deterministic.
+const BestEffort = "best effort: a run may differ when it is repeated"
+
 // Write sums up the campaign in a few lines.
 func (c *Campaign) Write(w io.Writer, colour bool) error {
 	r := c.Result
@@ -139,6 +142,9 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
 	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s%s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
 		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.timesReal(), c.ended())
+	if r.Repeats != lockstep.Exactly {
+		fmt.Fprintln(&b, BestEffort)
+	}
 	for _, line := range Activity(r) {
 		fmt.Fprintln(&b, line)
 	}

@@ -31,10 +31,12 @@ type Document struct {
 	// Problems is everything that is wrong with the campaign, the worst first.
 	Problems    []lockstep.Problem `json:"problems"`
 	Verdicts    map[string]int     `json:"verdicts"`
+	Determinism string             `json:"determinism"` // deterministic, or best effort
 	Reasons     map[string]int     `json:"reasons,omitempty"`
 	Shrunk      string             `json:"shrunk,omitempty"`
 	Guarantee   Promise            `json:"guarantee"`
-	Judged      map[string]*int    `json:"judged,omitempty"` // null: nobody counted, which is not zero
+	Judged      map[string]*int    `json:"judged,omitempty"`      // null: nobody counted, which is not zero
+	JudgedRuns  map[string]int     `json:"judged_runs,omitempty"` // runs that checked a property, where it is counted
 	Effects     []Effect           `json:"effects,omitempty"`
 	Events      []Effect           `json:"events,omitempty"` // by type
 	Requests    int64              `json:"requests"`         // given
@@ -90,8 +92,8 @@ func (c *Campaign) Document() Document {
 	r := c.Result
 	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
 		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces,
-		Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{},
-		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, ElapsedMS: c.Elapsed.Milliseconds(),
+		Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{}, Determinism: r.Repeats.String(),
+		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, JudgedRuns: map[string]int{}, ElapsedMS: c.Elapsed.Milliseconds(),
 		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), VirtualMS: time.Duration(r.Virtual).Milliseconds(), TimesReal: c.perVirtual(), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
 		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: r.Stopped, FailureRate: c.FailureRate(), Groups: c.Groups,
 		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
@@ -109,6 +111,9 @@ func (c *Campaign) Document() Document {
 		d.Judged[j.Name] = nil
 		if n := j.N; n != lockstep.NotCounted {
 			d.Judged[j.Name] = &n
+			if n > 0 || !j.Optional {
+				d.JudgedRuns[j.Name] = j.Runs
+			}
 		}
 	}
 	for _, x := range r.Effects {

@@ -20,7 +20,7 @@ import (
 
 func TestGoldenExports(t *testing.T) {
 	unknown := passed()
-	unknown.Result.Verdicts = map[lockstep.Verdict]int{trace.Pass: 2997, trace.Unknown: 3}
+	unknown.Result.Verdicts = map[trace.Verdict]int{trace.Pass: 2997, trace.Unknown: 3}
 	unknown.Result.Reasons = map[string]int{"more than 100000 steps": 3}
 	unknown.Result.Unknown = []lockstep.Unknown{{Run: 17, Reason: "more than 100000 steps"}}
 	stopped := passed()

@@ -21,7 +21,7 @@ const (
 // ProblemLines lists problems for people, each in a line, with the places beneath. Long lists are cut, and the last
 // line then says so and ends in how to see all.
 func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
-	ofKind, left := map[lockstep.ProblemKind]int{}, 0
+	ofKind, left := map[string]int{}, 0
 	for _, p := range list {
 		if ofKind[p.Kind]++; ofKind[p.Kind] > maxOfKind {
 			left++
@@ -44,7 +44,7 @@ func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
 
 // Summary is a campaign in one line: its verdict, the problem behind it, and how many others there are.
 func (c *Campaign) Summary() string {
-	verdict, text, others := c.Verdict(), "", map[lockstep.Severity]int{}
+	verdict, text, others := c.Verdict(), "", map[string]int{}
 	for _, p := range c.Result.Problems() {
 		if text == "" && p.Verdict() == verdict && verdict != trace.Pass {
 			text = plain.Cut(plain.Clean(p.Text), 2*maxProblemText)
@@ -59,7 +59,7 @@ func (c *Campaign) Summary() string {
 		text = "nothing found"
 	}
 	more := ""
-	for _, s := range []lockstep.Severity{lockstep.SeverityError, lockstep.SeverityWarning} {
+	for _, s := range []string{lockstep.SeverityError, lockstep.SeverityWarning} {
 		if n := others[s]; n > 0 {
 			more += ", " + words.Count(n, string(s))
 		}

@@ -36,7 +36,7 @@ func failing(inRounds bool) *trace.Trace {
 func campaignWith(text string) *campaign.Campaign {
 	return &campaign.Campaign{
 		Result: &lockstep.Result{Target: text, Strategy: text, Seed: 7, Runs: 1000, Steps: 49000, Messages: 12000,
-			Verdicts: map[lockstep.Verdict]int{trace.Fail: 5, trace.Pass: 990, trace.Unknown: 5}, Reasons: map[string]int{text: 5},
+			Verdicts: map[trace.Verdict]int{trace.Fail: 5, trace.Pass: 990, trace.Unknown: 5}, Reasons: map[string]int{text: 5},
 			Found: []lockstep.Found{{Run: 4, Finding: lockstep.Finding{Property: text, Text: text}, Failed: 7,
 				Repeated: 10}},
 			Unknown: []lockstep.Unknown{{Run: 9, Reason: text}}, Failures: []lockstep.Count{{Name: text, N: 5}},
@@ -68,11 +68,11 @@ func comparisonWith(text string) *compare.Result {
 func sampleCampaign() *campaign.Campaign {
 	return &campaign.Campaign{
 		Result: &lockstep.Result{Target: "smr-bug", Strategy: "uniform:period=4,isolations=4,rounds=16", Seed: 1, Runs: 3000,
-			Verdicts: map[lockstep.Verdict]int{trace.Fail: 22, trace.Pass: 2978}, Steps: 152000, Messages: 142000, Digest: 0x0123456789abcdef,
+			Verdicts: map[trace.Verdict]int{trace.Fail: 22, trace.Pass: 2978}, Steps: 152000, Messages: 142000, Digest: 0x0123456789abcdef,
 			Found: []lockstep.Found{{Run: 238, Finding: lockstep.Finding{Property: "prefix", Text: "node 1 outputs ad, but node 2 had output c"},
 				Failed: 1, Repeated: 1}},
 			Failures: []lockstep.Count{{Name: "prefix", N: 22}},
-			Judged:   []lockstep.Count{{Name: "prefix", N: 9120}},
+			Judged:   []lockstep.Count{{Name: "prefix", N: 9120, Runs: 2900}},
 			Guarantee: lockstep.Guarantee{Class: "a given 4-periodic uniform execution", PerRun: 7.05e-06, Space: big.NewInt(141905),
 				Assumes: []string{"messages are lost as the rounds say; nothing else is random"}}},
 		Options: map[string]string{"nodes": "3"}, Elapsed: 490 * time.Millisecond,
@@ -87,7 +87,7 @@ func sampleCampaign() *campaign.Campaign {
 func passed() *campaign.Campaign {
 	c := sampleCampaign()
 	c.Result.Found, c.Result.Failures, c.Result.Verdicts, c.Groups = nil, nil,
-		map[lockstep.Verdict]int{trace.Pass: 3000}, nil
+		map[trace.Verdict]int{trace.Pass: 3000}, nil
 	c.Trace, c.Page, c.Replay = "", "", ""
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/remote"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // agented is replicas with an agent in each, which takes every message, and their client.
@@ -42,7 +43,7 @@ func (c Cluster) agented(d *agented) remote.System {
 		Serial: true, // four JVMs at a time are enough
 		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Value: value, Limits: remote.Limits{Patience: patience},
 		Command: d.command, Body: decoded, Clients: &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
-		Forge: func(text string, forgedID lockstep.ID, sent func(lockstep.ID) []byte) (string, lockstep.Tag, []byte, error) {
+		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (string, trace.Tag, []byte, error) {
 			body, m, err := forge(original(text, forgedID, sent), text)
 			return m.Type, m.tag(), body, err
 		}}
@@ -100,6 +101,6 @@ func (d *agented) report(out *lockstep.Outbox) error {
 		out.Event(e)
 	}
 	d.heard = nil
-	out.Advance(lockstep.Time(time.Since(d.begun)))
+	out.Advance(trace.Time(time.Since(d.begun)))
 	return d.client.alive()
 }

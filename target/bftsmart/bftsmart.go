@@ -2,7 +2,6 @@ package bftsmart
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -15,11 +14,11 @@ const replicas = 4
 // Cluster is four replicas and a client: a [lockstep.System].
 type Cluster struct {
 	Requests int           `help:"numbers that the client appends; 0: 2" zero:"2" range:"1..100"`
-	Timeout  time.Duration `help:"time after which a replica wants another leader; 0: 2s" zero:"2s"`
-	Silence  time.Duration `help:"how long nothing must happen for a replica to be quiet; 0: 10ms" zero:"10ms"`
+	Timeout  time.Duration `help:"time after which a replica wants another leader; 0: 2s" zero:"2s" range:"100ms.."`
+	Silence  time.Duration `help:"how long nothing must happen for a replica to be quiet; 0: 10ms" zero:"10ms" range:"1ms.."`
 	// Proxies takes messages at proxies between the replicas, without an agent in them.
 	Proxies bool          `help:"take messages at proxies between replicas, not in them"`
-	Pace    time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms"`
+	Pace    time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms" range:"1ms.."`
 }
 
 // Target is the cluster with its promises.
@@ -70,13 +69,7 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 // fill completes the settings and finds what is wrong with them.
 func (c *Cluster) fill() error {
 	target.Fill(c)
-	if err := target.Check("bftsmart", *c); err != nil {
-		return err
-	}
-	if c.Timeout < 100*time.Millisecond || c.Silence < time.Millisecond || c.Pace < time.Millisecond {
-		return fmt.Errorf("bftsmart: timeout=%s silence=%s pace=%s; at least 100ms, 1ms and 1ms are possible", c.Timeout, c.Silence, c.Pace)
-	}
-	return nil
+	return target.Check("bftsmart", *c)
 }
 
 // options are the settings that are not the default, for traces.

@@ -118,6 +118,6 @@ func (c Cluster) requests() (texts []string) {
 // offer offers the client's requests.
 func (c Cluster) offer(out *lockstep.Outbox) {
 	for k, text := range c.requests() {
-		out.Offer(lockstep.Pending{ID: int32(k + 1), To: trace.AllNodes(replicas), Text: text})
+		out.Offer(trace.Pending{ID: int32(k + 1), To: trace.AllNodes(replicas), Text: text})
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Message is what can be read of a message between replicas: Java's serialization of it, as it
@@ -49,12 +49,12 @@ func (m Message) String() string {
 }
 
 // tag is the phase and round, as the agent tells them.
-func (m Message) tag() lockstep.Tag {
+func (m Message) tag() trace.Tag {
 	round := slices.Index(Rounds, m.Type)
 	if round < 0 {
-		return lockstep.Tag{}
+		return trace.Tag{}
 	}
-	return lockstep.Tag{Phase: int32(m.Consensus + m.Epoch + 1), Round: int32(round)}
+	return trace.Tag{Phase: int32(m.Consensus + m.Epoch + 1), Round: int32(round)}
 }
 
 var errShort = errors.New("bftsmart: a message that ends in the middle")
@@ -202,7 +202,7 @@ func block(rest []byte) (data, after []byte, head int, err error) {
 
 // original finds, among the bodies before one that is to be made from words, the last that says
 // the same except for the value; nil where there is none.
-func original(text string, forged lockstep.ID, body func(lockstep.ID) []byte) []byte {
+func original(text string, forged trace.ID, body func(trace.ID) []byte) []byte {
 	want, _, _ := strings.Cut(text, " value=")
 	for id := forged - 1; id > 0; id-- {
 		if m, err := Decode(body(id)); err == nil {

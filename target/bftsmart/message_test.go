@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // serialize is an Externalizable object as Java writes it: of a class below SystemMessage, with
@@ -90,7 +90,7 @@ func TestForge(t *testing.T) {
 func TestOriginal(t *testing.T) {
 	bodies := [][]byte{serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024), serialize(consensusClass, vote(3, 2, 1, propose+1, "cd"), 1024),
 		serialize(consensusClass, vote(3, 2, 0, propose+1, "ef"), 1024), []byte("nonsense")}
-	at := func(id lockstep.ID) []byte { return bodies[id-1] }
+	at := func(id trace.ID) []byte { return bodies[id-1] }
 	if got := original("WRITE sender=4 consensus=2 epoch=1 value=00", 5, at); !bytes.Equal(got, bodies[1]) {
 		t.Errorf("%q", got)
 	}

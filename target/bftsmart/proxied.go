@@ -40,8 +40,8 @@ func (c Cluster) proxied() process.System {
 	return process.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, New: c.deploy, Messages: true, Datagrams: true, Pace: c.Pace, Patience: patience,
 		Serial: true, // four JVMs at a time are enough
 		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Body: func(data []byte) any { return decoded(content(data)) },
-		Forge: func(text string, forgedID lockstep.ID, sent func(lockstep.ID) []byte) (process.Packet, []byte, error) {
-			body, m, err := forge(original(text, forgedID, func(id lockstep.ID) []byte { return content(sent(id)) }), text)
+		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (process.Packet, []byte, error) {
+			body, m, err := forge(original(text, forgedID, func(id trace.ID) []byte { return content(sent(id)) }), text)
 			return process.Packet{Type: m.Type, Tag: m.tag()}, frame(body), err
 		}}
 }

@@ -133,7 +133,7 @@ func (d *deployment) request() int32 { return int32(10*(d.next+1) + d.try) }
 // offer offers the attempt that is next.
 func (d *deployment) offer(out *lockstep.Outbox) {
 	if d.next < len(Transactions) && !out.Settling() {
-		out.Offer(lockstep.Pending{ID: d.request(), To: trace.NodesOf(lockstep.Node(d.next + 1)), Text: fmt.Sprintf("%s, attempt %d", Transactions[d.next], d.try)})
+		out.Offer(trace.Pending{ID: d.request(), To: trace.NodesOf(lockstep.Node(d.next + 1)), Text: fmt.Sprintf("%s, attempt %d", Transactions[d.next], d.try)})
 	}
 }
 

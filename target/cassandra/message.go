@@ -7,8 +7,8 @@ import (
 	"net"
 	"sync"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Rounds are those of a phase, which is a ballot: a server prepares it, proposes and commits, and each time the others answer.
@@ -217,7 +217,7 @@ func (b *book) answer(m message) process.Packet {
 }
 
 func packet(number, round int32, text string) process.Packet {
-	return process.Packet{Type: Types[round], Tag: lockstep.Tag{Phase: number, Round: round}, Text: fmt.Sprint("ballot ", number, text)}
+	return process.Packet{Type: Types[round], Tag: trace.Tag{Phase: number, Round: round}, Text: fmt.Sprint("ballot ", number, text)}
 }
 
 // number is the one of a ballot, from 1 in the order in which they are heard of.

@@ -54,7 +54,7 @@ type ring struct {
 	seen     replica // the latest of what those who promised have
 	proposal int32   // the update that is proposed, which is that of a transaction
 	mine     bool    // it is the attempt's own
-	bodies   map[lockstep.ID]letter
+	bodies   map[trace.ID]letter
 }
 
 // letter is a message: what it is about, and what it answers.
@@ -67,14 +67,14 @@ func (r *ring) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (r *ring) Close() error                  { return nil }
 
 func (r *ring) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
-	*r = ring{options: r.options, try: 1, bodies: map[lockstep.ID]letter{}}
+	*r = ring{options: r.options, try: 1, bodies: map[trace.ID]letter{}}
 	r.offer(out)
 	return nil
 }
 
 func (r *ring) offer(out *lockstep.Outbox) {
 	if r.next < len(Transactions) && !out.Settling() {
-		out.Offer(lockstep.Pending{ID: r.id(), To: trace.NodesOf(lockstep.Node(r.next + 1)), Text: "attempt"})
+		out.Offer(trace.Pending{ID: r.id(), To: trace.NodesOf(lockstep.Node(r.next + 1)), Text: "attempt"})
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *ring) send(round int32, out *lockstep.Outbox) {
 }
 
 func (r *ring) post(from, to lockstep.Node, l letter, out *lockstep.Outbox) {
-	r.bodies[out.Send(from, to, Types[l.round], lockstep.Tag{Phase: l.ballot, Round: l.round})] = l
+	r.bodies[out.Send(from, to, Types[l.round], trace.Tag{Phase: l.ballot, Round: l.round})] = l
 }
 
 func (r *ring) deliver(from, to lockstep.Node, l letter, out *lockstep.Outbox) {

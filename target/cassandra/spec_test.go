@@ -73,7 +73,7 @@ func TestWrongOptions(t *testing.T) {
 		want string
 	}{
 		{[]string{"tries=10"}, "tries is 10, allowed are 1..9"},
-		{[]string{"timeout=1ms"}, "timeout at least 10ms"},
+		{[]string{"timeout=1ms"}, "timeout is 1ms, it must be at least 10ms"},
 		{[]string{"control=what"}, `control is "what", allowed are auto, messages, time`},
 		{[]string{"version=5.0.5", "control=messages"}, "control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5"},
 		{[]string{"version=2.0.17", "change5985=true"}, "change5985 is for version 2.0.0"},

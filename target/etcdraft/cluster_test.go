@@ -145,6 +145,7 @@ func (c tally) Properties() []string                     { return nil }
 func (c tally) New(lockstep.Info) lockstep.Monitor       { return c }
 func (c tally) Reset()                                   {}
 func (c tally) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
+func (tally) EventsOnly() bool                           { return false }
 func (c tally) Conclude(bool) (none lockstep.Conclusion) { return none }
 
 func (c tally) Step(run *lockstep.Run) *lockstep.Finding {

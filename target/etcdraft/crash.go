@@ -6,6 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // crash stops a node. Half of the crashes hit the node while it is idle: what was written
@@ -83,8 +84,8 @@ func (d *Deployment) torn(n *node, rd *raftlib.Ready, of int) int {
 }
 
 // lastInput draws one of the youngest messages on their way to a node.
-func (d *Deployment) lastInput(n *node) lockstep.ID {
-	var list [4]lockstep.ID
+func (d *Deployment) lastInput(n *node) trace.ID {
+	var list [4]trace.ID
 	k := 0
 	for m := range d.out.Coming(n.id) {
 		if k < len(list) && !d.refused(m) {

@@ -66,7 +66,7 @@ func (d *Deployment) Abilities() lockstep.Abilities {
 }
 
 // message is what a message says, whatever the version of the library.
-func (d *Deployment) message(body lockstep.ID) any { return d.network.Content(body) }
+func (d *Deployment) message(body trace.ID) any { return d.network.Content(body) }
 
 // Reset begins a new run.
 func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
@@ -169,7 +169,7 @@ func (d *Deployment) Close() error { return nil }
 func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 
 // deliver gives a message to its receiver, unless that is refused.
-func (d *Deployment) deliver(id lockstep.ID) {
+func (d *Deployment) deliver(id trace.ID) {
 	m := d.out.Message(id)
 	d.acting = m.Tag.Round
 	n := d.node(m.To)
@@ -187,7 +187,7 @@ func (d *Deployment) deliver(id lockstep.ID) {
 // refused reports whether the transport refuses a message because of a removal: campaigns
 // of a retired node disturb the others, and what is forwarded to one that still believes
 // that it leads keeps it alive. Answers of a retired node are still welcome.
-func (d *Deployment) refused(m *lockstep.Message) bool {
+func (d *Deployment) refused(m *trace.Message) bool {
 	switch m.Type {
 	case raftlib.MsgVote.String(), raftlib.MsgPreVote.String():
 		return d.retired.Has(m.From)
@@ -199,7 +199,7 @@ func (d *Deployment) refused(m *lockstep.Message) bool {
 
 // lose tells the sender of a lost message about it: of a snapshot always, as the library
 // demands, of others by chance.
-func (d *Deployment) lose(id lockstep.ID) {
+func (d *Deployment) lose(id trace.ID) {
 	m := d.out.Message(id)
 	d.lost(m.From, m.To, m.Type)
 }
@@ -226,9 +226,9 @@ func (d *Deployment) send(n *node, mail int) {
 	plain := out.Cut(n.id) == 0 && !out.Texts()
 	for i := range mail {
 		e := n.raft.Post(i)
-		var at lockstep.Time
+		var at trace.Time
 		if d.cluster.Delay > 0 {
-			at = out.Now() + lockstep.Time(d.rand.IntN(d.cluster.Delay+1))
+			at = out.Now() + trace.Time(d.rand.IntN(d.cluster.Delay+1))
 		}
 		body := out.SendAt(n.id, e.To, e.Type.String(), d.tag(e, n.hard.Term), at)
 		if !plain {
@@ -239,7 +239,7 @@ func (d *Deployment) send(n *node, mail int) {
 
 // sent puts a message that was sent into words, where they are wanted, and tells its sender where it is
 // lost at once.
-func (d *Deployment) sent(n *node, e raftlib.Envelope, body lockstep.ID) {
+func (d *Deployment) sent(n *node, e raftlib.Envelope, body trace.ID) {
 	if d.out.Texts() {
 		d.out.Text(body, d.network.Content(body).Text(entryText))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // The deliberate faults sit around the nodes of the adapter: the library is what it is,
@@ -218,7 +219,7 @@ func (w forgetfulNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapsh
 // deaf is a node that hears no votes.
 type deaf struct{ *faulty }
 
-func (f deaf) Receive(body lockstep.ID) error {
+func (f deaf) Receive(body trace.ID) error {
 	if f.network.Content(body).Type == raftlib.MsgVoteResp {
 		return nil
 	}
@@ -228,7 +229,7 @@ func (f deaf) Receive(body lockstep.ID) error {
 // ignoreAppend is a node 3 that throws away whatever would change its log.
 type ignoreAppend struct{ *faulty }
 
-func (f ignoreAppend) Receive(body lockstep.ID) error {
+func (f ignoreAppend) Receive(body trace.ID) error {
 	if t := f.network.Content(body).Type; f.id == 3 && (t == raftlib.MsgApp || t == raftlib.MsgSnap) {
 		return nil
 	}
@@ -258,7 +259,7 @@ func (f ignoreChange) ApplyChange(e raftspec.Entry) raftspec.Conf {
 // corruptEntry is a transport that changes entries on their way to node 2.
 type corruptEntry struct{ *faulty }
 
-func (f corruptEntry) Receive(body lockstep.ID) error {
+func (f corruptEntry) Receive(body trace.ID) error {
 	if m := f.network.Body(body).(*raftpb.Message); f.id == 2 && m.GetType() == raftpb.MsgApp && len(m.Entries) > 0 {
 		e := m.Entries[0]
 		m.Entries = append([]*raftpb.Entry{{Index: e.Index, Term: e.Term, Type: e.Type, Data: nil}}, m.Entries[1:]...)

@@ -5,6 +5,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 var (
@@ -46,8 +47,8 @@ func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 
 // QuiescentAfter is four election time-outs, in which a leader has sent its log to everybody several
 // times over: some heartbeats, whose answers make it try again.
-func (d *Deployment) QuiescentAfter() lockstep.Time {
-	return lockstep.Time(4*d.cluster.Election + 2*d.cluster.Delay)
+func (d *Deployment) QuiescentAfter() trace.Time {
+	return trace.Time(4*d.cluster.Election + 2*d.cluster.Delay)
 }
 
 // Heeds reports whether a node takes what the leader sends. Where neither PreVote nor CheckQuorum

@@ -1,8 +1,8 @@
 package etcdraft
 
 import (
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // The rounds of a term: a vote is asked for and given, entries are sent and acknowledged,
@@ -65,9 +65,9 @@ func (c Cluster) travels() [raftlib.Types]travel {
 // tag is the phase and the round of a message: its term, and the next round in which
 // messages of its kind travel after that of what the sender acts on. A message without a
 // term is dated by its sender's.
-func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) lockstep.Tag {
+func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) trace.Tag {
 	if d.cluster.Layers {
-		return lockstep.Tag{}
+		return trace.Tag{}
 	}
 	term := e.Term
 	if term == 0 {
@@ -78,5 +78,5 @@ func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) lockstep.Tag {
 	if round <= d.acting && d.acting < t.again {
 		round = t.again
 	}
-	return lockstep.Tag{Phase: int32(term), Round: round}
+	return trace.Tag{Phase: int32(term), Round: round}
 }

@@ -71,4 +71,5 @@ func (c cutOff) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 func (c cutOff) End(*lockstep.Run) *lockstep.Finding      { return nil }
+func (cutOff) EventsOnly() bool                           { return false }
 func (c cutOff) Conclude(bool) (none lockstep.Conclusion) { return none }

@@ -25,9 +25,9 @@ type Cluster struct {
 	// Nodes is the number of members; 0 means 3.
 	Nodes int `help:"number of members, 1 to 7; 0: 3" zero:"3" range:"1..7"`
 	// Power is the share of crashes in which the power fails.
-	Power float64 `help:"share of crashes in which the power fails, 0 to 1"`
+	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
 	// Sync is the longest time that a sync of a file takes; 0 means 10ms.
-	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms"`
+	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Snapshots is the server's SnapshotCount; 0 means its default.
 	Snapshots int `help:"entries after which a member makes a snapshot; 0: the server's default" range:"0..1000000"`
 	// Split is the share of writes on connections that travel in two parts.
@@ -86,7 +86,7 @@ type Cluster struct {
 	// Quota is the room that a member's file may take; with any, clients fill it and the operator makes room.
 	Quota int `help:"kilobytes that the file of a member may have; with any, clients fill it and the operator makes room" range:"0..1000000"`
 	// Checks is how often members compare their stores by the server's own check for corruption.
-	Checks time.Duration `help:"how often members compare their stores by the server's own check for corruption; 0: never"`
+	Checks time.Duration `help:"how often members compare their stores by the server's own check for corruption; 0: never" range:"0s.."`
 	// Failpoints are places in the server where goroutines stand still at times, and nodes crash; there are some in the target etcdserver-failpoints alone.
 	Failpoints string `help:"places in the server where it stands still at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
 }
@@ -116,12 +116,6 @@ func (c Cluster) check() error {
 	if c.Mix.Append > 0 {
 		return fmt.Errorf("etcdserver: mix is %s, allowed are put, get, cas, delete and txn", c.Mix)
 	}
-	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 {
-		return fmt.Errorf("etcdserver: power %v must be in 0..1, sync %v not negative", c.Power, c.Sync)
-	}
-	if c.Checks < 0 {
-		return fmt.Errorf("etcdserver: checks is %v, must not be negative", c.Checks)
-	}
 	if _, err := failpoints(c.Failpoints, failpoint.Names()); err != nil {
 		return err
 	}
@@ -133,19 +127,23 @@ func (c Cluster) check() error {
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	full := c.full()
-	if err := full.check(); err != nil {
+	if err := c.full().check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return full.bubble(c).Describe()
+	return c.system().Describe()
 }
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := p.WarmUp(func() error { return warm(c) }); err != nil {
-		return nil, err
-	}
-	return c.full().bubble(c).Deploy(ctx, p)
+	return c.system().Deploy(ctx, p)
+}
+
+// system is the cluster in a bubble, for a process that is warm.
+func (c Cluster) system() bubble.Cluster {
+	full := c.full()
+	b := full.bubble(c)
+	b.Warm = full.warming()
+	return b
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

@@ -130,6 +130,8 @@ func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
 // End finds nothing.
 func (*deeds) End(*lockstep.Run) *lockstep.Finding { return nil }
 
+func (*deeds) EventsOnly() bool { return false }
+
 // Conclude adds a run, or one that is made again.
 func (d *deeds) Conclude(bool) lockstep.Conclusion {
 	for what, m := range d.metrics {
@@ -162,11 +164,18 @@ func (d *deeds) String() string {
 	return fmt.Sprintf("%d of %d runs, with those made again, had all of %v: %s", d.with, d.runs, d.needed, strings.Join(list, ", "))
 }
 
+// warmUp warms the process up for a cluster.
+func warmUp(t *testing.T, c Cluster) {
+	for _, w := range c.warming() {
+		if err := w.Do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // What happens in runs is counted, and what does not happen is not.
 func TestDeeds(t *testing.T) {
-	if err := warm(busy); err != nil {
-		t.Fatal(err)
-	}
+	warmUp(t, busy)
 	much := counted(t, []deed{crash, cut, deletion, watching, progressed, backedUp, compacted})
 	campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Spec: spec.All(Everything, much)})
 	little := counted(t, []deed{crash})

@@ -53,7 +53,7 @@ func (s *snapshots) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	case *Read:
 		r := read{Read: v, by: e.Node}
 		if v.Fresh {
-			r.least = s.acknowledged.before(lockstep.Time(v.Began) - 1)
+			r.least = s.acknowledged.before(trace.Time(v.Began) - 1)
 		}
 		s.reads = append(s.reads, r)
 	}
@@ -72,7 +72,7 @@ func (s *snapshots) learn(changes []watch.Change, whole bool) {
 
 // End judges all that was read.
 func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
-	for _, list := range s.keys {
+	for _, list := range s.keys { //lockstep:unordered each list by itself
 		slices.SortFunc(list, func(a, b watch.Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	}
 	for _, r := range s.reads {

@@ -87,9 +87,7 @@ func TestKnownMistakes(t *testing.T) {
 			if m.report == "20221" && release <= 7 {
 				t.Skip("15271 comes first")
 			}
-			if err := warm(m.cluster); err != nil { // of which nothing is to be counted
-				t.Fatal(err)
-			}
+			warmUp(t, m.cluster) // of which nothing is to be counted
 			had, done, runs := release <= m.last, counted(t, m.needed), m.times**known
 			r := campaign(t, lockstep.Plan{System: m.cluster, Strategy: m.strategy, Runs: runs, Settle: m.settle, KeepGoing: !had || *rate, Keep: runs,
 				Spec: spec.All(Everything, done)})

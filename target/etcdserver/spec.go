@@ -90,19 +90,19 @@ func changes(e *lockstep.Event) []watch.Change {
 
 // lease is what is known of a lease.
 type lease struct {
-	known   lockstep.Time // when the key was known to be there
+	known   trace.Time    // when the key was known to be there
 	until   time.Duration // it was kept alive, at least
 	ttl     time.Duration
-	last    lockstep.Time // when something was told of it last
+	last    trace.Time // when something was told of it last
 	ending  bool
-	revoked lockstep.Time // when that was known; 0: it is not
+	revoked trace.Time // when that was known; 0: it is not
 }
 
 // leases are those of a run, by key.
 type leases map[string]*lease
 
 // event takes down what is told of a lease.
-func (s leases) event(now lockstep.Time, l *Lease) {
+func (s leases) event(now trace.Time, l *Lease) {
 	is := s[l.Key]
 	if is == nil {
 		is = &lease{known: now}
@@ -162,7 +162,7 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 // leasesEnd judges that keys are gone.
 type leasesEnd struct {
 	leases leases
-	calm   lockstep.Time // since when there are no faults, and nobody gives leadership away; -1: there are
+	calm   trace.Time // since when there are no faults, and nobody gives leadership away; -1: there are
 	judged int
 }
 

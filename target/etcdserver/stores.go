@@ -54,8 +54,10 @@ var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Sto
 	return nil
 })
 
-// Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, watch.Guarantees, Equal, Forward, Durable, Stay, Once, LeasesHold, LeasesEnd, Permitted, Snapshots, FullRefuse, Sound)
+// Everything is all that the server promises, as far as it is judged here. Some of it needs options.
+var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarantees, "watchers"), Equal, Forward, Durable, spec.With(Stay, "changes", "learners"), Once,
+	spec.With(spec.All(LeasesHold, LeasesEnd), "leases", "holders"), spec.With(Permitted, "users"), spec.With(Snapshots, "readers"),
+	spec.With(FullRefuse, "quota"), spec.With(Sound, "checks"))
 
 // Settle is the length of a settling stage in which durability is judged, for three members.
 const Settle = 6000
@@ -114,10 +116,10 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 type durable struct {
 	acknowledged acknowledgements
 	at           [64]lately // by node
-	joined       [64]lockstep.Time
+	joined       [64]trace.Time
 	seat         [64]int // by node: the number of its seat
 	leaving      [64]int // by node: how often its removal was asked for and not refused
-	began        lockstep.Time
+	began        trace.Time
 	judged       int
 }
 
@@ -126,19 +128,19 @@ type acknowledgements []acknowledged
 
 // acknowledged is the revision of a write that was acknowledged at a time.
 type acknowledged struct {
-	when     lockstep.Time
+	when     trace.Time
 	revision int64
 }
 
 // note takes a write down that was acknowledged now.
-func (a *acknowledgements) note(now lockstep.Time, w *watch.Wrote) {
+func (a *acknowledgements) note(now trace.Time, w *watch.Wrote) {
 	if r := w.Changes[0].Revision; r > a.before(now) {
 		*a = append(*a, acknowledged{now, r})
 	}
 }
 
 // before is the highest revision that was acknowledged up to a time.
-func (a acknowledgements) before(when lockstep.Time) int64 {
+func (a acknowledgements) before(when trace.Time) int64 {
 	for _, w := range slices.Backward(a) {
 		if w.when <= when {
 			return w.revision
@@ -170,7 +172,7 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	case watch.EventWrote:
 		d.acknowledged.note(now, e.Value.(*watch.Wrote))
 	case EventStore:
-		if since := now - lockstep.Time(calm); d.began >= 0 && since >= max(d.began, d.joined[e.Node]) {
+		if since := now - trace.Time(calm); d.began >= 0 && since >= max(d.began, d.joined[e.Node]) {
 			d.at[e.Node] = lately{e.Value.(*Store).Revision, d.acknowledged.before(since)}
 		}
 	case EventMember:
@@ -180,7 +182,7 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 }
 
 // member takes down who is a member: one that is to be removed has nothing to show until it is one again.
-func (d *durable) member(now lockstep.Time, n lockstep.Node, m *Member) {
+func (d *durable) member(now trace.Time, n lockstep.Node, m *Member) {
 	switch {
 	case m.What == Added:
 		d.seat[n], d.leaving[n] = m.Number, 0

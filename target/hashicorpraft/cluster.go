@@ -34,7 +34,7 @@ type Cluster struct {
 	// go").
 	TCP bool `help:"the library's own TCP transport; needs lockstep go"`
 	// Timeout is the time after which a call is given up; 0 means a second.
-	Timeout time.Duration `help:"time after which a call is given up; 0: 1s" zero:"1s"`
+	Timeout time.Duration `help:"time after which a call is given up; 0: 1s" zero:"1s" range:"1ms.."`
 	// InFlight is the number of AppendEntries of a pipeline that are under way at once, at
 	// least 2; 1 turns pipelines off; 0 means 2, as in the library.
 	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2" zero:"2" range:"1..1000"`
@@ -43,8 +43,8 @@ type Cluster struct {
 	// Batch is the library's BatchApplyCh.
 	Batch bool `help:"batch what clients ask for"`
 	// Slow is the share of writes to disk that take time, up to Disk.
-	Slow float64       `help:"share of writes that take time, 0 to 1"`
-	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms"`
+	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
+	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms" range:"0s.."`
 
 	// Clients is the number of clients, each with one request at a time; 0 means 2, and
 	// None means that there are none.
@@ -121,9 +121,6 @@ func (c Cluster) check() error {
 	}
 	if err := target.CheckMutant(c.Mutant); err != nil {
 		return fmt.Errorf("hashicorpraft: %w", err)
-	}
-	if c.Timeout < time.Millisecond || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
-		return fmt.Errorf("hashicorpraft: timeout %v must be at least 1ms, disk %v not negative, slow %v in 0..1", c.Timeout, c.Disk, c.Slow)
 	}
 	return nil
 }

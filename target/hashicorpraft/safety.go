@@ -60,12 +60,12 @@ func (noGhosts) Properties() []string { return []string{"no-ghosts"} }
 
 // New makes a monitor.
 func (noGhosts) New(i lockstep.Info) lockstep.Monitor {
-	return &ghosts{since: make([]lockstep.Time, i.Nodes+1)}
+	return &ghosts{since: make([]trace.Time, i.Nodes+1)}
 }
 
 // ghosts remembers since when each node is no leader; -1: it is one.
 type ghosts struct {
-	since  []lockstep.Time
+	since  []trace.Time
 	judged [1]int
 }
 
@@ -100,6 +100,9 @@ func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 
 // End has nothing to add.
 func (m *ghosts) End(*lockstep.Run) *lockstep.Finding { return nil }
+
+// EventsOnly reports that steps without events are checked, too.
+func (*ghosts) EventsOnly() bool { return false }
 
 // Conclude counts the judgements.
 func (m *ghosts) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }

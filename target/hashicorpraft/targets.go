@@ -3,7 +3,7 @@ package hashicorpraft
 import "github.com/lockstep-go/lockstep/target"
 
 // Settle is the length of a settling stage in which Live is judged, for three nodes.
-const Settle = 3000
+const Settle = 5000
 
 // Usual is the strategy of its runs unless told otherwise: of those that were tried it finds most
 // mutants (docs/mutants-hashicorpraft.md).

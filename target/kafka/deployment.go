@@ -176,7 +176,7 @@ func (d *deployment) before(*lockstep.Step, *lockstep.Outbox) { d.roles = nil }
 // offer offers the record that is next.
 func (d *deployment) offer(p *producer, out *lockstep.Outbox) {
 	if p.at <= d.options.Requests {
-		out.Offer(lockstep.Pending{ID: p.request(), To: d.options.brokers(), Text: "write " + p.record(d.options.Partitions).String()})
+		out.Offer(trace.Pending{ID: p.request(), To: d.options.brokers(), Text: "write " + p.record(d.options.Partitions).String()})
 	}
 }
 

@@ -112,7 +112,7 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"producers=what"}, `producers is "what", allowed are both, idempotent, plain`},
 		{[]string{"acks=none"}, `acks is "none", allowed are all, leader`},
 		{[]string{"acks=leader"}, "set producers=plain, too"},
-		{[]string{"session=1ms"}, "session at least 100ms"},
+		{[]string{"session=1ms"}, "session is 1ms, it must be at least 100ms"},
 	} {
 		system, err := Targets[0].Build(c.set)
 		if err == nil {

@@ -65,7 +65,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 }
 
 func (d *deployment) offer(op *Op, to lockstep.Nodes, out *lockstep.Outbox) {
-	out.Offer(lockstep.Pending{ID: int32(op.ID), To: to, Text: op.String()})
+	out.Offer(trace.Pending{ID: int32(op.ID), To: to, Text: op.String()})
 }
 
 // boot starts a node's program in its folder.
@@ -192,7 +192,7 @@ func (d *deployment) nodeOf(name string) lockstep.Node {
 
 // send puts a message on its way.
 func (d *deployment) send(from, to lockstep.Node, kind string, m packet, out *lockstep.Outbox) {
-	body := out.Send(from, to, kind, lockstep.Tag{})
+	body := out.Send(from, to, kind, trace.Tag{})
 	d.bodies = append(d.bodies, m)
 	if out.Texts() {
 		out.Text(body, string(m.Body))
@@ -225,7 +225,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	err := d.do(ctx, s, out)
 	if err == nil && !d.cluster.Exact {
 		err = d.overhear(out)
-		out.Advance(lockstep.Time(time.Since(d.now)))
+		out.Advance(trace.Time(time.Since(d.now)))
 	}
 	return err
 }
@@ -324,7 +324,7 @@ const readEvery = 10
 
 // Abilities are the bodies.
 func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1].Body }}
+	return lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1].Body }}
 }
 
 func (d *deployment) stop() {

@@ -54,7 +54,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	options := target.Changed(c, Cluster{}, "bin", "workload", "nodes")
 	target.Fill(&c)
 	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: options, Draws: "the clients' operations",
-		Pace: lockstep.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
+		Pace: trace.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal, trace.Wait)}
 	if c.Crash {
 		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)

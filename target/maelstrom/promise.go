@@ -27,8 +27,6 @@ func (promise) New(info lockstep.Info) lockstep.Monitor {
 // renamed is linearizability under the property's name.
 type renamed struct{ lockstep.Monitor }
 
-func (r renamed) EventsOnly() bool { return true }
-
 func (r renamed) End(run *lockstep.Run) *lockstep.Finding {
 	f := r.Monitor.End(run)
 	if f == nil {

@@ -37,7 +37,7 @@ const Settle = 12_000
 type views struct {
 	nodes  int
 	sees   [64]lockstep.Nodes // by node
-	began  lockstep.Time
+	began  trace.Time
 	judged int
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/kit/operator"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 const (
@@ -71,11 +72,11 @@ func newClients(c Cluster, w *bubble.World) *clients {
 type desk struct {
 	*bubble.World
 	open bool
-	kept []lockstep.Pending // until then
+	kept []trace.Pending // until then
 }
 
 // Offer offers a request.
-func (d *desk) Offer(p lockstep.Pending) {
+func (d *desk) Offer(p trace.Pending) {
 	if !d.open {
 		d.kept = append(d.kept, p)
 		return

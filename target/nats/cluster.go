@@ -31,11 +31,11 @@ type Cluster struct {
 	// every two minutes.
 	SyncAlways bool `help:"servers sync files before they acknowledge (sync_interval: always), not every two minutes"`
 	// Power is the share of crashes in which the power fails.
-	Power float64 `help:"share of crashes in which the power fails, 0 to 1"`
+	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
 	// Sync is the longest time that a sync of a file takes; 0 means 10ms.
-	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms"`
+	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Pause is the longest time that a server stands still in a step pause; 0 means 20s.
-	Pause time.Duration `help:"longest time that a server stands still in a step pause; 0: 20s" zero:"20s"`
+	Pause time.Duration `help:"longest time that a server stands still in a step pause; 0: 20s" zero:"20s" range:"0s.."`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
 
@@ -99,27 +99,28 @@ func (c Cluster) check() error {
 	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
 		return fmt.Errorf("nats: %d servers cannot have %d copies, of which some are removed %d times", c.Nodes, c.Replicas, c.Removals)
 	}
-	if !(c.Power >= 0 && c.Power <= 1) || c.Sync < 0 || c.Pause < 0 {
-		return fmt.Errorf("nats: power %v must be in 0..1, sync %v and pause %v not negative", c.Power, c.Sync, c.Pause)
-	}
 	return nil
 }
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	full := c.full()
-	if err := full.check(); err != nil {
+	if err := c.full().check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return full.bubble(c).Describe()
+	return c.system().Describe()
 }
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	if err := p.WarmUp(warm); err != nil {
-		return nil, err
-	}
-	return c.full().bubble(c).Deploy(ctx, p)
+	return c.system().Deploy(ctx, p)
+}
+
+// system is the cluster in a bubble, for a process that is warm.
+func (c Cluster) system() bubble.Cluster {
+	full := c.full()
+	b := full.bubble(c)
+	b.Warm = []*bubble.Warming{&warm}
+	return b
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

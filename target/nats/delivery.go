@@ -214,9 +214,9 @@ const idle = 4 * look
 // together knows how far the copies of the consumer are.
 type together struct {
 	quiet
-	moved    lockstep.Time // when something was delivered or acknowledged last
+	moved    trace.Time // when something was delivered or acknowledged last
 	progress [65]*Progress
-	at       [65]lockstep.Time
+	at       [65]trace.Time
 	count
 }
 

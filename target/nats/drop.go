@@ -82,7 +82,7 @@ func (d *drops) must(subject string, seq uint64) *Drop {
 
 // may reports whether a message may be gone.
 func (d *drops) may(subject string, seq uint64) bool {
-	for _, drop := range d.asked {
+	for _, drop := range d.asked { //lockstep:unordered whether there is one
 		if drop.has(subject, seq) {
 			return true
 		}

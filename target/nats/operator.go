@@ -95,7 +95,7 @@ func (s *clients) oldest() (seq uint64) {
 		return 0
 	}
 	seq = anything
-	for _, newest := range s.newest {
+	for _, newest := range s.newest { //lockstep:unordered a minimum
 		seq = min(seq, newest)
 	}
 	return seq

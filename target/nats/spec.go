@@ -208,9 +208,9 @@ const (
 // quiet knows the copies of the stream when faults, and then writes, have stopped for some time.
 type quiet struct {
 	copies [65]*Copy
-	began  lockstep.Time // of the time without faults; -1: not yet
-	wrote  lockstep.Time // when a client last asked or was answered
-	told   trace.Nodes   // those whose copies count
+	began  trace.Time  // of the time without faults; -1: not yet
+	wrote  trace.Time  // when a client last asked or was answered
+	told   trace.Nodes // those whose copies count
 }
 
 // event takes down what happened.
@@ -220,7 +220,7 @@ func (q *quiet) event(run *lockstep.Run, e *lockstep.Event) {
 
 // take does that. A pause may outlast the stage of faults, and clients may write to the end: a copy that was told
 // before need not have what was acknowledged since.
-func (q *quiet) take(now lockstep.Time, settling bool, e *lockstep.Event) {
+func (q *quiet) take(now trace.Time, settling bool, e *lockstep.Event) {
 	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
 		q.began, q.told = now, 0
 	}

@@ -101,7 +101,7 @@ func TestQuiet(t *testing.T) {
 	} {
 		q := quiet{began: -1}
 		for _, e := range c.events {
-			q.take(lockstep.Time(time.Duration(e.seconds)*time.Second), e.settling, &e.Event)
+			q.take(trace.Time(time.Duration(e.seconds)*time.Second), e.settling, &e.Event)
 		}
 		if q.told != c.told {
 			t.Errorf("%s: copies of %v count, want %v", name, q.told, c.told)

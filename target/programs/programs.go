@@ -4,8 +4,6 @@
 package programs
 
 import (
-	"slices"
-
 	"github.com/lockstep-go/lockstep/kit/failpoint"
 	"github.com/lockstep-go/lockstep/target"
 )
@@ -18,25 +16,25 @@ var All = []target.Program{
 	in("bftsmart", target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"}),
 	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time",
 		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"},
-		Exact: func(options []string) bool { return slices.Contains(options, "tcp=true") }}),
-	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: always}),
-	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: always,
+		Exact: true}),
+	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: true}),
+	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: true,
 		Library:  "go.etcd.io/etcd/server/v3",
 		Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}}),
 	in("etcdserver", target.Program{Name: "etcdserver-3.4",
 		Help:  "the same, of releases of 3.4, whose modules have other names and versions",
-		Exact: always, Library: "go.etcd.io/etcd",
+		Exact: true, Library: "go.etcd.io/etcd",
 		Versions: []string{"v0.5.0-alpha.5.0.20210428180535-15715dcf1ace", "v0.5.0-alpha.5.0.20200910180754-dd1b699fc489"}}),
 	in("etcdserver", target.Program{Name: "etcdserver-failpoints", Help: "the same, with the server's failpoints, where it can be stopped",
-		Exact: always, Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"},
+		Exact: true, Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"},
 		Overlay: failpoint.Instrument, Changed: "failpoints"}),
-	in("nats", target.Program{Help: "clusters of the real NATS server with JetStream, unmodified, in virtual time", Exact: always,
+	in("nats", target.Program{Help: "clusters of the real NATS server with JetStream, unmodified, in virtual time", Exact: true,
 		Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.12.1"}}),
 	in("zookeeper", target.Program{Help: "ZooKeeper, unmodified servers in processes, behind proxies"}),
 	in("kafka", target.Program{Help: "Kafka, unmodified servers in processes, behind proxies"}),
 	in("tendermint", target.Program{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time",
-		Exact: always, Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}}),
-	in("tendermint", target.Program{Help: "the consensus of Tendermint, likewise", Exact: always,
+		Exact: true, Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}}),
+	in("tendermint", target.Program{Help: "the consensus of Tendermint, likewise", Exact: true,
 		Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"}}),
 }
 
@@ -49,5 +47,3 @@ func in(dir string, p target.Program) target.Program {
 	p.Package = p.Module + "/program"
 	return p
 }
-
-func always([]string) bool { return true }

@@ -192,7 +192,7 @@ func (d *deployment) offer(phase int, out *lockstep.Outbox) {
 	if d.options.Requests > 1 {
 		text = fmt.Sprintf("%d increments", d.options.Requests)
 	}
-	out.Offer(lockstep.Pending{ID: int32(phase + 1), To: trace.AllNodes(d.options.Nodes), Text: text})
+	out.Offer(trace.Pending{ID: int32(phase + 1), To: trace.AllNodes(d.options.Nodes), Text: text})
 }
 
 // request lets the client send the requests of a phase, and does not wait for answers. Whom it asks is the library's affair.

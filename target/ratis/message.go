@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Rounds are those of a phase, which is a term: somebody asks for votes and gets them, and sends entries, or none to be heard, and is
@@ -94,8 +94,8 @@ func (f fields) termIndex(field int) (term, index int64, err error) {
 }
 
 // tag is that of a message of a term.
-func tag(term uint64, round int32) lockstep.Tag {
-	return lockstep.Tag{Phase: int32(min(term, 1<<31-1)), Round: round}
+func tag(term uint64, round int32) trace.Tag {
+	return trace.Tag{Phase: int32(min(term, 1<<31-1)), Round: round}
 }
 
 // height is that of a log whose last index is known.

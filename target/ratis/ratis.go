@@ -2,9 +2,6 @@ package ratis
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
@@ -17,7 +14,7 @@ type Cluster struct {
 	// Version is the version of the servers.
 	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0" trust:"fetches" known:"1.0.0 3.3.0"`
 	// Transport is what servers and clients speak over.
-	Transport string `help:"grpc or netty" zero:"grpc"`
+	Transport string `help:"grpc or netty" zero:"grpc" oneof:"grpc netty"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
 	// Phases and Requests are what the client does: so many increments at once in each phase.
@@ -26,26 +23,20 @@ type Cluster struct {
 	// Each gives every request a client of its own.
 	Each bool `help:"every request has a client of its own; otherwise all share one, as the threads of Ratis' own example do"`
 	// Control says what a round is, and whose the messages are.
-	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a stretch of time; messages: each is delivered or dropped by itself" zero:"log"`
+	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a stretch of time; messages: each is delivered or dropped by itself" zero:"log" oneof:"log time messages"`
 	// Timeout is how long a server hears nothing until it wants to lead, at least; at most twice as long.
-	Timeout time.Duration `help:"how long a server hears nothing until it wants to lead, at least; twice as long at most" zero:"300ms"`
+	Timeout time.Duration `help:"how long a server hears nothing until it wants to lead, at least; twice as long at most" zero:"300ms" range:"10ms.."`
 	// Pace is how long a round lasts, at most where it ends with the growth of the log.
-	Pace time.Duration `help:"how long a round lasts; at most where it ends with the growth of the log" zero:"1s"`
+	Pace time.Duration `help:"how long a round lasts; at most where it ends with the growth of the log" zero:"1s" range:"1ms.."`
 	// Within is the bound of the three properties.
-	Within time.Duration `help:"how long it may take, when nothing is cut any more, until somebody leads; and until logs agree; and until there is an answer" zero:"10s"`
+	Within time.Duration `help:"how long it may take, when nothing is cut any more, until somebody leads; and until logs agree; and until there is an answer" zero:"10s" range:"1ms.."`
 	// Patience is how long servers may take to start and to agree, before anything is done to them.
-	Patience time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m"`
+	Patience time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m" range:"1ms.."`
 	// Warm starts and ends servers inside JVMs that live on, as the paper's tests did. A crash is then a shutdown and no SIGKILL.
 	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall lets connections across a cut stand still instead of being closed.
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
-
-// The words of settings.
-var (
-	transports = []string{"grpc", "netty"}
-	controls   = []string{byLog, byTime, byMessage}
-)
 
 // What a round is.
 const (
@@ -79,20 +70,4 @@ func (c Cluster) system() process.System {
 }
 
 // check finds what is wrong with the settings.
-func (c Cluster) check() error {
-	if err := target.Check("ratis", c); err != nil {
-		return err
-	}
-	for _, s := range []struct {
-		key, is string
-		allowed []string
-	}{{"transport", c.Transport, transports}, {"control", c.Control, controls}} {
-		if !slices.Contains(s.allowed, s.is) {
-			return fmt.Errorf("ratis: %s is %q, allowed are %s", s.key, s.is, strings.Join(s.allowed, ", "))
-		}
-	}
-	if c.Timeout < 10*time.Millisecond || c.Pace <= 0 || c.Within <= 0 || c.Patience <= 0 {
-		return fmt.Errorf("ratis: timeout %s, pace %s, within %s and patience %s must be positive, and timeout at least 10ms", c.Timeout, c.Pace, c.Within, c.Patience)
-	}
-	return nil
-}
+func (c Cluster) check() error { return target.Check("ratis", c) }

@@ -133,8 +133,8 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"nodes=9"}, "nodes is 9, allowed are 1..7"},
 		{[]string{"transport=udp"}, `transport is "udp", allowed are grpc, netty`},
 		{[]string{"control=what"}, `control is "what", allowed are log, time, messages`},
-		{[]string{"timeout=1ms"}, "timeout at least 10ms"},
-		{[]string{"within=-1s"}, "must be positive"},
+		{[]string{"timeout=1ms"}, "timeout is 1ms, it must be at least 10ms"},
+		{[]string{"within=-1s"}, "within is -1s, it must be at least 1ms"},
 	} {
 		system, err := Targets[0].Build(c.set)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Times: a leader speaks up every heartbeat; who hears nothing for an election time-out,
@@ -85,7 +86,7 @@ func (n *node) follow(c *sim.Context[message], term int32, leader lockstep.Node)
 
 // patient sets the alarm to the time at which the node has heard nothing for too long.
 func (n *node) patient(c *sim.Context[message]) {
-	c.SetAlarm(electionLeast + lockstep.Time(c.Chance().IntN(electionRange)))
+	c.SetAlarm(electionLeast + trace.Time(c.Chance().IntN(electionRange)))
 }
 
 // tell sends a message to all others.

@@ -19,6 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/target"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Cluster is a deployment of the protocol: a [lockstep.System].
@@ -99,7 +100,7 @@ func (c Cluster) cluster() sim.Cluster[message] {
 			return &node{self: self, nodes: n, bug: c.Bug, clients: c.Requests > 0}
 		},
 		Type: func(m message) string { return roundNames[m.round] },
-		Tag:  func(m message) lockstep.Tag { return lockstep.Tag{Phase: m.phase, Round: int32(m.round)} },
+		Tag:  func(m message) trace.Tag { return trace.Tag{Phase: m.phase, Round: int32(m.round)} },
 		Text: messageText,
 	}
 	for i := range c.Requests {

@@ -171,10 +171,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Begin: func(w *bubble.World) { w.Value = newNetwork(c, w) },
 		Start: func(n *bubble.Node) error { return start(n, c, keys[n.Self()-1], gen) },
 		Text:  func(body any) string { return body.(*Message).text() },
-		Parse: func(text string) (string, lockstep.Tag, any, error) {
+		Parse: func(text string) (string, trace.Tag, any, error) {
 			m, err := Parse(text)
 			if err != nil {
-				return "", lockstep.Tag{}, nil, err
+				return "", trace.Tag{}, nil, err
 			}
 			return m.Kind, m.Tag(), m, nil
 		},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // The types of messages. A vote is a Prevote or a Precommit here.
@@ -68,12 +69,12 @@ const PhasesPerHeight = 100
 
 // Tag is the message's phase and round: a phase is a round of a height, and its rounds are
 // propose, prevote and precommit.
-func (m *Message) Tag() lockstep.Tag {
+func (m *Message) Tag() trace.Tag {
 	if m.Height <= 0 {
-		return lockstep.Tag{}
+		return trace.Tag{}
 	}
 	round := min(max(m.Round, 0), PhasesPerHeight-1)
-	t := lockstep.Tag{Phase: int32(m.Height-1)*PhasesPerHeight + round + 1}
+	t := trace.Tag{Phase: int32(m.Height-1)*PhasesPerHeight + round + 1}
 	switch {
 	case m.VoteType == Prevote || m.Step == "prevote" || m.Kind == NewValidBlock:
 		t.Round = 1

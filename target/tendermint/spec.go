@@ -63,6 +63,17 @@ const (
 
 var propertyNames = [properties]string{"running", "accountability", "agreement", "validity", "quorum", "one-vote", "locking", "strict-locking", "liveness", "evidence"}
 
+// Optional names what can be judged only where validators are Byzantine, which is up to a scenario.
+func (p Property) Optional(lockstep.Info) []bool {
+	var list []bool
+	for i := range propertyNames {
+		if bit := Property(1 << i); p&bit != 0 {
+			list = append(list, bit == Accountability || bit == EvidenceIncluded)
+		}
+	}
+	return list
+}
+
 // Properties names what is judged.
 func (p Property) Properties() []string {
 	var list []string
@@ -112,7 +123,7 @@ type monitor struct {
 	height   []int64         // that each validator has decided last
 	is       []Step          // where each validator is
 	began    []int64         // height when the settling stage began
-	since    lockstep.Time   // when that was
+	since    trace.Time      // when that was
 	doubles  map[double]bool // to be found in a block
 	proven   map[[2]int64]bool
 
@@ -427,7 +438,7 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 	for _, r := range m.rounds { //lockstep:unordered the highest
 		rounds = max(rounds, r)
 	}
-	long := run.Now()-m.since >= lockstep.Time(Patience+time.Duration(rounds)*PerRound)
+	long := run.Now()-m.since >= trace.Time(Patience+time.Duration(rounds)*PerRound)
 	halted, places := true, []string(nil)
 	for n := range (run.All() &^ forged).All() {
 		long = long || m.height[n] >= m.began[n]+Ahead
@@ -444,6 +455,9 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		}
 	}
 }
+
+// EventsOnly reports that steps without events are checked, too.
+func (*monitor) EventsOnly() bool { return false }
 
 // Conclude counts the judgements.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {

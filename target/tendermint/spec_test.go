@@ -41,7 +41,7 @@ func (p *player) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 		out.Event(p.left[0])
 		p.left = p.left[1:]
 	}
-	out.SetAlarm(1, out.Now()+lockstep.Time(100*time.Millisecond))
+	out.SetAlarm(1, out.Now()+trace.Time(100*time.Millisecond))
 	return nil
 }
 

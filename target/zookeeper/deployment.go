@@ -168,7 +168,7 @@ func (d *deployment) next(out *lockstep.Outbox) {
 // offer offers the request of a step of the harness, where it has one.
 func (d *deployment) offer(step int, out *lockstep.Outbox) {
 	if a := d.harness[step]; a.Node != 0 {
-		out.Offer(lockstep.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(a.Node)), Text: a.String()})
+		out.Offer(trace.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(a.Node)), Text: a.String()})
 	}
 }
 

@@ -271,7 +271,7 @@ func (e *ensemble) pass(out *lockstep.Outbox) {
 	switch {
 	case step >= len(e.harness) || e.harness[step].Node == 0:
 	case e.waits%2 == 1:
-		out.Offer(lockstep.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(e.harness[step].Node)), Text: e.harness[step].String()})
+		out.Offer(trace.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(e.harness[step].Node)), Text: e.harness[step].String()})
 	default:
 		out.Withdraw(int32(step + 1))
 	}

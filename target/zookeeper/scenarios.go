@@ -103,17 +103,17 @@ func Baseline() *Scenario {
 }
 
 // lastWait is a length that no other wait has.
-const lastWait = lockstep.Time(time.Second) + 1
+const lastWait = trace.Time(time.Second) + 1
 
 // baseline draws the steps of a baseline. The numbers of requests are those of the steps of the
 // harness, from 1.
-func baseline(r *rand.Rand, requests []lockstep.Pending, up lockstep.Nodes) (steps []lockstep.Step) {
+func baseline(r *rand.Rand, requests []trace.Pending, up lockstep.Nodes) (steps []lockstep.Step) {
 	all, end := up, time.Duration(0)
 	for _, p := range requests {
 		end = max(end, time.Duration(p.ID)*baselineStep)
 	}
 	fault := func() time.Duration { return time.Duration(r.ExpFloat64() * float64(baselineGap)) }
-	wait := func(d time.Duration) { steps = append(steps, lockstep.Step{Kind: trace.Wait, For: lockstep.Time(d)}) }
+	wait := func(d time.Duration) { steps = append(steps, lockstep.Step{Kind: trace.Wait, For: trace.Time(d)}) }
 	now, next := time.Duration(0), fault()
 	for i := range requests {
 		p := &requests[i]
@@ -156,7 +156,7 @@ const calm = 5
 
 // steps are those of a schedule, and some that will turn out to be impossible and are skipped.
 func steps(run *lockstep.Run, away []Away) (steps []lockstep.Step) {
-	each := func(kind lockstep.Kind, nodes lockstep.Nodes, request int) {
+	each := func(kind trace.Kind, nodes lockstep.Nodes, request int) {
 		for n := range nodes.All() {
 			steps = append(steps, lockstep.Step{Kind: kind, Node: n, Request: int32(request)})
 		}

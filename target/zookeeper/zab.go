@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Rounds are those of a phase of ZAB, as the tags of messages count them: a leader is elected,
@@ -93,12 +93,12 @@ func (q *quorumDecoder) pass(data []byte) int {
 const counterBits = 12
 
 // tag is the one of a packet with a zxid, which is an epoch and a number in it.
-func tag(zxid uint64, round int32) lockstep.Tag {
+func tag(zxid uint64, round int32) trace.Tag {
 	epoch, counter := zxid>>32&(1<<(31-counterBits)-1), min(zxid&(1<<32-1), 1<<counterBits-1)
 	if round < proposal {
 		counter = 0
 	}
-	return lockstep.Tag{Phase: int32(epoch<<counterBits | counter), Round: round}
+	return trace.Tag{Phase: int32(epoch<<counterBits | counter), Round: round}
 }
 
 // Election is the protocol of the election port, behind the greeting: notifications in both

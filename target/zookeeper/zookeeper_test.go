@@ -154,17 +154,17 @@ func agrees(t *testing.T, plan lockstep.Plan) {
 // on average.
 func TestBaseline(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	requests := []lockstep.Pending{{ID: 1, To: trace.NodesOf(2)}, {ID: 3, To: trace.NodesOf(3)}}
+	requests := []trace.Pending{{ID: 1, To: trace.NodesOf(2)}, {ID: 3, To: trace.NodesOf(3)}}
 	faults := 0
 	const draws = 1000
 	for range draws {
-		up, now := trace.AllNodes(3), lockstep.Time(0)
+		up, now := trace.AllNodes(3), trace.Time(0)
 		for _, s := range baseline(r, requests, up) {
 			switch s.Kind {
 			case trace.Wait:
 				now += s.For
 			case trace.Request:
-				if now != lockstep.Time(s.Request-1)*lockstep.Time(baselineStep) || s.Node != requests[s.Request/2].To.First() {
+				if now != trace.Time(s.Request-1)*trace.Time(baselineStep) || s.Node != requests[s.Request/2].To.First() {
 					t.Fatalf("%s at %d", &s, now)
 				}
 			default:
@@ -177,7 +177,7 @@ func TestBaseline(t *testing.T) {
 				}
 			}
 		}
-		if now != 3*lockstep.Time(baselineStep) {
+		if now != 3*trace.Time(baselineStep) {
 			t.Fatalf("it ends at %d", now)
 		}
 	}
@@ -344,7 +344,7 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"harness=what"}, `"what" is no step of a harness`},
 		{[]string{"nodes=9"}, "nodes is 9, allowed are 1..7"},
 		{[]string{"harness=random", "requests=9"}, "requests is 9, and there are only 3 steps"},
-		{[]string{"tick=1us"}, "tick at least 1ms"},
+		{[]string{"tick=1us"}, "tick is 1µs, it must be at least 1ms"},
 	} {
 		system, err := Targets[0].Build(c.set)
 		if err == nil {

@@ -2,7 +2,7 @@
 // file beyond it. Tapes are written at the end and read in order, so that a disk is only ever streamed.
 //
 // A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by
-// many readers, which may each drop pages that no other user reads any more.
+// many readers, which may each drop pages that no other reader needs any more.
 package spill
 
 import (

@@ -81,7 +81,7 @@ func TestGitLab(t *testing.T) {
 	if err := yaml.UnmarshalWithOptions([]byte(recipe(t, "gitlab.yml")), &file, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
-	if job := file["lockstep"]; len(job.Script) != 3 || job.Artifacts.When != "always" || job.Artifacts.Reports["junit"] == "" {
+	if job := file["lockstep"]; len(job.Script) != 4 || job.Artifacts.When != "always" || job.Artifacts.Reports["junit"] == "" {
 		t.Errorf("%+v", job)
 	}
 }
@@ -89,7 +89,7 @@ func TestGitLab(t *testing.T) {
 // Both recipes install the version of the next release and have the same campaign.
 func TestSameCampaign(t *testing.T) {
 	github, gitlab := recipe(t, "github.yml"), recipe(t, "gitlab.yml")
-	for _, want := range []string{"/cmd/lockstep@v" + lockstep.Version + "\n", "xargs -0 -r -n1 lockstep replay --program ./check\n",
+	for _, want := range []string{"mkdir -p lockstep-out testdata/lockstep\n", "/cmd/lockstep@v" + lockstep.Version + "\n", "xargs -0 -r -n1 lockstep replay --program ./check\n",
 		"lockstep run ./check --for 10m --seed ", "--out lockstep-out --report lockstep-out/campaign.html --junit lockstep-out/junit.xml\n"} {
 		if !strings.Contains(github, want) || !strings.Contains(gitlab, want) {
 			t.Errorf("one of the recipes lacks %q", want)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/internal/page"
@@ -18,11 +20,20 @@ const repository = "../../.."
 // variable asks for the test, which builds several programs with all that they are made of.
 const variable = "LOCKSTEP_INSTALL"
 
+// masks stand for what differs each time, so that the transcripts are the same on a busy machine.
+var masks = [][2]string{
+	{`built in [\d.ms]+,`, "built in [time],"},
+	{`(FAIL|ok) *\t(\S+)\t[\d.]+s`, "$1\t$2\t[time]"},
+	{`\d+-\d+-\d+ \d+:\d+:\d+ `, "[date and time] "},
+}
+
 // A newcomer without a checkout installs the command, tests a module of their own, and runs targets that are built on
 // demand, a stored trace, a program of their own and a fleet. The page is the transcript; -rewrite makes it again.
+// Then the recipes for CI are
+// run, and other programs are built.
 func TestInstall(t *testing.T) {
 	if os.Getenv(variable) == "" {
-		t.Skipf("SKIPPED, it builds for minutes; make test-all runs it (%s=1)", variable)
+		t.Skipf("SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)", variable)
 	}
 	outside.Programs(t, "go", "git", "sh")
 	proxy := t.TempDir()
@@ -32,15 +43,59 @@ func TestInstall(t *testing.T) {
 	// What this machine's module cache has need not come from the network; Lockstep's own modules are in no cache.
 	downloaded := filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")
 	bin := t.TempDir()
-	r := page.Reader{Variables: []string{
+	variables := []string{
 		"GOPROXY=file://" + proxy + ",file://" + downloaded + "," + goEnv(t, "GOPROXY"),
 		"GONOSUMDB=github.com/lockstep-go/*", "GOSUMDB=" + goEnv(t, "GOSUMDB"),
 		"GOMODCACHE=" + t.TempDir(), "GOFLAGS=-modcacherw", // so that the test can remove it
 		"GOBIN=" + bin, "PATH=" + bin + ":" + os.Getenv("PATH"),
-	}, Figures: []string{
-		`\d+-\d+-\d+ \d+:\d+:\d+ +\d+ MB`, `\(\d+, \d+ MB\)`, // of programs
-	}}
-	r.Follow(t, repository+"/docs/install.md")
+	}
+	variables = append(variables, "RECIPES="+recipes(t))
+	for _, file := range []string{repository + "/docs/install.md", "testdata/ci.md", "testdata/targets.md"} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			r := page.Reader{Variables: variables, Masks: masks, Figures: []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}} // of programs
+			r.Follow(t, file)
+		})
+	}
+}
+
+// recipes makes scripts of the commands in docs/ci.md, as the services run them, and returns their directory. A campaign
+// of a hundred runs stands for one of ten minutes.
+func recipes(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(repository + "/docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Jobs struct {
+			Campaign struct {
+				Steps []struct{ Run string }
+			}
+		}
+		Lockstep struct{ Script []string }
+	}
+	for _, b := range page.Blocks(string(text)) {
+		if err := yaml.Unmarshal([]byte(b.Text), &file); err != nil {
+			t.Fatalf("%s: %v", b.Name, err)
+		}
+	}
+	dir := t.TempDir()
+	write := func(name string, commands []string) {
+		script := strings.ReplaceAll(strings.Join(commands, "\n")+"\n", "--for 10m", "--runs 100")
+		if strings.Count(script, "--runs 100") != 1 {
+			t.Fatalf("%s has no campaign of ten minutes: %s", name, script)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var github []string
+	for _, s := range file.Jobs.Campaign.Steps {
+		github = append(github, s.Run)
+	}
+	write("github.sh", github)
+	write("gitlab.sh", file.Lockstep.Script)
+	return dir
 }
 
 func goEnv(t *testing.T, name string) string {

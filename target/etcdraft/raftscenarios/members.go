@@ -88,4 +88,4 @@ func apart(sc *Scenario, m *Machine, leads *State, boss lockstep.Node) *Scenario
 	return sc
 }
 
-func isWrite(p lockstep.Pending) bool { return strings.Contains(p.Text, " put ") }
+func isWrite(p trace.Pending) bool { return strings.Contains(p.Text, " put ") }

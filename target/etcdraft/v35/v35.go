@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/lenient"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 func init() { lenient.Done() }
@@ -68,10 +69,10 @@ type network struct {
 func (w *network) Reset() { w.bodies.Reset() }
 
 // Body is the library's message.
-func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
+func (w *network) Body(body trace.ID) any { return w.bodies.Get(body) }
 
 // Content is what a message says.
-func (w *network) Content(body lockstep.ID) raftlib.Content {
+func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
 		Index: m.Index, Commit: m.Commit, Reject: m.Reject, Hint: m.RejectHint, Snapshot: neutral(m.Snapshot)}
@@ -125,7 +126,7 @@ func (n *node) Start(source raftlib.Source) (err error) {
 
 // Receive gives a message to the library. The library writes into the entries of proposals,
 // so it gets its own of these.
-func (n *node) Receive(body lockstep.ID) error {
+func (n *node) Receive(body trace.ID) error {
 	m := n.bodies.Get(body)
 	if m.Type == pb.MsgProp {
 		m.Entries = append([]pb.Entry(nil), m.Entries...)

@@ -302,7 +302,7 @@ func BlockVotes(ours bool) *Scenario {
 	m := sc.Machine()
 	m.On(committed(), "decided").MarkDead().EndRun()
 	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").MarkDead().EndRun()
-	m.On(Since(lockstep.Time(Quiet)), "nobody moved").MarkSuccess().EndRun()
+	m.On(Since(trace.Time(Quiet)), "nobody moved").MarkSuccess().EndRun()
 	heard := 2 * f
 	if ours {
 		heard--

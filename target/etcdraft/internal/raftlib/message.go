@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Type is the type of a message. The numbers are those of the library.
@@ -140,4 +141,4 @@ func (b *Bodies[M]) Reset() {
 func (b *Bodies[M]) Put(m M) { b.list = append(b.list, m) }
 
 // Get is the message kept under a number.
-func (b *Bodies[M]) Get(body lockstep.ID) M { return b.list[body-1] }
+func (b *Bodies[M]) Get(body trace.ID) M { return b.list[body-1] }

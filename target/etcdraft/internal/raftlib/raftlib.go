@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Role is what a node is in its term. The numbers are those of the library.
@@ -188,9 +189,9 @@ type Network interface {
 	// application when the library asks for one.
 	NewNode(id lockstep.Node, source func() Snapshot) Node
 	// Content is what a message says.
-	Content(body lockstep.ID) Content
+	Content(body trace.ID) Content
 	// Body is the library's message.
-	Body(body lockstep.ID) any
+	Body(body trace.ID) any
 }
 
 // Node is one node of the library with its storage.
@@ -208,7 +209,7 @@ type Node interface {
 
 	// Tick, Receive and the others up to SnapshotSent are inputs.
 	Tick()
-	Receive(body lockstep.ID) error
+	Receive(body trace.ID) error
 	Propose(data []byte) error
 	ReadIndex(context uint64)
 	ProposeChange(ConfChange) error

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Library is this version.
@@ -45,10 +46,10 @@ type network struct {
 func (w *network) Reset() { w.bodies.Reset() }
 
 // Body is the library's own message.
-func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
+func (w *network) Body(body trace.ID) any { return w.bodies.Get(body) }
 
 // Content is a message in neutral words.
-func (w *network) Content(body lockstep.ID) raftlib.Content {
+func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
 		Index: m.Index, Commit: m.Commit, Reject: m.Reject, Hint: m.RejectHint,
@@ -110,7 +111,7 @@ func (n *node) Start(source raftlib.Source) (err error) {
 
 // Receive hands a message to the library. It changes messages that it forwards, and
 // the entries of proposals, so it gets its own of these.
-func (n *node) Receive(body lockstep.ID) error {
+func (n *node) Receive(body trace.ID) error {
 	m := n.bodies.Get(body)
 	switch m.Type {
 	case pb.MsgProp, pb.MsgReadIndex, pb.MsgTransferLeader:

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
+	"github.com/lockstep-go/lockstep/trace"
 )
 
 // Library is this version.
@@ -46,10 +47,10 @@ type network struct {
 func (w *network) Reset() { w.bodies.Reset() }
 
 // Body is the library's message.
-func (w *network) Body(body lockstep.ID) any { return w.bodies.Get(body) }
+func (w *network) Body(body trace.ID) any { return w.bodies.Get(body) }
 
 // Content is what a message says.
-func (w *network) Content(body lockstep.ID) raftlib.Content {
+func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
 		Index: m.GetIndex(), Commit: m.GetCommit(), Reject: m.GetReject(), Hint: m.GetRejectHint(),
@@ -121,7 +122,7 @@ func (n *node) Start(source raftlib.Source) (err error) {
 
 // Receive gives a message to the library. The library changes messages that it forwards, and
 // the entries of proposals, so it gets its own of these.
-func (n *node) Receive(body lockstep.ID) error {
+func (n *node) Receive(body trace.ID) error {
 	m := n.bodies.Get(body)
 	switch m.GetType() {
 	case pb.MsgProp, pb.MsgReadIndex, pb.MsgTransferLeader:

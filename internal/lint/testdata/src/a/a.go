@@ -34,4 +34,7 @@ func good(m map[string]int) {
 	for _, v := range m {
 		sum += v
 	}
+	for _, v := range m { //lockstep:unordered a sum does not depend on the order
+		sum += v
+	}
 }

@@ -2,6 +2,7 @@ package netrix
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -214,7 +215,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	if err == nil {
 		err = d.quiet(ctx, out)
 	}
-	out.Advance(lockstep.Time(time.Since(d.begun)))
+	out.Advance(trace.Time(time.Since(d.begun)))
 	return err
 }
 
@@ -238,6 +239,8 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		if err := d.system.Request(ctx, s.Node, d.server.replica(node).Info, d.offers().Given(out, s.Request)); err != nil {
 			return d.worthless(node, err)
 		}
+	case trace.Replace:
+		return d.forge(s, out)
 	case trace.Crash:
 		d.timers[node].Clear()
 		return d.direct(ctx, node, "STOP")
@@ -245,6 +248,46 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		return d.direct(ctx, node, "START")
 	}
 	return nil
+}
+
+// Forged is the body of a message that a Byzantine replica sends, for a scenario (scenario.Replace, scenario.Forge) about
+// replicas that speak this protocol. The empty type is that of the message replaced.
+func Forged(kind string, data []byte) string {
+	text, _ := json.Marshal(forged{kind, data}) // which does not fail
+	return string(text)
+}
+
+// forged is what a Replace step says of a message, with the names of the protocol.
+type forged struct {
+	Type string `json:"type,omitempty"`
+	Data []byte `json:"data"`
+}
+
+// forge gives a message another body.
+func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
+	text, body := out.Forged(s)
+	var by forged
+	if err := json.Unmarshal([]byte(text), &by); err != nil {
+		return fmt.Errorf("netrix: the forged message %q is no JSON object with type and data: %w", text, err)
+	}
+	if len(by.Type) > mostType {
+		return fmt.Errorf("netrix: the type of the forged message %q has more than %d bytes", text, mostType)
+	}
+	was := out.Message(s.Msg)
+	m := &message{From: d.server.ids[was.From-1], To: d.server.ids[was.To-1], Type: cmp.Or(by.Type, was.Type), Data: by.Data,
+		ID: fmt.Sprintf("forged_%d", body), Intercept: true, Repr: text}
+	d.bodies = append(d.bodies, m)
+	out.Retype(s.Msg, m.Type, d.tag(m))
+	out.Text(body, m.Repr)
+	return nil
+}
+
+// tag is the phase and the round of a message.
+func (d *deployment) tag(m *message) (tag trace.Tag) {
+	if d.system.Tag != nil {
+		tag = d.system.Tag(m.Type, m.Data)
+	}
+	return tag
 }
 
 // quiet takes what replicas report until nothing has come for the time of silence.
@@ -275,11 +318,7 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 		if !m.Intercept { // it is none of the test's business
 			return d.post(ctx, to, "/message", m)
 		}
-		var tag lockstep.Tag
-		if d.system.Tag != nil {
-			tag = d.system.Tag(m.Type, m.Data)
-		}
-		body := out.Send(node, lockstep.Node(to+1), m.Type, tag)
+		body := out.Send(node, lockstep.Node(to+1), m.Type, d.tag(m))
 		d.bodies = append(d.bodies, m)
 		if m.Repr != "" {
 			out.Text(body, m.Repr)
@@ -293,7 +332,7 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 		if err != nil {
 			return d.worthless(r.node, fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]))
 		}
-		d.timers[r.node].Set(e.Params["type"], out.Now()+lockstep.Time(max(length, 0)))
+		d.timers[r.node].Set(e.Params["type"], out.Now()+trace.Time(max(length, 0)))
 		d.lengths[r.node][e.Params["type"]] = e.Params["duration"]
 		d.timers[r.node].Arm(node, out)
 	default:
@@ -313,7 +352,7 @@ func words(params map[string]string) string {
 
 // Abilities are the bodies of messages.
 func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Body: func(body lockstep.ID) any { return d.bodies[body-1].Data }}
+	return lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1].Data }}
 }
 
 // Close ends the replicas that were started here.

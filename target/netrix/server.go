@@ -85,6 +85,7 @@ type server struct {
 // Limits of what is taken.
 const (
 	mostBytes = 4 << 20 // of one request
+	mostType  = 100     // of the type of a message or event
 	mostWait  = 10_000  // reports that wait to be taken
 )
 
@@ -172,7 +173,7 @@ func (s *server) message(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case i < 0 || s.index(m.To) < 0:
 		answer(w, fmt.Errorf("a message from %q to %q; replicas are %q", m.From, m.To, s.ids))
-	case m.Type == "" || len(m.Type) > 100:
+	case m.Type == "" || len(m.Type) > mostType:
 		answer(w, errors.New("a message whose type has not 1 to 100 bytes"))
 	default:
 		answer(w, s.put(report{node: i, message: &m}))
@@ -189,7 +190,7 @@ func (s *server) event(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case i < 0:
 		answer(w, fmt.Errorf("replica %q is not one of %q", e.Replica, s.ids))
-	case e.Type == "" || len(e.Type) > 100:
+	case e.Type == "" || len(e.Type) > mostType:
 		answer(w, errors.New("an event whose type has not 1 to 100 bytes"))
 	default:
 		answer(w, s.put(report{node: i, event: &e}))

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/remote/netrix"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target/netrix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 

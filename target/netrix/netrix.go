@@ -1,6 +1,7 @@
 // Package netrix runs systems that were instrumented for Netrix (Nagendra, Dragoi, Enea, Ozkan
 // and others; see docs/remote.md): replicas that send their messages as JSON over HTTP/1.1 to a
-// server and get them back when it says so. Nothing in them is changed.
+// server and get them back when it says so. Nothing in them is changed. [Target] runs such a program from the command
+// line; [System] is for Go tests, which may add requests of clients, tags and names of replicas.
 //
 // The protocol has no answer to "are you quiet?", so that quiet is a stated time of silence, and
 // no number of the run, so that what comes within such a time before a run begins is taken to
@@ -48,7 +49,7 @@ type System struct {
 	Types, Events []string
 	// Tag gives the phase and round of a message, where the protocol has rounds, and Rounds
 	// names them.
-	Tag    func(kind string, data []byte) lockstep.Tag
+	Tag    func(kind string, data []byte) trace.Tag
 	Rounds []string
 	// Silence is how long nothing must come for the system to be quiet; 0 means 20 ms.
 	Silence time.Duration
@@ -77,6 +78,8 @@ func (s System) check() error {
 		return fmt.Errorf("netrix: %d replicas; 1 to %d are possible", n, trace.MaxNodes)
 	case s.Command == nil && s.Listen == "":
 		return errors.New("netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts")
+	case s.Silence < 0 || s.Patience < 0:
+		return fmt.Errorf("netrix: silence %v and patience %v must not be negative", s.Silence, s.Patience)
 	case len(s.Requests) > 0 && s.Request == nil:
 		return errors.New("netrix: there are Requests, but no Request that carries them out")
 	}
@@ -99,10 +102,10 @@ func (s System) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: len(s.ids()), Types: s.Types, Events: s.Events,
-		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: lockstep.Time(s.silence()), Serial: s.Command == nil || s.Listen != "",
+		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: trace.Time(s.silence()), Serial: s.Command == nil || s.Listen != "",
 		Requests: append([]string{}, s.Requests...),
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash, trace.Restart,
-			trace.Cut, trace.Heal, trace.Wait)}
+			trace.Cut, trace.Heal, trace.Wait, trace.Replace)}
 	if s.Request != nil {
 		info.Supports |= trace.KindsOf(trace.Request)
 	}

@@ -1,0 +1,101 @@
+//go:build lockstep_overlay
+
+package serftest
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/serf/serf"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/bubble"
+)
+
+// The types of event: a node has come up; it has sent a user event, or got one, whose payload is the value; a member,
+// whose name is the value, has come or gone.
+const (
+	eventUp   = "up"
+	eventSent = "sent"
+	eventGot  = "got"
+	eventJoin = "join"
+	eventLeft = "left"
+)
+
+// cluster is a deployment of serf with its defaults, apart from the number of events that a node remembers.
+func cluster(buffer int) bubble.Cluster {
+	return bubble.Cluster{Name: "serf", Nodes: 4, Sockets: true, Split: 0.1, Pace: time.Second,
+		Start: func(n *bubble.Node) error { return start(n, buffer) }}
+}
+
+// buffer is serf's default.
+const buffer = 512
+
+// start brings a node up: it joins the others, sends events and reports those that it gets.
+func start(n *bubble.Node, buffer int) error {
+	quiet := log.New(io.Discard, "", 0)
+	got := make(chan serf.Event, 64)
+	c := serf.DefaultConfig()
+	c.NodeName, c.EventCh, c.Logger = name(n.Self()), got, quiet
+	c.EventBuffer = buffer
+	c.MemberlistConfig = memberlist.DefaultLANConfig()
+	c.MemberlistConfig.BindAddr, c.MemberlistConfig.AdvertiseAddr = "0.0.0.0", address(n.Self())
+	c.MemberlistConfig.Logger = quiet
+	n.Emit(eventUp, nil)
+	s, err := serf.Create(c)
+	if err != nil {
+		return err
+	}
+	n.OnStop(func() { _ = s.Shutdown() })
+	n.Go(func() { report(n, got) })
+	for joined := 0; n.Alive() && joined == 0; time.Sleep(time.Second) {
+		var others []string
+		for _, other := range n.Others() {
+			others = append(others, address(other))
+		}
+		joined, _ = s.Join(others, false) // they may be away
+	}
+	for i := 0; i < 20 && n.Alive(); i++ {
+		payload := fmt.Sprintf("%d.%d.%d", n.Self(), n.Life(), i)
+		n.Emit(eventSent, payload)
+		if err := s.UserEvent("work", []byte(payload), false); err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	return nil
+}
+
+// changes are the events that tell of members.
+var changes = map[serf.EventType]string{
+	serf.EventMemberJoin: eventJoin, serf.EventMemberFailed: eventLeft, serf.EventMemberLeave: eventLeft,
+}
+
+// report emits what serf reports to its application.
+func report(n *bubble.Node, got <-chan serf.Event) {
+	for {
+		select {
+		case <-n.Context().Done():
+			return
+		case e := <-got:
+			switch e := e.(type) {
+			case serf.UserEvent:
+				n.Emit(eventGot, string(e.Payload))
+			case serf.MemberEvent:
+				change := changes[e.Type]
+				for _, m := range e.Members {
+					if change != "" {
+						n.Emit(change, m.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func name(n lockstep.Node) string { return fmt.Sprintf("node%d", n) }
+
+func address(n lockstep.Node) string { return fmt.Sprintf("10.0.0.%d", n) }

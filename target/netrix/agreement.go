@@ -1,0 +1,97 @@
+package netrix
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/spec"
+)
+
+// Agreement is the spec of events that must agree, by the option agree of the target. A rule EVENT:KEY:VALUE says that
+// events of this type with the same parameter KEY have the same parameter VALUE. The name "replica" stands for the
+// replica that reports, and an empty KEY for all events of the type. For example, Leader:term:replica says that there is at
+// most one leader in a term.
+var Agreement = spec.New("agreement", func(info lockstep.Info) *agreement {
+	rules, _ := rulesOf(info.Options["agree"]) // checked in Describe
+	return &agreement{rules: rules, first: map[subject]claim{}}
+})
+
+// reporter is the name of the replica that reports an event, among its parameters.
+const reporter = "replica"
+
+// rule is what must be alike in events of a type.
+type rule struct{ event, key, value string }
+
+// rulesOf reads the option agree.
+func rulesOf(text string) (rules []rule, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		words := strings.Split(part, ":")
+		if len(words) != 3 || words[0] == "" || words[2] == "" {
+			return nil, fmt.Errorf("netrix: agree has %q, which must be EVENT:KEY:VALUE, like Leader:term:replica", part)
+		}
+		rules = append(rules, rule{words[0], words[1], words[2]})
+	}
+	return rules, nil
+}
+
+// subject is what events of a run must agree about.
+type subject struct {
+	rule int
+	key  string
+}
+
+// claim is the first report about a subject.
+type claim struct {
+	value string
+	node  lockstep.Node
+	step  int
+}
+
+type agreement struct {
+	rules  []rule
+	first  map[subject]claim
+	judged int
+}
+
+// Reset begins a new run.
+func (a *agreement) Reset() {
+	clear(a.first)
+	a.judged = 0
+}
+
+// Event compares an event with the first one about the same.
+func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	params, ok := e.Value.(map[string]string)
+	if !ok {
+		return nil
+	}
+	param := func(name string) string {
+		if name == reporter {
+			return fmt.Sprint(e.Node)
+		}
+		return params[name]
+	}
+	for i, r := range a.rules {
+		if r.event != e.Type {
+			continue
+		}
+		a.judged++
+		about, is := subject{i, param(r.key)}, claim{param(r.value), e.Node, run.Steps()}
+		was, known := a.first[about]
+		if !known {
+			a.first[about] = is
+		} else if was.value != is.value {
+			return &lockstep.Finding{About: []int{was.step, is.step},
+				Text: fmt.Sprintf("%s with %s=%s: replica %d reports %s=%s and replica %d reports %s=%s",
+					r.event, r.key, about.key, was.node, r.value, was.value, is.node, r.value, is.value)}
+		}
+	}
+	return nil
+}
+
+// Judged is the number of events that a rule is about.
+func (a *agreement) Judged() int { return a.judged }
