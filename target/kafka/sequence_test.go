@@ -64,9 +64,9 @@ func TestTwoPartitions(t *testing.T) {
 // endings are what a test of two partitions can come to, as sequences. Whoever is with the controller, node 4, under the first partition leads alone: broker 1, which led
 // before and which all brokers then name to those who ask, or else another, which is elected and which only itself names.
 var endings = []struct {
-	name    string
+	name      string
 	sequences []string
-	named   int64 // of three brokers, those that name who leads
+	named     int64 // of three brokers, those that name who leads
 }{
 	{"the leader is cut off", []string{"n1+n4(2)|2 then n1(1)|*"}, 3},
 	{"its successor is cut off", []string{"n2+n4(2)|2 then n2(1)|*", "n3+n4(2)|2 then n3(1)|*"}, 1},
