@@ -160,7 +160,7 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 		return nil, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
 	for _, w := range c.Process.Warm {
-		if err := place.WarmUp(func() error { return w.Do(ctx) }); err != nil {
+		if err := place.WarmUp(func() error { return w.do(ctx) }); err != nil {
 			return nil, err
 		}
 	}
