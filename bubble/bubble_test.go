@@ -353,7 +353,7 @@ type durable struct {
 	counted [4]int // by node
 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*durable) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (d *durable) Reset()      { d.counted = [4]int{} }

@@ -217,7 +217,7 @@ func TestWeakestLossOfWrites(t *testing.T) {
 
 type keeping struct{ kept [4]int } // by node
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*keeping) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (k *keeping) Reset()      { *k = keeping{} }

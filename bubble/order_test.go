@@ -14,7 +14,7 @@ import (
 // reader is a spec that reads the types of events.
 type reader struct{ seen *[]string }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (reader) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (reader) Reset()      {}

@@ -42,7 +42,7 @@ func (a *agreement[D]) Reset() {
 	a.judged = 0
 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*agreement[D]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the judgements.

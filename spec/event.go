@@ -49,7 +49,7 @@ func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Find
 	return f.judge(&f.state, run, e)
 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (f *function[S]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the events judged.

@@ -61,7 +61,7 @@ type majority struct {
 	judged int
 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*majority) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (m *majority) Reset()      { m.logs, m.judged = [10][]textbook.Entry{}, 0 }

@@ -27,7 +27,7 @@ type begun struct {
 // Reset begins a new run.
 func (s *revisions) Reset() { *s = revisions{began: map[int]begun{}} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*revisions) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the answers with a revision that came after others.

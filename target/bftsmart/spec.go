@@ -81,7 +81,7 @@ type order struct {
 // Reset begins a new run.
 func (o *order) Reset() { *o = order{longest: o.longest[:0], at: map[lockstep.Node]int{}} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*order) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the judgements.
@@ -118,7 +118,7 @@ type validity struct {
 // Reset begins a new run.
 func (v *validity) Reset() { *v = validity{asked: map[int]bool{}, done: map[[2]int]bool{}} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*validity) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the judgements.

@@ -166,10 +166,12 @@ func (d *deeds) String() string {
 
 // warmUp warms the process up for a cluster.
 func warmUp(t *testing.T, c Cluster) {
-	for _, w := range c.warming() {
-		if err := w.Do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	d, err := c.Deploy(t.Context(), &lockstep.Place{})
+	if err == nil {
+		err = d.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

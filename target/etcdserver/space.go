@@ -86,7 +86,7 @@ type fullRefuse struct {
 // Reset begins a new run.
 func (f *fullRefuse) Reset() { *f = fullRefuse{since: -1, relieved: -1} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*fullRefuse) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts those who wanted room when there was none.

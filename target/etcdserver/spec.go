@@ -54,7 +54,7 @@ type once struct {
 // Reset begins a new run.
 func (o *once) Reset() { o.at, o.judged = map[[2]string]int64{}, 0 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*once) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the values.
@@ -131,7 +131,7 @@ type leasesHold struct {
 // Reset begins a new run.
 func (l *leasesHold) Reset() { l.leases, l.judged = leases{}, 0 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*leasesHold) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the keys that must be there.
@@ -175,7 +175,7 @@ type leasesEnd struct {
 // Reset begins a new run.
 func (l *leasesEnd) Reset() { *l = leasesEnd{leases: leases{}, calm: -1} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*leasesEnd) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the keys that must be gone.
@@ -248,7 +248,7 @@ func (p *permitted) Reset() {
 	*p = permitted{rights: map[[2]int]*right{}, wanted: map[int]*wanted{}}
 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*permitted) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts what users wanted without a right.

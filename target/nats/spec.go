@@ -134,7 +134,7 @@ type entered struct{ data, how string }
 // Reset begins a new run.
 func (u *unique) Reset() { u.by, u.judged = map[uint64]entered{}, 0 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*unique) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts messages.
@@ -178,7 +178,7 @@ type ordered struct {
 // Reset begins a new run.
 func (o *ordered) Reset() { o.last, o.before, o.judged = nil, map[int]*Acknowledged{}, 0 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*ordered) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts messages that had one before them.
@@ -345,7 +345,7 @@ type count struct {
 
 func (c *count) anew() count { return count{off: c.off} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*count) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged is the number.

@@ -93,7 +93,7 @@ func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	return nil
 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*agreement) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged is the number of events that a rule is about.

@@ -524,7 +524,7 @@ func (q *ends) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // Judged is every run.
 func (q *ends) Judged() int { return 1 }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (q *ends) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 var agreeing = flag.Int("agreeing", 30, "runs of the servers that are compared with the model")

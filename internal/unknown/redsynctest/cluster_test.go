@@ -116,7 +116,7 @@ type holders struct {
 
 func (h *holders) Reset() { *h = holders{} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*holders) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (h *holders) Judged() int { return h.checked }

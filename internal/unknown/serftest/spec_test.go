@@ -45,7 +45,7 @@ type view struct {
 
 func (v *view) Reset() { *v = view{together: v.together, sent: map[string]bool{}} }
 
-// End judges nothing.
+// End returns nil: only events are checked.
 func (*view) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (v *view) Judged() int { return v.checked }
