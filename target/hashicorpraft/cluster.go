@@ -101,9 +101,9 @@ func (m *ReadMode) UnmarshalText(text []byte) error {
 	return err
 }
 
-// full is the cluster with its defaults filled in.
-func (c Cluster) full() Cluster {
-	target.Fill(&c)
+// filled is the cluster with its defaults, and without what stands for none.
+func (c Cluster) filled() Cluster {
+	c = target.Fill(c)
 	c.Clients = max(c.Clients, 0)
 	c.Mutant = cmp.Or(c.Mutant, target.Mutant())
 	return c
@@ -127,7 +127,7 @@ func (c Cluster) check() error {
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	full := c.full()
+	full := c.filled()
 	if err := full.check(); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -138,7 +138,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	seedable()
-	return c.full().bubble(c).Deploy(ctx, p)
+	return c.filled().bubble(c).Deploy(ctx, p)
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

@@ -94,7 +94,7 @@ const (
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	target.Fill(&c)
+	c = target.Fill(c)
 	if err := target.Check("register", c); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -108,7 +108,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	options := target.Changed(c, Cluster{}, "nodes", "reads")
-	target.Fill(&c)
+	c = target.Fill(c)
 	return sim.Cluster[message]{
 		Name: "register", Options: options, Nodes: c.Nodes, Draws: "election time-outs",
 		New: func(self lockstep.Node, n int) sim.Node[message] {
