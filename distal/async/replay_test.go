@@ -168,11 +168,6 @@ func (r *replay) match(steps []sequential.Step, f Firing, begins machine.Tag) (s
 	return sequential.Step{}, fmt.Errorf("node %d: %s has no counterpart in the sequential program", f.Node, r.describe(f))
 }
 
-// is says whether two rules are the same one, of the same program or of a copy of it; nil is init.
-func is(a, b *core.Rule) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index
-}
-
 func (r *replay) describe(f Firing) string {
 	if f.Rule == nil {
 		return "init"
