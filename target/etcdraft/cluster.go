@@ -114,13 +114,6 @@ func (ReadMode) Words() []string { return readModes }
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *ReadMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("read mode", readModes, text)
-	*m = ReadMode(i)
-	return err
-}
-
 // With is the cluster on another version of the library.
 func (c Cluster) With(l raftlib.Library) Cluster {
 	c.library = l

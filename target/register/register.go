@@ -58,13 +58,6 @@ func (ReadMode) Words() []string { return readModes }
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *ReadMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("read mode", readModes, text)
-	*m = ReadMode(i)
-	return err
-}
-
 // Op is a client's operation.
 type Op struct {
 	Write bool

@@ -65,13 +65,6 @@ func (LossMode) Words() []string { return lossModes }
 // String is the mode's word.
 func (m LossMode) String() string { return option.Word(lossModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *LossMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("loss mode", lossModes, text)
-	*m = LossMode(i)
-	return err
-}
-
 // OrderMode says in which order messages are taken.
 type OrderMode uint8
 
@@ -90,13 +83,6 @@ func (OrderMode) Words() []string { return orderModes }
 
 // String is the mode's word.
 func (m OrderMode) String() string { return option.Word(orderModes, int(m)) }
-
-// UnmarshalText reads a mode's word.
-func (m *OrderMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("order mode", orderModes, text)
-	*m = OrderMode(i)
-	return err
-}
 
 type duration = time.Duration
 
