@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep/internal/golden"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -48,6 +49,35 @@ func Run(t *testing.T, variables map[string]string) {
 			}
 			return nil
 		}})
+}
+
+// Help checks the help of all commands of a grammar of package kong, and returns their flags: a flag with a
+// default names the default, and every command that does something has an example.
+func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag) {
+	parser, err := kong.New(grammar, append(options, kong.Name("lockstep"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = kong.Visit(parser.Model, func(n kong.Visitable, next kong.Next) error {
+		switch n := n.(type) {
+		case *kong.Flag:
+			if flags = append(flags, n); n.Help == "" || strings.Contains(n.Help, "${") {
+				t.Errorf("--%s: help %q", n.Name, n.Help)
+			}
+			if n.HasDefault && !strings.Contains(n.Help, n.Default) {
+				t.Errorf("--%s: the default is %s, its help is %q", n.Name, n.Default, n.Help)
+			}
+		case *kong.Node:
+			if n.Leaf() && !n.Hidden && !strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
+				t.Errorf("%s: no example in %q", n.FullPath(), n.Detail)
+			}
+		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return flags
 }
 
 // condition [module:PATH@VERSION]: the module can be had. Where nothing may be skipped it is

@@ -1,15 +1,16 @@
-package cli
+package command
 
 import (
 	"fmt"
 	"runtime"
 
+	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 )
 
-// distalTestCmd runs the tests of a file.
-type distalTestCmd struct {
+// testCmd runs the tests of a file.
+type testCmd struct {
 	program
 	Names  []string `arg:"" optional:"" help:"Tests to run; all of the file unless given."`
 	Memory int64    `placeholder:"MB" help:"Memory limit of each in megabytes; 0 is 4096."`
@@ -17,19 +18,19 @@ type distalTestCmd struct {
 }
 
 // Help is the longer help.
-func (distalTestCmd) Help() string {
+func (testCmd) Help() string {
 	return "Exit status 1: a test does not end as it expects.\n\nExample:\n  lockstep distal test examples/distal/benor_fixed.distal"
 }
 
 // Run carries the command out.
-func (c *distalTestCmd) Run(e *Env) error {
+func (c *testCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
 		return err
 	}
 	o := distal.ExploreOptions{Memory: c.Memory << 20, Workers: runtime.GOMAXPROCS(0), Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
 	results, remarks := distal.Tests(text, o, c.Names...)
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	for _, r := range results {
@@ -65,7 +66,7 @@ func (c *distalTestCmd) Run(e *Env) error {
 }
 
 // why words what was found, or what a verdict leaves open.
-func (c *distalTestCmd) why(r distal.ExploreResult) string {
+func (c *testCmd) why(r distal.ExploreResult) string {
 	switch v := r.Violation; {
 	case v != nil:
 		return fmt.Sprintf("; %s is broken in phase %d, round %s (%s:%s)", v.Property, v.Phase, v.RoundName, c.File, v.Pos)
@@ -78,4 +79,6 @@ func (c *distalTestCmd) why(r distal.ExploreResult) string {
 }
 
 // cut reports whether a test was cut short by an interrupt: it says nothing then.
-func cut(e *Env, r distal.TestResult) bool { return e.Interrupted() && r.Verdict == explore.Unknown }
+func cut(e *cli.Env, r distal.TestResult) bool {
+	return e.Interrupted() && r.Verdict == explore.Unknown
+}

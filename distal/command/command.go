@@ -1,4 +1,6 @@
-package cli
+// Package command is the part of the command line that works on protocols written in Distal: one command for each function
+// of package distal.
+package command
 
 import (
 	"errors"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/syntax"
@@ -21,15 +24,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// distalCmd groups the verbs on Distal programs.
-type distalCmd struct {
-	Check   distalCheckCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
-	Fmt     distalFmtCmd     `cmd:"" help:"Print the program in its canonical form."`
-	Rounds  distalRoundsCmd  `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
-	Seq     distalSeqCmd     `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
-	Export  distalExportCmd  `cmd:"" help:"Print a Promela model for Spin."`
-	Explore distalExploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
-	Test    distalTestCmd    `cmd:"" help:"Run the tests of a file and judge whether each ends as it expects."`
+// Commands are the commands on Distal programs, for the command line of package cli.
+type Commands struct {
+	Distal struct {
+		Check   checkCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
+		Fmt     fmtCmd     `cmd:"" help:"Print the program in its canonical form."`
+		Rounds  roundsCmd  `cmd:"" help:"Print the rounds as a graph: what can happen in each, and where it leads."`
+		Seq     seqCmd     `cmd:"" help:"Print the sequential program: Distal in lock-step, which can be explored itself."`
+		Export  exportCmd  `cmd:"" help:"Print a Promela model for Spin."`
+		Explore exploreCmd `cmd:"" help:"Search every behaviour to a bound, or random ones."`
+		Test    testCmd    `cmd:"" help:"Run the tests of a file and check whether each ends as it expects."`
+	} `cmd:"" help:"Check, transform and search protocols written in Distal."`
 }
 
 // program is the argument that all verbs share.
@@ -42,8 +47,8 @@ func (p program) read() (string, error) {
 	return string(text), err
 }
 
-// tell prints remarks one a line, as compilers do, and fails when one is an error.
-func (p program) tell(e *Env, remarks distal.Remarks) error {
+// report prints remarks one a line, as compilers do, and fails when one is an error.
+func (p program) report(e *cli.Env, remarks distal.Remarks) error {
 	failed := 0
 	for _, r := range remarks {
 		separator := ":" // so that an editor finds the place
@@ -51,7 +56,9 @@ func (p program) tell(e *Env, remarks distal.Remarks) error {
 			separator = ": "
 		}
 		fmt.Fprintf(e.Err, "%s%s%s\n", p.File, separator, r)
-		failed += btoi(r.Severity == syntax.Error)
+		if r.Severity == syntax.Error {
+			failed++
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("%s: %s", p.File, several(failed, "error"))
@@ -65,13 +72,6 @@ func several(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // instance are the flags that choose an instance of a program.
@@ -95,24 +95,24 @@ func (i instance) check() error {
 	return nil
 }
 
-type distalCheckCmd struct {
+type checkCmd struct {
 	program
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer help.
-func (distalCheckCmd) Help() string {
+func (checkCmd) Help() string {
 	return "Example:\n  lockstep distal check examples/distal/paxos_fixed.distal"
 }
 
 // Run carries the command out.
-func (c *distalCheckCmd) Run(e *Env) error {
+func (c *checkCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
 		return err
 	}
 	result, remarks := distal.Check(text)
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -131,22 +131,22 @@ func (c *distalCheckCmd) Run(e *Env) error {
 	return nil
 }
 
-type distalFmtCmd struct {
+type fmtCmd struct {
 	program
 	Write bool `short:"w" help:"Write the result back to the file."`
 }
 
 // Help is the longer help.
-func (distalFmtCmd) Help() string { return "Example:\n  lockstep distal fmt -w paxos.distal" }
+func (fmtCmd) Help() string { return "Example:\n  lockstep distal fmt -w paxos.distal" }
 
 // Run carries the command out.
-func (c *distalFmtCmd) Run(e *Env) error {
+func (c *fmtCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
 		return err
 	}
 	result, remarks := distal.Fmt(text)
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	if !c.Write {
@@ -156,24 +156,24 @@ func (c *distalFmtCmd) Run(e *Env) error {
 	if !result.Changed {
 		return nil
 	}
-	return e.write(c.File, func(w io.Writer) error {
+	return e.Write(c.File, func(w io.Writer) error {
 		_, err := io.WriteString(w, result.Text)
 		return err
 	})
 }
 
-type distalRoundsCmd struct {
+type roundsCmd struct {
 	program
 	Unfold bool `help:"Print a phase as a program instead, unfolded: inside each rule the rules that may follow it."`
 }
 
 // Help is the longer help.
-func (distalRoundsCmd) Help() string {
+func (roundsCmd) Help() string {
 	return "Examples:\n  lockstep distal rounds examples/distal/paxos_fixed.distal\n  lockstep distal rounds examples/distal/paxos_fixed.distal --unfold"
 }
 
 // Run carries the command out.
-func (c *distalRoundsCmd) Run(e *Env) error {
+func (c *roundsCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
 		return err
@@ -183,65 +183,65 @@ func (c *distalRoundsCmd) Run(e *Env) error {
 		print = distal.Unfold
 	}
 	result, remarks := print(text)
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	fmt.Fprint(e.Out, result.Text)
 	return nil
 }
 
-type distalSeqCmd struct {
+type seqCmd struct {
 	program
 	instance
 }
 
 // Help is the longer help.
-func (distalSeqCmd) Help() string {
+func (seqCmd) Help() string {
 	return "Example:\n  lockstep distal seq examples/distal/uniformvoting_fixed.distal --network kernel"
 }
 
 // Run carries the command out.
-func (c *distalSeqCmd) Run(e *Env) error {
+func (c *seqCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
 		return err
 	}
 	result, remarks := distal.Seq(text, c.options())
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	fmt.Fprint(e.Out, result.Text)
 	return nil
 }
 
-type distalExportCmd struct {
+type exportCmd struct {
 	program
 	instance
 }
 
 // Help is the longer help.
-func (distalExportCmd) Help() string {
+func (exportCmd) Help() string {
 	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000"
 }
 
 // Run carries the command out.
-func (c *distalExportCmd) Run(e *Env) error {
+func (c *exportCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
 		return err
 	}
 	result, remarks := distal.Export(text, c.options())
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	fmt.Fprint(e.Out, result.Text)
 	return nil
 }
 
-type distalExploreCmd struct {
+type exploreCmd struct {
 	program
 	instance
-	Memory  int64  `placeholder:"MB" help:"Memory limit in megabytes, about; 0 is ${memory}."`
+	Memory  int64  `placeholder:"MB" help:"Memory limit in megabytes, about; 0 is 4096."`
 	Disk    int64  `placeholder:"MB" help:"Temporary disk space to use when memory is full, in megabytes; 0 is none."`
 	Workers int    `placeholder:"W" help:"Processors to use; 0 is all. Results do not depend on it."`
 	Random  int    `placeholder:"RUNS" help:"Make so many random runs instead of searching all."`
@@ -252,7 +252,7 @@ type distalExploreCmd struct {
 }
 
 // Help is the longer help.
-func (distalExploreCmd) Help() string {
+func (exploreCmd) Help() string {
 	return "Exit status 1: a property is broken, or nothing could be: the verdict is vacuous.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --phases 6\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --test eight --memory 256 --disk 4096\n" +
@@ -260,7 +260,7 @@ func (distalExploreCmd) Help() string {
 }
 
 // Run carries the command out.
-func (c *distalExploreCmd) Run(e *Env) error {
+func (c *exploreCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (c *distalExploreCmd) Run(e *Env) error {
 	}
 	result, remarks := distal.Explore(text, o)
 	_ = show.Done()
-	if err := c.tell(e, remarks); err != nil {
+	if err := c.report(e, remarks); err != nil {
 		return err
 	}
 	elapsed := time.Since(start)
@@ -311,7 +311,7 @@ func (c *distalExploreCmd) Run(e *Env) error {
 	e.Partial("states searched")
 	switch {
 	case drawn != nil:
-		return report.Grid(e.Out, drawn, options(e.Out))
+		return e.Grid(drawn)
 	case result.Violation != nil:
 		fmt.Fprint(e.Out, result.Trace)
 	}
@@ -328,7 +328,7 @@ func parameters(set map[string]int64) string {
 }
 
 // progress words how far a search is.
-func (c *distalExploreCmd) progress(p explore.Progress, elapsed time.Duration) string {
+func (c *exploreCmd) progress(p explore.Progress, elapsed time.Duration) string {
 	line := fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
 		perSecond(float64(p.States), elapsed), p.Memory>>20)
 	if p.Disk > 0 {
@@ -344,7 +344,7 @@ func (c *distalExploreCmd) progress(p explore.Progress, elapsed time.Duration) s
 }
 
 // draw makes the picture of a violation and writes it to the files asked for.
-func (c *distalExploreCmd) draw(e *Env, text string, r distal.ExploreResult) (*trace.Trace, error) {
+func (c *exploreCmd) draw(e *cli.Env, text string, r distal.ExploreResult) (*trace.Trace, error) {
 	if r.Violation == nil || !r.Replayed {
 		return nil, nil
 	}
@@ -357,15 +357,15 @@ func (c *distalExploreCmd) draw(e *Env, text string, r distal.ExploreResult) (*t
 		return nil, failed
 	}
 	if c.Trace != "" {
-		failed = keep.Trace(e.write, c.Trace, t)
+		failed = keep.Trace(e.Write, c.Trace, t)
 	}
 	if c.HTML != "" {
-		failed = errors.Join(failed, e.write(c.HTML, func(w io.Writer) error { return report.Page(w, report.Views{Found: t}, report.PageOptions{}) }))
+		failed = errors.Join(failed, e.Write(c.HTML, func(w io.Writer) error { return report.Page(w, report.Views{Found: t}, report.PageOptions{}) }))
 	}
 	return t, failed
 }
 
-func (c *distalExploreCmd) print(e *Env, r distal.ExploreResult, elapsed time.Duration) {
+func (c *exploreCmd) print(e *cli.Env, r distal.ExploreResult, elapsed time.Duration) {
 	fmt.Fprintf(e.Out, "%s, %d nodes, network %s, %s timeouts, %d phases\n", r.Protocol, r.Nodes, r.Network, r.Timeouts, r.Phases)
 	if r.Random != nil {
 		fmt.Fprintf(e.Out, "%d random runs, %d rounds in %v (%.0f rounds/s), %d violations\n", r.Random.Runs, r.Random.Rounds,
