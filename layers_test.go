@@ -19,12 +19,13 @@ var layers = [][]string{
 	{"trace", "cover", "gen", "watchdog", "distal", "bubble/disk", "bubble/wire", "bubble/overlay", "kit/storage", "kit/failpoint", "clients", "examples/distal", "internal"},
 	{"."},
 	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
-		"internal/offers", "internal/steps", "internal/timers", "internal/toy", "internal/build", "internal/modules"},
+		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
 	{"closure", "shrink", "replay"},
 	{"keep", "report", "compare", "coverage"},
 	{"cli", "distal/command", "fleet", "locktest", "internal/stretch"},
 	{"cmd/lockstep", "fleet/program", "target/*", "remote/example", "examples", "internal/command", "internal/paper", "internal/tables",
-		"internal/integration", "internal/properties", "internal/enginetest", "internal/servertest", "kit/mutants/mutantstest"},
+		"internal/integration", "internal/properties"},
+	{"internal/testkit"},
 }
 
 // separate are packages that must not import others of their own layer or of lower ones: what a command line has besides the

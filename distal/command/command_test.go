@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/cli"
-	"github.com/lockstep-go/lockstep/cli/clitest"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/internal/testkit/clitest"
 	"github.com/lockstep-go/lockstep/target"
 )
 

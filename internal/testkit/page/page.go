@@ -25,8 +25,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/lockstep-go/lockstep/internal/golden"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 )
 
 // Block is a fenced block of a page.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/internal/build"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/kit/mutants"
 	"github.com/lockstep-go/lockstep/target"
 )

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
 // failures counts what a check complains about.

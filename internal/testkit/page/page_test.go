@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
 // follow follows a page and returns it as it is afterwards, with whether a test would fail.
@@ -21,7 +21,7 @@ func follow(t *testing.T, page string) (after string, failed bool) {
 	done := make(chan struct{})
 	go func() { // because a fatal failure ends its goroutine
 		defer close(done)
-		(&Reader{Root: "../..", Masks: [][2]string{{`took \d+`, "took [time]"}}}).Follow(inner, file)
+		(&Reader{Root: "../../..", Masks: [][2]string{{`took \d+`, "took [time]"}}}).Follow(inner, file)
 	}()
 	<-done
 	text, err := os.ReadFile(file)

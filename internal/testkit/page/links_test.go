@@ -11,7 +11,7 @@ import (
 // The links between the project's pages lead somewhere, and every page can be got to.
 func TestLinks(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md"} {
+	for _, pattern := range []string{"../../../*.md", "../../../docs/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -28,11 +28,11 @@ func TestLinks(t *testing.T) {
 	for _, b := range broken {
 		t.Error(b)
 	}
-	site, err := os.ReadFile("../../mkdocs.yml")
+	site, err := os.ReadFile("../../../mkdocs.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 func TestSame(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
 // Section compares the part of a page between the marks <!-- NAME --> and <!-- end of NAME -->,

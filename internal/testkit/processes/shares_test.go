@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 // What is the same in all processes is counted, and nothing else.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

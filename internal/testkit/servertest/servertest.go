@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"

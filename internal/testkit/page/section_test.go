@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
 // A section of a page is what a test writes, or the test fails.
