@@ -19,44 +19,44 @@ var (
 	seed    = flag.Int("seed", 1, "their seed")
 )
 
-// The stale read of Fig. 1 (left) of the paper as a story, with the names that requests have here, and the test of its Example 3.3: a
+// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the names that requests have here, and the test of its Example 3.3: a
 // balanced partition of five servers, and two operations under it.
 const (
 	stale = "*(minority)|*: put a=1@2; get a@1"
-	test  = "partition:notion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
+	test  = "partition:criterion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
 )
 
 var staleOps = []string{"get a", "put a=0", "put a=1"}
 
-func staleStory(t *testing.T) (cover.Story, cover.Telling) {
+func staleSequence(t *testing.T) (cover.PartitionSequence, cover.Sampling) {
 	t.Helper()
-	story, err := cover.ParseStory(stale)
+	sequence, err := cover.ParsePartitionSequence(stale)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return story, cover.Telling{Nodes: 5, Balanced: true, Operations: staleOps}
+	return sequence, cover.Sampling{Nodes: 5, Balanced: true, Operations: staleOps}
 }
 
 // The exact chance is that of the paper.
 func TestStalePredicted(t *testing.T) {
-	story, telling := staleStory(t)
-	chance, err := story.Chance(telling)
+	sequence, sampling := staleSequence(t)
+	chance, err := sequence.Probability(sampling)
 	if err != nil || chance.P.Cmp(big.NewRat(2, 75)) != 0 {
 		t.Errorf("%v, %v", chance.P, err)
 	}
 }
 
-// Stale reads are found as often as predicted: each test that tells the story finds one, and no other does.
+// Stale reads are found as often as predicted: each test that runs the partition sequence finds one, and no other does.
 func TestStaleMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes many minutes; -long makes it")
 	}
-	story, telling := staleStory(t)
-	chance, err := story.Chance(telling)
+	sequence, sampling := staleSequence(t)
+	chance, err := sequence.Probability(sampling)
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch, err := coverage.WatchStory(story, telling)
+	watch, err := coverage.WatchPartitionSequence(sequence, sampling)
 	if err != nil {
 		t.Fatal(err)
 	}
