@@ -1,5 +1,5 @@
-// Package command is the part of the command line that works on protocols written in Distal: one command for each function
-// of package distal.
+// Package command is the part of the command line that works on protocols written in Distal: one command for each
+// function of package distal.
 package command
 
 import (
@@ -85,7 +85,8 @@ type instance struct {
 }
 
 func (i instance) options() distal.Options {
-	return distal.Options{Test: i.Test, Nodes: i.Nodes, Phases: i.Phases, Network: i.Network, Timeouts: i.Timeouts, Params: i.Set}
+	return distal.Options{Test: i.Test, Nodes: i.Nodes, Phases: i.Phases, Network: i.Network, Timeouts: i.Timeouts,
+		Params: i.Set}
 }
 
 func (i instance) check() error {
@@ -169,7 +170,8 @@ type roundsCmd struct {
 
 // Help is the longer help.
 func (roundsCmd) Help() string {
-	return "Examples:\n  lockstep distal rounds examples/distal/paxos_fixed.distal\n  lockstep distal rounds examples/distal/paxos_fixed.distal --unfold"
+	return "Examples:\n  lockstep distal rounds examples/distal/paxos_fixed.distal\n" +
+		"  lockstep distal rounds examples/distal/paxos_fixed.distal --unfold"
 }
 
 // Run carries the command out.
@@ -221,7 +223,8 @@ type exportCmd struct {
 
 // Help is the longer help.
 func (exportCmd) Help() string {
-	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n  spin -a paxos.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000"
+	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n" +
+		"  spin -a paxos.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000"
 }
 
 // Run carries the command out.
@@ -253,7 +256,8 @@ type exploreCmd struct {
 
 // Help is the longer help.
 func (exploreCmd) Help() string {
-	return "Exit status 1: a property is broken, or nothing could be: the verdict is vacuous.\n\nExamples:\n  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
+	return "Exit status 1: a property is broken, or nothing could be: the verdict is vacuous.\n\nExamples:\n" +
+		"  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --phases 6\n" +
 		"  lockstep distal explore examples/distal/paxos_fixed.distal --test eight --memory 256 --disk 4096\n" +
 		"  lockstep distal explore examples/distal/paxos_buggy.distal --phases 5 --random 100000"
@@ -352,7 +356,8 @@ func (c *exploreCmd) draw(e *cli.Env, text string, r distal.ExploreResult) (*tra
 	if m == nil {
 		return nil, remarks
 	}
-	_, t, failed := system.Counterexample(system.Program{File: c.File, Nodes: c.Nodes, Test: c.Test, Params: parameters(c.Set)}, m, r.Violation)
+	program := system.Program{File: c.File, Nodes: c.Nodes, Test: c.Test, Params: parameters(c.Set)}
+	_, t, failed := system.Counterexample(e.Ctx, program, m, r.Violation)
 	if failed != nil {
 		return nil, failed
 	}
@@ -360,23 +365,27 @@ func (c *exploreCmd) draw(e *cli.Env, text string, r distal.ExploreResult) (*tra
 		failed = keep.Trace(e.Write, c.Trace, t)
 	}
 	if c.HTML != "" {
-		failed = errors.Join(failed, e.Write(c.HTML, func(w io.Writer) error { return report.Page(w, report.Views{Found: t}, report.PageOptions{}) }))
+		failed = errors.Join(failed, e.Write(c.HTML, func(w io.Writer) error {
+			return report.Page(w, report.Views{Found: t}, report.PageOptions{})
+		}))
 	}
 	return t, failed
 }
 
 func (c *exploreCmd) print(e *cli.Env, r distal.ExploreResult, elapsed time.Duration) {
-	fmt.Fprintf(e.Out, "%s, %d nodes, network %s, %s timeouts, %d phases\n", r.Protocol, r.Nodes, r.Network, r.Timeouts, r.Phases)
+	fmt.Fprintf(e.Out, "%s, %d nodes, network %s, %s timeouts, %d phases\n",
+		r.Protocol, r.Nodes, r.Network, r.Timeouts, r.Phases)
 	if r.Random != nil {
-		fmt.Fprintf(e.Out, "%d random runs, %d rounds in %v (%.0f rounds/s), %d violations\n", r.Random.Runs, r.Random.Rounds,
-			elapsed.Round(time.Millisecond), perSecond(float64(r.Random.Rounds), elapsed), r.Random.Violations)
+		fmt.Fprintf(e.Out, "%d random runs, %d rounds in %v (%.0f rounds/s), %d violations\n",
+			r.Random.Runs, r.Random.Rounds, elapsed.Round(time.Millisecond),
+			perSecond(float64(r.Random.Rounds), elapsed), r.Random.Violations)
 	} else {
 		disk := ""
 		if r.Disk > 0 {
 			disk = fmt.Sprintf(" and %d MB on disk", r.Disk>>20)
 		}
-		fmt.Fprintf(e.Out, "%d distinct states in %v (%.0f states/s, %d MB%s), %s\n", r.States, elapsed.Round(time.Millisecond),
-			r.StatesPerSec, r.Memory>>20, disk, r.Complete())
+		fmt.Fprintf(e.Out, "%d distinct states in %v (%.0f states/s, %d MB%s), %s\n",
+			r.States, elapsed.Round(time.Millisecond), r.StatesPerSec, r.Memory>>20, disk, r.Complete())
 	}
 	for _, line := range r.Claims.Lines() {
 		fmt.Fprintln(e.Out, line)
@@ -389,10 +398,10 @@ func (c *exploreCmd) print(e *cli.Env, r distal.ExploreResult, elapsed time.Dura
 	}
 	if v := r.Violation; v != nil {
 		if r.Replayed {
-			fmt.Fprintln(e.Out, "the counterexample has been made again message by message")
+			fmt.Fprintln(e.Out, "the counterexample was reproduced message by message")
 		}
-		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %s: %s (%s:%s)\n\n", v.Property, v.Phase, v.Round, v.RoundName,
-			several(v.ActiveRounds, "active round"), v.Text, c.File, v.Pos)
+		fmt.Fprintf(e.Out, "FAIL %s in phase %d, round %d (%s), %s: %s (%s:%s)\n\n",
+			v.Property, v.Phase, v.Round, v.RoundName, several(v.ActiveRounds, "active round"), v.Text, c.File, v.Pos)
 		return
 	}
 	if r.Reason != "" {

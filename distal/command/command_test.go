@@ -58,13 +58,16 @@ func TestInterrupt(t *testing.T) {
 		command interface{ Run(*cli.Env) error }
 		says    []string
 	}{
-		{&exploreCmd{program: file}, []string{"UNKNOWN nothing was found", "interrupted: these are the states searched until then"}},
+		{&exploreCmd{program: file},
+			[]string{"UNKNOWN nothing was found", "interrupted: these are the states searched until then"}},
 		{&exploreCmd{program: file, JSON: true}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
-		{&testCmd{program: file, Names: []string{"small"}}, []string{"???? small: unknown, expects pass", "interrupted: these are the tests searched until then"}},
+		{&testCmd{program: file, Names: []string{"small"}},
+			[]string{"???? small: unknown, expects pass", "interrupted: these are the tests searched until then"}},
 		{&testCmd{program: file, Names: []string{"small"}, JSON: true}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
 	} {
 		var out, errOut bytes.Buffer
-		if err := c.command.Run(&cli.Env{Ctx: ctx, Out: &out, Err: &errOut}); err != nil && !errors.Is(err, context.Canceled) {
+		err := c.command.Run(&cli.Env{Ctx: ctx, Out: &out, Err: &errOut})
+		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("%+v: %v", c.command, err)
 		}
 		for _, text := range c.says {

@@ -19,7 +19,8 @@ type testCmd struct {
 
 // Help is the longer help.
 func (testCmd) Help() string {
-	return "Exit status 1: a test does not end as it expects.\n\nExample:\n  lockstep distal test examples/distal/benor_fixed.distal"
+	return "Exit status 1: a test does not end as it expects.\n\nExample:\n" +
+		"  lockstep distal test examples/distal/benor_fixed.distal"
 }
 
 // Run carries the command out.
@@ -28,7 +29,8 @@ func (c *testCmd) Run(e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	o := distal.ExploreOptions{Memory: c.Memory << 20, Workers: runtime.GOMAXPROCS(0), Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
+	o := distal.ExploreOptions{Memory: c.Memory << 20, Workers: runtime.GOMAXPROCS(0),
+		Progress: func(explore.Progress) bool { return e.Ctx.Err() == nil }}
 	results, remarks := distal.Tests(text, o, c.Names...)
 	if err := c.report(e, remarks); err != nil {
 		return err
@@ -56,7 +58,8 @@ func (c *testCmd) Run(e *cli.Env) error {
 		if expect == "" {
 			expect = "nothing"
 		}
-		fmt.Fprintf(e.Out, "%s %s: %s, expects %s; %d states, %s%s\n", word, r.Test, r.Verdict, expect, r.States, r.Complete(), c.why(r.ExploreResult))
+		fmt.Fprintf(e.Out, "%s %s: %s, expects %s; %d states, %s%s\n",
+			word, r.Test, r.Verdict, expect, r.States, r.Complete(), c.why(r.ExploreResult))
 	}
 	if len(results) == 0 {
 		fmt.Fprintf(e.Out, "%s has no tests\n", c.File)
