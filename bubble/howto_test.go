@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
 // TestHowTo follows docs/test-your-goroutine-program.md from an empty folder. The second door

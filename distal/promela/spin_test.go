@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/promela"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	examples "github.com/lockstep-go/lockstep/examples/distal"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 )
 
 // needSpin is called by tests in which Spin checks the exported model.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
 // The tables of the documentation are what the command prints.

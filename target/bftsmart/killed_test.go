@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/processes"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Mother(m, Targets[0]) }

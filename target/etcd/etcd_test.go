@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )

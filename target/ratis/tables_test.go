@@ -9,8 +9,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
