@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -38,6 +39,7 @@ func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 // The published schedule makes the first transaction take effect twice in the servers that the paper had, and not in those as they were shipped, in a
 // ring that serves one run after the other and is gone in the end.
 func TestPublished(t *testing.T) {
+	tier.OnlyFull(t, "NOT TESTED: it starts servers in JVMs")
 	for _, c := range []struct{ name, version, row string }{
 		{"CASSANDRA-6023", "2.0.0", "value_1=A value_2=B "},
 		{"unchanged", "2.0.0", "value_1=B value_2=B "},
