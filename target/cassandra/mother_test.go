@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { servertest.Mother(m, Targets[0]) }
 
 // Killed at any moment, a campaign leaves no server and no folder.
 func TestKilledAtAnyMoment(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	if !*long {
 		t.Skip("servers take long to start; -long makes it")
 	}

@@ -105,7 +105,7 @@ func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	fmt.Println("| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|")
 	for _, r := range table() {
 		if !servertest.Wanted(r.name) {

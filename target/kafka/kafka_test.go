@@ -21,7 +21,7 @@ var (
 // plan is a campaign with the target's own strategy.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	c.Patience = 5 * time.Minute
 	s, err := strategy.Parse(Targets[0].Strategy)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // Strict reports whether nothing may be skipped.
@@ -27,6 +29,13 @@ func Programs(t testing.TB, names ...string) {
 	for _, name := range names {
 		Program(t, name)
 	}
+}
+
+// JVM is what a test needs that starts servers in JVMs. Such tests run only where long tests run in full.
+func JVM(t testing.TB) {
+	t.Helper()
+	tier.OnlyFull(t, "NOT TESTED: it starts servers in JVMs")
+	Programs(t, "java", "javac", "mvn")
 }
 
 // Missing ends a test that lacks something.

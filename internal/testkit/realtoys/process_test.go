@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -334,9 +335,10 @@ func (l *lastRead) End(run *lockstep.Run) *lockstep.Finding {
 func TestProcesses(t *testing.T) {
 	plan := lockstep.Plan{System: servers{}, Spec: copied, Workers: 2, Runs: 200, Settle: 4, Repetitions: 4,
 		Strategy: strategy.Walk{Request: 2, Cut: 2, Heal: 1, Crash: 1, Restart: 2, Wait: 2, Steps: 12}}
-	for _, s := range []lockstep.Strategy{plan.Strategy, strategy.Uniform{Period: 2, Isolations: 2, Rounds: 8},
+	for i, s := range []lockstep.Strategy{plan.Strategy, strategy.Uniform{Period: 2, Isolations: 2, Rounds: 8},
 		strategy.Partition{Stages: 1, Before: 0, During: 2, After: 0, Steps: 2}} {
 		t.Run(s.String(), func(t *testing.T) {
+			tier.Some(t, i, 3)
 			plan := plan
 			plan.Strategy = s
 			result, err := lockstep.Explore(t.Context(), plan)
