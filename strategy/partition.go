@@ -103,13 +103,6 @@ func (Criterion) Words() []string { return criterionNames }
 // String is the criterion's word.
 func (n Criterion) String() string { return option.Word(criterionNames, int(n)) }
 
-// UnmarshalText reads a criterion's word.
-func (n *Criterion) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("criterion", criterionNames, text)
-	*n = Criterion(i)
-	return err
-}
-
 // String is the strategy as written on the command line.
 func (p Partition) String() string { return write("partition", p) }
 

@@ -242,3 +242,8 @@ func (w *follower) lose(tag machine.Tag) {
 		}
 	}
 }
+
+// is says whether two rules are the same one, of the same program or of a copy of it; nil is init.
+func is(a, b *core.Rule) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index
+}

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -26,7 +27,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 
 // Deploy makes a ring.
 func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
-	return &ring{options: m.filled()}, nil
+	return &ring{options: target.Fill(m.Cluster)}, nil
 }
 
 // replica is what a server keeps about the row: one ballot for what it promised and accepted, what it accepted, what was committed last, and the data with the
@@ -240,7 +241,7 @@ func TestAgrees(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper}, Settle: modelSettle, Workers: 1, Runs: *agreeing, Seed: *seed,
 		Scratch: t.TempDir()}
 	var same [2][]string

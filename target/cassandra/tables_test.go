@@ -3,14 +3,15 @@ package cassandra
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/exact"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -37,12 +38,12 @@ type entry struct {
 
 // table is the paper's table 2, with the baseline of section 7.1.
 func table() (all []entry) {
-	var drawn strategy.Sampler
-	if err := drawn.UnmarshalText([]byte(*sampler)); err != nil {
-		panic(err)
+	drawn := slices.Index(strategy.Exact.Words(), *sampler)
+	if drawn < 0 {
+		panic(fmt.Sprintf("the sampler is %q, allowed are %v", *sampler, strategy.Exact.Words()))
 	}
 	add := func(k, d int, phases, messages float64, buggy int) {
-		all = append(all, entry{fmt.Sprintf("k%d:d%d", k, d), strategy.Uniform{Period: k, Isolations: d, Rounds: 24, Sampler: drawn}, phases, messages, buggy})
+		all = append(all, entry{fmt.Sprintf("k%d:d%d", k, d), strategy.Uniform{Period: k, Isolations: d, Rounds: 24, Sampler: strategy.Sampler(drawn)}, phases, messages, buggy})
 	}
 	add(1, 8, 3.61, 49.13, 0)
 	add(2, 8, 3.60, 48.87, 0)
@@ -104,7 +105,7 @@ func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	fmt.Println("| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|")
 	for _, r := range table() {
 		if !servertest.Wanted(r.name) {

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -37,7 +39,7 @@ func need(t *testing.T, version string) {
 // plan is a campaign of partitions, crashes and requests.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
-	need(t, c.filled().Version)
+	need(t, target.Fill(c).Version)
 	c.Patience = 5 * time.Minute
 	s, err := strategy.Parse(Target.Strategy)
 	if err != nil {
@@ -48,6 +50,7 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 
 // Operations stay linearizable through partitions and crashes, and nothing is left of the servers.
 func TestLinearizable(t *testing.T) {
+	tier.OnlyFull(t, "it starts servers, in real time")
 	versions, runs := []string{""}, 3
 	if *long {
 		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, *tests/3
@@ -95,6 +98,7 @@ func (d clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 // A server that is cut off answers serializable reads with what it has, which the others have
 // overwritten: found by partitions in few runs.
 func TestStale(t *testing.T) {
+	tier.OnlyFull(t, "it starts servers, in real time")
 	p := plan(t, Cluster{Serializable: true, Mix: kv.Binary, Requests: 10}, 60)
 	p.Strategy = strategy.Walk{Request: 4, Cut: 1, Wait: 1, Steps: 24}
 	result, err := lockstep.Explore(t.Context(), p)

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 var (
@@ -81,7 +82,7 @@ func TestStaleMeasured(t *testing.T) {
 	told, found := meter.Read()[0].Hits, len(result.Found)
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
-	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", p.System.(Cluster).filled().Version,
+	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", target.Fill(p.System.(Cluster)).Version,
 		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Inconclusive)
 	if predicted < wide.Low || predicted > wide.High {
 		t.Error("that is not what was predicted")

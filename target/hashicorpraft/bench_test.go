@@ -9,8 +9,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/internal/processor"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkRuns(b *testing.B) {
 	const batch = 50
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	walk := strategy.Walk{Deliver: 10, Wait: 3, Request: 1, Steps: benchSteps}
-	hand, err := bubble.NewBare(Cluster{}.full().bubble(Cluster{}), &lockstep.Place{})
+	hand, err := bubble.NewBare(Cluster{}.filled().bubble(Cluster{}), &lockstep.Place{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -21,7 +22,7 @@ var (
 // Servers of all versions over both transports answer, are isolated in each of the ways, and nothing is left of them. What is
 // asked of them is not judged here: the tables do that.
 func TestRuns(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	all := []Cluster{{Warm: true}}
 	if *long {
 		all = nil
@@ -34,7 +35,7 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	for _, c := range all {
-		c = c.filled()
+		c = target.Fill(c)
 		t.Run(strings.Join([]string{c.Version, c.Transport, c.Control}, " "), func(t *testing.T) { runs(t, c) })
 	}
 }

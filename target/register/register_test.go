@@ -116,7 +116,7 @@ func TestRefusedOptions(t *testing.T) {
 		"nodes=65":      "register: nodes is 65, allowed are 1..64",
 		"requests=-1":   "register: requests is -1, allowed are 1..1000",
 		"requests=1001": "register: requests is 1001",
-		"reads=stale":   "the read mode must be one of local, leader, quorum",
+		"reads=stale":   "the value must be one of local, leader, quorum",
 	} {
 		system, err := register.Target.Build([]string{options})
 		if err == nil {

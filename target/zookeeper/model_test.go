@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -226,8 +227,8 @@ func (e *ensemble) Abilities() lockstep.Abilities { return lockstep.Abilities{} 
 func (e *ensemble) Close() error                  { return nil }
 
 func (e *ensemble) Reset(_ context.Context, seed uint64, _ *lockstep.Outbox) error {
-	*e = ensemble{modelled: e.modelled, rand: rand.New(rand.NewPCG(seed, 2)), harness: e.filled().harness(seed), leader: 3, epoch: 1 << 32, count: 4}
-	for range e.filled().Nodes {
+	*e = ensemble{modelled: e.modelled, rand: rand.New(rand.NewPCG(seed, 2)), harness: target.Fill(e.Cluster).harness(seed), leader: 3, epoch: 1 << 32, count: 4}
+	for range target.Fill(e.Cluster).Nodes {
 		p := &peer{images: map[Zxid]Data{0: {}}, current: e.epoch, up: true, last: e.epoch + 4}
 		for i := range Zxid(4) {
 			p.log(entry{zxid: e.epoch + 1 + i})
@@ -456,7 +457,7 @@ func TestForetold(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for _, c := range []struct{ isolations, run int }{{3, 743}, {4, 2255}, {4, 2258}, {4, 2286}} {
 		plan := lockstep.Plan{System: Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(),
 			Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: c.isolations, By: strategy.ByRestart, Sampler: strategy.Every}}
@@ -481,7 +482,7 @@ func TestAgrees(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 2, Rounds: 10, Isolations: 8, By: strategy.ByRestart, Sampler: strategy.Paper}, Settle: Settle, Workers: 1, Runs: *agreeing, Seed: *seed, Scratch: t.TempDir()}
 	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, Patience: 5 * time.Minute, Refusal: 3 * time.Second}
 	var ran [2]ends

@@ -8,9 +8,10 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -93,7 +94,7 @@ func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	fmt.Println("| row | paper: diverged, no order, client dropped | ours: the same | worthless | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|")
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {
@@ -122,8 +123,8 @@ func TestRows(t *testing.T) {
 		if _, err := plan.Strategy.Fit(info); err != nil {
 			t.Error(r, err)
 		}
-		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(plan.System.(Cluster).filled().harness(1)) {
-			t.Errorf("%s has %d rounds for %s", r, u.Rounds, plan.System.(Cluster).filled().harness(1))
+		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(target.Fill(plan.System.(Cluster)).harness(1)) {
+			t.Errorf("%s has %d rounds for %s", r, u.Rounds, target.Fill(plan.System.(Cluster)).harness(1))
 		}
 	}
 	if n := len(table()); n != 11+2+17 {
