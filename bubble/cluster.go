@@ -179,7 +179,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy makes a deployment. Its nodes start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	for _, w := range c.Warm {
-		if err := place.WarmUp(func() error { return w.Do(ctx) }); err != nil {
+		if err := place.WarmUp(func() error { return w.do(ctx) }); err != nil {
 			return nil, err
 		}
 	}

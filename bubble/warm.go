@@ -10,7 +10,7 @@ import (
 
 // Warming is a few runs that a process makes once, before the first run that counts. It is for programs that make tables, caches or
 // goroutines of the process when they are first needed: without it, the first run that needs one would differ from the same
-// run made again. What these runs find is ignored.
+// run repeated. What these runs find is ignored.
 //
 // Every cluster warms up without one, by a short run of its own without faults. A Warming adds what such a run does not reach.
 type Warming struct {
@@ -21,8 +21,8 @@ type Warming struct {
 	done  bool
 }
 
-// Do makes the runs, unless this process has made them. Other callers wait meanwhile.
-func (w *Warming) Do(ctx context.Context) error {
+// do makes the runs, unless this process has made them. Other callers wait meanwhile.
+func (w *Warming) do(ctx context.Context) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.done {

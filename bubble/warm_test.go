@@ -27,7 +27,7 @@ func TestWarm(t *testing.T) {
 	}}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := warming.Do(stopped); !errors.Is(err, context.Canceled) {
+	if err := bubble.Warm(stopped, warming); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted warming says %v", err)
 	}
 	starts = nil

@@ -16,8 +16,8 @@ import (
 // split, separated and isolated, and with operations given, which followed each other.
 func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 	if !c.Coverage {
-		if len(c.Operations) > 0 || c.CoverCrashes || c.Story != "" {
-			return nil, fmt.Errorf("--operations, --story and --cover-crashes go with --coverage")
+		if len(c.Operations) > 0 || c.CoverCrashes || c.PartitionSequence != "" {
+			return nil, fmt.Errorf("--operations, --partition-sequence and --cover-crashes go with --coverage")
 		}
 		return nil, nil
 	}
@@ -29,58 +29,60 @@ func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	stories, err := c.stories(info, plan.Strategy)
+	sequences, err := c.sequences(info, plan.Strategy)
 	if err != nil {
 		return nil, err
 	}
-	meter, err := coverage.NewMeter(append(watches, stories...)...)
+	meter, err := coverage.NewMeter(append(watches, sequences...)...)
 	if err != nil {
 		return nil, err
 	}
 	names := slices.Clone(c.Operations)
-	for _, w := range stories {
-		names = append(names, w.Aims[0].(cover.Story).Operations()...)
+	for _, w := range sequences {
+		names = append(names, w.Aims[0].(cover.PartitionSequence).Operations()...)
 	}
 	operation := func(text string) string { return nameOf(text, names) }
 	plan.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: operation, Crashes: c.CoverCrashes}}
 	return meter, nil
 }
 
-// stories are the stories that are measured: the one that was given, and that of a strategy
+// sequences are the sequences that are measured: the one that was given, and that of a strategy
 // which tells one. Theory is there for the latter, if operations are no part of it or all are
 // named.
-func (c *runCmd) stories(info lockstep.Info, s lockstep.Strategy) ([]coverage.Watch, error) {
+func (c *runCmd) sequences(info lockstep.Info, s lockstep.Strategy) ([]coverage.Watch, error) {
 	var watches []coverage.Watch
 	p, ok := s.(strategy.Partition)
-	if ok && p.Story != "" {
-		story, err := cover.ParseStory(p.Story)
+	if ok && p.Sequence != "" {
+		sequence, err := cover.ParsePartitionSequence(p.Sequence)
 		if err != nil {
 			return nil, err
 		}
-		telling := cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced, Operations: c.Operations, During: p.During}
-		watch, err := coverage.WatchStory(story, telling)
-		if err != nil || p.Seek || len(story.Operations()) > 0 && len(c.Operations) == 0 {
-			watch = coverage.Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Often: true}
+		sampling := cover.Sampling{Nodes: info.Nodes, Balanced: p.Balanced, Operations: c.Operations, During: p.During}
+		watch, err := coverage.WatchPartitionSequence(sequence, sampling)
+		if err != nil || p.Seek || len(sequence.Operations()) > 0 && len(c.Operations) == 0 {
+			watch = coverage.Watch{Name: "the partition sequence " + sequence.String(), Aims: []cover.Goal{sequence},
+				Often: true}
 		}
 		watches = append(watches, watch)
 	}
-	if c.Story == "" {
+	if c.PartitionSequence == "" {
 		return watches, nil
 	}
-	story, err := cover.ParseStory(c.Story)
+	sequence, err := cover.ParsePartitionSequence(c.PartitionSequence)
 	if err != nil {
-		return nil, fmt.Errorf("--story: %w", err)
+		return nil, fmt.Errorf("--partition-sequence: %w", err)
 	}
-	for _, role := range story.Roles() {
+	for _, role := range sequence.Roles() {
 		if !slices.Contains(info.Roles, role) {
-			return nil, fmt.Errorf("--story: %s has no role %q, its roles are: %s", info.Name, role, strings.Join(info.Roles, ", "))
+			return nil, fmt.Errorf("--partition-sequence: %s has no role %q, its roles are: %s", info.Name, role,
+				strings.Join(info.Roles, ", "))
 		}
 	}
-	name := "the story " + story.String()
+	name := "the partition sequence " + sequence.String()
 	if len(watches) > 0 && watches[0].Name == name {
 		return watches, nil
 	}
-	return append(watches, coverage.Watch{Name: name, Aims: []cover.Aim{story}, Often: true}), nil
+	return append(watches, coverage.Watch{Name: name, Aims: []cover.Goal{sequence}, Often: true}), nil
 }
 
 // nameOf is the first of the operations that a request's text has in it, or the text itself.
@@ -93,36 +95,37 @@ func nameOf(text string, operations []string) string {
 	return text
 }
 
-// watchesFor lists what is measured on a system: the usual notions, that of a strategy
+// watchesFor lists what is measured on a system: the usual criteria, that of a strategy
 // which makes partitions, every role in a minority, and pairs of operations.
 func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([]coverage.Watch, error) {
 	if info.Nodes < 2 {
 		return nil, fmt.Errorf("--coverage: %s has %d node, there is nothing to divide", info.Name, info.Nodes)
 	}
-	notions := []cover.Notion{cover.Split{K: 2}, cover.Separate{K: 1, L: 2}, cover.Isolate{}}
+	criteria := []cover.Criterion{cover.Split{K: 2}, cover.Separate{K: 1, L: 2}, cover.Isolate{}}
 	spaces := []cover.Space{cover.Uniform(info.Nodes, 2)}
-	if p, ok := s.(strategy.Partition); ok && p.Story == "" {
-		if notion, space, err := p.Tested(info.Nodes); err == nil {
-			notions = append([]cover.Notion{notion}, notions...)
+	if p, ok := s.(strategy.Partition); ok && p.Sequence == "" {
+		if criterion, space, err := p.Tested(info.Nodes); err == nil {
+			criteria = append([]cover.Criterion{criterion}, criteria...)
 			spaces = append([]cover.Space{space}, spaces...)
 		}
 	}
 	var watches []coverage.Watch
 	seen := map[string]bool{}
-	for _, notion := range notions {
-		if seen[notion.String()] {
+	for _, criterion := range criteria {
+		if seen[criterion.String()] {
 			continue
 		}
-		seen[notion.String()] = true
+		seen[criterion.String()] = true
 		for _, space := range spaces { // the first one that can cover a goal
-			if w, err := coverage.WatchGoals(notion, space); err == nil {
+			if w, err := coverage.WatchGoals(criterion, space); err == nil {
 				watches = append(watches, w)
 				break
 			}
 		}
 	}
 	for _, role := range info.Roles {
-		watches = append(watches, coverage.Watch{Name: role + " in a minority", WhenMet: true, Aims: []cover.Aim{cover.RoleGoal{Kind: cover.Isolates, A: role}}})
+		watches = append(watches, coverage.Watch{Name: role + " in a minority", WhenMet: true,
+			Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: role}}})
 	}
 	watches = append(watches, coverage.WatchIrregular(info.Nodes)...)
 	if len(operations) > 0 {
@@ -142,7 +145,8 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 // coverageLines is a line for each reading.
 func coverageLines(readings []coverage.Reading) (lines []string) {
 	for _, r := range readings {
-		line := fmt.Sprintf("coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction, r.Tests)
+		line := fmt.Sprintf("coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction,
+			r.Tests)
 		if r.Hits > 0 {
 			line += fmt.Sprintf(", hit in %d of %d runs", r.Hits, r.Runs)
 		}

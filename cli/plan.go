@@ -10,22 +10,22 @@ import (
 
 // planCmd answers how many tests are enough.
 type planCmd struct {
-	Notion     string   `arg:"" enum:"split,separate,isolate,sequence,story" help:"split (k nodes apart), separate (k nodes from l others), isolate (a minority), sequence (k operations in a row), story (scenes one after the other)."`
-	Nodes      int      `required:"" placeholder:"N" help:"Number of nodes."`
-	K          int      `placeholder:"K" help:"Nodes to split (2), nodes on one side (1), or length of the sequence (1)."`
-	L          int      `placeholder:"L" help:"Nodes on the other side when separating (1)."`
-	Balanced   bool     `help:"Partitions whose sides differ by at most one node."`
-	Bridge     int      `placeholder:"B" help:"Nodes that see both sides."`
-	Operations int      `placeholder:"N" help:"Different operations, for sequences; 0 is three for each node."`
-	Targets    int      `placeholder:"N" help:"Sequences of which one is to occur; 0 is 1."`
-	Story      string   `placeholder:"STORY" help:"Scenes of a story, e.g. '2|2 then 1|3' or 'leader(minority)|*: write@2; read@1'."`
-	Role       []string `sep:"none" placeholder:"NAME=NODES" help:"Who plays a role of the story, e.g. mesos=2+3; otherwise one node of its own."`
-	Op         []string `sep:"none" placeholder:"NAME" help:"Operations that are drawn in a story; otherwise those that it names."`
-	During     int      `placeholder:"N" help:"Operations drawn under each scene; 0 is as many as it wants."`
-	Confidence float64  `placeholder:"C" xor:"question" help:"Wanted probability, in (0,1): how many tests?"`
-	Tests      int      `placeholder:"T" xor:"question" help:"Number of tests: what is reached?"`
-	SVG        string   `name:"svg" placeholder:"FILE" help:"Draw the probability over the number of tests."`
-	JSON       bool     `name:"json" help:"Print one JSON object."`
+	Criterion         string   `arg:"" enum:"split,separate,isolate,sequence,partition-sequence" help:"split (k nodes apart), separate (k nodes from l others), isolate (a minority), sequence (k operations in a row), partition-sequence (partitions one after the other)."`
+	Nodes             int      `required:"" placeholder:"N" help:"Number of nodes."`
+	K                 int      `placeholder:"K" help:"Nodes to split (2), nodes on one side (1), or length of the sequence (1)."`
+	L                 int      `placeholder:"L" help:"Nodes on the other side when separating (1)."`
+	Balanced          bool     `help:"Partitions whose sides differ by at most one node."`
+	Bridge            int      `placeholder:"B" help:"Nodes that see both sides."`
+	Operations        int      `placeholder:"N" help:"Different operations, for sequences; 0 is three for each node."`
+	Targets           int      `placeholder:"N" help:"Sequences of which one is to occur; 0 is 1."`
+	PartitionSequence string   `placeholder:"SEQUENCE" help:"A sequence of partitions, e.g. '2|2 then 1|3' or 'leader(minority)|*: write@2; read@1'."`
+	Role              []string `sep:"none" placeholder:"NAME=NODES" help:"The nodes that play a role of the partition sequence, e.g. mesos=2+3; otherwise one node of its own."`
+	Op                []string `sep:"none" placeholder:"NAME" help:"Operations that are drawn in a partition sequence; otherwise those that it names."`
+	During            int      `placeholder:"N" help:"Operations drawn under each partition; 0 is as many as it wants."`
+	Confidence        float64  `placeholder:"C" xor:"question" help:"Wanted probability, in (0,1): how many tests?"`
+	Tests             int      `placeholder:"T" xor:"question" help:"Number of tests: what is reached?"`
+	SVG               string   `name:"svg" placeholder:"FILE" help:"Draw the probability over the number of tests."`
+	JSON              bool     `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer help.
@@ -35,7 +35,7 @@ func (planCmd) Help() string {
   lockstep plan separate --nodes 5 --k 2 --l 2 --tests 40
   lockstep plan isolate --nodes 5 --balanced --confidence 0.86 --json
   lockstep plan sequence --nodes 5 --k 1 --confidence 0.8 --svg sequence.svg
-  lockstep plan story --nodes 4 --story 'leader+zookeeper(2)|2 then leader(1)|*' --confidence 0.8`
+  lockstep plan partition-sequence --nodes 4 --partition-sequence 'leader+zookeeper(2)|2 then leader(1)|*' --confidence 0.8`
 }
 
 // Run answers.
@@ -43,9 +43,9 @@ func (c *planCmd) Run(e *Env) error {
 	if c.Confidence == 0 && c.Tests == 0 {
 		return errors.New("plan needs --confidence (how many tests?) or --tests (what is reached?)")
 	}
-	params := cover.Params{Notion: c.Notion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
+	params := cover.Params{Criterion: c.Criterion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
 		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests}
-	if err := c.tell(&params); err != nil {
+	if err := c.parse(&params); err != nil {
 		return err
 	}
 	answer, err := cover.Plan(params)
@@ -68,13 +68,13 @@ func (c *planCmd) Run(e *Env) error {
 	return err
 }
 
-// tell reads the story and its roles.
-func (c *planCmd) tell(params *cover.Params) (err error) {
-	if (c.Story == "") == (c.Notion == "story") {
-		return errors.New("--story goes with plan story, and plan story needs it")
+// parse reads the partition sequence and its roles into the question.
+func (c *planCmd) parse(params *cover.Params) (err error) {
+	if (c.PartitionSequence == "") == (c.Criterion == "partition-sequence") {
+		return errors.New("--partition-sequence goes with plan partition-sequence, and plan partition-sequence needs it")
 	}
-	if c.Story != "" {
-		if params.Story, err = cover.ParseStory(c.Story); err != nil {
+	if c.PartitionSequence != "" {
+		if params.PartitionSequence, err = cover.ParsePartitionSequence(c.PartitionSequence); err != nil {
 			return err
 		}
 	}
@@ -106,10 +106,11 @@ func curveChart(p cover.Params, a cover.Answer) (chart.Chart, error) {
 		return chart.Chart{}, err
 	}
 	unit := "random tests"
-	if a.Notion == "sequence" {
+	if a.Criterion == "sequence" {
 		unit = "random operations"
 	}
-	picture := chart.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Notion, a.Goals, a.Space), X: unit, Y: "probability that every goal is covered", Top: 1}
+	picture := chart.Chart{Title: fmt.Sprintf("%s: %v goals, %s", a.Criterion, a.Goals, a.Space), X: unit,
+		Y: "probability that every goal is covered", Top: 1}
 	for _, l := range []struct {
 		name  string
 		value func(cover.CurvePoint) float64

@@ -25,29 +25,29 @@ import (
 
 type runCmd struct {
 	explored
-	Strategy     string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
-	Scenario     string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
-	Runs         int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
-	For          time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
-	Patience     time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits for ever."`
-	KeepGoing    bool          `help:"Continue after a finding."`
-	NoShrink     bool          `help:"Keep the first finding as it was found."`
-	ShrinkFor    time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
-	Closure      bool          `help:"Count how often late messages change a state, by type."`
-	Coverage     bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
-	Operations   []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
-	Story        string        `placeholder:"STORY" help:"With --coverage: a story to be measured, too, e.g. '2|2 then 1|3'."`
-	CoverCrashes bool          `help:"With --coverage: count a crashed node as cut off."`
-	Report       string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
-	JUnit        string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
-	Annotate     bool          `help:"Print GitHub annotations."`
-	Out          string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
-	JSON         bool          `name:"json" help:"Print one JSON object."`
-	Fleet        string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
-	TokenFile    string        `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"With --fleet: the file with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
-	Stretches    bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
-	FromFile     bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
-	Allow        []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
+	Strategy          string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
+	Scenario          string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
+	Runs              int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
+	For               time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
+	Patience          time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits for ever."`
+	KeepGoing         bool          `help:"Continue after a finding."`
+	NoShrink          bool          `help:"Keep the first finding as it was found."`
+	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
+	Closure           bool          `help:"Count how often late messages change a state, by type."`
+	Coverage          bool          `help:"Measure which partitions the runs had, and what the theorems promise for as many."`
+	Operations        []string      `placeholder:"OP,OP" help:"With --coverage: words in requests; pairs of these operations are measured, too."`
+	PartitionSequence string        `placeholder:"SEQUENCE" help:"With --coverage: a partition sequence to be measured, too, e.g. '2|2 then 1|3'."`
+	CoverCrashes      bool          `help:"With --coverage: count a crashed node as cut off."`
+	Report            string        `placeholder:"FILE" help:"Write the campaign as an HTML page."`
+	JUnit             string        `name:"junit" placeholder:"FILE" help:"Write the campaign as JUnit XML."`
+	Annotate          bool          `help:"Print GitHub annotations."`
+	Out               string        `default:"lockstep-out" placeholder:"DIR" help:"Where traces of findings go (${default})."`
+	JSON              bool          `name:"json" help:"Print one JSON object."`
+	Fleet             string        `placeholder:"URL" help:"Have the runs made by the fleet there; the result is the same. See lockstep fleet."`
+	TokenFile         string        `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"With --fleet: the file with the fleet's work token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
+	Stretches         bool          `hidden:"" help:"Make the runs that standard input asks for: what the workers of a fleet do."`
+	FromFile          bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
+	Allow             []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
 	gathered *Gathered // what others have made
 	stored   *stored   // what was stored as it was found
@@ -74,7 +74,7 @@ Examples:
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
   lockstep run etcdraft --scenario ReVote --runs 100
-  lockstep run register --strategy partition:notion=isolate,balanced=true --runs 50 --keep-going --coverage`
+  lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
 // Run explores the target.
@@ -263,8 +263,8 @@ func (c *runCmd) measures() (words []string) {
 	if len(c.Operations) > 0 {
 		words = append(words, "--operations", strings.Join(c.Operations, ","))
 	}
-	if c.Story != "" {
-		words = append(words, "--story", c.Story)
+	if c.PartitionSequence != "" {
+		words = append(words, "--partition-sequence", c.PartitionSequence)
 	}
 	return words
 }

@@ -42,6 +42,6 @@ func BenchmarkDraw(b *testing.B) {
 // BenchmarkPlan answers the question of the documentation.
 func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
-		must(cover.Plan(cover.Params{Notion: "split", Nodes: 5, K: 2, Confidence: 0.95}))
+		must(cover.Plan(cover.Params{Criterion: "split", Nodes: 5, K: 2, Confidence: 0.95}))
 	}
 }

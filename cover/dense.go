@@ -16,33 +16,33 @@ import (
 //
 // It applies to Split and Separate over the space of all partitions into K, or two,
 // blocks without a bridge.
-func Dense(notion Notion, space Space) (Family, error) {
-	if _, err := ChanceOf(notion, space); err != nil {
+func Dense(criterion Criterion, space Space) (Family, error) {
+	if _, err := ProbabilityOf(criterion, space); err != nil {
 		return Family{}, err
 	}
 	blocks := 2
-	switch n := notion.(type) {
+	switch n := criterion.(type) {
 	case Split:
 		blocks = n.K
 	case Isolate:
-		return Family{}, &RangeError{"notion", notion, "Split or Separate"}
+		return Family{}, &RangeError{"criterion", criterion, "Split or Separate"}
 	}
-	if _, bridge := notion.named(); bridge != 0 || space.Bridge != 0 || space.Sizes != nil || space.Blocks != blocks {
+	if _, bridge := criterion.named(); bridge != 0 || space.Bridge != 0 || space.Sizes != nil || space.Blocks != blocks {
 		return Family{}, &RangeError{"space", space, "all partitions into as many blocks as the goals name, with no bridge"}
 	}
-	goals, lower, err := task(notion, space)
+	goals, lower, err := task(criterion, space)
 	if err != nil {
 		return Family{}, err
 	}
-	named, _ := notion.named()
+	named, _ := criterion.named()
 	if work := float64(lower) * float64(len(goals)*named*named*blocks); work > denseWork {
-		return Family{}, &RangeError{"work for " + notion.String(), work, fmt.Sprintf("at most %d", denseWork)}
+		return Family{}, &RangeError{"work for " + criterion.String(), work, fmt.Sprintf("at most %d", denseWork)}
 	}
 	family := Family{Method: "dense", Lower: lower}
 	for left := goals; len(left) > 0; {
 		member := densest(left, space.Nodes, blocks)
 		family.Partitions = append(family.Partitions, member)
-		left = slices.DeleteFunc(slices.Clone(left), func(g Goal) bool { return g.CoveredBy(member) })
+		left = slices.DeleteFunc(slices.Clone(left), func(g PartitionGoal) bool { return g.CoveredBy(member) })
 	}
 	if len(goals) <= buildGoals {
 		family.Partitions = prune(goals, family.Partitions)
@@ -57,7 +57,7 @@ const denseWork = 1 << 27
 // densest chooses the sides of one member by conditional expectation. Expectations
 // are whole numbers of assignments of the nodes that a goal has yet to place, scaled
 // by blocks^(nodes of a goal), so that no rounding decides a choice.
-func densest(goals []Goal, nodes, blocks int) Partition {
+func densest(goals []PartitionGoal, nodes, blocks int) Partition {
 	of := make([][]int, nodes) // the goals that name a node
 	for i, g := range goals {
 		for _, node := range (g.A | g.B).Nodes() {
@@ -105,7 +105,7 @@ func newAssignments(blocks int) *assignments {
 
 var never = new(big.Int)
 
-func (a *assignments) covering(g Goal, labels []byte) *big.Int {
+func (a *assignments) covering(g PartitionGoal, labels []byte) *big.Int {
 	if g.Kind == Splits {
 		var seen Set
 		placed := 0

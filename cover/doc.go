@@ -10,14 +10,14 @@
 // The package has five layers, each usable without those above it:
 //
 //   - Values: a [Set] of nodes, a [Partition] of the nodes 1..n, a [Space] of
-//     partitions from which tests are drawn by a [Sampler]. [Links] say who hears whom
+//     partitions from which tests are drawn by a [Sampler]. [Links] say which node hears which
 //     where that may be no partition.
-//   - Goals: a [Notion] ([Split], [Separate], [Isolate]) names all its goals; a
-//     [Goal] says which partitions cover it. A [Sequence] of operations, a
-//     [RoleGoal] and a [Story] (partitions one after the other, with operations under and
-//     between them) are goals of whole runs: each is an [Aim].
-//   - Theorems: [ChanceOf] is the probability that one random test covers one goal,
-//     exact and as the paper bounds it; [Story.Chance] is that of a story. A [Guarantee]
+//   - Goals: a [Criterion] ([Split], [Separate], [Isolate]) names all its goals; a
+//     [PartitionGoal] says which partitions cover it. A [Sequence] of operations, a
+//     [RoleGoal] and a [PartitionSequence] (partitions one after the other, with operations under and
+//     between them) are goals of whole runs: each is an [Goal].
+//   - Theorems: [ProbabilityOf] is the probability that one random test covers one goal,
+//     exact and as the paper bounds it; [PartitionSequence.Probability] is that of a partition sequence. A [Guarantee]
 //     turns it into the number of tests that are enough, and back: [Rule] as the paper
 //     states it, [Union] with exact arithmetic in place of the paper's last estimate,
 //     [Exact] with no estimate at all where that can be computed.

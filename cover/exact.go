@@ -28,12 +28,12 @@ const (
 // isolation and for 2-splitting by all 2-partitions, at any number of nodes. In all
 // other cases goals and tests are enumerated, at most 20 goals and 65536 tests;
 // what is beyond is refused.
-func ExactOf(notion Notion, space Space) (*Exact, error) {
-	if _, err := ChanceOf(notion, space); err != nil {
+func ExactOf(criterion Criterion, space Space) (*Exact, error) {
+	if _, err := ProbabilityOf(criterion, space); err != nil {
 		return nil, err
 	}
 	if space.Blocks == 2 && space.Bridge == 0 {
-		switch notion {
+		switch criterion {
 		case Isolate{}:
 			return exactIsolation(space), nil
 		case Split{K: 2}:
@@ -42,7 +42,7 @@ func ExactOf(notion Notion, space Space) (*Exact, error) {
 			}
 		}
 	}
-	goals, err := listGoals(notion, space.Nodes, exactGoals)
+	goals, err := listGoals(criterion, space.Nodes, exactGoals)
 	if err != nil {
 		return nil, err
 	}

@@ -97,10 +97,10 @@ func ExampleSampler_Draw() {
 }
 
 func ExampleGoals() {
-	notion := cover.Separate{K: 1, L: 2}
-	count, _ := cover.CountGoals(notion, 5)
-	fmt.Println(count, notion)
-	goals, _ := cover.Goals(notion, 5)
+	criterion := cover.Separate{K: 1, L: 2}
+	count, _ := cover.CountGoals(criterion, 5)
+	fmt.Println(count, criterion)
+	goals, _ := cover.Goals(criterion, 5)
 	p, _ := cover.ParsePartition("1,4|2,3,5")
 	for goal := range goals {
 		fmt.Println(goal, goal.CoveredBy(p))
@@ -114,17 +114,17 @@ func ExampleGoals() {
 }
 
 func ExampleSeparate_Pairs() {
-	notion := cover.Separate{K: 2, L: 2}
-	pairs, _ := notion.Pairs(4)
-	goals, _ := cover.CountGoals(notion, 4)
+	criterion := cover.Separate{K: 2, L: 2}
+	pairs, _ := criterion.Pairs(4)
+	goals, _ := cover.CountGoals(criterion, 4)
 	fmt.Println(pairs, goals)
 	// Output: 6 3
 }
 
-func ExampleChanceOf() {
-	chance, _ := cover.ChanceOf(cover.Split{K: 2}, cover.Uniform(5, 2))
-	fmt.Println(chance.P, chance.Bound, chance.Goals, chance.Source)
-	_, err := cover.ChanceOf(cover.Split{K: 7}, cover.Uniform(5, 2))
+func ExampleProbabilityOf() {
+	probability, _ := cover.ProbabilityOf(cover.Split{K: 2}, cover.Uniform(5, 2))
+	fmt.Println(probability.P, probability.Bound, probability.Goals, probability.Source)
+	_, err := cover.ProbabilityOf(cover.Split{K: 7}, cover.Uniform(5, 2))
 	fmt.Println(err)
 	// Output:
 	// 8/15 1/2 10 Theorem 4.3
@@ -134,8 +134,8 @@ func ExampleChanceOf() {
 // The Kafka example of the paper: two nodes are cut off from two others, then one
 // of them from everyone.
 func ExampleCombine() {
-	first, _ := cover.ChanceOf(cover.Separate{K: 2, L: 2}, cover.Sized(2, 2))
-	second, _ := cover.ChanceOf(cover.Separate{K: 1, L: 3}, cover.Sized(1, 3))
+	first, _ := cover.ProbabilityOf(cover.Separate{K: 2, L: 2}, cover.Sized(2, 2))
+	second, _ := cover.ProbabilityOf(cover.Separate{K: 1, L: 3}, cover.Sized(1, 3))
 	both, _ := cover.Combine(first, second)
 	rules, _ := both.Rules()
 	exists, _ := rules[0].Exists()
@@ -153,9 +153,9 @@ func ExampleTheorem31() {
 	// Output: 15 exist, 28 are enough for 80 %, which reach 0.819
 }
 
-func ExampleChance_Rules() {
-	chance, _ := cover.ChanceOf(cover.Isolate{}, cover.Balanced(5, 2))
-	rules, _ := chance.Rules()
+func ExampleProbability_Rules() {
+	probability, _ := cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(5, 2))
+	rules, _ := probability.Rules()
 	for _, rule := range rules {
 		reached, _ := rule.Reached(9)
 		fmt.Printf("%s: %.3f\n", rule.Name, reached)
@@ -166,8 +166,8 @@ func ExampleChance_Rules() {
 }
 
 func ExampleUnion() {
-	chance, _ := cover.ChanceOf(cover.Isolate{}, cover.Balanced(5, 2))
-	union := chance.Union()
+	probability, _ := cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(5, 2))
+	union := probability.Union()
 	exists, _ := union.Exists()
 	enough, _ := union.Enough(0.86)
 	reached, _ := union.Reached(9)
@@ -182,15 +182,16 @@ func ExampleExactOf() {
 	fraction, _ := exact.Probability(3)
 	reached, _ := exact.Reached(6)
 	enough, _ := exact.Enough(0.8)
-	fmt.Printf("%d exist, drawn at random with probability %v; 6 reach %.4f, 80 %% with %d\n", exists, fraction, reached, enough)
+	fmt.Printf("%d exist, drawn at random with probability %v; 6 reach %.4f, 80 %% with %d\n", exists, fraction, reached,
+		enough)
 	// Output: 3 exist, drawn at random with probability 56/225; 6 reach 0.8989, 80 % with 6
 }
 
 // Example 3.3 of the paper, where an operation is a partition with two requests.
 func ExampleSequences() {
 	s := cover.Sequences{Operations: 2250, Length: 1, Targets: 60}
-	chance, _ := s.Chance()
-	fmt.Println(chance.P)
+	probability, _ := s.Probability()
+	fmt.Println(probability.P)
 	rules, _ := s.Rules()
 	for _, rule := range rules {
 		enough, _ := rule.Enough(0.8)
@@ -236,11 +237,11 @@ func ExampleInTurn() {
 }
 
 func ExampleCheck() {
-	notion, space := cover.Isolate{}, cover.Uniform(5, 2)
+	criterion, space := cover.Isolate{}, cover.Uniform(5, 2)
 	family, _ := cover.InTurn(5)
-	fmt.Println(cover.Check(notion, space, family.Partitions[:2]))
+	fmt.Println(cover.Check(criterion, space, family.Partitions[:2]))
 	other, _ := cover.InTurn(4)
-	fmt.Println(cover.Check(notion, space, other.Partitions))
+	fmt.Println(cover.Check(criterion, space, other.Partitions))
 	// Output:
 	// the family does not isolate {5} in a minority (and misses 0 more goals)
 	// nodes of the partition 1|2,3,4 = 4: want 5
@@ -271,9 +272,9 @@ func ExampleBuild() {
 }
 
 func ExampleSmallest() {
-	notion, space := cover.Separate{K: 1, L: 2}, cover.Uniform(5, 2)
-	built, _ := cover.Build(notion, space)
-	found, _ := cover.Smallest(notion, space, 10_000)
+	criterion, space := cover.Separate{K: 1, L: 2}, cover.Uniform(5, 2)
+	built, _ := cover.Build(criterion, space)
+	found, _ := cover.Smallest(criterion, space, 10_000)
 	fmt.Println(len(built.Partitions), len(found.Partitions), found.Lower)
 	// Output: 5 4 4
 }
@@ -284,8 +285,8 @@ func ExampleLower() {
 	// Output: 4
 }
 
-func ExampleStory() {
-	stale, _ := cover.ParseStory("leader(minority)|*: write@2; read@1")
+func ExamplePartitionSequence() {
+	stale, _ := cover.ParsePartitionSequence("leader(minority)|*: write@2; read@1")
 	p, _ := cover.ParsePartition("1,4|2,3,5")
 	leader, _ := cover.SetOf(4)
 	run := []cover.Stage{{
@@ -295,24 +296,25 @@ func ExampleStory() {
 	}}
 	fmt.Println(stale.In(run), stale.Tests(run))
 	// Five nodes in balanced parts, two operations, each of read, write and write 0.
-	chance, _ := stale.Chance(cover.Telling{Nodes: 5, Balanced: true, Operations: []string{"read", "write", "write 0"}})
-	fmt.Println(chance.P) // Example 4.21 of the paper has either write, and twice the chance
+	probability, _ := stale.Probability(cover.Sampling{Nodes: 5, Balanced: true,
+		Operations: []string{"read", "write", "write 0"}})
+	fmt.Println(probability.P) // Example 4.21 of the paper has either write, and twice the probability
 	// Output:
 	// true 1
 	// 4/375
 }
 
-func ExampleParseStory() {
-	kafka, err := cover.ParseStory("leader+zookeeper(2)|*(2): write then leader(1)|*: write@2")
+func ExampleParsePartitionSequence() {
+	kafka, err := cover.ParsePartitionSequence("leader+zookeeper(2)|*(2): write then leader(1)|*: write@2")
 	fmt.Println(kafka, err)
-	chance, err := kafka.Chance(cover.Telling{Nodes: 4})
-	fmt.Println(chance.P, err)
-	_, err = cover.ParseStory("2|2, then 1|3")
+	probability, err := kafka.Probability(cover.Sampling{Nodes: 4})
+	fmt.Println(probability.P, err)
+	_, err = cover.ParsePartitionSequence("2|2, then 1|3")
 	fmt.Println(err)
 	// Output:
 	// leader+zookeeper(2)|2: write then leader(1)|*: write@2 <nil>
 	// 1/16 <nil>
-	// story = "2|2, then 1|3": want no comma: sides are separated by |, operations by ;
+	// partition sequence = "2|2, then 1|3": want no comma: sides are separated by |, operations by ;
 }
 
 func ExampleParseRole() {
@@ -320,9 +322,9 @@ func ExampleParseRole() {
 	// Output: {mesos {2,3,4}} <nil>
 }
 
-func ExampleStory_Spaces() {
-	story, _ := cover.ParseStory("2|2 then 1|3 then healed")
-	spaces, err := story.Spaces(4, false)
+func ExamplePartitionSequence_Spaces() {
+	sequence, _ := cover.ParsePartitionSequence("2|2 then 1|3 then healed")
+	spaces, err := sequence.Spaces(4, false)
 	fmt.Println(spaces, err)
 	// Output: [2-partitions of 4 nodes with sides of 2 and 2 2-partitions of 4 nodes with sides of 1 and 3 1-partitions of 4 nodes] <nil>
 }
@@ -342,14 +344,15 @@ func ExampleLinks_Partition() {
 
 func ExampleSequence() {
 	p, _ := cover.Whole(3)
-	run := []cover.Stage{{Partition: p, Ops: []cover.Op{{"read", 1}, {"write", 2}}}, {Partition: p, Ops: []cover.Op{{"read", 3}}}}
+	run := []cover.Stage{{Partition: p, Ops: []cover.Op{{"read", 1}, {"write", 2}}},
+		{Partition: p, Ops: []cover.Op{{"read", 3}}}}
 	s := cover.Sequence{{Name: "write"}, {Name: "read", Node: 3}}
 	fmt.Printf("%v: %v\n", s, s.In(run))
 	// Output: write, read at 3: true
 }
 
 func ExamplePlan() {
-	answer, err := cover.Plan(cover.Params{Notion: "split", Nodes: 5, K: 2, Confidence: 0.95})
+	answer, err := cover.Plan(cover.Params{Criterion: "split", Nodes: 5, K: 2, Confidence: 0.95})
 	fmt.Printf("%v%v\n", answer, err)
 	// Output:
 	// split: 10 goals, tests drawn from 2-partitions of 5 nodes
@@ -365,7 +368,7 @@ func ExamplePlan() {
 }
 
 func ExampleCurve() {
-	points, _ := cover.Curve(cover.Params{Notion: "isolate", Nodes: 5, Balanced: true}, 6)
+	points, _ := cover.Curve(cover.Params{Criterion: "isolate", Nodes: 5, Balanced: true}, 6)
 	for _, p := range points {
 		fmt.Printf("%d %.3f %.3f %.3f\n", p.Tests, p.Bound, p.Probability, p.True)
 	}
@@ -379,7 +382,7 @@ func ExampleCurve() {
 }
 
 func ExampleCurveAt() {
-	points, err := cover.CurveAt(cover.Params{Notion: "isolate", Nodes: 5, Balanced: true}, slices.Values([]int{9, 90}))
+	points, err := cover.CurveAt(cover.Params{Criterion: "isolate", Nodes: 5, Balanced: true}, slices.Values([]int{9, 90}))
 	for _, p := range points {
 		fmt.Printf("%d tests: %.3f\n", p.Tests, p.Bound)
 	}
@@ -391,21 +394,21 @@ func ExampleCurveAt() {
 }
 
 func ExampleParams_Tested() {
-	notion, space, err := cover.Params{Notion: "separate", Nodes: 6, K: 2, L: 2, Balanced: true}.Tested()
-	fmt.Println(notion, "by", space, err)
-	_, _, err = cover.Params{Notion: "sequence", Nodes: 6}.Tested()
+	criterion, space, err := cover.Params{Criterion: "separate", Nodes: 6, K: 2, L: 2, Balanced: true}.Tested()
+	fmt.Println(criterion, "by", space, err)
+	_, _, err = cover.Params{Criterion: "sequence", Nodes: 6}.Tested()
 	fmt.Println(err)
 	// Output:
 	// (2,2)-separation by 2-partitions of 6 nodes with sides of 3 and 3 <nil>
-	// notion = sequence: want split, separate or isolate
+	// criterion = sequence: want split, separate or isolate
 }
 
-func ExampleStory_Roles() {
-	story, _ := cover.ParseStory("leader+zookeeper|*: write then leader|*: write@2; read")
-	fmt.Println(story.Roles(), story.Operations(), story.Check())
+func ExamplePartitionSequence_Roles() {
+	sequence, _ := cover.ParsePartitionSequence("leader+zookeeper|*: write then leader|*: write@2; read")
+	fmt.Println(sequence.Roles(), sequence.Operations(), sequence.Check())
 	p, _ := cover.ParsePartition("1,2|3,4")
 	plays := func(role string) cover.Set { return map[string]cover.Set{"leader": 1, "zookeeper": 2}[role] }
-	fmt.Println(story[0].Covers(p, plays))
+	fmt.Println(sequence[0].Covers(p, plays))
 	// Output:
 	// [leader zookeeper] [write read] <nil>
 	// true

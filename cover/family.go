@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// A Family is a set of partitions, meant to cover every goal of a notion.
+// A Family is a set of partitions, meant to cover every goal of a criterion.
 type Family struct {
 	Partitions []Partition
 	Method     string // how it was built
@@ -18,20 +18,20 @@ type Family struct {
 
 // Uncovered is the error of Check for a family that misses a goal.
 type Uncovered struct {
-	Goal Goal // the first goal, in the order of Goals, that is not covered
-	Rest int  // how many more are not
+	PartitionGoal PartitionGoal // the first goal, in the order of Goals, that is not covered
+	Rest          int           // how many more are not
 }
 
 // Error names the goal.
 func (u *Uncovered) Error() string {
-	return fmt.Sprintf("the family does not %v (and misses %d more goals)", u.Goal, u.Rest)
+	return fmt.Sprintf("the family does not %v (and misses %d more goals)", u.PartitionGoal, u.Rest)
 }
 
 // Check proves that the partitions belong to the space and cover every goal of the
-// notion, by going through all goals. It returns an *Uncovered error for a family
+// criterion, by going through all goals. It returns an *Uncovered error for a family
 // that misses one, and a *RangeError for a partition over another universe.
-func Check(notion Notion, space Space, family []Partition) error {
-	goals, err := listGoals(notion, space.Nodes, goalLimit)
+func Check(criterion Criterion, space Space, family []Partition) error {
+	goals, err := listGoals(criterion, space.Nodes, goalLimit)
 	if err != nil {
 		return err
 	}
@@ -47,26 +47,26 @@ func Check(notion Notion, space Space, family []Partition) error {
 }
 
 // uncovered lists the goals that no member covers.
-func uncovered(goals []Goal, family []Partition) []Goal {
-	return slices.DeleteFunc(slices.Clone(goals), func(g Goal) bool {
+func uncovered(goals []PartitionGoal, family []Partition) []PartitionGoal {
+	return slices.DeleteFunc(slices.Clone(goals), func(g PartitionGoal) bool {
 		return slices.ContainsFunc(family, g.CoveredBy)
 	})
 }
 
 // Lower is a lower bound on the size of a covering family: the goals divided by the
 // most goals that one test covers, and for 2-splitting by two sides the number of
-// bits that tell the nodes apart. For separation and isolation by more than two
+// bits that distinguish the nodes. For separation and isolation by more than two
 // sides of any size it is just 1.
-func Lower(notion Notion, space Space) (int, error) {
-	if _, err := ChanceOf(notion, space); err != nil {
+func Lower(criterion Criterion, space Space) (int, error) {
+	if _, err := ProbabilityOf(criterion, space); err != nil {
 		return 0, err
 	}
-	named, onto := notion.named()
+	named, onto := criterion.named()
 	best := new(big.Int)
 	least, most := space.bridges()
 	for b := least; b <= most && named <= space.Nodes-b; b++ {
-		for _, sizes := range richestSizes(notion, space, space.Nodes-b) {
-			covers := new(big.Int).Mul(notion.covered(sizes), binomial(b, onto))
+		for _, sizes := range richestSizes(criterion, space, space.Nodes-b) {
+			covers := new(big.Int).Mul(criterion.covered(sizes), binomial(b, onto))
 			if covers.Cmp(best) > 0 {
 				best = covers
 			}
@@ -75,12 +75,12 @@ func Lower(notion Notion, space Space) (int, error) {
 	if best.Sign() == 0 {
 		return 1, nil
 	}
-	lower := countGoals(notion, space.Nodes)
+	lower := countGoals(criterion, space.Nodes)
 	lower.Add(lower, best).Sub(lower, big.NewInt(1)).Div(lower, best)
 	if !lower.IsInt64() {
 		return math.MaxInt, nil
 	}
-	if space.Blocks == 2 && notion == (Split{K: 2}) {
+	if space.Blocks == 2 && criterion == (Split{K: 2}) {
 		return max(int(lower.Int64()), bits.Len(uint(space.Nodes-1))), nil
 	}
 	return int(lower.Int64()), nil
@@ -88,11 +88,11 @@ func Lower(notion Notion, space Space) (int, error) {
 
 // richestSizes lists sizes of sides among which are those that cover the most goals.
 // For splitting these are the balanced ones, by the argument of Lemma 4.8.
-func richestSizes(notion Notion, space Space, nodes int) [][]int {
+func richestSizes(criterion Criterion, space Space, nodes int) [][]int {
 	if space.Sizes != nil {
 		return [][]int{space.Sizes}
 	}
-	if _, splitting := notion.(Split); splitting {
+	if _, splitting := criterion.(Split); splitting {
 		return [][]int{Balanced(nodes, space.Blocks).Sizes}
 	}
 	var all [][]int
@@ -152,8 +152,8 @@ func InTurn(nodes int) (Family, error) {
 // covered, and drops at the end what has become superfluous. The candidates are all
 // partitions of the space where they are few, and otherwise a fresh draw from it for
 // each member. The result is always the same for the same arguments.
-func Greedy(notion Notion, space Space) (Family, error) {
-	goals, lower, err := task(notion, space)
+func Greedy(criterion Criterion, space Space) (Family, error) {
+	goals, lower, err := task(criterion, space)
 	if err != nil {
 		return Family{}, err
 	}
@@ -166,23 +166,24 @@ func Greedy(notion Notion, space Space) (Family, error) {
 		best, most := Partition{}, 0
 		for draws := 0; most == 0; draws++ {
 			if draws == greedyDraws {
-				return Family{}, &RangeError{"chance of a goal of " + notion.String(), "too small", "a goal covered within 65536 draws"}
+				return Family{}, &RangeError{"probability of a goal of " + criterion.String(), "too small",
+					"a goal covered within 65536 draws"}
 			}
 			best, most = richest(candidates(), left)
 		}
 		family.Partitions = append(family.Partitions, best)
-		left = slices.DeleteFunc(slices.Clone(left), func(g Goal) bool { return g.CoveredBy(best) })
+		left = slices.DeleteFunc(slices.Clone(left), func(g PartitionGoal) bool { return g.CoveredBy(best) })
 	}
 	family.Partitions = prune(goals, family.Partitions)
 	return family, nil
 }
 
 // task is what a family has to cover, and with how many members at least.
-func task(notion Notion, space Space) (goals []Goal, lower int, err error) {
-	if lower, err = Lower(notion, space); err != nil {
+func task(criterion Criterion, space Space) (goals []PartitionGoal, lower int, err error) {
+	if lower, err = Lower(criterion, space); err != nil {
 		return nil, 0, err
 	}
-	goals, err = listGoals(notion, space.Nodes, goalLimit)
+	goals, err = listGoals(criterion, space.Nodes, goalLimit)
 	return goals, lower, err
 }
 
@@ -218,7 +219,7 @@ func pool(space Space, goals int) (func() []Partition, error) {
 }
 
 // richest is the first candidate that covers the most goals.
-func richest(candidates []Partition, goals []Goal) (best Partition, most int) {
+func richest(candidates []Partition, goals []PartitionGoal) (best Partition, most int) {
 	for _, p := range candidates {
 		covers := 0
 		for _, g := range goals {
@@ -234,7 +235,7 @@ func richest(candidates []Partition, goals []Goal) (best Partition, most int) {
 }
 
 // prune drops, earliest first, members whose goals others cover too.
-func prune(goals []Goal, family []Partition) []Partition {
+func prune(goals []PartitionGoal, family []Partition) []Partition {
 	times := make([]int, len(goals)) // how many members left cover a goal
 	for i, g := range goals {
 		for _, p := range family {
@@ -263,23 +264,23 @@ func prune(goals []Goal, family []Partition) []Partition {
 // Build returns the best family at hand: the optimal one where there is a
 // construction, else the smallest of Dense and EachAgainstRest, where they apply, and
 // Greedy, where it does not take long. Every family it returns has passed Check.
-func Build(notion Notion, space Space) (Family, error) {
-	if _, err := ChanceOf(notion, space); err != nil {
+func Build(criterion Criterion, space Space) (Family, error) {
+	if _, err := ProbabilityOf(criterion, space); err != nil {
 		return Family{}, err
 	}
 	plain := space.Sizes == nil && space.Bridge == 0
 	var family Family
 	var err error
 	switch {
-	case plain && space.Blocks == 2 && notion == Split{K: 2}:
+	case plain && space.Blocks == 2 && criterion == Split{K: 2}:
 		family, err = Binary(space.Nodes)
-	case notion == Isolate{} && space.Blocks == 2 && (plain || space.sameSizes(Semibalanced(space.Nodes))):
+	case criterion == Isolate{} && space.Blocks == 2 && (plain || space.sameSizes(Semibalanced(space.Nodes))):
 		family, err = InTurn(space.Nodes)
 	default:
-		family, err = smaller(notion, space)
+		family, err = smaller(criterion, space)
 	}
 	if err == nil {
-		err = Check(notion, space, family.Partitions)
+		err = Check(criterion, space, family.Partitions)
 	}
 	if err != nil {
 		return Family{}, err
@@ -295,19 +296,20 @@ const (
 
 // smaller compares the constructions that apply. The work of the other two grows
 // with the goals times the members, so that Dense alone is left for many.
-func smaller(notion Notion, space Space) (Family, error) {
-	lower, err := Lower(notion, space)
+func smaller(criterion Criterion, space Space) (Family, error) {
+	lower, err := Lower(criterion, space)
 	if err != nil {
 		return Family{}, err
 	}
-	best, err := Dense(notion, space)
-	work := countGoals(notion, space.Nodes)
-	few := work.Cmp(big.NewInt(buildGoals)) <= 0 && work.Mul(work, big.NewInt(int64(lower))).Cmp(big.NewInt(buildWork)) <= 0
-	for _, build := range []func(Notion, Space) (Family, error){Greedy, EachAgainstRest} {
+	best, err := Dense(criterion, space)
+	work := countGoals(criterion, space.Nodes)
+	few := work.Cmp(big.NewInt(buildGoals)) <= 0 && work.Mul(work,
+		big.NewInt(int64(lower))).Cmp(big.NewInt(buildWork)) <= 0
+	for _, build := range []func(Criterion, Space) (Family, error){Greedy, EachAgainstRest} {
 		if !few {
 			break
 		}
-		other, otherErr := build(notion, space)
+		other, otherErr := build(criterion, space)
 		if otherErr == nil && (err != nil || len(other.Partitions) < len(best.Partitions)) {
 			best, err = other, nil
 		}
@@ -318,12 +320,13 @@ func smaller(notion Notion, space Space) (Family, error) {
 // EachAgainstRest is a separating family for any number of nodes on the one side:
 // every set of min(K,L) nodes against all others. For K or L = 1 these are n
 // partitions, which is the best there is while the other number is large.
-func EachAgainstRest(notion Notion, space Space) (Family, error) {
-	s, separating := notion.(Separate)
+func EachAgainstRest(criterion Criterion, space Space) (Family, error) {
+	s, separating := criterion.(Separate)
 	if !separating || s.Bridge != 0 || space.Bridge != 0 || space.Sizes != nil || space.Blocks != 2 {
-		return Family{}, &RangeError{"notion over space", fmt.Sprintf("%v over %v", notion, space), "Separate over all 2-partitions, with no bridge"}
+		return Family{}, &RangeError{"criterion over space", fmt.Sprintf("%v over %v", criterion, space),
+			"Separate over all 2-partitions, with no bridge"}
 	}
-	lower, err := Lower(notion, space)
+	lower, err := Lower(criterion, space)
 	if err != nil {
 		return Family{}, err
 	}

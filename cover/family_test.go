@@ -10,28 +10,29 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 )
 
-// TestFamiliesCover builds a family in every way, for notions and spaces of all
+// TestFamiliesCover builds a family in every way, for criteria and spaces of all
 // sorts, and checks it with the oracle rather than with Check.
 func TestFamiliesCover(t *testing.T) {
-	builders := map[string]func(cover.Notion, cover.Space) (cover.Family, error){
+	builders := map[string]func(cover.Criterion, cover.Space) (cover.Family, error){
 		"Build": cover.Build, "Greedy": cover.Greedy, "Dense": cover.Dense, "EachAgainstRest": cover.EachAgainstRest,
 	}
 	built := map[string]int{}
 	for n := 2; n <= 6; n++ {
-		for _, notion := range notions(n) {
-			goals := slices.Collect(must(cover.Goals(notion, n)))
+		for _, criterion := range criteria(n) {
+			goals := slices.Collect(must(cover.Goals(criterion, n)))
 			for _, space := range spaces(n) {
 				for name, build := range builders {
-					family, err := build(notion, space)
+					family, err := build(criterion, space)
 					if err != nil {
 						continue
 					}
 					built[name]++
 					if goal, ok := missing(goals, family.Partitions); !ok {
-						t.Errorf("%s for %v over %v does not %v", name, notion, space, goal)
+						t.Errorf("%s for %v over %v does not %v", name, criterion, space, goal)
 					}
 					if len(family.Partitions) < family.Lower {
-						t.Errorf("%s for %v over %v has %d members, fewer than %d", name, notion, space, len(family.Partitions), family.Lower)
+						t.Errorf("%s for %v over %v has %d members, fewer than %d", name, criterion, space, len(family.Partitions),
+							family.Lower)
 					}
 				}
 			}
@@ -44,13 +45,13 @@ func TestFamiliesCover(t *testing.T) {
 	}
 }
 
-func missing(goals []cover.Goal, family []cover.Partition) (cover.Goal, bool) {
+func missing(goals []cover.PartitionGoal, family []cover.Partition) (cover.PartitionGoal, bool) {
 	for _, g := range goals {
 		if !slices.ContainsFunc(family, func(p cover.Partition) bool { return plainly(p).covers(g) }) {
 			return g, false
 		}
 	}
-	return cover.Goal{}, true
+	return cover.PartitionGoal{}, true
 }
 
 // TestDenseKeepsItsPromise compares the size with the guarantee: each member covers
@@ -58,8 +59,8 @@ func missing(goals []cover.Goal, family []cover.Partition) (cover.Goal, bool) {
 // log m / -log(1-p) members.
 func TestDenseKeepsItsPromise(t *testing.T) {
 	for _, c := range []struct {
-		notion cover.Notion
-		space  cover.Space
+		criterion cover.Criterion
+		space     cover.Space
 	}{
 		{cover.Split{K: 2}, cover.Uniform(64, 2)},
 		{cover.Split{K: 3}, cover.Uniform(40, 3)},
@@ -68,15 +69,15 @@ func TestDenseKeepsItsPromise(t *testing.T) {
 		{cover.Separate{K: 2, L: 2}, cover.Uniform(20, 2)},
 		{cover.Separate{K: 1, L: 4}, cover.Uniform(14, 2)},
 	} {
-		family := must(cover.Dense(c.notion, c.space))
-		if err := cover.Check(c.notion, c.space, family.Partitions); err != nil {
-			t.Errorf("%v: %v", c.notion, err)
+		family := must(cover.Dense(c.criterion, c.space))
+		if err := cover.Check(c.criterion, c.space, family.Partitions); err != nil {
+			t.Errorf("%v: %v", c.criterion, err)
 		}
-		chance := must(cover.ChanceOf(c.notion, c.space))
-		m, _ := new(big.Float).SetInt(chance.Goals).Float64()
-		promised := int(math.Log(m)/-math.Log1p(-ratFloat(chance.Bound))) + 1
+		probability := must(cover.ProbabilityOf(c.criterion, c.space))
+		m, _ := new(big.Float).SetInt(probability.Goals).Float64()
+		promised := int(math.Log(m)/-math.Log1p(-ratFloat(probability.Bound))) + 1
 		if len(family.Partitions) > promised {
-			t.Errorf("%v over %v: %d members, promised %d", c.notion, c.space, len(family.Partitions), promised)
+			t.Errorf("%v over %v: %d members, promised %d", c.criterion, c.space, len(family.Partitions), promised)
 		}
 	}
 }
@@ -84,12 +85,12 @@ func TestDenseKeepsItsPromise(t *testing.T) {
 // TestGreedyDraws builds where the partitions are too many to look at them all.
 func TestGreedyDraws(t *testing.T) {
 	for _, space := range []cover.Space{cover.Balanced(20, 3), {Nodes: 20, Blocks: 3, Bridge: 2}} {
-		notion := cover.Split{K: 3}
-		family := must(cover.Greedy(notion, space))
-		if err := cover.Check(notion, space, family.Partitions); err != nil {
+		criterion := cover.Split{K: 3}
+		family := must(cover.Greedy(criterion, space))
+		if err := cover.Check(criterion, space, family.Partitions); err != nil {
 			t.Error(err)
 		}
-		enough := must(must(cover.ChanceOf(notion, space)).Union().Exists())
+		enough := must(must(cover.ProbabilityOf(criterion, space)).Union().Exists())
 		if len(family.Partitions) > enough {
 			t.Errorf("%d members, where %d drawn blindly may do", len(family.Partitions), enough)
 		}
@@ -114,19 +115,20 @@ func TestInTurn(t *testing.T) {
 func TestSmallestIsExact(t *testing.T) {
 	compared := 0
 	for n := 2; n <= 5; n++ {
-		for _, notion := range notions(n) {
+		for _, criterion := range criteria(n) {
 			for _, space := range spaces(n) {
-				if must(cover.CountGoals(notion, n)).Int64() > 15 {
+				if must(cover.CountGoals(criterion, n)).Int64() > 15 {
 					continue
 				}
-				exact, err := cover.ExactOf(notion, space)
+				exact, err := cover.ExactOf(criterion, space)
 				if err != nil {
 					continue
 				}
-				family := must(cover.Smallest(notion, space, 100_000))
+				family := must(cover.Smallest(criterion, space, 100_000))
 				want := must(exact.Exists())
 				if len(family.Partitions) != want || family.Lower != want {
-					t.Errorf("%v over %v: %d members, lower bound %d, want %d", notion, space, len(family.Partitions), family.Lower, want)
+					t.Errorf("%v over %v: %d members, lower bound %d, want %d", criterion, space, len(family.Partitions), family.Lower,
+						want)
 				}
 				compared++
 			}
@@ -144,12 +146,12 @@ func TestCheckNames(t *testing.T) {
 		var missed *cover.Uncovered
 		short := slices.Delete(slices.Clone(family), i, i+1)
 		err := cover.Check(cover.Split{K: 2}, cover.Uniform(8, 2), short)
-		if !errors.As(err, &missed) || plainly(family[i]).covers(missed.Goal) == false || missed.Rest != 3 {
+		if !errors.As(err, &missed) || plainly(family[i]).covers(missed.PartitionGoal) == false || missed.Rest != 3 {
 			t.Errorf("without %v: %v", family[i], err)
 		}
 		for _, p := range short {
-			if missed != nil && plainly(p).covers(missed.Goal) {
-				t.Errorf("%v is covered by %v", missed.Goal, p)
+			if missed != nil && plainly(p).covers(missed.PartitionGoal) {
+				t.Errorf("%v is covered by %v", missed.PartitionGoal, p)
 			}
 		}
 	}

@@ -13,18 +13,18 @@ const (
 	Isolates              // the nodes of A are on sides with less than half of the nodes
 )
 
-// A Goal is one coverage goal for a partition. With a Bridge it is a goal for
+// A PartitionGoal is one coverage goal for a partition. With a Bridge it is a goal for
 // intersecting partitions: the nodes of Bridge must belong to every block, those of
 // A and B to one block only. Goals are comparable.
-type Goal struct {
+type PartitionGoal struct {
 	Kind   Kind
 	A, B   Set
 	Bridge Set
 }
 
-// CoveredBy tells whether the partition covers the goal. The partition may have
-// more sides than the notion needs.
-func (g Goal) CoveredBy(p Partition) bool {
+// CoveredBy reports whether the partition covers the goal. The partition may have
+// more sides than the criterion needs.
+func (g PartitionGoal) CoveredBy(p Partition) bool {
 	if g.Bridge != 0 && g.Bridge&^p.Bridge() != 0 {
 		return false
 	}
@@ -45,13 +45,14 @@ func (g Goal) CoveredBy(p Partition) bool {
 	return true
 }
 
-// possible tells whether some partition with as many sides and as large a bridge as this one
+// possible reports whether some partition with as many sides and as large a bridge as this one
 // covers the goal.
-func (g Goal) possible(p Partition) bool {
+func (g PartitionGoal) possible(p Partition) bool {
 	sides, bridge := p.Len(), p.Bridge().Len()
 	free := p.Nodes() - bridge
 	named := g.A | g.B | g.Bridge
-	if named&^firstNodes(max(p.Nodes(), 1)) != 0 || g.Bridge.Len() > bridge || (g.A|g.B)&g.Bridge != 0 || (g.A|g.B).Len() > free {
+	if named&^firstNodes(max(p.Nodes(), 1)) != 0 || g.Bridge.Len() > bridge || (g.A|g.B)&g.Bridge != 0 ||
+		(g.A|g.B).Len() > free {
 		return false
 	}
 	switch g.Kind {
@@ -78,7 +79,7 @@ func minorities(nodes, sides int) int {
 	return nodes / 2 // the others of a side with half of the nodes or, rounded up, more
 }
 
-// splits tells whether the nodes are all on different sides.
+// splits reports whether the nodes are all on different sides.
 func (p Partition) splits(nodes Set) bool {
 	var seen Set
 	for s := nodes; s != 0; s &= s - 1 {
@@ -92,7 +93,7 @@ func (p Partition) splits(nodes Set) bool {
 }
 
 // String writes the goal as a clause: "separate {1} from {2,3}".
-func (g Goal) String() string {
+func (g PartitionGoal) String() string {
 	text := "anything"
 	switch g.Kind {
 	case Splits:

@@ -38,14 +38,14 @@ type Rule struct {
 // Theorem31 is Theorem 3.1: p is a lower bound on the probability that one random
 // test covers a given goal, m is the number of goals.
 func Theorem31(p *big.Rat, m *big.Int) (Rule, error) {
-	if err := checkChance(p, m); err != nil {
+	if err := checkProbability(p, m); err != nil {
 		return Rule{}, err
 	}
 	inverse := 1 / ratFloat(p)
 	return Rule{Name: "Theorem 3.1", A: inverse * logInt(m), B: inverse}, nil
 }
 
-func checkChance(p *big.Rat, m *big.Int) error {
+func checkProbability(p *big.Rat, m *big.Int) error {
 	if p == nil || p.Sign() <= 0 || p.Cmp(big.NewRat(1, 1)) > 0 {
 		return &RangeError{"probability that a test covers a goal", p, "a number above 0 and at most 1"}
 	}
@@ -136,7 +136,7 @@ func (u Union) Enough(confidence float64) (int, error) {
 // least finds the least number of tests whose missed probability is fine. A
 // float64 estimate starts the search, big floats decide.
 func (u Union) least(allowed *big.Rat, fine func(missed, allowed *big.Float) bool) (int, error) {
-	if err := checkChance(u.P, u.Goals); err != nil {
+	if err := checkProbability(u.P, u.Goals); err != nil {
 		return 0, err
 	}
 	limit := toFloat(allowed)
@@ -162,7 +162,7 @@ func (u Union) missed(tests int) *big.Float {
 
 // Reached is 1 - Goals (1-P)^tests, or 0 if that is negative.
 func (u Union) Reached(tests int) (float64, error) {
-	if err := checkChance(u.P, u.Goals); err != nil {
+	if err := checkProbability(u.P, u.Goals); err != nil {
 		return 0, err
 	}
 	if err := inRange("tests", tests, 1, testsLimit, ""); err != nil {

@@ -16,22 +16,22 @@ import (
 func TestGuaranteesInOrder(t *testing.T) {
 	rules, exacts := 0, 0
 	for n := 2; n <= 6; n++ {
-		for _, notion := range notions(n) {
+		for _, criterion := range criteria(n) {
 			for _, space := range spaces(n) {
-				chance, err := cover.ChanceOf(notion, space)
+				probability, err := cover.ProbabilityOf(criterion, space)
 				if err != nil {
 					continue
 				}
-				what := notion.String() + " over " + space.String()
-				for _, rule := range must(chance.Rules()) {
-					inOrder(t, what, rule, chance.Union())
+				what := criterion.String() + " over " + space.String()
+				for _, rule := range must(probability.Rules()) {
+					inOrder(t, what, rule, probability.Union())
 					rules++
 				}
-				if chance.Goals.Int64() > 15 {
+				if probability.Goals.Int64() > 15 {
 					continue // exact would take long
 				}
-				if exact, err := cover.ExactOf(notion, space); err == nil {
-					inOrder(t, what, chance.Union(), exact)
+				if exact, err := cover.ExactOf(criterion, space); err == nil {
+					inOrder(t, what, probability.Union(), exact)
 					exacts++
 				}
 			}
@@ -60,7 +60,7 @@ func inOrder(t *testing.T, what string, below, above cover.Guarantee) {
 	}
 }
 
-// TestThereAndBack draws chances and asks in both directions.
+// TestThereAndBack draws probabilities and asks in both directions.
 func TestThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		denominator := rapid.Int64Range(1, 5000).Draw(t, "denominator")
@@ -103,7 +103,8 @@ func TestTies(t *testing.T) {
 			t.Errorf("%T for %v: %d tests, want %d", c.guarantee, c.confidence, have, c.want)
 		}
 	}
-	if sure := (cover.Union{P: big.NewRat(1, 1), Goals: big.NewInt(7)}); must(sure.Enough(0.999)) != 1 || must(sure.Exists()) != 1 {
+	if sure := (cover.Union{P: big.NewRat(1, 1), Goals: big.NewInt(7)}); must(sure.Enough(0.999)) != 1 ||
+		must(sure.Exists()) != 1 {
 		t.Error("a test that covers everything is not enough")
 	}
 }
@@ -131,7 +132,8 @@ func TestSequencesInOrder(t *testing.T) {
 
 // TestOccursByHand counts short sequences one by one.
 func TestOccursByHand(t *testing.T) {
-	for _, targets := range [][][]int{{{0, 0}}, {{0, 1, 0}, {1, 0}}, {{0, 1, 0, 2}, {1, 0}}, {{2}}, {{0, 1}, {1, 2}, {2, 0, 2}}} {
+	for _, targets := range [][][]int{{{0, 0}}, {{0, 1, 0}, {1, 0}}, {{0, 1, 0, 2}, {1, 0}}, {{2}},
+		{{0, 1}, {1, 2}, {2, 0, 2}}} {
 		for length := range 8 {
 			hits, total := 0, int(math.Pow(3, float64(length)))
 			for code := range total {
@@ -171,19 +173,25 @@ func TestRefused(t *testing.T) {
 		{"blocks = 6: want 1 to 5 (the nodes that are not on the bridge)", errOf(cover.Uniform(5, 6).Count())},
 		{"blocks = 0: want 1 to 5 (the nodes that are not on the bridge)", errOf(cover.NewSampler(cover.Balanced(5, 0)))},
 		{"size of a side = 0: want 1 to 3 (the nodes)", errOf(cover.Sized(0, 3).Count())},
-		{"sizes = [2 2]: want 2 sizes that with a fixed bridge of 0 sum to 5", errOf(cover.Space{Nodes: 5, Blocks: 2, Sizes: []int{2, 2}}.All())},
+		{"sizes = [2 2]: want 2 sizes that with a fixed bridge of 0 sum to 5",
+			errOf(cover.Space{Nodes: 5, Blocks: 2, Sizes: []int{2, 2}}.All())},
 		{"bridge = -2: want -1 to 5 (-1 for any)", errOf(cover.Space{Nodes: 5, Blocks: 2, Bridge: -2}.Count())},
 		{"blocks = 1: want at least 2 with a bridge", errOf(cover.Space{Nodes: 5, Blocks: 1, Bridge: 1}.Count())},
-		{"nodes in no block = {3}: want each of 1 to 3 in one block or, as a bridge, in all", errOf(cover.NewPartition(3, 1, 2))},
-		{"nodes of the blocks = {3,4}: want each of 1 to 2 in one block or, as a bridge, in all", errOf(cover.NewPartition(2, 3, 12))},
-		{"nodes in some blocks but not in all = {2}: want each of 1 to 3 in one block or, as a bridge, in all", errOf(cover.NewPartition(3, 3, 2, 4))},
+		{"nodes in no block = {3}: want each of 1 to 3 in one block or, as a bridge, in all",
+			errOf(cover.NewPartition(3, 1, 2))},
+		{"nodes of the blocks = {3,4}: want each of 1 to 2 in one block or, as a bridge, in all",
+			errOf(cover.NewPartition(2, 3, 12))},
+		{"nodes in some blocks but not in all = {2}: want each of 1 to 3 in one block or, as a bridge, in all",
+			errOf(cover.NewPartition(3, 3, 2, 4))},
 		{"block = {2}: want a node besides the bridge", errOf(cover.NewPartition(2, 3, 2))},
 		{`node = "x": want a number, as in 1,4|2,3,5`, errOf(cover.ParsePartition("1,x"))},
-		{"k = 6: want 1 to 5 (the nodes)", errOf(cover.ChanceOf(cover.Split{K: 6}, space))},
-		{"l = 4: want 1 to 3 (the nodes besides k)", errOf(cover.ChanceOf(cover.Separate{K: 2, L: 4}, space))},
-		{"bridge nodes of the goal = 4: want 0 to 3 (the nodes that the goal does not name)", errOf(cover.Goals(cover.Split{K: 2, Bridge: 4}, 5))},
-		{"notion = <nil>: want Split, Separate or Isolate", errOf(cover.ChanceOf(nil, space))},
-		{"chance of minority isolation = 0: want a space other than the 2-partitions of 4 nodes with sides of 2 and 2, none of which covers a goal", errOf(cover.ChanceOf(cover.Isolate{}, cover.Balanced(4, 2)))},
+		{"k = 6: want 1 to 5 (the nodes)", errOf(cover.ProbabilityOf(cover.Split{K: 6}, space))},
+		{"l = 4: want 1 to 3 (the nodes besides k)", errOf(cover.ProbabilityOf(cover.Separate{K: 2, L: 4}, space))},
+		{"bridge nodes of the goal = 4: want 0 to 3 (the nodes that the goal does not name)",
+			errOf(cover.Goals(cover.Split{K: 2, Bridge: 4}, 5))},
+		{"criterion = <nil>: want Split, Separate or Isolate", errOf(cover.ProbabilityOf(nil, space))},
+		{"probability of minority isolation = 0: want a space other than the 2-partitions of 4 nodes with sides of 2 and " +
+			"2, none of which covers a goal", errOf(cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(4, 2)))},
 		{"nodes of the partition 1,2|3,4 = 4: want 5", cover.Check(cover.Split{K: 2}, space, []cover.Partition{four})},
 		{"sides of the partition 1,2|3,4 = 2: want 3 to 3", cover.Uniform(4, 3).Contains(four)},
 		{"sizes of the partition 1,2|3,4 = [2 2]: want [1 3]", cover.Sized(1, 3).Contains(four)},
@@ -192,16 +200,19 @@ func TestRefused(t *testing.T) {
 		{"confidence = NaN: want a number within (0,1)", errOf(union.Enough(math.NaN()))},
 		{"tests = 0: want 1 to 9007199254740992", errOf(union.Reached(0))},
 		{"goals = <nil>: want at least 1", errOf(cover.Union{P: big.NewRat(1, 2)}.Exists())},
-		{"probability that a test covers a goal = 3/2: want a number above 0 and at most 1", errOf(cover.Theorem31(big.NewRat(3, 2), big.NewInt(1)))},
+		{"probability that a test covers a goal = 3/2: want a number above 0 and at most 1",
+			errOf(cover.Theorem31(big.NewRat(3, 2), big.NewInt(1)))},
 		{"rule mine = [0 0]: want A of at least 0 and B above 0", errOf(cover.Rule{Name: "mine"}.Exists())},
 		{"exact guarantee = empty: want one made by ExactOf", errOf((&cover.Exact{}).Reached(3))},
-		{"number of goals of 3-splitting = 84: want at most 20 to list them", errOf(cover.ExactOf(cover.Split{K: 3}, cover.Uniform(9, 3)))},
-		{"operations = 0: want 1 to 2147483647", errOf(cover.Sequences{Length: 1}.Chance())},
-		{"target sequences = 10: want 1 to 9, all sequences of length 2", errOf(cover.Sequences{Operations: 3, Length: 2, Targets: 10}.Rules())},
+		{"number of goals of 3-splitting = 84: want at most 20 to list them",
+			errOf(cover.ExactOf(cover.Split{K: 3}, cover.Uniform(9, 3)))},
+		{"operations = 0: want 1 to 2147483647", errOf(cover.Sequences{Length: 1}.Probability())},
+		{"target sequences = 10: want 1 to 9, all sequences of length 2",
+			errOf(cover.Sequences{Operations: 3, Length: 2, Targets: 10}.Rules())},
 		{"operation = 3: want 0 to 2 (the operations)", errOf(cover.Occurs(3, 5, []int{3}))},
 		{"nodes = 2: want 3 to 64 (with two nodes neither is in a minority)", errOf(cover.InTurn(2))},
 		{"nodes = 1: want 2 to 64", errOf(cover.Remark46(1))},
-		{"notion = minority isolation: want Split or Separate", errOf(cover.Dense(cover.Isolate{}, space))},
+		{"criterion = minority isolation: want Split or Separate", errOf(cover.Dense(cover.Isolate{}, space))},
 		{"budget = 0: want 1 to 2147483647", errOf(cover.Smallest(cover.Isolate{}, space, 0))},
 	} {
 		var wrong *cover.RangeError

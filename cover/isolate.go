@@ -18,10 +18,10 @@ func (i Isolate) named() (nodes, bridge int) { return 1, i.Bridge }
 
 func (i Isolate) check(nodes int) error { return inRange("nodes", nodes, 1, MaxNodes, "") }
 
-func (i Isolate) pick(nodes int) iter.Seq[Goal] {
-	return func(yield func(Goal) bool) {
+func (i Isolate) pick(nodes int) iter.Seq[PartitionGoal] {
+	return func(yield func(PartitionGoal) bool) {
 		for set := range firstNodes(nodes).choose(1) {
-			if !yield(Goal{Kind: Isolates, A: set}) {
+			if !yield(PartitionGoal{Kind: Isolates, A: set}) {
 				return
 			}
 		}
@@ -53,7 +53,7 @@ func (i Isolate) covering(nodes, k int) *big.Int {
 }
 
 // paper has Lemmas 4.15 and 4.18 for uniform 2-partitions of an odd and an even
-// number of nodes, and the exact chance for balanced and semibalanced ones, from the
+// number of nodes, and the exact probability for balanced and semibalanced ones, from the
 // proofs of Corollaries 4.17 and 4.20.
 func (i Isolate) paper(space Space) (bound *big.Rat, source string, corollary Rule, ok bool) {
 	n := space.Nodes
@@ -79,7 +79,7 @@ func (i Isolate) paper(space Space) (bound *big.Rat, source string, corollary Ru
 // String is "minority isolation", with the bridge if there is one.
 func (i Isolate) String() string { return "minority isolation" + overBridge(i.Bridge) }
 
-// balanced tells whether the sides differ by at most one node.
+// balanced reports whether the sides differ by at most one node.
 func (s Space) balanced() bool { return s.sameSizes(Balanced(s.Nodes, s.Blocks)) }
 
 func (s Space) sameSizes(other Space) bool {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Links says who hears whom: at index i-1 is the set of the nodes whose messages reach node
+// Links says which node hears which: at index i-1 is the set of the nodes whose messages reach node
 // i, which hears itself. Cuts of single links and of one direction make networks that no
 // Partition describes.
 type Links []Set
@@ -26,12 +26,12 @@ const (
 	Tangled
 )
 
-// String is the shape in words.
+// String is the shape as text.
 func (s Shape) String() string {
 	return [...]string{"divided", "cut one way", "cut with a way around"}[s%3]
 }
 
-// AllLinks is the network in which everybody hears everybody.
+// AllLinks is the network in which every node hears every node.
 func AllLinks(nodes int) (Links, error) {
 	if err := inRange("nodes", nodes, 1, MaxNodes, ""); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (l Links) Cut(from, to Set) {
 	}
 }
 
-// Hears tells whether messages from one node reach another.
+// Hears reports whether messages from one node reach another.
 func (l Links) Hears(to, from int) bool {
 	return 1 <= to && to <= len(l) && l[to-1].Has(from)
 }
@@ -92,38 +92,38 @@ func (l Links) Partition() (Partition, Shape) {
 	return canonical(labels), Divided
 }
 
-// A Deaf is the aim that a node does not hear another, which hears it: a link that is cut
+// A OneWayCut is the goal that a node does not hear another, which hears it: a link that is cut
 // one way.
-type Deaf struct{ Node, To int }
+type OneWayCut struct{ Node, To int }
 
 // In looks for a stage with that link.
-func (d Deaf) In(run []Stage) bool {
+func (d OneWayCut) In(run []Stage) bool {
 	return slices.ContainsFunc(run, func(s Stage) bool {
 		return s.Links != nil && s.Links.Hears(d.To, d.Node) && !s.Links.Hears(d.Node, d.To)
 	})
 }
 
 // Tests counts the stages in which some link is cut one way.
-func (d Deaf) Tests(run []Stage) int { return shaped(run, OneWay) }
+func (d OneWayCut) Tests(run []Stage) int { return shaped(run, OneWay) }
 
 // String names the two nodes.
-func (d Deaf) String() string { return "cut the link from " + pair(d.To, d.Node) + " one way" }
+func (d OneWayCut) String() string { return "cut the link from " + pair(d.To, d.Node) + " one way" }
 
-// An Around is the aim that two nodes are not connected, but have a way around over others.
-type Around struct{ A, B int }
+// An IndirectPath is the goal that two nodes are not connected, but have a way around over others.
+type IndirectPath struct{ A, B int }
 
 // In looks for a stage in which the two are not connected, of those with a way around.
-func (a Around) In(run []Stage) bool {
+func (a IndirectPath) In(run []Stage) bool {
 	return slices.ContainsFunc(run, func(s Stage) bool {
 		return s.shape() == Tangled && !s.Links.Hears(a.A, a.B)
 	})
 }
 
 // Tests counts the stages with a way around a cut.
-func (a Around) Tests(run []Stage) int { return shaped(run, Tangled) }
+func (a IndirectPath) Tests(run []Stage) int { return shaped(run, Tangled) }
 
 // String names the two nodes.
-func (a Around) String() string { return "cut " + pair(a.A, a.B) + " with a way around" }
+func (a IndirectPath) String() string { return "cut " + pair(a.A, a.B) + " with a way around" }
 
 func pair(a, b int) string { return fmt.Sprintf("%d to %d", a, b) }
 

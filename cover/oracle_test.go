@@ -26,7 +26,7 @@ func plainly(p cover.Partition) plain {
 	return list
 }
 
-// subset tells whether the side has all nodes of the part.
+// subset reports whether the side has all nodes of the part.
 func subset(part cover.Set, side []int) bool {
 	have := 0
 	for _, node := range side {
@@ -38,7 +38,7 @@ func subset(part cover.Set, side []int) bool {
 }
 
 // covers decides whether a partition covers a goal by looking at its sides.
-func (p plain) covers(g cover.Goal) bool {
+func (p plain) covers(g cover.PartitionGoal) bool {
 	sides := p.sides
 	if !subset(g.Bridge, p.bridge) {
 		return false
@@ -127,14 +127,15 @@ func spaces(n int) []cover.Space {
 			cover.Space{Nodes: n, Blocks: 2, Sizes: []int{1, n - 2}, Bridge: 1})
 	}
 	for k := 2; k <= min(n-1, 3); k++ {
-		list = append(list, cover.Space{Nodes: n, Blocks: k, Bridge: 1}, cover.Space{Nodes: n, Blocks: k, Bridge: cover.AnyBridge})
+		list = append(list, cover.Space{Nodes: n, Blocks: k, Bridge: 1},
+			cover.Space{Nodes: n, Blocks: k, Bridge: cover.AnyBridge})
 	}
 	return list
 }
 
-// notions lists notions of all sorts for n nodes.
-func notions(n int) []cover.Notion {
-	var list []cover.Notion
+// criteria lists criteria of all sorts for n nodes.
+func criteria(n int) []cover.Criterion {
+	var list []cover.Criterion
 	for bridge := range 3 {
 		for k := 1; k+bridge <= min(n, 4); k++ {
 			list = append(list, cover.Split{K: k, Bridge: bridge})
@@ -173,30 +174,30 @@ func TestEnumeration(t *testing.T) {
 	}
 }
 
-// TestGoals holds CoveredBy, the list of goals and the exact chances against the
+// TestGoals holds CoveredBy, the list of goals and the exact probabilities against the
 // oracle: every goal, in every space, is covered by the same share of the tests.
 func TestGoals(t *testing.T) {
 	for n := 1; n <= 7; n++ {
-		for _, notion := range notions(n) {
-			goals := slices.Collect(must(cover.Goals(notion, n)))
-			if count := must(cover.CountGoals(notion, n)); count.Int64() != int64(len(goals)) {
-				t.Errorf("%v over %d nodes: CountGoals %v, listed %d", notion, n, count, len(goals))
+		for _, criterion := range criteria(n) {
+			goals := slices.Collect(must(cover.Goals(criterion, n)))
+			if count := must(cover.CountGoals(criterion, n)); count.Int64() != int64(len(goals)) {
+				t.Errorf("%v over %d nodes: CountGoals %v, listed %d", criterion, n, count, len(goals))
 			}
-			distinct := map[cover.Goal]bool{}
+			distinct := map[cover.PartitionGoal]bool{}
 			for _, g := range goals {
 				distinct[g] = true
 			}
 			if len(distinct) != len(goals) {
-				t.Errorf("%v over %d nodes lists goals twice", notion, n)
+				t.Errorf("%v over %d nodes lists goals twice", criterion, n)
 			}
 			for _, space := range spaces(n) {
-				checkChance(t, notion, space, goals)
+				checkProbability(t, criterion, space, goals)
 			}
 		}
 	}
 }
 
-func checkChance(t *testing.T, notion cover.Notion, space cover.Space, goals []cover.Goal) {
+func checkProbability(t *testing.T, criterion cover.Criterion, space cover.Space, goals []cover.PartitionGoal) {
 	t.Helper()
 	tests := slices.Collect(must(space.All()))
 	lists := make([]plain, len(tests))
@@ -204,10 +205,10 @@ func checkChance(t *testing.T, notion cover.Notion, space cover.Space, goals []c
 		lists[i] = plainly(p)
 	}
 	want := new(big.Rat)
-	if chance, err := cover.ChanceOf(notion, space); err == nil {
-		want = chance.P
-		if chance.Bound.Cmp(chance.P) > 0 {
-			t.Errorf("%v over %v: bound %v above chance %v", notion, space, chance.Bound, chance.P)
+	if probability, err := cover.ProbabilityOf(criterion, space); err == nil {
+		want = probability.P
+		if probability.Bound.Cmp(probability.P) > 0 {
+			t.Errorf("%v over %v: bound %v above probability %v", criterion, space, probability.Bound, probability.P)
 		}
 	}
 	for _, g := range goals {
@@ -222,7 +223,7 @@ func checkChance(t *testing.T, notion cover.Notion, space cover.Space, goals []c
 			}
 		}
 		if have := big.NewRat(int64(covering), int64(len(tests))); have.Cmp(want) != 0 {
-			t.Fatalf("%v over %v: %v of the tests %v, want %v", notion, space, have, g, want)
+			t.Fatalf("%v over %v: %v of the tests %v, want %v", criterion, space, have, g, want)
 		}
 	}
 }
@@ -232,20 +233,20 @@ func checkChance(t *testing.T, notion cover.Notion, space cover.Space, goals []c
 func TestExact(t *testing.T) {
 	compared := 0
 	for n := 2; n <= 6; n++ {
-		for _, notion := range notions(n) {
+		for _, criterion := range criteria(n) {
 			for _, space := range spaces(n) {
-				goals := slices.Collect(must(cover.Goals(notion, n)))
+				goals := slices.Collect(must(cover.Goals(criterion, n)))
 				tests := slices.Collect(must(space.All()))
 				if len(goals) > 12 || len(tests) > 100 {
 					continue
 				}
-				exact, err := cover.ExactOf(notion, space)
+				exact, err := cover.ExactOf(criterion, space)
 				if err != nil {
 					continue // no test of the space covers a goal
 				}
 				compared++
 				if err := walk(exact, goals, tests); err != nil {
-					t.Errorf("%v over %v: %v", notion, space, err)
+					t.Errorf("%v over %v: %v", criterion, space, err)
 				}
 			}
 		}
@@ -256,7 +257,7 @@ func TestExact(t *testing.T) {
 }
 
 // walk computes the number of sequences of tests that cover each set of goals.
-func walk(exact *cover.Exact, goals []cover.Goal, tests []cover.Partition) error {
+func walk(exact *cover.Exact, goals []cover.PartitionGoal, tests []cover.Partition) error {
 	masks := make([]int, len(tests))
 	for i, p := range tests {
 		list := plainly(p)

@@ -27,26 +27,26 @@ type entry struct {
 func exists(g cover.Guarantee) float64            { return float64(must(g.Exists())) }
 func enough(g cover.Guarantee, c float64) float64 { return float64(must(g.Enough(c))) }
 
-// corollary is the paper's corollary for a notion and a space.
-func corollary(notion cover.Notion, space cover.Space) cover.Rule {
-	return must(must(cover.ChanceOf(notion, space)).Rules())[0]
+// corollary is the paper's corollary for a criterion and a space.
+func corollary(criterion cover.Criterion, space cover.Space) cover.Rule {
+	return must(must(cover.ProbabilityOf(criterion, space)).Rules())[0]
 }
 
 // kafka is the goal of Example 4.13: two nodes apart from the two others, then one
 // apart from the three others.
-func kafka() cover.Chance {
+func kafka() cover.Probability {
 	return must(cover.Combine(
-		must(cover.ChanceOf(cover.Separate{K: 2, L: 2}, cover.Sized(2, 2))),
-		must(cover.ChanceOf(cover.Separate{K: 1, L: 3}, cover.Sized(1, 3)))))
+		must(cover.ProbabilityOf(cover.Separate{K: 2, L: 2}, cover.Sized(2, 2))),
+		must(cover.ProbabilityOf(cover.Separate{K: 1, L: 3}, cover.Sized(1, 3)))))
 }
 
 // etcd is the goal of Example 4.21: the leader in the minority of five nodes, a
 // write at one of three nodes and a read at one of two, of 15 operations each.
-func etcd() cover.Chance {
+func etcd() cover.Probability {
 	return must(cover.Combine(
-		must(cover.ChanceOf(cover.Isolate{}, cover.Balanced(5, 2))),
-		must(cover.Sequences{Operations: 15, Length: 1, Targets: 3}.Chance()),
-		must(cover.Sequences{Operations: 15, Length: 1, Targets: 2}.Chance())))
+		must(cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(5, 2))),
+		must(cover.Sequences{Operations: 15, Length: 1, Targets: 3}.Probability()),
+		must(cover.Sequences{Operations: 15, Length: 1, Targets: 2}.Probability())))
 }
 
 // amalgamated is Example 3.3.
@@ -113,14 +113,14 @@ func TestPaperNumbersThatDiffer(t *testing.T) {
 	}
 }
 
-// TestTighterNumbers pins down what the union bound with the exact chance, and the
+// TestTighterNumbers pins down what the union bound with the exact probability, and the
 // exact probability, say in the place of the paper's numbers.
 func TestTighterNumbers(t *testing.T) {
-	chronos := must(cover.ChanceOf(cover.Split{K: 2}, cover.Uniform(5, 2))).Union()
+	chronos := must(cover.ProbabilityOf(cover.Split{K: 2}, cover.Uniform(5, 2))).Union()
 	chronosExact := must(cover.ExactOf(cover.Split{K: 2}, cover.Uniform(5, 2)))
-	separation := must(cover.ChanceOf(cover.Separate{K: 2, L: 2}, cover.Uniform(4, 2))).Union()
+	separation := must(cover.ProbabilityOf(cover.Separate{K: 2, L: 2}, cover.Uniform(4, 2))).Union()
 	separationExact := must(cover.ExactOf(cover.Separate{K: 2, L: 2}, cover.Uniform(4, 2)))
-	isolation := must(cover.ChanceOf(cover.Isolate{}, cover.Balanced(5, 2))).Union()
+	isolation := must(cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(5, 2))).Union()
 	isolationExact := must(cover.ExactOf(cover.Isolate{}, cover.Balanced(5, 2)))
 	percent := func(g cover.Guarantee, tests int) float64 { return math.Floor(1e4*must(g.Reached(tests))) / 100 }
 	for _, e := range []entry{
@@ -160,7 +160,8 @@ func TestPaperInstances(t *testing.T) {
 	}{
 		{"5.1 hitting families: d! d log n", big.NewRat(1, 6), power(n, d), 6 * d * math.Log(n)},
 		{"5.1 tree of events: (n+1) log n(n+1)", big.NewRat(1, n+1), big.NewInt(n * (n + 1)), (n + 1) * math.Log(n*(n+1))},
-		{"5.1 PCT: n d k^(d-1) log k", new(big.Rat).SetFrac(big.NewInt(1), big.NewInt(n*k*k)), power(k, d), n * d * k * k * math.Log(k)},
+		{"5.1 PCT: n d k^(d-1) log k", new(big.Rat).SetFrac(big.NewInt(1), big.NewInt(n*k*k)), power(k, d),
+			n * d * k * k * math.Log(k)},
 		{"5.2 covering arrays: v^k log(binomial(n,k) v^k)", big.NewRat(1, 8), array, 8 * math.Log(float64(array.Int64()))},
 	} {
 		if have := exists(must(cover.Theorem31(c.p, c.m))); have != math.Ceil(c.size) {
@@ -169,20 +170,20 @@ func TestPaperInstances(t *testing.T) {
 	}
 }
 
-// TestChances holds the exact chances against the closed forms that the paper
-// prints, and the chances against their bounds, for up to 64 nodes.
+// TestChances holds the exact probabilities against the closed forms that the paper
+// prints, and the probabilities against their bounds, for up to 64 nodes.
 func TestChances(t *testing.T) {
 	integer := func(x int64) *big.Int { return big.NewInt(x) }
 	two := func(n int) *big.Int { return new(big.Int).Lsh(integer(1), uint(n)) }
 	over := func(a, b *big.Int) *big.Rat { return new(big.Rat).SetFrac(a, b) }
 	minus := func(a, b *big.Int) *big.Int { return new(big.Int).Sub(a, b) }
 	binomial := func(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
-	same := func(what string, n int, have cover.Chance, want *big.Rat) {
+	same := func(what string, n int, have cover.Probability, want *big.Rat) {
 		if have.P.Cmp(want) != 0 {
 			t.Errorf("%s, n = %d: have %v, want %v", what, n, have.P, want)
 		}
 		if have.P.Cmp(have.Bound) < 0 {
-			t.Errorf("%s, n = %d: chance %v is below the bound %v", what, n, have.P, have.Bound)
+			t.Errorf("%s, n = %d: probability %v is below the bound %v", what, n, have.P, have.Bound)
 		}
 	}
 	for n := 2; n <= cover.MaxNodes; n++ {
@@ -193,23 +194,24 @@ func TestChances(t *testing.T) {
 		for k := 1; k <= n; k++ {
 			parts := must(cover.Uniform(n, k).Count())
 			power := new(big.Int).Exp(integer(int64(k)), integer(int64(n-k)), nil)
-			uniform := must(cover.ChanceOf(cover.Split{K: k}, cover.Uniform(n, k)))
+			uniform := must(cover.ProbabilityOf(cover.Split{K: k}, cover.Uniform(n, k)))
 			same("Theorem 4.3", n, uniform, over(power, parts))
 			product := integer(1)
 			for i := range k {
 				product.Mul(product, integer(int64((n+i)/k)))
 			}
-			balanced := must(cover.ChanceOf(cover.Split{K: k}, cover.Balanced(n, k)))
+			balanced := must(cover.ProbabilityOf(cover.Split{K: k}, cover.Balanced(n, k)))
 			same("Theorem 4.7", n, balanced, over(product, binomial(n, k)))
 			if k+1 <= n {
-				same("Theorem 4.11", n, must(cover.ChanceOf(cover.Separate{K: 1, L: k}, cover.Uniform(n, 2))), over(two(n-k-1), twoParts))
+				same("Theorem 4.11", n, must(cover.ProbabilityOf(cover.Separate{K: 1, L: k}, cover.Uniform(n, 2))),
+					over(two(n-k-1), twoParts))
 			}
 		}
 		if n < 3 {
 			continue
 		}
-		isolate := must(cover.ChanceOf(cover.Isolate{}, cover.Uniform(n, 2)))
-		semibalanced := must(cover.ChanceOf(cover.Isolate{}, cover.Semibalanced(n)))
+		isolate := must(cover.ProbabilityOf(cover.Isolate{}, cover.Uniform(n, 2)))
+		semibalanced := must(cover.ProbabilityOf(cover.Isolate{}, cover.Semibalanced(n)))
 		if n%2 == 1 {
 			same("Lemma 4.15", n, isolate, over(minus(two(n-1), binomial(n-1, n/2)), minus(two(n), integer(2))))
 			same("Corollary 4.17", n, semibalanced, big.NewRat(int64(n-1), int64(2*n)))
@@ -221,8 +223,9 @@ func TestChances(t *testing.T) {
 			bridged := cover.Space{Nodes: n, Blocks: 2, Bridge: cover.AnyBridge}
 			rest := new(big.Int).Exp(integer(3), integer(int64(n-3-b)), nil)
 			marked := must(bridged.Count())
-			same("Theorem 4.11 with a bridge", n, must(cover.ChanceOf(cover.Separate{K: 1, L: 2, Bridge: b}, bridged)), over(rest, marked))
-			same("Theorem 4.3 with a bridge", n, must(cover.ChanceOf(cover.Split{K: 2, Bridge: b}, bridged)),
+			same("Theorem 4.11 with a bridge", n, must(cover.ProbabilityOf(cover.Separate{K: 1, L: 2, Bridge: b}, bridged)),
+				over(rest, marked))
+			same("Theorem 4.3 with a bridge", n, must(cover.ProbabilityOf(cover.Split{K: 2, Bridge: b}, bridged)),
 				over(rest.Mul(rest, integer(3)), marked))
 		}
 	}

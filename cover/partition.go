@@ -50,7 +50,8 @@ func NewPartition(nodes int, blocks ...Set) (Partition, error) {
 		{twice &^ bridge, "nodes in some blocks but not in all"},
 	} {
 		if wrong.nodes != 0 {
-			return Partition{}, &RangeError{wrong.what, wrong.nodes, fmt.Sprintf("each of 1 to %d in one block or, as a bridge, in all", nodes)}
+			return Partition{}, &RangeError{wrong.what, wrong.nodes,
+				fmt.Sprintf("each of 1 to %d in one block or, as a bridge, in all", nodes)}
 		}
 	}
 	labels := make([]byte, nodes)
@@ -156,7 +157,7 @@ func (p Partition) Blocks() []Set {
 	return blocks
 }
 
-// Connected tells whether two nodes can talk: they share a block.
+// Connected reports whether two nodes can talk: they share a block.
 func (p Partition) Connected(a, b int) bool {
 	la, lb := p.label(a), p.label(b)
 	return la != noSide && lb != noSide && (la == lb || la == onBridge || lb == onBridge)
@@ -199,7 +200,7 @@ func (p Partition) sideOf(nodes Set) byte {
 	return first
 }
 
-// minority tells whether the node is on a side with less than half of the nodes
+// minority reports whether the node is on a side with less than half of the nodes
 // that are not on the bridge. For two sides that is the smaller side.
 func (p Partition) minority(node int) bool { return p.weight(node) < 0 }
 

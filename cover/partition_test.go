@@ -85,18 +85,19 @@ func TestBadTextNeverPanics(t *testing.T) {
 func TestPlanNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := cover.Params{
-			Notion:   rapid.SampledFrom([]string{"split", "separate", "isolate", "sequence"}).Draw(t, "notion"),
-			Nodes:    rapid.IntRange(2, 9).Draw(t, "nodes"),
-			Balanced: rapid.Bool().Draw(t, "balanced"),
+			Criterion: rapid.SampledFrom([]string{"split", "separate", "isolate", "sequence"}).Draw(t, "criterion"),
+			Nodes:     rapid.IntRange(2, 9).Draw(t, "nodes"),
+			Balanced:  rapid.Bool().Draw(t, "balanced"),
 		}
 		if rapid.Bool().Draw(t, "forward") {
 			p.Confidence = rapid.Float64Range(0.01, 0.99).Draw(t, "confidence")
 		} else {
 			p.Tests = rapid.IntRange(1, 1000).Draw(t, "tests")
 		}
-		// One or two other fields get a value that may be wrong for the notion.
+		// One or two other fields get a value that may be wrong for the criterion.
 		for range rapid.IntRange(0, 2).Draw(t, "fields") {
-			field := rapid.SampledFrom([]*int{&p.K, &p.L, &p.Bridge, &p.Operations, &p.Targets, &p.Nodes, &p.Tests}).Draw(t, "field")
+			field := rapid.SampledFrom([]*int{&p.K, &p.L, &p.Bridge, &p.Operations, &p.Targets, &p.Nodes, &p.Tests}).Draw(t,
+				"field")
 			*field = rapid.OneOf(rapid.IntRange(-2, 5), rapid.IntRange(60, 70)).Draw(t, "value")
 		}
 		answer, err := cover.Plan(p)
@@ -106,7 +107,8 @@ func TestPlanNeverPanics(t *testing.T) {
 			}
 			return
 		}
-		if answer.Probability < p.Confidence-1e-12 || p.Tests != 0 && answer.Tests != p.Tests || answer.PExact < answer.PBound {
+		if answer.Probability < p.Confidence-1e-12 || p.Tests != 0 && answer.Tests != p.Tests ||
+			answer.PExact < answer.PBound {
 			t.Fatalf("%+v: %+v", p, answer)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 // Params is a question for Plan: how many random tests cover all goals with a
 // given confidence, or what a given number of tests has reached.
 type Params struct {
-	// Notion is "split", "separate", "isolate", "sequence" or "story".
-	Notion string
+	// Criterion is "split", "separate", "isolate", "sequence" or "partition-sequence".
+	Criterion string
 	// Nodes is the number of nodes, 1 to MaxNodes.
 	Nodes int
 	// K is the number of nodes to split (default 2), the nodes on the one side when
@@ -33,11 +33,11 @@ type Params struct {
 	Operations int
 	// Targets is the number of target sequences, one of which is to occur; 0 means 1.
 	Targets int
-	// Story is the story, with the Roles, Ops and During of its Telling.
-	Story  Story
-	Roles  []Role
-	Ops    []string
-	During int
+	// PartitionSequence is the partition sequence, with the Roles, Ops and During of its Sampling.
+	PartitionSequence PartitionSequence
+	Roles             []Role
+	Ops               []string
+	During            int
 	// Confidence within (0,1) asks for the number of tests. Just one of Confidence
 	// and Tests is set.
 	Confidence float64
@@ -47,20 +47,20 @@ type Params struct {
 
 // An Answer is what Plan returns; its JSON is what the command line prints.
 //
-// Tests and Probability come from the union bound with the exact chance of one
+// Tests and Probability come from the union bound with the exact probability of one
 // test, which needs fewer tests than the paper's estimate and is as much a proof.
 // The paper's own figures are beside it, and the true ones where they can be
 // computed. For sequences all tests are counted in operations.
 type Answer struct {
-	Notion     string `json:"notion"`
+	Criterion  string `json:"criterion"`
 	Nodes      int    `json:"nodes"`
 	K          int    `json:"k,omitempty"`
 	L          int    `json:"l,omitempty"`
 	Operations int    `json:"operations,omitempty"`
 	Targets    int    `json:"targets,omitempty"`
-	// Story is the story in words.
-	Story string `json:"story,omitempty"`
-	// Space is what one test is drawn from, in words.
+	// PartitionSequence is the partition sequence as text.
+	PartitionSequence string `json:"partition_sequence,omitempty"`
+	// Space is what one test is drawn from, as text.
 	Space string `json:"space"`
 	// Goals is the number of goals as the paper counts them: ordered pairs of sets
 	// when separating.
@@ -102,11 +102,11 @@ func Plan(p Params) (Answer, error) {
 		return Answer{}, err
 	}
 	a := Answer{
-		Notion: p.Notion, Nodes: p.Nodes, K: q.k, L: q.l, Space: q.space, Confidence: p.Confidence,
-		Operations: q.sequences.Operations, Targets: q.sequences.Targets, Story: p.Story.String(),
-		Goals: q.chance.Goals, PBoundSource: q.chance.Source,
-		PExact: ratFloat(q.chance.P), PExactFraction: q.chance.P.RatString(),
-		PBound: ratFloat(q.chance.Bound), PBoundFraction: q.chance.Bound.RatString(),
+		Criterion: p.Criterion, Nodes: p.Nodes, K: q.k, L: q.l, Space: q.space, Confidence: p.Confidence,
+		Operations: q.sequences.Operations, Targets: q.sequences.Targets, PartitionSequence: p.PartitionSequence.String(),
+		Goals: q.probability.Goals, PBoundSource: q.probability.Source,
+		PExact: ratFloat(q.probability.P), PExactFraction: q.probability.P.RatString(),
+		PBound: ratFloat(q.probability.Bound), PBoundFraction: q.probability.Bound.RatString(),
 	}
 	if err := q.answer(p, &a); err != nil {
 		return Answer{}, err
@@ -196,84 +196,84 @@ func CurveAt(p Params, numbers iter.Seq[int]) ([]CurvePoint, error) {
 
 // A question is Params with everything looked up that the answer needs.
 type question struct {
-	k, l      int
-	sequences Sequences // for the notion "sequence"
-	space     string
-	chance    Chance
-	union     Union
-	rules     []Rule
-	exact     Guarantee // nil if it cannot be computed
-	family    func() (Family, error)
+	k, l        int
+	sequences   Sequences // for the criterion "sequence"
+	space       string
+	probability Probability
+	union       Union
+	rules       []Rule
+	exact       Guarantee // nil if it cannot be computed
+	family      func() (Family, error)
 }
 
 func (p Params) question() (question, error) {
 	if err := p.check(); err != nil {
 		return question{}, err
 	}
-	if p.Notion == "sequence" {
+	if p.Criterion == "sequence" {
 		return p.sequenceQuestion()
 	}
-	if p.Notion == "story" {
-		return p.storyQuestion()
+	if p.Criterion == "partition-sequence" {
+		return p.partitionSequenceQuestion()
 	}
-	notion, space := p.notion()
-	chance, err := ChanceOf(notion, space)
+	criterion, space := p.criterion()
+	probability, err := ProbabilityOf(criterion, space)
 	if err != nil {
 		return question{}, err
 	}
-	q := question{space: space.String(), chance: chance}
-	switch n := notion.(type) {
+	q := question{space: space.String(), probability: probability}
+	switch n := criterion.(type) {
 	case Split:
 		q.k = n.K
 	case Separate:
 		q.k, q.l = n.K, n.L
-		if q.chance.Goals, err = n.Pairs(p.Nodes); err != nil {
+		if q.probability.Goals, err = n.Pairs(p.Nodes); err != nil {
 			return question{}, err
 		}
 	}
-	q.union = q.chance.Union()
-	if q.rules, err = q.chance.Rules(); err != nil {
+	q.union = q.probability.Union()
+	if q.rules, err = q.probability.Rules(); err != nil {
 		return question{}, err
 	}
-	if exact, err := ExactOf(notion, space); err == nil {
+	if exact, err := ExactOf(criterion, space); err == nil {
 		q.exact = exact
 	}
-	q.family = func() (Family, error) { return Build(notion, space) }
+	q.family = func() (Family, error) { return Build(criterion, space) }
 	return q, nil
 }
 
-// Tested returns the notion whose goals the params are about and the space that its
+// Tested returns the criterion whose goals the params are about and the space that its
 // tests are drawn from. Of the params it leaves Confidence and Tests aside; for sequences
 // of operations there is neither.
-func (p Params) Tested() (Notion, Space, error) {
+func (p Params) Tested() (Criterion, Space, error) {
 	p.Confidence, p.Tests = 0, 1
 	if err := p.check(); err != nil {
 		return nil, Space{}, err
 	}
-	if p.Notion == "sequence" || p.Notion == "story" {
-		return nil, Space{}, &RangeError{"notion", p.Notion, "split, separate or isolate"}
+	if p.Criterion == "sequence" || p.Criterion == "partition-sequence" {
+		return nil, Space{}, &RangeError{"criterion", p.Criterion, "split, separate or isolate"}
 	}
-	notion, space := p.notion()
-	if _, err := ChanceOf(notion, space); err != nil {
+	criterion, space := p.criterion()
+	if _, err := ProbabilityOf(criterion, space); err != nil {
 		return nil, Space{}, err
 	}
-	return notion, space, nil
+	return criterion, space, nil
 }
 
-// notion and space of the params, which have been checked.
-func (p Params) notion() (Notion, Space) {
+// criterion and space of the params, which have been checked.
+func (p Params) criterion() (Criterion, Space) {
 	blocks := 2
-	var notion Notion = Isolate{Bridge: p.Bridge}
-	switch p.Notion {
+	var criterion Criterion = Isolate{Bridge: p.Bridge}
+	switch p.Criterion {
 	case "split":
 		blocks = cmp.Or(p.K, 2)
-		notion = Split{K: blocks, Bridge: p.Bridge}
+		criterion = Split{K: blocks, Bridge: p.Bridge}
 	case "separate":
-		notion = Separate{K: cmp.Or(p.K, 1), L: cmp.Or(p.L, 1), Bridge: p.Bridge}
+		criterion = Separate{K: cmp.Or(p.K, 1), L: cmp.Or(p.L, 1), Bridge: p.Bridge}
 	}
 	space := Uniform(p.Nodes, blocks)
 	switch {
-	case p.Balanced && p.Notion == "isolate":
+	case p.Balanced && p.Criterion == "isolate":
 		space = Semibalanced(p.Nodes - p.Bridge)
 	case p.Balanced:
 		space = Balanced(p.Nodes-p.Bridge, blocks)
@@ -283,7 +283,7 @@ func (p Params) notion() (Notion, Space) {
 	if p.Balanced {
 		space.Nodes, space.Bridge = p.Nodes, p.Bridge
 	}
-	return notion, space
+	return criterion, space
 }
 
 func (p Params) sequenceQuestion() (question, error) {
@@ -291,7 +291,7 @@ func (p Params) sequenceQuestion() (question, error) {
 	q := question{k: s.Length, sequences: s, space: fmt.Sprintf("%d operations", s.Operations)}
 	q.family = func() (Family, error) { return Family{}, nil }
 	var err error
-	if q.chance, err = s.Chance(); err != nil {
+	if q.probability, err = s.Probability(); err != nil {
 		return question{}, err
 	}
 	if q.union, err = s.Union(); err != nil {
@@ -306,13 +306,13 @@ func (p Params) sequenceQuestion() (question, error) {
 	return q, nil
 }
 
-func (p Params) storyQuestion() (question, error) {
-	telling := Telling{Nodes: p.Nodes, Balanced: p.Balanced, Roles: p.Roles, Operations: p.Ops, During: p.During}
-	chance, err := p.Story.Chance(telling)
+func (p Params) partitionSequenceQuestion() (question, error) {
+	sampling := Sampling{Nodes: p.Nodes, Balanced: p.Balanced, Roles: p.Roles, Operations: p.Ops, During: p.During}
+	probability, err := p.PartitionSequence.Probability(sampling)
 	if err != nil {
 		return question{}, err
 	}
-	spaces, err := p.Story.Spaces(p.Nodes, p.Balanced)
+	spaces, err := p.PartitionSequence.Spaces(p.Nodes, p.Balanced)
 	if err != nil {
 		return question{}, err
 	}
@@ -322,20 +322,22 @@ func (p Params) storyQuestion() (question, error) {
 			texts[i] = "the whole network"
 		}
 	}
-	q := question{space: strings.Join(texts, ", then "), chance: chance, union: chance.Union()}
+	q := question{space: strings.Join(texts, ", then "), probability: probability, union: probability.Union()}
 	q.exact = q.union // there is one goal
 	q.family = func() (Family, error) { return Family{}, nil }
-	q.rules, err = chance.Rules()
+	q.rules, err = probability.Rules()
 	return q, err
 }
 
-// check refuses what does not belong to the notion and what is asked twice or not
-// at all; ranges that depend on the notion are checked by the notions.
+// check refuses what does not belong to the criterion and what is asked twice or not
+// at all; ranges that depend on the criterion are checked by the criteria.
 func (p Params) check() error {
-	uses := map[string]string{"split": "k b", "separate": "k l b", "isolate": "b", "sequence": "k o", "story": "v s"}
-	used, ok := uses[p.Notion]
+	uses := map[string]string{"split": "k b", "separate": "k l b", "isolate": "b", "sequence": "k o",
+		"partition-sequence": "v s"}
+	used, ok := uses[p.Criterion]
 	if !ok {
-		return &RangeError{"notion", fmt.Sprintf("%q", p.Notion), "split, separate, isolate, sequence or story"}
+		return &RangeError{"criterion", fmt.Sprintf("%q", p.Criterion),
+			"split, separate, isolate, sequence or partition-sequence"}
 	}
 	if err := inRange("nodes", p.Nodes, 1, MaxNodes, ""); err != nil {
 		return err
@@ -352,13 +354,13 @@ func (p Params) check() error {
 		{"bridge", p.Bridge, p.Bridge != 0, "b"},
 		{"operations", p.Operations, p.Operations != 0, "o"},
 		{"targets", p.Targets, p.Targets != 0, "o"},
-		{"story", p.Story, p.Story != nil, "s"},
+		{"partition-sequence", p.PartitionSequence, p.PartitionSequence != nil, "s"},
 		{"roles", p.Roles, p.Roles != nil, "s"},
 		{"ops", p.Ops, p.Ops != nil, "s"},
 		{"during", p.During, p.During != 0, "s"},
 	} {
 		if field.set && !strings.ContainsAny(used, field.part) {
-			return &RangeError{field.name, field.value, "nothing, " + p.Notion + " has no " + field.name}
+			return &RangeError{field.name, field.value, "nothing, " + p.Criterion + " has no " + field.name}
 		}
 	}
 	if err := inRange("bridge", p.Bridge, 0, p.Nodes, "the nodes"); err != nil {
@@ -380,16 +382,16 @@ func (p Params) check() error {
 func (a Answer) String() string {
 	var b strings.Builder
 	unit := "random tests"
-	if a.Notion == "sequence" {
+	if a.Criterion == "sequence" {
 		unit = "random operations"
 	}
 	goals := "goals"
 	if a.Goals != nil && a.Goals.IsInt64() && a.Goals.Int64() == 1 {
 		goals = "goal"
 	}
-	what := a.Notion
-	if a.Story != "" {
-		what += " " + a.Story
+	what := a.Criterion
+	if a.PartitionSequence != "" {
+		what += " " + a.PartitionSequence
 	}
 	fmt.Fprintf(&b, "%s: %v %s, tests drawn from %s\n", what, a.Goals, goals, a.Space)
 	fmt.Fprintf(&b, "one test covers one goal with probability %s, at least %s (%s)\n",
@@ -403,7 +405,8 @@ func (a Answer) String() string {
 	line(a.TestsBound, a.ProbabilityBound, "at least: "+a.Rule)
 	line(a.TestsTrue, a.ProbabilityTrue, "exactly")
 	if len(a.Family) > 0 {
-		fmt.Fprintf(&b, "%d tests cover every goal for certain (%s; no fewer than %d can):\n", len(a.Family), a.FamilyMethod, a.FamilyLower)
+		fmt.Fprintf(&b, "%d tests cover every goal for certain (%s; no fewer than %d can):\n", len(a.Family), a.FamilyMethod,
+			a.FamilyLower)
 		for _, p := range a.Family {
 			fmt.Fprintf(&b, "  %v\n", p)
 		}
@@ -411,7 +414,7 @@ func (a Answer) String() string {
 	return b.String()
 }
 
-// fraction leaves out fractions that nobody would read.
+// fraction leaves out fractions that no node would read.
 func fraction(text string, value float64) string {
 	if len(text) > 20 {
 		return fmt.Sprintf("%.4g", value)

@@ -16,7 +16,8 @@ func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 // 50 draws for each, and the statistic below the 99.99 % quantile.
 func TestUniform(t *testing.T) {
 	list := []cover.Space{
-		cover.Uniform(5, 2), cover.Uniform(6, 3), cover.Uniform(7, 4), cover.Uniform(8, 2), cover.Uniform(8, 4), cover.Uniform(9, 3), cover.Uniform(9, 8),
+		cover.Uniform(5, 2), cover.Uniform(6, 3), cover.Uniform(7, 4), cover.Uniform(8, 2), cover.Uniform(8, 4),
+		cover.Uniform(9, 3), cover.Uniform(9, 8),
 		cover.Balanced(5, 2), cover.Balanced(8, 3), cover.Semibalanced(8), cover.Sized(1, 3), cover.Sized(1, 2, 2, 3),
 		{Nodes: 6, Blocks: 2, Bridge: cover.AnyBridge}, {Nodes: 7, Blocks: 3, Bridge: cover.AnyBridge},
 		{Nodes: 7, Blocks: 2, Bridge: 2}, {Nodes: 7, Blocks: 2, Bridge: 1, Sizes: []int{2, 4}},
@@ -85,7 +86,7 @@ func TestUniformLarge(t *testing.T) {
 }
 
 // near compares a measured frequency with a probability, within 4.5 standard
-// errors: with 1200 comparisons one would fail by chance for one seed in a hundred.
+// errors: with 1200 comparisons one would fail by probability for one seed in a hundred.
 func near(t *testing.T, what string, hits, draws int, p float64) {
 	t.Helper()
 	frequency := float64(hits) / float64(draws)
@@ -94,7 +95,7 @@ func near(t *testing.T, what string, hits, draws int, p float64) {
 	}
 }
 
-// TestMonteCarloPartitions measures, for up to nine nodes, all notions and spaces,
+// TestMonteCarloPartitions measures, for up to nine nodes, all criteria and spaces,
 // how often a drawn partition covers one goal.
 func TestMonteCarloPartitions(t *testing.T) {
 	const draws = 20000
@@ -107,12 +108,12 @@ func TestMonteCarloPartitions(t *testing.T) {
 			for i := range tests {
 				tests[i] = sampler.Draw(rng)
 			}
-			for _, notion := range notions(n) {
-				chance, err := cover.ChanceOf(notion, space)
+			for _, criterion := range criteria(n) {
+				probability, err := cover.ProbabilityOf(criterion, space)
 				if err != nil {
 					continue
 				}
-				goals := slices.Collect(must(cover.Goals(notion, n)))
+				goals := slices.Collect(must(cover.Goals(criterion, n)))
 				goal := goals[rng.IntN(len(goals))]
 				hits := 0
 				for _, p := range tests {
@@ -120,7 +121,7 @@ func TestMonteCarloPartitions(t *testing.T) {
 						hits++
 					}
 				}
-				near(t, fmt.Sprintf("%v by %v", goal, space), hits, draws, ratFloat(chance.P))
+				near(t, fmt.Sprintf("%v by %v", goal, space), hits, draws, ratFloat(probability.P))
 				compared++
 			}
 		}
@@ -135,9 +136,9 @@ func TestMonteCarloPartitions(t *testing.T) {
 func TestMonteCarloFamilies(t *testing.T) {
 	const draws = 1500
 	for _, c := range []struct {
-		notion cover.Notion
-		space  cover.Space
-		tests  int
+		criterion cover.Criterion
+		space     cover.Space
+		tests     int
 	}{
 		{cover.Split{K: 2}, cover.Uniform(9, 2), 7},
 		{cover.Split{K: 3}, cover.Uniform(6, 3), 12},
@@ -157,15 +158,16 @@ func TestMonteCarloFamilies(t *testing.T) {
 			for i := range family {
 				family[i] = sampler.Draw(rng)
 			}
-			if cover.Check(c.notion, c.space, family) == nil {
+			if cover.Check(c.criterion, c.space, family) == nil {
 				hits++
 			}
 		}
-		near(t, fmt.Sprintf("%d tests for %v by %v", c.tests, c.notion, c.space), hits, draws, must(must(cover.ExactOf(c.notion, c.space)).Reached(c.tests)))
+		near(t, fmt.Sprintf("%d tests for %v by %v", c.tests, c.criterion, c.space), hits, draws,
+			must(must(cover.ExactOf(c.criterion, c.space)).Reached(c.tests)))
 	}
 }
 
-// TestMonteCarloSequences measures how often a target occurs contiguously.
+// TestMonteCarloOccurrences measures how often a target occurs contiguously.
 func TestMonteCarloSequences(t *testing.T) {
 	const draws = 20000
 	for _, c := range []struct {
@@ -219,12 +221,12 @@ func draw(rng *rand.Rand, sampler *cover.Sampler, operations int) cover.Stage {
 	return stage
 }
 
-// TestMonteCarloStories measures the products of the paper's examples.
-func TestMonteCarloStories(t *testing.T) {
+// TestMonteCarloOccurrences measures the products of the paper's examples.
+func TestMonteCarloPartitionSequences(t *testing.T) {
 	const draws = 60000
 	five, rng := must(cover.NewSampler(cover.Balanced(5, 2))), seeded(5)
-	stale := must(cover.ParseStory("minority|majority: write 1@2; read@1"))
-	leader := must(cover.ParseStory("leader(minority)|*: write 1@2; read@1"))
+	stale := must(cover.ParsePartitionSequence("minority|majority: write 1@2; read@1"))
+	leader := must(cover.ParsePartitionSequence("leader(minority)|*: write 1@2; read@1"))
 	staleHits, leaderHits := 0, 0
 	for range draws {
 		stage := draw(rng, five, 2)
@@ -236,11 +238,11 @@ func TestMonteCarloStories(t *testing.T) {
 			leaderHits++
 		}
 	}
-	near(t, "Example 3.3", staleHits, draws, ratFloat(must(amalgamated().Chance()).P))
+	near(t, "Example 3.3", staleHits, draws, ratFloat(must(amalgamated().Probability()).P))
 	near(t, "Example 4.21", leaderHits, draws, ratFloat(etcd().P))
 
 	first, second := must(cover.NewSampler(cover.Sized(2, 2))), must(cover.NewSampler(cover.Sized(1, 3)))
-	lost := must(cover.ParseStory("n1+n2|n3+n4 then n2(minority)|*"))
+	lost := must(cover.ParsePartitionSequence("n1+n2|n3+n4 then n2(minority)|*"))
 	hits := 0
 	for range draws {
 		if lost.In([]cover.Stage{draw(rng, first, 0), draw(rng, second, 0)}) {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/cover"
 )
 
-// TestScripts runs the golden scripts under testdata; -rewrite writes them anew.
+// TestScripts runs the golden scripts under testdata; -rewrite writes them again.
 func TestScripts(t *testing.T) {
 	for _, path := range must(filepath.Glob("testdata/*.txt")) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -32,13 +32,13 @@ func TestScripts(t *testing.T) {
 
 // plan split nodes=5 k=2 confidence=0.95 json
 //
-// The first argument is the notion, the others are the fields of Params.
+// The first argument is the criterion, the others are the fields of Params.
 func plan(d *datadriven.TestData) string {
 	var p cover.Params
 	asJSON := false
 	for i, arg := range d.CmdArgs {
 		if i == 0 {
-			p.Notion = arg.Key
+			p.Criterion = arg.Key
 			continue
 		}
 		value := ""
@@ -98,30 +98,31 @@ func smallest(t *testing.T, d *datadriven.TestData) string {
 		return "error: nodes=" + nodes
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%5s %7s %9s %7s %22s %7s %9s\n", "nodes", "goals", "smallest", "proved", "method", "exists", "random80")
+	fmt.Fprintf(&b, "%5s %7s %9s %7s %22s %7s %9s\n", "nodes", "goals", "smallest", "proved", "method", "exists",
+		"random80")
 	for n := low; n <= high; n++ {
-		notion, space := cover.Notion(cover.Isolate{}), cover.Uniform(n, 2)
+		criterion, space := cover.Criterion(cover.Isolate{}), cover.Uniform(n, 2)
 		switch {
 		case l > 0:
-			notion = cover.Separate{K: k, L: l}
+			criterion = cover.Separate{K: k, L: l}
 		case k > 0:
-			notion, space = cover.Split{K: k}, cover.Uniform(n, k)
+			criterion, space = cover.Split{K: k}, cover.Uniform(n, k)
 		}
-		family, err := cover.Smallest(notion, space, budget)
+		family, err := cover.Smallest(criterion, space, budget)
 		if err != nil {
 			return "error: " + err.Error()
 		}
-		if err := cover.Check(notion, space, family.Partitions); err != nil {
-			t.Errorf("%v over %v: %v", notion, space, err)
+		if err := cover.Check(criterion, space, family.Partitions); err != nil {
+			t.Errorf("%v over %v: %v", criterion, space, err)
 		}
-		chance := must(cover.ChanceOf(notion, space))
+		probability := must(cover.ProbabilityOf(criterion, space))
 		size, proved := len(family.Partitions), "yes"
 		if size > family.Lower {
 			proved = fmt.Sprintf(">= %d", family.Lower)
 		}
-		theorem := must(cover.Theorem31(chance.Bound, chance.Goals))
-		fmt.Fprintf(&b, "%5d %7v %9d %7s %22s %7d %9d\n", n, chance.Goals, size, proved, family.Method,
-			must(theorem.Exists()), must(chance.Union().Enough(0.8)))
+		theorem := must(cover.Theorem31(probability.Bound, probability.Goals))
+		fmt.Fprintf(&b, "%5d %7v %9d %7s %22s %7d %9d\n", n, probability.Goals, size, proved, family.Method,
+			must(theorem.Exists()), must(probability.Union().Enough(0.8)))
 		if d.HasArg("show") {
 			fmt.Fprintf(&b, "      %v\n", family.Partitions)
 		}

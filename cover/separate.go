@@ -23,14 +23,14 @@ func (s Separate) check(nodes int) error {
 	return inRange("l", s.L, 1, nodes-s.K, "the nodes besides k")
 }
 
-func (s Separate) pick(nodes int) iter.Seq[Goal] {
-	return func(yield func(Goal) bool) {
+func (s Separate) pick(nodes int) iter.Seq[PartitionGoal] {
+	return func(yield func(PartitionGoal) bool) {
 		for a := range firstNodes(nodes).choose(s.K) {
 			for b := range (firstNodes(nodes) &^ a).choose(s.L) {
 				if s.K == s.L && b.min() < a.min() {
 					continue // the same goal as (b, a)
 				}
-				if !yield(Goal{Kind: Separates, A: a, B: b}) {
+				if !yield(PartitionGoal{Kind: Separates, A: a, B: b}) {
 					return
 				}
 			}
@@ -42,7 +42,7 @@ func (s Separate) pick(nodes int) iter.Seq[Goal] {
 // it is twice the number of different goals, because a partition that separates S
 // from T separates T from S.
 func (s Separate) Pairs(nodes int) (*big.Int, error) {
-	if err := checkNotion(s, nodes); err != nil {
+	if err := checkCriterion(s, nodes); err != nil {
 		return nil, err
 	}
 	m := s.pairs(nodes)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Sequences is the notion of Theorem 3.2: of Operations operations, drawn
+// Sequences is the criterion of Theorem 3.2: of Operations operations, drawn
 // independently and uniformly, some one of the target sequences of Length operations
 // is to occur contiguously.
 type Sequences struct {
@@ -32,25 +32,25 @@ func (s Sequences) check() error {
 	return nil
 }
 
-// Chance is the chance that Length drawn operations are a target sequence. There is
+// Probability is the probability that Length drawn operations are a target sequence. There is
 // one goal: any of the targets.
-func (s Sequences) Chance() (Chance, error) {
+func (s Sequences) Probability() (Probability, error) {
 	if err := s.check(); err != nil {
-		return Chance{}, err
+		return Probability{}, err
 	}
 	p := ratio(big.NewInt(int64(max(s.Targets, 1))), power(s.Operations, s.Length))
-	return Chance{P: p, Bound: p, Goals: big.NewInt(1), Source: "proof of Theorem 3.2"}, nil
+	return Probability{P: p, Bound: p, Goals: big.NewInt(1), Source: "proof of Theorem 3.2"}, nil
 }
 
 // Rules lists the paper's guarantees, which count operations: Theorem 3.2, and the
 // step of its proof that applies Theorem 3.1 to blocks of Length operations, which
 // does not lose up to one block by rounding.
 func (s Sequences) Rules() ([]Rule, error) {
-	chance, err := s.Chance()
+	probability, err := s.Probability()
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := Theorem31(chance.P, chance.Goals)
+	blocks, err := Theorem31(probability.P, probability.Goals)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (s Sequences) Rules() ([]Rule, error) {
 // Union is the guarantee by whole blocks of Length operations, with exact
 // arithmetic. For Length 1 it is the exact probability.
 func (s Sequences) Union() (Union, error) {
-	chance, err := s.Chance()
-	return Union{P: chance.P, Goals: chance.Goals, Step: s.Length}, err
+	probability, err := s.Probability()
+	return Union{P: probability.P, Goals: probability.Goals, Step: s.Length}, err
 }
 
 // Occurs is the exact probability that at least one of the target sequences occurs
@@ -93,7 +93,8 @@ func Occurs(operations, length int, targets ...[]int) (*big.Rat, error) {
 		}
 		total += len(target)
 	}
-	if err := inRange("length", length, 0, 1_000_000/total, "so that length times the targets stay below a million"); err != nil {
+	if err := inRange("length", length, 0, 1_000_000/total,
+		"so that length times the targets stay below a million"); err != nil {
 		return nil, err
 	}
 	a := newAutomaton(operations, targets)

@@ -32,7 +32,7 @@ func single(node int) Set { return 1 << (node - 1) }
 // firstNodes is the set {1..n}.
 func firstNodes(n int) Set { return ^Set(0) >> (MaxNodes - n) }
 
-// Has tells whether the node belongs to the set.
+// Has reports whether the node belongs to the set.
 func (s Set) Has(node int) bool {
 	return 1 <= node && node <= MaxNodes && s&single(node) != 0
 }

@@ -8,10 +8,10 @@ import (
 
 // Smallest searches for a covering family of the least size, by branch and bound
 // over the partitions of a small space. It looks at no more than budget branches.
-// Family.Lower tells what was proved: the family is of the least size if it has
+// Family.Lower says what was proved: the family is of the least size if it has
 // Lower members.
-func Smallest(notion Notion, space Space, budget int) (Family, error) {
-	family, err := Build(notion, space)
+func Smallest(criterion Criterion, space Space, budget int) (Family, error) {
+	family, err := Build(criterion, space)
 	if err != nil {
 		return Family{}, err
 	}
@@ -21,7 +21,7 @@ func Smallest(notion Notion, space Space, budget int) (Family, error) {
 	if count := space.count(); count.Cmp(big.NewInt(exactTests)) > 0 {
 		return Family{}, &RangeError{"number of " + space.String(), count, "at most 65536 to search them"}
 	}
-	goals, err := listGoals(notion, space.Nodes, buildGoals)
+	goals, err := listGoals(criterion, space.Nodes, buildGoals)
 	if err != nil {
 		return Family{}, err
 	}
@@ -52,7 +52,7 @@ type search struct {
 	budget int
 }
 
-func newSearch(goals []Goal, tests []Partition, budget int) *search {
+func newSearch(goals []PartitionGoal, tests []Partition, budget int) *search {
 	s := &search{tests: tests, of: make([][]int, len(goals)), budget: budget}
 	for i, p := range tests {
 		covered := make(bitset, (len(goals)+63)/64)

@@ -88,7 +88,8 @@ func (s Space) check() error {
 		sum += size
 	}
 	if len(s.Sizes) != s.Blocks || s.Bridge < 0 || sum != s.Nodes-s.Bridge {
-		return &RangeError{"sizes", s.Sizes, fmt.Sprintf("%d sizes that with a fixed bridge of %d sum to %d", s.Blocks, s.Bridge, s.Nodes)}
+		return &RangeError{"sizes", s.Sizes, fmt.Sprintf("%d sizes that with a fixed bridge of %d sum to %d", s.Blocks,
+			s.Bridge, s.Nodes)}
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ func (s Split) named() (nodes, bridge int) { return s.K, s.Bridge }
 
 func (s Split) check(nodes int) error { return inRange("k", s.K, 1, nodes, "the nodes") }
 
-func (s Split) pick(nodes int) iter.Seq[Goal] {
-	return func(yield func(Goal) bool) {
+func (s Split) pick(nodes int) iter.Seq[PartitionGoal] {
+	return func(yield func(PartitionGoal) bool) {
 		for set := range firstNodes(nodes).choose(s.K) {
-			if !yield(Goal{Kind: Splits, A: set}) {
+			if !yield(PartitionGoal{Kind: Splits, A: set}) {
 				return
 			}
 		}

@@ -11,10 +11,10 @@ import (
 // A Watch is a set of aims that a Meter counts together.
 type Watch struct {
 	Name string
-	Aims []cover.Aim
+	Aims []cover.Goal
 	// Chance is what the theorems assume about one test of these aims; without P the
 	// meter counts but predicts nothing.
-	Chance cover.Chance
+	Chance cover.Probability
 	// WhenMet leaves the reading out as long as no run was a test of the aims: for aims
 	// that many campaigns have nothing to do with.
 	WhenMet bool
@@ -32,21 +32,21 @@ func listable(what string, number *big.Int) error {
 	return nil
 }
 
-// WatchGoals watches all goals of a notion. The space is the one from which the
+// WatchGoals watches all goals of a criterion. The space is the one from which the
 // campaign draws its partitions.
-func WatchGoals(notion cover.Notion, space cover.Space) (Watch, error) {
-	chance, err := cover.ChanceOf(notion, space)
+func WatchGoals(criterion cover.Criterion, space cover.Space) (Watch, error) {
+	chance, err := cover.ProbabilityOf(criterion, space)
 	if err != nil {
 		return Watch{}, err
 	}
-	if err := listable("goals of "+notion.String(), chance.Goals); err != nil {
+	if err := listable("goals of "+criterion.String(), chance.Goals); err != nil {
 		return Watch{}, err
 	}
-	goals, err := cover.Goals(notion, space.Nodes)
+	goals, err := cover.Goals(criterion, space.Nodes)
 	if err != nil {
 		return Watch{}, err
 	}
-	w := Watch{Name: notion.String(), Chance: chance}
+	w := Watch{Name: criterion.String(), Chance: chance}
 	for g := range goals {
 		w.Aims = append(w.Aims, g)
 	}
@@ -56,7 +56,7 @@ func WatchGoals(notion cover.Notion, space cover.Space) (Watch, error) {
 // WatchSequences watches all sequences of the given length over the operations,
 // each of which the campaign draws with the same probability.
 func WatchSequences(length int, operations ...cover.Op) (Watch, error) {
-	chance, err := cover.Sequences{Operations: len(operations), Length: length}.Chance()
+	chance, err := cover.Sequences{Operations: len(operations), Length: length}.Probability()
 	if err != nil {
 		return Watch{}, err
 	}
@@ -85,24 +85,24 @@ func WatchIrregular(nodes int) []Watch {
 	for a := 1; a <= nodes; a++ {
 		for b := 1; b <= nodes; b++ {
 			if a != b {
-				deaf.Aims = append(deaf.Aims, cover.Deaf{Node: a, To: b})
+				deaf.Aims = append(deaf.Aims, cover.OneWayCut{Node: a, To: b})
 			}
 			if a < b {
-				around.Aims = append(around.Aims, cover.Around{A: a, B: b})
+				around.Aims = append(around.Aims, cover.IndirectPath{A: a, B: b})
 			}
 		}
 	}
 	return []Watch{deaf, around}
 }
 
-// WatchStory watches a story. The telling is the random test in which the campaign tells it;
+// WatchPartitionSequence watches a partition sequence. The sampling is the random test in which the campaign tells it;
 // for a campaign that does not, leave the Chance of the result out.
-func WatchStory(story cover.Story, telling cover.Telling) (Watch, error) {
-	chance, err := story.Chance(telling)
+func WatchPartitionSequence(sequence cover.PartitionSequence, sampling cover.Sampling) (Watch, error) {
+	chance, err := sequence.Probability(sampling)
 	if err != nil {
 		return Watch{}, err
 	}
-	return Watch{Name: "the story " + story.String(), Aims: []cover.Aim{story}, Chance: chance, Often: true}, nil
+	return Watch{Name: "the partition sequence " + sequence.String(), Aims: []cover.Goal{sequence}, Chance: chance, Often: true}, nil
 }
 
 // A Meter counts which aims the runs of a campaign have covered, whatever strategy
@@ -141,7 +141,7 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 		}
 		for _, aim := range w.Aims {
 			if aim == nil {
-				return nil, &cover.RangeError{What: "aim of " + w.Name, Value: nil, Want: "a Goal, RoleGoal, Sequence, Story, Deaf or Around"}
+				return nil, &cover.RangeError{What: "goal of " + w.Name, Value: nil, Want: "a PartitionGoal, RoleGoal, Sequence, PartitionSequence, OneWayCut or IndirectPath"}
 			}
 		}
 		if w.Chance.P != nil {
@@ -205,7 +205,7 @@ type Reading struct {
 // from the space that the watch names.
 type Theory struct {
 	Fraction    float64 `json:"fraction"`    // the expected share of goals covered
-	Probability float64 `json:"probability"` // that all are covered, by the union bound with the exact chance
+	Probability float64 `json:"probability"` // that all are covered, by the union bound with the exact probability
 	Bound       float64 `json:"bound"`       // the same by Theorem 3.1 with the paper's bound on the chance
 }
 
@@ -241,7 +241,7 @@ func (m *Meter) Read() []Reading {
 
 // theory is all zero for no tests. The chance has been checked by NewMeter, so that
 // no number of tests is refused.
-func theory(c cover.Chance, tests int) Theory {
+func theory(c cover.Probability, tests int) Theory {
 	var t Theory
 	if tests == 0 {
 		return t
@@ -256,10 +256,10 @@ func theory(c cover.Chance, tests int) Theory {
 
 // Missing lists the aims of a watch that no run has covered yet, in the order in
 // which the watch has them; nil if there is no watch of that name.
-func (m *Meter) Missing(name string) []cover.Aim {
+func (m *Meter) Missing(name string) []cover.Goal {
 	for _, w := range m.watches {
 		if w.Name == name {
-			var list []cover.Aim
+			var list []cover.Goal
 			for _, aim := range w.left {
 				list = append(list, w.Aims[aim])
 			}

@@ -40,8 +40,8 @@ func TestMeterCounts(t *testing.T) {
 		must(coverage.WatchGoals(cover.Separate{K: 1, L: 3}, space)),
 		must(coverage.WatchGoals(cover.Isolate{}, space)),
 		must(coverage.WatchSequences(2, reads, cover.Op{Name: "write 0"}, cover.Op{Name: "write 1", Node: 3})),
-		{Name: "roles", Aims: []cover.Aim{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}, cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}},
-		{Name: "stories", Aims: []cover.Aim{must(cover.ParseStory("n1(minority)|* then n2(minority)|*")), must(cover.ParseStory("n1|n2: read@1"))}},
+		{Name: "roles", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}, cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}},
+		{Name: "sequences", Aims: []cover.Goal{must(cover.ParsePartitionSequence("n1(minority)|* then n2(minority)|*")), must(cover.ParsePartitionSequence("n1|n2: read@1"))}},
 	}
 	runs, meter := campaign(seeded(4), space, 25, watches...)
 	for i, reading := range meter.Read() {
@@ -136,12 +136,12 @@ func TestMeterEmpty(t *testing.T) {
 
 // TestMeterRefusesChance wants the chance of a watch checked.
 func TestMeterRefusesChance(t *testing.T) {
-	aims := []cover.Aim{cover.Goal{}}
+	aims := []cover.Goal{cover.PartitionGoal{}}
 	for _, w := range [][]coverage.Watch{
-		{{Name: "a", Aims: aims, Chance: cover.Chance{P: big.NewRat(2, 1), Goals: big.NewInt(1)}}},
-		{{Name: "a", Aims: aims, Chance: cover.Chance{P: big.NewRat(1, 2), Goals: big.NewInt(1)}}},
+		{{Name: "a", Aims: aims, Chance: cover.Probability{P: big.NewRat(2, 1), Goals: big.NewInt(1)}}},
+		{{Name: "a", Aims: aims, Chance: cover.Probability{P: big.NewRat(1, 2), Goals: big.NewInt(1)}}},
 		{{Name: "a", Aims: aims}, {Name: "a", Aims: aims}},
-		{{Name: "a", Aims: []cover.Aim{nil}}},
+		{{Name: "a", Aims: []cover.Goal{nil}}},
 	} {
 		if _, err := coverage.NewMeter(w...); err == nil {
 			t.Errorf("%+v is accepted", w)
@@ -149,10 +149,10 @@ func TestMeterRefusesChance(t *testing.T) {
 	}
 }
 
-// TestMeterCountsHits feeds tellings of a story and counts those that cover it.
+// TestMeterCountsHits feeds samples of a partition sequence and counts those that cover it.
 func TestMeterCountsHits(t *testing.T) {
-	story := must(cover.ParseStory("n1+n2(2)|2 then n1(1)|*"))
-	meter := must(coverage.NewMeter(must(coverage.WatchStory(story, cover.Telling{Nodes: 4}))))
+	sequence := must(cover.ParsePartitionSequence("n1+n2(2)|2 then n1(1)|*"))
+	meter := must(coverage.NewMeter(must(coverage.WatchPartitionSequence(sequence, cover.Sampling{Nodes: 4}))))
 	first, second := must(cover.NewSampler(cover.Sized(2, 2))), must(cover.NewSampler(cover.Sized(1, 3)))
 	rng := seeded(6)
 	hits := 0
@@ -253,11 +253,11 @@ func ExampleMeter() {
 	// [isolate {5} in a minority]
 }
 
-func ExampleWatchStory() {
-	story, _ := cover.ParseStory("n1+n2(2)|2 then n1(1)|*")
-	watch, err := coverage.WatchStory(story, cover.Telling{Nodes: 4})
+func ExampleWatchPartitionSequence() {
+	sequence, _ := cover.ParsePartitionSequence("n1+n2(2)|2 then n1(1)|*")
+	watch, err := coverage.WatchPartitionSequence(sequence, cover.Sampling{Nodes: 4})
 	fmt.Println(watch.Name, watch.Chance.P, err)
-	// Output: the story n1+n2(2)|2 then n1(1)|* 1/12 <nil>
+	// Output: the partition sequence n1+n2(2)|2 then n1(1)|* 1/12 <nil>
 }
 
 func ExampleWatchIrregular() {

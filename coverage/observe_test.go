@@ -180,7 +180,7 @@ func TestObserverReadsIrregular(t *testing.T) {
 // A role that no partition of the campaign could put into a minority has no reading.
 func TestImpossibleRole(t *testing.T) {
 	role := func(name string) coverage.Watch {
-		return coverage.Watch{Name: name, WhenMet: true, Aims: []cover.Aim{cover.RoleGoal{Kind: cover.Isolates, A: name}}}
+		return coverage.Watch{Name: name, WhenMet: true, Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}}}
 	}
 	meter := must(coverage.NewMeter(role("leader"), role("follower")))
 	whole, cut := must(cover.Whole(5)), must(cover.ParsePartition("1,2|3,4,5"))
@@ -207,7 +207,7 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 	if err != nil {
 		t.Fatal(err)
 	}
-	leader := coverage.Watch{Name: "leader", Aims: []cover.Aim{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}}}
+	leader := coverage.Watch{Name: "leader", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}}}
 	meter, err := coverage.NewMeter(isolate, separate, leader)
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 
 // The curve goes by runs, not by who finished first: workers do not matter.
 func TestObserverWorkers(t *testing.T) {
-	for _, s := range []lockstep.Strategy{strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
+	for _, s := range []lockstep.Strategy{strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
 		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300}} {
 		one := readings(t, s, 1)
 		if !reflect.DeepEqual(one, readings(t, s, 3)) {
@@ -248,7 +248,7 @@ func TestObserverAgreesWithTheory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.Partition{Notion: strategy.Separation, K: 2, L: 2, Balanced: true, Stages: 1, Steps: 1},
+		plan := lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.Partition{Criterion: strategy.Separation, K: 2, L: 2, Balanced: true, Stages: 1, Steps: 1},
 			Runs: runs, Seed: seed, Workers: 1, Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}}}
 		if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 			t.Fatal(err)
@@ -279,7 +279,7 @@ func ExampleObserver() {
 	}
 	_, err = lockstep.Explore(context.Background(), lockstep.Plan{
 		System:    register.Cluster{Nodes: 5, Reads: register.Quorum},
-		Strategy:  strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60},
+		Strategy:  strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60},
 		Spec:      register.Linearizability,
 		Runs:      9,
 		Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},

@@ -56,21 +56,28 @@ func TestNotProved(t *testing.T) {
 			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\n" + last, "upon timeout", core.Reads, check.Refuted},
 		"received through an action, in init": {"action look() { x := len(received(A)) }\ninit { look() }\n" + start +
 			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\n" + last, "init", core.Reads, check.Refuted},
-		"a change in the second pass of a loop": {start + "upon A m with m.k > k do { k := m.k for p in all { x := x + 1 send B(k, x) to p } }\n" + last,
+		"a change in the second pass of a loop": {start +
+			"upon A m with m.k > k do { k := m.k for p in all { x := x + 1 send B(k, x) to p } }\n" + last,
 			"upon A", core.Rests, check.Refuted},
 		"a change by an action in a loop": {"action bump() { x := x + 1 }\n" + start +
-			"upon A m with m.k > k do { k := m.k for p in all { bump() send B(k, x) to p } }\n" + last, "upon A", core.Rests, check.Refuted},
-		"the phase moves in a loop": {start + "upon A m with m.k > k do { k := m.k let j = k for p in who { k := k + 1 } send B(j, x) to all }\n" + last,
+			"upon A m with m.k > k do { k := m.k for p in all { bump() send B(k, x) to p } }\n" + last, "upon A", core.Rests,
+			check.Refuted},
+		"the phase moves in a loop": {start +
+			"upon A m with m.k > k do { k := m.k let j = k for p in who { k := k + 1 } send B(j, x) to all }\n" + last,
 			"upon A", core.Carries, check.Watched},
 		"the phase moves in an action in a loop": {"action bump() { k := k + 1 }\n" + start +
-			"upon A m with m.k > k do { k := m.k let j = k for p in who { bump() } send B(j, x) to all }\n" + last, "upon A", core.Carries, check.Watched},
-		"nested loops": {start + "upon A m with m.k > k do { k := m.k for q in all { for p in all { send B(k, x) to p } } }\n" + last,
+			"upon A m with m.k > k do { k := m.k let j = k for p in who { bump() } send B(j, x) to all }\n" + last, "upon A",
+			core.Carries, check.Watched},
+		"nested loops": {start +
+			"upon A m with m.k > k do { k := m.k for q in all { for p in all { send B(k, x) to p } } }\n" + last,
 			"upon A", core.Once, check.Watched},
 		"a loop in an action that is called twice": {"action tell() { for p in all { send B(k, x) to p } }\n" + start +
 			"upon A m with m.k > k do { k := m.k tell() tell() }\n" + last, "upon A", core.Once, check.Watched},
-		"one node twice in a sequence": {start + "upon A m with m.k > k do { k := m.k for p in [self, self] { send B(k, x) to p } }\n" + last,
+		"one node twice in a sequence": {start +
+			"upon A m with m.k > k do { k := m.k for p in [self, self] { send B(k, x) to p } }\n" + last,
 			"upon A", core.Once, check.Watched},
-		"a round of the phase into which the node jumps": {start + "upon A m with m.k == k do { k := k + 2 send B(k, x) to all }\n" + last,
+		"a round of the phase into which the node jumps": {start +
+			"upon A m with m.k == k do { k := k + 2 send B(k, x) to all }\n" + last,
 			"upon A", core.Current, check.Watched},
 	} {
 		if got := status(t, two+c.src, c.rule, c.condition); got != c.want {
@@ -97,7 +104,8 @@ property Never: forall p in all: p.output == none
 `
 	for _, first := range []int{1, 0, -3, 12} {
 		r, remarks := distal.Explore(fmt.Sprintf(src, first), distal.ExploreOptions{})
-		if len(remarks.Errors()) > 0 || r.Verdict != explore.Fail || r.Violation.Phase != first || !r.Replayed || len(r.Claims.Watched) > 0 {
+		if len(remarks.Errors()) > 0 || r.Verdict != explore.Fail || r.Violation.Phase != first || !r.Replayed ||
+			len(r.Claims.Watched) > 0 {
 			t.Errorf("from %d: %s %+v %v", first, r.Verdict, r.Violation, remarks)
 		}
 		p, _ := distal.Compile(fmt.Sprintf(src, first), distal.Options{})
@@ -110,7 +118,8 @@ property Never: forall p in all: p.output == none
 
 // TestVacuity wants a search in which nothing happens to say so.
 func TestVacuity(t *testing.T) {
-	const src = two + "upon timeout with k > 5 do { k := k + 1 send A(k, x) to all }\nupon A m with m.k > k do { k := m.k send B(k, x) to all }\n" +
+	const src = two +
+		"upon timeout with k > 5 do { k := k + 1 send A(k, x) to all }\nupon A m with m.k > k do { k := m.k send B(k, x) to all }\n" +
 		"upon B m with m.k == k and timely do { x := m.v }\nproperty Fine: forall p in all: p.x == 0\n"
 	r, remarks := distal.Explore(src, distal.ExploreOptions{})
 	if r.Verdict != explore.Vacuous || len(r.Never) != 3 || len(r.Silent) != 3 {
@@ -122,8 +131,8 @@ func TestVacuity(t *testing.T) {
 	}
 }
 
-// TestClocks wants plain timeouts and those of different rounds without priority, and the first of the text within a round; the search
-// and the asynchronous machine must agree.
+// TestClocks wants plain timeouts and those of different rounds without priority, and the first of the text within a
+// round; the search and the asynchronous machine must agree.
 func TestClocks(t *testing.T) {
 	const src = two + `init { send A(k, x) to all }
 upon A m with m.k == k and m.v > 9 do { x := 9 }
@@ -135,7 +144,8 @@ upon B m with m.k == k do { output m.v }
 property No: on output v: v != %d
 `
 	for value, found := range map[int]bool{2: false, 4: true} {
-		r, remarks := distal.Explore(fmt.Sprintf(src, value), distal.ExploreOptions{Options: distal.Options{Timeouts: "free", Phases: 2}})
+		r, remarks := distal.Explore(fmt.Sprintf(src, value),
+			distal.ExploreOptions{Options: distal.Options{Timeouts: "free", Phases: 2}})
 		if len(remarks.Errors()) > 0 || (r.Verdict == explore.Fail) != found || found && !r.Replayed {
 			t.Errorf("output %d: %s %+v %v", value, r.Verdict, r.Violation, remarks)
 		}
@@ -150,7 +160,7 @@ property No: on output v: v != %d
 	}
 }
 
-// TestEmptyReceivers wants a send to nobody to move the node like any other.
+// TestEmptyReceivers wants a send to no node to move the node like any other.
 func TestEmptyReceivers(t *testing.T) {
 	const src = two + `upon timeout do { k := k + 1 x := x + 1 send A(k, x) to who }
 upon A m with m.k == k do { x := 5 }
@@ -167,16 +177,17 @@ property Few: forall p in all: p.x < 3
 	}
 }
 
-// TestOutputMoment wants outputs to be judged when they are made, everywhere.
+// TestOutputMoment wants outputs to be checked when they are made, everywhere.
 func TestOutputMoment(t *testing.T) {
-	const src = two + "init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 output 1 x := 2 }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n" +
+	const src = two +
+		"init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 output 1 x := 2 }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n" +
 		"property Then: on output v: v == self.x\nproperty Before: on output v: self.output == none\n"
 	p, remarks := distal.Compile(src, distal.Options{})
 	if p == nil {
 		t.Fatal(remarks)
 	}
 	if in := async.RandomRun(p, async.Weights{Deliver: 1}, 20, 1); in.Breaks("Then") || in.Breaks("Before") {
-		t.Error("the output is judged too late")
+		t.Error("the output is checked too late")
 	}
 	if r, _ := distal.Explore(src, distal.ExploreOptions{}); r.Verdict == explore.Fail {
 		t.Errorf("%+v", r.Violation)
@@ -186,7 +197,8 @@ func TestOutputMoment(t *testing.T) {
 // TestRefusedCounts wants a count that speaks of the counted messages to be an error, not a crash.
 func TestRefusedCounts(t *testing.T) {
 	for _, count := range []string{".v", "len(ms)", "first(ms).v"} {
-		_, remarks := distal.Check(two + "init { send A(k, 1) to all }\nupon A ms with .k == k times >= " + count + " do { x := 1 }\n")
+		_, remarks := distal.Check(two + "init { send A(k, 1) to all }\nupon A ms with .k == k times >= " + count +
+			" do { x := 1 }\n")
 		if len(remarks.Errors()) == 0 {
 			t.Errorf("times >= %s is accepted", count)
 		}
@@ -196,7 +208,8 @@ func TestRefusedCounts(t *testing.T) {
 // TestDoublingActions wants work to be bounded, and the limit to be said.
 func TestDoublingActions(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(two + "init { a0() send A(k, x) to all }\nupon A m with m.k == k do { x := 1 }\nupon B m with m.k == k do { x := 2 }\nupon timeout with x > 5 do { k := k + 1 send B(k, 1) to all }\n")
+	b.WriteString(two +
+		"init { a0() send A(k, x) to all }\nupon A m with m.k == k do { x := 1 }\nupon B m with m.k == k do { x := 2 }\nupon timeout with x > 5 do { k := k + 1 send B(k, 1) to all }\n")
 	for i := range 40 {
 		fmt.Fprintf(&b, "action a%d() { a%d() a%d() }\n", i, i+1, i+1)
 	}
@@ -213,14 +226,16 @@ func TestDoublingActions(t *testing.T) {
 	}
 	everyVerb(b.String())
 	r, _ := distal.Explore(b.String(), distal.ExploreOptions{})
-	if r.Violation == nil || r.Violation.Property != "fault" || !strings.Contains(r.Violation.Text, "more than 50000 steps") || r.Violation.Pos.Line == 0 {
+	if r.Violation == nil || r.Violation.Property != "fault" ||
+		!strings.Contains(r.Violation.Text, "more than 50000 steps") || r.Violation.Pos.Line == 0 {
 		t.Errorf("%s %+v", r.Verdict, r.Violation)
 	}
 }
 
 // TestPlaces wants faults and breaches to keep line and column.
 func TestPlaces(t *testing.T) {
-	src := two + "init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 / x }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n"
+	src := two +
+		"init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 / x }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n"
 	r, _ := distal.Explore(src, distal.ExploreOptions{})
 	if r.Violation == nil || r.Violation.Pos.String() != "13:36" || !r.Replayed {
 		t.Errorf("%+v %s", r.Violation, r.Reason)
@@ -244,14 +259,15 @@ upon B ms with .k == k and timely times >= 2 do { k := k + 1 send A(k, x) to all
 	}
 }
 
-// TestMiddle wants a property of one node to be judged also between the halves of a round.
+// TestMiddle wants a property of one node to be checked also between the halves of a round.
 func TestMiddle(t *testing.T) {
 	const src = two + `upon timeout do { k := k + 1 x := 9 send A(k, x) to all }
 upon A m with m.k == k and timely do { x := 0 send B(k, x) to all }
 upon B m with m.k == k and timely do { x := 0 }
 property Small: forall p in all: p.x < 9
 `
-	r, _ := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Network: "reliable", Timeouts: "eager", Phases: 1}})
+	r, _ := distal.Explore(src, distal.ExploreOptions{Options: distal.Options{Network: "reliable", Timeouts: "eager",
+		Phases: 1}})
 	if r.Verdict != explore.Fail || r.Violation.RoundName != "A" || !r.Replayed {
 		t.Errorf("%s %+v", r.Verdict, r.Violation)
 	}
@@ -259,7 +275,8 @@ property Small: forall p in all: p.x < 9
 
 // TestRanges wants what leaves a declared range to be a fault with its place, in every reader.
 func TestRanges(t *testing.T) {
-	for typ, fault := range map[string]bool{"int": false, "int(0..3)": false, "int(0..2)": true, "int(n..2 * n)": true, "set<int(0..2)>": true, "seq<int(0..3)>": false} {
+	for typ, fault := range map[string]bool{"int": false, "int(0..3)": false, "int(0..2)": true, "int(n..2 * n)": true,
+		"set<int(0..2)>": true, "seq<int(0..3)>": false} {
 		value := map[bool]string{true: "x", false: "x"}[fault]
 		start := "0"
 		switch {
@@ -271,19 +288,23 @@ func TestRanges(t *testing.T) {
 			start = "n"
 		}
 		src := strings.Replace(two, "	who: set<node>", "	y: "+typ+" = "+start, 1) +
-			"init { send A(k, 3) to all }\nupon A m with m.k == k do { x := m.v y := " + value + " }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n"
+			"init { send A(k, 3) to all }\nupon A m with m.k == k do { x := m.v y := " + value +
+			" }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n"
 		if strings.Contains(typ, "n..") {
 			src = strings.Replace(src, "send A(k, 3)", "send A(k, 2)", 1)
 		}
 		r, remarks := distal.Explore(src, distal.ExploreOptions{})
-		if len(remarks.Errors()) > 0 || (r.Verdict == explore.Fail) != fault || fault && !strings.Contains(r.Violation.Text, "outside the declared range") {
+		if len(remarks.Errors()) > 0 || (r.Verdict == explore.Fail) != fault || fault &&
+			!strings.Contains(r.Violation.Text, "outside the declared range") {
 			t.Errorf("%s: %s %+v %v", typ, r.Verdict, r.Violation, remarks)
 		}
 	}
-	if _, remarks := distal.Check(strings.Replace(two, "x: int = 0", "x: int(3) = 0", 1)); !strings.Contains(remarks.Error(), "low..high") {
+	if _, remarks := distal.Check(strings.Replace(two, "x: int = 0", "x: int(3) = 0",
+		1)); !strings.Contains(remarks.Error(), "low..high") {
 		t.Error(remarks)
 	}
-	p, _ := distal.Load(strings.Replace(two, "x: int = 0", "x: int(0..1 / (n - 3)) = 0", 1) + "init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n")
+	p, _ := distal.Load(strings.Replace(two, "x: int = 0", "x: int(0..1 / (n - 3)) = 0", 1) +
+		"init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 }\nupon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n")
 	if _, err := machine.Compile(p.Program, nil); err == nil || !strings.Contains(err.Error(), "division by zero") {
 		t.Error(err)
 	}
@@ -291,7 +312,8 @@ func TestRanges(t *testing.T) {
 
 // TestBrokenStart wants a violation at the start, reached by one choice of several, to be reported with its place.
 func TestBrokenStart(t *testing.T) {
-	src := strings.Replace(two, "x: int = 0", "x: int = 6 / choose({2, 1, 0})", 1) + "init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 }\n" +
+	src := strings.Replace(two, "x: int = 0", "x: int = 6 / choose({2, 1, 0})", 1) +
+		"init { send A(k, 1) to all }\nupon A m with m.k == k do { x := 1 }\n" +
 		"upon timeout with k > 50 do { k := k + 1 send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := 0 }\n"
 	r, _ := distal.Explore(src, distal.ExploreOptions{})
 	if r.Violation == nil || r.Violation.Property != "fault" || r.Violation.Pos.String() != "8:13" || !r.Replayed {
@@ -299,7 +321,8 @@ func TestBrokenStart(t *testing.T) {
 	}
 }
 
-// TestBackwardTimeout wants a plain timeout that sends into a round that is over to be found by the search, though it belongs to no round of it.
+// TestBackwardTimeout wants a plain timeout that sends into a round that is over to be found by the search, though it
+// belongs to no round of it.
 func TestBackwardTimeout(t *testing.T) {
 	const src = `protocol P(n = 2)
 message A { j: int } tag (j, A)

@@ -1,8 +1,8 @@
-// Package distal is the room of the protocol language: write a protocol as in a textbook, get its rounds, its sequential
-// form, and every behaviour to a bound.
+// Package distal is the space of the protocol language: write a protocol as in a textbook, get its rounds, its
+// sequential form, and every behavior to a bound.
 //
-// Each verb of the command line is one function here. It takes the text of a program and options, and returns a result and a list
-// of remarks; a verb has failed when the list contains an error.
+// Each verb of the command line is one function here. It takes the text of a program and options, and returns a result
+// and a list of remarks; a verb has failed when the list contains an error.
 //
 //	Check    names, types, and the conditions for a round structure
 //	Fmt      canonical form
@@ -10,11 +10,12 @@
 //	Unfold   a phase as a program, what comes after what
 //	Seq      the sequential program, as text
 //	Export   a Promela model of it
-//	Explore  every behaviour to a bound, or random ones
+//	Explore  every behavior to a bound, or random ones
 //	Tests    the tests of a file, and whether each ends as it expects
 //
-// The work is done in the packages below: syntax (text), check (meaning), core (the one form of a program), machine (its evaluator),
-// sequential (lock-step), unparse and rounds (printing), explore (search), async (message by message), promela (export). Data goes one way:
+// The work is done in the packages below: syntax (text), check (meaning), core (the one form of a program), machine
+// (its evaluator), sequential (lock-step), unparse and rounds (printing), explore (search), async (message by
+// message), promela (export). Data goes one way:
 //
 //	text -> syntax.File -> core.Program -> core.Program in lock-step -> explore.Result
 package distal
@@ -119,7 +120,8 @@ func Rounds(src string) (RoundsResult, Remarks) {
 	return RoundsResult{Text: rounds.Graph(p)}, remarks
 }
 
-// Unfold prints a phase of a program as a program: what a node can do one thing after the other, down to where the next phase begins.
+// Unfold prints a phase of a program as a program: what a node can do one thing after the other, down to where the
+// next phase begins.
 func Unfold(src string) (RoundsResult, Remarks) {
 	p, remarks := sequentialisable(src)
 	if p == nil {
@@ -149,7 +151,7 @@ func Seq(src string, opt Options) (SeqResult, Remarks) {
 	return SeqResult{Text: unparse.Program(&program)}, remarks
 }
 
-// sequentialisable loads a program and refuses one without a round structure.
+// sequentializable loads a program and refuses one without a round structure.
 func sequentialisable(src string) (*check.Program, Remarks) {
 	p, remarks := Load(src)
 	if p == nil {
@@ -231,8 +233,8 @@ func (inst *instance) takeTest(p *check.Program, name string) error {
 	return fmt.Errorf("there is no test %s; there are %v%s", name, names, syntax.Suggest(name, names))
 }
 
-// Compile loads a program and compiles it for the parameters that the options choose. It need not have a round structure: it is
-// what runs message by message.
+// Compile loads a program and compiles it for the parameters that the options choose. It need not have a round
+// structure: it is what runs message by message.
 func Compile(src string, opt Options) (*machine.Program, Remarks) {
 	p, remarks := Load(src)
 	if p == nil {
@@ -249,14 +251,15 @@ func Compile(src string, opt Options) (*machine.Program, Remarks) {
 	return compiled, remarks
 }
 
-// NewModel loads a program and makes the sequential model that the options choose. It is what Export and Explore work on.
+// NewModel loads a program and makes the sequential model that the options choose. It is what Export and Explore work
+// on.
 func NewModel(src string, opt Options) (*sequential.Model, int, Remarks) {
 	_, m, inst, remarks := model(src, opt)
 	return m, inst.phases, remarks
 }
 
-// model makes the sequential model that the options choose, nil where there is none. Remarks on the order of arrival are those on the
-// network that was chosen, not on others that the file mentions.
+// model makes the sequential model that the options choose, nil where there is none. Remarks on the order of arrival
+// are those on the network that was chosen, not on others that the file mentions.
 func model(src string, opt Options) (*check.Program, *sequential.Model, instance, Remarks) {
 	p, remarks := sequentialisable(src)
 	if p == nil {

@@ -31,7 +31,8 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	v, _ := got["violation"].(map[string]any)
-	if got["verdict"] != "fail" || got["phases_complete"] != 2.0 || v["phase"] != 3.0 || v["round"] != 12.0 || v["property"] == nil {
+	if got["verdict"] != "fail" || got["phases_complete"] != 2.0 || v["phase"] != 3.0 || v["round"] != 12.0 ||
+		v["property"] == nil {
 		t.Errorf("%s", text)
 	}
 }
@@ -102,7 +103,8 @@ func TestCheckJSON(t *testing.T) {
 		Result  distal.CheckResult
 		Remarks distal.Remarks
 	}{r, remarks})
-	for _, want := range []string{`"status":"proved"`, `"status":"watched at run time"`, `"severity":"warning"`, `"line":36`,
+	for _, want := range []string{`"status":"proved"`, `"status":"watched at run time"`, `"severity":"warning"`,
+		`"line":36`,
 		`"sequential":true`} {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s is missing in %s (%v)", want, text, err)
@@ -112,16 +114,19 @@ func TestCheckJSON(t *testing.T) {
 
 // TestRandom finds the bug of Paxos at random, with a trace.
 func TestRandom(t *testing.T) {
-	r, remarks := distal.Explore(corpus.Example(t, "paxos_buggy"), distal.ExploreOptions{Options: distal.Options{Phases: 5},
-		Random: &explore.RandomOptions{Runs: 5000, Seed: 1}})
-	if len(remarks.Errors()) > 0 || r.Verdict != explore.Fail || r.Random.FirstRun == 0 || !strings.Contains(r.Trace, "Promise") {
+	r, remarks := distal.Explore(corpus.Example(t, "paxos_buggy"),
+		distal.ExploreOptions{Options: distal.Options{Phases: 5},
+			Random: &explore.RandomOptions{Runs: 5000, Seed: 1}})
+	if len(remarks.Errors()) > 0 || r.Verdict != explore.Fail || r.Random.FirstRun == 0 ||
+		!strings.Contains(r.Trace, "Promise") {
 		t.Errorf("%+v %v", r, remarks)
 	}
 }
 
 // TestRefused names rule and condition for every verb that needs a round structure.
 func TestRefused(t *testing.T) {
-	src := strings.Replace(corpus.Example(t, "paxos_fixed"), "	send Ack(ballot, last, log) to m.from", "	send Ack(ballot, last, log) to m.from\n	last := 1", 1)
+	src := strings.Replace(corpus.Example(t, "paxos_fixed"), "	send Ack(ballot, last, log) to m.from",
+		"	send Ack(ballot, last, log) to m.from\n	last := 1", 1)
 	const want = "40:2: error: upon Prepare breaks condition 5"
 	result, remarks := distal.Check(src)
 	if result.Sequential || !strings.Contains(remarks.Error(), want) {
@@ -190,8 +195,9 @@ func FuzzVerbs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) { everyVerb(src) })
 }
 
-// TestBothWays makes runs of the sequential form of every example that output something, shortest and random ones, and wants each
-// to be made again message by message. That asynchronous runs are found in the sequential form is tested in package async.
+// TestBothWays makes runs of the sequential form of every example that output something, shortest and random ones, and
+// wants each to be reproduced message by message. That asynchronous runs are found in the sequential form is tested in
+// package async.
 func TestBothWays(t *testing.T) {
 	followed := 0
 	for _, e := range corpus.Examples(t) {
@@ -204,7 +210,8 @@ func TestBothWays(t *testing.T) {
 				t.Errorf("%s, %s: %s %s %v", e.Name, timeouts, r.Verdict, r.Reason, remarks.Errors())
 			}
 			for seed := range uint64(10) {
-				r, _ := distal.Explore(src, distal.ExploreOptions{Options: opt, Random: &explore.RandomOptions{Runs: 50, Seed: seed}})
+				r, _ := distal.Explore(src, distal.ExploreOptions{Options: opt,
+					Random: &explore.RandomOptions{Runs: 50, Seed: seed}})
 				if r.Random.Violations > 0 && !r.Replayed {
 					t.Errorf("%s, %s, seed %d: %s", e.Name, timeouts, seed, r.Reason)
 				}
@@ -232,9 +239,12 @@ upon Go ms with .k == k times all do { k := k + 1 send Go(k) to all }
 	}{
 		{"property Small: forall p in all: p.k < 99", "2 phases proved", distal.Options{Phases: 2}},
 		{"property Small: forall p in all: p.k < 99", "1 phase proved", distal.Options{Phases: 1}},
-		{"property Small: forall p in all: p.k < 99", "2 phases searched: network reliable", distal.Options{Phases: 2, Network: "reliable"}},
-		{"property Small: forall p in all: p.k < 99", "2 phases searched: eager timeouts", distal.Options{Phases: 2, Timeouts: "eager"}},
-		{"property Near: forall p, q in all: p.k <= q.k + 1", "2 phases searched: Near between rounds only", distal.Options{Phases: 2}},
+		{"property Small: forall p in all: p.k < 99", "2 phases searched: network reliable",
+			distal.Options{Phases: 2, Network: "reliable"}},
+		{"property Small: forall p in all: p.k < 99", "2 phases searched: eager timeouts",
+			distal.Options{Phases: 2, Timeouts: "eager"}},
+		{"property Near: forall p, q in all: p.k <= q.k + 1", "2 phases searched: Near between rounds only",
+			distal.Options{Phases: 2}},
 	} {
 		r, remarks := distal.Explore(program+c.property+"\n", distal.ExploreOptions{Options: c.options})
 		if got := r.Bound(); r.Verdict != explore.Pass || got != c.want {
@@ -252,7 +262,8 @@ state { k: int = 1 }
 init { send Go(k) to all }
 upon Go ms with .k == k times all do { %s k := k + 1 send Go(k) to all }
 `
-	for body, want := range map[string]string{"": explore.Vacuous, "assert small: k < 99": explore.Pass, "assert small: k < 2": explore.Fail} {
+	for body, want := range map[string]string{"": explore.Vacuous, "assert small: k < 99": explore.Pass,
+		"assert small: k < 2": explore.Fail} {
 		r, remarks := distal.Explore(fmt.Sprintf(program, body), distal.ExploreOptions{Options: distal.Options{Phases: 2}})
 		if r.Verdict != want {
 			t.Errorf("%q: %s (%s), want %s; %v", body, r.Verdict, r.Reason, want, remarks)

@@ -162,6 +162,6 @@ func ExampleClaims() {
 	}
 	// Output:
 	// 36 conditions are proved, 0 are only watched
-	// [Agreement] relates several nodes and is judged between the halves and at the end of every round: asynchronous runs pass through other states as well
+	// [Agreement] relates several nodes and is checked between the halves and at the end of every round: asynchronous runs pass through other states as well
 	// some values are proved to be alike: 148 states were looked at, which stand for all 296 (nodes are not: a node is named by its number at 23:33)
 }

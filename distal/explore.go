@@ -19,7 +19,7 @@ type ExportResult struct {
 	Text string `json:"text"`
 }
 
-// Export writes the sequential program as a Promela model, for Spin to judge.
+// Export writes the sequential program as a Promela model, for Spin to check.
 func Export(src string, opt Options) (ExportResult, Remarks) {
 	m, phases, remarks := NewModel(src, opt)
 	if m == nil {
@@ -37,7 +37,7 @@ type ExploreOptions struct {
 	Options
 	Memory   int64                       // limit in bytes; 0 means explore.DefaultMemory
 	Disk     int64                       // limit of temporary disk space in bytes; 0: none is used
-	Dir      string                      // folder of the temporary file; empty: the system's
+	Dir      string                      // directory of the temporary file; empty: the system's
 	Workers  int                         // processors to use; 0 means 1
 	Progress func(explore.Progress) bool // called now and then; false stops
 	Random   *explore.RandomOptions      // search at random instead; its Phases is taken from Options
@@ -54,14 +54,14 @@ type ExploreResult struct {
 	Expect   string `json:"expect,omitempty"` // what the test in the file expects: pass or violation
 	explore.Result
 	Claims   Claims                `json:"claims"`   // what the verdict rests on
-	Replayed bool                  `json:"replayed"` // the counterexample has been made again message by message
+	Replayed bool                  `json:"replayed"` // the counterexample has been reproduced message by message
 	Random   *explore.RandomResult `json:"random,omitempty"`
 	Trace    string                `json:"trace,omitempty"` // the counterexample for people
 }
 
 // Bound words how far a search without a violation went, and whether that is a proof about asynchronous runs. It is one
-// where timeouts are free, the network may do anything, every condition is proved, and properties are about single nodes
-// or outputs; otherwise it says what is missing.
+// where timeouts are free, the network may do anything, every condition is proved, and properties are about single
+// nodes or outputs; otherwise it says what is missing.
 func (r ExploreResult) Bound() string {
 	var missing []string
 	if r.Timeouts == core.Eager.String() {
@@ -92,25 +92,29 @@ func (r ExploreResult) Bound() string {
 	return bound + " proved"
 }
 
-// Claims says on what a verdict rests: what is proved from the text, what is only watched, and when each property is judged.
+// Claims says on what a verdict rests: what is proved from the text, what is only watched, and when each property is
+// checked.
 type Claims struct {
-	Lockstep   bool          `json:"lockstep"` // the program is written in lock-step: nothing is said about asynchronous runs
-	Proved     int           `json:"conditions_proved"`
-	Watched    []check.Proof `json:"conditions_watched"`
-	Properties []Judgement   `json:"properties"`
-	Assumed    string        `json:"assumed,omitempty"` // what asynchronous runs keep that a pass is about; "": it is about all
-	Alike      string        `json:"alike,omitempty"`   // whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
+	// the program is written in lock-step: nothing is said about asynchronous runs
+	Lockstep   bool            `json:"lockstep"`
+	Proved     int             `json:"conditions_proved"`
+	Watched    []check.Proof   `json:"conditions_watched"`
+	Properties []PropertyCheck `json:"properties"`
+	// what asynchronous runs keep that a pass is about; "": it is about all
+	Assumed string `json:"assumed,omitempty"`
+	// whether states that differ only by the names of nodes, or by which values they have, were looked at once, or why not
+	Alike string `json:"alike,omitempty"`
 }
 
-// Judgement is how a property is judged.
-type Judgement struct {
+// PropertyCheck is how a property is checked.
+type PropertyCheck struct {
 	Property string `json:"property"`
-	Judged   string `json:"judged"`
+	Checked  string `json:"checked"`
 	Exact    bool   `json:"exact"` // sequential and asynchronous runs agree on it
 }
 
 func claims(p *check.Program, network string) Claims {
-	out := Claims{Lockstep: p.Lockstep, Watched: []check.Proof{}, Properties: []Judgement{}}
+	out := Claims{Lockstep: p.Lockstep, Watched: []check.Proof{}, Properties: []PropertyCheck{}}
 	if network != "any" && !p.Lockstep {
 		out.Assumed = "every node has heard what network " + network + " promises when it acts in a round or leaves it"
 	}
@@ -122,12 +126,12 @@ func claims(p *check.Program, network string) Claims {
 		}
 	}
 	for _, q := range p.Props {
-		j := Judgement{Property: q.Name, Judged: "at every state of each node", Exact: true}
+		j := PropertyCheck{Property: q.Name, Checked: "at every state of each node", Exact: true}
 		switch {
 		case q.Moment == core.OnOutput:
-			j.Judged = "at every output"
+			j.Checked = "at every output"
 		case q.Joint:
-			j.Judged, j.Exact = "between the halves and at the end of every round", false
+			j.Checked, j.Exact = "between the halves and at the end of every round", false
 		}
 		out.Properties = append(out.Properties, j)
 	}
@@ -157,8 +161,9 @@ func (c Claims) Lines() []string {
 		}
 	}
 	if len(joint) > 0 {
-		out = append(out, fmt.Sprintf("%v relates several nodes and is judged %s: asynchronous runs pass through other states as well", joint,
-			"between the halves and at the end of every round"))
+		out = append(out,
+			fmt.Sprintf("%v relates several nodes and is checked %s: asynchronous runs pass through other states as well", joint,
+				"between the halves and at the end of every round"))
 	}
 	return append(out, alike...)
 }
@@ -175,10 +180,11 @@ func alike(r explore.Result) string {
 	case values == "":
 		return fmt.Sprintf("some values are proved to be alike: %s (nodes are not: %s)", looked, nodes)
 	}
-	return fmt.Sprintf("all states are looked at: neither nodes (%s) nor values (%s) are proved to be alike", nodes, values)
+	return fmt.Sprintf("all states are looked at: neither nodes (%s) nor values (%s) are proved to be alike", nodes,
+		values)
 }
 
-// confirm makes a counterexample again message by message. What cannot be made again is not reported as one.
+// confirm reproduces a counterexample message by message. What cannot be reproduced is not reported as one.
 func (r *ExploreResult) confirm(m *sequential.Model) {
 	v := r.Violation
 	r.Trace = m.Text(v.Trace)
@@ -187,7 +193,8 @@ func (r *ExploreResult) confirm(m *sequential.Model) {
 	}
 	if _, err := async.Follow(m, v.Start, v.Trace, v.Property); err != nil {
 		r.Verdict, r.Violation = explore.Unknown, nil
-		r.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v", v.Property, err)
+		r.Reason = fmt.Sprintf("the sequential program breaks %s, but no asynchronous run was found that does: %v",
+			v.Property, err)
 		return
 	}
 	r.Replayed = true
@@ -199,7 +206,7 @@ type TestResult struct {
 	OK bool `json:"ok"` // as the test expects; a test that expects nothing is right unless it fails
 }
 
-// Tests runs every test of a program, or those with the given names, and judges whether each ends as it expects.
+// Tests runs every test of a program, or those with the given names, and checks whether each ends as it expects.
 func Tests(src string, opt ExploreOptions, names ...string) ([]TestResult, Remarks) {
 	p, remarks := sequentialisable(src)
 	if p == nil {
@@ -278,7 +285,8 @@ func Explore(src string, opt ExploreOptions) (ExploreResult, Remarks) {
 		out.Result = r
 	}
 	if out.Verdict != explore.Fail && checksNothing(p) {
-		out.Verdict, out.Reason = explore.Vacuous, "the program has neither a property nor an assertion: only a fault could be found"
+		out.Verdict, out.Reason = explore.Vacuous,
+			"the program has neither a property nor an assertion: only a fault could be found"
 	}
 	out.Claims = claims(p, out.Network)
 	if opt.Random == nil {

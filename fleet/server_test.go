@@ -254,7 +254,7 @@ func TestMeasures(t *testing.T) {
 		flags  []string
 	}{
 		{0, []string{"smr", "--strategy", "uniform", "--runs", "300", "--coverage", "--closure", "--operations", "a,b"}},
-		{0, []string{"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure", "--keep-going", "--story", "1|2 then 1|2"}},
+		{0, []string{"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure", "--keep-going", "--partition-sequence", "1|2 then 1|2"}},
 		{1, []string{"smr-bug", "--strategy", "walk", "--runs", "3000", "--coverage", "--closure", "--no-shrink"}},
 		{0, []string{"smr", "--strategy", "systematic", "--runs", "600", "--coverage", "--closure"}},
 		{0, []string{"smr", "--strategy", "guided:lineages=2,epoch=50", "--runs", "330", "--coverage"}},

@@ -48,10 +48,11 @@ func TestSimplest(t *testing.T) {
 }
 
 // What cannot make a value is refused when it is built and not in the middle of a run.
-func TestMistakes(t *testing.T) {
+func TestBugs(t *testing.T) {
 	for name, f := range map[string]func(){
-		"empty range": func() { gen.Int(2, 1) }, "no values": func() { gen.From[int]() }, "no choices": func() { gen.Weighted[int]() },
-		"no weight": func() { gen.Case(0, gen.Just(1)) }, "empty list": func() { gen.List(2, 1, gen.Just(1)) },
+		"empty range": func() { gen.Int(2, 1) }, "no values": func() { gen.From[int]() },
+		"no choices": func() { gen.Weighted[int]() },
+		"no weight":  func() { gen.Case(0, gen.Just(1)) }, "empty list": func() { gen.List(2, 1, gen.Just(1)) },
 	} {
 		func() {
 			defer func() {

@@ -39,15 +39,15 @@ func TestCheck(t *testing.T) {
 		{"partition:during=-1", info, "during is -1"},
 		{"partition:k=4", info, "k = 4: want 1 to 3 (the nodes)"},
 		{"partition:l=1", info, "l = 1: want nothing, split has no l"},
-		{"partition:notion=separate,k=2,l=2", info, "want"},
-		{"partition:notion=isolate,bridge=1,family=true", info, "none of which covers a goal"},
-		{"partition:notion=isolate,balanced=true,family=true", info, ""},
-		{"partition:notion=isolate,role=leader", info, "smr has no role \"leader\", its roles are: none"},
-		{"partition:notion=isolate,role=boss", roles, "smr has no role \"boss\", its roles are: leader, follower"},
-		{"partition:notion=isolate,role=leader", roles, ""},
-		{"partition:notion=separate,role=leader", roles, "set other, too"},
-		{"partition:notion=separate,role=leader,other=follower", roles, ""},
-		{"partition:other=leader", roles, "goes with notion=separate and a role"},
+		{"partition:criterion=separate,k=2,l=2", info, "want"},
+		{"partition:criterion=isolate,bridge=1,family=true", info, "none of which covers a goal"},
+		{"partition:criterion=isolate,balanced=true,family=true", info, ""},
+		{"partition:criterion=isolate,role=leader", info, "smr has no role \"leader\", its roles are: none"},
+		{"partition:criterion=isolate,role=boss", roles, "smr has no role \"boss\", its roles are: leader, follower"},
+		{"partition:criterion=isolate,role=leader", roles, ""},
+		{"partition:criterion=separate,role=leader", roles, "set other, too"},
+		{"partition:criterion=separate,role=leader,other=follower", roles, ""},
+		{"partition:other=leader", roles, "goes with criterion=separate and a role"},
 		{"uniform:by=crash", info, "by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one"},
 		{"uniform:by=cut", info, ""},
 		{"walk:deliver=-5,drop=10", coarse, "deliver is -5, it must not be negative"},
@@ -115,7 +115,7 @@ func TestCheck(t *testing.T) {
 	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
 		t.Errorf("uniform by something: %v", err)
 	}
-	for _, text := range []string{"uniform:by=hand", "partition:notion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
+	for _, text := range []string{"uniform:by=hand", "partition:criterion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
 		if s, err := strategy.Parse(text); err == nil {
 			t.Errorf("%s became %s", text, s)
 		}

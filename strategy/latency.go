@@ -33,13 +33,6 @@ func (Distribution) Words() []string { return distributionNames }
 // String is the distribution's word.
 func (d Distribution) String() string { return option.Word(distributionNames, int(d)) }
 
-// UnmarshalText reads a distribution's word.
-func (d *Distribution) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("distribution", distributionNames, text)
-	*d = Distribution(i)
-	return err
-}
-
 // instant is virtual time in fractions of the system's unit, fine enough to tell apart
 // what happens within one tick. It is a whole number, and draws use no function that
 // rounds differently on different machines, so that runs are the same everywhere.

@@ -22,22 +22,22 @@ import (
 //
 // An operation is a waiting request, drawn from all that wait, given to a node, drawn too.
 // The partitions are drawn from all of their kind with equal chances, or taken one after
-// the other from a family that covers every goal of the notion.
+// the other from a family that covers every goal of the criterion.
 //
 // With a role the nodes that play it when the partition comes are the goal: of the drawn
-// partitions the first is taken that covers it. So notion=isolate,role=leader cuts off the
+// partitions the first is taken that covers it. So criterion=isolate,role=leader cuts off the
 // leader in a minority, whoever it is by then.
 //
-// With a story its scenes take the place of the one partition of a stage: they follow each
+// With a partition sequence its partitions take the place of the one partition of a stage: they follow each
 // other directly, without healing, each with another partition than the one before, and with
-// operations under each of them. See [cover.ParseStory] for the words, and [cover.Telling]
-// for the chance that such a run covers the story.
+// operations under each of them. See [cover.ParsePartitionSequence] for the words, and [cover.Sampling]
+// for the chance that such a run covers the sequence.
 type Partition struct {
-	// Notion is what partitions are to do: the guarantee is about its goals, and the family
+	// Criterion is what partitions are to do: the guarantee is about its goals, and the family
 	// covers them. The zero value is Splitting.
-	Notion Notion `help:"goal of a partition: split k nodes, separate k from l, isolate a node in a minority"`
-	K      int    `help:"nodes to split (0: 2), or on the one side when separating (0: 1)"`
-	L      int    `help:"nodes on the other side when separating (0: 1)"`
+	Criterion Criterion `help:"goal of a partition: split k nodes, separate k from l, isolate a node in a minority"`
+	K         int       `help:"nodes to split (0: 2), or on the one side when separating (0: 1)"`
+	L         int       `help:"nodes on the other side when separating (0: 1)"`
 	// Balanced draws only partitions whose sides differ by at most one node (semibalanced
 	// ones to isolate in an even number of nodes).
 	Balanced bool `help:"only partitions whose sides differ by at most one node"`
@@ -51,15 +51,15 @@ type Partition struct {
 	Role  string `help:"the goal is about the nodes with this role, e.g. leader; empty: about any nodes"`
 	Other string `help:"when separating by role, the role of the other side"`
 
-	// Story is a [cover.Story] in words. It takes the place of the notion and its numbers.
-	Story string `help:"scenes that follow each other directly, e.g. 2|2 then 1|3, instead of a notion; see docs/cover.md"`
-	// Seek takes, for each scene of a story, the first of the drawn partitions that covers
-	// the scene as roles are played by then.
-	Seek bool `help:"take only partitions that cover the story's scene as roles are played by then"`
+	// Sequence is a [cover.PartitionSequence] in words. It takes the place of the criterion and its numbers.
+	Sequence string `help:"partitions that follow each other directly, e.g. 2|2 then 1|3, instead of a criterion; see docs/cover.md"`
+	// Seek takes, for each partition of a sequence, the first of the drawn partitions that covers
+	// the partition as roles are played by then.
+	Seek bool `help:"take only partitions that cover the sequence's partition as roles are played by then"`
 
-	Stages int `help:"partitions of a run, one after the other; of a story: how often it is told" range:"1.."`
-	Before int `help:"operations before a partition or story" range:"0.."`
-	During int `help:"operations under a partition, or under each scene of a story" range:"0.."`
+	Stages int `help:"partitions of a run, one after the other; of a partition sequence: how often it is run" range:"1.."`
+	Before int `help:"operations before a partition or sequence" range:"0.."`
+	During int `help:"operations under a partition, or under each partition of a sequence" range:"0.."`
 	After  int `help:"operations after healing" range:"0.."`
 	// Sides gives the operations under a partition to nodes of each side in turn instead
 	// of to any node.
@@ -78,37 +78,30 @@ type Partition struct {
 // DefaultPartition has three partitions into two sides.
 var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Vary: true}
 
-// How many fair steps the zero of Partition.Steps stands for: where messages are delivered one by one, and where a step is
-// a stretch of time, in which servers agree.
+// How many fair steps the zero of Partition.Steps stands for: where messages are delivered one by one, and where a
+// step is a stretch of time, in which servers agree.
 const (
 	fairSteps     = 40
 	fairStretches = 2
 )
 
-// Notion is what a partition is to do with the nodes of a goal.
-type Notion uint8
+// Criterion is what a partition is to do with the nodes of a goal.
+type Criterion uint8
 
-// The notions of package cover.
+// The criteria of package cover.
 const (
-	Splitting  Notion = iota // all on different sides
-	Separation               // some on one side, some on another
-	Isolation                // on a side with less than half of the nodes
+	Splitting  Criterion = iota // all on different sides
+	Separation                  // some on one side, some on another
+	Isolation                   // on a side with less than half of the nodes
 )
 
-var notionNames = []string{"split", "separate", "isolate"}
+var criterionNames = []string{"split", "separate", "isolate"}
 
 // Words are the words of all.
-func (Notion) Words() []string { return notionNames }
+func (Criterion) Words() []string { return criterionNames }
 
-// String is the notion's word.
-func (n Notion) String() string { return option.Word(notionNames, int(n)) }
-
-// UnmarshalText reads a notion's word.
-func (n *Notion) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("notion", notionNames, text)
-	*n = Notion(i)
-	return err
-}
+// String is the criterion's word.
+func (n Criterion) String() string { return option.Word(criterionNames, int(n)) }
 
 // String is the strategy as written on the command line.
 func (p Partition) String() string { return write("partition", p) }
@@ -131,10 +124,10 @@ func (p Partition) check(info lockstep.Info) error {
 		return err
 	}
 	var err error
-	if p.Story != "" {
-		err = p.checkStory(info)
+	if p.Sequence != "" {
+		err = p.checkSequence(info)
 	} else {
-		err = p.checkNotion(info)
+		err = p.checkCriterion(info)
 	}
 	if err != nil {
 		return fmt.Errorf("partition: %w", err)
@@ -150,10 +143,10 @@ func (p Partition) check(info lockstep.Info) error {
 }
 
 func (p Partition) checkRoles(info lockstep.Info) error {
-	if p.Other != "" && (p.Notion != Separation || p.Role == "") {
-		return fmt.Errorf("partition: other is %s, it goes with notion=separate and a role", p.Other)
+	if p.Other != "" && (p.Criterion != Separation || p.Role == "") {
+		return fmt.Errorf("partition: other is %s, it goes with criterion=separate and a role", p.Other)
 	}
-	if p.Role != "" && p.Other == "" && p.Notion == Separation {
+	if p.Role != "" && p.Other == "" && p.Criterion == Separation {
 		return fmt.Errorf("partition: role is %s, to separate it from something set other, too", p.Role)
 	}
 	for _, role := range []string{p.Role, p.Other} {
@@ -176,70 +169,72 @@ func hasRole(info lockstep.Info, role string) error {
 	return fmt.Errorf("%s has no role %q, its roles are: %s", info.Name, role, known)
 }
 
-func (p Partition) checkNotion(info lockstep.Info) error {
+func (p Partition) checkCriterion(info lockstep.Info) error {
 	if p.Seek {
-		return fmt.Errorf("seek goes with a story; for a notion, set role")
+		return fmt.Errorf("seek goes with a partition sequence; for a criterion, set role")
 	}
-	notion, space, err := p.Tested(info.Nodes)
+	criterion, space, err := p.Tested(info.Nodes)
 	if err == nil && p.Family {
-		_, err = cover.Build(notion, space)
+		_, err = cover.Build(criterion, space)
 	}
 	return err
 }
 
-func (p Partition) checkStory(info lockstep.Info) error {
+func (p Partition) checkSequence(info lockstep.Info) error {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"notion", p.Notion != 0}, {"k", p.K != 0}, {"l", p.L != 0}, {"bridge", p.Bridge != 0}, {"family", p.Family}, {"role", p.Role != ""}, {"sides", p.Sides}} {
+	}{{"criterion", p.Criterion != 0}, {"k", p.K != 0}, {"l", p.L != 0}, {"bridge", p.Bridge != 0}, {"family", p.Family},
+		{"role", p.Role != ""}, {"sides", p.Sides}} {
 		if f.set {
-			return fmt.Errorf("%s does not go with a story, which says itself what is drawn", f.name)
+			return fmt.Errorf("%s does not go with a partition sequence, which says itself what is drawn", f.name)
 		}
 	}
-	story, err := cover.ParseStory(p.Story)
+	sequence, err := cover.ParsePartitionSequence(p.Sequence)
 	if err != nil {
 		return err
 	}
-	for _, role := range story.Roles() {
+	for _, role := range sequence.Roles() {
 		if err := hasRole(info, role); err != nil {
 			return err
 		}
 	}
-	if _, err := story.Spaces(info.Nodes, p.Balanced); err != nil {
+	if _, err := sequence.Spaces(info.Nodes, p.Balanced); err != nil {
 		return err
 	}
-	_, err = bare(story).Chance(cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced})
+	_, err = bare(sequence).Probability(cover.Sampling{Nodes: info.Nodes, Balanced: p.Balanced})
 	return err
 }
 
-// bare is a story without its operations, of which a strategy does not know what is drawn.
-func bare(story cover.Story) cover.Story {
-	story = slices.Clone(story)
-	for i := range story {
-		story[i].Ops = nil
+// bare is a partition sequence without its operations, of which a strategy does not know what is drawn.
+func bare(sequence cover.PartitionSequence) cover.PartitionSequence {
+	sequence = slices.Clone(sequence)
+	for i := range sequence {
+		sequence[i].Ops = nil
 	}
-	return story
+	return sequence
 }
 
-// Tested returns the notion whose goals the partitions are to cover on so many nodes and
+// Tested returns the criterion whose goals the partitions are to cover on so many nodes and
 // the space that they are drawn from.
-func (p Partition) Tested(nodes int) (cover.Notion, cover.Space, error) {
-	return cover.Params{Notion: p.Notion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced, Bridge: p.Bridge}.Tested()
+func (p Partition) Tested(nodes int) (cover.Criterion, cover.Space, error) {
+	return cover.Params{Criterion: p.Criterion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced,
+		Bridge: p.Bridge}.Tested()
 }
 
 // guarantee is the chance that one of the partitions of a run covers a goal, by the theorems
 // of package cover.
 func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
-	if p.Story != "" {
-		return p.storyGuarantee(info)
+	if p.Sequence != "" {
+		return p.sequenceGuarantee(info)
 	}
-	notion, space, err := p.Tested(info.Nodes)
+	criterion, space, err := p.Tested(info.Nodes)
 	if err != nil {
 		return lockstep.Guarantee{Class: "a goal", Assumes: []string{err.Error()}}
 	}
-	chance, _ := cover.ChanceOf(notion, space) // Tested has asked the same
+	chance, _ := cover.ProbabilityOf(criterion, space) // Tested has asked the same
 	one, _ := chance.P.Float64()
-	class := fmt.Sprintf("a given goal of %v", notion)
+	class := fmt.Sprintf("a given goal of %v", criterion)
 	if p.Stages > 1 {
 		class += fmt.Sprintf(" with one of its %d partitions", p.Stages)
 	}
@@ -247,7 +242,7 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 		PerRun:  atLeastOnce(one, p.Stages),
 		Assumes: []string{"operations and the length of fair stretches are not part of the goal"}}
 	switch {
-	case p.Role != "" && p.Notion == Isolation:
+	case p.Role != "" && p.Criterion == Isolation:
 		g.Class, g.Space = fmt.Sprintf("the node with the role %s in a minority", p.Role), nil
 		g.PerRun = atLeastOnce(one, tries)
 		g.Assumes = append(g.Assumes, "just one node plays the role when the partition comes")
@@ -255,16 +250,17 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 		g.Space, g.PerRun = nil, 0
 		g.Assumes = []string{"how many nodes play a role is not known before"}
 	case p.Family:
-		runs := p.walk(notion, space)
+		runs := p.walk(criterion, space)
 		g.PerRun = 1 / float64(runs)
-		g.Assumes = append(g.Assumes, fmt.Sprintf("a run with a number drawn at random: any %d runs in a row cover every goal", runs))
+		g.Assumes = append(g.Assumes,
+			fmt.Sprintf("a run with a number drawn at random: any %d runs in a row cover every goal", runs))
 	}
 	return g
 }
 
 // walk is the number of runs in a row that go through the whole family.
-func (p Partition) walk(notion cover.Notion, space cover.Space) int {
-	family, _ := cover.Build(notion, space) // Check has built it, too
+func (p Partition) walk(criterion cover.Criterion, space cover.Space) int {
+	family, _ := cover.Build(criterion, space) // Check has built it, too
 	return (len(family.Partitions) + p.Stages - 1) / p.Stages
 }
 
@@ -272,29 +268,30 @@ func (p Partition) walk(notion cover.Notion, space cover.Space) int {
 // went through all of it, and every partition came about.
 func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
 	g := p.guarantee(info)
-	notion, space, err := p.Tested(info.Nodes)
-	if g.Certain = err == nil && seen.Runs >= p.walk(notion, space) && seen.Changes == seen.Runs*p.Stages; g.Certain {
-		g.Class = fmt.Sprintf("a given goal of %v", notion)
+	criterion, space, err := p.Tested(info.Nodes)
+	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) && seen.Changes == seen.Runs*p.Stages; g.Certain {
+		g.Class = fmt.Sprintf("a given goal of %v", criterion)
 	}
 	return g
 }
 
-// storyGuarantee is the chance that a telling covers the story's partitions.
-func (p Partition) storyGuarantee(info lockstep.Info) lockstep.Guarantee {
-	story, err := cover.ParseStory(p.Story)
+// sequenceGuarantee is the chance that a sampling covers the sequence's partitions.
+func (p Partition) sequenceGuarantee(info lockstep.Info) lockstep.Guarantee {
+	sequence, err := cover.ParsePartitionSequence(p.Sequence)
 	if err != nil {
-		return lockstep.Guarantee{Class: "the story", Assumes: []string{err.Error()}}
+		return lockstep.Guarantee{Class: "the partition sequence", Assumes: []string{err.Error()}}
 	}
-	g := lockstep.Guarantee{Class: fmt.Sprintf("the partitions of the story %v", story),
-		Assumes: []string{"operations and the length of fair stretches are not part of the goal", "something happens under each partition"}}
+	g := lockstep.Guarantee{Class: fmt.Sprintf("the partition sequence %v", sequence),
+		Assumes: []string{"operations and the length of fair stretches are not part of the goal",
+			"something happens under each partition"}}
 	if p.Seek {
 		g.Assumes = append(g.Assumes, "how often a partition is found is not known before")
 		return g
 	}
-	if len(story.Roles()) > 0 {
+	if len(sequence.Roles()) > 0 {
 		g.Assumes = append(g.Assumes, "each role is played by one node, and no two by the same")
 	}
-	if chance, err := bare(story).Chance(cover.Telling{Nodes: info.Nodes, Balanced: p.Balanced}); err == nil {
+	if chance, err := bare(sequence).Probability(cover.Sampling{Nodes: info.Nodes, Balanced: p.Balanced}); err == nil {
 		one, _ := chance.P.Float64()
 		g.PerRun = atLeastOnce(one, p.Stages)
 	}
@@ -311,7 +308,7 @@ func atLeastOnce(p float64, trials int) float64 {
 
 // New makes a scheduler.
 func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
-	s := &partitioner{Partition: p, scenes: 1}
+	s := &partitioner{Partition: p, perStage: 1}
 	if s.Steps == 0 {
 		if s.Steps = fairSteps; rounds.Coarse(info) {
 			s.Steps = fairStretches
@@ -323,15 +320,15 @@ func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 
-// prepare makes what partitions are drawn from: a sampler for each scene, or a family.
+// prepare makes what partitions are drawn from: a sampler for each partition, or a family.
 func (s *partitioner) prepare(nodes int) error {
-	if s.Story != "" {
-		story, err := cover.ParseStory(s.Story)
+	if s.Sequence != "" {
+		sequence, err := cover.ParsePartitionSequence(s.Sequence)
 		if err != nil {
 			return err
 		}
-		spaces, err := story.Spaces(nodes, s.Balanced)
-		s.story, s.scenes = story, len(story)
+		spaces, err := sequence.Spaces(nodes, s.Balanced)
+		s.sequence, s.perStage = sequence, len(sequence)
 		for _, space := range spaces {
 			var sampler *cover.Sampler
 			if sampler, err = cover.NewSampler(space); err != nil {
@@ -341,12 +338,12 @@ func (s *partitioner) prepare(nodes int) error {
 		}
 		return err
 	}
-	notion, space, err := s.Tested(nodes)
+	criterion, space, err := s.Tested(nodes)
 	if err != nil {
 		return err
 	}
 	if s.Family {
-		family, err := cover.Build(notion, space)
+		family, err := cover.Build(criterion, space)
 		s.family = family.Partitions
 		return err
 	}
@@ -373,46 +370,46 @@ const (
 // partitioner goes through the stages of a run.
 type partitioner struct {
 	Partition
-	story    cover.Story
-	scenes   int              // of a stage; without a story there is one
-	samplers []*cover.Sampler // by scene
+	sequence cover.PartitionSequence
+	perStage int              // of a stage; without a partition sequence there is one
+	samplers []*cover.Sampler // by partition
 	family   []cover.Partition
 	rand     *rand.Rand
 	fair     fair
 
-	drawn []cover.Partition // for each stage, one for each scene; roles may replace it
-	first int               // number of the run's first partition in the walk through the family
-	stage int
-	scene int
-	at    moment
-	given int              // operations at this moment
-	sides []lockstep.Nodes // of the partition in force or to be cut
-	cuts  int              // sides that are cut off already
-	made  int              // partitions that came about in this run
+	drawn     []cover.Partition // for each stage, one for each partition; roles may replace it
+	first     int               // number of the run's first partition in the walk through the family
+	stage     int
+	goalIndex int
+	at        moment
+	given     int              // operations at this moment
+	sides     []lockstep.Nodes // of the partition in force or to be cut
+	cuts      int              // sides that are cut off already
+	made      int              // partitions that came about in this run
 }
 
 // Reset begins a new run.
 func (s *partitioner) Reset(start *lockstep.Start) {
 	s.rand, s.fair = start.Rand, fair{}
-	s.stage, s.scene, s.at, s.given, s.sides, s.cuts, s.made = 0, 0, before, 0, s.sides[:0], 0, 0
+	s.stage, s.goalIndex, s.at, s.given, s.sides, s.cuts, s.made = 0, 0, before, 0, s.sides[:0], 0, 0
 	s.drawn = s.drawn[:0]
 	if s.family != nil {
 		s.first = start.Run % len(s.family) * (s.Stages % len(s.family))
 	}
-	for i := range s.Stages * s.scenes {
-		s.drawn = append(s.drawn, s.draw(i, i%s.scenes))
+	for i := range s.Stages * s.perStage {
+		s.drawn = append(s.drawn, s.draw(i, i%s.perStage))
 	}
 	s.rest()
 }
 
-// draw is the run's i-th partition. Within a story it is another than the one before.
-func (s *partitioner) draw(i, scene int) cover.Partition {
+// draw is the run's i-th partition. Within a partition sequence it is another than the one before.
+func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 	if s.family != nil {
 		return s.family[(s.first+i)%len(s.family)]
 	}
 	for {
-		p := s.samplers[scene].Draw(s.rand)
-		if scene == 0 || p != s.drawn[i-1] {
+		p := s.samplers[goalIndex].Draw(s.rand)
+		if goalIndex == 0 || p != s.drawn[i-1] {
 			return p
 		}
 	}
@@ -472,7 +469,7 @@ func (s *partitioner) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 			}
 		case stageEnd:
 			s.stage++
-			s.scene, s.at = 0, before
+			s.goalIndex, s.at = 0, before
 			continue
 		default:
 			if s.operate(turn, next) {
@@ -481,8 +478,8 @@ func (s *partitioner) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 				return true
 			}
 			s.given = 0
-			if s.at == during && s.scene+1 < s.scenes {
-				s.scene++
+			if s.at == during && s.goalIndex+1 < s.perStage {
+				s.goalIndex++
 				s.at = cutting
 				continue
 			}
@@ -550,12 +547,12 @@ func cutWithin(turn *lockstep.Turn, nodes lockstep.Nodes) bool {
 // choose settles which partition comes now. Where roles are the goal, it looks for one
 // that covers it.
 func (s *partitioner) choose(turn *lockstep.Turn) {
-	i := s.stage*s.scenes + s.scene
+	i := s.stage*s.perStage + s.goalIndex
 	for k := 0; k < tries && !s.covers(turn, s.drawn[i]); k++ {
 		if s.family != nil {
-			s.drawn[i] = s.draw(i+k, s.scene)
+			s.drawn[i] = s.draw(i+k, s.goalIndex)
 		} else {
-			s.drawn[i] = s.draw(i, s.scene)
+			s.drawn[i] = s.draw(i, s.goalIndex)
 		}
 	}
 	s.sides = s.sides[:0]
@@ -567,22 +564,23 @@ func (s *partitioner) choose(turn *lockstep.Turn) {
 // covers reports whether a partition does what is wanted of it with the roles as they are
 // played now; where nothing is wanted, any does.
 func (s *partitioner) covers(turn *lockstep.Turn, p cover.Partition) bool {
-	if s.scene > 0 && p == s.drawn[s.stage*s.scenes+s.scene-1] { // which was drawn anew
+	if s.goalIndex > 0 && p == s.drawn[s.stage*s.perStage+s.goalIndex-1] { // which was drawn anew
 		return false
 	}
 	if s.Seek {
-		return s.story[s.scene].Covers(p, func(role string) cover.Set { return cover.Set(turn.Playing(role)) })
+		return s.sequence[s.goalIndex].Covers(p, func(role string) cover.Set { return cover.Set(turn.Playing(role)) })
 	}
 	goal := s.goal(turn)
 	return goal.A == 0 || goal.CoveredBy(p)
 }
 
 // goal is the goal of the roles as they are played now, if there are any.
-func (s *partitioner) goal(turn *lockstep.Turn) (goal cover.Goal) {
+func (s *partitioner) goal(turn *lockstep.Turn) (goal cover.PartitionGoal) {
 	if s.Role == "" {
 		return goal
 	}
-	goal.Kind = [...]cover.Kind{Splitting: cover.Splits, Separation: cover.Separates, Isolation: cover.Isolates}[s.Notion]
+	goal.Kind = [...]cover.Kind{Splitting: cover.Splits, Separation: cover.Separates,
+		Isolation: cover.Isolates}[s.Criterion]
 	goal.A = cover.Set(turn.Playing(s.Role))
 	if s.Other != "" {
 		goal.B = cover.Set(turn.Playing(s.Other))

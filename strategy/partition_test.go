@@ -40,8 +40,8 @@ func TestPartitionStages(t *testing.T) {
 		{Stages: 1, Before: 2, During: 3, After: 1, Steps: 20},
 		{Stages: 3, Before: 1, During: 2, Steps: 30, Vary: true, Wipe: true},
 		{Stages: 2, K: 3, During: 6, After: 2, Steps: 1, Sides: true},
-		{Stages: 2, Notion: strategy.Separation, K: 1, L: 2, Bridge: 1, Before: 1, During: 1, After: 1, Steps: 9},
-		{Stages: 4, Notion: strategy.Isolation, Balanced: true, Family: true, Steps: 5, During: 1},
+		{Stages: 2, Criterion: strategy.Separation, K: 1, L: 2, Bridge: 1, Before: 1, During: 1, After: 1, Steps: 9},
+		{Stages: 4, Criterion: strategy.Isolation, Balanced: true, Family: true, Steps: 5, During: 1},
 	} {
 		_, space, err := s.Tested(5)
 		if err != nil {
@@ -88,19 +88,19 @@ func TestPartitionFamily(t *testing.T) {
 	for _, s := range []strategy.Partition{
 		{Stages: 1, Steps: 1, Family: true},
 		{Stages: 2, Steps: 1, Family: true, K: 3},
-		{Stages: 3, Steps: 1, Family: true, Notion: strategy.Separation, K: 1, L: 2},
-		{Stages: 2, Steps: 1, Family: true, Notion: strategy.Isolation, Balanced: true},
-		{Stages: 7, Steps: 1, Family: true, Notion: strategy.Isolation},
+		{Stages: 3, Steps: 1, Family: true, Criterion: strategy.Separation, K: 1, L: 2},
+		{Stages: 2, Steps: 1, Family: true, Criterion: strategy.Isolation, Balanced: true},
+		{Stages: 7, Steps: 1, Family: true, Criterion: strategy.Isolation},
 	} {
 		for _, nodes := range []int{5, 6} {
-			notion, _, err := s.Tested(nodes)
+			criterion, _, err := s.Tested(nodes)
 			if err != nil {
 				t.Fatal(err)
 			}
 			enough := int(math.Round(1 / guarantee(s, register.Cluster{Nodes: nodes}).PerRun))
 			runs := stagesOf(t, nodes, 3*enough, s)
 			for from := range 2 * enough {
-				goals, err := cover.Goals(notion, nodes)
+				goals, err := cover.Goals(criterion, nodes)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -144,15 +144,15 @@ func TestPartitionGuarantee(t *testing.T) {
 	for _, s := range []strategy.Partition{
 		{Stages: 1, Steps: 1},
 		{Stages: 2, Steps: 1, K: 3, Balanced: true},
-		{Stages: 1, Steps: 1, Notion: strategy.Separation, K: 2, L: 2},
-		{Stages: 3, Steps: 1, Notion: strategy.Isolation, Balanced: true},
+		{Stages: 1, Steps: 1, Criterion: strategy.Separation, K: 2, L: 2},
+		{Stages: 3, Steps: 1, Criterion: strategy.Isolation, Balanced: true},
 		{Stages: 1, Steps: 1, Bridge: 1},
 	} {
-		notion, _, err := s.Tested(5)
+		criterion, _, err := s.Tested(5)
 		if err != nil {
 			t.Fatal(err)
 		}
-		goals, err := cover.Goals(notion, 5)
+		goals, err := cover.Goals(criterion, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,9 +178,9 @@ func TestPartitionRoles(t *testing.T) {
 		s    strategy.Partition
 		goal cover.RoleGoal
 	}{
-		{strategy.Partition{Notion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
-		{strategy.Partition{Notion: strategy.Isolation, Role: "leader", Stages: 3, Steps: 100, Family: true, Balanced: true}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
-		{strategy.Partition{Notion: strategy.Separation, Role: "leader", Other: "follower", Stages: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"}},
+		{strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
+		{strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, Steps: 100, Family: true, Balanced: true}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
+		{strategy.Partition{Criterion: strategy.Separation, Role: "leader", Other: "follower", Stages: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"}},
 	} {
 		leaders, cuts := cover.Set(0), 0
 		for _, run := range stagesOf(t, 5, 40, c.s) {
@@ -189,7 +189,7 @@ func TestPartitionRoles(t *testing.T) {
 					continue
 				}
 				cuts++
-				goal, ok := c.goal.Goal(stage)
+				goal, ok := c.goal.PartitionGoal(stage)
 				if !ok || !goal.CoveredBy(stage.Partition) {
 					t.Errorf("%s: %v with roles %v does not %v", c.s, stage.Partition, stage.Roles, c.goal)
 				}
@@ -239,29 +239,29 @@ var (
 	chronos = actors{"chronos-leader chronos", "chronos mesos", "mesos-leader chronos mesos", "chronos mesos", "zookeeper-leader chronos"}
 )
 
-// tellings makes runs that tell a story and counts those that cover it.
-func tellings(t *testing.T, system lockstep.System, s lockstep.Strategy, story cover.Story, runs int) (hits, tests int) {
+// samples makes runs that tell a partition sequence and counts those that cover it.
+func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence cover.PartitionSequence, runs int) (hits, tests int) {
 	t.Helper()
 	d := &diary{}
 	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
 	for _, run := range d.runs {
-		if story.In(run) {
+		if sequence.In(run) {
 			hits++
 		}
-		tests += story.Tests(run)
+		tests += sequence.Tests(run)
 	}
 	return hits, tests
 }
 
-// A story given to the strategy is hit as often as its exact chance says, and every run is
+// A partition sequence given to the strategy is hit as often as its exact chance says, and every run is
 // one test of it.
-func TestPartitionStories(t *testing.T) {
+func TestPartitionSequences(t *testing.T) {
 	const runs = 2000
 	operations := []string{"job", "read"}
 	for _, c := range []struct {
-		system actors
-		story  string
-		during int
+		system   actors
+		sequence string
+		during   int
 	}{
 		{kafka, "2|2 then 1|3", 0},
 		{kafka, "leader+zookeeper(2)|*(2) then leader(1)|*", 0},
@@ -271,48 +271,48 @@ func TestPartitionStories(t *testing.T) {
 		{chronos, "chronos-leader(minority)|mesos-leader+zookeeper-leader then healed then *|*", 1},
 		{chronos, "*|* then *|* then 1|4: read@2; read@2", 3},
 	} {
-		story, err := cover.ParseStory(c.story)
+		sequence, err := cover.ParsePartitionSequence(c.sequence)
 		if err != nil {
 			t.Fatal(err)
 		}
-		telling := cover.Telling{Nodes: len(c.system), Operations: operations, During: c.during}
+		sampling := cover.Sampling{Nodes: len(c.system), Operations: operations, During: c.during}
 		for i, parts := range c.system {
 			for _, role := range strings.Fields(parts) {
-				telling.Roles = append(telling.Roles, cover.Role{Name: role, Nodes: 1 << i})
+				sampling.Roles = append(sampling.Roles, cover.Role{Name: role, Nodes: 1 << i})
 			}
 		}
-		chance, err := story.Chance(telling)
+		chance, err := sequence.Probability(sampling)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p, _ := chance.P.Float64()
-		s := strategy.Partition{Story: c.story, Stages: 1, During: c.during, Steps: 3}
-		hits, tests := tellings(t, c.system, s, story, runs)
+		s := strategy.Partition{Sequence: c.sequence, Stages: 1, During: c.during, Steps: 3}
+		hits, tests := samples(t, c.system, s, sequence, runs)
 		if off := math.Abs(float64(hits) - runs*p); tests != runs || off > 4.5*math.Sqrt(runs*p*(1-p)) {
-			t.Errorf("%q: hit in %d of %d runs with %d tests, the chance is %.4f", c.story, hits, runs, tests, p)
+			t.Errorf("%q: hit in %d of %d runs with %d tests, the chance is %.4f", c.sequence, hits, runs, tests, p)
 		}
 		s.Seek = true
-		if sought, _ := tellings(t, c.system, s, story, 200); c.during == 0 && sought < 195 {
-			t.Errorf("%q: sought, and hit in %d of 200 runs", c.story, sought)
+		if sought, _ := samples(t, c.system, s, sequence, 200); c.during == 0 && sought < 195 {
+			t.Errorf("%q: sought, and hit in %d of 200 runs", c.sequence, sought)
 		}
 	}
 }
 
-// Without the story, partitions with healing in between never tell that of Kafka.
-func TestPartitionHealsWithoutStory(t *testing.T) {
-	story, err := cover.ParseStory("2|2 then 1|3")
+// Without the sequence, partitions with healing in between never tell that of Kafka.
+func TestPartitionHealsWithoutSequence(t *testing.T) {
+	sequence, err := cover.ParsePartitionSequence("2|2 then 1|3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hits, _ := tellings(t, kafka, strategy.DefaultPartition, story, 500); hits != 0 {
+	if hits, _ := samples(t, kafka, strategy.DefaultPartition, sequence, 500); hits != 0 {
 		t.Errorf("hit in %d runs", hits)
 	}
 }
 
-// The guarantee of a story is the chance of its partitions; what does not go together is
+// The guarantee of a partition sequence is the chance of its partitions; what does not go together is
 // refused.
-func TestPartitionStoryTerms(t *testing.T) {
-	g := guarantee(strategy.Partition{Story: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1}, kafka)
+func TestPartitionSequenceTerms(t *testing.T) {
+	g := guarantee(strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1}, kafka)
 	if math.Abs(g.PerRun-1.0/12) > 1e-9 {
 		t.Errorf("guarantee %v", g)
 	}
@@ -321,13 +321,13 @@ func TestPartitionStoryTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for options, want := range map[string]string{
-		"story=2|2 then 1|3,k=2":              "k does not go with a story",
-		"story=nobody|*":                      `has no role "nobody", its roles are: leader, zookeeper, replica`,
-		"story=2|3":                           "sum to 4",
-		"story=leader":                        "sides = 1: want 2 to 8",
-		"story=n1|n9":                         "nodes of the story = {9}: want 1 to 4",
-		"seek=true":                           "seek goes with a story",
-		"story=leader(2)|zookeeper(minority)": "want a story that a test of 4 nodes",
+		"sequence=2|2 then 1|3,k=2":              "k does not go with a partition sequence",
+		"sequence=nobody|*":                      `has no role "nobody", its roles are: leader, zookeeper, replica`,
+		"sequence=2|3":                           "sum to 4",
+		"sequence=leader":                        "sides = 1: want 2 to 8",
+		"sequence=n1|n9":                         "nodes of the partition sequence = {9}: want 1 to 4",
+		"seek=true":                              "seek goes with a partition sequence",
+		"sequence=leader(2)|zookeeper(minority)": "want a partition sequence that a test of 4 nodes",
 	} {
 		s, err := strategy.Parse("partition:" + options)
 		if err != nil {
@@ -367,19 +367,19 @@ func TestPartitionInFlight(t *testing.T) {
 
 func ExamplePartition() {
 	// The leader in a minority, with two operations meanwhile.
-	p := strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+	p := strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 	fmt.Println(p)
 	g := guarantee(p, register.Cluster{Nodes: 5})
 	fmt.Println(g)
 	fmt.Printf("9 runs: %.3f; for 0.95 it takes %d runs\n", g.After(9), g.Runs(0.95))
 	// Output:
-	// partition:notion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=60,vary=false
+	// partition:criterion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=60,vary=false
 	// one run hits a given goal of minority isolation with probability at least 0.4 (there are 5)
 	// 9 runs: 0.990; for 0.95 it takes 6 runs
 }
 
 func ExamplePartition_Tested() {
-	notion, space, err := strategy.DefaultPartition.Tested(5)
-	fmt.Println(notion, "by", space, err)
+	criterion, space, err := strategy.DefaultPartition.Tested(5)
+	fmt.Println(criterion, "by", space, err)
 	// Output: 2-splitting by 2-partitions of 5 nodes <nil>
 }

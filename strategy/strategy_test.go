@@ -138,7 +138,7 @@ func TestParse(t *testing.T) {
 		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
-		{"uniform:sampler=best", `strategy uniform: sampler=best: the sampler must be one of exact, paper, every, partial, effects, distinct`},
+		{"uniform:sampler=best", `strategy uniform: sampler=best: the value must be one of exact, paper, every, partial, effects, distinct`},
 		{"lossy:loss=much", `strategy lossy: loss=much: the value must be a number`},
 	} {
 		if _, err := strategy.Parse(c.text); err == nil || err.Error() != c.want {

@@ -65,13 +65,6 @@ func (Network) Words() []string { return networkNames }
 // String is the network's word.
 func (n Network) String() string { return option.Word(networkNames, int(n)) }
 
-// UnmarshalText reads a network's word.
-func (n *Network) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("network", networkNames, text)
-	*n = Network(i)
-	return err
-}
-
 // Reduction says which runs a systematic search skips.
 type Reduction uint8
 
@@ -89,13 +82,6 @@ func (Reduction) Words() []string { return reductionNames }
 
 // String is the reduction's word.
 func (r Reduction) String() string { return option.Word(reductionNames, int(r)) }
-
-// UnmarshalText reads a reduction's word.
-func (r *Reduction) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("reduction", reductionNames, text)
-	*r = Reduction(i)
-	return err
-}
 
 // String is the strategy as written on the command line.
 func (s Systematic) String() string { return write("systematic", s) }

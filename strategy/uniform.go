@@ -76,13 +76,6 @@ func (Sampler) Words() []string { return samplerNames }
 // String is the sampler's word.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
-// UnmarshalText reads a sampler's word.
-func (s *Sampler) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("sampler", samplerNames, text)
-	*s = Sampler(i)
-	return err
-}
-
 // Apart says what isolated nodes do.
 type Apart rounds.Isolation
 
@@ -103,13 +96,6 @@ func (Apart) Words() []string { return apartNames }
 
 // String is the word for it.
 func (a Apart) String() string { return option.Word(apartNames, int(a)) }
-
-// UnmarshalText reads the word for it.
-func (a *Apart) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("isolation", apartNames, text)
-	*a = Apart(i)
-	return err
-}
 
 // Means says by what a node is isolated where messages are not in the engine's hands.
 type Means uint8
@@ -132,13 +118,6 @@ func (Means) Words() []string { return meansNames }
 
 // String is the word for it.
 func (m Means) String() string { return option.Word(meansNames, int(m)) }
-
-// UnmarshalText reads the word for it.
-func (m *Means) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("means", meansNames, text)
-	*m = Means(i)
-	return err
-}
 
 // String is the strategy as written on the command line.
 func (u Uniform) String() string { return write("uniform", u) }

@@ -101,9 +101,11 @@ func Of(name, help string, def lockstep.System, spec lockstep.Spec) Target {
 	return Target{Name: name, Help: help, Spec: spec, def: def}
 }
 
-// Fill completes a system: every zero field of the struct that ptr points to gets what its
-// tag `zero` says that it stands for.
-func Fill(ptr any) { option.Fill(ptr) }
+// Fill is a system with its defaults: every zero field of the struct has what its tag `zero` says that it stands for.
+func Fill[T any](system T) T {
+	option.Fill(&system)
+	return system
+}
 
 // Check reports, under the name of a system, the first number or time of its struct that is not in
 // the range of its tag `range`, or the first text that its tag `oneof` does not list.

@@ -18,7 +18,7 @@ SERVICE = "/lockstep.remote.v1.Lockstep/"
 
 
 class Replica:
-    """One replica: the functions that it is told things by, and the calls it answers with."""
+    """One replica: the functions that deliver commands to it, and the calls it answers with."""
 
     def __init__(self, url=None, node=None, token=None, info=None):
         self.url = urllib.parse.urlsplit(url or os.environ["LOCKSTEP_URL"])
@@ -26,12 +26,12 @@ class Replica:
         self.token = token or os.environ.get("LOCKSTEP_TOKEN", "")
         self.info = info or {}  # what the other replicas may know of this one
         self.nodes = 0  # how many replicas there are
-        self.texts = False  # whether messages and states are wanted in words
+        self.texts = False  # whether messages and states are wanted as text
         self.now = 0  # the time of the run
-        self.replicas = {}  # what the others told of themselves
+        self.replicas = {}  # what the others reported of themselves
         self._session, self._effects, self._words = 0, [], {}
 
-    # What the replica is told; to be set or overridden.
+    # The commands that the replica gets; to be set or overridden.
     def on_reset(self, seed):
         """A run begins: forget everything. on_start follows."""
 

@@ -1,5 +1,5 @@
-"""A register that three replicas keep: whoever is asked writes to all and answers when one
-other has it. A majority would be right; that it reads from itself alone is the mistake."""
+"""A register that three replicas keep: the replica that is asked writes to all and answers when one
+other has it. A majority would be right; that it reads from itself alone is the bug."""
 
 import lockstep
 

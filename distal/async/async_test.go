@@ -125,9 +125,9 @@ func TestDifferentialCanFail(t *testing.T) {
 	}
 }
 
-// TestProofsAreSound takes generated programs whose guards do not ask for timely messages, so that conditions do break, and
-// wants every breach to be of a condition that the checker did not claim to have proved for that rule. It also wants
-// runs without breaches to be found in the sequential program.
+// TestProofsAreSound takes generated programs whose guards do not ask for timely messages, so that conditions do
+// break, and wants every breach to be of a condition that the checker did not claim to have proved for that rule. It
+// also wants runs without breaches to be found in the sequential program.
 func TestProofsAreSound(t *testing.T) {
 	breaches, proved, replayed := 0, 0, 0
 	for _, program := range corpus.Generated(400) {
@@ -187,14 +187,27 @@ func TestBreaches(t *testing.T) {
 		refused   bool
 		rules     string
 	}{
-		{core.Grows, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) to all }\n"},
-		{core.Grows, false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v send A(k, x) to all }\n"},
-		{core.Carries, true, "phase k\nupon A m with m.k > k do { k := m.k send B(k + 1, x) to all }\nupon B m with m.k > k do { k := m.k }\n"},
-		{core.Current, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k < k do { x := m.v + 1 }\n"},
-		{core.Current, false, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.v >= x do { x := m.v }\n"},
-		{core.Reads, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := len(received(A)) }\n"},
-		{core.Rests, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 }\n"},
-		{core.Once, true, "upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and timely do { x := m.v }\n"},
+		{core.Grows, true,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { send A(k, x) " +
+				"to all }\n"},
+		{core.Grows, false,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { k := k + m.v " +
+				"send A(k, x) to all }\n"},
+		{core.Carries, true,
+			"phase k\nupon A m with m.k > k do { k := m.k send B(k + 1, x) to all }\nupon B m with m.k > k do { k := m.k }\n"},
+		{core.Current, true,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k < k do { x := m.v + 1 }\n"},
+		{core.Current, false,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.v >= x do { x := m.v }\n"},
+		{core.Reads, true,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all }\nupon B m with m.k == k and timely do { x := " +
+				"len(received(A)) }\n"},
+		{core.Rests, true,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all x := 1 }\nupon B m with m.k == k and timely do { x := 2 " +
+				"}\n"},
+		{core.Once, true,
+			"upon A m with m.k > k do { k := m.k send B(k, x) to all send B(k, 1) to all }\nupon B m with m.k == k and " +
+				"timely do { x := m.v }\n"},
 	} {
 		checked, p := load(t, head+c.rules)
 		m, err := sequential.New(checked, nil, 0, core.Free)
@@ -232,7 +245,7 @@ func TestPaxosRate(t *testing.T) {
 			found++
 		}
 		if seed%10 == 0 && async.RandomRun(fixed, w, 150, seed).Broken() != "" {
-			t.Fatalf("the mended program fails with seed %d", seed)
+			t.Fatalf("the fixed program fails with seed %d", seed)
 		}
 	}
 	if want := runs / 40.0; math.Abs(float64(found)-want) > 4*math.Sqrt(want)+want/5 {

@@ -25,9 +25,9 @@ type Followed struct {
 	Choices  []int // how the choices of the program were resolved, in order
 }
 
-// Follow makes a run of the sequential program message by message: in every round the timeouts that fired fire, and every node that acted
-// receives at once what it had received. Every node must go through the same states. It is how a counterexample of the
-// sequential program is shown to be one of the program as it is written.
+// Follow makes a run of the sequential program message by message: in every round the timeouts that fired fire, and
+// every node that acted receives at once what it had received. Every node must go through the same states. It is how a
+// counterexample of the sequential program is shown to be one of the program as it is written.
 // broken is the property, condition or fault in which the run must end.
 func Follow(model *sequential.Model, start []*machine.State, rows []sequential.Row, broken string) (*Followed, error) {
 	f := &Followed{Instance: fresh(model.Source, nil)}
@@ -53,8 +53,8 @@ func Follow(model *sequential.Model, start []*machine.State, rows []sequential.R
 	return f, nil
 }
 
-// poke lets nodes that did nothing in the last round look at what they received, and at their clocks: evaluating a guard can be
-// a fault.
+// poke lets nodes that did nothing in the last round look at what they received, and at their clocks: evaluating a
+// guard can be a fault.
 func (w *follower) poke(row sequential.Row) {
 	for i := range row.Nodes {
 		c := &row.Nodes[i]
@@ -95,7 +95,8 @@ type follower struct {
 	row    int
 }
 
-// start starts a node in the state that is asked for. Without one some node cannot even start: each starts in a way that goes wrong, if it has one.
+// start starts a node in the state that is asked for. Without one some node cannot even start: each starts in a way
+// that goes wrong, if it has one.
 func (w *follower) start(i int, states []*machine.State) error {
 	begin := func(in *Instance) []Firing {
 		in.start(i)
@@ -104,7 +105,10 @@ func (w *follower) start(i int, states []*machine.State) error {
 	if states != nil {
 		return w.try(begin, func(f *Firing) bool { return f.Fault != nil || w.model.Agrees(states[i-1], f.After, f.Sent) })
 	}
-	if err := w.try(begin, func(f *Firing) bool { return f.Fault != nil || f.Broken >= 0 || len(f.Breaches) > 0 }); err == nil {
+	if err := w.try(begin, func(f *Firing) bool {
+		return f.Fault != nil || f.Broken >= 0 ||
+			len(f.Breaches) > 0
+	}); err == nil {
 		return nil
 	}
 	return w.try(begin, func(*Firing) bool { return true })
@@ -113,13 +117,13 @@ func (w *follower) start(i int, states []*machine.State) error {
 // started says whether all nodes have started, so that properties have a meaning.
 func (w *follower) started() bool { return w.out.Instance.nodes[w.model.Source.N-1].state != nil }
 
-// maxTries limits the ways in which a step is tried.
-const maxTries = 4096
+// maxAttempts limits the ways in which a step is tried.
+const maxAttempts = 4096
 
 // try makes a step with every resolution of its choices until the first firing is as wanted, and keeps that.
 func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) error {
 	var path, sizes []int
-	for range maxTries {
+	for range maxAttempts {
 		at := 0
 		in := w.out.Instance.clone()
 		in.choose = func(n int) int {
@@ -153,7 +157,7 @@ func (w *follower) try(step func(*Instance) []Firing, want func(*Firing) bool) e
 func (w *follower) round(row sequential.Row) error {
 	for i := range row.Nodes {
 		if c := &row.Nodes[i]; c.Began != nil {
-			if err := w.ring(i+1, row.Tag, c); err != nil {
+			if err := w.fire(i+1, row.Tag, c); err != nil {
 				return fmt.Errorf("node %d, %s: %w", i+1, w.model.Label(c.Began), err)
 			}
 		}
@@ -174,8 +178,8 @@ func (w *follower) round(row sequential.Row) error {
 	return nil
 }
 
-// ring lets the plain timeout fire with which a node began the round. Which clock rings is a choice, too.
-func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
+// fire lets the plain timeout fire with which a node began the round. Which clock fires is a choice, too.
+func (w *follower) fire(i int, tag machine.Tag, c *sequential.Cell) error {
 	w.move(Move{Node: i, Rule: c.Began.Rule})
 	return w.try(func(in *Instance) []Firing { return in.Timeout(i) }, func(f *Firing) bool {
 		var now, later []machine.Send
@@ -186,7 +190,8 @@ func (w *follower) ring(i int, tag machine.Tag, c *sequential.Cell) error {
 				later = append(later, s)
 			}
 		}
-		return is(f.Rule, c.Began.Rule) && (f.Fault != nil || sequential.SameSends(now, c.Out) && w.model.Agrees(c.Begun, f.After, later))
+		return is(f.Rule, c.Began.Rule) && (f.Fault != nil || sequential.SameSends(now, c.Out) &&
+			w.model.Agrees(c.Begun, f.After, later))
 	})
 }
 
@@ -236,4 +241,9 @@ func (w *follower) lose(tag machine.Tag) {
 			panic("async: a message in flight cannot be dropped")
 		}
 	}
+}
+
+// is says whether two rules are the same one, of the same program or of a copy of it; nil is init.
+func is(a, b *core.Rule) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index
 }

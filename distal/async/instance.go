@@ -4,8 +4,8 @@
 // lets a timeout fire; choices of the program are resolved by a function of the caller. A node keeps what it has
 // received in a mailbox. After each step it fires rules until none is enabled: the first rule in the order of the text
 // that some messages of one tag enable, a rule on messages at most once for each tag, because a node acts at most
-// once in a round. Of the timeouts in one round the first of the text fires whose guard holds; timeouts in different rounds, and
-// plain ones, are clocks of their own: any of them may be the next.
+// once in a round. Of the timeouts in one round the first of the text fires whose guard holds; timeouts in different
+// rounds, and plain ones, are clocks of their own: any of them may be the next.
 //
 // While it runs, an Instance watches the five conditions for a round structure and reports breaches. Replay takes the
 // record of a run and checks it against the sequential program; Follow does the reverse.
@@ -192,7 +192,8 @@ func (in *Instance) put(ids []int) (touched uint64, err error) {
 	return touched, nil
 }
 
-// Receive puts a message, or one more copy of it, into the mailbox of a node and lets it act, unless more is about to come.
+// Receive puts a message, or one more copy of it, into the mailbox of a node and lets it act, unless more is about to
+// come.
 func (in *Instance) Receive(to int, m machine.Message, hold bool) []Firing {
 	before := len(in.history)
 	in.keep(to, m)
@@ -222,8 +223,8 @@ func same(a, b machine.Message) bool {
 	return a.Type == b.Type && a.From == b.From && a.Tag == b.Tag && core.Compare(a.Value(), b.Value()) == 0
 }
 
-// useless says whether a message can no longer matter to a node: it has acted in that round, or is past it and no rule acts on old
-// messages, and nothing reads the mailbox directly.
+// useless says whether a message can no longer matter to a node: it has acted in that round, or is past it and no rule
+// acts on old messages, and nothing reads the mailbox directly.
 func (in *Instance) useless(n *node, m machine.Message) bool {
 	return !in.uses.hoard && !in.uses.read[m.Type] && (n.acted[m.Tag] || m.Tag.Before(n.tag) && in.uses.timely[m.Type])
 }
@@ -257,8 +258,8 @@ func (in *Instance) take(id int) (Flight, error) {
 	return Flight{}, fmt.Errorf("no message %d is in flight", id)
 }
 
-// Clocks lists the timeouts of node i that may fire now: every plain one whose guard holds, and for every round that the node has not
-// passed the first of the text whose guard holds.
+// Clocks lists the timeouts of node i that may fire now: every plain one whose guard holds, and for every round that
+// the node has not passed the first of the text whose guard holds.
 func (in *Instance) Clocks(i int) ([]*core.Rule, *machine.Fault) {
 	n := &in.nodes[i-1]
 	var out []*core.Rule
@@ -270,7 +271,7 @@ func (in *Instance) Clocks(i int) ([]*core.Rule, *machine.Fault) {
 			continue
 		case core.OnTimeout:
 		case core.OnRoundTimeout:
-			at, fault := in.program.Patience(k, i, n.state)
+			at, fault := in.program.TimeoutRound(k, i, n.state)
 			if fault != nil {
 				return nil, fault
 			}
@@ -310,16 +311,16 @@ func (in *Instance) Timeout(i int) []Firing {
 	if len(clocks) > 1 {
 		k = in.choose(len(clocks))
 	}
-	return in.Ring(i, clocks[k])
+	return in.Fire(i, clocks[k])
 }
 
-// Ring lets a timeout of node i fire that Clocks lists.
-func (in *Instance) Ring(i int, r *core.Rule) []Firing {
+// Fire lets a timeout of node i fire that Clocks lists.
+func (in *Instance) Fire(i int, r *core.Rule) []Firing {
 	before := len(in.history)
 	n := &in.nodes[i-1]
 	f := Firing{Node: i, Rule: r, Tag: n.tag}
 	if !f.plain() {
-		f.Tag, _ = in.program.Patience(r.Index, i, n.state)
+		f.Tag, _ = in.program.TimeoutRound(r.Index, i, n.state)
 		f.Received = n.senders(f.Tag)
 		f.Used = f.Received
 	}
@@ -328,7 +329,8 @@ func (in *Instance) Ring(i int, r *core.Rule) []Firing {
 		return nil
 	}
 	o := in.program.Fire(r.Index, i, n.state, f.Tag, ways[0].Value, n.mailbox, in.choose)
-	if f.plain() && len(o.Sent) == 0 && len(o.Outputs) == 0 && in.equal(n.state, o.State) && o.Fault == nil && len(o.Breaches) == 0 {
+	if f.plain() && len(o.Sent) == 0 && len(o.Outputs) == 0 && in.equal(n.state, o.State) && o.Fault == nil &&
+		len(o.Breaches) == 0 {
 		return nil // it does nothing
 	}
 	in.record(f, o)
@@ -461,7 +463,8 @@ func (in *Instance) Breaches() []machine.Breach {
 	return out
 }
 
-// Broken returns the name of a property that is broken now or by an output so far, "fault" after a fault in the program, or "".
+// Broken returns the name of a property that is broken now or by an output so far, "fault" after a fault in the
+// program, or "".
 func (in *Instance) Broken() string {
 	props := in.program.Core.Props
 	for _, f := range in.history {
@@ -472,7 +475,7 @@ func (in *Instance) Broken() string {
 			return props[f.Broken].Name
 		}
 	}
-	switch i, fault := in.Judge(); {
+	switch i, fault := in.Check(); {
 	case fault != nil:
 		return "fault"
 	case i >= 0:
@@ -493,13 +496,13 @@ func (in *Instance) Breaks(name string) bool {
 			}
 		}
 	}
-	i, fault := in.Judge()
+	i, fault := in.Check()
 	return fault != nil && name == "fault" || i >= 0 && in.program.Core.Props[i].Name == name
 }
 
-// Judge judges the properties of states on the states that the nodes are in now: the index of one that does not hold, or -1. States
-// that have been judged are not judged again.
-func (in *Instance) Judge() (int, *machine.Fault) {
+// Check checks the properties of states on the states that the nodes are in now: the index of one that does not hold,
+// or -1. States that have been checked are not checked again.
+func (in *Instance) Check() (int, *machine.Fault) {
 	v := &in.verdict
 	if v.states == nil {
 		v.states = make([]*machine.State, len(in.nodes))
@@ -510,12 +513,12 @@ func (in *Instance) Judge() (int, *machine.Fault) {
 		v.states[i] = in.nodes[i].state
 	}
 	if changed {
-		v.broken, v.fault = in.program.Judge(v.states)
+		v.broken, v.fault = in.program.Check(v.states)
 	}
 	return v.broken, v.fault
 }
 
-// verdict is what was last judged.
+// verdict is what was last checked.
 type verdict struct {
 	states []*machine.State
 	broken int

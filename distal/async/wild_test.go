@@ -30,7 +30,9 @@ type wildCount struct {
 //   - mailboxes that forget make no difference, as long as no condition is broken;
 //   - an asynchronous run that breaks no condition is found again in the sequential program;
 //   - what the exhaustive search of the sequential program finds is found again asynchronously;
-//   - a property of single nodes, or a fault, that a short asynchronous run breaks within the bound is broken for the search as well.
+//   - a property of single nodes, or a fault, that a short asynchronous run breaks within the bound is broken for the
+//
+// search as well.
 func TestWild(t *testing.T) {
 	var count wildCount
 	for seed := *wildFrom; seed < *wildFrom+*wildPrograms; seed++ {
@@ -40,7 +42,8 @@ func TestWild(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", count)
-	if n := *wildPrograms; count.replayed < n || count.breaches < n/2 || count.counterexamples < n/30 || count.programs < n*6/10 {
+	if n := *wildPrograms; count.replayed < n || count.breaches < n/2 || count.counterexamples < n/30 ||
+		count.programs < n*6/10 {
 		t.Errorf("%+v: the programs show nothing", count)
 	}
 }
@@ -111,12 +114,15 @@ func (w *wildCount) try(src string, seed uint64) error {
 	return nil
 }
 
-// alike wants two runs to do the same, up to the first action that breaks a condition. A fault ends a run for what is to be compared.
+// alike wants two runs to do the same, up to the first action that breaks a condition. A fault ends a run for what is
+// to be compared.
 func alike(a, b *async.Instance) error {
 	x, y := a.History(), b.History()
 	for i := range x {
-		if i >= len(y) || x[i].Node != y[i].Node || x[i].Rule != y[i].Rule || x[i].Tag != y[i].Tag || x[i].Used != y[i].Used ||
-			!sequential.SameSends(x[i].Sent, y[i].Sent) || string(x[i].After.AppendKey(nil)) != string(y[i].After.AppendKey(nil)) || len(x[i].Breaches) != len(y[i].Breaches) {
+		if i >= len(y) || x[i].Node != y[i].Node || x[i].Rule != y[i].Rule || x[i].Tag != y[i].Tag ||
+			x[i].Used != y[i].Used ||
+			!sequential.SameSends(x[i].Sent, y[i].Sent) ||
+			string(x[i].After.AppendKey(nil)) != string(y[i].After.AppendKey(nil)) || len(x[i].Breaches) != len(y[i].Breaches) {
 			return fmt.Errorf("step %d is different when mailboxes forget", i)
 		}
 		if ended(x[i]) {
@@ -143,8 +149,8 @@ func (w *wildCount) sample(m *sequential.Model, seed uint64) error {
 	return err
 }
 
-// proofs wants the first action that breaks something to break no condition that was claimed to be proved: a proof may use that all
-// conditions have held so far.
+// proofs wants the first action that breaks something to break no condition that was claimed to be proved: a proof may
+// use that all conditions have held so far.
 func (w *wildCount) proofs(c *check.Program, in *async.Instance) error {
 	for _, f := range in.History() {
 		for _, b := range f.Breaches {
@@ -186,7 +192,8 @@ func (w *wildCount) search(c *check.Program, m *sequential.Model, runs []*async.
 	if v := r.Violation; v != nil {
 		w.counterexamples++
 		if _, err := async.Follow(m, v.Start, v.Trace, v.Property); err != nil {
-			return fmt.Errorf("%s is broken in phase %d, round %s, but not message by message: %w\n%s", v.Property, v.Phase, v.RoundName, err, m.Text(v.Trace))
+			return fmt.Errorf("%s is broken in phase %d, round %s, but not message by message: %w\n%s", v.Property, v.Phase,
+				v.RoundName, err, m.Text(v.Trace))
 		}
 		return nil
 	}
@@ -207,7 +214,7 @@ func (w *wildCount) search(c *check.Program, m *sequential.Model, runs []*async.
 // backward is the first breach of a run, if it is of condition 1, by a plain timeout, before a phase.
 func backward(in *async.Instance, end int64) string {
 	for _, f := range in.History() {
-		// What rings after the last round of the bound is past it.
+		// What fires after the last round of the bound is past it.
 		if f.Fault != nil || f.Tag.Phase >= end-1 || len(f.Sent) > 0 && f.Sent[0].Tag.Phase >= end {
 			return ""
 		}
@@ -263,7 +270,7 @@ func single(c *check.Program, s *machine.State) string {
 	for i := range states {
 		states[i] = s
 	}
-	if i, _ := p.Judge(states); i >= 0 {
+	if i, _ := p.Check(states); i >= 0 {
 		return alone.Props[i].Name
 	}
 	return ""

@@ -204,7 +204,8 @@ func (c *checker) roundDecl(d *syntax.Decl) {
 	}
 	i, ok := c.rounds[d.Name]
 	if !ok {
-		c.Errorf(d.Pos, "rounds", "round %s is not in the declared order%s", d.Name, syntax.Suggest(d.Name, c.prog.RoundNames()))
+		c.Errorf(d.Pos, "rounds", "round %s is not in the declared order%s", d.Name,
+			syntax.Suggest(d.Name, c.prog.RoundNames()))
 		return
 	}
 	r := &c.prog.Rounds[i]
@@ -245,8 +246,8 @@ func (c *checker) property(d *syntax.Decl) {
 	c.prog.Props = append(c.prog.Props, q)
 }
 
-// joint says whether a property of states may relate several nodes. It does not if it is `forall p in all: e` where e reads
-// the state of p alone, or a conjunction of such.
+// joint says whether a property of states may relate several nodes. It does not if it is `forall p in all: e` where e
+// reads the state of p alone, or a conjunction of such.
 func joint(x core.Expr) bool {
 	switch x := x.(type) {
 	case *core.Apply:

@@ -35,7 +35,8 @@ type enumValue struct {
 // because such a program can still be run asynchronously.
 func Check(f *syntax.File) (*Program, syntax.Diagnostics) {
 	c := &checker{
-		prog:  &Program{Program: &core.Program{Name: f.Name, Lockstep: f.Lockstep, Phase: -1, Output: -1, Network: -1}, File: f},
+		prog: &Program{Program: &core.Program{Name: f.Name, Lockstep: f.Lockstep, Phase: -1, Output: -1, Network: -1},
+			File: f},
 		types: map[string]*core.Type{}, enums: map[string]enumValue{}, vars: map[string]int{}, params: map[string]int{},
 		msgs: map[string]int{}, funs: map[string]int{}, actions: map[string]int{}, rounds: map[string]int{},
 		taken: map[string]syntax.Pos{}, texts: map[syntax.Pos]*syntax.Stmt{},
@@ -194,7 +195,8 @@ func (c *checker) collectDecl(d *syntax.Decl) {
 	case syntax.FunDecl:
 		if c.claim(d.Pos, d.Name) {
 			c.funs[d.Name] = len(p.Funs)
-			p.Funs = append(p.Funs, &core.Fun{Pos: d.Pos, Name: d.Name, Params: c.fieldTypes(d.Fields), Result: c.resolve(d.Type)})
+			p.Funs = append(p.Funs, &core.Fun{Pos: d.Pos, Name: d.Name, Params: c.fieldTypes(d.Fields),
+				Result: c.resolve(d.Type)})
 		}
 	case syntax.ActionDecl:
 		if c.claim(d.Pos, d.Name) {
@@ -204,8 +206,9 @@ func (c *checker) collectDecl(d *syntax.Decl) {
 	}
 }
 
-// output makes the last output the first variable, wherever it is declared: a program in lock-step has more variables than the one
-// it is built from, and the order of states in the search should not depend on whether it was built or read.
+// output makes the last output the first variable, wherever it is declared: a program in lock-step has more variables
+// than the one it is built from, and the order of states in the search should not depend on whether it was built or
+// read.
 func (c *checker) output(d *syntax.Decl) {
 	p := c.prog
 	if p.Output >= 0 {
@@ -225,7 +228,8 @@ func (c *checker) tag(m *core.MessageType, f *syntax.File) {
 		}
 	}
 	if len(d.Tags) != 1 {
-		c.Errorf(d.Pos, "tags", "message %s has %d tags; exactly one is needed: tag (phase field, Round)", d.Name, len(d.Tags))
+		c.Errorf(d.Pos, "tags", "message %s has %d tags; exactly one is needed: tag (phase field, Round)", d.Name,
+			len(d.Tags))
 		return
 	}
 	t := d.Tags[0]
@@ -252,7 +256,8 @@ func (c *checker) tag(m *core.MessageType, f *syntax.File) {
 func (c *checker) round(id syntax.Ident) int {
 	r, ok := c.rounds[id.Name]
 	if !ok {
-		c.Errorf(id.Pos, "rounds", "round %s is not in the declared order%s", id.Name, syntax.Suggest(id.Name, c.prog.RoundNames()))
+		c.Errorf(id.Pos, "rounds", "round %s is not in the declared order%s", id.Name,
+			syntax.Suggest(id.Name, c.prog.RoundNames()))
 	}
 	return r
 }

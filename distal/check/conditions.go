@@ -33,15 +33,15 @@ type Proof struct {
 	at        syntax.Pos     // of the rule
 }
 
-// judge collects the findings of all paths of one rule.
-type judge struct {
+// check collects the findings of all paths of one rule.
+type verifier struct {
 	c     *checker
 	pos   syntax.Pos
 	rule  string
 	worst map[core.Condition]*Proof
 }
 
-func (j *judge) note(condition core.Condition, status Status, pos syntax.Pos, format string, args ...any) {
+func (j *verifier) note(condition core.Condition, status Status, pos syntax.Pos, format string, args ...any) {
 	p := j.worst[condition]
 	if p.Status < status {
 		p.Status, p.Pos, p.Text = status, pos, fmt.Sprintf(format, args...)
@@ -56,18 +56,19 @@ func (c *checker) conditions() {
 	follows := c.phaseFollows()
 	c.skipped = c.skippable()
 	start := symbolicStart(c.prog.Program, nil)
-	c.judged("init", c.prog.Init.Pos, c.prog.Init.Body, start, func(j *judge, e *symbolic) {
+	c.verify("init", c.prog.Init.Pos, c.prog.Init.Body, start, func(j *verifier, e *symbolic) {
 		j.sends(e, core.Linear{}, -1, false)
 		j.mailbox(c.prog.Init.Body, "init")
 	})
 	for i, r := range c.prog.Rules {
-		c.judgeRule(r, c.prog.heads[i], follows)
+		c.verifyRule(r, c.prog.heads[i], follows)
 	}
 }
 
-// judged follows all paths of a body and files what visit notes about them.
-func (c *checker) judged(rule string, pos syntax.Pos, body []core.Stmt, start *symbolic, visit func(*judge, *symbolic)) {
-	j := &judge{c: c, pos: pos, rule: rule, worst: map[core.Condition]*Proof{}}
+// checked follows all paths of a body and files what visit notes about them.
+func (c *checker) verify(rule string, pos syntax.Pos, body []core.Stmt, start *symbolic,
+	visit func(*verifier, *symbolic)) {
+	j := &verifier{c: c, pos: pos, rule: rule, worst: map[core.Condition]*Proof{}}
 	for _, name := range core.Conditions {
 		j.worst[name] = &Proof{Pos: pos, Condition: name, Rule: rule, at: pos}
 	}
@@ -112,15 +113,15 @@ func (c *checker) startOf(r *core.Rule) *symbolic {
 	return start
 }
 
-// judgeRule decides the conditions for one rule. follows says that the phase variable is never behind the node's tag.
-func (c *checker) judgeRule(r *core.Rule, d *syntax.Decl, follows bool) {
+// verifyRule decides the conditions for one rule. follows says that the phase variable is never behind the node's tag.
+func (c *checker) verifyRule(r *core.Rule, d *syntax.Decl, follows bool) {
 	start := c.startOf(r)
 	if start.facts.absurd() {
 		c.Errorf(d.Pos, "never fires", "%s can never fire: its guard contradicts itself", d.Rule.Label())
 		return
 	}
 	known, tag := start.facts, c.ruleTag(r)
-	c.judged(d.Rule.Label(), d.Pos, r.Body.Body, start, func(j *judge, e *symbolic) {
+	c.verify(d.Rule.Label(), d.Pos, r.Body.Body, start, func(j *verifier, e *symbolic) {
 		if _, plain := r.Trigger.(core.OnTimeout); plain {
 			own := core.Linear{}
 			if c.prog.Phase >= 0 {
@@ -148,15 +149,15 @@ func (c *checker) text(s core.Stmt) string {
 }
 
 // changes looks for updates after a send (condition 5).
-func (j *judge) changes(e *symbolic) {
+func (j *verifier) changes(e *symbolic) {
 	if e.late != nil {
 		j.note(core.Rests, Refuted, e.late.At(), "'%s' comes after a send", j.c.text(e.late))
 	}
 }
 
-// sends looks at the tags along a path (conditions 1 and 2, one message). It begins in (phase, round); when known is not
-// set nothing is known about where it begins.
-func (j *judge) sends(e *symbolic, phase core.Linear, round int, known bool) {
+// sends looks at the tags along a path (conditions 1 and 2, one message). It begins in (phase, round); when known is
+// not set nothing is known about where it begins.
+func (j *verifier) sends(e *symbolic, phase core.Linear, round int, known bool) {
 	prog := j.c.prog
 	for i, s := range e.sends {
 		fs := e.facts
@@ -167,7 +168,8 @@ func (j *judge) sends(e *symbolic, phase core.Linear, round int, known bool) {
 			switch {
 			case ahead || same:
 			case back:
-				j.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in", j.c.text(s.stmt))
+				j.note(core.Grows, Refuted, s.stmt.At(), "'%s' goes back to, or stays in, a round that the node is already in",
+					j.c.text(s.stmt))
 			default:
 				j.note(core.Grows, Watched, s.stmt.At(), "the tag of '%s' could not be proved to grow", j.c.text(s.stmt))
 			}
@@ -180,7 +182,7 @@ func (j *judge) sends(e *symbolic, phase core.Linear, round int, known bool) {
 	}
 }
 
-func (j *judge) ownPhase(fs facts, s sentAt) {
+func (j *verifier) ownPhase(fs facts, s sentAt) {
 	prog := j.c.prog
 	if prog.Phase < 0 {
 		return // the tag is an auxiliary variable, set before each send
@@ -196,7 +198,7 @@ func (j *judge) ownPhase(fs facts, s sentAt) {
 }
 
 // once compares a send with the earlier ones on its path.
-func (j *judge) once(e *symbolic, i int) {
+func (j *verifier) once(e *symbolic, i int) {
 	s := e.sends[i]
 	for _, old := range e.sends[:i] {
 		if old.round != s.round || e.facts.less(old.phase, s.phase) || e.facts.less(s.phase, old.phase) {
@@ -212,15 +214,17 @@ func (j *judge) once(e *symbolic, i int) {
 		case old.stmt == s.stmt:
 			j.note(core.Once, Watched, s.stmt.At(), "'%s' may be sent more than once", j.c.text(s.stmt))
 		case !old.loop && !s.loop && e.facts.equal(old.phase, s.phase) && meet:
-			j.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round", j.c.text(s.stmt), j.c.text(old.stmt))
+			j.note(core.Once, Refuted, s.stmt.At(), "'%s' follows '%s', which goes to the same receivers in the same round",
+				j.c.text(s.stmt), j.c.text(old.stmt))
 		default:
-			j.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", j.c.text(old.stmt), j.c.text(s.stmt))
+			j.note(core.Once, Watched, s.stmt.At(), "'%s' and '%s' may go to the same receiver", j.c.text(old.stmt),
+				j.c.text(s.stmt))
 		}
 	}
 }
 
 // pure says whether an expression certainly stands for a node or some nodes, the same whenever it is evaluated.
-func (j *judge) pure(x core.Expr) bool {
+func (j *verifier) pure(x core.Expr) bool {
 	lit, ok := x.(*core.Apply)
 	if !ok || lit.Op != core.SetOfAll {
 		return false
@@ -234,7 +238,7 @@ func (j *judge) pure(x core.Expr) bool {
 	return pure
 }
 
-// receivers writes whom a send goes to.
+// receivers writes the nodes that a send goes to.
 func (c *checker) receivers(s *core.Send) string {
 	if t := c.texts[s.At()]; t != nil {
 		return t.Expr.String()
@@ -243,7 +247,7 @@ func (c *checker) receivers(s *core.Send) string {
 }
 
 // guard decides condition 3: the tag of the messages is not before the node's own.
-func (j *judge) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear, follows bool) {
+func (j *verifier) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear, follows bool) {
 	prog := j.c.prog
 	_, timeout := r.Trigger.(core.OnRoundTimeout)
 	if timeout || r.Timely {
@@ -260,7 +264,8 @@ func (j *judge) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear
 	case follows && known.less(own, tag):
 	case follows && known.noMore(own, tag) && !j.c.skipped[round]:
 	case follows && known.noMore(own, tag):
-		j.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name, prog.Rounds[round].Name)
+		j.note(core.Current, Watched, d.Pos, "within phase %s the node may have passed round %s", name,
+			prog.Rounds[round].Name)
 	case known.noMore(own, tag):
 		j.note(core.Current, Watched, d.Pos, "%s may lag behind the node's tag", name)
 	default:
@@ -269,7 +274,7 @@ func (j *judge) guard(r *core.Rule, d *syntax.Decl, known facts, tag core.Linear
 }
 
 // reads decides condition 4: received shows messages of the rule's tag, so it must be asked for those of its round.
-func (j *judge) reads(r *core.Rule) {
+func (j *verifier) reads(r *core.Rule) {
 	prog := j.c.prog
 	round := r.Round(prog.Program)
 	look := func(e core.Expr) {
@@ -278,7 +283,8 @@ func (j *judge) reads(r *core.Rule) {
 			return
 		}
 		if m := prog.Messages[x.Message]; m.Round != round {
-			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name, prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
+			j.note(core.Reads, Refuted, x.Pos, "received(%s) reads messages of round %s in a rule of round %s", m.Type.Name,
+				prog.Rounds[m.Round].Name, prog.Rounds[round].Name)
 		}
 	}
 	core.Walk(r.Enabling.Guard, look)
@@ -286,10 +292,11 @@ func (j *judge) reads(r *core.Rule) {
 }
 
 // mailbox refuses to read the mailbox where there is no round: in init and in plain timeouts, through an action.
-func (j *judge) mailbox(body []core.Stmt, who string) {
+func (j *verifier) mailbox(body []core.Stmt, reader string) {
 	j.c.prog.ReachExprs(body, func(e core.Expr) {
 		if x, ok := e.(*core.Mail); ok && x.All {
-			j.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", who, j.c.prog.Messages[x.Message].Type.Name)
+			j.note(core.Reads, Refuted, x.Pos, "%s belongs to no round and reads received(%s)", reader,
+				j.c.prog.Messages[x.Message].Type.Name)
 		}
 	})
 }
@@ -315,8 +322,8 @@ func (c *checker) inferPhase() {
 	c.prog.Phase = -1
 }
 
-// phaseFollows says whether, after every action, the phase variable is at least the phase of the node's tag. Then a guard
-// that compares with the variable compares with the tag.
+// phaseFollows says whether, after every action, the phase variable is at least the phase of the node's tag. Then a
+// guard that compares with the variable compares with the tag.
 func (c *checker) phaseFollows() bool {
 	if c.prog.Phase < 0 {
 		return false
@@ -394,8 +401,8 @@ func (c *checker) everyPath(visit func(*core.Rule, *symbolic)) bool {
 	return ok
 }
 
-// Ways is where a node can be after an action: in which rounds of the same phase, and in which of another one, it has sent last,
-// and whether it may have sent nothing.
+// Ways is where a node can be after an action: in which rounds of the same phase, and in which of another one, it has
+// sent last, and whether it may have sent nothing.
 type Ways struct {
 	Same, Other []int
 	Rests       bool
@@ -420,7 +427,7 @@ func (p *Program) Leads(r *core.Rule) Ways {
 			out.Rests = true
 			return
 		}
-		// Conditions 1 and 2: the last send tells where the node is, and a round that is not later is one of a later phase.
+		// Conditions 1 and 2: the last send shows where the node is, and a round that is not later is one of a later phase.
 		if last := e.sends[len(e.sends)-1]; last.round > own && own >= 0 {
 			add(&out.Same, last.round)
 		} else {
@@ -430,7 +437,7 @@ func (p *Program) Leads(r *core.Rule) Ways {
 	return out
 }
 
-// MostSends is the largest number of messages of a type that one action sends; 0 when that cannot be told.
+// MostSends is the largest number of messages of a type that one action sends; 0 when that cannot be determined.
 func (p *Program) MostSends(message int) int {
 	most, known := 1, true
 	visit := func(e *symbolic) {

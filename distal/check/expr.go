@@ -53,7 +53,8 @@ func (c *checker) lower(e *syntax.Expr, want *core.Type) core.Expr {
 	case syntax.DotExpr:
 		t := c.scope.place.dot
 		if t == nil {
-			c.Errorf(e.Pos, "types", "'.%s' is a field of the counted message; it stands only in the guard of a rule with times", e.Name)
+			c.Errorf(e.Pos, "types", "'.%s' is a field of the counted message; it stands only in the guard of a rule with times",
+				e.Name)
 			return nil
 		}
 		return c.member(e, &core.Local{Info: core.Info{Pos: e.Pos, Type: t}, Slot: 1})
@@ -158,7 +159,8 @@ func (c *checker) May(what core.Permission, e *syntax.Expr) bool {
 func (c *checker) Round(e *syntax.Expr) (core.Expr, bool) {
 	before := len(c.diags)
 	r := c.round(syntax.Ident{Pos: e.Pos, Name: e.Name})
-	return &core.Const{Info: core.Info{Pos: e.Pos, Type: core.IntType}, Value: core.Value{N: int64(r)}}, len(c.diags) == before
+	return &core.Const{Info: core.Info{Pos: e.Pos, Type: core.IntType}, Value: core.Value{N: int64(r)}},
+		len(c.diags) == before
 }
 
 // emptyLiteral says whether e takes its type from where it stands.
@@ -195,7 +197,7 @@ func (c *checker) Same(e *syntax.Expr, want *core.Type) []core.Expr {
 	return []core.Expr{x, y}
 }
 
-// Elements lowers a collection and tells the type of what is in it.
+// Elements lowers a collection and returns the type of what is in it.
 func (c *checker) Elements(e *syntax.Expr) (core.Expr, *core.Type) {
 	x := c.Infer(e, nil)
 	if x == nil {
@@ -282,7 +284,8 @@ func (c *checker) literal(e *syntax.Expr, want *core.Type) core.Expr {
 	at := core.Info{Pos: e.Pos, Type: want}
 	if len(e.Args) == 0 {
 		if elem == nil {
-			c.Errorf(e.Pos, "types", "the type of an empty %s cannot be told here", map[core.Kind]string{core.Set: "set", core.Seq: "sequence"}[kind])
+			c.Errorf(e.Pos, "types", "the type of an empty %s cannot be determined here",
+				map[core.Kind]string{core.Set: "set", core.Seq: "sequence"}[kind])
 			return nil
 		}
 		return &core.Const{Info: at}
@@ -444,5 +447,6 @@ func (c *checker) received(e *syntax.Expr) core.Expr {
 		c.Errorf(e.Pos, "types", "received stands only in rules on messages")
 		return nil
 	}
-	return &core.Mail{Info: core.Info{Pos: e.Pos, Type: core.SetOf(c.prog.Messages[i].Type)}, Message: i, All: !c.prog.Lockstep}
+	return &core.Mail{Info: core.Info{Pos: e.Pos, Type: core.SetOf(c.prog.Messages[i].Type)}, Message: i,
+		All: !c.prog.Lockstep}
 }

@@ -92,7 +92,9 @@ func (c *checker) namedNetwork(pos syntax.Pos, name string, arg *syntax.Expr) in
 			names = append(names, n.Name)
 		}
 	}
-	c.Errorf(pos, "names", "unknown network %s%s; known are any, own, reliable, atleast(k), kernel, mutual and those declared as network Name: formula",
+	c.Errorf(pos, "names",
+		"unknown network %s%s; known are any, own, reliable, atleast(k), kernel, mutual and those declared as network "+
+			"Name: formula",
 		name, syntax.Suggest(name, names))
 	return 0
 }
@@ -117,8 +119,8 @@ func fill(e, arg *syntax.Expr) *syntax.Expr {
 	return &out
 }
 
-// ParseNetwork reads a network assumption written outside the program: the name of one, such as "reliable", "atleast(n - f)"
-// or one that the program declares, or a formula. It returns its index in Networks.
+// ParseNetwork reads a network assumption written outside the program: the name of one, such as "reliable", "atleast(n
+// - f)" or one that the program declares, or a formula. It returns its index in Networks.
 func (p *Program) ParseNetwork(text string) (int, error) {
 	e, errs := syntax.ParseExpr(text)
 	if len(errs) > 0 {

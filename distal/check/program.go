@@ -1,11 +1,11 @@
-// Package check gives meaning to a parsed Distal program: it resolves names, checks types, lowers the program to the core
-// form, and decides which of the conditions for a round structure hold.
+// Package check gives meaning to a parsed Distal program: it resolves names, checks types, lowers the program to the
+// core form, and decides which of the conditions for a round structure hold.
 //
-// Three families of checks build on one another. Names and types come first; without them nothing else is said. Then the shape
-// of the protocol: one tag for each message, a total order of rounds, rules that can never fire, dependence on the order
-// of arrival. Last the five conditions of communication closure (Section 4.2 of the sequentialisation paper): each is
-// proved for each rule, or refuted, or, where neither succeeds, listed as a run-time monitor. A program with a refuted
-// condition is refused for sequentialisation; it can still be run asynchronously.
+// Three families of checks build on one another. Names and types come first; without them nothing else is said. Then
+// the shape of the protocol: one tag for each message, a total order of rounds, rules that can never fire, dependence
+// on the order of arrival. Last the five conditions of communication closure (Section 4.2 of the sequentialization
+// paper): each is proved for each rule, or refuted, or, where neither succeeds, listed as a run-time monitor. A
+// program with a refuted condition is refused for sequentialization; it can still be run asynchronously.
 package check
 
 import (

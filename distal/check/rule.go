@@ -55,7 +55,8 @@ func (c *checker) timeout(d *syntax.Decl, r *core.Rule) (*core.Type, bool) {
 	r.Trigger = t
 	m, several := c.roundMessage(t.Round)
 	if several && h.Var.Name != "" {
-		c.Errorf(h.Tag.Round.Pos, "types", "round %s carries several message types, so a timeout in it cannot bind its messages", h.Tag.Round.Name)
+		c.Errorf(h.Tag.Round.Pos, "types",
+			"round %s carries several message types, so a timeout in it cannot bind its messages", h.Tag.Round.Name)
 		return nil, false
 	}
 	c.within(place{state: true}, func() {
@@ -143,7 +144,8 @@ func (c *checker) onMessages(d *syntax.Decl, r *core.Rule) (*core.Type, bool) {
 		return bound, false
 	}
 	one := b.local(1)
-	r.Enabling.Matching = &core.Build{Info: many, Slot: core.Binder{Slot: 1, Name: "m"}, Set: &core.Mail{Info: many, Message: i},
+	r.Enabling.Matching = &core.Build{Info: many, Slot: core.Binder{Slot: 1, Name: "m"},
+		Set:  &core.Mail{Info: many, Message: i},
 		Cond: guard, Elem: one}
 	r.Enabling.Guard = guard
 	c.prog.Slots = max(c.prog.Slots, 4)
@@ -198,7 +200,8 @@ func (b enabler) some(set core.Expr) core.Expr {
 func (b enabler) enough(set core.Expr) core.Expr {
 	// Senders are counted, not messages.
 	one := &core.Local{Info: core.Info{Pos: b.pos, Type: b.message}, Slot: 3}
-	senders := &core.Build{Info: core.Info{Pos: b.pos, Type: core.NodeSet}, Slot: core.Binder{Slot: 3, Name: "m"}, Set: set,
+	senders := &core.Build{Info: core.Info{Pos: b.pos, Type: core.NodeSet}, Slot: core.Binder{Slot: 3, Name: "m"},
+		Set:  set,
 		Elem: b.apply(core.From, core.NodeType, one)}
 	return b.apply(b.op, core.BoolType, b.apply(core.Len, core.IntType, senders), b.count)
 }
@@ -214,7 +217,8 @@ func (b enabler) group() core.Expr {
 			agree = b.apply(core.And, core.BoolType, agree, equal)
 		}
 	}
-	return &core.Build{Info: b.many, Slot: core.Binder{Slot: 2, Name: "other"}, Set: b.local(0), Cond: agree, Elem: b.local(2)}
+	return &core.Build{Info: b.many, Slot: core.Binder{Slot: 2, Name: "other"}, Set: b.local(0), Cond: agree,
+		Elem: b.local(2)}
 }
 
 // moved is a field of the message in slot 2 instead of that in slot 1.
@@ -230,8 +234,8 @@ func moved(s core.Expr) core.Expr {
 	panic("check: same of something that is not a field")
 }
 
-// quorum: without same all matching messages are one group. With it every message stands for its group if it is the first
-// of it.
+// quorum: without same all matching messages are one group. With it every message stands for its group if it is the
+// first of it.
 func (b enabler) quorum(out *core.Enabling) {
 	if len(b.same) == 0 {
 		out.Test = b.apply(core.And, core.BoolType, b.some(b.local(0)), b.enough(b.local(0)))

@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// shape checks what concerns the protocol as a whole: rounds and messages in use, rules that can fire, order of arrival.
+// shape checks what concerns the protocol as a whole: rounds and messages in use, rules that can fire, order of
+// arrival.
 func (c *checker) shape() {
 	c.usage()
 	for i, r := range c.prog.Rules {
@@ -93,7 +94,8 @@ func (c *checker) canFire(r *core.Rule, d *syntax.Decl) {
 	}
 	for i, earlier := range c.prog.Rules[:r.Index] {
 		e := c.prog.heads[i].Rule
-		if e.Timeout != h.Timeout || earlier.Message() != r.Message() || earlier.Round(c.prog.Program) != r.Round(c.prog.Program) {
+		if e.Timeout != h.Timeout || earlier.Message() != r.Message() ||
+			earlier.Round(c.prog.Program) != r.Round(c.prog.Program) {
 			continue
 		}
 		if h.Timeout && h.Tag == nil {
@@ -103,7 +105,8 @@ func (c *checker) canFire(r *core.Rule, d *syntax.Decl) {
 			continue
 		}
 		if covers(e, h) {
-			c.Errorf(d.Pos, "never fires", "%s can never fire: the rule at %s is enabled whenever it is", h.Label(), c.prog.heads[i].Pos)
+			c.Errorf(d.Pos, "never fires", "%s can never fire: the rule at %s is enabled whenever it is", h.Label(),
+				c.prog.heads[i].Pos)
 			return
 		}
 	}
@@ -121,7 +124,8 @@ func covers(a, b *syntax.Rule) bool {
 // ArrivalOrder is the check that warns of rules whose effect depends on the order in which messages arrive.
 const ArrivalOrder = "arrival order"
 
-// Arrival warns of the rules whose effect depends on the order in which messages arrive under one of the program's networks.
+// Arrival warns of the rules whose effect depends on the order in which messages arrive under one of the program's
+// networks.
 func (p *Program) Arrival(network int) (out syntax.Diagnostics) {
 	for _, d := range p.heads {
 		if w := arrival(d, p.Networks[network]); w != nil {
@@ -132,7 +136,7 @@ func (p *Program) Arrival(network int) (out syntax.Diagnostics) {
 }
 
 // arrival warns of a rule whose effect depends on the order in which messages arrive, when the network promises more
-// messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behaviour of its own.
+// messages than the rule waits for. Under network any it does not matter: a smaller mailbox is a behavior of its own.
 func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 	h := d.Rule
 	var text string
@@ -143,7 +147,8 @@ func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 		if fixesSender(h.Guard, h.Var.Name) {
 			return nil
 		}
-		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form tries each"
+		text = "%s acts on the message that comes first, though network %s may deliver several; the sequential form " +
+			"explores each"
 	case h.Times.Op == "all":
 		return nil
 	case h.Times.Op == ">=" && n.Name == "atleast("+h.Times.Count.String()+")":
@@ -153,10 +158,12 @@ func arrival(d *syntax.Decl, n *core.Network) *syntax.Diagnostic {
 	default:
 		text = "%s may act before all messages that network %s promises have come; the sequential form lets it wait for them"
 	}
-	return &syntax.Diagnostic{Pos: d.Pos, Severity: syntax.Warning, Check: ArrivalOrder, Text: fmt.Sprintf(text, h.Label(), n.Name)}
+	return &syntax.Diagnostic{Pos: d.Pos, Severity: syntax.Warning, Check: ArrivalOrder,
+		Text: fmt.Sprintf(text, h.Label(), n.Name)}
 }
 
-// fixesSender says whether the guard of a rule on one message demands a certain sender: one that does not depend on the message.
+// fixesSender says whether the guard of a rule on one message demands a certain sender: one that does not depend on
+// the message.
 func fixesSender(g *syntax.Expr, message string) bool {
 	if g == nil || g.Kind != syntax.BinaryExpr {
 		return false

@@ -156,8 +156,8 @@ func (e *symbolic) branch(s *core.Branch) ([]*symbolic, bool) {
 	return append(a, b...), okA && okB
 }
 
-// loop follows two arbitrary passes of the body, one after the other, each with nothing known about what the body assigns; fewer
-// passes are paths too. What can go wrong in a loop goes wrong between two of its passes.
+// loop follows two arbitrary passes of the body, one after the other, each with nothing known about what the body
+// assigns; fewer passes are paths too. What can go wrong in a loop goes wrong between two of its passes.
 func (e *symbolic) loop(s *core.For) ([]*symbolic, bool) {
 	e.work.loops++
 	run := e.work.loops
@@ -189,8 +189,8 @@ func (e *symbolic) loop(s *core.For) ([]*symbolic, bool) {
 	return ends, true
 }
 
-// forget drops what is known about everything that a loop assigns, also through actions. Names need no care: every name of a body has
-// a slot of its own, and is bound before it is read in every pass.
+// forget drops what is known about everything that a loop assigns, also through actions. Names need no care: every
+// name of a body has a slot of its own, and is bound before it is read in every pass.
 func (e *symbolic) forget(s *core.For) {
 	e.prog.Reach(s.Body, func(in core.Stmt) {
 		if a, ok := in.(*core.Assign); ok {
@@ -199,14 +199,16 @@ func (e *symbolic) forget(s *core.For) {
 	})
 }
 
-// enclose notes that the sends from the given one on stand in a loop, and which of them go to the loop's own element. Those of a loop
-// within the loop keep the number of that loop's run: every pass of the outer one is a new run of the inner one.
+// enclose notes that the sends from the given one on stand in a loop, and which of them go to the loop's own element.
+// Those of a loop within the loop keep the number of that loop's run: every pass of the outer one is a new run of the
+// inner one.
 func (e *symbolic) enclose(from int, s *core.For, run int) {
 	for i := from; i < len(e.sends); i++ {
 		at := &e.sends[i]
 		nested := at.loop
 		at.loop = true
-		if lit, ok := at.stmt.To.(*core.Apply); ok && lit.Op == core.SetOfAll && len(lit.Args) == 1 && !nested && directly(s, at.stmt) {
+		if lit, ok := at.stmt.To.(*core.Apply); ok && lit.Op == core.SetOfAll && len(lit.Args) == 1 &&
+			!nested && directly(s, at.stmt) {
 			l, ok := lit.Args[0].(*core.Local)
 			if ok && l.Slot == s.Slot.Slot && s.X.Of().Kind == core.Set {
 				at.each = run
@@ -215,7 +217,8 @@ func (e *symbolic) enclose(from int, s *core.For, run int) {
 	}
 }
 
-// directly says whether a send stands in the loop itself, not in an action that it calls, where slots mean something else.
+// directly says whether a send stands in the loop itself, not in an action that it calls, where slots mean something
+// else.
 func directly(s *core.For, send *core.Send) bool {
 	found := false
 	core.WalkStmts(s.Body, func(in core.Stmt) { found = found || in == core.Stmt(send) })

@@ -8,7 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// TestMissingColumns takes every column out of every row: each time the table must be refused, with the name of the column.
+// TestMissingColumns takes every column out of every row: each time the table must be refused, with the name of the
+// column.
 func TestMissingColumns(t *testing.T) {
 	for op, row := range Operators {
 		if what := row.missing(); what != "" {
@@ -49,7 +50,8 @@ func TestTemplates(t *testing.T) {
 // TestRelations wants the negation of a relation to hold exactly when it does not.
 func TestRelations(t *testing.T) {
 	holds := func(r Relation, a, b int) bool {
-		return map[Relation]bool{Less: a < b, AtMost: a <= b, More: a > b, AtLeast: a >= b, Equal: a == b, Different: a != b}[r]
+		return map[Relation]bool{Less: a < b, AtMost: a <= b, More: a > b, AtLeast: a >= b, Equal: a == b,
+			Different: a != b}[r]
 	}
 	for r := Less; r <= Different; r++ {
 		for a := range 3 {

@@ -16,8 +16,8 @@ const (
 	MaxNodes  = 16
 )
 
-// Fault is a mistake that shows only when the program runs, such as the content of an optional value that is absent, or a
-// number outside its range.
+// Fault is a bug that shows only when the program runs, such as the content of an optional value that is absent,
+// or a number outside its range.
 type Fault struct {
 	Pos  syntax.Pos
 	Text string
@@ -36,7 +36,7 @@ type Frame struct {
 	Self   int64
 	Params []int64
 	Slots  []Value   // the local names of the body that runs
-	Room   []Value   // for the slots of the bodies that it calls
+	Spare  []Value   // for the slots of the bodies that it calls
 	Vars   []Value   // the state of the node that acts
 	Nodes  [][]Value // the states of all nodes, in properties
 	Mail   func(f *Frame, e *Mail) Value
@@ -48,15 +48,16 @@ type Frame struct {
 	Fuel   int
 }
 
-// Enter gives a body that is called slots of its own, with the arguments in the first of them; how is what [Frame.Leave] needs.
+// Enter gives a body that is called slots of its own, with the arguments in the first of them; how is what
+// [Frame.Leave] needs.
 func (f *Frame) Enter(args []Eval) (how Caller) {
-	how = Caller{f.Slots, f.Room}
+	how = Caller{f.Slots, f.Spare}
 	need := len(f.Slots)
-	if len(f.Room) < need {
-		f.Room = make([]Value, 4*need)
+	if len(f.Spare) < need {
+		f.Spare = make([]Value, 4*need)
 	}
-	own := f.Room[:need:need]
-	f.Room = f.Room[need:]
+	own := f.Spare[:need:need]
+	f.Spare = f.Spare[need:]
 	clear(own)
 	for i, a := range args {
 		own[i] = a(f)
@@ -66,10 +67,10 @@ func (f *Frame) Enter(args []Eval) (how Caller) {
 }
 
 // Leave goes back to the body that called.
-func (f *Frame) Leave(how Caller) { f.Slots, f.Room = how.slots, how.room }
+func (f *Frame) Leave(how Caller) { f.Slots, f.Spare = how.slots, how.spare }
 
-// Caller is what a body that calls another one goes on with.
-type Caller struct{ slots, room []Value }
+// Caller is what a body that calls another one continues with.
+type Caller struct{ slots, spare []Value }
 
 // Burn takes fuel, so that everything ends.
 func (f *Frame) Burn(pos syntax.Pos, amount int) {

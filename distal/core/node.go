@@ -79,8 +79,8 @@ type (
 		Info
 		Cond, Then, Else Expr
 	}
-	// Mail is the set of messages of one type, and of the tag of the rule, in the mailbox. All marks those that are written as
-	// received(M), which may be asked for another round, where condition 4 is broken.
+	// Mail is the set of messages of one type, and of the tag of the rule, in the mailbox. All marks those that are
+	// written as received(M), which may be asked for another round, where condition 4 is broken.
 	Mail struct {
 		Info
 		Message int
@@ -120,7 +120,7 @@ type Binder struct {
 	Name string
 }
 
-// Quantifier tells quantifiers apart.
+// Quantifier distinguishes quantifiers.
 type Quantifier int
 
 // The quantifiers.
@@ -210,8 +210,8 @@ type (
 // Condition is one of the conditions for a round structure.
 type Condition int
 
-// The conditions of Section 4.2 of the sequentialisation paper, and what Algorithm 1 needs besides. Own is an assertion of
-// the program's own.
+// The conditions of Section 4.2 of the sequentialization paper, and what Algorithm 1 needs besides. Own is an
+// assertion of the program's own.
 const (
 	Own     Condition = iota
 	Grows             // 1: the tag of a node only grows
@@ -226,7 +226,8 @@ const (
 var Conditions = []Condition{Grows, Carries, Current, Reads, Rests, Once}
 
 func (c Condition) String() string {
-	return [...]string{"assertion", "condition 1", "condition 2", "condition 3", "condition 4", "condition 5", "one message"}[c]
+	return [...]string{"assertion", "condition 1", "condition 2", "condition 3", "condition 4", "condition 5",
+		"one message"}[c]
 }
 
 // Word is how an assertion of the condition is written in a program.

@@ -171,11 +171,13 @@ func division(compute func(a, b int64) int64) Evaluation {
 var Operators [operators]Row
 
 var rows = [operators]Row{
-	Self: {"self", Word, word(NodeType, MayAct), Evaluation{None: func(f *Frame) Value { return Value{N: f.Self} }}, "self", opaque},
-	All:  {"all", Word, word(NodeSet), Evaluation{None: func(f *Frame) Value { return f.nodes(0) }}, "ALL_NODES", opaque},
+	Self: {"self", Word, word(NodeType, MayAct), Evaluation{None: func(f *Frame) Value { return Value{N: f.Self} }},
+		"self", opaque},
+	All: {"all", Word, word(NodeSet), Evaluation{None: func(f *Frame) Value { return f.nodes(0) }}, "ALL_NODES", opaque},
 	Others: {"others", Word, word(NodeSet, MayAct), Evaluation{None: func(f *Frame) Value { return f.nodes(f.Self) }},
 		"(ALL_NODES & ~(1u << self))", opaque},
-	Timely: {"timely", Word, word(BoolType, MayAge), Evaluation{None: func(f *Frame) Value { return Truth(f.Timely) }}, "1", opaque},
+	Timely: {"timely", Word, word(BoolType, MayAge), Evaluation{None: func(f *Frame) Value { return Truth(f.Timely) }},
+		"1", opaque},
 	Now: {"now", Function, typed(IntType, MayStep), Evaluation{None: func(f *Frame) Value { return Value{N: f.Now} }},
 		"now.phase", opaque},
 	After: {"after", Function, afterTyping, Evaluation{Two: func(f *Frame, _ syntax.Pos, a, b Value) Value {
@@ -190,9 +192,15 @@ var rows = [operators]Row{
 		}
 		return v
 	}}, "#heard stands only in networks, which are exported as tables", opaque},
-	Not: {"not", Unary, operands(BoolType, BoolType), Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return Value{N: 1 - a.N} }},
+	Not: {"not", Unary, operands(BoolType, BoolType), Evaluation{One: func(_ *Frame, _ syntax.Pos,
+		a Value) Value {
+		return Value{N: 1 - a.N}
+	}},
 		"(!$0)", logic},
-	Neg: {"-", Unary, operands(IntType, IntType), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value { return f.Number(pos, -a.N) }},
+	Neg: {"-", Unary, operands(IntType, IntType), Evaluation{One: func(f *Frame, pos syntax.Pos,
+		a Value) Value {
+		return f.Number(pos, -a.N)
+	}},
 		"sub_i(0, $0)", opaque},
 	And: {"and", Binary, operands(BoolType, BoolType, BoolType), Evaluation{Lazy: func(f *Frame, a, b Eval) Value {
 		if a(f).N == 0 {
@@ -216,23 +224,35 @@ var rows = [operators]Row{
 		Symbolic{Relation: Equal}},
 	Ne: {"!=", Binary, equality(Ne), truth(func(a, b Value) bool { return Compare(a, b) != 0 }), "(cmp_{0}($0, $1) != 0)",
 		Symbolic{Relation: Different}},
-	Lt: {"<", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N < b.N }), "($0 < $1)", Symbolic{Relation: Less}},
-	Le: {"<=", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N <= b.N }), "($0 <= $1)", Symbolic{Relation: AtMost}},
-	Gt: {">", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N > b.N }), "($0 > $1)", Symbolic{Relation: More}},
-	Ge: {">=", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N >= b.N }), "($0 >= $1)", Symbolic{Relation: AtLeast}},
+	Lt: {"<", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N < b.N }), "($0 < $1)",
+		Symbolic{Relation: Less}},
+	Le: {"<=", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N <= b.N }),
+		"($0 <= $1)", Symbolic{Relation: AtMost}},
+	Gt: {">", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N > b.N }), "($0 > $1)",
+		Symbolic{Relation: More}},
+	Ge: {">=", Binary, operands(BoolType, IntType, IntType), truth(func(a, b Value) bool { return a.N >= b.N }),
+		"($0 >= $1)", Symbolic{Relation: AtLeast}},
 	In: {"in", Binary, inTyping, truth(func(a, b Value) bool { return Contains(b.E, a) }), "has_{1}($1, $0)", opaque},
 	Prefix: {"prefix", Binary, sequences(Prefix, "prefix compares sequences, not %s"), truth(IsPrefix),
 		"pre_{0}($0, $1)", opaque},
-	Range:  {"..", Binary, operands(IntSet, IntType, IntType), Evaluation{Two: rangeOf}, "range_{r}($0, $1)", opaque},
-	Add:    {"+", Binary, joining("+"), arithmetic(func(a, b int64) int64 { return a + b }), "sum_i($0, $1)", Symbolic{Number: plus}},
+	Range: {"..", Binary, operands(IntSet, IntType, IntType), Evaluation{Two: rangeOf}, "range_{r}($0, $1)", opaque},
+	Add: {"+", Binary, joining("+"), arithmetic(func(a, b int64) int64 { return a + b }), "sum_i($0, $1)",
+		Symbolic{Number: plus}},
 	Concat: {"+", Binary, joining("+"), Evaluation{Two: concat}, "cat_{r}($0, $1)", opaque},
 	Union:  {"+", Binary, joining("+"), Evaluation{Two: union}, "union_{r}($0, $1)", opaque},
-	Sub:    {"-", Binary, joining("-"), arithmetic(func(a, b int64) int64 { return a - b }), "sub_i($0, $1)", Symbolic{Number: minus}},
-	Diff:   {"-", Binary, joining("-"), Evaluation{Two: diff}, "diff_{r}($0, $1)", opaque},
-	Mul:    {"*", Binary, operands(IntType, IntType, IntType), arithmetic(func(a, b int64) int64 { return a * b }), "mul_i($0, $1)", opaque},
-	Div:    {"/", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a / b }), "quo_i($0, $1)", opaque},
-	Mod:    {"%", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a % b }), "rem_i($0, $1)", opaque},
-	From: {"from", Member, unwritten, Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return Value{N: a.N} }},
+	Sub: {"-", Binary, joining("-"), arithmetic(func(a, b int64) int64 { return a - b }), "sub_i($0, $1)",
+		Symbolic{Number: minus}},
+	Diff: {"-", Binary, joining("-"), Evaluation{Two: diff}, "diff_{r}($0, $1)", opaque},
+	Mul: {"*", Binary, operands(IntType, IntType, IntType), arithmetic(func(a, b int64) int64 { return a * b }),
+		"mul_i($0, $1)", opaque},
+	Div: {"/", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a / b }),
+		"quo_i($0, $1)", opaque},
+	Mod: {"%", Binary, operands(IntType, IntType, IntType), division(func(a, b int64) int64 { return a % b }),
+		"rem_i($0, $1)", opaque},
+	From: {"from", Member, unwritten, Evaluation{One: func(_ *Frame, _ syntax.Pos,
+		a Value) Value {
+		return Value{N: a.N}
+	}},
 		"($0).from", opaque},
 	Index: {"[]", Bracket, unwritten, Evaluation{Two: func(f *Frame, pos syntax.Pos, a, b Value) Value {
 		if b.N < 0 || b.N >= int64(len(a.E)) {
@@ -240,46 +260,57 @@ var rows = [operators]Row{
 		}
 		return a.E[b.N]
 	}}, "at_{0}($0, $1)", opaque},
-	SetOfAll: {"{}", Bracket, unwritten, Evaluation{Many: func(_ *Frame, elems []Value) Value { return MakeSet(elems) }}, "fold add_{r}", opaque},
-	SeqOfAll: {"[]", Bracket, unwritten, Evaluation{Many: func(_ *Frame, elems []Value) Value { return Value{E: elems} }}, "fold push_{r}", opaque},
+	SetOfAll: {"{}", Bracket, unwritten, Evaluation{Many: func(_ *Frame, elems []Value) Value { return MakeSet(elems) }},
+		"fold add_{r}", opaque},
+	SeqOfAll: {"[]", Bracket, unwritten, Evaluation{Many: func(_ *Frame, elems []Value) Value { return Value{E: elems} }},
+		"fold push_{r}", opaque},
 	Len: {"len", Function, ofElements(Len, func(*Type) *Type { return IntType }),
-		Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return Value{N: int64(len(a.E))} }}, "len_{0}($0)", opaque},
-	First: {"first", Function, ofElements(First, func(t *Type) *Type { return t }), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
-		if len(a.E) == 0 {
-			f.Fail(pos, "first of nothing")
-		}
-		return a.E[0]
-	}}, "first_{0}($0)", opaque},
-	Last: {"last", Function, ofElements(Last, func(t *Type) *Type { return t }), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
-		if len(a.E) == 0 {
-			f.Fail(pos, "last of nothing")
-		}
-		return a.E[len(a.E)-1]
-	}}, "last_{0}($0)", opaque},
+		Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return Value{N: int64(len(a.E))} }}, "len_{0}($0)",
+		opaque},
+	First: {"first", Function, ofElements(First, func(t *Type) *Type { return t }),
+		Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
+			if len(a.E) == 0 {
+				f.Fail(pos, "first of nothing")
+			}
+			return a.E[0]
+		}}, "first_{0}($0)", opaque},
+	Last: {"last", Function, ofElements(Last, func(t *Type) *Type { return t }),
+		Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
+			if len(a.E) == 0 {
+				f.Fail(pos, "last of nothing")
+			}
+			return a.E[len(a.E)-1]
+		}}, "last_{0}($0)", opaque},
 	NodeOf: {"node", Function, operands(NodeType, IntType), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
 		if a.N < 1 || a.N > f.Params[0] {
 			f.Fail(pos, "there is no node %d; nodes are 1 to %d", a.N, f.Params[0])
 		}
 		return a
 	}}, "node_i($0)", opaque},
-	ID:   {"id", Function, operands(IntType, NodeType), Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return a }}, "$0", opaque},
-	Some: {"some", Function, someTyping, Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return SomeOf(a) }}, "some_{r}($0)", opaque},
+	ID: {"id", Function, operands(IntType, NodeType), Evaluation{One: func(_ *Frame, _ syntax.Pos,
+		a Value) Value {
+		return a
+	}}, "$0", opaque},
+	Some: {"some", Function, someTyping, Evaluation{One: func(_ *Frame, _ syntax.Pos, a Value) Value { return SomeOf(a) }},
+		"some_{r}($0)", opaque},
 	The: {"the", Function, theTyping, Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
 		if a.N == 0 {
 			f.Fail(pos, "the value is none")
 		}
 		return a.E[0]
 	}}, "the_{0}($0)", opaque},
-	Comparable: {"comparable", Function, sequences(Comparable, "comparable takes sequences, not %s"), truth(comparables), "comparable_{0}($0, $1)", opaque},
-	Choose: {"choose", Function, ofElements(Choose, func(t *Type) *Type { return t }, MayChoose), Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
-		if len(a.E) == 0 {
-			f.Fail(pos, "choose from an empty set")
-		}
-		if len(a.E) == 1 || f.Choose == nil {
-			return a.E[0]
-		}
-		return a.E[f.Choose(len(a.E))]
-	}}, "choose_{0}($0)", opaque},
+	Comparable: {"comparable", Function, sequences(Comparable, "comparable takes sequences, not %s"), truth(comparables),
+		"comparable_{0}($0, $1)", opaque},
+	Choose: {"choose", Function, ofElements(Choose, func(t *Type) *Type { return t }, MayChoose),
+		Evaluation{One: func(f *Frame, pos syntax.Pos, a Value) Value {
+			if len(a.E) == 0 {
+				f.Fail(pos, "choose from an empty set")
+			}
+			if len(a.E) == 1 || f.Choose == nil {
+				return a.E[0]
+			}
+			return a.E[f.Choose(len(a.E))]
+		}}, "choose_{0}($0)", opaque},
 }
 
 func init() {
@@ -294,13 +325,15 @@ func init() {
 // missing names a column that a row lacks.
 func (r Row) missing() string {
 	evaluations := 0
-	for _, there := range []bool{r.Eval.None != nil, r.Eval.One != nil, r.Eval.Two != nil, r.Eval.Lazy != nil, r.Eval.Many != nil} {
+	for _, there := range []bool{r.Eval.None != nil, r.Eval.One != nil, r.Eval.Two != nil, r.Eval.Lazy != nil,
+		r.Eval.Many != nil} {
 		if there {
 			evaluations++
 		}
 	}
 	symbolic := 0
-	for _, there := range []bool{r.Symbolic.Number != nil, r.Symbolic.Relation != NoRelation, r.Symbolic.Logic, r.Symbolic.Opaque} {
+	for _, there := range []bool{r.Symbolic.Number != nil, r.Symbolic.Relation != NoRelation, r.Symbolic.Logic,
+		r.Symbolic.Opaque} {
 		if there {
 			symbolic++
 		}
@@ -320,8 +353,8 @@ func (r Row) missing() string {
 	return ""
 }
 
-// Written finds the operator with a given form and name. Of several that are written alike any one is found: they have the
-// same type rule, which makes the right node.
+// Written finds the operator with a given form and name. Of several that are written alike any one is found: they have
+// the same type rule, which makes the right node.
 func Written(form Form, name string) (Row, bool) {
 	for _, r := range Operators {
 		if r.Form == form && r.Name == name {
@@ -389,7 +422,8 @@ func diff(f *Frame, pos syntax.Pos, a, b Value) Value {
 	return out
 }
 
-// comparables says whether one sequence is a prefix of the other; as an optional value, none is comparable with everything.
+// comparables says whether one sequence is a prefix of the other; as an optional value, none is comparable with
+// everything.
 func comparables(a, b Value) bool {
 	if a.N == 0 && len(a.E) == 0 || b.N == 0 && len(b.E) == 0 {
 		return true // none, or the empty sequence

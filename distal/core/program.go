@@ -1,10 +1,10 @@
 // Package core is the one form of a Distal program on which everything but the parser works: typed nodes without names,
 // each with its place in the text, and one table of operators.
 //
-// A program is of one of two kinds. As written it has rules, which the asynchronous machine schedules. In lock-step it has
-// rounds, each with a SEND and an UPDATE block; package sequential builds the second kind from the first. Both consist of the
-// same expressions and statements, have the same types, variables, functions, actions and properties, and both
-// can be written as text again.
+// A program is of one of two kinds. As written it has rules, which the asynchronous machine schedules. In lock-step it
+// has rounds, each with a SEND and an UPDATE block; package sequential builds the second kind from the first. Both
+// consist of the same expressions and statements, have the same types, variables, functions, actions and properties,
+// and both can be written as text again.
 package core
 
 import "github.com/lockstep-go/lockstep/distal/syntax"
@@ -83,8 +83,8 @@ type Action struct {
 	Rule   *Rule // in lock-step: the rule whose action it is; nil otherwise
 }
 
-// Rule is an upon rule. Its body is an action whose first parameter is what the rule binds: a message, a set of messages, or
-// nothing for a plain timeout.
+// Rule is an upon rule. Its body is an action whose first parameter is what the rule binds: a message, a set of
+// messages, or nothing for a plain timeout.
 type Rule struct {
 	Index    int
 	Trigger  Trigger
@@ -105,7 +105,7 @@ type (
 	OnMessage struct{ Message int }
 	// OnQuorum waits for enough messages of a type.
 	OnQuorum struct{ Message int }
-	// OnRoundTimeout ends the patience of a node in a round.
+	// OnRoundTimeout is the timeout of a node in a round.
 	OnRoundTimeout struct {
 		Phase Expr
 		Round int
@@ -161,7 +161,8 @@ func (r *Rule) Round(p *Program) int {
 }
 
 // Enabling says in terms of the form when and how a rule is enabled. Matching, if any, is evaluated first and put in
-// slot 0; then Test decides; then, if Options is not nil, any one of its elements is put in slot 1; Bound is what the body gets.
+// slot 0; then Test decides; then, if Options is not nil, any one of its elements is put in slot 1; Bound is what the
+// body gets.
 type Enabling struct {
 	Matching Expr
 	Test     Expr
@@ -179,10 +180,10 @@ type Network struct {
 	Built   bool // one of those that every program has; it is not declared in the text
 }
 
-// Moment is when a property is judged.
+// Moment is when a property is checked.
 type Moment int
 
-// A property is judged on states, after every action, or on an output, when it is made.
+// A property is checked on states, after every action, or on an output, when it is made.
 const (
 	OnStates Moment = iota
 	OnOutput

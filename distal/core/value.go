@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Value is a value of any type; its static type tells how to read it. N holds a bool (0, 1), an int, the number of a node
-// (1..n), the index of an enum value, or the sender of a message. E holds the elements of a sequence, the sorted and
-// distinct elements of a set, the fields of a record or message, or the content of an optional value that is present.
-// Values are never changed once made, so they may be shared.
+// Value is a value of any type; its static type says how to read it. N holds a bool (0, 1), an int, the number of a
+// node (1..n), the index of an enum value, or the sender of a message. E holds the elements of a sequence, the sorted
+// and distinct elements of a set, the fields of a record or message, or the content of an optional value that is
+// present. Values are never changed once made, so they may be shared.
 type Value struct {
 	N int64
 	E []Value

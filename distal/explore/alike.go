@@ -8,25 +8,26 @@ import (
 	"github.com/lockstep-go/lockstep/distal/symmetry"
 )
 
-// alike prepares for looking at one of the states that differ only by the names of nodes, or by which of some numbers they have, where
-// that is proved to be enough. Where it is not, it says why.
+// alike prepares for looking at one of the states that differ only by the names of nodes, or by which of some numbers
+// they have, where that is proved to be enough. Where it is not, it says why.
 func (t *table) alike(whole bool) (nodes, values string) {
 	const unasked = "not asked for"
 	switch {
 	case whole:
 		return unasked, unasked
 	case t.model.Source == nil:
-		const lockstep = "the program is written in lock-step" // where one node may send two messages to another, and the last one counts
+		// where one node may send two messages to another, and the last one counts
+		const lockstep = "the program is written in lock-step"
 		return lockstep, lockstep
 	}
 	t.symmetry = symmetry.Find(t.model.Program.Core, t.model.Network.Formula, t.model.Program.Params())
 	return t.symmetry.Nodes, t.symmetry.Values
 }
 
-// canon puts in place of a state the least of those that are like it, and says how many those are. What is least does not
-// depend on the numbers of local states, which may differ from run to run.
+// canon puts in place of a state the least of those that are like it, and says how many those are. What is least does
+// not depend on the numbers of local states, which may differ from run to run.
 func (t *table) canon(state []uint32) int64 {
-	var room, least [core.MaxNodes]uint32
+	var spare, least [core.MaxNodes]uint32
 	var named [core.MaxNodes][]uint32
 	for p, id := range state {
 		named[p] = t.named(id)
@@ -37,13 +38,13 @@ func (t *table) canon(state []uint32) int64 {
 		same := true
 		for p := range state {
 			q := by.Nodes[p] - 1
-			room[q] = named[p][i]
-			same = same && room[q] == state[q]
+			spare[q] = named[p][i]
+			same = same && spare[q] == state[q]
 		}
-		if same = same && equal(room[:t.n], state); same {
+		if same = same && equal(spare[:t.n], state); same {
 			fixed++
-		} else if t.less(room[:t.n], least[:t.n]) {
-			least = room
+		} else if t.less(spare[:t.n], least[:t.n]) {
+			least = spare
 		}
 	}
 	copy(state, least[:t.n])

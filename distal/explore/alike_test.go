@@ -12,9 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
-// alike searches a model with and without looking at one of the states that are alike, and wants the same levels, the same
-// verdict, and a counterexample of the same length that can be made message by message. It says whether there was a
-// difference in what was kept.
+// alike searches a model with and without looking at one of the states that are alike, and wants the same levels, the
+// same verdict, and a counterexample of the same length that can be made message by message. It says whether there was
+// a difference in what was kept.
 func alike(t *testing.T, m *sequential.Model, phases int) (fewer, failed bool) {
 	t.Helper()
 	reduced, err := explore.Exhaustive(m, explore.Options{Phases: phases, Workers: 2})
@@ -22,12 +22,15 @@ func alike(t *testing.T, m *sequential.Model, phases int) (fewer, failed bool) {
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
-	if reduced.Verdict != whole.Verdict || !slices.Equal(reduced.Levels, whole.Levels) || whole.Kept != whole.States || reduced.Kept > reduced.States {
-		t.Fatalf("reduced: %s %v, kept %d; whole: %s %v, kept %d", reduced.Verdict, reduced.Levels, reduced.Kept, whole.Verdict, whole.Levels, whole.Kept)
+	if reduced.Verdict != whole.Verdict || !slices.Equal(reduced.Levels, whole.Levels) || whole.Kept != whole.States ||
+		reduced.Kept > reduced.States {
+		t.Fatalf("reduced: %s %v, kept %d; whole: %s %v, kept %d", reduced.Verdict, reduced.Levels, reduced.Kept,
+			whole.Verdict, whole.Levels, whole.Kept)
 	}
 	if v, w := reduced.Violation, whole.Violation; v != nil {
 		if v.Round != w.Round || v.ActiveRounds != w.ActiveRounds {
-			t.Errorf("reduced: %s in round %d, %d active; whole: %s in round %d, %d active", v.Property, v.Round, v.ActiveRounds, w.Property, w.Round, w.ActiveRounds)
+			t.Errorf("reduced: %s in round %d, %d active; whole: %s in round %d, %d active", v.Property, v.Round, v.ActiveRounds,
+				w.Property, w.Round, w.ActiveRounds)
 		}
 		if _, err := async.Follow(m, v.Start, v.Trace, v.Property); err != nil {
 			t.Errorf("%s: %v\n%s", v.Property, err, m.Text(v.Trace))
@@ -59,7 +62,8 @@ func TestAlikeExamples(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"onethird_buggy", "onethird_fixed", "uniformvoting_buggy", "uniformvoting_fixed"}; !slices.Equal(nodes, want) {
+	if want := []string{"onethird_buggy", "onethird_fixed", "uniformvoting_buggy",
+		"uniformvoting_fixed"}; !slices.Equal(nodes, want) {
 		t.Errorf("the nodes of %v are alike, want %v", nodes, want)
 	}
 	if want := []string{"chandratoueg_buggy", "chandratoueg_fixed", "lastvoting_fixed"}; !slices.Equal(values, want) {

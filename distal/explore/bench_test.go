@@ -44,8 +44,9 @@ func BenchmarkPaxosSix(b *testing.B) {
 	b.ReportMetric(float64(transitions)/seconds/bare, "of-a-bare-map")
 }
 
-// BenchmarkWorkers exhausts seven ballots of Paxos with one worker and with two, in turn, and reports how much faster two are.
-// machine-x says the same of pure arithmetic: what the machine has to give. cpu-x is how much more processor time two take.
+// BenchmarkWorkers exhausts seven ballots of Paxos with one worker and with two, in turn, and reports how much faster
+// two are. machine-x says the same of pure arithmetic: what the machine has to give. cpu-x is how much more processor
+// time two take.
 func BenchmarkWorkers(b *testing.B) {
 	m, _ := example(b, "paxos_fixed", distal.Options{})
 	var search, bare, used [3]float64
@@ -74,7 +75,7 @@ func BenchmarkWorkers(b *testing.B) {
 	b.ReportMetric(used[2]/used[1], "cpu-x")
 }
 
-// processor is the processor time of this process so far, in seconds; 0 where the system does not say.
+// processor is the CPU time of this process so far, in seconds; 0 where the system does not say.
 func processor(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/self/stat")

@@ -2,7 +2,8 @@
 // phases, or at random.
 //
 // A level is the set of global states at the end of a round. The first level with a broken property gives a shortest
-// counterexample, and among those of that level one with the fewest active rounds (rounds in which some node acts) is shown.
+// counterexample, and among those of that level one with the fewest active rounds (rounds in which some node acts) is
+// shown.
 //
 // Speed comes from numbering. Local states and messages are interned; for each local state and each combination of
 // messages sent to it the model is asked once for all distinct outcomes over all mailboxes that the network allows.
@@ -25,13 +26,15 @@ const DefaultMemory = 4 << 30
 
 // Options of an exhaustive search.
 type Options struct {
-	Phases   int                 // how many phases to explore, from the first one on; at least 1
-	Memory   int64               // limit in bytes, about; 0 means DefaultMemory
-	Disk     int64               // limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
-	Dir      string              // folder of the temporary file; empty: the system's
-	Workers  int                 // how many processors to use; 0 means 1. Results do not depend on it
-	Whole    bool                // look at every state, also where nodes or values are proved to be alike
-	Progress func(Progress) bool // called now and then, by one goroutine at a time; false stops the search. nil: never called
+	Phases int   // how many phases to explore, from the first one on; at least 1
+	Memory int64 // limit in bytes, about; 0 means DefaultMemory
+	// limit of temporary disk space in bytes; 0: none is used, and the search ends at the memory limit
+	Disk    int64
+	Dir     string // directory of the temporary file; empty: the system's
+	Workers int    // how many processors to use; 0 means 1. Results do not depend on it
+	Whole   bool   // look at every state, also where nodes or values are proved to be alike
+	// called now and then, by one goroutine at a time; false stops the search. nil: never called
+	Progress func(Progress) bool
 	_        struct{}
 }
 
@@ -49,13 +52,13 @@ type Progress struct {
 
 // Verdicts of a search.
 const (
-	Pass    = "pass"    // every behaviour to the bound keeps the properties
-	Fail    = "fail"    // some behaviour breaks one
+	Pass    = "pass"    // every behavior to the bound keeps the properties
+	Fail    = "fail"    // some behavior breaks one
 	Unknown = "unknown" // a limit was reached first
 	Vacuous = "vacuous" // nothing was found because nothing happened, or because nothing is promised
 )
 
-// Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, who has a clock.
+// Result of an exhaustive search. ElapsedMS and StatesPerSec are left for the caller, which has a clock.
 type Result struct {
 	Verdict        string     `json:"verdict"`
 	Reason         string     `json:"reason,omitempty"` // why the verdict is unknown or vacuous
@@ -70,9 +73,10 @@ type Result struct {
 	Disk           int64      `json:"disk_bytes"`              // most in use at once
 	Never          []Idle     `json:"never_fired,omitempty"`   // rules that never fired
 	Silent         []int64    `json:"silent_phases,omitempty"` // phases in which nothing was sent
-	Kept           int64      `json:"states_kept"`             // of the states, so many were looked at: each stands for all that are like it
-	Asymmetry      Asymmetry  `json:"asymmetry"`
-	Levels         []int64    `json:"-"` // distinct states after each round; the first entry counts the initial states
+	// of the states, so many were looked at: each stands for all that are like it
+	Kept      int64     `json:"states_kept"`
+	Asymmetry Asymmetry `json:"asymmetry"`
+	Levels    []int64   `json:"-"` // distinct states after each round; the first entry counts the initial states
 }
 
 // Asymmetry says what states that are alike could not be made use of.
@@ -89,9 +93,10 @@ type Idle struct {
 
 // Violation is a shortest way to break a property.
 type Violation struct {
-	Property     string           `json:"property"`
-	Phase        int              `json:"phase"`
-	Round        int              `json:"round"` // counted from the start of the run: with 4 rounds a phase, 12 ends phase 3
+	Property string `json:"property"`
+	Phase    int    `json:"phase"`
+	// counted from the start of the run: with 4 rounds a phase, 12 ends phase 3
+	Round        int              `json:"round"`
 	RoundName    string           `json:"round_name"`
 	ActiveRounds int              `json:"active_rounds"` // rounds in which some node acted
 	Text         string           `json:"text"`
@@ -108,20 +113,22 @@ func (r Result) Complete() string {
 	return fmt.Sprintf("complete to phase %d", r.FirstPhase+r.PhasesComplete-1)
 }
 
-// Exhaustive explores every behaviour of the model to the given number of phases.
+// Exhaustive explores every behavior of the model to the given number of phases.
 func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	if opt.Phases < 1 {
 		return Result{}, fmt.Errorf("phases is %d; it must be at least 1", opt.Phases)
 	}
 	if opt.Memory < 0 || opt.Disk < 0 || opt.Workers < 0 {
-		return Result{}, fmt.Errorf("memory is %d, disk %d and workers %d; none may be negative", opt.Memory, opt.Disk, opt.Workers)
+		return Result{}, fmt.Errorf("memory is %d, disk %d and workers %d; none may be negative", opt.Memory, opt.Disk,
+			opt.Workers)
 	}
 	if opt.Memory == 0 {
 		opt.Memory = DefaultMemory
 	}
 	t := newTable(m)
 	nodes, values := t.alike(opt.Whole)
-	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk, Dir: opt.Dir,
+	lo := levels.Options{Rounds: opt.Phases * m.Rounds(), Period: m.Rounds(), Memory: opt.Memory, Disk: opt.Disk,
+		Dir:     opt.Dir,
 		Workers: max(1, opt.Workers)}
 	if nodes == "" || values == "" {
 		lo.Canon = t.canon
@@ -137,7 +144,8 @@ func Exhaustive(m *sequential.Model, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory, Disk: found.Disk, Levels: found.Levels,
+	r := Result{FirstPhase: int(m.Program.Core.First), Verdict: Pass, Transitions: found.Transitions, Memory: found.Memory,
+		Disk: found.Disk, Levels: found.Levels,
 		Kept: found.Kept, Asymmetry: Asymmetry{nodes, values}}
 	for _, size := range found.Levels {
 		r.States += size

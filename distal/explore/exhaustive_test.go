@@ -34,7 +34,8 @@ var figures = []struct {
 	{name: "benor_buggy", opt: distal.Options{Phases: 5, Network: "any"}, verdict: explore.Fail, phase: 2, round: 4},
 	{name: "benor_buggy", opt: distal.Options{Test: "five"}, verdict: explore.Fail, phase: 3, round: 6},
 	{name: "benor_fixed", opt: distal.Options{Phases: 5}, verdict: explore.Pass, states: 424},
-	{name: "benor_fixed", opt: distal.Options{Phases: 5, Network: "any"}, verdict: explore.Fail, phase: 2, round: 4, states: 606},
+	{name: "benor_fixed", opt: distal.Options{Phases: 5, Network: "any"}, verdict: explore.Fail, phase: 2, round: 4,
+		states: 606},
 	{name: "benor_fixed", opt: distal.Options{Test: "five"}, verdict: explore.Pass},
 	{name: "uniformvoting_buggy", opt: distal.Options{Phases: 4}, verdict: explore.Fail, phase: 1, round: 2},
 	{name: "uniformvoting_fixed", opt: distal.Options{Phases: 4}, verdict: explore.Pass},
@@ -174,8 +175,8 @@ func TestWildAgainstNaive(t *testing.T) {
 	}
 }
 
-// TestWorkersAndDisk wants every example to end the same way, counterexample and all, whatever the number of workers and
-// wherever the states are.
+// TestWorkersAndDisk wants every example to end the same way, counterexample and all, whatever the number of workers
+// and wherever the states are.
 func TestWorkersAndDisk(t *testing.T) {
 	for _, f := range figures {
 		if f.opt.Test == "six" {
@@ -208,7 +209,7 @@ func TestWorkersAndDisk(t *testing.T) {
 	}
 }
 
-// TestDisk lets a search go on where its memory ends, and says why it ends where that does not help.
+// TestDisk lets a search continue where its memory ends, and says why it ends where that does not help.
 func TestDisk(t *testing.T) {
 	m, _ := example(t, "paxos_fixed", distal.Options{})
 	dir := t.TempDir()
@@ -267,7 +268,8 @@ func TestProgress(t *testing.T) {
 		calls++
 		return p.Phase < 4
 	}})
-	if r.Verdict != explore.Unknown || r.PhasesComplete != 3 || calls < 12 || last.Memory <= 0 || !strings.Contains(r.Reason, "stopped") {
+	if r.Verdict != explore.Unknown || r.PhasesComplete != 3 || calls < 12 || last.Memory <= 0 ||
+		!strings.Contains(r.Reason, "stopped") {
 		t.Errorf("verdict %s (%s), %s after %d calls, last %+v", r.Verdict, r.Reason, r.Complete(), calls, last)
 	}
 	full, _ := explore.Exhaustive(m, explore.Options{Phases: 5})
@@ -281,7 +283,8 @@ func TestBadOptions(t *testing.T) {
 	if _, err := explore.Exhaustive(m, explore.Options{}); err == nil || !strings.Contains(err.Error(), "phases") {
 		t.Errorf("error %v", err)
 	}
-	for _, o := range []explore.RandomOptions{{Phases: 1}, {Runs: 1}, {Phases: 1, Runs: 1, Deliver: 2}, {Phases: 1, Runs: 1, Timeout: -1}} {
+	for _, o := range []explore.RandomOptions{{Phases: 1}, {Runs: 1}, {Phases: 1, Runs: 1, Deliver: 2},
+		{Phases: 1, Runs: 1, Timeout: -1}} {
 		if _, err := explore.Random(m, o); err == nil {
 			t.Errorf("no error for %+v", o)
 		}
@@ -367,15 +370,16 @@ upon M m with m.k == k do { }
 	}
 }
 
-// TestMutants breaks the programs in more ways than their buggy twins, and shows that their properties are not empty: some behaviour
-// outputs something, and the broken programs are found.
+// TestMutants breaks the programs in more ways than their buggy twins, and shows that their properties are not empty:
+// some behavior outputs something, and the broken programs are found.
 func TestMutants(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
 		phases         int
 	}{
 		{"lastvoting_fixed", "\tts := phase\n", "", 3},
-		{"lastvoting_fixed", "upon Estimate ms with .phase == phase and timely times > n / 2", "upon Estimate ms with .phase == phase and timely times >= 1", 3},
+		{"lastvoting_fixed", "upon Estimate ms with .phase == phase and timely times > n / 2",
+			"upon Estimate ms with .phase == phase and timely times >= 1", 3},
 		{"chandratoueg_fixed", "\tts := phase\n", "", 3},
 		{"onethird_fixed", "> 2 * n / 3 {", "> n / 2 - 1 {", 2},
 		{"onethird_fixed", "max v in 1..values by (count m in ms: m.x == v, -v)", "first(ms).x", 2},
@@ -399,7 +403,8 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	for _, p := range corpus.Examples(t) {
-		m, _ := load(t, p.Source+"\nproperty Silent: forall p in all: p.output == none\n", distal.Options{Phases: 1, Timeouts: "eager"})
+		m, _ := load(t, p.Source+"\nproperty Silent: forall p in all: p.output == none\n",
+			distal.Options{Phases: 1, Timeouts: "eager"})
 		r, err := explore.Exhaustive(m, explore.Options{Phases: 1})
 		if err != nil || r.Verdict != explore.Fail {
 			t.Errorf("%s outputs nothing in one phase: %s %v", p.Name, r.Verdict, err)
@@ -430,9 +435,11 @@ upon B m with m.k == k do { k := k + m.v - 1 send A(k) to all }
 
 // TestFreeTimeouts wants the same verdicts when nodes may stay silent.
 func TestFreeTimeouts(t *testing.T) {
-	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_buggy", "benor_fixed", "uniformvoting_buggy", "uniformvoting_fixed",
+	for _, name := range []string{"paxos_buggy", "paxos_fixed", "benor_buggy", "benor_fixed", "uniformvoting_buggy",
+		"uniformvoting_fixed",
 		"viewchange_buggy", "viewchange_fixed", "twophase_buggy", "twophase_fixed", "lastvoting_buggy", "lastvoting_fixed",
-		"chandratoueg_buggy", "chandratoueg_fixed", "onethird_buggy", "onethird_fixed", "fastpaxos_buggy", "fastpaxos_fixed", "threephase_buggy",
+		"chandratoueg_buggy", "chandratoueg_fixed", "onethird_buggy", "onethird_fixed", "fastpaxos_buggy", "fastpaxos_fixed",
+		"threephase_buggy",
 		"threephase_fixed", "benortwoquorums_buggy", "benortwoquorums_fixed"} {
 		want := explore.Pass
 		if strings.HasSuffix(name, "_buggy") {

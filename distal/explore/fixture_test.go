@@ -35,7 +35,7 @@ func naive(m *sequential.Model, phases int) (levels []int64, violation int) {
 	start = func(nodes []*machine.State) {
 		if len(nodes) == n {
 			current[globalKey(nodes)] = append([]*machine.State(nil), nodes...)
-			bad = bad || m.Judge(nodes) != nil
+			bad = bad || m.Check(nodes) != nil
 			return
 		}
 		for _, st := range m.Initial(len(nodes) + 1) {
@@ -83,7 +83,7 @@ func naiveRound(m *sequential.Model, tag machine.Tag, nodes []*machine.State, ne
 		for i, st := range begun {
 			middle[i] = st.State
 		}
-		if m.Judge(middle) != nil {
+		if m.Check(middle) != nil {
 			bad = true
 			return
 		}
@@ -92,7 +92,7 @@ func naiveRound(m *sequential.Model, tag machine.Tag, nodes []*machine.State, ne
 			end = func(ended []*machine.State, problem bool) {
 				q := len(ended)
 				if q == n {
-					if problem || m.Judge(ended) != nil {
+					if problem || m.Check(ended) != nil {
 						bad = true
 						return
 					}

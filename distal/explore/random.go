@@ -18,7 +18,7 @@ type RandomOptions struct {
 	Timeout  float64             // chance that a free timeout fires; 0 means 0.5
 	Seed     uint64              // a run is a function of the seed and its number
 	Memory   int64               // forget what was computed when it takes more bytes, about; 0 means DefaultMemory
-	KeepOn   bool                // go on after a violation and count all
+	KeepOn   bool                // continue after a violation and count all
 	Progress func(Progress) bool // called now and then with the runs in States; false stops
 	_        struct{}
 }
@@ -62,7 +62,7 @@ type exact struct {
 	begun [][]alternative // by local state; nil: not known
 	boxes *words          // (local state, messages by sender)
 	list  [][]outcome
-	quiet []int32 // by local state: index into list when nothing arrived, plus one; 0: not known
+	idle  []int32 // by local state: index into list when nothing arrived, plus one; 0: not known
 	count int     // of outcomes and alternatives
 }
 
@@ -72,7 +72,8 @@ func Random(m *sequential.Model, opt RandomOptions) (RandomResult, error) {
 		return RandomResult{}, fmt.Errorf("phases is %d and runs is %d; both must be at least 1", opt.Phases, opt.Runs)
 	}
 	if opt.Deliver < 0 || opt.Deliver > 1 || opt.Timeout < 0 || opt.Timeout > 1 {
-		return RandomResult{}, fmt.Errorf("deliver is %g and timeout is %g; both are chances between 0 and 1", opt.Deliver, opt.Timeout)
+		return RandomResult{}, fmt.Errorf("deliver is %g and timeout is %g; both are chances between 0 and 1", opt.Deliver,
+			opt.Timeout)
 	}
 	if opt.Memory == 0 {
 		opt.Memory = DefaultMemory
@@ -120,8 +121,9 @@ func newSampler(m *sequential.Model, opt RandomOptions) *sampler {
 	}
 	n := m.Program.N
 	s := &sampler{t: newTable(m), n: n, opt: opt, rng: rand.NewPCG(0, 0), alts: make([]*alternative, n),
-		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), wrong: make([]int, n), masks: make([]uint64, n),
-		cut: uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
+		key: make([]uint32, n+1), vec: make([]uint32, n), next: make([]uint32, n), wrong: make([]int, n),
+		masks: make([]uint64, n),
+		cut:   uint64(opt.Deliver*256 + 0.5), fire: uint64(opt.Timeout*256 + 0.5)}
 	for i := range n {
 		var ids []uint32
 		for _, st := range m.Initial(i + 1) {
@@ -168,8 +170,8 @@ func (s *sampler) below(n int) int {
 	return int(hi)
 }
 
-// run makes one run and returns the problem it ends in, if any, and the number of rounds. With record set, each round is
-// described.
+// run makes one run and returns the problem it ends in, if any, and the number of rounds. With record set, each round
+// is described.
 func (s *sampler) run(number int, record func(sequential.Row)) (int, int) {
 	s.rng.Seed(s.opt.Seed, uint64(number))
 	s.left, s.active = 0, 0
@@ -182,7 +184,7 @@ func (s *sampler) run(number int, record func(sequential.Row)) (int, int) {
 			s.begun = append(s.begun, s.t.local(id).state)
 		}
 	}
-	if p := s.t.Judge(s.vec); p != 0 {
+	if p := s.t.Check(s.vec); p != 0 {
 		return p, 0
 	}
 	for k, r := range s.rounds {
@@ -216,7 +218,7 @@ func (s *sampler) round(r *exact) int {
 		for p := range s.n {
 			s.next[p] = s.alts[p].After
 		}
-		problem = s.t.Judge(s.next)
+		problem = s.t.Check(s.next)
 	}
 	s.deliver()
 	for q := range s.n {
@@ -231,7 +233,7 @@ func (s *sampler) round(r *exact) int {
 		s.active++
 	}
 	if problem == 0 && changed {
-		problem = s.t.Judge(s.next)
+		problem = s.t.Check(s.next)
 	}
 	return problem
 }
@@ -277,8 +279,8 @@ func (s *sampler) deliver() {
 // outcomes of node q for what it has received.
 func (s *sampler) outcomes(r *exact, q int) []outcome {
 	id, mask := s.alts[q].After, s.masks[q]
-	if mask == 0 && int(id) < len(r.quiet) && r.quiet[id] != 0 {
-		return r.list[r.quiet[id]-1]
+	if mask == 0 && int(id) < len(r.idle) && r.idle[id] != 0 {
+		return r.list[r.idle[id]-1]
 	}
 	s.key[0] = id
 	for p := range s.n {
@@ -289,10 +291,10 @@ func (s *sampler) outcomes(r *exact, q int) []outcome {
 	}
 	i := r.outcomes(s.key)
 	if mask == 0 {
-		for int(id) >= len(r.quiet) {
-			r.quiet = append(r.quiet, 0)
+		for int(id) >= len(r.idle) {
+			r.idle = append(r.idle, 0)
 		}
-		r.quiet[id] = int32(i) + 1
+		r.idle[id] = int32(i) + 1
 	}
 	return r.list[i]
 }
@@ -349,7 +351,8 @@ func (s *sampler) violation(run, problem, rounds int) *Violation {
 		rows = append(rows, r)
 	})
 	p := s.t.problems[problem]
-	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: rounds, ActiveRounds: s.active, Start: start, Trace: rows}
+	v := &Violation{Property: p.Property, Pos: p.Pos, Text: p.Text, Round: rounds, ActiveRounds: s.active, Start: start,
+		Trace: rows}
 	if rounds > 0 {
 		last := s.t.tag(rounds - 1)
 		v.Phase, v.RoundName = int(last.Phase), s.t.model.Program.Round(last)

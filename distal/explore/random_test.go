@@ -47,8 +47,8 @@ func TestRandomDeterministic(t *testing.T) {
 	}
 }
 
-// TestRandomWithinExhaustive demands that random runs find nothing where there is nothing, and no violation earlier than
-// the shortest one.
+// TestRandomWithinExhaustive demands that random runs find nothing where there is nothing, and no violation earlier
+// than the shortest one.
 func TestRandomWithinExhaustive(t *testing.T) {
 	for seed, p := range corpus.Generated(60) {
 		m, phases := load(t, p.Source, distal.Options{})
@@ -78,7 +78,8 @@ func TestRandomNetworks(t *testing.T) {
 			continue
 		}
 		m, _ = example(t, name, distal.Options{Network: "any"})
-		if r, _ := explore.Random(m, explore.RandomOptions{Phases: 4, Runs: 3000, Deliver: 0.6, Seed: 5}); r.Verdict != explore.Fail {
+		if r, _ := explore.Random(m, explore.RandomOptions{Phases: 4, Runs: 3000, Deliver: 0.6,
+			Seed: 5}); r.Verdict != explore.Fail {
 			t.Errorf("%s under network any: nothing found", name)
 		}
 	}

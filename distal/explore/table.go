@@ -16,7 +16,8 @@ import (
 
 // table stands between the searches and the model: it gives every local state and every message a small number, and
 // answers in numbers. It is the only code here that runs the program. Several goroutines may use it at once; numbers
-// then depend on who comes first, and nothing else does. Who has a number finds what it means without a lock.
+// then depend on which worker comes first, and nothing else does. A worker that has a number finds what it means
+// without a lock.
 type table struct {
 	model    *sequential.Model
 	n        int
@@ -32,8 +33,8 @@ type table struct {
 	states   int                   // how many local states there are
 	classes  map[string]uint32     // projections of local states to what properties read
 	problems []*sequential.Problem // index 0 is "none"
-	verdicts *words                // vectors of classes already judged
-	judged   []int                 // for each: the problem
+	verdicts *words                // vectors of classes already checked
+	checked  []int                 // for each: the problem
 }
 
 // table answers the exhaustive search.
@@ -91,14 +92,15 @@ type outcome struct {
 	mask uint64 // the senders of a smallest mailbox that leads here
 }
 
-// same says whether two ways to begin cannot be told apart.
+// same says whether two ways to begin cannot be distinguished.
 func (a *alternative) same(b *alternative) bool {
 	return a.After == b.After && a.Problem == b.Problem && slices.Equal(a.Sent, b.Sent)
 }
 
 func newTable(m *sequential.Model) *table {
 	n := m.Program.N
-	return &table{model: m, n: n, classes: map[string]uint32{}, problems: []*sequential.Problem{nil}, verdicts: newWords(n, 64)}
+	return &table{model: m, n: n, classes: map[string]uint32{}, problems: []*sequential.Problem{nil},
+		verdicts: newWords(n, 64)}
 }
 
 // tag of the round with the given number, counted from 0 at the start of the run.
@@ -158,10 +160,10 @@ func (t *table) End(round, mode int, id uint32, sent []uint32) []levels.Ending {
 	return out
 }
 
-// Judge evaluates the invariants on a global state and returns the number of a problem.
-func (t *table) Judge(vec []uint32) int {
-	var room [core.MaxNodes]uint32
-	classes := room[:len(vec)]
+// Check evaluates the invariants on a global state and returns the number of a problem.
+func (t *table) Check(vec []uint32) int {
+	var spare [core.MaxNodes]uint32
+	classes := spare[:len(vec)]
 	for i, id := range vec {
 		classes[i] = t.local(id).class
 	}
@@ -169,7 +171,7 @@ func (t *table) Judge(vec []uint32) int {
 	t.mu.Lock()
 	i, ok := t.verdicts.find(classes, hash)
 	if ok {
-		i = t.judged[i]
+		i = t.checked[i]
 	}
 	t.mu.Unlock()
 	if ok {
@@ -179,11 +181,11 @@ func (t *table) Judge(vec []uint32) int {
 	for i, id := range vec {
 		nodes[i] = t.local(id).state
 	}
-	problem := t.problem(t.model.Judge(nodes))
+	problem := t.problem(t.model.Check(nodes))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, fresh := t.verdicts.insert(classes, hash); fresh {
-		t.judged = append(t.judged, problem)
+		t.checked = append(t.checked, problem)
 	}
 	return problem
 }
@@ -206,7 +208,7 @@ func (t *table) Bytes() int64 {
 	if t.symmetry != nil {
 		named = len(t.symmetry.Namings)
 	}
-	return t.verdicts.bytes() + int64(len(t.judged))*8 + int64(things)*400 + int64(t.states*named)*4
+	return t.verdicts.bytes() + int64(len(t.checked))*8 + int64(things)*400 + int64(t.states*named)*4
 }
 
 // local is what has a number.
@@ -215,12 +217,13 @@ func (t *table) local(id uint32) *local { return *t.locals.Find(int(id)) }
 // intern numbers the local state of a node. Equal states of different nodes get different numbers, because rules
 // may ask for self.
 func (t *table) intern(self int, s *machine.State) uint32 {
-	var room [256]byte // on the stack: most states are there already, and finding them should cost no memory
-	raw := s.AppendKey(append(room[:0], byte(self)))
+	var spare [256]byte // on the stack: most states are there already, and finding them should cost no memory
+	raw := s.AppendKey(append(spare[:0], byte(self)))
 	return t.ids[(mix.Bytes(raw)>>32)%uint64(len(t.ids))].number(raw, func(key string) uint32 {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)), key: key}
+		*t.locals.Make(t.states) = &local{state: s, self: self, class: t.class(s), hash: mix.Scramble(mix.Text(key)),
+			key: key}
 		t.states++
 		return uint32(t.states - 1)
 	})
@@ -361,7 +364,8 @@ func (t *table) mailbox(tag machine.Tag, msgs []uint32, mask uint64) []machine.M
 
 // cell describes one node's part in a round: it began with a, received the messages of the nodes in mask, and ended in
 // the local state `after`, perhaps with a problem. sent gives the message that each node sent to it.
-func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, problem int, sent []uint32) sequential.Cell {
+func (t *table) cell(tag machine.Tag, a *alternative, mask uint64, after uint32, problem int,
+	sent []uint32) sequential.Cell {
 	begun := t.local(a.After)
 	c := sequential.Cell{Began: a.fired, Begun: begun.state, Out: a.out, Received: mask, State: t.local(after).state}
 	for _, st := range t.model.Update(begun.self, begun.state, tag, t.mailbox(tag, sent, mask)) {

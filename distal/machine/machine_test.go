@@ -13,7 +13,7 @@ import (
 
 // frameFor is a program whose single variable v starts as the expression under test.
 const frameFor = `protocol T(n = 3, f = 1)
-enum Colour { red, green }
+enum Color { red, green }
 record Pair { a: int, b: seq<int> }
 message M { k: int } tag (k, M)
 rounds M
@@ -155,8 +155,8 @@ upon M ms with .v >= x same (.v) times >= 2 do { x := first(ms).v }
 	}
 }
 
-// TestStatesStay wants a state to stay as it is whatever an action writes, and to be the same one where it writes nothing: states are
-// shared, and who gets back the one that he gave need not compare.
+// TestStatesStay wants a state to stay as it is whatever an action writes, and to be the same one where it writes
+// nothing: states are shared, and a caller that gets back the one it gave need not compare.
 func TestStatesStay(t *testing.T) {
 	m := compile(t, `protocol T(n = 2)
 message M { k: int } tag (k, M)
@@ -174,7 +174,8 @@ upon M m with v == 3 do { v := 9 more(w[7]) }
 	for rule, want := range []string{"v=4 w=[2, 4] output=4", before, "v=9 w=[]"} {
 		o := m.Fire(rule, 1, start, machine.Tag{Phase: 1}, machine.Value{N: 1, E: []machine.Value{{N: 1}}}, nil, nil)
 		if got := m.FormatState(o.State); got != want || m.FormatState(start) != before || (o.Fault != nil) != (rule == 2) {
-			t.Errorf("rule %d: %q, want %q, fault %v; it began with %q, now %q", rule, got, want, o.Fault, before, m.FormatState(start))
+			t.Errorf("rule %d: %q, want %q, fault %v; it began with %q, now %q", rule, got, want, o.Fault, before,
+				m.FormatState(start))
 		}
 		if same := o.State == start; same != (rule == 1) {
 			t.Errorf("rule %d: the state is the same one: %v", rule, same)
@@ -182,8 +183,8 @@ upon M m with v == 3 do { v := 9 more(w[7]) }
 	}
 }
 
-// TestTry wants what was written before, in and after an attempt to be there when it succeeds, and only what was written in it to be gone
-// when it does not.
+// TestTry wants what was written before, in and after an attempt to be there when it succeeds, and only what was
+// written in it to be gone when it does not.
 func TestTry(t *testing.T) {
 	m := compile(t, `lockstep protocol T(n = 2)
 message M { k: int } tag (k, M)
@@ -220,7 +221,8 @@ round D {
 }
 `)
 	start := m.Start(1, nil).State
-	for i, want := range []string{"x=1 y=2", "x=1 y=0", "x=2 y=3", "x=1 y=1", "x=0 y=4", "x=0 y=0", "x=2 y=2", "x=0 y=0", "x=5 y=5", "x=1 y=0"} {
+	for i, want := range []string{"x=1 y=2", "x=1 y=0", "x=2 y=3", "x=1 y=1", "x=0 y=4", "x=0 y=0", "x=2 y=2", "x=0 y=0",
+		"x=5 y=5", "x=1 y=0"} {
 		o := m.Block(machine.Half(i%2), 1, start, machine.Tag{Phase: 1, Round: i / 2}, nil, nil)
 		if got := m.FormatState(o.State); got != want || m.FormatState(start) != "x=0 y=0" || (o.Fault != nil) != (i == 9) {
 			t.Errorf("round %d, half %d: %s, want %s; fault %v", i/2, i%2, got, want, o.Fault)

@@ -34,7 +34,8 @@ func (p *Program) Start(self int, choose core.Chooser) Outcome {
 
 // Fire runs the action of a rule on the bound value, starting from state, which is not changed. tag is the tag of
 // the rule's messages, or the node's own for a plain timeout. The conditions are watched.
-func (p *Program) Fire(rule, self int, state *State, tag Tag, bound Value, mailbox []Message, choose core.Chooser) Outcome {
+func (p *Program) Fire(rule, self int, state *State, tag Tag, bound Value, mailbox []Message,
+	choose core.Chooser) Outcome {
 	f := p.frame(self, state, choose)
 	f.tag, f.view, f.mailbox, f.watch = tag, tag, mailbox, true
 	f.Slots[0] = bound
@@ -61,7 +62,8 @@ func (p *Program) Block(half Half, self int, state *State, tag Tag, mailbox []Me
 // run runs the body of an action and frees the frame. Where nothing is written, the state is the one before.
 func (f *frame) run(body code) Outcome {
 	fault := f.try(body)
-	out := Outcome{State: f.before, Sent: f.sends, Outputs: f.outputs, Breaches: f.breaches, Fault: fault, Broken: f.broken, Action: f.action}
+	out := Outcome{State: f.before, Sent: f.sends, Outputs: f.outputs, Breaches: f.breaches, Fault: fault,
+		Broken: f.broken, Action: f.action}
 	if len(f.Vars) > 0 && &f.Vars[0] != &f.before.Vars[0] {
 		out.State = &State{f.Vars}
 	}
@@ -75,9 +77,9 @@ func (f *frame) try(body code) (fault *Fault) {
 	return nil
 }
 
-// judge is the one place where properties are judged: it returns the index of the first property of that moment which does not hold
-// in the frame, or -1.
-func (p *Program) judge(moment core.Moment, f *core.Frame) int {
+// check is the one place where properties are checked: it returns the index of the first property of that moment which
+// does not hold in the frame, or -1.
+func (p *Program) check(moment core.Moment, f *core.Frame) int {
 	for i, q := range p.Core.Props {
 		if q.Moment == moment && p.props[i](f).N == 0 {
 			return i
@@ -86,8 +88,8 @@ func (p *Program) judge(moment core.Moment, f *core.Frame) int {
 	return -1
 }
 
-// Judge judges the properties of states on the states of all nodes: the index of one that does not hold, or -1.
-func (p *Program) Judge(nodes []*State) (broken int, fault *Fault) {
+// Check checks the properties of states on the states of all nodes: the index of one that does not hold, or -1.
+func (p *Program) Check(nodes []*State) (broken int, fault *Fault) {
 	f := p.frame(0, nil, nil)
 	defer f.free()
 	f.Nodes = make([][]Value, len(nodes))
@@ -95,7 +97,7 @@ func (p *Program) Judge(nodes []*State) (broken int, fault *Fault) {
 		f.Nodes[i] = s.Vars
 	}
 	defer core.Catch(&fault)
-	return p.judge(core.OnStates, &f.Frame), nil
+	return p.check(core.OnStates, &f.Frame), nil
 }
 
 // Binding is one way in which a rule is enabled: the value its action gets and the senders whose messages are in it.
@@ -104,9 +106,10 @@ type Binding struct {
 	Senders uint64
 }
 
-// Enabled finds the ways in which a rule is enabled by the messages of one tag, as its Enabling says. timely says that the
-// tag is not before the node's own.
-func (p *Program) Enabled(rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding, fault *Fault) {
+// Enabled finds the ways in which a rule is enabled by the messages of one tag, as its Enabling says. timely says that
+// the tag is not before the node's own.
+func (p *Program) Enabled(rule, self int, state *State, tag Tag, mailbox []Message, timely bool) (out []Binding,
+	fault *Fault) {
 	r := p.rules[rule]
 	f := p.frame(self, state, nil)
 	defer f.free()
@@ -148,8 +151,8 @@ func (p *Program) binding(rule int, f *frame) Binding {
 	return b
 }
 
-// Patience is the tag of the round in which a timeout in a round waits.
-func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault) {
+// TimeoutRound is the tag of the round in which a timeout in a round waits.
+func (p *Program) TimeoutRound(rule, self int, state *State) (tag Tag, fault *Fault) {
 	f := p.frame(self, state, nil)
 	defer f.free()
 	defer core.Catch(&fault)
@@ -159,7 +162,8 @@ func (p *Program) Patience(rule, self int, state *State) (tag Tag, fault *Fault)
 // maxResolutions limits the ways in which one action can resolve its choices; more is a fault.
 const maxResolutions = 1024
 
-// Resolutions runs an action once for each way of resolving its choices, in order. When there are too many, the last outcome is a fault.
+// Resolutions runs an action once for each way of resolving its choices, in order. When there are too many, the last
+// outcome is a fault.
 func Resolutions(run func(core.Chooser) Outcome) iter.Seq[Outcome] {
 	return func(yield func(Outcome) bool) {
 		var way resolution
@@ -171,7 +175,8 @@ func Resolutions(run func(core.Chooser) Outcome) iter.Seq[Outcome] {
 				return
 			}
 		}
-		last.Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways", maxResolutions)}
+		last.Fault = &Fault{Text: fmt.Sprintf("the choices of one action can be resolved in more than %d ways",
+			maxResolutions)}
 		yield(last)
 	}
 }

@@ -1,12 +1,12 @@
-// Package machine evaluates programs in the core form: initial values, guards, actions, blocks, properties. It is the only
-// evaluator there is.
+// Package machine evaluates programs in the core form: initial values, guards, actions, blocks, properties. It is the
+// only evaluator there is.
 //
-// Compile fixes the parameters of a program and turns its expressions and statements into Go functions over slots. Nothing
-// here knows how messages travel: package async schedules the rules of a program, package sequential runs the blocks
-// of one in lock-step.
+// Compile fixes the parameters of a program and turns its expressions and statements into Go functions over slots.
+// Nothing here knows how messages travel: package async schedules the rules of a program, package sequential runs the
+// blocks of one in lock-step.
 //
-// A fault in the program (an index out of range, a number too large, a node that does not exist) never panics out of this package; it is
-// part of the Outcome. So are breaches of the conditions that could not be proved.
+// A fault in the program (an index out of range, a number too large, a node that does not exist) never panics out of
+// this package; it is part of the Outcome. So are breaches of the conditions that could not be proved.
 package machine
 
 import (
@@ -105,8 +105,9 @@ func (p *Program) compileBodies() {
 	p.body = p.stmts(c.Init.Body)
 	for _, r := range c.Rules {
 		e := r.Enabling
-		out := rule{matching: p.optional(e.Matching), test: p.expr(e.Test), options: p.optional(e.Options), bound: p.optional(e.Bound),
-			body: p.stmts(r.Body.Body)}
+		out := rule{matching: p.optional(e.Matching), test: p.expr(e.Test), options: p.optional(e.Options),
+			bound: p.optional(e.Bound),
+			body:  p.stmts(r.Body.Body)}
 		if t, ok := r.Trigger.(core.OnRoundTimeout); ok {
 			out.phase = p.expr(t.Phase)
 		}

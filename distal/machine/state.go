@@ -45,7 +45,7 @@ type Message struct {
 // Value is the message as a program sees it.
 func (m Message) Value() Value { return Value{N: int64(m.From), E: m.Fields} }
 
-// Send is a message that an action has sent. A send to nobody is one, too: it moves the node to another round.
+// Send is a message that an action has sent. A send to no node is one, too: it moves the node to another round.
 type Send struct {
 	Type   int
 	Tag    Tag

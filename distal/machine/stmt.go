@@ -39,22 +39,23 @@ type frame struct {
 	broken   int    // a property on outputs; -1: none
 	action   int    // the first action called; -1: none
 	before   *State // in which the action began
-	own      bool   // Vars is a copy that may be written, and of which nobody else knows
+	own      bool   // Vars is a copy that may be written, and that no other frame knows
 	watch    bool
-	room     []Value // for slots
+	spare    []Value // for slots
 }
 
-// frame gets a frame, to be given back with free. Actions are short and there are millions of them: frames are used again and again,
-// and a state is copied only when it is written.
+// frame gets a frame, to be given back with free. Actions are short and there are millions of them: frames are used
+// again and again, and a state is copied only when it is written.
 func (p *Program) frame(self int, state *State, choose core.Chooser) *frame {
 	f, _ := p.frames.Get().(*frame)
 	need := p.Core.Slots + 1
 	if f == nil {
-		f = &frame{room: make([]Value, 4*need)}
+		f = &frame{spare: make([]Value, 4*need)}
 		f.Mail = f.mail
 	}
-	*f = frame{Frame: core.Frame{Self: int64(self), Params: p.params, Slots: f.room[:need:need], Room: f.room[need:], Mail: f.Mail,
-		Choose: choose, Now: Before.Phase, Fuel: core.FuelLimit}, p: p, broken: -1, action: -1, before: state, room: f.room}
+	*f = frame{Frame: core.Frame{Self: int64(self), Params: p.params, Slots: f.spare[:need:need], Spare: f.spare[need:],
+		Mail:   f.Mail,
+		Choose: choose, Now: Before.Phase, Fuel: core.FuelLimit}, p: p, broken: -1, action: -1, before: state, spare: f.spare}
 	clear(f.Slots)
 	if state != nil {
 		f.Vars = state.Vars
@@ -73,8 +74,8 @@ func (f *frame) set(i int, v Value) {
 	f.Vars[i] = v
 }
 
-// mail reads the mailbox: the messages of the tag that is looked at. A message type of another round may not be read at all
-// (condition 4); a program that does so all the same gets what is there.
+// mail reads the mailbox: the messages of the tag that is looked at. A message type of another round may not be read
+// at all (condition 4); a program that does so all the same gets what is there.
 func (f *frame) mail(_ *core.Frame, e *core.Mail) Value {
 	var out []Value
 	for _, m := range f.mailbox {
@@ -195,7 +196,7 @@ func (p *Program) try(s *core.Try) code {
 	}
 }
 
-// output judges the value at once, against the state as it is now, and makes it the last one.
+// output checks the value at once, against the state as it is now, and makes it the last one.
 func (p *Program) output(s *core.Output) code {
 	x := p.expr(s.X)
 	return func(f *frame) {
@@ -204,7 +205,7 @@ func (p *Program) output(s *core.Output) code {
 		if f.broken < 0 {
 			caller := f.Enter(nil)
 			f.Slots[0] = v
-			f.broken = p.judge(core.OnOutput, &f.Frame)
+			f.broken = p.check(core.OnOutput, &f.Frame)
 			f.Leave(caller)
 		}
 		f.outputs = append(f.outputs, v)
@@ -219,8 +220,8 @@ func (f *frame) afterSend(pos syntax.Pos, what string) {
 	}
 }
 
-// send hands over a message. As far as the run is watched it looks at condition 1 (the tag grows), condition 2 (the tag is the
-// node's own phase) and that no receiver gets two messages of one round.
+// send hands over a message. As far as the run is watched it looks at condition 1 (the tag grows), condition 2 (the
+// tag is the node's own phase) and that no receiver gets two messages of one round.
 func (p *Program) send(s *core.Send) code {
 	m := p.Core.Messages[s.Message]
 	args, to := p.list(s.Args), p.expr(s.To)
@@ -247,11 +248,13 @@ func (f *frame) watchSend(s *core.Send, out Send) {
 		f.breach(s.Pos, core.Grows, "%s is sent in phase %d, round %s, but the node is in phase %d, round %s already",
 			name, out.Tag.Phase, p.Round(out.Tag), f.tag.Phase, p.Round(f.tag))
 	case own >= 0 && f.Vars[own].N != out.Tag.Phase:
-		f.breach(s.Pos, core.Carries, "%s is sent with phase %d while %s is %d", name, out.Tag.Phase, p.Core.Vars[own].Name, f.Vars[own].N)
+		f.breach(s.Pos, core.Carries, "%s is sent with phase %d while %s is %d", name, out.Tag.Phase, p.Core.Vars[own].Name,
+			f.Vars[own].N)
 	}
 	for _, old := range f.sends {
 		if old.Tag == out.Tag && old.To&out.To != 0 {
-			f.breach(s.Pos, core.Once, "a second message of phase %d, round %s goes to the same receiver", out.Tag.Phase, p.Round(out.Tag))
+			f.breach(s.Pos, core.Once, "a second message of phase %d, round %s goes to the same receiver", out.Tag.Phase,
+				p.Round(out.Tag))
 		}
 	}
 }

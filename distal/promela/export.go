@@ -1,11 +1,11 @@
-// Package promela exports the sequential form of a Distal program to Promela, so that Spin judges the same model.
+// Package promela exports the sequential form of a Distal program to Promela, so that Spin checks the same model.
 //
 // The exported model has one process. Each round is one atomic step: for every message the network decides whether it
-// arrives (Algorithm 1 and Fig. 11 of the sequentialisation paper), every node resolves its choices, and the
+// arrives (Algorithm 1 and Fig. 11 of the sequentialization paper), every node resolves its choices, and the
 // round is committed. Only states between rounds are stored, so Spin's number of states is comparable with ours.
 // Data and actions are C code inside the model, which Spin compiles into the verifier.
 //
-// To judge a model:
+// To check a model:
 //
 //	spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000
 package promela
@@ -22,7 +22,9 @@ import (
 // Options of an export.
 type Options struct {
 	Phases int // bound on the phases; at least 1
-	SeqMax int // longest sequence or set; 0 means twice the number of phases. A longer one ends the verification with an error of its own
+	// longest sequence or set; 0 means twice the number of phases. A longer one ends the verification with an error of
+	// its own
+	SeqMax int
 	_      struct{}
 }
 
@@ -87,11 +89,14 @@ static int pick(int n) {
 // assemble puts declarations, code and the process together.
 func (g *generator) assemble(state, code string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To judge it: spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
+	fmt.Fprintf(&b,
+		"/* protocol %+q, %d nodes, %d phases from %d, network %+q, timeouts %s: one atomic step is one round.\n   To check it: spin -a model.pml && gcc -O3 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000 */\n",
 		g.prog.Name, g.n, g.opt.Phases, g.prog.First, g.model.Network.Name, g.model.Timeouts)
-	fmt.Fprintf(&b, "c_decl {\n%s\\#define NODES_ %d\n\\#define ALL_NODES %du\n%s%s%s}\n", prelude, g.n, 1<<(g.n+1)-2, baseCode, g.types.String(), state)
+	fmt.Fprintf(&b, "c_decl {\n%s\\#define NODES_ %d\n\\#define ALL_NODES %du\n%s%s%s}\n", prelude, g.n, 1<<(g.n+1)-2,
+		baseCode, g.types.String(), state)
 	b.WriteString("c_state \"Local G[" + fmt.Sprint(g.n+1) + "]\" \"Global\"\n")
-	fmt.Fprintf(&b, "int phase = %d; byte round = 0; byte q = 0; byte p = 0; short mode = 0; byte bad = 0; byte over = 0; short ch = 0;\nint got[%d]; short begin[%d]; short end_[%d];\n",
+	fmt.Fprintf(&b,
+		"int phase = %d; byte round = 0; byte q = 0; byte p = 0; short mode = 0; byte bad = 0; byte over = 0; short ch = 0;\nint got[%d]; short begin[%d]; short end_[%d];\n",
 		g.prog.First, g.n+1, g.n+1, g.n+1)
 	fmt.Fprintf(&b, "c_code {\n%s}\n", code)
 	b.WriteString(g.process())
@@ -105,7 +110,8 @@ func (g *generator) process() string {
 		mode = "\t\tmode = 0; do :: mode < " + fmt.Sprint(last) + " -> mode++ :: break od;\n"
 	}
 	resolve := func(what, into string) string {
-		return fmt.Sprintf("	ch = 0;\n			do :: c_expr { MORE_%s } -> ch++ :: break od;\n			%s[q] = ch;", strings.ToUpper(what), into)
+		return fmt.Sprintf("	ch = 0;\n			do :: c_expr { MORE_%s } -> ch++ :: break od;\n			%s[q] = ch;",
+			strings.ToUpper(what), into)
 	}
 	loop := func(body string) string {
 		return fmt.Sprintf("\t\tq = 1;\n\t\tdo :: q <= %d ->\n\t\t%s\n\t\t\tq++\n\t\t:: else -> break\n\t\tod;\n", g.n, body)
@@ -120,10 +126,10 @@ func (g *generator) process() string {
 				p++
 			:: else -> break
 			od;`, g.n)
-	const judged = "\t\tassert(over == 0); /* SeqMax is too small */\n\t\tassert(bad == 0)\n"
+	const checked = "\t\tassert(over == 0); /* SeqMax is too small */\n\t\tassert(bad == 0)\n"
 	return "active proctype main() {\n\tatomic {\n" + loop(resolve("start", "begin")) +
-		"\t\tc_code { start_all(); };\n\t\tq = 0; ch = 0;\n" + judged + "\t}\n" +
+		"\t\tc_code { start_all(); };\n\t\tq = 0; ch = 0;\n" + checked + "\t}\n" +
 		fmt.Sprintf("end:\tdo\n\t:: atomic { phase < %d ->\n", g.prog.First+int64(g.opt.Phases)) +
 		mode + loop(resolve("begin", "begin")) + loop(deliver) + loop(resolve("end", "end_")) +
-		"\t\tc_code { commit(); };\n\t\tq = 0; p = 0; ch = 0; mode = 0;\n" + judged + "\t}\n\tod\n}\n"
+		"\t\tc_code { commit(); };\n\t\tq = 0; p = 0; ch = 0; mode = 0;\n" + checked + "\t}\n\tod\n}\n"
 }

@@ -133,7 +133,8 @@ func (g *generator) build(e *core.Build) string {
 	if e.Cond != nil {
 		add = fmt.Sprintf("if (%s) { %s }", g.expr(e.Cond), add)
 	}
-	return fmt.Sprintf("({ %s %s = %s; %s %s; })", g.ctype(e.Type), r, g.zero(e.Type), g.each(e.Set, slot(e.Slot.Slot), add), r)
+	return fmt.Sprintf("({ %s %s = %s; %s %s; })", g.ctype(e.Type), r, g.zero(e.Type),
+		g.each(e.Set, slot(e.Slot.Slot), add), r)
 }
 
 // quantifier stops evaluating where the machine does, so that both meet the same faults.
@@ -201,7 +202,8 @@ func (g *generator) fit(x string, t *core.Type) string {
 			return x
 		}
 		i := g.tmp()
-		return fmt.Sprintf("({ %s %s = %s; for (int %s = 0; %s < %s.len; %s++) %s; %s; })", g.name(t), v, x, i, i, v, i, g.fit(v+".a["+i+"]", t.Elem), v)
+		return fmt.Sprintf("({ %s %s = %s; for (int %s = 0; %s < %s.len; %s++) %s; %s; })", g.name(t), v, x, i, i, v, i,
+			g.fit(v+".a["+i+"]", t.Elem), v)
 	case core.Record, core.Message:
 		checks := ""
 		for i, f := range t.Fields {

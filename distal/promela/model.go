@@ -43,14 +43,16 @@ func (g *generator) functions() string {
 	var b strings.Builder
 	for i, m := range g.prog.Messages {
 		set := g.name(core.SetOf(m.Type))
-		fmt.Fprintf(&b, "static %s mail_%d(void) { %s r = {0}; int i; for (i = 1; i <= NODES_; i++) if (in_[i] && in_[i]->kind == %d) r = add_%s(r, in_[i]->u.m%d); return r; }\n",
+		fmt.Fprintf(&b,
+			"static %s mail_%d(void) { %s r = {0}; int i; for (i = 1; i <= NODES_; i++) if (in_[i] && in_[i]->kind == %d) r = add_%s(r, in_[i]->u.m%d); return r; }\n",
 			set, i, set, i+1, set, i)
 	}
 	for i, f := range g.prog.Funs {
 		fmt.Fprintf(&b, "static %s fun_%d(%s);\n", g.ctype(f.Result), i, g.parameters(f.Params, ""))
 	}
 	for i, f := range g.prog.Funs {
-		fmt.Fprintf(&b, "static %s fun_%d(%s) { return %s; }\n", g.ctype(f.Result), i, g.parameters(f.Params, ""), g.expr(f.Body))
+		fmt.Fprintf(&b, "static %s fun_%d(%s) { return %s; }\n", g.ctype(f.Result), i, g.parameters(f.Params, ""),
+			g.expr(f.Body))
 	}
 	g.publish(&b)
 	const own = "Local *s, int self"
@@ -84,7 +86,7 @@ func (g *generator) parameters(params []core.Field, first string) string {
 	return strings.Join(parts, ", ")
 }
 
-// publish makes a value the node's last output, after judging the properties on outputs.
+// publish makes a value the node's last output, after checking the properties on outputs.
 func (g *generator) publish(b *strings.Builder) {
 	if g.prog.Output < 0 {
 		return
@@ -143,8 +145,8 @@ func (g *generator) chooses(body func(core.Round) []core.Stmt) string {
 	return strings.Join(rounds, " || ")
 }
 
-// rounds writes how a node begins and ends a round in one of the ways it can, and the commit of a whole round. What a node hands over is
-// computed again whenever it is asked for: only the numbers of choices are part of the state.
+// rounds writes how a node begins and ends a round in one of the ways it can, and the commit of a whole round. What a
+// node hands over is computed again whenever it is asked for: only the numbers of choices are part of the state.
 func (g *generator) rounds() string {
 	var b strings.Builder
 	g.network(&b)
@@ -236,5 +238,6 @@ func (g *generator) network(b *strings.Builder) {
 		}
 		b.WriteString(" },\n")
 	}
-	fmt.Fprintf(b, "};\nstatic int allowed(int mode, int q, nodes lost) { int i; for (i = 0; i < %d; i++) if (!(least_[mode][q - 1][i] & lost)) return 1; return 0; }\n", most)
+	fmt.Fprintf(b,
+		"};\nstatic int allowed(int mode, int q, nodes lost) { int i; for (i = 0; i < %d; i++) if (!(least_[mode][q - 1][i] & lost)) return 1; return 0; }\n", most)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/outside"
 )
 
-// needSpin is called by tests in which Spin judges the exported model.
+// needSpin is called by tests in which Spin checks the exported model.
 func needSpin(t testing.TB) {
 	t.Helper()
 	outside.Program(t, "spin")
@@ -28,7 +28,7 @@ func needSpin(t testing.TB) {
 }
 
 // verifier exports a model and lets Spin make a verifier of it; it returns the path of the program.
-func verifier(t testing.TB, m *sequential.Model, phases int, optimise string) string {
+func verifier(t testing.TB, m *sequential.Model, phases int, optimize string) string {
 	t.Helper()
 	text, err := promela.Export(m, promela.Options{Phases: phases})
 	if err != nil {
@@ -38,7 +38,8 @@ func verifier(t testing.TB, m *sequential.Model, phases int, optimise string) st
 	if err := os.WriteFile(filepath.Join(dir, "model.pml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"spin", "-a", "model.pml"}, {"gcc", optimise, "-DSAFETY", "-DVECTORSZ=65536", "-w", "-o", "pan", "pan.c"}} {
+	for _, args := range [][]string{{"spin", "-a", "model.pml"},
+		{"gcc", optimize, "-DSAFETY", "-DVECTORSZ=65536", "-w", "-o", "pan", "pan.c"}} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -53,9 +54,9 @@ var (
 	storedLine = regexp.MustCompile(`(\d+) states, stored`)
 )
 
-// judge runs a verifier and returns its verdict and the number of states it stored. small says that there are few: then the tables, which
-// cost more time than the search, may be small as well.
-func judge(t testing.TB, pan string, small bool) (failed bool, states int64) {
+// check runs a verifier and returns its verdict and the number of states it stored. small says that there are few:
+// then the tables, which cost more time than the search, may be small as well.
+func check(t testing.TB, pan string, small bool) (failed bool, states int64) {
 	t.Helper()
 	args := []string{"-E", "-m1000000"}
 	if small {
@@ -90,11 +91,11 @@ func compare(t *testing.T, src string, opt distal.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	optimise := "-O0"
+	optimize := "-O0"
 	if ours.States > 100_000 {
-		optimise = "-O1" // worth the longer compilation
+		optimize = "-O1" // worth the longer compilation
 	}
-	failed, states := judge(t, verifier(t, m, phases, optimise), ours.States < 50_000)
+	failed, states := check(t, verifier(t, m, phases, optimize), ours.States < 50_000)
 	if failed != (ours.Verdict == explore.Fail) {
 		t.Errorf("Spin's verdict: failed %v; ours: %s", failed, ours.Verdict)
 	}
@@ -103,7 +104,7 @@ func compare(t *testing.T, src string, opt distal.Options) {
 	}
 }
 
-// TestSpinAgrees lets Spin judge every example with bounds that it can exhaust quickly.
+// TestSpinAgrees lets Spin check every example with bounds that it can exhaust quickly.
 func TestSpinAgrees(t *testing.T) {
 	needSpin(t)
 	for _, c := range []struct {
@@ -145,7 +146,7 @@ func TestSpinAgrees(t *testing.T) {
 	}
 }
 
-// TestSpinAgreesOnGenerated lets Spin judge some generated programs.
+// TestSpinAgreesOnGenerated lets Spin check some generated programs.
 func TestSpinAgreesOnGenerated(t *testing.T) {
 	needSpin(t)
 	for _, p := range corpus.Generated(6) {
@@ -154,12 +155,12 @@ func TestSpinAgreesOnGenerated(t *testing.T) {
 }
 
 var (
-	wild     = flag.Int("wild", 10, "how many wild programs Spin is to judge, those without a sequential form counted")
+	wild     = flag.Int("wild", 10, "how many wild programs Spin is to check, those without a sequential form counted")
 	wildFrom = flag.Int("wildfrom", 1000, "the first of them")
 )
 
-// TestSpinAgreesOnWild lets Spin judge programs with everything the language has, each under its own network, and half as many with
-// numbers at the edge. Nearly all of the time is
+// TestSpinAgreesOnWild lets Spin check programs with everything the language has, each under its own network, and half
+// as many with numbers at the edge. Nearly all of the time is
 // gcc's, a third of a second for each, so that thousands take minutes.
 func TestSpinAgreesOnWild(t *testing.T) {
 	needSpin(t)
@@ -176,7 +177,8 @@ func TestSpinAgreesOnWild(t *testing.T) {
 	}
 }
 
-// TestSpinOnSets lets Spin judge what it could not be told before: sets of sequences, elements past 63, numbers past 32767.
+// TestSpinOnSets lets Spin check what the export once refused: sets of sequences, elements past 63, numbers past
+// 32767.
 func TestSpinOnSets(t *testing.T) {
 	needSpin(t)
 	const src = `protocol P(n = 2)
@@ -208,7 +210,8 @@ property Now: on output v: self.big == 40000 and v == 40004
 	compare(t, strings.Replace(src, "big: int =", "big: int(1..40000) =", 1), distal.Options{Phases: 1})
 }
 
-// TestSpinOnTwoSends lets Spin judge an action that sends two messages, each of which is watched: both are bound to one name.
+// TestSpinOnTwoSends lets Spin check an action that sends two messages, each of which is watched: both are bound to
+// one name.
 func TestSpinOnTwoSends(t *testing.T) {
 	needSpin(t)
 	compare(t, `protocol P(n = 2)
@@ -238,8 +241,8 @@ func ExampleExport() {
 	// Output: /* protocol "TwoPhaseCommit", 4 nodes, 3 phases from 1, network "any", timeouts eager: one atomic step is one round. <nil>
 }
 
-// BenchmarkPaxosSixSpin lets Spin exhaust six ballots of Paxos and then does the same with our search, in one run; the ratio is
-// Spin's time over ours.
+// BenchmarkPaxosSixSpin lets Spin exhaust six ballots of Paxos and then does the same with our search, in one run; the
+// ratio is Spin's time over ours.
 func BenchmarkPaxosSixSpin(b *testing.B) {
 	needSpin(b)
 	m, phases, _ := distal.NewModel(corpus.Example(b, "paxos_fixed"), distal.Options{Test: "six"})
@@ -247,7 +250,7 @@ func BenchmarkPaxosSixSpin(b *testing.B) {
 	var spin, ours float64
 	for b.Loop() {
 		before := b.Elapsed()
-		if failed, states := judge(b, pan, false); failed || states != 1_264_173 {
+		if failed, states := check(b, pan, false); failed || states != 1_264_173 {
 			b.Fatal(failed, states)
 		}
 		between := b.Elapsed()

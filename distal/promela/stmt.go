@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/core"
 )
 
-// stmts writes statements in C. What follows a let has a block of its own, because a slot may be bound again, with another type.
+// stmts writes statements in C. What follows a let has a block of its own, because a slot may be bound again, with
+// another type.
 func (g *generator) stmts(list []core.Stmt, indent string) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -26,7 +27,8 @@ func (g *generator) stmt(s core.Stmt, indent string) string {
 	case *core.Assign:
 		return fmt.Sprintf("%ss->v%d = %s;\n", indent, s.Var, g.expr(s.X))
 	case *core.Let:
-		return fmt.Sprintf("%s%s %s = %s; (void)%s;\n", indent, g.ctype(s.X.Of()), slot(s.Slot.Slot), g.expr(s.X), slot(s.Slot.Slot))
+		return fmt.Sprintf("%s%s %s = %s; (void)%s;\n", indent, g.ctype(s.X.Of()), slot(s.Slot.Slot), g.expr(s.X),
+			slot(s.Slot.Slot))
 	case *core.Branch:
 		out := fmt.Sprintf("%sif (%s) {\n%s%s}", indent, g.expr(s.Cond), g.stmts(s.Then, in), indent)
 		if len(s.Else) > 0 {

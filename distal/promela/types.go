@@ -17,8 +17,8 @@ func scalar(t *core.Type) bool {
 	return false
 }
 
-// name is the name of a type in the names of functions on its values; the type and its functions are defined on first use.
-// Ranges do not make a type of their own here either.
+// name is the name of a type in the names of functions on its values; the type and its functions are defined on first
+// use. Ranges do not make a type of their own here either.
 func (g *generator) name(t *core.Type) string {
 	switch {
 	case scalar(t):
@@ -58,7 +58,7 @@ func (g *generator) ctype(t *core.Type) string {
 	return g.name(t)
 }
 
-// stored is the C type of a variable or field: small numbers take little room.
+// stored is the C type of a variable or field: small numbers take little space.
 func (g *generator) stored(t *core.Type) string {
 	switch t.Kind {
 	case core.Bool, core.Enum, core.Node:
@@ -78,8 +78,8 @@ func (g *generator) stored(t *core.Type) string {
 	return g.name(t)
 }
 
-// define defines a type built of another by its code, in which T is its name, E the C type of elements, N their name, and
-// CAP the most elements.
+// define defines a type built of another by its code, in which T is its name, E the C type of elements, N their name,
+// and CAP the most elements.
 func (g *generator) define(name string, t *core.Type, code string) string {
 	if g.defined[name] {
 		return name
@@ -95,7 +95,8 @@ func (g *generator) define(name string, t *core.Type, code string) string {
 	if scalar(t.Elem) && t.Elem.Kind != core.Int {
 		elem = "u8"
 	}
-	r := strings.NewReplacer("$T", name, "$E", elem, "$V", g.ctype(t.Elem), "$N", g.name(t.Elem), "$CAP", fmt.Sprint(g.most(t)))
+	r := strings.NewReplacer("$T", name, "$E", elem, "$V", g.ctype(t.Elem), "$N", g.name(t.Elem), "$CAP",
+		fmt.Sprint(g.most(t)))
 	g.types.WriteString(r.Replace(code))
 	return name
 }
@@ -191,9 +192,11 @@ func (g *generator) structure(name string, t *core.Type, first string) string {
 	if params == "" {
 		params, fields = "void", fields+" u8 none;"
 	}
-	fmt.Fprintf(&g.types, "typedef struct __attribute__((packed)) {%s } %s;\nstatic int cmp_%s(%s a, %s b) { int c = 0;%s return c; }\n",
+	fmt.Fprintf(&g.types,
+		"typedef struct __attribute__((packed)) {%s } %s;\nstatic int cmp_%s(%s a, %s b) { int c = 0;%s return c; }\n",
 		fields, name, name, name, name, compare)
-	fmt.Fprintf(&g.types, "static %s make_%s(%s) { %s r; memset(&r, 0, sizeof r);%s return r; }\n", name, name, params, name, set)
+	fmt.Fprintf(&g.types, "static %s make_%s(%s) { %s r; memset(&r, 0, sizeof r);%s return r; }\n", name, name, params,
+		name, set)
 	return name
 }
 

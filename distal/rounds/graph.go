@@ -1,6 +1,6 @@
-// Package rounds prints the round structure of a Distal program (Sections 4.3 and 4.4 of the sequentialisation paper) as a graph: its rounds,
-// what a node can do in each, and where that leads. The paper unfolds a phase into a tree, which Unfold
-// prints; the graph has the same paths and one vertex for each round.
+// Package rounds prints the round structure of a Distal program (Sections 4.3 and 4.4 of the sequentialization paper)
+// as a graph: its rounds, what a node can do in each, and where that leads. The paper unfolds a phase into a tree,
+// which Unfold prints; the graph has the same paths and one vertex for each round.
 package rounds
 
 import (
@@ -14,7 +14,8 @@ import (
 // Graph prints the rounds of a program.
 func Graph(p *check.Program) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// The rounds of %s. An arrow leads to the round in which the node acts next.\ninit%s\n", p.Name, leads(p, nil))
+	fmt.Fprintf(&b, "// The rounds of %s. An arrow leads to the round in which the node acts next.\ninit%s\n", p.Name,
+		leads(p, nil))
 	for _, r := range p.Rules {
 		if r.Round(p.Program) < 0 {
 			fmt.Fprintf(&b, "%s%s\n", r.Label(p.Program), leads(p, r))

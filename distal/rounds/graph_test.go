@@ -76,8 +76,8 @@ upon Done m with m.k == k do { k := k + 1 send Go(k) to all }
 	// <nil>
 }
 
-// TestUnfoldedOrder wants every path through an unfolded phase to go through its rounds in their order, and every rule at
-// the top, where a phase may begin.
+// TestUnfoldedOrder wants every path through an unfolded phase to go through its rounds in their order, and every rule
+// at the top, where a phase may begin.
 func TestUnfoldedOrder(t *testing.T) {
 	for _, e := range append(corpus.Examples(t), corpus.Generated(50)...) {
 		p, _ := distal.Load(e.Source)
@@ -134,17 +134,20 @@ func TestManyRounds(t *testing.T) {
 		for j := i + 1; j < min(40, i+3); j++ {
 			next += fmt.Sprintf("if k == %d { send M%d(k) to all } else { ", j, j)
 		}
-		fmt.Fprintf(&rules, "upon M%d m with m.k == k do { %s%s }\n", i, next, strings.Repeat("}", strings.Count(next, "else")))
+		fmt.Fprintf(&rules, "upon M%d m with m.k == k do { %s%s }\n", i, next,
+			strings.Repeat("}", strings.Count(next, "else")))
 	}
 	p, remarks := distal.Load(b.String() + "rounds " + strings.Join(names, " < ") + "\n" + rules.String())
 	if p == nil {
 		t.Fatal(remarks)
 	}
-	if text := rounds.Graph(p); strings.Count(text, "\nround ") != 40 || !strings.Contains(text, "upon M37 -> R38, R39, any later round") {
+	if text := rounds.Graph(p); strings.Count(text, "\nround ") != 40 ||
+		!strings.Contains(text, "upon M37 -> R38, R39, any later round") {
 		t.Error(text)
 	}
 	f, _ := syntax.Parse(b.String() + "rounds " + strings.Join(names, " < ") + "\n" + rules.String())
-	if _, err := rounds.Unfold(p, f); err == nil || !strings.Contains(err.Error(), "unfolds to more than 2000 conditionals") {
+	if _, err := rounds.Unfold(p, f); err == nil || !strings.Contains(err.Error(),
+		"unfolds to more than 2000 conditionals") {
 		t.Errorf("forty rounds unfolded: %v", err)
 	}
 }
@@ -153,7 +156,8 @@ func TestManyRounds(t *testing.T) {
 func TestEveryRuleOnce(t *testing.T) {
 	for _, e := range append(corpus.Examples(t), corpus.Generated(50)...) {
 		p, _ := distal.Load(e.Source)
-		if text := rounds.Graph(p); strings.Count(text, "upon ") != len(p.Rules) || strings.Count(text, "\nround ") != len(p.Rounds) {
+		if text := rounds.Graph(p); strings.Count(text, "upon ") != len(p.Rules) ||
+			strings.Count(text, "\nround ") != len(p.Rounds) {
 			t.Errorf("%s:\n%s", e.Name, text)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // mostConditionals bounds an unfolded program: it grows with the number of paths through a phase.
 const mostConditionals = 2000
 
-// Unfold prints the phase structure of a program as the procedure UNFOLD of the sequentialization paper makes it (Fig. 8
-// and 9): the main loop fills the mailbox, runs the first rule whose guard holds, and goes on inside that rule with the
-// rules that may follow in the same phase. A path ends with continue, where the next phase begins.
+// Unfold prints the phase structure of a program as the procedure UNFOLD of the sequentialization paper makes it (Fig.
+// 8 and 9): the main loop fills the mailbox, runs the first rule whose guard holds, and continues inside that rule with
+// the rules that may follow in the same phase. A path ends with continue, where the next phase begins.
 //
 // Unlike the paper's procedure it leaves out conditionals that can never hold, because their round is over.
 func Unfold(p *check.Program, f *syntax.File) (string, error) {
@@ -28,9 +28,12 @@ func Unfold(p *check.Program, f *syntax.File) (string, error) {
 		}
 	}
 	if n := u.count(-1, 0); n > mostConditionals {
-		return "", fmt.Errorf("a phase of %s unfolds to more than %d conditionals: print its rounds as a graph instead", p.Name, mostConditionals)
+		return "", fmt.Errorf("a phase of %s unfolds to more than %d conditionals: print its rounds as a graph instead",
+			p.Name, mostConditionals)
 	}
-	fmt.Fprintf(&u.out, "// A phase of %s, unfolded. havoc() fills the mailbox with any messages; the first rule whose guard holds runs.\n", p.Name)
+	fmt.Fprintf(&u.out,
+		"// A phase of %s, unfolded. havoc() fills the mailbox with any messages; the first rule whose guard holds runs.\n",
+		p.Name)
 	u.out.WriteString("// A rule of no round that begins no phase leaves the node where it is.\n")
 	if u.init.body != nil {
 		u.line(0, "init: {")
@@ -59,7 +62,8 @@ type ruleText struct {
 
 // textOf takes a declaration apart into what comes before its body and the lines of that.
 func textOf(d *syntax.Decl) ruleText {
-	text := strings.TrimSpace(strings.TrimPrefix(syntax.Format(&syntax.File{Name: "P", Decls: []*syntax.Decl{d}}), "protocol P"))
+	text := strings.TrimSpace(strings.TrimPrefix(syntax.Format(&syntax.File{Name: "P", Decls: []*syntax.Decl{d}}),
+		"protocol P"))
 	if i := strings.Index(text, "{"); i >= 0 {
 		guard := strings.TrimSuffix(strings.TrimSpace(text[:i]), " do")
 		body := strings.TrimSuffix(strings.TrimSpace(text[i+1:]), "}")
@@ -67,13 +71,14 @@ func textOf(d *syntax.Decl) ruleText {
 		for k := range lines {
 			lines[k] = strings.TrimRight(strings.TrimPrefix(lines[k], "\t"), " \t")
 		}
-		return ruleText{strings.Join(strings.Fields(guard), " "), slices.DeleteFunc(lines, func(l string) bool { return l == "" })}
+		return ruleText{strings.Join(strings.Fields(guard), " "),
+			slices.DeleteFunc(lines, func(l string) bool { return l == "" })}
 	}
 	return ruleText{guard: text}
 }
 
-// next lists the rules that may come after a rule in the same phase; after -1 all may. A node that has sent in a round acts
-// in that round or in a later one.
+// next lists the rules that may come after a rule in the same phase; after -1 all may. A node that has sent in a round
+// acts in that round or in a later one.
 func (u *unfolder) next(rule int) (list []int, another bool) {
 	from := 0
 	if rule >= 0 {

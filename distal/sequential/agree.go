@@ -27,7 +27,8 @@ func (m *Model) Due(s *machine.State) []machine.Send {
 	return out
 }
 
-// Agrees says whether a state of the built program stands for a state of the program as written, with these messages due.
+// Agrees says whether a state of the built program stands for a state of the program as written, with these messages
+// due.
 func (m *Model) Agrees(built, written *machine.State, due []machine.Send) bool {
 	n := len(m.Source.Core.Vars)
 	for i := range n {

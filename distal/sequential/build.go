@@ -8,12 +8,17 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// Build turns a program with rules into one in lock-step, of the same form: Sections 4.3 to 5.1 of the sequentialisation
-// paper as one function from programs to programs. first is the phase in which the rounds begin.
+// Build turns a program with rules into one in lock-step, of the same form: Sections 4.3 to 5.1 of the
+// sequentialization paper as one function from programs to programs. first is the phase in which the rounds begin.
 //
-//   - A send puts a record into a variable due_M. A node for which something is due has moved ahead and takes part in no round until
-//     it has sent it.
-//   - A rule becomes an action; when it is enabled it is called in the UPDATE of its round, the first of the text first.
+//   - A send puts a record into a variable due_M. A node for which something is due has moved ahead and takes part in
+//
+// no round until
+//
+//	  it has sent it.
+//	- A rule becomes an action; when it is enabled it is called in the UPDATE of its round, the first of the text
+//
+// first.
 //   - A timeout in a round comes after the rules on messages, behind a choice if timeouts are free.
 //   - A plain timeout is tried in the SEND of every round into which it may send, and undone unless it does.
 //   - A condition that is watched is an assertion.
@@ -54,7 +59,8 @@ type builder struct {
 	vars     []int        // by message: the variable that holds what is due
 	records  []*core.Type // by message: the type of what is due
 	actions  []int        // by rule: its action
-	at       int          // the variable that holds the phase of the node's tag, before that of its round; 0: there is none
+	// the variable that holds the phase of the node's tag, before that of its round; 0: there is none
+	at int
 }
 
 // names collects the names that a program declares, so that new ones do not meet them.
@@ -114,14 +120,15 @@ func (b *builder) due(message int) {
 		Type: core.SetOf(record), Ghost: true, Most: b.from.MostSends(message)})
 }
 
-// place declares where the node is, if there are plain timeouts that could not be proved to move it on: they are clocks that
-// may ring at any time, also when what they send is over.
+// place declares where the node is, if there are plain timeouts that could not be proved to move it on: they are
+// clocks that may fire at any time, also when what they send is over.
 func (b *builder) place() {
 	for _, r := range b.from.Rules {
 		if _, plain := r.Trigger.(core.OnTimeout); plain && !b.from.Proved(core.Grows, r) {
 			b.at = len(b.out.Vars)
 			b.out.Vars = append(b.out.Vars,
-				core.Variable{Name: b.fresh("at_phase"), Type: core.IntType, Ghost: true, Init: core.NewInt(r.Body.Pos, -core.MaxInt)},
+				core.Variable{Name: b.fresh("at_phase"), Type: core.IntType, Ghost: true,
+					Init: core.NewInt(r.Body.Pos, -core.MaxInt)},
 				core.Variable{Name: b.fresh("at_round"), Type: core.IntType, Ghost: true, Init: core.NewInt(r.Body.Pos, 0)})
 			return
 		}
@@ -148,8 +155,10 @@ func (b *builder) back(pos syntax.Pos) core.Expr {
 		phase := b.phaseOf(i, due)
 		here := core.NewApply(pos, core.And, core.BoolType, core.NewApply(pos, core.Eq, core.BoolType, phase, own(0)),
 			core.NewApply(pos, core.Le, core.BoolType, core.NewInt(pos, int64(m.Round)), own(1)))
-		x := &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: core.Exists, Slots: []core.Binder{{Slot: b.from.Slots, Name: "due"}},
-			Set: b.dueVar(pos, i), Body: core.NewApply(pos, core.Or, core.BoolType, core.NewApply(pos, core.Lt, core.BoolType, phase, own(0)), here)}
+		x := &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: core.Exists,
+			Slots: []core.Binder{{Slot: b.from.Slots, Name: "due"}},
+			Set:   b.dueVar(pos, i), Body: core.NewApply(pos, core.Or, core.BoolType,
+				core.NewApply(pos, core.Lt, core.BoolType, phase, own(0)), here)}
 		if out == nil {
 			out = x
 		} else {
@@ -171,7 +180,8 @@ func (b *builder) action(r *core.Rule) {
 		name += "Timeout"
 	}
 	b.actions = append(b.actions, len(b.out.Actions))
-	b.out.Actions = append(b.out.Actions, &core.Action{Pos: r.Body.Pos, Name: b.fresh(name), Params: r.Body.Params, Body: b.stmts(r.Body.Body), Rule: r})
+	b.out.Actions = append(b.out.Actions, &core.Action{Pos: r.Body.Pos, Name: b.fresh(name), Params: r.Body.Params,
+		Body: b.stmts(r.Body.Body), Rule: r})
 }
 
 // expr puts an expression into lock-step, where every message is timely and the mailbox holds one round.
@@ -242,7 +252,8 @@ func (b *builder) rests(out []core.Stmt, at core.Place) []core.Stmt {
 func (b *builder) nothingDue(pos syntax.Pos) core.Expr {
 	var parts []core.Expr
 	for i := range b.vars {
-		parts = append(parts, core.NewApply(pos, core.Eq, core.BoolType, b.dueVar(pos, i), core.Empty(pos, b.out.Vars[b.vars[i]].Type)))
+		parts = append(parts, core.NewApply(pos, core.Eq, core.BoolType, b.dueVar(pos, i),
+			core.Empty(pos, b.out.Vars[b.vars[i]].Type)))
 	}
 	return core.Conjunction(pos, parts...)
 }
@@ -290,7 +301,8 @@ func (b *builder) watches(s *core.Send, due core.Expr) []core.Stmt {
 		old := &core.Local{Info: core.Info{Pos: pos, Type: b.records[i]}, Slot: b.from.Slots + 1}
 		slots := []core.Binder{{Slot: b.from.Slots + 1, Name: "old"}}
 		each := func(body core.Expr) core.Expr {
-			return &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: core.Forall, Slots: slots, Set: b.dueVar(pos, i), Body: body}
+			return &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: core.Forall, Slots: slots,
+				Set: b.dueVar(pos, i), Body: body}
 		}
 		grows = append(grows, each(core.NewApply(pos, op, core.BoolType, b.phaseOf(i, old), phase)))
 		if other.Round == m.Round {
@@ -300,7 +312,8 @@ func (b *builder) watches(s *core.Send, due core.Expr) []core.Stmt {
 	}
 	watch(core.Grows, core.Conjunction(pos, grows...))
 	if own := b.from.Phase; own >= 0 {
-		watch(core.Carries, core.NewApply(pos, core.Eq, core.BoolType, phase, &core.Var{Info: core.Info{Pos: pos, Type: core.IntType}, Index: own}))
+		watch(core.Carries, core.NewApply(pos, core.Eq, core.BoolType, phase,
+			&core.Var{Info: core.Info{Pos: pos, Type: core.IntType}, Index: own}))
 	}
 	watch(core.Once, core.Conjunction(pos, once...))
 	return out
@@ -309,7 +322,8 @@ func (b *builder) watches(s *core.Send, due core.Expr) []core.Stmt {
 // disjoint says that two records have no receiver in common.
 func (b *builder) disjoint(pos syntax.Pos, old, due core.Expr) core.Expr {
 	whom := func(x core.Expr) core.Expr { return &core.Get{Info: core.Info{Pos: pos, Type: core.NodeSet}, X: x} }
-	return core.NewApply(pos, core.Eq, core.BoolType, core.NewApply(pos, core.Diff, core.NodeSet, whom(old), whom(due)), whom(old))
+	return core.NewApply(pos, core.Eq, core.BoolType, core.NewApply(pos, core.Diff, core.NodeSet, whom(old), whom(due)),
+		whom(old))
 }
 
 // phaseOf is the phase of a record of what is due.

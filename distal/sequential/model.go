@@ -1,11 +1,11 @@
-// Package sequential gives Distal programs their lock-step meaning: Algorithm 1 of the sequentialisation paper.
+// Package sequential gives Distal programs their lock-step meaning: Algorithm 1 of the sequentialization paper.
 //
-// All nodes go through the same rounds in the same order. In each round every node first sends, then receives some of the
-// messages sent to it in this round (which, the network assumption limits), then updates its state. What is not
+// All nodes go through the same rounds in the same order. In each round every node first sends, then receives some of
+// the messages sent to it in this round (which, the network assumption limits), then updates its state. What is not
 // received in its round is lost.
 //
-// Build makes a lock-step program out of one with rules. A Model evaluates a lock-step program, whether built or read from a
-// file: it answers, for one node at a time, what a round can do. It keeps no state of its own, so that package
+// Build makes a lock-step program out of one with rules. A Model evaluates a lock-step program, whether built or read
+// from a file: it answers, for one node at a time, what a round can do. It keeps no state of its own, so that package
 // explore can remember its answers.
 package sequential
 
@@ -26,8 +26,8 @@ type Model struct {
 	Timeouts core.Timeouts
 }
 
-// New makes a model of a program; network is an index into its networks. A program with rules is built into lock-step, unless one
-// of the conditions for a round structure is refuted.
+// New makes a model of a program; network is an index into its networks. A program with rules is built into lock-step,
+// unless one of the conditions for a round structure is refuted.
 func New(p *check.Program, params map[string]int64, network int, timeouts core.Timeouts) (*Model, error) {
 	m := &Model{Timeouts: timeouts}
 	lockstep := p.Program
@@ -49,8 +49,8 @@ func New(p *check.Program, params map[string]int64, network int, timeouts core.T
 	return m, err
 }
 
-// FirstPhase is the first phase in which something can happen: a node sends at the start, or its first timeout does. Everything
-// else comes after, because tags only grow. It is 1 when nothing ever happens.
+// FirstPhase is the first phase in which something can happen: a node sends at the start, or its first timeout does.
+// Everything else comes after, because tags only grow. It is 1 when nothing ever happens.
 func FirstPhase(p *machine.Program) int64 {
 	found, first := false, int64(1)
 	note := func(phase int64) {
@@ -74,7 +74,8 @@ func FirstPhase(p *machine.Program) int64 {
 }
 
 // firstTimeout notes the phase of a timeout that can fire in a first state.
-func firstTimeout(p *machine.Program, i int, r *core.Rule, self int, s *machine.State, tag machine.Tag, note func(int64)) {
+func firstTimeout(p *machine.Program, i int, r *core.Rule, self int, s *machine.State, tag machine.Tag,
+	note func(int64)) {
 	switch r.Trigger.(type) {
 	case core.OnTimeout:
 		if ways, _ := p.Enabled(i, self, s, tag, nil, true); len(ways) == 0 {
@@ -88,7 +89,7 @@ func firstTimeout(p *machine.Program, i int, r *core.Rule, self int, s *machine.
 			}
 		}
 	case core.OnRoundTimeout:
-		at, fault := p.Patience(i, self, s)
+		at, fault := p.TimeoutRound(i, self, s)
 		if fault != nil || at.Before(tag) {
 			return
 		}
@@ -136,7 +137,8 @@ func (m *Model) Initial(self int) []Step {
 	return m.steps(func(c core.Chooser) machine.Outcome { return m.Program.Start(self, c) })
 }
 
-// Send lists what a node can do when the round begins: fire a plain timeout or not, and hand over the messages that are due.
+// Send lists what a node can do when the round begins: fire a plain timeout or not, and hand over the messages that
+// are due.
 func (m *Model) Send(self int, s *machine.State, tag machine.Tag) []Step {
 	return m.steps(func(c core.Chooser) machine.Outcome { return m.Program.Block(machine.SendHalf, self, s, tag, nil, c) })
 }
@@ -179,9 +181,9 @@ func (m *Model) problem(a *core.Action, o machine.Outcome) *Problem {
 	return nil
 }
 
-// Judge judges the properties of states and returns the first that is broken.
-func (m *Model) Judge(nodes []*machine.State) *Problem {
-	broken, fault := m.Program.Judge(nodes)
+// Check checks the properties of states and returns the first that is broken.
+func (m *Model) Check(nodes []*machine.State) *Problem {
+	broken, fault := m.Program.Check(nodes)
 	switch {
 	case fault != nil:
 		return &Problem{"fault", fault.Pos, fault.Text}

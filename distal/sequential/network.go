@@ -8,16 +8,17 @@ import (
 	"github.com/lockstep-go/lockstep/distal/machine"
 )
 
-// Network is a network assumption for a number of nodes, as a table. A mode is one way to satisfy the outer disjunctions of
-// the formula, such as which node is the kernel; in a mode each node must hear one of its smallest sets, or more.
+// Network is a network assumption for a number of nodes, as a table. A mode is one way to satisfy the outer
+// disjunctions of the formula, such as which node is the kernel; in a mode each node must hear one of its smallest
+// sets, or more.
 type Network struct {
 	Name    string
 	Formula core.Expr
 	Modes   [][][]uint64 // by mode and node: the smallest sets, bit i-1 for node i
 }
 
-// Allowed says whether, in a mode, node q (from 0) may receive exactly the messages of the nodes in `got` when those in `sent` sent
-// to it. A node that sent nothing to it counts as heard. got is a subset of sent.
+// Allowed says whether, in a mode, node q (from 0) may receive exactly the messages of the nodes in `got` when those
+// in `sent` sent to it. A node that sent nothing to it counts as heard. got is a subset of sent.
 func (n *Network) Allowed(mode, q int, sent, got uint64) bool {
 	lost := sent &^ got
 	for _, least := range n.Modes[mode][q] {
@@ -43,8 +44,8 @@ type expander struct {
 // maxWork limits what the expansion of a formula may cost.
 const maxWork = 1_000_000
 
-// newNetwork expands a formula. It refuses one that relates what several nodes hear in other ways than by and, or, forall and exists,
-// and one that forbids to hear more.
+// newNetwork expands a formula. It refuses one that relates what several nodes hear in other ways than by and, or,
+// forall and exists, and one that forbids to hear more.
 func newNetwork(p *machine.Program, network *core.Network) (*Network, error) {
 	x := &expander{p: p, n: p.N}
 	clauses, err := x.expand(network.Formula)
@@ -163,7 +164,8 @@ func (x *expander) instances(e *core.Quant) ([]core.Expr, error) {
 		var next []core.Expr
 		for _, b := range bodies {
 			for _, v := range elems {
-				next = append(next, substitute(b, s.Slot, &core.Const{Info: core.Info{Pos: e.Pos, Type: e.Set.Of().Elem}, Value: v}))
+				next = append(next, substitute(b, s.Slot, &core.Const{Info: core.Info{Pos: e.Pos, Type: e.Set.Of().Elem},
+					Value: v}))
 			}
 		}
 		if bodies = next; len(bodies) > maxModes {
@@ -278,8 +280,8 @@ func (x *expander) conjunction(q int, conditions []core.Expr) func(uint64) (bool
 	}
 }
 
-// promises refuses a predicate that holds for a set and not for a larger one. With few nodes all sets are compared, with many
-// those that grow by one neighbour after the other.
+// promises refuses a predicate that holds for a set and not for a larger one. With few nodes all sets are compared,
+// with many those that grow by one neighbor after the other.
 func (x *expander) promises(q int, holds func(uint64) (bool, error)) error {
 	grows := func(small, large uint64) error {
 		a, err := holds(small)
@@ -289,7 +291,8 @@ func (x *expander) promises(q int, holds func(uint64) (bool, error)) error {
 		if b, err := holds(large); err != nil || b {
 			return err
 		}
-		return fmt.Errorf("it lets node %d hear some nodes but not one more; a network may promise messages, not forbid them", q+1)
+		return fmt.Errorf("it lets node %d hear some nodes but not one more; a network may promise messages, not forbid them",
+			q+1)
 	}
 	if x.n <= bruteForce {
 		for set := range uint64(1) << x.n {

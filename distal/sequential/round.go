@@ -31,8 +31,8 @@ func (b *builder) send(round int) []core.Stmt {
 	return out
 }
 
-// backward watches plain timeouts that could not be proved to move the node on: one that may ring now and would move it back, or nowhere,
-// does so, and that is a breach of condition 1.
+// backward watches plain timeouts that could not be proved to move the node on: one that may fire now and would move
+// it back, or nowhere, does so, and that is a breach of condition 1.
 func (b *builder) backward() []core.Stmt {
 	var out []core.Stmt
 	for i, r := range b.from.Rules {
@@ -68,8 +68,9 @@ func (b *builder) begins(pos syntax.Pos, round int) core.Expr {
 	for i, m := range b.from.Messages {
 		due := &core.Local{Info: core.Info{Pos: pos, Type: b.records[i]}, Slot: b.from.Slots}
 		quant := func(k core.Quantifier, op core.Op) core.Expr {
-			return &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: k, Slots: []core.Binder{{Slot: b.from.Slots, Name: "due"}},
-				Set: b.dueVar(pos, i), Body: core.NewApply(pos, op, core.BoolType, b.phaseOf(i, due), now(pos))}
+			return &core.Quant{Info: core.Info{Pos: pos, Type: core.BoolType}, Kind: k,
+				Slots: []core.Binder{{Slot: b.from.Slots, Name: "due"}},
+				Set:   b.dueVar(pos, i), Body: core.NewApply(pos, op, core.BoolType, b.phaseOf(i, due), now(pos))}
 		}
 		if m.Round == round {
 			x := quant(core.Exists, core.Eq)
@@ -96,7 +97,8 @@ func (b *builder) handOver(message int) []core.Stmt {
 	set := b.out.Vars[b.vars[message]].Type
 	due := &core.Local{Info: core.Info{Pos: pos, Type: b.records[message]}, Slot: b.from.Slots}
 	with := func(op core.Op) core.Expr {
-		return &core.Build{Info: core.Info{Pos: pos, Type: set}, Slot: core.Binder{Slot: due.Slot, Name: "due"}, Set: b.dueVar(pos, message),
+		return &core.Build{Info: core.Info{Pos: pos, Type: set}, Slot: core.Binder{Slot: due.Slot, Name: "due"},
+			Set:  b.dueVar(pos, message),
 			Cond: core.NewApply(pos, op, core.BoolType, b.phaseOf(message, due), now(pos)), Elem: due}
 	}
 	sent := &core.Local{Info: due.Info, Slot: due.Slot + 1}
@@ -112,8 +114,8 @@ func (b *builder) handOver(message int) []core.Stmt {
 	}
 }
 
-// update is the UPDATE block of a round: unless the node has moved ahead, the first rule on messages that is enabled, or else the
-// first timeout in the round.
+// update is the UPDATE block of a round: unless the node has moved ahead, the first rule on messages that is enabled,
+// or else the first timeout in the round.
 func (b *builder) update(round int) []core.Stmt {
 	var rules, timeouts []*core.Rule
 	for _, r := range b.from.Rules {

@@ -32,7 +32,7 @@ type Cell struct {
 //	  2 hears 1: upon Prepare
 //	    ballot=1 last=0 log=[] promised=false
 //
-// Rounds in which nothing is sent and nobody acts are left out.
+// Rounds in which nothing is sent and no node acts are left out.
 func (m *Model) Text(rows []Row) string {
 	var b strings.Builder
 	for _, row := range rows {
@@ -52,14 +52,15 @@ func (m *Model) rowText(row Row) string {
 			if c.Began != nil {
 				why = " (timeout)"
 			}
-			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(machine.Message{Type: s.Type, Fields: s.Fields}), or(nodes(s.To), " nobody"), why)
+			fmt.Fprintf(&b, "  %d sends %s to%s%s\n", i+1, m.Program.FormatMessage(machine.Message{Type: s.Type,
+				Fields: s.Fields}), or(nodes(s.To), " no node"), why)
 		}
 	}
 	for i, c := range row.Nodes {
 		if c.Rule == nil {
 			continue
 		}
-		heard := or(nodes(c.Received), " nobody")
+		heard := or(nodes(c.Received), " no node")
 		fmt.Fprintf(&b, "  %d hears%s: %s\n    %s\n", i+1, heard, m.Label(c.Rule), m.Program.FormatState(c.State))
 	}
 	return b.String()

@@ -49,7 +49,8 @@ func heardSets(n int, visit func([]uint64)) {
 	walk(0)
 }
 
-// TestNetworks compares the table of every network with the words of its assumption, by brute force over all ways to hear.
+// TestNetworks compares the table of every network with the words of its assumption, by brute force over all ways to
+// hear.
 func TestNetworks(t *testing.T) {
 	const n = 3
 	all := uint64(1<<n - 1)
@@ -63,10 +64,13 @@ func TestNetworks(t *testing.T) {
 	}
 	some := func(ok func(k int) bool) bool { return ok(0) || ok(1) || ok(2) }
 	for network, want := range map[string]func([]uint64) bool{
-		"any":        func([]uint64) bool { return true },
-		"own":        func(h []uint64) bool { return every(h, func(p int, s uint64) bool { return s&(1<<p) != 0 }) },
-		"reliable":   func(h []uint64) bool { return every(h, func(_ int, s uint64) bool { return s == all }) },
-		"atleast(2)": func(h []uint64) bool { return every(h, func(_ int, s uint64) bool { return bits.OnesCount64(s) >= 2 }) },
+		"any":      func([]uint64) bool { return true },
+		"own":      func(h []uint64) bool { return every(h, func(p int, s uint64) bool { return s&(1<<p) != 0 }) },
+		"reliable": func(h []uint64) bool { return every(h, func(_ int, s uint64) bool { return s == all }) },
+		"atleast(2)": func(h []uint64) bool {
+			return every(h,
+				func(_ int, s uint64) bool { return bits.OnesCount64(s) >= 2 })
+		},
 		"kernel": func(h []uint64) bool {
 			return some(func(k int) bool { return every(h, func(_ int, s uint64) bool { return s&(1<<k) != 0 }) })
 		},
@@ -76,8 +80,10 @@ func TestNetworks(t *testing.T) {
 		"forall p in all: forall q in {node(1), node(2)}: q in heard(p)": func(h []uint64) bool {
 			return every(h, func(_ int, s uint64) bool { return s&3 == 3 })
 		},
-		"(forall p in all: forall q in {node(1), node(2)}: q in heard(p)) or (forall p in all: forall q in {node(2), node(3)}: q in heard(p))": func(h []uint64) bool {
-			return every(h, func(_ int, s uint64) bool { return s&3 == 3 }) || every(h, func(_ int, s uint64) bool { return s&6 == 6 })
+		"(forall p in all: forall q in {node(1), node(2)}: q in heard(p)) or (forall p in all: forall q in {node(2), " +
+			"node(3)}: q in heard(p))": func(h []uint64) bool {
+			return every(h, func(_ int, s uint64) bool { return s&3 == 3 }) ||
+				every(h, func(_ int, s uint64) bool { return s&6 == 6 })
 		},
 		"forall p, q in all: p in heard(q) or q in heard(p)": func(h []uint64) bool {
 			return every(h, func(p int, s uint64) bool {
@@ -166,7 +172,8 @@ func TestSendUpdate(t *testing.T) {
 		}
 		box := []machine.Message{{Type: 0, From: 1, Tag: a, Fields: sent.Out[0].Fields}}
 		acted := m.Update(2, start, a, box)
-		if len(acted) != 1 || acted[0].Action == nil || m.Label(acted[0].Action) != "upon A" || len(m.Due(acted[0].State)) != 1 {
+		if len(acted) != 1 || acted[0].Action == nil || m.Label(acted[0].Action) != "upon A" ||
+			len(m.Due(acted[0].State)) != 1 {
 			t.Fatalf("%s: node 2 ends with %+v", timeouts, acted)
 		}
 		ahead := acted[0].State
@@ -207,7 +214,8 @@ func ExampleBuild() {
 	// Output: true 0 rules, 4 variables, due_A
 }
 
-// TestFirstPhase finds where a program begins, wherever that is: the timeout in round B can be the first thing that happens.
+// TestFirstPhase finds where a program begins, wherever that is: the timeout in round B can be the first thing that
+// happens.
 func TestFirstPhase(t *testing.T) {
 	for _, c := range []struct {
 		start string

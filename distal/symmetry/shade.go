@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// A shade goes with the type of an expression and says, for every whole number in its values, which kind of number it is.
-// What is compared with one another, or flows from one place to another, is of one kind.
+// A shade goes with the type of an expression and says, for every whole number in its values, which kind of number it
+// is. What is compared with one another, or flows from one place to another, is of one kind.
 type shade struct {
 	number *kind    // of an int
 	elem   *shade   // of an optional value, a set, a sequence
@@ -21,7 +21,7 @@ type shade struct {
 // kind of numbers, as far as it has been found. Kinds that turn out to be one are joined.
 type kind struct {
 	joined *kind
-	told   string            // why its numbers are told apart by more than being equal; "": they are not
+	apart  string            // why its numbers are distinguished by more than being equal; "": they are not
 	named  map[int64]bool    // numbers that stand alone somewhere
 	sets   []map[int64]bool  // numbers that stand together in a set
 	blocks []map[int64]bool  // once all is seen: numbers that can be exchanged for one another
@@ -42,8 +42,8 @@ func join(a, b *kind) {
 		return
 	}
 	b.joined = a
-	if a.told == "" {
-		a.told = b.told
+	if a.apart == "" {
+		a.apart = b.apart
 	}
 	maps.Copy(a.named, b.named)
 	a.sets = append(a.sets, b.sets...)
@@ -58,7 +58,8 @@ func unify(a, b *shade) {
 		join(a.number, b.number)
 	}
 	unify(a.elem, b.elem)
-	for i := range min(len(a.fields), len(b.fields)) { // declared types have one shade each; this is never reached for them
+	// declared types have one shade each; this is never reached for them
+	for i := range min(len(a.fields), len(b.fields)) {
 		unify(a.fields[i], b.fields[i])
 	}
 }
@@ -80,11 +81,11 @@ func (s *shade) walk(seen map[*shade]bool, visit func(*kind)) {
 	}
 }
 
-// tell notes that numbers in a shade are told apart.
-func (s *shade) tell(pos syntax.Pos, reason string) {
+// mark notes that numbers in a shade are distinguished.
+func (s *shade) mark(pos syntax.Pos, reason string) {
 	s.kinds(func(k *kind) {
-		if k.told == "" {
-			k.told = fmt.Sprintf("%s at %s", reason, pos)
+		if k.apart == "" {
+			k.apart = fmt.Sprintf("%s at %s", reason, pos)
 		}
 	})
 }
@@ -95,8 +96,8 @@ func (k *kind) reason() string {
 		list := sorted(set)
 		switch {
 		case len(list) < 2:
-		case k.told != "":
-			return fmt.Sprintf("%d and %d are told apart: %s", list[0], list[1], k.told)
+		case k.apart != "":
+			return fmt.Sprintf("%d and %d are distinguished: %s", list[0], list[1], k.apart)
 		default:
 			return fmt.Sprintf("of %d and %d, one also stands alone or in another set", list[0], list[1])
 		}
@@ -135,7 +136,7 @@ func (s *shade) together(elems []core.Value) {
 
 // block finds the numbers that can be exchanged: those that stand alone nowhere and are in the same sets everywhere.
 func (k *kind) block() {
-	if k.told != "" || k.blocks != nil {
+	if k.apart != "" || k.blocks != nil {
 		return
 	}
 	in := map[string][]int64{}

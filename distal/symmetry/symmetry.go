@@ -1,11 +1,13 @@
-// Package symmetry proves that a lock-step program treats all nodes alike, or some numbers: whatever it can do, it can do with the nodes
-// renamed and the numbers exchanged. A search then needs to look at only one of the states that differ so.
+// Package symmetry proves that a lock-step program treats all nodes alike, or some numbers: whatever it can do, it can
+// do with the nodes renamed and the numbers exchanged. A search then needs to look at only one of the states that
+// differ so.
 //
-// Both proofs are walks over the text. For nodes it accepts what cannot tell one node from another (equality, sets of nodes, quantifiers, choices) and
-// refuses everything else, with a reason: nodes that are named by a number, numbers made of nodes, and whatever depends
-// on the order in which the elements of a set of nodes, or of messages, are looked at. For numbers it finds out which ones are of one kind, because they are
-// compared or stored in the same places. A kind that is only ever copied and compared for equality has numbers that can be exchanged: those that the text
-// mentions only together, in sets from which one is chosen.
+// Both proofs are walks over the text. For nodes it accepts what cannot distinguishes one node from another (equality,
+// sets of nodes, quantifiers, choices) and refuses everything else, with a reason: nodes that are named by a number,
+// numbers made of nodes, and whatever depends on the order in which the elements of a set of nodes, or of messages,
+// are looked at. For numbers it finds out which ones are of one kind, because they are compared or stored in the same
+// places. A kind that is only ever copied and compared for equality has numbers that can be exchanged: those that the
+// text mentions only together, in sets from which one is chosen.
 package symmetry
 
 import (
@@ -117,7 +119,8 @@ func (k *kind) add(naming int, exchanged map[int64]int64) {
 	maps.Copy(k.maps[naming], exchanged)
 }
 
-// exchanges lists the ways to exchange the numbers of a block, the one that changes nothing first; nil: there are more than most.
+// exchanges lists the ways to exchange the numbers of a block, the one that changes nothing first; nil: there are more
+// than most.
 func exchanges(block map[int64]bool, most int) []map[int64]int64 {
 	list := sorted(block)
 	ways := 1
@@ -309,8 +312,10 @@ func total(e core.Expr) bool {
 			ok = false
 		case *core.Apply:
 			switch x.Op {
-			case core.Self, core.All, core.Others, core.Timely, core.Now, core.After, core.Heard, core.Not, core.And, core.Or, core.Implies,
-				core.Eq, core.Ne, core.Lt, core.Le, core.Gt, core.Ge, core.In, core.Prefix, core.From, core.Len, core.Some, core.Comparable,
+			case core.Self, core.All, core.Others, core.Timely, core.Now, core.After, core.Heard, core.Not, core.And, core.Or,
+				core.Implies,
+				core.Eq, core.Ne, core.Lt, core.Le, core.Gt, core.Ge, core.In, core.Prefix, core.From, core.Len, core.Some,
+				core.Comparable,
 				core.SetOfAll, core.SeqOfAll, core.Union, core.Diff:
 			default:
 				ok = false
@@ -329,8 +334,8 @@ func (w *walker) stmts(list []core.Stmt) {
 	})
 }
 
-// commutes says whether the passes of a loop may come in any order: each only sends, adds to sets that no pass reads, or
-// sets a variable to what is the same in all passes.
+// commutes says whether the passes of a loop may come in any order: each only sends, adds to sets that no pass reads,
+// or sets a variable to what is the same in all passes.
 func commutes(f *core.For) bool {
 	added := map[int]bool{}
 	ok := true

@@ -39,7 +39,7 @@ func broken(t testing.TB, src string) string {
 	return symmetry.Broken(m.Program.Core, m.Network.Formula)
 }
 
-// TestBroken takes a program in which all nodes are alike and tells them apart in one way after the other.
+// TestBroken takes a program in which all nodes are alike and distinguishes them in one way after the other.
 func TestBroken(t *testing.T) {
 	if reason := broken(t, program); reason != "" {
 		t.Fatal(reason)
@@ -59,7 +59,8 @@ func TestBroken(t *testing.T) {
 		{"x := (max", "if (count p in who: 1 / x > 0) > 0 { x := 1 }\n\tx := (max", ""},
 		{"forall p, q in all: p.output == none or", "forall p, q in all: p == node(1) or p.output == none or", "may fail"},
 		{"property Same", "property First: node(1).x < 3\nproperty Same", "named by its number"},
-		{"property Same", "network First: forall p in all: node(1) in heard(p)\nnetwork First\nproperty Same", "named by its number"},
+		{"property Same", "network First: forall p in all: node(1) in heard(p)\nnetwork First\nproperty Same",
+			"named by its number"},
 		{"property Same", "network atleast(n - 1)\nproperty Same", ""},
 		{"property Same", "network kernel\nproperty Same", ""},
 	} {
@@ -79,7 +80,7 @@ func ExampleBroken() {
 	// Output: a node is named by its number at 12:29
 }
 
-// TestValues takes a program in which two values are alike and tells them apart in one way after the other.
+// TestValues takes a program in which two values are alike and distinguishes them in one way after the other.
 func TestValues(t *testing.T) {
 	find := func(src string) *symmetry.Symmetry {
 		m, _, remarks := distal.NewModel(src, distal.Options{})
@@ -88,20 +89,24 @@ func TestValues(t *testing.T) {
 		}
 		return symmetry.Find(m.Program.Core, m.Network.Formula, m.Program.Params())
 	}
-	src := strings.NewReplacer("(max m in ms by (m.v)).v", "first(ms).v", "log: seq<node>", "log: seq<int>\n\tall_: set<int>\n\ty: int = 0\n\topt: int?").Replace(program)
+	src := strings.NewReplacer("(max m in ms by (m.v)).v", "first(ms).v", "log: seq<node>",
+		"log: seq<int>\n\tall_: set<int>\n\ty: int = 0\n\topt: int?").Replace(program)
 	if s := find(src); s.Values != "" || len(s.Namings) != 2 {
 		t.Fatal(s.Values, s.Namings)
 	}
 	for _, c := range []struct{ old, now, reason string }{
-		{"x := first", "log := log + [x]\n\topt := some(x)\n\tall_ := all_ + {x} + {m.v for m in ms}\n\toutput x\n\tx := first", ""},
-		{"x := first", "if x in all_ and opt == some(x) and forall m in ms: m.v == x { x := choose(0..1) }\n\tx := first", ""},
+		{"x := first",
+			"log := log + [x]\n\topt := some(x)\n\tall_ := all_ + {x} + {m.v for m in ms}\n\toutput x\n\tx := first", ""},
+		{"x := first", "if x in all_ and opt == some(x) and forall m in ms: m.v == x { x := choose(0..1) }\n\tx := first",
+			""},
 		{"x := first", "y := len(log) + len(all_) + count m in ms: m.v == x\n\tx := first", ""},
 		{"x := first", "x := -1\n\tx := first", ""}, // stands alone, and is no value that is chosen
 		{"x := first", "for z in all_ { all_ := all_ + {7} }\n\tx := first", ""},
 		{"x := first", "x := choose({1, 2})\n\tx := first", "one also stands alone or in another set"},
 		{"x := first", "x := 0\n\tx := first", "one also stands alone or in another set"},
 		{"x := first", "if x == y { y := 2 }\n\tx := first", "one also stands alone or in another set"}, // y is 0 at first
-		{"x := first", "opt := some(x)\n\tif opt == some(1) { x := choose(0..1) }\n\tx := first", "one also stands alone or in another set"},
+		{"x := first", "opt := some(x)\n\tif opt == some(1) { x := choose(0..1) }\n\tx := first",
+			"one also stands alone or in another set"},
 		{"x := first", "if x < 1 { k := k }\n\tx := first", "compared by size"},
 		{"x := first", "x := (x + 1) % 2\n\tx := first", "count or compute"},
 		{"x := first", "x := k\n\tx := first", "phases"},
@@ -115,7 +120,8 @@ func TestValues(t *testing.T) {
 		{"x := first", "all_ := all_ + {x}\n\tfor z in all_ { log := log + [z] }\n\tx := first", "in order"},
 		{"x := first", "all_ := all_ + {x}\n\tif exists z in all_: 1 / y > 0 { k := k }\n\tx := first", "in order"},
 		{"x: int =", "x: int(0..1) =", "range"},
-		{"property Same", "property Zero: forall p in all: p.x != 0\nproperty Same", "one also stands alone or in another set"},
+		{"property Same", "property Zero: forall p in all: p.x != 0\nproperty Same",
+			"one also stands alone or in another set"},
 		{"property Same", "property Size: on output v: v < 2\nproperty Same", ""}, // no output is made, so that v is no x
 		{"x := first", "output x\n\tx := first", ""},
 		{"output int", "output int\nproperty Zero: on output v: v == 0", ""},
@@ -130,7 +136,8 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.now, s.Values, c.reason)
 		}
 	}
-	both := strings.Replace(strings.Replace(src, "choose({0, 1})", "choose(1..3)", 1), "x := first(ms).v", "if forall m in ms: m.v == x { x := choose(1..3) }", 1)
+	both := strings.Replace(strings.Replace(src, "choose({0, 1})", "choose(1..3)", 1), "x := first(ms).v",
+		"if forall m in ms: m.v == x { x := choose(1..3) }", 1)
 	if s := find(both); s.Values != "" || s.Nodes != "" || len(s.Namings) != 36 {
 		t.Errorf("%+v", s)
 	}

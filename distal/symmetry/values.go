@@ -24,7 +24,7 @@ type painted struct {
 	result *shade
 }
 
-// What tells numbers apart.
+// What distinguishes numbers.
 const (
 	counted  = "one is used to count or compute"
 	compared = "they are compared by size"
@@ -74,7 +74,7 @@ func paint(p *core.Program, params map[string]int64) []*shade {
 // declare makes shades for all that is declared.
 func (w *painter) declare() {
 	for _, m := range w.p.Messages {
-		w.shade(m.Type).fields[m.Phase].tell(m.Pos, phased)
+		w.shade(m.Type).fields[m.Phase].mark(m.Pos, phased)
 		for _, f := range m.Type.Fields {
 			w.kept = w.kept || holdsMessages(f.Type, map[string]bool{})
 		}
@@ -84,7 +84,7 @@ func (w *painter) declare() {
 		w.kept = w.kept || holdsMessages(v.Type, map[string]bool{})
 	}
 	if w.p.Phase >= 0 {
-		w.vars[w.p.Phase].tell(w.p.Vars[w.p.Phase].Pos, phased)
+		w.vars[w.p.Phase].mark(w.p.Vars[w.p.Phase].Pos, phased)
 	}
 	params := func(list []core.Field) (out []*shade) {
 		for _, f := range list {
@@ -126,7 +126,7 @@ func (w *painter) shade(t *core.Type) *shade {
 	case core.Int:
 		k := &kind{named: map[int64]bool{}}
 		if t.Low != nil {
-			k.told = ranged // where, is not known here
+			k.apart = ranged // where, is not known here
 		}
 		return &shade{number: k}
 	case core.Option, core.Seq, core.Set:
@@ -167,11 +167,12 @@ func (w *painter) open(params []*shade) {
 	}
 }
 
-// byOrder notes that the elements of a collection are looked at in an order that matters. In a set that is the order of their values, but
-// for messages, which are in the order of their senders: of one sender there is one, unless the program keeps old ones.
+// byOrder notes that the elements of a collection are looked at in an order that matters. In a set that is the order
+// of their values, but for messages, which are in the order of their senders: of one sender there is one, unless the
+// program keeps old ones.
 func (w *painter) byOrder(of core.Expr, s *shade) {
 	if of.Of().Kind == core.Set && s.elem != nil && (!s.elem.sender || w.kept) {
-		s.elem.tell(of.At(), listed)
+		s.elem.mark(of.At(), listed)
 	}
 }
 
@@ -214,7 +215,7 @@ func (w *painter) expr(e core.Expr) *shade {
 		return &shade{elem: w.shade(w.p.Messages[x.Message].Type)}
 	case *core.Fit:
 		s := w.expr(x.X)
-		s.tell(x.Pos, ranged)
+		s.mark(x.Pos, ranged)
 		return s
 	}
 	return w.binding(e)
@@ -256,10 +257,10 @@ func (w *painter) binding(e core.Expr) *shade {
 		w.slots[x.Slot.Slot] = set.elem
 		w.byOrder(x.Set, set) // of equally good ones the first
 		for _, k := range x.Keys {
-			w.expr(k).tell(k.At(), compared)
+			w.expr(k).mark(k.At(), compared)
 		}
 		if len(x.Keys) == 0 {
-			set.elem.tell(x.Pos, compared)
+			set.elem.mark(x.Pos, compared)
 		}
 		return set.elem
 	}
@@ -275,7 +276,7 @@ func (w *painter) byOrderIf(of core.Expr, s *shade, matters bool) {
 // number is the shade of a result that is computed; nil where it is no number.
 func (w *painter) number(e core.Expr) *shade {
 	s := w.shade(e.Of())
-	s.tell(e.At(), counted)
+	s.mark(e.At(), counted)
 	return s
 }
 
@@ -361,12 +362,14 @@ func (w *painter) apply(x *core.Apply) *shade {
 	case core.First, core.Last, core.Index:
 		w.byOrder(x.Args[0], args[0])
 		if x.Op == core.Index {
-			args[1].tell(x.Args[1].At(), counted)
+			args[1].mark(x.Args[1].At(), counted)
 		}
 		return args[0].elem
-	case core.Len, core.Heard, core.Self, core.All, core.Others, core.Timely, core.Now, core.Not, core.And, core.Or, core.Implies, core.From, core.ID:
+	case core.Len, core.Heard, core.Self, core.All, core.Others, core.Timely, core.Now, core.Not, core.And, core.Or,
+		core.Implies, core.From, core.ID:
 		return w.number(x)
-	case core.Lt, core.Le, core.Gt, core.Ge, core.After, core.Neg, core.Range, core.Add, core.Sub, core.Mul, core.Div, core.Mod, core.NodeOf:
+	case core.Lt, core.Le, core.Gt, core.Ge, core.After, core.Neg, core.Range, core.Add, core.Sub, core.Mul, core.Div,
+		core.Mod, core.NodeOf:
 	}
 	// Whatever else there is computes with its operands.
 	how := counted
@@ -374,7 +377,7 @@ func (w *painter) apply(x *core.Apply) *shade {
 		how = compared
 	}
 	for _, a := range args {
-		a.tell(x.Pos, how)
+		a.mark(x.Pos, how)
 	}
 	return w.number(x)
 }

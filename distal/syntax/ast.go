@@ -18,7 +18,7 @@ type Param struct {
 	Default *Expr
 }
 
-// DeclKind tells declarations apart.
+// DeclKind distinguishes declarations.
 type DeclKind int
 
 // The kinds of declaration.
@@ -76,7 +76,7 @@ type Field struct {
 	Value *Expr
 }
 
-// Tag is a synchronisation tag `(phase, round)`. In a message the phase is a field, in a timeout an expression.
+// Tag is a synchronization tag `(phase, round)`. In a message the phase is a field, in a timeout an expression.
 type Tag struct {
 	Pos   Pos
 	Phase *Expr
@@ -86,7 +86,7 @@ type Tag struct {
 // Rule is the head of `upon ... do`.
 type Rule struct {
 	Timeout bool    // upon timeout
-	Tag     *Tag    // upon timeout in (phase, Round): the round in which patience ends
+	Tag     *Tag    // upon timeout in (phase, Round): the round in which the timeout expires
 	Message Ident   // the message type of a rule on messages
 	Var     Ident   // the bound message, or set of messages
 	Guard   *Expr   // nil is true
@@ -110,7 +110,7 @@ type TypeExpr struct {
 	Optional bool
 }
 
-// StmtKind tells statements apart.
+// StmtKind distinguishes statements.
 type StmtKind int
 
 // The kinds of statement.
@@ -141,7 +141,7 @@ type Stmt struct {
 	Else     []*Stmt
 }
 
-// ExprKind tells expressions apart.
+// ExprKind distinguishes expressions.
 type ExprKind int
 
 // The kinds of expression.

@@ -19,7 +19,7 @@ func (p Pos) Before(q Pos) bool {
 
 func (p Pos) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Col) }
 
-// Severity tells an error, which stops everything that follows, from a warning.
+// Severity distinguishes an error, which stops everything that follows, from a warning.
 type Severity int
 
 // The severities.
@@ -107,7 +107,7 @@ func Suggest(name string, candidates []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// editDistance is the number of single-letter edits between a and b, a swap of neighbours counting as one.
+// editDistance is the number of single-letter edits between a and b, a swap of neighbors counting as one.
 func editDistance(a, b []rune) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

@@ -7,21 +7,23 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// TestHostile gives the parser a hundred thousand levels of everything that nests: it must say so, and not exhaust the stack.
+// TestHostile gives the parser a hundred thousand levels of everything that nests: it must say so, and not exhaust the
+// stack.
 func TestHostile(t *testing.T) {
 	const many = 100_000
 	const head = "protocol P(n = 3)\n"
 	for name, src := range map[string]string{
-		"parentheses":    head + "fun f(): int = " + strings.Repeat("(", many),
-		"sequences":      head + "fun f(): int = " + strings.Repeat("[", many),
-		"sets":           head + "fun f(): int = " + strings.Repeat("{", many),
-		"calls":          head + "fun f(): int = " + strings.Repeat("g(", many),
-		"indexes":        head + "fun f(): int = " + strings.Repeat("a[", many),
-		"not":            head + "fun f(): bool = " + strings.Repeat("not ", many) + "a",
-		"minus":          head + "fun f(): int = " + strings.Repeat("-", many) + "a",
-		"sums":           head + "fun f(): int = a" + strings.Repeat(" + a", many),
-		"mixed":          head + "fun f(): bool = a" + strings.Repeat(" + a * a == a and a or a", many/5),
-		"sums in sums":   head + "fun f(): int = " + strings.Repeat("(", 400) + "a" + strings.Repeat(strings.Repeat(" + a", 400)+")", 400),
+		"parentheses": head + "fun f(): int = " + strings.Repeat("(", many),
+		"sequences":   head + "fun f(): int = " + strings.Repeat("[", many),
+		"sets":        head + "fun f(): int = " + strings.Repeat("{", many),
+		"calls":       head + "fun f(): int = " + strings.Repeat("g(", many),
+		"indexes":     head + "fun f(): int = " + strings.Repeat("a[", many),
+		"not":         head + "fun f(): bool = " + strings.Repeat("not ", many) + "a",
+		"minus":       head + "fun f(): int = " + strings.Repeat("-", many) + "a",
+		"sums":        head + "fun f(): int = a" + strings.Repeat(" + a", many),
+		"mixed":       head + "fun f(): bool = a" + strings.Repeat(" + a * a == a and a or a", many/5),
+		"sums in sums": head + "fun f(): int = " + strings.Repeat("(", 400) + "a" +
+			strings.Repeat(strings.Repeat(" + a", 400)+")", 400),
 		"implications":   head + "fun f(): bool = a" + strings.Repeat(" implies a", many),
 		"fields":         head + "fun f(): int = a" + strings.Repeat(".a", many),
 		"elements":       head + "fun f(): int = a" + strings.Repeat("[0]", many),
@@ -38,7 +40,8 @@ func TestHostile(t *testing.T) {
 		"sums in braces": head + "init { x := a" + strings.Repeat(" + a", many) + "\n}",
 	} {
 		f, errs := syntax.Parse(src)
-		if f == nil || len(errs) == 0 || len(errs) > 20 || !strings.Contains(errs.Error(), "nested too deeply (at most 500 levels)") {
+		if f == nil || len(errs) == 0 || len(errs) > 20 || !strings.Contains(errs.Error(),
+			"nested too deeply (at most 500 levels)") {
 			t.Errorf("%s: %.300v", name, errs)
 		}
 	}
@@ -62,14 +65,16 @@ func TestDeepest(t *testing.T) {
 		}
 		checkFormat(t, src)
 	}
-	statements := "protocol P(n = 3)\ninit " + strings.Repeat("{ for x in all ", deep) + "{" + strings.Repeat("}", deep+1) + "\n"
+	statements := "protocol P(n = 3)\ninit " + strings.Repeat("{ for x in all ", deep) + "{" +
+		strings.Repeat("}", deep+1) + "\n"
 	parse(t, statements)
 	checkFormat(t, statements)
 }
 
 // TestManyErrors stops after twenty, whatever makes them.
 func TestManyErrors(t *testing.T) {
-	for _, src := range []string{strings.Repeat("$", 1_000_000), strings.Repeat("99999999999 ", 100_000), strings.Repeat("upon\n", 100_000),
+	for _, src := range []string{strings.Repeat("$", 1_000_000), strings.Repeat("99999999999 ", 100_000),
+		strings.Repeat("upon\n", 100_000),
 		"protocol P(n = 3)\ninit {" + strings.Repeat("x = 1\n", 100_000), "\xff" + strings.Repeat("\xfe", 100)} {
 		if _, errs := syntax.Parse(src); len(errs) == 0 || len(errs) > 20 {
 			t.Errorf("%d errors for %.20q", len(errs), src)

@@ -16,7 +16,7 @@ const (
 // source was broken into lines, which makes the layout canonical.
 type doc struct {
 	kind  docKind
-	text  string // what stands there; of a place to break, what stands there when the line goes on
+	text  string // what stands there; of a place to break, what stands there when the line continues
 	parts []doc
 	whole bool // it has no place to break outside brackets of its own, whose inside it indents
 }
@@ -142,11 +142,11 @@ func push(todo []piece, x piece) []piece {
 	return todo
 }
 
-// fits says whether d, on one line, and what follows it up to the next place where the line may end, need at most room
+// fits says whether d, on one line, and what follows it up to the next place where the line may end, need at most space
 // columns.
-func fits(d doc, rest []piece, room int) bool {
+func fits(d doc, rest []piece, spare int) bool {
 	todo := []piece{{d, 0, true}}
-	for room >= 0 {
+	for spare >= 0 {
 		if len(todo) == 0 {
 			if len(rest) == 0 {
 				return true
@@ -158,7 +158,7 @@ func fits(d doc, rest []piece, room int) bool {
 		if x.doc.kind == breakDoc && !x.flat {
 			return true
 		}
-		room -= utf8.RuneCountInString(x.doc.text)
+		spare -= utf8.RuneCountInString(x.doc.text)
 		todo = push(todo, x)
 	}
 	return false

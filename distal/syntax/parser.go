@@ -60,7 +60,7 @@ func Parse(src string) (*File, Diagnostics) {
 	return f, p.errs
 }
 
-// recovering runs parse; after an error in it, skip finds the place to go on.
+// recovering runs parse; after an error in it, skip finds the place to continue.
 func (p *parser) recovering(parse, skip func()) {
 	depth := p.depth
 	defer func() {
@@ -140,7 +140,8 @@ func (p *parser) name(what string) Ident {
 	return Ident{t.pos, t.text}
 }
 
-// deeper guards against input whose nesting would exhaust the stack of the parser; call what it returns on the way back.
+// deeper guards against input whose nesting would exhaust the stack of the parser; call what it returns on the way
+// back.
 func (p *parser) deeper() func() {
 	p.depth++
 	if p.depth > maxDepth {
@@ -149,8 +150,8 @@ func (p *parser) deeper() func() {
 	return func() { p.depth-- }
 }
 
-// node guards against expressions whose height would exhaust the stack of those who walk the tree. Not all of these are
-// nested for the parser: it reads a + b + c and a.b.c in a loop.
+// node guards against expressions whose height would exhaust the stack of functions that walk the tree. Not all of
+// these are nested for the parser: it reads a + b + c and a.b.c in a loop.
 func (p *parser) node(e *Expr) *Expr {
 	e.height = 1
 	for _, a := range e.Args {

@@ -95,7 +95,7 @@ func (s *Stmt) doc() doc {
 		return define("assert "+s.Name+":", s.Expr.doc())
 	case TryStmt:
 		return then("try ensure ", nest(s.Expr.doc()))
-	case IfStmt: // two tabs, to tell the condition from the statements below it
+	case IfStmt: // two tabs, to distinguish the condition from the statements below it
 		return then("if ", nest(nest(s.Expr.doc())))
 	}
 	return then("for "+s.Name+" in ", nest(nest(s.Expr.doc())))

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// maker makes random syntax trees: every kind of declaration, statement and expression, with any operand below any other.
-// They need not mean anything.
+// maker makes random syntax trees: every kind of declaration, statement and expression, with any operand below any
+// other. They need not mean anything.
 type maker struct{ rng *rand.Rand }
 
 func newMaker(seed uint64) *maker { return &maker{rand.New(rand.NewPCG(seed, 0x74726565))} }
@@ -38,9 +38,10 @@ func repeat[T any](n int, one func() T) []T {
 	return out
 }
 
-// operators are the binary ones with their arity hidden in the tree; comparisons cannot be operands of each other without
-// parentheses, which is for the printer to know.
-var operators = []string{"implies", "or", "and", "==", "!=", "<", "<=", ">", ">=", "in", "prefix", "..", "+", "-", "*", "/", "%"}
+// operators are the binary ones with their arity hidden in the tree; comparisons cannot be operands of each other
+// without parentheses, which is for the printer to know.
+var operators = []string{"implies", "or", "and", "==", "!=", "<", "<=", ">", ">=", "in", "prefix", "..", "+", "-", "*",
+	"/", "%"}
 
 func (m *maker) expr(depth int) *syntax.Expr {
 	e := &syntax.Expr{Kind: syntax.ExprKind(m.rng.IntN(int(syntax.IfExpr) + 1))}
@@ -253,12 +254,15 @@ func TestWidth(t *testing.T) {
 	t.Logf("%d of %d lines are too long and cannot be broken", long, broken)
 }
 
-// unbreakable says whether a line holds what stands together by rule: the names of a quantifier, the ends of a range in a type.
+// unbreakable says whether a line holds what stands together by rule: the names of a quantifier, the ends of a range
+// in a type.
 func unbreakable(code string) bool {
-	return strings.Contains(code, "int(") || strings.Contains(code, "forall ") || strings.Contains(code, "exists ") || strings.Contains(code, "count ")
+	return strings.Contains(code, "int(") || strings.Contains(code, "forall ") || strings.Contains(code, "exists ") ||
+		strings.Contains(code, "count ")
 }
 
-// TestReflow breaks programs at every space, and at none: the layout is the same, but for blank lines, comments and tests.
+// TestReflow breaks programs at every space, and at none: the layout is the same, but for blank lines, comments and
+// tests.
 func TestReflow(t *testing.T) {
 	plain := func(f *syntax.File) string {
 		f.Comments = nil

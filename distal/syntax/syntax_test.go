@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// TestScripts runs the golden scripts: `parse` shows errors, or "ok"; `format` shows the canonical form; `expr` shows an
-// expression with the fewest parentheses.
+// TestScripts runs the golden scripts: `parse` shows errors, or "ok"; `format` shows the canonical form; `expr` shows
+// an expression with the fewest parentheses.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -59,8 +59,8 @@ func TestExamplesAreFormatted(t *testing.T) {
 	}
 }
 
-// checkFormat demands that formatting changes neither meaning nor comments and is idempotent. It reports whether the text
-// is a program at all.
+// checkFormat demands that formatting changes neither meaning nor comments and is idempotent. It reports whether the
+// text is a program at all.
 func checkFormat(t testing.TB, src string) bool {
 	t.Helper()
 	f, errs := syntax.Parse(src)
@@ -147,7 +147,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) { checkFormat(t, src) })
 }
 
-// TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled, swapped.
+// TestMutations is a fuzzer of its own that runs with the ordinary tests: programs with tokens dropped, doubled,
+// swapped.
 func TestMutations(t *testing.T) {
 	programs, others := 0, 0
 	check := func(src string) {

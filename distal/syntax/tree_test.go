@@ -9,15 +9,17 @@ import (
 	"github.com/lockstep-go/lockstep/distal/syntax"
 )
 
-// tree writes a whole syntax tree, every exported field of every node but places and comments, so that two texts are the same
-// program exactly when their trees are equal. It knows no node by name: what is added to the tree is compared too.
+// tree writes a whole syntax tree, every exported field of every node but places and comments, so that two texts are
+// the same program exactly when their trees are equal. It knows no node by name: what is added to the tree is compared
+// too.
 func tree(f *syntax.File) string {
 	var b strings.Builder
 	dump(&b, reflect.ValueOf(f), 0)
 	return b.String()
 }
 
-var noMatter = map[reflect.Type]bool{reflect.TypeFor[syntax.Pos](): true, reflect.TypeFor[[2]syntax.Pos](): true, reflect.TypeFor[[]syntax.Comment](): true}
+var noMatter = map[reflect.Type]bool{reflect.TypeFor[syntax.Pos](): true, reflect.TypeFor[[2]syntax.Pos](): true,
+	reflect.TypeFor[[]syntax.Comment](): true}
 
 func dump(b *strings.Builder, v reflect.Value, indent int) {
 	switch v.Kind() {
@@ -71,17 +73,28 @@ test small { phases = 10 }
 `
 	base := parse(t, src)
 	for _, c := range []struct{ old, new string }{
-		{"times > 2", "times >= 2"}, {"times > 2", "times all"}, {"times > 2", "times > 3"}, {"times > 2", ""}, {"same (.v)", "same (.k)"},
-		{"same (.v)", ""}, {"P(", "R("}, {"n = 3", "n = 4"}, {"f = 1", "f = 2"}, {"T =", "U ="}, {"seq<int>", "seq<bool>"}, {"seq<int>", "set<int>"},
-		{"one, two", "one, three"}, {"one, two", "one"}, {"b: bool", "b: int"}, {"b: bool", "c: bool"}, {"int?", "int"}, {"(k, A)", "(v, A)"},
-		{"(k, A)", "(k, B)"}, {"A < B", "B < A"}, {"phase k", "phase j"}, {"int = 0", "int"}, {"int = 0", "int = 1"}, {"output int", "output bool"},
-		{"x: int): int", "y: int): int"}, {"): int =", "): bool ="}, {"-x", "x"}, {"x > 1", "x >= 1"}, {"act(x", "act(y"}, {":= x", ":= 7"},
-		{"let y", "let z"}, {"1 + 2", "1 - 2"}, {"1 + 2", "2 + 1"}, {"act(y)", "act()"}, {"upon M m ", "upon M o "}, {"upon M m ", "upon N m "},
-		{"with m.k > k", ""}, {"for q", "for r"}, {"in all {", "in others {"}, {"none", "some(1)"}, {"to q", "to all"}, {"{ output k", "{ output v"},
-		{"(k, B)", "(k, A)"}, {"(k, B)", "(j, B)"}, {"late ", ""}, {"not true", "true"}, {"in (k, B) late", ""}, {":= 5", ":= 0"}, {":= 6", ":= 0"},
-		{"else { k := 6 }", ""}, {"atleast(n - f)", "atleast(n)"}, {"atleast(n - f)", "any"}, {"on output w:", "on output x:"}, {"on output w:", ""},
-		{"forall p", "exists p"}, {"forall p", "forall p, q"}, {"{p for", "{q for"}, {"for p in", "for q in"}, {" if p.k == 7", ""}, {"== others", "== all"},
-		{"max p", "min p"}, {" by (id(p))", ""}, {"[8, 9]", "{8, 9}"}, {"[0]", "[1]"}, {"phases = 10", "phases = 11"}, {"phases = 10", ""}, {"test small", "test large"},
+		{"times > 2", "times >= 2"}, {"times > 2", "times all"}, {"times > 2", "times > 3"}, {"times > 2", ""},
+		{"same (.v)", "same (.k)"},
+		{"same (.v)", ""}, {"P(", "R("}, {"n = 3", "n = 4"}, {"f = 1", "f = 2"}, {"T =", "U ="}, {"seq<int>", "seq<bool>"},
+		{"seq<int>", "set<int>"},
+		{"one, two", "one, three"}, {"one, two", "one"}, {"b: bool", "b: int"}, {"b: bool", "c: bool"}, {"int?", "int"},
+		{"(k, A)", "(v, A)"},
+		{"(k, A)", "(k, B)"}, {"A < B", "B < A"}, {"phase k", "phase j"}, {"int = 0", "int"}, {"int = 0", "int = 1"},
+		{"output int", "output bool"},
+		{"x: int): int", "y: int): int"}, {"): int =", "): bool ="}, {"-x", "x"}, {"x > 1", "x >= 1"}, {"act(x", "act(y"},
+		{":= x", ":= 7"},
+		{"let y", "let z"}, {"1 + 2", "1 - 2"}, {"1 + 2", "2 + 1"}, {"act(y)", "act()"}, {"upon M m ", "upon M o "},
+		{"upon M m ", "upon N m "},
+		{"with m.k > k", ""}, {"for q", "for r"}, {"in all {", "in others {"}, {"none", "some(1)"}, {"to q", "to all"},
+		{"{ output k", "{ output v"},
+		{"(k, B)", "(k, A)"}, {"(k, B)", "(j, B)"}, {"late ", ""}, {"not true", "true"}, {"in (k, B) late", ""},
+		{":= 5", ":= 0"}, {":= 6", ":= 0"},
+		{"else { k := 6 }", ""}, {"atleast(n - f)", "atleast(n)"}, {"atleast(n - f)", "any"},
+		{"on output w:", "on output x:"}, {"on output w:", ""},
+		{"forall p", "exists p"}, {"forall p", "forall p, q"}, {"{p for", "{q for"}, {"for p in", "for q in"},
+		{" if p.k == 7", ""}, {"== others", "== all"},
+		{"max p", "min p"}, {" by (id(p))", ""}, {"[8, 9]", "{8, 9}"}, {"[0]", "[1]"}, {"phases = 10", "phases = 11"},
+		{"phases = 10", ""}, {"test small", "test large"},
 		{"network", "// network"},
 	} {
 		if strings.Count(src, c.old) != 1 {

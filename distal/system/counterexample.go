@@ -15,9 +15,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Counterexample makes the violation that the search of the sequential program found again, message by message, on the program
-// as it is written, and returns the recording: a trace that replays like any other. p is the program without choices; those
-// of the violation are put into it. An error says that no asynchronous run does what the search found.
+// Counterexample makes the violation that the search of the sequential program found again, message by message, on the
+// program as it is written, and returns the recording: a trace that replays like any other. p is the program without
+// choices; those of the violation are put into it. An error says that no asynchronous run does what the search found.
 func Counterexample(p Program, m *sequential.Model, v *explore.Violation) (Program, *trace.Trace, error) {
 	followed, err := async.Follow(m, v.Start, v.Trace, v.Property)
 	if err != nil {

@@ -60,7 +60,8 @@ func TestCounterexamples(t *testing.T) {
 		if err != nil || replayed.Difference != "" || replayed.Trace.Outcome.Finding.Property != result.Violation.Property {
 			t.Errorf("%s: replayed as %+v %v", name, replayed, err)
 		}
-		if last := tr.Records[len(tr.Records)-1]; last.Round != len(tr.Rounds) || len(last.States) == 0 && len(last.Events) == 0 {
+		if last := tr.Records[len(tr.Records)-1]; last.Round != len(tr.Rounds) || len(last.States) == 0 &&
+			len(last.Events) == 0 {
 			t.Errorf("%s: the last step is drawn in round %d of %d: %+v", name, last.Round, len(tr.Rounds), last)
 		}
 		if err := report.Grid(&bytes.Buffer{}, again, report.Options{}); err != nil {

@@ -75,7 +75,8 @@ func (p Program) Describe() (lockstep.Info, error) {
 		options["file"] = p.File
 	}
 	//lockstep:unordered it fills another map
-	for name, value := range map[string]string{"test": p.Test, "params": p.Params, "choices": p.Choices, "holds": p.Holds} {
+	for name, value := range map[string]string{"test": p.Test, "params": p.Params, "choices": p.Choices,
+		"holds": p.Holds} {
 		if value != "" {
 			options[name] = value
 		}
@@ -134,8 +135,8 @@ func assignments(text string) (map[string]int64, error) {
 	return out, nil
 }
 
-// patience is the virtual time after which a timeout is due.
-const patience = 10
+// timeout is the virtual time after which a timeout is due.
+const timeout = 10
 
 // deployment is a running program.
 type deployment struct {
@@ -145,7 +146,7 @@ type deployment struct {
 	instance *async.Instance
 	choices  []int             // resolutions that are given
 	chosen   int               // how many of them are used
-	holds    map[int]bool      // messages on which nobody acts yet
+	holds    map[int]bool      // messages on which no node acts yet
 	bodies   []async.Flight    // by number of the body - 1
 	trouble  *lockstep.Finding // what is broken, for the spec
 }
@@ -157,7 +158,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.instance = async.New(d.program, d.choose)
 	d.report(d.instance.History(), out)
 	for n := 1; d.timeouts && n <= d.program.N; n++ {
-		out.SetAlarm(lockstep.Node(n), patience)
+		out.SetAlarm(lockstep.Node(n), timeout)
 	}
 	out.States(d.state)
 	return nil
@@ -181,7 +182,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		d.report(d.instance.Receive(f.To, f.Message, d.holds[int(s.Msg)]), out)
 	case trace.Alarm:
 		d.report(d.instance.Timeout(int(s.Node)), out)
-		out.SetAlarm(s.Node, out.Now()+patience)
+		out.SetAlarm(s.Node, out.Now()+timeout)
 	}
 	out.States(d.state)
 	return nil
@@ -190,7 +191,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 // Close releases what the deployment holds.
 func (d *deployment) Close() error { return nil }
 
-// report tells the engine what actions caused: messages, outputs, and what is broken.
+// report notifies the engine of what actions caused: messages, outputs, and what is broken.
 func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
 	for i := range fired {
 		f := &fired[i]
@@ -198,7 +199,7 @@ func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
 			out.Event(lockstep.Event{Node: lockstep.Node(f.Node), Type: "output",
 				Value: core.Format(d.program.Core.OutputType(), v)})
 		}
-		d.judge(f)
+		d.check(f)
 	}
 	for _, f := range d.instance.Collect() {
 		m := f.Message
@@ -210,11 +211,11 @@ func (d *deployment) report(fired []async.Firing, out *lockstep.Outbox) {
 			out.Text(body, text[strings.IndexByte(text, '('):])
 		}
 	}
-	d.judgeStates()
+	d.checkStates()
 }
 
-// judge notes what an action itself broke.
-func (d *deployment) judge(f *async.Firing) {
+// check notes what an action itself broke.
+func (d *deployment) check(f *async.Firing) {
 	node := trace.NodesOf(lockstep.Node(f.Node))
 	switch {
 	case d.trouble != nil:
@@ -222,19 +223,20 @@ func (d *deployment) judge(f *async.Firing) {
 		d.trouble = &lockstep.Finding{Property: "fault", Nodes: node, Text: fmt.Sprintf("node %d: %v", f.Node, f.Fault)}
 	case f.Broken >= 0:
 		name := d.program.Core.Props[f.Broken].Name
-		d.trouble = &lockstep.Finding{Property: name, Nodes: node, Text: fmt.Sprintf("%s does not hold for the output of node %d", name, f.Node)}
+		d.trouble = &lockstep.Finding{Property: name, Nodes: node,
+			Text: fmt.Sprintf("%s does not hold for the output of node %d", name, f.Node)}
 	case len(f.Breaches) > 0:
 		b := f.Breaches[0]
 		d.trouble = &lockstep.Finding{Property: b.Title(), Nodes: node, Text: fmt.Sprintf("%s: %s", b.Pos, b.Text)}
 	}
 }
 
-// judgeStates notes a property of the states that does not hold.
-func (d *deployment) judgeStates() {
+// checkStates notes a property of the states that does not hold.
+func (d *deployment) checkStates() {
 	if d.trouble != nil {
 		return
 	}
-	switch i, fault := d.instance.Judge(); {
+	switch i, fault := d.instance.Check(); {
 	case fault != nil:
 		d.trouble = &lockstep.Finding{Property: "fault", Text: fault.Error()}
 	case i >= 0:
@@ -243,7 +245,7 @@ func (d *deployment) judgeStates() {
 	}
 }
 
-// state is the state of a node in words.
+// state is the state of a node as text.
 func (d *deployment) state(n lockstep.Node) string {
 	return stateText(d.program, d.instance.State(int(n)))
 }
@@ -265,12 +267,12 @@ func (properties) Properties() []string               { return []string{"propert
 func (properties) New(lockstep.Info) lockstep.Monitor { return &propertyMonitor{} }
 
 // propertyMonitor passes on what the deployment found broken.
-type propertyMonitor struct{ judged [1]int }
+type propertyMonitor struct{ checked [1]int }
 
-func (m *propertyMonitor) Reset() { m.judged[0] = 0 }
+func (m *propertyMonitor) Reset() { m.checked[0] = 0 }
 
 func (m *propertyMonitor) Step(run *lockstep.Run) *lockstep.Finding {
-	m.judged[0]++
+	m.checked[0]++
 	if d, ok := run.View().(*deployment); ok {
 		return d.trouble
 	}
@@ -283,5 +285,5 @@ func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (*propertyMonitor) EventsOnly() bool { return false }
 
 func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Judged: m.judged[:]}
+	return lockstep.Conclusion{Judged: m.checked[:]}
 }

@@ -59,7 +59,8 @@ func (b *body) stmt(s core.Stmt) *syntax.Stmt {
 		x := b.expr(s.X)
 		return &syntax.Stmt{Kind: syntax.ForStmt, Name: b.bind(s.Slot), Expr: x, Body: b.stmts(s.Body)}
 	case *core.Send:
-		return &syntax.Stmt{Kind: syntax.SendStmt, Name: b.w.p.Messages[s.Message].Type.Name, Args: b.exprs(s.Args), Expr: b.expr(s.To)}
+		return &syntax.Stmt{Kind: syntax.SendStmt, Name: b.w.p.Messages[s.Message].Type.Name, Args: b.exprs(s.Args),
+			Expr: b.expr(s.To)}
 	case *core.Output:
 		return &syntax.Stmt{Kind: syntax.OutputStmt, Expr: b.expr(s.X)}
 	case *core.Do:
@@ -124,7 +125,8 @@ func (b *body) expr(e core.Expr) *syntax.Expr {
 		out.Args = append(out.Args, b.expr(e.Body))
 		return out
 	case *core.Best:
-		out := &syntax.Expr{Kind: syntax.BestExpr, Name: map[bool]string{true: "max", false: "min"}[e.Max], Args: []*syntax.Expr{b.expr(e.Set)}}
+		out := &syntax.Expr{Kind: syntax.BestExpr, Name: map[bool]string{true: "max", false: "min"}[e.Max],
+			Args: []*syntax.Expr{b.expr(e.Set)}}
 		out.Vars = []syntax.Ident{ident(b.bind(e.Slot))}
 		out.Args = append(out.Args, b.exprs(e.Keys)...)
 		return out
@@ -158,7 +160,8 @@ func (b *body) apply(e *core.Apply) *syntax.Expr {
 		return call(row.Name, b.exprs(e.Args)...)
 	case core.Bracket:
 	}
-	kind := map[core.Op]syntax.ExprKind{core.Index: syntax.IndexExpr, core.SetOfAll: syntax.SetExpr, core.SeqOfAll: syntax.SeqExpr}[e.Op]
+	kind := map[core.Op]syntax.ExprKind{core.Index: syntax.IndexExpr, core.SetOfAll: syntax.SetExpr,
+		core.SeqOfAll: syntax.SeqExpr}[e.Op]
 	return &syntax.Expr{Kind: kind, Args: b.exprs(e.Args)}
 }
 

@@ -1,5 +1,5 @@
-// Package unparse writes programs of the core form as text again, which parses to the same program. It is how the lock-step form
-// of a program is printed.
+// Package unparse writes programs of the core form as text again, which parses to the same program. It is how the
+// lock-step form of a program is printed.
 package unparse
 
 import (
@@ -89,7 +89,8 @@ func (w *writer) types(f *syntax.File) {
 	}
 	for _, m := range w.p.Messages {
 		tag := &syntax.Tag{Phase: word(m.Type.Fields[m.Phase].Name), Round: ident(w.p.Rounds[m.Round].Name)}
-		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.MessageDecl, Name: m.Type.Name, Fields: w.fields(m.Type.Fields), Tags: []*syntax.Tag{tag}})
+		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.MessageDecl, Name: m.Type.Name, Fields: w.fields(m.Type.Fields),
+			Tags: []*syntax.Tag{tag}})
 	}
 	rounds := &syntax.Decl{Kind: syntax.RoundsDecl}
 	for _, r := range w.p.Rounds {
@@ -162,18 +163,21 @@ func (w *writer) state(f *syntax.File) {
 func (w *writer) code(f *syntax.File) {
 	for _, x := range w.p.Funs {
 		b := w.body(x.Params)
-		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.FunDecl, Name: x.Name, Fields: b.params(x.Params), Type: w.typ(x.Result), Expr: b.expr(x.Body)})
+		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.FunDecl, Name: x.Name, Fields: b.params(x.Params),
+			Type: w.typ(x.Result), Expr: b.expr(x.Body)})
 	}
 	for _, a := range w.p.Actions {
 		b := w.body(a.Params)
-		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.ActionDecl, Name: a.Name, Fields: b.params(a.Params), Body: b.stmts(a.Body)})
+		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.ActionDecl, Name: a.Name, Fields: b.params(a.Params),
+			Body: b.stmts(a.Body)})
 	}
 	if len(w.p.Init.Body) > 0 {
 		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.InitDecl, Body: w.body(nil).stmts(w.p.Init.Body)})
 	}
 	for _, r := range w.p.Rounds {
 		if w.p.Lockstep {
-			f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.RoundDecl, Name: r.Name, First: w.body(nil).stmts(r.Send), Body: w.body(nil).stmts(r.Update)})
+			f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.RoundDecl, Name: r.Name, First: w.body(nil).stmts(r.Send),
+				Body: w.body(nil).stmts(r.Update)})
 		}
 	}
 }
@@ -192,7 +196,8 @@ func (w *writer) networks(f *syntax.File) {
 		if strings.ContainsAny(n.Name, " (:") {
 			w.nets[i] = w.fresh("Given", given) // a formula from the command line
 		}
-		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.NetworkDecl, Name: w.nets[i], Formula: w.body(nil).expr(n.Formula)})
+		f.Decls = append(f.Decls, &syntax.Decl{Kind: syntax.NetworkDecl, Name: w.nets[i],
+			Formula: w.body(nil).expr(n.Formula)})
 	}
 	used, _ := syntax.ParseExpr(w.nets[w.p.Network])
 	d := &syntax.Decl{Kind: syntax.NetworkDecl, Name: used.Name}

@@ -26,11 +26,13 @@ func again(t *testing.T, src string, opt distal.Options) {
 	if f, errs := distal.Fmt(printed.Text); f.Changed || len(errs) > 0 {
 		t.Fatalf("not in canonical form: %v\n%s", errs, printed.Text)
 	}
-	reread, _, remarks := distal.NewModel(printed.Text, distal.Options{Nodes: opt.Nodes, Phases: opt.Phases, Test: opt.Test, Params: opt.Params})
+	reread, _, remarks := distal.NewModel(printed.Text, distal.Options{Nodes: opt.Nodes, Phases: opt.Phases,
+		Test: opt.Test, Params: opt.Params})
 	if reread == nil {
 		t.Fatalf("%v\n%s", remarks, printed.Text)
 	}
-	limit := explore.Options{Phases: phases, Memory: 64 << 20, Whole: true} // nodes are proved to be alike in programs with rules only
+	// nodes are proved to be alike in programs with rules only
+	limit := explore.Options{Phases: phases, Memory: 64 << 20, Whole: true}
 	a, err := explore.Exhaustive(built, limit)
 	b, err2 := explore.Exhaustive(reread, limit)
 	if err != nil || err2 != nil {
@@ -42,18 +44,21 @@ func again(t *testing.T, src string, opt distal.Options) {
 	if x, y := way(a.Violation), way(b.Violation); x != y {
 		t.Errorf("built: %s\nread again: %s", x, y)
 	}
-	if twice, _ := distal.Seq(printed.Text, distal.Options{Nodes: opt.Nodes, Test: opt.Test, Params: opt.Params}); twice.Text != printed.Text {
+	if twice, _ := distal.Seq(printed.Text, distal.Options{Nodes: opt.Nodes, Test: opt.Test,
+		Params: opt.Params}); twice.Text != printed.Text {
 		t.Errorf("printing twice changes the program:\n%s\n%s", printed.Text, twice.Text)
 	}
 }
 
-// way writes everything about a violation in which two programs can agree: all but names of actions and places in the text.
+// way writes everything about a violation in which two programs can agree: all but names of actions and places in the
+// text.
 func way(v *explore.Violation) string {
 	if v == nil {
 		return ""
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s in phase %d, round %d, %d active: %s", v.Property, v.Phase, v.Round, v.ActiveRounds, v.Text[strings.Index(v.Text, ":")+1:])
+	fmt.Fprintf(&out, "%s in phase %d, round %d, %d active: %s", v.Property, v.Phase, v.Round, v.ActiveRounds,
+		v.Text[strings.Index(v.Text, ":")+1:])
 	for _, s := range v.Start {
 		fmt.Fprintf(&out, " %x", s.AppendKey(nil))
 	}
@@ -121,7 +126,9 @@ property P1: forall k in all: k.k < 9
 }
 
 func ExampleProgram() {
-	p, _ := distal.Load("protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 }\ninit { send A(k) to all }\nupon A m with m.k == k do { k := k + 1 }\n")
+	p,
+		_ := distal.Load("protocol P(n = 2)\nmessage A { k: int } tag (k, A)\nrounds A\nstate { k: int = 1 }\ninit { send " +
+		"A(k) to all }\nupon A m with m.k == k do { k := k + 1 }\n")
 	text := unparse.Program(sequential.Build(p, core.Eager, 1))
 	fmt.Println(strings.Split(text, "\n")[0])
 	// Output: lockstep protocol P(n = 2)

@@ -52,7 +52,7 @@ const nodes = 3
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	target.Fill(&c)
+	c = target.Fill(c)
 	return process.System{Name: "redis", Options: target.Changed(c, Cluster{}), Nodes: nodes, New: c.deploy,
 		Check: func() error { return target.Check("redis", c) }, Pace: c.Pace, Patience: time.Minute,
 		Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn},

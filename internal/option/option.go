@@ -117,7 +117,7 @@ func Check(v any) error {
 		if !f.IsExported() {
 			continue
 		}
-		if w, ok := rv.Field(i).Interface().(interface{ Words() []string }); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
+		if w, ok := rv.Field(i).Interface().(Worded); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
 			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), rv.Field(i).Uint(), strings.Join(w.Words(), ", "))
 		}
 		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 && !slices.Contains(allowed, rv.Field(i).String()) {
@@ -240,6 +240,14 @@ func set(f reflect.Value, k, value string) error {
 		}
 		return nil
 	}
+	if w, ok := f.Interface().(Worded); ok {
+		i := slices.Index(w.Words(), value)
+		if i < 0 {
+			return fmt.Errorf("%s=%s: the value must be one of %s", k, value, strings.Join(w.Words(), ", "))
+		}
+		f.SetUint(uint64(i))
+		return nil
+	}
 	var err error
 	want := ""
 	if f.Type() == reflect.TypeFor[time.Duration]() {
@@ -301,18 +309,13 @@ func key(name string) string {
 	return b.String()
 }
 
+// Worded is a setting that is one of some words, by number: an unsigned integer whose values are the places of its words.
+type Worded interface{ Words() []string }
+
 // Word is the i-th of the words for a setting.
 func Word(words []string, i int) string {
 	if i < len(words) {
 		return words[i]
 	}
 	return fmt.Sprintf("(%d)", i)
-}
-
-// WordIndex finds a word for a setting among those allowed.
-func WordIndex(what string, words []string, text []byte) (int, error) {
-	if i := slices.Index(words, string(text)); i >= 0 {
-		return i, nil
-	}
-	return 0, fmt.Errorf("the %s must be one of %s", what, strings.Join(words, ", "))
 }

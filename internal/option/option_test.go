@@ -89,16 +89,16 @@ func ExampleSetAll() {
 }
 
 func TestWords(t *testing.T) {
-	words := []string{"small", "large"}
-	for i, w := range words {
-		if got, err := option.WordIndex("size", words, []byte(w)); got != i || err != nil || option.Word(words, i) != w {
-			t.Errorf("%s is number %d, %v", w, got, err)
+	for i, w := range size(0).Words() {
+		r := ranged{Size: 7}
+		if err := option.Set(&r, "size", w); r.Size != size(i) || err != nil || r.Size.String() != w {
+			t.Errorf("%s is number %d, %v", w, r.Size, err)
 		}
 	}
-	if _, err := option.WordIndex("size", words, []byte("huge")); err == nil || err.Error() != "the size must be one of small, large" {
+	if err := option.Set(&ranged{}, "size", "huge"); err == nil || err.Error() != "size=huge: the value must be one of small, large" {
 		t.Error(err)
 	}
-	if got := option.Word(words, 7); got != "(7)" {
+	if got := size(7).String(); got != "(7)" {
 		t.Errorf("a number without a word is %s", got)
 	}
 }

@@ -51,7 +51,7 @@ const (
 )
 
 // predictStrategy makes one test a run.
-var predictStrategy = strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+var predictStrategy = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
 // prediction is the outcome of the command.
 type prediction struct {
@@ -137,7 +137,7 @@ func predRows() ([]predRow, error) {
 	// Example 3.3: amalgamated operations, 10 partitions by 15 by 15 operations, of which 10
 	// by 3 writes of the other value in the larger side by 2 reads in the smaller side hit.
 	sequences := cover.Sequences{Operations: 10 * 15 * 15, Length: 1, Targets: 10 * 2 * 3}
-	chance, err := sequences.Chance()
+	chance, err := sequences.Probability()
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +150,11 @@ func predRows() ([]predRow, error) {
 	}
 	// Example 4.21: the leader in the minority, and the same operations.
 	right := predRow{Figure: "1 right"}
-	isolate, err := cover.ChanceOf(cover.Isolate{}, cover.Balanced(5, 2))
+	isolate, err := cover.ProbabilityOf(cover.Isolate{}, cover.Balanced(5, 2))
 	if err != nil {
 		return nil, err
 	}
-	operations, err := cover.Sequences{Operations: 15 * 15, Length: 1, Targets: 2 * 3}.Chance()
+	operations, err := cover.Sequences{Operations: 15 * 15, Length: 1, Targets: 2 * 3}.Probability()
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func predRows() ([]predRow, error) {
 }
 
 // predict enters what a chance and the paper's rules about it promise.
-func (r *predRow) predict(chance cover.Chance, rules []cover.Rule) error {
+func (r *predRow) predict(chance cover.Probability, rules []cover.Rule) error {
 	r.P, _ = chance.P.Float64()
 	r.PFraction, r.Goals = chance.P.RatString(), int(chance.Goals.Int64())
 	for _, rule := range rules {

@@ -57,14 +57,6 @@ func Were[N int | int64](n N, what string) string {
 	return Count(n, what) + " were"
 }
 
-// Them stands for things that were counted: "it", "them".
-func Them[N int | int64](n N) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
-}
-
 // Plural is what is counted without the number.
 func Plural[N int | int64](n N, what string) string {
 	if n == 1 {

@@ -19,8 +19,8 @@ func TestCount(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	for n, want := range []string{"runs these 0 runs 0 runs were them", "run this run 1 run was it", "runs these 2 runs 2 runs were them"} {
-		if got := words.Plural(n, "run") + " " + words.These(n, "run") + " " + words.Were(n, "run") + " " + words.Them(n); got != want {
+	for n, want := range []string{"runs these 0 runs 0 runs were", "run this run 1 run was", "runs these 2 runs 2 runs were"} {
+		if got := words.Plural(n, "run") + " " + words.These(n, "run") + " " + words.Were(n, "run"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

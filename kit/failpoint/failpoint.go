@@ -27,7 +27,7 @@ var (
 	hook  func(name string)
 )
 
-// Register tells of places; what Instrument makes calls it when the program starts.
+// Register registers places; what Instrument makes calls it when the program starts.
 func Register(places ...string) {
 	names = append(names, places...)
 	slices.Sort(names)
@@ -36,7 +36,7 @@ func Register(places ...string) {
 // Names are the places of this program, in alphabetical order; none where it was not instrumented.
 func Names() []string { return names }
 
-// Set says what is called at every place from now on, by whoever comes there; nil: nothing.
+// Set says what is called at every place from now on, by any goroutine that gets there; nil: nothing.
 func Set(f func(name string)) { hook = f }
 
 // Here is a place.
@@ -76,8 +76,8 @@ func Instrument(library fs.FS) (map[string][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("failpoint: %s: %w", name, err)
 		}
-		folder := path.Dir(name)
-		changed[path.Join(folder, "lockstep_failpoints.go")] = fmt.Appendf(nil, registration, file.Name, places[folder])
+		dir := path.Dir(name)
+		changed[path.Join(dir, "lockstep_failpoints.go")] = fmt.Appendf(nil, registration, file.Name, places[dir])
 	}
 	if len(changed) == 0 {
 		return nil, fmt.Errorf("failpoint: the library has no comments \"// gofail: var NAME struct{}\"")

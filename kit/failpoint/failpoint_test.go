@@ -26,18 +26,21 @@ func save() {
 
 // Comments become calls, on their lines; those that are code, or of other kinds, stay, and tests are left alone.
 func TestInstrument(t *testing.T) {
-	files, err := failpoint.Instrument(fstest.MapFS{"a/raft.go": {Data: []byte(library)}, "a/raft_test.go": {Data: []byte(library)},
-		"b.go": {Data: []byte("package b\n")}, "go.mod": {Data: []byte("// gofail: var x struct{}")}})
+	files, err := failpoint.Instrument(fstest.MapFS{"a/raft.go": {Data: []byte(library)},
+		"a/raft_test.go": {Data: []byte(library)},
+		"b.go":           {Data: []byte("package b\n")}, "go.mod": {Data: []byte("// gofail: var x struct{}")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, []string{"a/lockstep_failpoints.go", "a/raft.go"}) {
 		t.Errorf("changed are %q", got)
 	}
-	if got, want := string(files["a/raft.go"]), strings.Replace(library, "\t// gofail: var beforeSave struct{}", `lockstepFailpoint("beforeSave")`, 1); got != want {
+	if got, want := string(files["a/raft.go"]), strings.Replace(library, "\t// gofail: var beforeSave struct{}",
+		`lockstepFailpoint("beforeSave")`, 1); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := string(files["a/lockstep_failpoints.go"]); !strings.HasPrefix(got, "package raft\n") || !strings.Contains(got, `Register([]string{"beforeSave"}...)`) {
+	if got := string(files["a/lockstep_failpoints.go"]); !strings.HasPrefix(got, "package raft\n") ||
+		!strings.Contains(got, `Register([]string{"beforeSave"}...)`) {
 		t.Error(got)
 	}
 }
@@ -64,7 +67,9 @@ func ExampleHere() {
 }
 
 func ExampleInstrument() {
-	files, err := failpoint.Instrument(fstest.MapFS{"a.go": {Data: []byte("package a\n\nfunc f() {\n// gofail: var here struct{}\n}\n")}})
+	files,
+		err := failpoint.Instrument(fstest.MapFS{"a.go": {Data: []byte("package a\n\nfunc f() {\n// gofail: var here " +
+		"struct{}\n}\n")}})
 	fmt.Printf("%s%v\n", files["a.go"], err)
 	// Output:
 	// package a

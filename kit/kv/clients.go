@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Desk is where requests are offered and events told: a [lockstep.Outbox].
-type Desk interface {
+// RequestSink is where a client offers requests and reports events: a [lockstep.Outbox].
+type RequestSink interface {
 	Offer(trace.Pending)
 	Withdraw(id int32)
 	Event(lockstep.Event)
@@ -15,31 +15,31 @@ type Desk interface {
 
 // Clients are the clients of a run. Each has one operation under way at a time, which is
 // offered to the strategy as a request: the strategy decides which node gets it and, where
-// it is offered again, when the client loses its patience and which node it tries next. It
+// it is offered again, when the client times out and which node it asks next. It
 // takes the first answer, from whichever node it asked.
 type Clients struct {
 	load  Load
 	nodes lockstep.Nodes
-	desk  Desk
+	sink  RequestSink
 	list  []client
 	texts [1 << 10]text
 }
 
-// text is an operation in words, kept because it is drawn in many runs.
+// text is an operation as text, kept because it is drawn in many runs.
 type text struct {
 	op    Op
 	words string
 }
 
 type client struct {
-	ops     []Op
-	results []Result
-	text    string // of the operation under way or next
-	at      int    // the operation under way or next
-	asked   bool
-	tries   uint64
-	calls   []spec.Call // by operation, as the answers: who reads of an event later finds it as it was
-	answers []spec.Return
+	ops      []Op
+	results  []Result
+	text     string // of the operation under way or next
+	at       int    // the operation under way or next
+	asked    bool
+	attempts uint64
+	calls    []spec.Call // by operation, as the answers: a later reader of an event finds it as it was
+	answers  []spec.Return
 }
 
 // perClient separates the numbers of the clients' requests: the operation i of client c has
@@ -56,18 +56,19 @@ func NewClients(l Load, nodes int) *Clients {
 }
 
 // Begin begins a run: it draws the operations and offers the first of each client.
-func (c *Clients) Begin(r Source, desk Desk) {
-	c.desk = desk
+func (c *Clients) Begin(r Source, sink RequestSink) {
+	c.sink = sink
 	for i := range c.list {
 		k := &c.list[i]
 		*k = client{ops: c.load.draw(r, k.ops[:0], i+1), results: append(k.results[:0], make([]Result, c.load.Requests)...),
-			calls: append(k.calls[:0], make([]spec.Call, c.load.Requests)...), answers: append(k.answers[:0], make([]spec.Return, c.load.Requests)...)}
+			calls:   append(k.calls[:0], make([]spec.Call, c.load.Requests)...),
+			answers: append(k.answers[:0], make([]spec.Return, c.load.Requests)...)}
 		c.turn(k, 0)
 	}
 }
 
-// At sets the desk of the present step, where that is not the one of Begin.
-func (c *Clients) At(desk Desk) { c.desk = desk }
+// At sets the sink of the present step, where that is not the one of Begin.
+func (c *Clients) At(sink RequestSink) { c.sink = sink }
 
 func (k *client) number() int32 { return int32((k.ops[k.at].Client)*perClient + k.at + 1) }
 
@@ -93,25 +94,25 @@ func (c *Clients) words(o *Op) string {
 
 func (c *Clients) offer(k *client) {
 	if k.at < len(k.ops) {
-		c.desk.Offer(trace.Pending{ID: k.number(), To: c.nodes, Text: k.text})
+		c.sink.Offer(trace.Pending{ID: k.number(), To: c.nodes, Text: k.text})
 	}
 }
 
 // Has reports whether the number of a request is one of the clients'.
 func (c *Clients) Has(id int32) bool { return id > perClient && id < Numbers }
 
-// Given is called when a request reaches a node, and tells which operation that is and
+// Given is called when a request reaches a node, and returns which operation that is and
 // how many-th try.
 func (c *Clients) Given(id int32) (o *Op, try uint64) {
 	k := &c.list[id/perClient-1]
 	o = &k.ops[k.at]
-	k.tries++
+	k.attempts++
 	if !k.asked {
 		k.asked = true
 		k.calls[k.at] = spec.Call{Client: o.Client, ID: int(id), Input: o}
-		c.desk.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
+		c.sink.Event(lockstep.Event{Type: spec.EventCall, Value: &k.calls[k.at]})
 	}
-	return o, k.tries
+	return o, k.attempts
 }
 
 // Offer offers a client's operation again, which was given to a node and may be answered
@@ -138,19 +139,19 @@ func (c *Clients) Answer(n lockstep.Node, number int, seq uint16, r Result) {
 		return
 	}
 	k := &c.list[number-1]
-	c.desk.Withdraw(k.number())
+	c.sink.Withdraw(k.number())
 	k.results[k.at] = r
 	k.answers[k.at] = spec.Return{Client: number, ID: int(k.number()), Output: &k.results[k.at]}
-	c.desk.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answers[k.at]})
+	c.sink.Event(lockstep.Event{Type: spec.EventReturn, Node: n, Value: &k.answers[k.at]})
 	c.turn(k, k.at+1)
 }
 
-// GiveUp lets a client go on with its next operation. The one that it waited for may take
+// GiveUp lets a client continue with its next operation. The one that it waited for may take
 // effect or not.
 func (c *Clients) GiveUp(number int, seq uint16) {
 	if c.Wait(number, seq) != nil {
 		k := &c.list[number-1]
-		c.desk.Withdraw(k.number())
+		c.sink.Withdraw(k.number())
 		c.turn(k, k.at+1)
 	}
 }

@@ -93,7 +93,8 @@ func TestSnapshot(t *testing.T) {
 	if err := again.Restore(data); err != nil || again.Hash() != m.Hash() || again.String() != m.String() {
 		t.Errorf("%s became %s, %v", m, again, err)
 	}
-	if again.Apply(op(2, 5, act(kv.Append, 1, 8, 0))); again.String() != m.String() || !again.Done(2, 5) || again.Done(1, 1) {
+	if again.Apply(op(2, 5, act(kv.Append, 1, 8, 0))); again.String() != m.String() || !again.Done(2, 5) ||
+		again.Done(1, 1) {
 		t.Error("the snapshot lost a session: an operation took effect twice")
 	}
 	for k := range data {
@@ -109,8 +110,10 @@ func TestSnapshot(t *testing.T) {
 // Every change of the state changes the hash.
 func TestHash(t *testing.T) {
 	seen := map[uint64]string{}
-	for _, o := range []kv.Op{{}, op(1, 1, act(kv.Put, 0, 1, 0)), op(1, 1, act(kv.Put, 1, 1, 0)), op(1, 2, act(kv.Put, 0, 1, 0)), op(2, 1, act(kv.Put, 0, 1, 0)),
-		op(1, 1, act(kv.Append, 0, 1, 0)), op(1, 1, act(kv.Append, 0, 11, 0)), op(1, 1, act(kv.Get, 0, 0, 0)), op(1, 1, act(kv.Cas, 0, 1, 5))} {
+	for _, o := range []kv.Op{{}, op(1, 1, act(kv.Put, 0, 1, 0)), op(1, 1, act(kv.Put, 1, 1, 0)),
+		op(1, 2, act(kv.Put, 0, 1, 0)), op(2, 1, act(kv.Put, 0, 1, 0)),
+		op(1, 1, act(kv.Append, 0, 1, 0)), op(1, 1, act(kv.Append, 0, 11, 0)), op(1, 1, act(kv.Get, 0, 0, 0)),
+		op(1, 1, act(kv.Cas, 0, 1, 5))} {
 		m := newMap()
 		m.Apply(o)
 		if other, ok := seen[m.Hash()]; ok {
@@ -120,28 +123,28 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// desk writes down what clients do there.
-type desk struct {
+// sink writes down what clients do there.
+type sink struct {
 	pending []trace.Pending
 	events  []lockstep.Event
 }
 
-func (d *desk) Offer(p trace.Pending) { d.pending = append(d.pending, p) }
-func (d *desk) Withdraw(id int32) {
+func (d *sink) Offer(p trace.Pending) { d.pending = append(d.pending, p) }
+func (d *sink) Withdraw(id int32) {
 	d.pending = slices.DeleteFunc(d.pending, func(p trace.Pending) bool { return p.ID == id })
 }
-func (d *desk) Event(e lockstep.Event) { d.events = append(d.events, e) }
+func (d *sink) Event(e lockstep.Event) { d.events = append(d.events, e) }
 
-func (d *desk) give(i int) int32 {
+func (d *sink) give(i int) int32 {
 	id := d.pending[i].ID
 	d.pending = slices.Delete(d.pending, i, i+1)
 	return id
 }
 
-// A client tries until it is answered, is called once and answered once for each operation,
+// A client retries until it is answered, is called once and answered once for each operation,
 // and has one operation at a time.
 func TestClients(t *testing.T) {
-	var d desk
+	var d sink
 	c := kv.NewClients(kv.Load{Clients: 2, Requests: 3, Keys: 2}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
 	if len(d.pending) != 2 || d.pending[0].To != trace.AllNodes(3) {
@@ -161,7 +164,8 @@ func TestClients(t *testing.T) {
 	c.Answer(2, 1, 1, kv.Result{OK: true})
 	c.Answer(3, 1, 1, kv.Result{}) // too late
 	answered, all := c.Answered()
-	if r, ok := d.events[len(d.events)-1].Value.(*spec.Return); !ok || len(d.events) != 2 || r.ID != int(id) || answered != 1 || all != 6 || len(d.pending) != 2 {
+	if r, ok := d.events[len(d.events)-1].Value.(*spec.Return); !ok || len(d.events) != 2 || r.ID != int(id) ||
+		answered != 1 || all != 6 || len(d.pending) != 2 {
 		t.Errorf("events %v, %d of %d answered, %v offered", d.events, answered, all, d.pending)
 	}
 	if c.Wait(1, 1) != nil || c.Wait(1, 2) == nil {
@@ -174,21 +178,21 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// What an event tells stays as it was when its client goes on: traces are written later.
+// What an event reports stays as it was when its client continues: traces are written later.
 func TestEventsLast(t *testing.T) {
-	var d desk
+	var d sink
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 3, Keys: 2}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 1)), &d)
-	var told []string
+	var reported []string
 	for range 3 {
 		o, _ := c.Given(d.give(0))
-		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+		reported = append(reported, fmt.Sprint(d.events[len(d.events)-1].Value))
 		c.Answer(1, 1, o.Seq, kv.Result{OK: true, Value: kv.Value{Number: o.Value}})
-		told = append(told, fmt.Sprint(d.events[len(d.events)-1].Value))
+		reported = append(reported, fmt.Sprint(d.events[len(d.events)-1].Value))
 	}
 	for i, e := range d.events {
-		if now := fmt.Sprint(e.Value); now != told[i] {
-			t.Errorf("event %d was %q, and is %q now", i, told[i], now)
+		if now := fmt.Sprint(e.Value); now != reported[i] {
+			t.Errorf("event %d was %q, and is %q now", i, reported[i], now)
 		}
 	}
 }
@@ -232,7 +236,7 @@ func TestMix(t *testing.T) {
 }
 
 func drawn(l kv.Load) (ops []kv.Op) {
-	var d desk
+	var d sink
 	c := kv.NewClients(l, 1)
 	c.Begin(rand.New(rand.NewPCG(7, 7)), &d)
 	for len(d.pending) > 0 {
@@ -256,7 +260,8 @@ func TestMixText(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := (kv.Load{Clients: 17, Requests: 1, Keys: 1}).Check(); err == nil || err.Error() != "clients is 17, allowed are 0..16" {
+	if err := (kv.Load{Clients: 17, Requests: 1, Keys: 1}).Check(); err == nil ||
+		err.Error() != "clients is 17, allowed are 0..16" {
 		t.Error(err)
 	}
 }
@@ -286,7 +291,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// What nobody can have noticed is left out, and that changes no verdict.
+// What no node can have noticed is left out, and that changes no verdict.
 func TestNoticed(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	good, less := 0, 0
@@ -311,7 +316,8 @@ func TestNoticed(t *testing.T) {
 	}
 }
 
-// unanswered takes the answers of some operations away, whose clients then do no more, and adds others that never had one.
+// unanswered takes the answers of some operations away, whose clients then do no more, and adds others that never had
+// one.
 func unanswered(r *rand.Rand, history []porcupine.Operation) []porcupine.Operation {
 	more := randomHistory(r)
 	for i := range more {
@@ -338,12 +344,14 @@ func TestManyGaveUp(t *testing.T) {
 	var history []porcupine.Operation
 	for i := range int64(60) {
 		put := op(1, 1, act(kv.Put, 0, int32(100+i), 0))
-		history = append(history, porcupine.Operation{Input: &put, Output: spec.Unanswered{}, Call: 3 * i, Return: math.MaxInt64})
+		history = append(history, porcupine.Operation{Input: &put, Output: spec.Unanswered{}, Call: 3 * i,
+			Return: math.MaxInt64})
 	}
 	for i, number := range []int32{0, 101, 0} { // there, and gone again
 		get := op(2, 2, act(kv.Get, 0, 0, 0))
-		history = append(history, porcupine.Operation{ClientId: 1, Input: &get, Output: &kv.Result{OK: true, Value: kv.Value{Number: number}},
-			Call: int64(200 + 2*i), Return: int64(201 + 2*i)})
+		history = append(history, porcupine.Operation{ClientId: 1, Input: &get,
+			Output: &kv.Result{OK: true, Value: kv.Value{Number: number}},
+			Call:   int64(200 + 2*i), Return: int64(201 + 2*i)})
 	}
 	parts := kv.Linearizable.Model.Partition(history)
 	if len(parts) != 1 || len(parts[0]) != 4 {
@@ -352,7 +360,7 @@ func TestManyGaveUp(t *testing.T) {
 	m := kv.Model
 	m.Partition = nil
 	if porcupine.CheckOperations(m, parts[0]) {
-		t.Error("what was put is gone, and nobody deleted it")
+		t.Error("what was put is gone, and no node deleted it")
 	}
 }
 
@@ -379,7 +387,8 @@ func randomHistory(r *rand.Rand) []porcupine.Operation {
 		if r.IntN(3) == 0 {
 			result.Revision = int64(1 + r.IntN(3))
 		}
-		history = append(history, porcupine.Operation{ClientId: o.Client - 1, Input: &o, Output: &result, Call: call, Return: call + int64(1+r.IntN(4))})
+		history = append(history, porcupine.Operation{ClientId: o.Client - 1, Input: &o, Output: &result, Call: call,
+			Return: call + int64(1+r.IntN(4))})
 	}
 	return history
 }
@@ -394,14 +403,15 @@ func explained(left []porcupine.Operation, m *kv.Map, revision int64) bool {
 		if err := next.Restore(m.Snapshot(nil)); err != nil {
 			panic(err)
 		}
-		told := *o.Output.(*kv.Result)
+		reported := *o.Output.(*kv.Result)
 		least := revision // that it may have
-		if told.Revision == 0 {
-			told.Revision, least = revision, 0
+		if reported.Revision == 0 {
+			reported.Revision, least = revision, 0
 		}
-		at := told.Revision
-		told.Revision = 0
-		if next.Apply(*o.Input.(*kv.Op)) != told || least > 0 && next.String() != m.String() && at == least || at < least {
+		at := reported.Revision
+		reported.Revision = 0
+		if next.Apply(*o.Input.(*kv.Op)) != reported || least > 0 && next.String() != m.String() && at == least ||
+			at < least {
 			continue
 		}
 		if rest := slices.Delete(slices.Clone(left), i, i+1); len(rest) == 0 || explained(rest, next, at) {
@@ -418,30 +428,33 @@ func TestRevisions(t *testing.T) {
 		return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: 1, ID: id, Input: &o}}
 	}
 	answer := func(id int, revision int64) lockstep.Event {
-		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1, ID: id, Output: &kv.Result{OK: true, Revision: revision}}}
+		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1, ID: id,
+			Output: &kv.Result{OK: true, Revision: revision}}}
 	}
 	put, get, remove := act(kv.Put, 0, 1, 0), act(kv.Get, 1, 0, 0), act(kv.Delete, 1, 0, 0)
 	for _, c := range []struct {
-		name   string
-		events enginetest.Told
-		want   string
-		judged int
+		name    string
+		events  enginetest.Told
+		want    string
+		checked int
 	}{
-		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6), call(4, remove), answer(4, 6)}, "", 3},
+		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6),
+			call(4, remove), answer(4, 6)}, "", 3},
 		{"at once", enginetest.Told{call(1, put), call(2, get), answer(1, 5), answer(2, 4)}, "", 0},
-		{"not told", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
+		{"not reported", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
 		{"an old read", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 4)},
 			"c1 get b was answered at revision 4; before it began, revision 5 had been answered", 1},
 		{"two writes", enginetest.Told{call(1, put), answer(1, 5), call(2, put), answer(2, 5)},
 			"c1 put a=1 was answered at revision 5; before it began, revision 5 had been answered", 1},
 	} {
-		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions, Runs: 1, Limits: lockstep.Limits{Steps: 1}})
+		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions,
+			Runs: 1, Limits: lockstep.Limits{Steps: 1}})
 		got := ""
 		if f := r.First(); f != nil {
 			got = f.Finding.Text
 		}
-		if got != c.want || r.Judged[0].N != c.judged {
-			t.Errorf("%s: %q, judged %v, want %q, %d", c.name, got, r.Judged, c.want, c.judged)
+		if got != c.want || r.Judged[0].N != c.checked {
+			t.Errorf("%s: %q, checked %v, want %q, %d", c.name, got, r.Judged, c.want, c.checked)
 		}
 	}
 }
@@ -456,11 +469,11 @@ func ExampleMap() {
 }
 
 func ExampleClients() {
-	var d desk
+	var d sink
 	c := kv.NewClients(kv.Load{Clients: 1, Requests: 2, Keys: 1}, 3)
 	c.Begin(rand.New(rand.NewPCG(1, 2)), &d)
 	o, _ := c.Given(d.give(0)) // a request step
-	c.Offer(o)                 // the client may lose its patience
+	c.Offer(o)                 // the client may time out
 	c.Answer(2, o.Client, o.Seq, kv.Result{OK: true})
 	fmt.Println(d.events[0].Value, "|", d.events[1].Value, "|", d.pending[0].Text)
 	// Output: c1 get a | c1 is 0 | c1 get a

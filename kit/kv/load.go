@@ -105,7 +105,8 @@ func (m *Mix) set(part string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the mix must be mixed, binary, or weights such as put:2,get:3,cas:1,append:1,delete:1,txn:1 of 1..1000, and %q is none of these", part)
+	return fmt.Errorf("the mix must be mixed, binary, or weights such as put:2,get:3,cas:1,append:1,delete:1,txn:1 of "+
+		"1..1000, and %q is none of these", part)
 }
 
 // draw draws the operations of a client.
@@ -155,7 +156,7 @@ func (l *Load) drawMixed(r Source, o *Op, mix Mix, i int) {
 		o.Value = l.valueOf(o.Client, i)
 	}
 	if kind == Cas {
-		if other := r.IntN(l.Clients + 1); other > 0 { // a value that somebody may have put
+		if other := r.IntN(l.Clients + 1); other > 0 { // a value that some node may have put
 			o.Old = l.valueOf(other, r.IntN(l.Requests))
 		}
 	}

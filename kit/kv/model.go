@@ -10,7 +10,7 @@ import (
 )
 
 // Linearizable: the clients' operations on the map are linearizable. A run that cannot be
-// decided has the verdict unknown. Operations that nobody can have noticed are left out.
+// decided has the verdict unknown. Operations that no node can have noticed are left out.
 var Linearizable = func() spec.Linearizable {
 	m := Model
 	m.Partition = func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -29,7 +29,7 @@ var Sequential = spec.Sequential{Model: Model}
 
 // Model is the sequential system that the clients believe they talk to. Inputs are *Op,
 // outputs *Result. Histories are split into keys that no transaction connects. Revisions, where
-// they are told, never decrease, and a write has one of its own.
+// they are reported, never decrease, and a write has one of its own.
 var Model = porcupine.Model{
 	Partition: partition,
 	Init:      func() any { return state{} },
@@ -70,11 +70,12 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// noticed leaves out of a history the operations without an answer that nobody can have noticed: those
-// that leave a key with a number which no answer tells and no Cas compares with, or change nothing. Where an order with
-// such an operation explains the answers, the order without it does, too: until the key is written again nobody looked at it, and another operation
-// without an answer that now takes place, though it did not before, can come last. The search for an order is
-// exponential in the operations without an answer, most of which are of this kind where many clients give up.
+// noticed leaves out of a history the operations without an answer that no node can have noticed: those
+// that leave a key with a number which no answer shows and no Cas compares with, or change nothing. Where an order with
+// such an operation explains the answers, the order without it does, too: until the key is written again no node looked
+// at it, and another operation without an answer that now takes place, though it did not before, can come last. The
+// search for an order is exponential in the operations without an answer, most of which are of this kind where many
+// clients give up.
 func noticed(ops []porcupine.Operation) []porcupine.Operation {
 	type content struct {
 		key    uint8
@@ -122,7 +123,7 @@ func (a Act) left() int32 {
 // state is the state of the model.
 type state struct {
 	values   [MaxKeys]Value
-	revision int64 // the last that was told
+	revision int64 // the last that a client learned
 }
 
 // step is what an operation does to the map and whether the answer is right.

@@ -1,7 +1,7 @@
 // Package kv is a key-value workload for systems under test: a small replicated map
 // ([Map]) with sessions, so that a request that arrives twice takes effect once; its
 // operations ([Op]) with their codec; clients ([Clients]) that draw operations, lose their
-// patience and try another node; and the specs that their histories are judged by
+// timeout and try another node; and the specs that their histories are checked by
 // ([Linearizable], [Sequential], [Revisions]).
 //
 // A system begins a run with [Clients.Begin]. A request step gives it a number, for which
@@ -45,7 +45,7 @@ type Act struct {
 }
 
 // Op is a client's operation on the map. Client and Seq are its identity, which it keeps
-// however often the client tries.
+// however many attempts the client makes.
 type Op struct {
 	Client int // from 1
 	Seq    uint16
@@ -61,7 +61,8 @@ func (o *Op) Writes() bool { return o.Kind != Get || o.Txn }
 
 // hash is a number for the operation, for a table.
 func (o *Op) hash() uint64 {
-	return mix.Number(uint64(o.Client)<<56 ^ uint64(o.Kind)<<48 ^ uint64(o.Key)<<40 ^ uint64(uint32(o.Old))<<20 ^ uint64(uint32(o.Value)))
+	return mix.Number(uint64(o.Client)<<56 ^ uint64(o.Kind)<<48 ^ uint64(o.Key)<<40 ^ uint64(uint32(o.Old))<<20 ^
+		uint64(uint32(o.Value)))
 }
 
 // Value is what a key holds: a number, and what was appended to it since.
@@ -70,7 +71,7 @@ type Value struct {
 	Tail   string // " 3 4"
 }
 
-// String is the value in words.
+// String is the value as text.
 func (v Value) String() string { return strconv.Itoa(int(v.Number)) + v.Tail }
 
 // Result is the answer to an operation: the key's value after it, for a Cas and a
@@ -80,14 +81,14 @@ type Result struct {
 	OK    bool
 	Also  Value
 	// Revision is the number of the state that the answer is about, where the system counts its
-	// states; 0: it was not told.
+	// states; 0: it was not reported.
 	Revision int64
 }
 
 // KeyName is the name of a key: a letter.
 func KeyName(k uint8) string { return string(rune('a' + k)) }
 
-// String is the act in words: "put a=3".
+// String is the act as text: "put a=3".
 func (a Act) String() string {
 	key, value := KeyName(a.Key), strconv.Itoa(int(a.Value))
 	switch a.Kind {
@@ -104,7 +105,7 @@ func (a Act) String() string {
 	}
 }
 
-// String is the operation in words: "c1 put a=3".
+// String is the operation as text: "c1 put a=3".
 func (o *Op) String() string {
 	text := "c" + strconv.Itoa(o.Client) + " " + o.Act.String()
 	if o.Txn {
@@ -113,7 +114,7 @@ func (o *Op) String() string {
 	return text
 }
 
-// String is the result in words.
+// String is the result as text.
 func (r *Result) String() string {
 	text := "is "
 	if !r.OK {
@@ -161,7 +162,8 @@ func Decode(data []byte) (o Op, ok bool) {
 	if len(data) != size && len(data) != size+actSize {
 		return Op{}, false
 	}
-	o = Op{Client: int(data[0]), Seq: binary.LittleEndian.Uint16(data[1:]), Act: decodeAct(data[3:]), Txn: data[3]&txn != 0}
+	o = Op{Client: int(data[0]), Seq: binary.LittleEndian.Uint16(data[1:]), Act: decodeAct(data[3:]),
+		Txn: data[3]&txn != 0}
 	o.Kind &^= txn
 	if o.Txn && len(data) > size {
 		o.Also = decodeAct(data[size:])
@@ -171,7 +173,8 @@ func Decode(data []byte) (o Op, ok bool) {
 }
 
 func decodeAct(data []byte) Act {
-	return Act{Kind: Kind(data[0]), Key: data[1], Value: int32(binary.LittleEndian.Uint32(data[2:])), Old: int32(binary.LittleEndian.Uint32(data[6:]))}
+	return Act{Kind: Kind(data[0]), Key: data[1], Value: int32(binary.LittleEndian.Uint32(data[2:])),
+		Old: int32(binary.LittleEndian.Uint32(data[6:]))}
 }
 
 func (a Act) valid() bool { return a.Kind < kinds && a.Key < MaxKeys }

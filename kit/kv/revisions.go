@@ -8,7 +8,7 @@ import (
 )
 
 // Revisions: an operation that began when another had been answered has at least its revision, and
-// one that writes a higher one. Linearizability looks at each key by itself; this is about all of
+// one that writes a higher one. Linearizability looks at each key on its own; this is about all of
 // them.
 var Revisions = spec.New("revisions-never-go-back", func(lockstep.Info) *revisions { return &revisions{} })
 
@@ -16,7 +16,7 @@ var Revisions = spec.New("revisions-never-go-back", func(lockstep.Info) *revisio
 type revisions struct {
 	highest int64
 	began   map[int]begun
-	judged  int
+	checked int
 }
 
 type begun struct {
@@ -28,9 +28,9 @@ type begun struct {
 func (s *revisions) Reset() { *s = revisions{began: map[int]begun{}} }
 
 // Judged counts the answers with a revision that came after others.
-func (s *revisions) Judged() int { return s.judged }
+func (s *revisions) Judged() int { return s.checked }
 
-// Event judges an answer.
+// Event checks an answer.
 func (s *revisions) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *spec.Call:
@@ -50,10 +50,11 @@ func (s *revisions) answer(b begun, r *Result) *lockstep.Finding {
 	if b.op == nil || b.floor == 0 {
 		return nil
 	}
-	s.judged++
+	s.checked++
 	wrote := r.OK && b.op.Writes() && b.op.Kind != Delete // what is not there is deleted without a revision
 	if r.Revision < b.floor || wrote && r.Revision == b.floor {
-		return &lockstep.Finding{Text: fmt.Sprintf("%v was answered at revision %d; before it began, revision %d had been answered", b.op, r.Revision, b.floor)}
+		return &lockstep.Finding{Text: fmt.Sprintf("%v was answered at revision %d; before it began, revision %d had been "+
+			"answered", b.op, r.Revision, b.floor)}
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
-// Package operator is who runs a system beside its clients: it asks for changes of members,
+// Package operator is the operator of a system, beside its clients: it asks for changes of members,
 // transfers of leadership and whatever else a system lets an operator do.
 //
-// An [Operator] has duties, each to be asked for some times, one request of each at a time;
+// An [Operator] has tasks, each to be asked for some times, one request of each at a time;
 // and asks, which are offered from the start under their own words. A request step gives the
-// system a number, for which [Operator.Given] is the task; [Operator.Next] goes on to the
-// duty's next request. [Changes] reads "remove 4; add 4".
+// system a number, for which [Operator.Given] is the task; [Operator.Next] continues to the
+// task's next request. [Changes] reads "remove 4; add 4".
 package operator
 
 import (
@@ -57,77 +57,78 @@ func Changes(text string, nodes int) ([]Change, error) {
 	for part := range strings.SplitSeq(text, "; ") {
 		c, ok := ReadChange(part, nodes)
 		if !ok {
-			return nil, fmt.Errorf("has %q, allowed are 'add N' and 'remove N' with a node of 1..%d, separated by '; '", part, nodes)
+			return nil, fmt.Errorf("has %q, allowed are 'add N' and 'remove N' with a node of 1..%d, separated by '; '", part,
+				nodes)
 		}
 		list = append(list, c)
 	}
 	return list, nil
 }
 
-// Duty is something that the operator asks for a number of times.
-type Duty struct {
+// Task is something that the operator asks for a number of times.
+type Task struct {
 	Name  string // in a few words, like "change members"
 	Times int
 }
 
-// Desk is where requests are offered: a [lockstep.Outbox].
-type Desk interface{ Offer(trace.Pending) }
+// RequestSink is where requests are offered: a [lockstep.Outbox].
+type RequestSink interface{ Offer(trace.Pending) }
 
 // Operator offers its requests beside those of the clients, with numbers that are free
 // there.
 type Operator struct {
-	nodes  lockstep.Nodes
-	duties []Duty
-	asks   []string
-	done   []int // by duty: offered so far
-	desk   Desk
+	nodes lockstep.Nodes
+	tasks []Task
+	asks  []string
+	done  []int // by task: offered so far
+	sink  RequestSink
 }
 
 // New makes the operator of a system with so many nodes.
-func New(nodes int, duties []Duty, asks []string) *Operator {
-	return &Operator{nodes: trace.AllNodes(nodes), duties: duties, asks: asks, done: make([]int, len(duties))}
+func New(nodes int, tasks []Task, asks []string) *Operator {
+	return &Operator{nodes: trace.AllNodes(nodes), tasks: tasks, asks: asks, done: make([]int, len(tasks))}
 }
 
-// Begin begins a run: it offers the first request of every duty, and all asks.
-func (o *Operator) Begin(desk Desk) {
-	o.desk = desk
+// Begin begins a run: it offers the first request of every task, and all asks.
+func (o *Operator) Begin(sink RequestSink) {
+	o.sink = sink
 	clear(o.done)
-	for duty := range o.duties {
-		o.Next(duty)
+	for task := range o.tasks {
+		o.Next(task)
 	}
 	for i, text := range o.asks {
-		o.offer(len(o.duties), i+1, text)
+		o.offer(len(o.tasks), i+1, text)
 	}
 }
 
-// At sets the desk of the present step, where that is not the one of Begin.
-func (o *Operator) At(desk Desk) { o.desk = desk }
+// At sets the sink of the present step, where that is not the one of Begin.
+func (o *Operator) At(sink RequestSink) { o.sink = sink }
 
-// Next offers the next request of a duty, while there is one.
-func (o *Operator) Next(duty int) {
-	if d := o.duties[duty]; o.done[duty] < d.Times {
-		o.done[duty]++
-		o.Again(duty)
+// Next offers the next request of a task, while there is one.
+func (o *Operator) Next(task int) {
+	if d := o.tasks[task]; o.done[task] < d.Times {
+		o.done[task]++
+		o.Again(task)
 	}
 }
 
-// Again offers the same request of a duty once more, which was given and refused.
-func (o *Operator) Again(duty int) {
-	k := o.done[duty]
-	o.offer(duty, k, fmt.Sprintf("%s (%d)", o.duties[duty].Name, k))
+// Again offers the same request of a task once more, which was given and refused.
+func (o *Operator) Again(task int) {
+	k := o.done[task]
+	o.offer(task, k, fmt.Sprintf("%s (%d)", o.tasks[task].Name, k))
 }
 
-// offer offers a request. The numbers of a duty begin where those of the clients, or of the
-// duty before, end.
-func (o *Operator) offer(duty, k int, text string) {
-	o.desk.Offer(trace.Pending{ID: int32((duty+1)*kv.Numbers + k), To: o.nodes, Text: text})
+// offer offers a request. The numbers of a task begin where those of the clients, or of the
+// task before, end.
+func (o *Operator) offer(task, k int, text string) {
+	o.sink.Offer(trace.Pending{ID: int32((task+1)*kv.Numbers + k), To: o.nodes, Text: text})
 }
 
 // Has reports whether the number of a request is one of the operator's.
 func (o *Operator) Has(id int32) bool { return id > kv.Numbers }
 
-// Given is what a request is about: a duty, or, where duty is the number of them, the ask
+// Given is what a request is about: a task, or, where task is the number of them, the ask
 // at an index.
-func (o *Operator) Given(id int32) (duty, ask int) {
+func (o *Operator) Given(id int32) (task, ask int) {
 	return int(id)/kv.Numbers - 1, int(id)%kv.Numbers - 1
 }

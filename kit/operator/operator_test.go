@@ -9,17 +9,18 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// desk writes down what is offered.
-type desk []trace.Pending
+// sink writes down what is offered.
+type sink []trace.Pending
 
-func (d *desk) Offer(p trace.Pending) { *d = append(*d, p) }
+func (d *sink) Offer(p trace.Pending) { *d = append(*d, p) }
 
-// A duty is offered as often as it is to be done, one at a time; what is refused may be
+// A task is offered as often as it is to be done, one at a time; what is refused may be
 // offered again; asks are there from the start; and a number says which of them it is.
 func TestOperator(t *testing.T) {
-	o := operator.New(3, []operator.Duty{{Name: "change members", Times: 2}, {Name: "transfer leadership"}}, []string{"remove 3", "add 3"})
+	o := operator.New(3, []operator.Task{{Name: "change members", Times: 2}, {Name: "transfer leadership"}},
+		[]string{"remove 3", "add 3"})
 	for range 2 { // runs
-		var d desk
+		var d sink
 		o.Begin(&d)
 		o.Next(0)
 		o.Next(0)
@@ -27,13 +28,14 @@ func TestOperator(t *testing.T) {
 		o.Next(1)
 		var got []string
 		for _, p := range d {
-			duty, ask := o.Given(p.ID)
-			got = append(got, fmt.Sprint(p.Text, ": ", duty, " ", ask))
+			task, ask := o.Given(p.ID)
+			got = append(got, fmt.Sprint(p.Text, ": ", task, " ", ask))
 			if !o.Has(p.ID) || p.To != trace.AllNodes(3) {
 				t.Errorf("%+v is not the operator's", p)
 			}
 		}
-		want := []string{"change members (1): 0 0", "remove 3: 2 0", "add 3: 2 1", "change members (2): 0 1", "change members (2): 0 1"}
+		want := []string{"change members (1): 0 0", "remove 3: 2 0", "add 3: 2 1", "change members (2): 0 1",
+			"change members (2): 0 1"}
 		if !slices.Equal(got, want) {
 			t.Errorf("offered %q, want %q", got, want)
 		}

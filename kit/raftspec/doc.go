@@ -1,12 +1,12 @@
-// Package raftspec judges any Raft by the events that it emits: a node's role, what is
+// Package raftspec checks any Raft by the events that it emits: a node's role, what is
 // appended to its log, committed and applied, snapshots that it takes over, and what it
 // finds when it starts. From these the specs keep the log of every node, as a hash of each
 // prefix, so that two logs are compared at the price of one comparison and a system under
 // test keeps nothing for them.
 //
-// A [Property] is a spec, and so is a set of them: Safety | Durability. One monitor judges
-// a set, so that the logs are kept once. What events cannot tell, a deployment may tell by
-// being a [View]; without one, what needs it is not judged.
+// A [Property] is a spec, and so is a set of them: Safety | Durability. One monitor checks
+// a set, so that the logs are kept once. What events cannot report, a deployment may report by
+// being a [View]; without one, what needs it is not checked.
 package raftspec
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// View is what a deployment tells beyond its events.
+// View is what a deployment reports beyond its events.
 type View interface {
 	// Follows is the leader that a node knows of, 0: none.
 	Follows(n lockstep.Node) lockstep.Node
@@ -30,6 +30,6 @@ type View interface {
 	// earlier term without a word, so that a node that wants to lead, because it does not know
 	// the present members, is out of its reach for good.
 	Heeds(n, leader lockstep.Node) bool
-	// Quiet is the time without news after which a leader has sent its log to everybody.
-	Quiet() trace.Time
+	// QuiescentAfter is the time without news after which a leader has sent its log to every node.
+	QuiescentAfter() trace.Time
 }

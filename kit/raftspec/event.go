@@ -30,7 +30,7 @@ type Role struct {
 	Lead lockstep.Node // 0 where the node knows of none
 }
 
-// String is the role in words.
+// String is the role as text.
 func (r *Role) String() string {
 	s := "term=" + strconv.FormatUint(r.Term, 10)
 	if r.Lead != 0 {
@@ -49,14 +49,14 @@ const Normal Kind = 0
 type Entry struct {
 	Index, Term uint64
 	Kind        Kind
-	Silent      bool   // the state machine is not told of it
+	Silent      bool   // the state machine is not given it
 	Data        []byte // never changed
 }
 
 // Words puts the content of an entry into words; nil means its size.
 type Words func(Entry) string
 
-// text adds an entry in words: "[1/2 c1 put a=3]". Systems whose runs are all recorded do
+// text adds an entry as text: "[1/2 c1 put a=3]". Systems whose runs are all recorded do
 // this for every event, so it is done without fmt.
 func (w Words) text(b []byte, e *Entry) []byte {
 	b = append(strconv.AppendUint(append(b, '['), e.Term, 10), '/')
@@ -79,7 +79,7 @@ type Appended struct {
 	Words   Words
 }
 
-// String is the entries in words.
+// String is the entries as text.
 func (a *Appended) String() string {
 	if len(a.Entries) == 0 {
 		return fmt.Sprintf("cut=%d", a.Cut)
@@ -97,7 +97,7 @@ type Committed struct{ Term, Index uint64 }
 // String is the index.
 func (c *Committed) String() string { return fmt.Sprintf("up to %d", c.Index) }
 
-// Conf is a configuration: who votes and who only learns.
+// Conf is a configuration: the voters and the learners.
 type Conf struct {
 	Voters, Outgoing, Learners, LearnersNext lockstep.Nodes
 	AutoLeave                                bool
@@ -125,7 +125,7 @@ type Applied struct {
 	State uint64
 	// Conf is the configuration from this entry on, where the entry changed it.
 	Conf Conf
-	// Term is the node's term, of a system that does not tell what is committed.
+	// Term is the node's term, of a system that does not report what is committed.
 	Term  uint64
 	Words Words
 }
@@ -137,7 +137,7 @@ func (a *Applied) String() string { return string(a.Words.text(nil, &a.Entry)) }
 // unless that agrees with it.
 type Installed struct {
 	Index, Term uint64
-	// State is the hash of the state machine, which was told of the entry at Applied last; 0:
+	// State is the hash of the state machine, which was given the entry at Applied last; 0:
 	// that at Index.
 	State, Applied uint64
 	Conf           Conf

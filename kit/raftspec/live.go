@@ -39,19 +39,19 @@ func (w *writes) input(id int) (any, bool) {
 	return nil, false
 }
 
-// answered looks at the disks when a client is told of a write, and keeps where it is.
+// answered looks at the disks when a client learns of a write, and keeps where it is.
 func (m *monitor) answered(run *lockstep.Run, id lockstep.Node, n *node, r *spec.Return) {
 	input, ok := m.writes.input(r.ID)
 	if !ok {
 		return
 	}
-	w := write{input: input, index: n.applied, term: n.term, prefix: m.book.prefix(n.applied)}
+	w := write{input: input, index: n.applied, term: n.term, prefix: m.state.prefix(n.applied)}
 	m.writes.known = append(m.writes.known, w)
 	view, ok := run.View().(View)
-	if !ok || m.book.asked {
+	if !ok || m.state.asked {
 		return
 	}
-	m.judge(Durability)
+	m.countCheck(Durability)
 	has := lockstep.Nodes(0)
 	for v := range n.conf.Members().All() {
 		if view.Reaches(v) >= w.index {
@@ -59,7 +59,9 @@ func (m *monitor) answered(run *lockstep.Run, id lockstep.Node, n *node, r *spec
 		}
 	}
 	if voters := n.conf.Voters; !majority(has, voters) {
-		m.fail(Durability, voters&^has, "node %d told the client of %q, which is at index %d, but only the disks of nodes %s reach that far", id, fmt.Sprint(input), w.index, has)
+		m.fail(Durability, voters&^has,
+			"node %d acknowledged %q to its client, which is at index %d, but only the disks of nodes %s reach that far", id,
+			fmt.Sprint(input), w.index, has)
 	}
 }
 
@@ -72,17 +74,18 @@ func (m *monitor) keeps(id lockstep.Node, n *node) {
 		if w.term >= n.term || w.index < n.log.base || w.prefix == 0 || n.log.list[0].hash == 0 {
 			continue
 		}
-		m.judge(Durability)
+		m.countCheck(Durability)
 		if prefix, known := n.log.upTo(w.index); !known || prefix != w.prefix {
-			m.fail(Durability, trace.NodesOf(id), "node %d became leader of term %d without %q, which a client was told of", id, n.term, fmt.Sprint(w.input))
+			m.fail(Durability, trace.NodesOf(id), "node %d became leader of term %d without %q, which was acknowledged", id,
+				n.term, fmt.Sprint(w.input))
 		}
 	}
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	view, ok := run.View().(View)
-	conf := m.book.ahead()
+	conf := m.state.ahead()
 	if !ok || !run.Settled() {
 		return nil
 	}
@@ -91,10 +94,10 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	if calm && leader != 0 {
 		m.kept(conf)
 	}
-	if m.book.ever&^conf.Members() != 0 && conf.Voters.Len() < 3 {
+	if m.state.ever&^conf.Members() != 0 && conf.Voters.Len() < 3 {
 		return m.found
 	}
-	if calm && leader != 0 && run.Now()-m.grew >= view.Quiet() {
+	if calm && leader != 0 && run.Now()-m.grew >= view.QuiescentAfter() {
 		m.agree(run, view, conf, leader)
 	}
 	if calm && m.ticks == 0 || m.ticks > 0 && view.Calm(conf.Members(), m.ticks) {
@@ -103,18 +106,19 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	return m.found
 }
 
-// kept judges whether most of the voters have applied the writes that clients know of.
+// kept checks whether most of the voters have applied the writes that clients know of.
 func (m *monitor) kept(conf Conf) {
 	for _, w := range m.writes.known {
-		m.judge(Durability)
+		m.countCheck(Durability)
 		has := lockstep.Nodes(0)
 		for v := range conf.Voters.All() {
-			if m.book.nodes[v].applied >= w.index {
+			if m.state.nodes[v].applied >= w.index {
 				has = has.With(v)
 			}
 		}
 		if !majority(has, conf.Voters) {
-			m.fail(Durability, conf.Voters&^has, "after settling, only nodes %s have applied %q, which a client was told of", has, fmt.Sprint(w.input))
+			m.fail(Durability, conf.Voters&^has, "after settling, only nodes %s have applied %q, which was acknowledged",
+				has, fmt.Sprint(w.input))
 		}
 	}
 }
@@ -123,14 +127,14 @@ func (m *monitor) kept(conf Conf) {
 func (m *monitor) leader(run *lockstep.Run, view View) lockstep.Node {
 	var leader lockstep.Node
 	for id := range run.Up().All() {
-		l := &m.book.nodes[id]
-		if l.role != BecameLeader || leader != 0 && l.term < m.book.nodes[leader].term {
+		l := &m.state.nodes[id]
+		if l.role != BecameLeader || leader != 0 && l.term < m.state.nodes[leader].term {
 			continue
 		}
 		follow := func(voters lockstep.Nodes) bool {
 			by := lockstep.Nodes(0)
 			for v := range (voters & run.Up()).All() {
-				if m.book.nodes[v].term == l.term && view.Follows(v) == id {
+				if m.state.nodes[v].term == l.term && view.Follows(v) == id {
 					by = by.With(v)
 				}
 			}
@@ -143,31 +147,33 @@ func (m *monitor) leader(run *lockstep.Run, view View) lockstep.Node {
 	return leader
 }
 
-// agree judges whether all members have the leader's log.
+// agree checks whether all members have the leader's log.
 func (m *monitor) agree(run *lockstep.Run, view View, conf Conf, leader lockstep.Node) {
-	log := &m.book.nodes[leader].log
+	log := &m.state.nodes[leader].log
 	want, _ := log.upTo(log.last())
 	for id := range (conf.Members() & run.Up()).Without(leader).All() {
 		if !view.Heeds(id, leader) {
 			continue
 		}
-		m.judge(LogAgreement)
-		own := &m.book.nodes[id].log
+		m.countCheck(LogAgreement)
+		own := &m.state.nodes[id].log
 		if own.last() != log.last() {
-			m.fail(LogAgreement, trace.NodesOf(id, leader), "after settling the log of node %d goes up to %d, that of leader %d up to %d", id, own.last(), leader, log.last())
+			m.fail(LogAgreement, trace.NodesOf(id, leader),
+				"after settling the log of node %d goes up to %d, that of leader %d up to %d", id, own.last(), leader, log.last())
 		} else if have, known := own.upTo(own.last()); known && have != want {
-			m.fail(LogAgreement, trace.NodesOf(id, leader), "after settling the logs of node %d and leader %d differ", id, leader)
+			m.fail(LogAgreement, trace.NodesOf(id, leader), "after settling the logs of node %d and leader %d differ", id,
+				leader)
 		}
 	}
 }
 
-// live judges whether there is a leader and everything is answered.
+// live checks whether there is a leader and everything is answered.
 func (m *monitor) live(view View, leader lockstep.Node) {
-	m.judge(Liveness)
+	m.countCheck(Liveness)
 	if leader == 0 {
 		text := "after settling there is no leader that a quorum follows:"
-		for i := range m.book.nodes[1:] {
-			n := &m.book.nodes[i+1]
+		for i := range m.state.nodes[1:] {
+			n := &m.state.nodes[i+1]
 			text += fmt.Sprintf(" node %d is %s in term %d;", i+1, n.role, n.term)
 		}
 		m.fail(Liveness, 0, "%s", text[:len(text)-1])

@@ -73,12 +73,13 @@ func (v *view) Reaches(lockstep.Node) uint64          { return v.reaches }
 func (v *view) Answered() (answered, all int)         { return 5 - v.open, 5 }
 func (v *view) Calm(_ lockstep.Nodes, ticks int) bool { return v.calm >= ticks }
 func (v *view) Heeds(_, _ lockstep.Node) bool         { return true }
-func (v *view) Quiet() trace.Time                     { return 2 }
+func (v *view) QuiescentAfter() trace.Time            { return 2 }
 
-// judge makes one run of a script.
-func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
+// check makes one run of a script.
+func check(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 	t.Helper()
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Alarm: 1}, Spec: promised,
+	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Alarm: 1},
+		Spec: promised,
 		Runs: 1, Steps: max(1, len(s.events)), Settle: 5, Workers: 1, AllowVacuous: true})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 // found is the property that a script violates, and the text of the finding.
 func found(t testing.TB, s script, promised lockstep.Spec) (property, text string) {
 	t.Helper()
-	if f := judge(t, s, promised).First(); f != nil {
+	if f := check(t, s, promised).First(); f != nil {
 		return f.Finding.Property, f.Finding.Text
 	}
 	return "", ""
@@ -128,12 +129,14 @@ func commits(n lockstep.Node, term, index uint64) lockstep.Event {
 }
 
 func installs(n lockstep.Node, index, state uint64) lockstep.Event {
-	return lockstep.Event{Type: raftspec.EventInstall, Node: n, Value: &raftspec.Installed{Index: index, Term: 1, State: state}}
+	return lockstep.Event{Type: raftspec.EventInstall, Node: n,
+		Value: &raftspec.Installed{Index: index, Term: 1, State: state}}
 }
 
 func restarts(n lockstep.Node, base uint64, list []raftspec.Entry) lockstep.Event {
-	return lockstep.Event{Type: raftspec.EventRestart, Node: n, Value: &raftspec.Restarted{Base: base, Last: base + uint64(len(list)),
-		Entries: list, Term: 1, Applied: base, Conf: raftspec.Conf{Voters: trace.AllNodes(3)}}}
+	return lockstep.Event{Type: raftspec.EventRestart, Node: n,
+		Value: &raftspec.Restarted{Base: base, Last: base + uint64(len(list)),
+			Entries: list, Term: 1, Applied: base, Conf: raftspec.Conf{Voters: trace.AllNodes(3)}}}
 }
 
 func clients(id int) []lockstep.Event {
@@ -145,7 +148,8 @@ func clients(id int) []lockstep.Event {
 func TestProperties(t *testing.T) {
 	ab := entries(1, "1 a", "1 b")
 	started := []lockstep.Event{restarts(1, 0, nil), restarts(2, 0, nil), restarts(3, 0, nil)}
-	answered := slices.Concat(started, []lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 2), applies(1, ab[0], 1), applies(1, ab[1], 2)}, clients(7))
+	answered := slices.Concat(started, []lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 2),
+		applies(1, ab[0], 1), applies(1, ab[1], 2)}, clients(7))
 	cut := &raftspec.Appended{Cut: 2, Leader: true}
 	over := &raftspec.Appended{Entries: ab[1:], Last: 2, Leader: true}
 	fine := &view{follows: 1, reaches: 9}
@@ -155,36 +159,49 @@ func TestProperties(t *testing.T) {
 		view   *view
 		want   string
 	}{
-		"one leader in a term":   {[]lockstep.Event{leads(1, 1), leads(2, 2), leads(1, 3)}, nil, ""},
-		"two leaders":            {[]lockstep.Event{leads(1, 1), leads(2, 1)}, nil, "election-safety"},
-		"cut":                    {[]lockstep.Event{appends(1, 0, ab), {Type: raftspec.EventAppend, Node: 1, Value: cut}}, nil, "leader-append-only"},
-		"overwrite":              {[]lockstep.Event{appends(1, 0, ab), {Type: raftspec.EventAppend, Node: 1, Value: over}}, nil, "leader-append-only"},
-		"follower overwrites":    {[]lockstep.Event{appends(1, 0, ab), appends(1, 2, entries(2, "2 c"))}, nil, ""},
-		"gap":                    {[]lockstep.Event{appends(1, 0, entries(2, "1 a"))}, nil, "log-matching"},
-		"same entry, other log":  {[]lockstep.Event{appends(1, 0, ab), appends(2, 0, entries(1, "1 x", "1 b"))}, nil, "log-matching"},
-		"leader has it":          {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 1), appends(2, 0, ab), leads(2, 2)}, nil, ""},
-		"leader lacks it":        {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 1), leads(2, 2)}, nil, "leader-completeness"},
-		"commit after election":  {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), leads(2, 2), commits(1, 1, 1)}, nil, "leader-completeness"},
-		"followers may know":     {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), leads(2, 2), commits(3, 1, 1)}, nil, ""},
-		"leader lost it":         {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 2), restarts(1, 0, ab[:1]), leads(1, 2)}, nil, "leader-completeness"},
-		"in its snapshot":        {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 1), applies(1, ab[0], 1), applies(1, ab[1], 2), installs(2, 2, 2), leads(2, 2)}, nil, ""},
-		"apply twice":            {[]lockstep.Event{appends(1, 0, ab), applies(1, ab[0], 1), applies(1, ab[0], 1)}, nil, "state-machine-safety"},
+		"one leader in a term": {[]lockstep.Event{leads(1, 1), leads(2, 2), leads(1, 3)}, nil, ""},
+		"two leaders":          {[]lockstep.Event{leads(1, 1), leads(2, 1)}, nil, "election-safety"},
+		"cut": {[]lockstep.Event{appends(1, 0, ab), {Type: raftspec.EventAppend, Node: 1, Value: cut}},
+			nil, "leader-append-only"},
+		"overwrite": {[]lockstep.Event{appends(1, 0, ab), {Type: raftspec.EventAppend, Node: 1, Value: over}},
+			nil, "leader-append-only"},
+		"follower overwrites": {[]lockstep.Event{appends(1, 0, ab), appends(1, 2, entries(2, "2 c"))}, nil, ""},
+		"gap":                 {[]lockstep.Event{appends(1, 0, entries(2, "1 a"))}, nil, "log-matching"},
+		"same entry, other log": {[]lockstep.Event{appends(1, 0, ab), appends(2, 0, entries(1, "1 x", "1 b"))}, nil,
+			"log-matching"},
+		"leader has it": {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 1), appends(2, 0, ab),
+			leads(2, 2)}, nil, ""},
+		"leader lacks it": {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 1), leads(2, 2)}, nil,
+			"leader-completeness"},
+		"commit after election": {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), leads(2, 2), commits(1, 1, 1)}, nil,
+			"leader-completeness"},
+		"followers may know": {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), leads(2, 2), commits(3, 1, 1)}, nil, ""},
+		"leader lost it": {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 2), restarts(1, 0, ab[:1]),
+			leads(1, 2)}, nil, "leader-completeness"},
+		"in its snapshot": {[]lockstep.Event{leads(1, 1), appends(1, 0, ab), commits(1, 1, 1), applies(1, ab[0], 1),
+			applies(1, ab[1], 2), installs(2, 2, 2), leads(2, 2)}, nil, ""},
+		"apply twice": {[]lockstep.Event{appends(1, 0, ab), applies(1, ab[0], 1), applies(1, ab[0], 1)}, nil,
+			"state-machine-safety"},
 		"apply too far":          {[]lockstep.Event{appends(1, 0, ab), applies(1, ab[1], 1)}, nil, "state-machine-safety"},
 		"pass over a silent one": {[]lockstep.Event{appends(1, 0, entries(1, "1 -", "1 b")), applies(1, ab[1], 1)}, nil, ""},
-		"apply something else":   {[]lockstep.Event{applies(1, ab[0], 1), applies(2, entries(1, "1 x")[0], 1)}, nil, "state-machine-safety"},
-		"another state":          {[]lockstep.Event{applies(1, ab[0], 1), applies(2, ab[0], 2)}, nil, "state-machine-safety"},
-		"another snapshot":       {[]lockstep.Event{applies(1, ab[0], 1), installs(2, 1, 2)}, nil, "state-machine-safety"},
-		"told and kept":          {slices.Concat(answered, []lockstep.Event{appends(2, 0, ab), leads(2, 2)}), nil, ""},
-		"not on the disks":       {answered, &view{follows: 1, reaches: 1}, "durability"},
-		"on the disks":           {slices.Concat(answered, led[1:], []lockstep.Event{appends(2, 0, ab), applies(2, ab[0], 1), applies(2, ab[1], 2), appends(3, 0, ab)}), fine, ""},
-		"only one has it":        {slices.Concat(answered, led[1:]), fine, "durability"},
-		"logs differ":            {slices.Concat(started, led, []lockstep.Event{appends(1, 0, ab), appends(2, 0, ab[:1])}), fine, "log-agreement"},
-		"logs agree":             {slices.Concat(started, led, []lockstep.Event{appends(1, 0, ab), appends(2, 0, ab), appends(3, 0, ab)}), fine, ""},
-		"a log is not that far":  {slices.Concat(started, led, []lockstep.Event{appends(1, 0, ab)}), fine, "log-agreement"},
-		"nobody leads":           {started, fine, "liveness"},
-		"nobody follows":         {slices.Concat(started, led), &view{}, "liveness"},
-		"not answered":           {slices.Concat(started, led), &view{follows: 1, open: 1}, "liveness"},
-		"no calm":                {started, &view{calm: -1}, ""},
+		"apply something else": {[]lockstep.Event{applies(1, ab[0], 1), applies(2, entries(1, "1 x")[0], 1)}, nil,
+			"state-machine-safety"},
+		"another state":         {[]lockstep.Event{applies(1, ab[0], 1), applies(2, ab[0], 2)}, nil, "state-machine-safety"},
+		"another snapshot":      {[]lockstep.Event{applies(1, ab[0], 1), installs(2, 1, 2)}, nil, "state-machine-safety"},
+		"acknowledged and kept": {slices.Concat(answered, []lockstep.Event{appends(2, 0, ab), leads(2, 2)}), nil, ""},
+		"not on the disks":      {answered, &view{follows: 1, reaches: 1}, "durability"},
+		"on the disks": {slices.Concat(answered, led[1:],
+			[]lockstep.Event{appends(2, 0, ab), applies(2, ab[0], 1), applies(2, ab[1], 2), appends(3, 0, ab)}), fine, ""},
+		"only one has it": {slices.Concat(answered, led[1:]), fine, "durability"},
+		"logs differ": {slices.Concat(started, led, []lockstep.Event{appends(1, 0, ab), appends(2, 0, ab[:1])}),
+			fine, "log-agreement"},
+		"logs agree": {slices.Concat(started, led,
+			[]lockstep.Event{appends(1, 0, ab), appends(2, 0, ab), appends(3, 0, ab)}), fine, ""},
+		"a log is not that far": {slices.Concat(started, led, []lockstep.Event{appends(1, 0, ab)}), fine, "log-agreement"},
+		"no node leads":         {started, fine, "liveness"},
+		"no node follows":       {slices.Concat(started, led), &view{}, "liveness"},
+		"not answered":          {slices.Concat(started, led), &view{follows: 1, open: 1}, "liveness"},
+		"no calm":               {started, &view{calm: -1}, ""},
 	} {
 		property, text := found(t, script{c.events, c.view}, raftspec.Everything)
 		if property != c.want {
@@ -193,12 +210,14 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// A write that a client knows of is missed in the log of a leader though nobody told that it
+// A write that a client knows of is missed in the log of a leader though no node reported that it
 // was committed.
 func TestDurabilityWithoutCommits(t *testing.T) {
 	ab := entries(1, "1 a", "1 b")
-	events := slices.Concat([]lockstep.Event{leads(1, 1), appends(1, 0, ab), applies(1, ab[0], 1)}, clients(7), []lockstep.Event{leads(2, 2)})
-	if property, text := found(t, script{events: events}, raftspec.Everything); property != "durability" || !strings.Contains(text, "put") {
+	events := slices.Concat([]lockstep.Event{leads(1, 1), appends(1, 0, ab), applies(1, ab[0], 1)}, clients(7),
+		[]lockstep.Event{leads(2, 2)})
+	if property, text := found(t, script{events: events}, raftspec.Everything); property != "durability" ||
+		!strings.Contains(text, "put") {
 		t.Errorf("%s: %s", property, text)
 	}
 }
@@ -220,11 +239,11 @@ func TestTimed(t *testing.T) {
 		events   []lockstep.Event
 		want     string
 	}{
-		{raftspec.Led(1), nil, "liveness"},
-		{raftspec.Led(1), again, ""},
-		{raftspec.Led(1), append(again, role(1, raftspec.BecameFollower, 2)), "liveness"},
-		{raftspec.Led(100), nil, ""}, // the stage is too short
-		{raftspec.Stable(1), again, ""},
+		{raftspec.HasLeader(1), nil, "liveness"},
+		{raftspec.HasLeader(1), again, ""},
+		{raftspec.HasLeader(1), append(again, role(1, raftspec.BecameFollower, 2)), "liveness"},
+		{raftspec.HasLeader(100), nil, ""}, // the stage is too short
+		{raftspec.LeaderStable(1), again, ""},
 	} {
 		if property, _ := found(t, script{events: c.events}, c.promised); property != c.want {
 			t.Errorf("%v %v: %q, want %q", c.promised.Properties(), c.events, property, c.want)
@@ -232,22 +251,26 @@ func TestTimed(t *testing.T) {
 	}
 }
 
-// What is compared with nothing is not judged: the first log that has an entry, a leader
-// that has a snapshot of what was committed, a snapshot of what nobody has applied.
-func TestJudgedOnlyWhatCouldFail(t *testing.T) {
+// What is compared with nothing is not checked: the first log that has an entry, a leader
+// that has a snapshot of what was committed, a snapshot of what no node has applied.
+func TestCheckedOnlyWhatCouldFail(t *testing.T) {
 	one := entries(1, "1 a")
 	for name, c := range map[string]struct {
 		property raftspec.Property
 		events   []lockstep.Event
 		want     int
 	}{
-		"three logs":      {raftspec.LogMatching, []lockstep.Event{appends(1, 0, one), appends(2, 0, one), appends(3, 0, one)}, 2},
-		"three snapshots": {raftspec.StateMachineSafety, []lockstep.Event{installs(1, 4, 6), installs(2, 4, 6), installs(3, 4, 6)}, 2},
-		"in a snapshot":   {raftspec.LeaderCompleteness, []lockstep.Event{leads(1, 1), appends(1, 0, one), commits(1, 1, 1), installs(2, 3, 1), leads(2, 2)}, 0},
-		"in the log":      {raftspec.LeaderCompleteness, []lockstep.Event{leads(1, 1), appends(1, 0, one), commits(1, 1, 1), appends(2, 0, one), leads(2, 2)}, 1},
+		"three logs": {raftspec.LogMatching, []lockstep.Event{appends(1, 0, one), appends(2, 0, one),
+			appends(3, 0, one)}, 2},
+		"three snapshots": {raftspec.StateMachineSafety, []lockstep.Event{installs(1, 4, 6), installs(2, 4, 6),
+			installs(3, 4, 6)}, 2},
+		"in a snapshot": {raftspec.LeaderCompleteness, []lockstep.Event{leads(1, 1), appends(1, 0, one), commits(1, 1, 1),
+			installs(2, 3, 1), leads(2, 2)}, 0},
+		"in the log": {raftspec.LeaderCompleteness, []lockstep.Event{leads(1, 1), appends(1, 0, one), commits(1, 1, 1),
+			appends(2, 0, one), leads(2, 2)}, 1},
 	} {
-		if r := judge(t, script{events: c.events}, c.property); r.First() != nil || r.Judged[0].N != c.want {
-			t.Errorf("%s: %v, judged %v, want %d", name, r.First(), r.Judged, c.want)
+		if r := check(t, script{events: c.events}, c.property); r.First() != nil || r.Judged[0].N != c.want {
+			t.Errorf("%s: %v, checked %v, want %d", name, r.First(), r.Judged, c.want)
 		}
 	}
 }
@@ -331,7 +354,8 @@ func ExampleProperty() {
 
 func ExampleAppended() {
 	e := raftspec.Entry{Index: 2, Term: 1, Data: []byte("x=1")}
-	fmt.Println(&raftspec.Appended{Entries: []raftspec.Entry{e}, Words: func(e raftspec.Entry) string { return string(e.Data) }})
+	fmt.Println(&raftspec.Appended{Entries: []raftspec.Entry{e},
+		Words: func(e raftspec.Entry) string { return string(e.Data) }})
 	fmt.Println(&raftspec.Applied{Entry: e})
 	fmt.Println(raftspec.Conf{Voters: trace.NodesOf(1, 2), Outgoing: trace.NodesOf(1, 3), Learners: trace.NodesOf(4)})
 	// Output:

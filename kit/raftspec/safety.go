@@ -10,15 +10,16 @@ type elections struct{ leaders []lockstep.Node }
 
 func (e *elections) reset() { e.leaders = e.leaders[:0] }
 
-// elected judges an election.
+// elected checks an election.
 func (m *monitor) elected(id lockstep.Node, n *node) {
 	e := &m.elections
 	for uint64(len(e.leaders)) <= n.term {
 		e.leaders = append(e.leaders, 0)
 	}
-	m.judge(ElectionSafety)
+	m.countCheck(ElectionSafety)
 	if other := e.leaders[n.term]; other != 0 && other != id {
-		m.fail(ElectionSafety, trace.NodesOf(other, id), "node %d is leader in term %d, and so was node %d", id, n.term, other)
+		m.fail(ElectionSafety, trace.NodesOf(other, id), "node %d is leader in term %d, and so was node %d", id, n.term,
+			other)
 	}
 	e.leaders[n.term] = id
 	m.complete(id, n)
@@ -26,8 +27,8 @@ func (m *monitor) elected(id lockstep.Node, n *node) {
 }
 
 // matching remembers, for every index and term that ever was in a log, the hash of the log
-// up to there. It looks at what is appended only: the rest was judged before. The first log
-// that has an entry is compared with none, and not counted as judged.
+// up to there. It looks at what is appended only: the rest was checked before. The first log
+// that has an entry is compared with none, and not counted as checked.
 type matching struct {
 	seen [][]matched // by index
 }
@@ -43,10 +44,10 @@ func (m *matching) reset() {
 	}
 }
 
-// appended judges a change of a log.
+// appended checks a change of a log.
 func (m *monitor) appended(id lockstep.Node, n *node, a *Appended) {
 	if a.Leader {
-		m.judge(LeaderAppendOnly)
+		m.countCheck(LeaderAppendOnly)
 	}
 	if len(a.Entries) == 0 {
 		if a.Leader {
@@ -57,13 +58,15 @@ func (m *monitor) appended(id lockstep.Node, n *node, a *Appended) {
 	}
 	first := a.Entries[0].Index
 	if a.Leader && first <= a.Last {
-		m.fail(LeaderAppendOnly, trace.NodesOf(id), "leader %d overwrites its log from index %d on, which went up to %d", id, first, a.Last)
+		m.fail(LeaderAppendOnly, trace.NodesOf(id), "leader %d overwrites its log from index %d on, which went up to %d", id,
+			first, a.Last)
 	}
 	if first > a.Last+1 {
-		m.fail(LogMatching, trace.NodesOf(id), "the log of node %d goes up to %d, and it appends an entry at %d", id, a.Last, first)
+		m.fail(LogMatching, trace.NodesOf(id), "the log of node %d goes up to %d, and it appends an entry at %d", id, a.Last,
+			first)
 	}
 	if a.Last > n.log.last() { // a snapshot is in between
-		n.log.reset(a.Last, m.book.prefix(a.Last))
+		n.log.reset(a.Last, m.state.prefix(a.Last))
 	}
 	n.log.append(a.Entries)
 	for i := range a.Entries {
@@ -84,9 +87,11 @@ func (m *monitor) match(id lockstep.Node, n *node, e *Entry) {
 		if s.term != e.Term {
 			continue
 		}
-		m.judge(LogMatching)
+		m.countCheck(LogMatching)
 		if s.prefix != prefix {
-			m.fail(LogMatching, trace.NodesOf(id, s.node), "the logs of nodes %d and %d have an entry of term %d at index %d, but differ up to there", id, s.node, e.Term, e.Index)
+			m.fail(LogMatching, trace.NodesOf(id, s.node),
+				"the logs of nodes %d and %d have an entry of term %d at index %d, but differ up to there", id, s.node, e.Term,
+				e.Index)
 		}
 		return
 	}
@@ -157,38 +162,41 @@ func (m *monitor) complete(id lockstep.Node, n *node) {
 	}
 }
 
-// has judges whether a leader has what was committed. What is within its snapshot, or
-// cannot be compared, is not judged.
+// has checks whether a leader has what was committed. What is within its snapshot, or
+// cannot be compared, is not checked.
 func (m *monitor) has(c commit, l *elected) {
 	if c.index < l.log.base || l.log.list[0].hash == 0 {
 		return
 	}
-	m.judge(LeaderCompleteness)
+	m.countCheck(LeaderCompleteness)
 	if prefix, known := l.log.upTo(c.index); !known || prefix != c.prefix {
-		m.fail(LeaderCompleteness, trace.NodesOf(l.node), "the log up to index %d was committed in term %d, but node %d became leader of term %d without it", c.index, c.term, l.node, l.term)
+		m.fail(LeaderCompleteness, trace.NodesOf(l.node),
+			"the log up to index %d was committed in term %d, but node %d became leader of term %d without it", c.index, c.term,
+			l.node, l.term)
 	}
 }
 
-// applied judges what a node applies.
+// applied checks what a node applies.
 func (m *monitor) applied(id lockstep.Node, n *node, a *Applied) {
-	m.book.setConf(n, a.Conf)
+	m.state.setConf(n, a.Conf)
 	i := a.Entry.Index
-	m.judge(StateMachineSafety)
+	m.countCheck(StateMachineSafety)
 	next := n.applied + 1
-	for next < i && !n.log.told(next) {
+	for next < i && !n.log.due(next) {
 		next++
 	}
 	if i != next {
 		m.fail(StateMachineSafety, trace.NodesOf(id), "node %d applies index %d, the next to apply is %d", id, i, next)
 	}
 	n.applied = i
-	m.book.learn(&n.log, i)
+	m.state.learn(&n.log, i)
 	if a.Term > 0 {
 		m.commit(n, a.Term, i)
 	}
-	hash, was := extend(start, &a.Entry), m.book.at(i)
+	hash, was := extend(start, &a.Entry), m.state.at(i)
 	if was.node != 0 && was.entry != 0 && was.entry != hash {
-		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d apply different entries at index %d: %s and %s",
+		m.fail(StateMachineSafety, trace.NodesOf(id, was.node),
+			"nodes %d and %d apply different entries at index %d: %s and %s",
 			id, was.node, i, a, was.words.text(nil, &was.first))
 		return
 	}
@@ -198,7 +206,7 @@ func (m *monitor) applied(id lockstep.Node, n *node, a *Applied) {
 	}
 }
 
-// snapshot judges the state that a node takes over.
+// snapshot checks the state that a node takes over.
 func (m *monitor) snapshot(id lockstep.Node, n *node, i *Installed) {
 	if n.applied = i.Index; i.Applied > 0 {
 		n.applied = i.Applied
@@ -206,21 +214,22 @@ func (m *monitor) snapshot(id lockstep.Node, n *node, i *Installed) {
 	m.stateAt(id, n.applied, i.State)
 }
 
-// stateAt judges the state that a node has at an index, where it is known from a node that
+// stateAt checks the state that a node has at an index, where it is known from a node that
 // came there.
 func (m *monitor) stateAt(id lockstep.Node, index, state uint64) {
-	if m.book.at(index).node != 0 {
-		m.judge(StateMachineSafety)
+	if m.state.at(index).node != 0 {
+		m.countCheck(StateMachineSafety)
 	}
 	m.compare(id, index, state)
 }
 
 // compare compares a state with the first at that index.
 func (m *monitor) compare(id lockstep.Node, index, state uint64) {
-	switch was := m.book.at(index); {
+	switch was := m.state.at(index); {
 	case was.node == 0:
 		was.node, was.state = id, state
 	case was.state != state:
-		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d have different states after index %d", id, was.node, index)
+		m.fail(StateMachineSafety, trace.NodesOf(id, was.node), "nodes %d and %d have different states after index %d", id,
+			was.node, index)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Property is a set of properties, and a [lockstep.Spec]. The first five are those of
 // Figure 3 of "In Search of an Understandable Consensus Algorithm" (Ongaro, Ousterhout; ATC
-// 2014); each is judged whenever it could become false, at a price that does not grow with
+// 2014); each is checked whenever it could become false, at a price that does not grow with
 // the log.
 type Property uint16
 
@@ -30,26 +30,26 @@ const (
 	// StateMachineSafety: no two nodes apply different entries at the same index, every
 	// node applies its entries in order, once, and has the same state after them.
 	StateMachineSafety
-	// Durability: a write that a client was told of is not lost. When the client is told,
-	// the write is on the disks of a majority, as long as nobody asks for other members;
+	// Durability: an acknowledged write is not lost. When it is acknowledged,
+	// the write is on the disks of a majority, as long as no node asks for other members;
 	// every leader of a later term has it; and after a settling stage that was long enough
-	// for Liveness to be judged, if there is a leader, a majority of the voters has applied
+	// for Liveness to be checked, if there is a leader, a majority of the voters has applied
 	// it. Inputs of calls that have a method Writes() bool and say no are no writes. The
 	// first and the last need a View.
 	Durability
 	// LogAgreement: after a settling stage every member has the leader's log, entry for
 	// entry, no more and no less. That all servers eventually store all entries is property
 	// P2 of "Testing Consensus Implementations using Communication Closure" (Drăgoi, Enea,
-	// Özkan, Majumdar, Niksic; OOPSLA 2020). It is judged where Liveness is, if meanwhile no
+	// Özkan, Majumdar, Niksic; OOPSLA 2020). It is checked where Liveness is, if meanwhile no
 	// log has changed for some time: what was asked for at the last moment is not everywhere
 	// yet. It needs a View.
 	LogAgreement
 	// Liveness is bounded: after a settling stage, in which faults stop and delivery is fair,
 	// there is a leader that a quorum follows, and every request of a client is answered. It
-	// is judged only where every member had many ticks without a fault before the end, so that
+	// is checked only where every member had many ticks without a fault before the end, so that
 	// a stage that is too short for an election is not held against the system; nor is a
 	// cluster of which removals have left fewer than three voters: if only one of two knows of
-	// a removal, the other may campaign for ever among those that were removed. It needs a
+	// a removal, the other may campaign indefinitely among those that were removed. It needs a
 	// View.
 	Liveness
 
@@ -65,7 +65,7 @@ const (
 var names = [count]string{"election-safety", "leader-append-only", "log-matching", "leader-completeness",
 	"state-machine-safety", "durability", "log-agreement", "liveness"}
 
-// Properties names what is judged.
+// Properties names what is checked.
 func (p Property) Properties() []string {
 	var list []string
 	for i, name := range names {
@@ -82,7 +82,7 @@ func (p Property) New(i lockstep.Info) lockstep.Monitor { return &monitor{what: 
 // Within is Liveness within a number of ticks.
 type Within int
 
-// Properties names what is judged.
+// Properties names what is checked.
 func (Within) Properties() []string { return Liveness.Properties() }
 
 // New makes a monitor.
@@ -90,12 +90,12 @@ func (w Within) New(i lockstep.Info) lockstep.Monitor {
 	return &monitor{what: Liveness, size: i.Nodes, ticks: int(w)}
 }
 
-// monitor keeps the book of a run and judges by it.
+// monitor keeps the state of a run and checks by it.
 type monitor struct {
 	what  Property
 	size  int
 	ticks int
-	book  book
+	state state
 
 	elections    elections
 	matching     matching
@@ -103,27 +103,27 @@ type monitor struct {
 	writes       writes
 	grew         trace.Time // when a log last changed
 
-	judged [count]int
-	list   []int
-	found  *lockstep.Finding // in this step, of the first of the properties
-	first  Property
+	checked [count]int
+	list    []int
+	found   *lockstep.Finding // in this step, of the first of the properties
+	first   Property
 }
 
 // Reset begins a new run.
 func (m *monitor) Reset() {
-	m.book.reset(m.size)
+	m.state.reset(m.size)
 	m.elections.reset()
 	m.matching.reset()
 	m.completeness.reset()
 	m.writes.reset()
-	m.grew, m.judged, m.found, m.first = 0, [count]int{}, nil, 0
+	m.grew, m.checked, m.found, m.first = 0, [count]int{}, nil, 0
 }
 
 // EventsOnly says that events are all that is looked at.
 func (m *monitor) EventsOnly() bool { return true }
 
-// Step judges the events of a step. Where several properties are violated, the first of
-// them is told.
+// Step checks the events of a step. Where several properties are violated, the first of
+// them is reported.
 func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
 	for i := range events {
@@ -132,8 +132,8 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return m.found
 }
 
-// judge counts a judgement.
-func (m *monitor) judge(p Property) { m.judged[bits.TrailingZeros16(uint16(p))]++ }
+// check counts a check.
+func (m *monitor) countCheck(p Property) { m.checked[bits.TrailingZeros16(uint16(p))]++ }
 
 // fail takes note of a violation.
 func (m *monitor) fail(p Property, nodes lockstep.Nodes, format string, args ...any) {
@@ -143,9 +143,9 @@ func (m *monitor) fail(p Property, nodes lockstep.Nodes, format string, args ...
 	}
 }
 
-// event judges an event and writes it down.
+// event checks an event and writes it down.
 func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
-	n := &m.book.nodes[e.Node]
+	n := &m.state.nodes[e.Node]
 	switch v := e.Value.(type) {
 	case *Role:
 		n.role, n.term = e.Type, v.Term
@@ -162,11 +162,11 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 		m.applied(e.Node, n, v)
 	case *Installed:
 		m.grew = run.Now()
-		m.book.installed(n, v)
+		m.state.installed(n, v)
 		m.snapshot(e.Node, n, v)
 	case *Restarted:
 		m.grew = run.Now()
-		m.book.restarted(n, v, run.Steps() == 0)
+		m.state.restarted(n, v, run.Steps() == 0)
 		if v.Applied > 0 && run.Steps() > 0 {
 			m.stateAt(e.Node, v.Applied, v.State)
 		}
@@ -175,14 +175,14 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	case *spec.Return:
 		m.answered(run, e.Node, n, v)
 	default:
-		m.book.asked = m.book.asked || e.Type == EventMembers
+		m.state.asked = m.state.asked || e.Type == EventMembers
 	}
 }
 
-// Conclude counts the judgements.
+// Conclude counts the checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
 	m.list = m.list[:0]
-	for i, k := range m.judged {
+	for i, k := range m.checked {
 		if m.what&(1<<i) != 0 {
 			m.list = append(m.list, k)
 		}

@@ -10,45 +10,45 @@ import (
 )
 
 // Bounded liveness by the time of the run, for systems whose time is that of their own
-// timers. It is judged only where the settling stage lasts for twice the time given.
+// timers. It is checked only where the settling stage lasts for twice the time given.
 type (
-	// Led, "liveness": at the end of the settling stage there is a leader.
-	Led time.Duration
-	// Stable, "stability": once the settling stage has lasted for this time there is at most
+	// HasLeader, "liveness": at the end of the settling stage there is a leader.
+	HasLeader time.Duration
+	// LeaderStable, "stability": once the settling stage has lasted for this time there is at most
 	// one further election.
-	Stable time.Duration
+	LeaderStable time.Duration
 )
 
-// Properties names what is judged.
-func (Led) Properties() []string { return []string{"liveness"} }
+// Properties names what is checked.
+func (HasLeader) Properties() []string { return []string{"liveness"} }
 
 // New makes a monitor.
-func (l Led) New(i lockstep.Info) lockstep.Monitor {
-	return &timed{patience: time.Duration(l), leads: make([]bool, i.Nodes+1)}
+func (l HasLeader) New(i lockstep.Info) lockstep.Monitor {
+	return &timed{timeout: time.Duration(l), leads: make([]bool, i.Nodes+1)}
 }
 
-// Properties names what is judged.
-func (Stable) Properties() []string { return []string{"stability"} }
+// Properties names what is checked.
+func (LeaderStable) Properties() []string { return []string{"stability"} }
 
 // New makes a monitor.
-func (s Stable) New(i lockstep.Info) lockstep.Monitor {
-	return &timed{patience: time.Duration(s), stable: true, leads: make([]bool, i.Nodes+1)}
+func (s LeaderStable) New(i lockstep.Info) lockstep.Monitor {
+	return &timed{timeout: time.Duration(s), stable: true, leads: make([]bool, i.Nodes+1)}
 }
 
-// timed follows who leads, and counts elections late in the settling stage.
+// timed follows the leaders, and counts elections late in the settling stage.
 type timed struct {
-	patience  time.Duration
+	timeout   time.Duration
 	stable    bool
 	leads     []bool // by node
 	began     trace.Time
 	elections int
-	judged    [1]int
+	checked   [1]int
 }
 
 // Reset begins a new run.
 func (m *timed) Reset() {
 	clear(m.leads)
-	m.began, m.elections, m.judged[0] = -1, 0, 0
+	m.began, m.elections, m.checked[0] = -1, 0, 0
 }
 
 // Step takes note of new roles.
@@ -62,7 +62,7 @@ func (m *timed) Step(run *lockstep.Run) *lockstep.Finding {
 		switch e.Value.(type) {
 		case *Role:
 			m.leads[e.Node] = e.Type == BecameLeader
-			if m.leads[e.Node] && m.lasted(run) > m.patience {
+			if m.leads[e.Node] && m.lasted(run) > m.timeout {
 				m.elections++
 			}
 		case *Restarted:
@@ -80,17 +80,18 @@ func (m *timed) lasted(run *lockstep.Run) time.Duration {
 	return time.Duration(run.Now() - m.began)
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || m.lasted(run) < 2*m.patience {
+	if !run.Settled() || m.lasted(run) < 2*m.timeout {
 		return nil
 	}
-	m.judged[0]++
+	m.checked[0]++
 	switch {
 	case !m.stable && !slices.Contains(m.leads, true):
 		return &lockstep.Finding{Property: "liveness", Text: "after settling there is no leader"}
 	case m.stable && m.elections > 1:
-		return &lockstep.Finding{Property: "stability", Text: fmt.Sprintf("long after the last fault there were %d elections", m.elections)}
+		return &lockstep.Finding{Property: "stability", Text: fmt.Sprintf("long after the last fault there were %d elections",
+			m.elections)}
 	}
 	return nil
 }
@@ -98,5 +99,5 @@ func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
 // EventsOnly reports that steps without events are checked, too.
 func (*timed) EventsOnly() bool { return false }
 
-// Conclude counts the judgements.
-func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }
+// Conclude counts the checks.
+func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.checked[:]} }

@@ -34,7 +34,7 @@ func (d *Disk) Sync() {
 }
 
 // Direct makes what is written durable, and what will be written at once, until it is called again with
-// false. That is quicker than Sync after the writes, for who is sure that no crash comes between them.
+// false. That is quicker than Sync after the writes, for a caller that is sure that no crash comes between them.
 func (d *Disk) Direct(on bool) {
 	d.Sync()
 	d.direct = on
@@ -194,7 +194,7 @@ func (l *Log[E]) Append(list ...E) {
 	}
 }
 
-// Truncate drops the entries after an index. What was there is never written over: somebody
+// Truncate drops the entries after an index. What was there is never written over: some node
 // may still read it.
 func (l *Log[E]) Truncate(last uint64) {
 	if last < l.Last() {
@@ -204,7 +204,7 @@ func (l *Log[E]) Truncate(last uint64) {
 	}
 }
 
-// Compact drops the entries up to an index. Beyond the end of the log it begins anew after
+// Compact drops the entries up to an index. Beyond the end of the log it begins again after
 // that.
 func (l *Log[E]) Compact(upTo uint64) {
 	if upTo <= l.base {

@@ -89,7 +89,7 @@ func (a act) do(t *things) {
 }
 
 // What a crash leaves is what a fresh disk has after the first of the writes: the writes
-// are made anew, one by one, on a disk that never crashes.
+// are repeated, one by one, on a disk that never crashes.
 func TestCrash(t *testing.T) {
 	for seed := range uint64(3000) {
 		acts := randomActs(rand.New(rand.NewPCG(seed, 1)))
@@ -137,7 +137,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// What somebody has read of a log stays what it was.
+// What some node has read of a log stays what it was.
 func TestReadersKeepWhatTheyRead(t *testing.T) {
 	d := newThings()
 	d.log.Append(1, 2, 3)

@@ -1,12 +1,12 @@
 // Package ticks turns the virtual time of a run into ticks, for systems whose nodes count
 // ticks: a tick is a unit of virtual time.
 //
-// Every node has a clock of its own, which runs only when its alarm fires: then it catches up
+// Every node has a clock of its own, which runs only when its timer fires: then it catches up
 // with the run's virtual time. A node that is already there takes the time further: by one
 // tick while messages are on their way, and otherwise to the next moment at which one of the
 // nodes that are there acts, since nothing can happen before. So a lock-step strategy, which
-// fires the alarms of all nodes in turn, sees the node with the shortest time-out act and
-// nobody else, and a run does not spend its steps on ticks that do nothing.
+// fires the timers of all nodes in turn, sees the node with the shortest time-out act and
+// no other node, and a run does not spend its steps on ticks that do nothing.
 package ticks
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Timers is what a system tells of its nodes.
+// Timers is what a system reports of its nodes.
 type Timers interface {
 	// Ticking reports whether a node has a clock: it is up and was not retired.
 	Ticking(n lockstep.Node) bool
-	// Left is the number of ticks, at least 1, up to the one at which a node acts by itself;
+	// Left is the number of ticks, at least 1, up to the one at which a node acts on its own;
 	// 0: it never does.
 	Left(n lockstep.Node) int
-	// Tick lets a node's time go on by one tick and reports whether its timer was due.
+	// Tick lets a node's time continue by one tick and reports whether its timer was due.
 	Tick(n lockstep.Node) bool
 }
 
@@ -29,7 +29,7 @@ type Timers interface {
 type Clocks struct {
 	timers Timers
 	at     []trace.Time // by node: the virtual time up to which it was ticked
-	// What the alarms were last set for: the run's time, and the next moment for the nodes
+	// What the timers were last set for: the run's time, and the next moment for the nodes
 	// that are there.
 	now, next trace.Time
 	stale     bool           // a clock moved, started or stopped since
@@ -48,9 +48,9 @@ func (c *Clocks) Start(n lockstep.Node, now trace.Time) {
 // Changed says that a node stopped or was retired.
 func (c *Clocks) Changed() { c.stale, c.changed = true, true }
 
-// Alarm lets a node's clock catch up. A node that slept through several time-outs wakes up to
+// Fire lets a node's clock catch up. A node that slept through several time-outs wakes up to
 // one of them, as a process whose ticker drops ticks.
-func (c *Clocks) Alarm(n lockstep.Node, now trace.Time) {
+func (c *Clocks) Fire(n lockstep.Node, now trace.Time) {
 	c.stale = true
 	for c.at[n] < now {
 		c.at[n]++
@@ -60,7 +60,7 @@ func (c *Clocks) Alarm(n lockstep.Node, now trace.Time) {
 	}
 }
 
-// Set sets the alarms of all nodes after a step, where something about them changed.
+// Set sets the timers of all nodes after a step, where something about them changed.
 func (c *Clocks) Set(out *lockstep.Outbox) {
 	if c.stale || out.InFlight() == 0 || out.Now() != c.now || c.next != c.now+1 {
 		c.set(out)
@@ -78,11 +78,11 @@ func (c *Clocks) set(out *lockstep.Outbox) {
 	}
 	if c.stale || now != c.now || next != c.next {
 		c.now, c.next, c.stale = now, next, false
-		c.setAlarms(out)
+		c.setTimers(out)
 	}
 }
 
-func (c *Clocks) setAlarms(out *lockstep.Outbox) {
+func (c *Clocks) setTimers(out *lockstep.Outbox) {
 	for i := range c.at[1:] {
 		n := lockstep.Node(i + 1)
 		switch {

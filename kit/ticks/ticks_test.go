@@ -46,7 +46,7 @@ func (w *watches) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error
 func (w *watches) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	w.out = out
 	if s.Kind == trace.Alarm {
-		w.clocks.Alarm(s.Node, out.Now())
+		w.clocks.Fire(s.Node, out.Now())
 	}
 	w.clocks.Set(out)
 	return nil
@@ -74,11 +74,12 @@ func (w *watches) Tick(n lockstep.Node) bool {
 	return true
 }
 
-// Time jumps to the next tick at which some node acts, so that a few alarms are enough; a node
-// without a clock has no alarm.
+// Time jumps to the next tick at which some node acts, so that a few timers are enough; a node
+// without a clock has no timer.
 func TestJump(t *testing.T) {
 	w := &watches{}
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1, Steps: 12, Workers: 1})
+	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1,
+		Steps: 12, Workers: 1})
 	if err != nil || r.First() != nil {
 		t.Fatal(r, err)
 	}
@@ -87,10 +88,11 @@ func TestJump(t *testing.T) {
 	}
 }
 
-// While a message is on its way, time goes on tick by tick.
+// While a message is on its way, time continues tick by tick.
 func TestNoJumpOverMessages(t *testing.T) {
 	w := &watches{noise: true}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1, Steps: 12, Workers: 1}); err != nil {
+	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1},
+		Runs: 1, Steps: 12, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.log) > 2 || w.ticked > 45 {

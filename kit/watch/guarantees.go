@@ -14,21 +14,22 @@ var Guarantees lockstep.Spec = guarantees{}
 
 // The properties.
 const (
-	ordered      = iota // a watch never tells of a revision before one that it told of
+	ordered      = iota // a watch never delivers a revision before one that it delivered
 	unique              // nor of a change twice
-	atomic              // the changes of a revision are told at once
-	resumable           // a watch tells all from the revision asked for, and nothing before it
-	reliable            // between the revisions told none is missing
-	bookmarkable        // what a progress notification speaks of was told before it
-	oneHistory          // all that tell of a revision tell the same
+	atomic              // the changes of a revision are delivered at once
+	resumable           // a watch delivers all from the revision asked for, and nothing before it
+	reliable            // between the revisions delivered none is missing
+	bookmarkable        // what a progress notification speaks of was delivered before it
+	oneHistory          // all that report a revision report the same
 	count
 )
 
-var names = []string{"watch-ordered", "watch-unique", "watch-atomic", "watch-resumable", "watch-reliable", "watch-bookmarkable", "one-history"}
+var names = []string{"watch-ordered", "watch-unique", "watch-atomic", "watch-resumable", "watch-reliable",
+	"watch-bookmarkable", "one-history"}
 
 type guarantees struct{}
 
-// Properties names what is judged.
+// Properties names what is checked.
 func (guarantees) Properties() []string { return names }
 
 // New makes a monitor.
@@ -38,24 +39,24 @@ func (guarantees) New(lockstep.Info) lockstep.Monitor { return &monitor{} }
 type monitor struct {
 	watches map[int]*following
 	history map[int64]*revision
-	judged  [count]int
+	checked [count]int
 	found   *lockstep.Finding // in this event, the first
 }
 
 // following is what is known of a watch.
 type following struct {
 	Opened
-	node     lockstep.Node
-	first    int64 // the first revision told, or 0
-	last     int64 // the last one
-	progress int64 // up to which all was told, by a notification
-	told     map[Change]bool
+	node      lockstep.Node
+	first     int64 // the first revision delivered, or 0
+	last      int64 // the last one
+	progress  int64 // up to which all was delivered, by a notification
+	delivered map[Change]bool
 }
 
 // revision is what is known of a revision.
 type revision struct {
 	changes map[string]Change // by key
-	by      lockstep.Node     // who told first
+	by      lockstep.Node     // reported first
 	whole   bool              // there are no others
 }
 
@@ -67,7 +68,7 @@ func (m *monitor) Reset() {
 // EventsOnly says that nothing else is looked at.
 func (m *monitor) EventsOnly() bool { return true }
 
-// Step judges what was told in a step.
+// Step checks what was delivered in a step.
 func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	m.found = nil
 	events := run.Events()
@@ -75,10 +76,10 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 		e := &events[i]
 		switch v := e.Value.(type) {
 		case *Opened:
-			m.watches[v.Watch] = &following{Opened: *v, node: e.Node, told: map[Change]bool{}}
-		case *Told:
+			m.watches[v.Watch] = &following{Opened: *v, node: e.Node, delivered: map[Change]bool{}}
+		case *Delivered:
 			if w := m.watches[v.Watch]; w != nil {
-				m.tell(w, v)
+				m.delivery(w, v)
 			}
 		case *Wrote:
 			m.whole(nil, e.Node, m.learn(e.Node, v.Changes))
@@ -90,25 +91,26 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// Conclude counts the judgements.
+// Conclude counts the checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Judged: m.judged[:]}
+	return lockstep.Conclusion{Judged: m.checked[:]}
 }
 
 // fails makes a finding about a watch, unless there is one.
 func (m *monitor) fails(property int, w *following, format string, args ...any) {
 	if m.found == nil {
-		m.found = &lockstep.Finding{Property: names[property], Nodes: trace.NodesOf(w.node), Text: w.String() + ": " + fmt.Sprintf(format, args...)}
+		m.found = &lockstep.Finding{Property: names[property], Nodes: trace.NodesOf(w.node),
+			Text: w.String() + ": " + fmt.Sprintf(format, args...)}
 	}
 }
 
-// tell judges what a watch told.
-func (m *monitor) tell(w *following, t *Told) {
+// delivery checks what a watch delivered.
+func (m *monitor) delivery(w *following, t *Delivered) {
 	before := w.last
 	for _, c := range t.Changes {
 		m.change(w, before, c)
 		w.first, w.last = first(w.first, c.Revision), max(w.last, c.Revision)
-		w.told[c] = true
+		w.delivered[c] = true
 	}
 	of := m.learn(w.node, t.Changes)
 	if w.Key == "" {
@@ -127,47 +129,49 @@ func first(a, b int64) int64 {
 	return a
 }
 
-// change judges one change that a watch told of. Before is the last revision of what it told
+// change checks one change that a watch delivered. Before is the last revision of what it delivered
 // before, all at once.
 func (m *monitor) change(w *following, before int64, c Change) {
 	if w.From > 0 {
-		m.judged[resumable]++
+		m.checked[resumable]++
 	}
 	if w.last > 0 {
-		m.judged[ordered]++
-		m.judged[unique]++
-		m.judged[atomic]++
+		m.checked[ordered]++
+		m.checked[unique]++
+		m.checked[atomic]++
 	}
 	switch {
-	case w.told[c]:
-		m.fails(unique, w, "it tells of %v twice", c)
+	case w.delivered[c]:
+		m.fails(unique, w, "it delivers %v twice", c)
 	case c.Revision < w.From:
-		m.fails(resumable, w, "it tells of %v, which is before", c)
+		m.fails(resumable, w, "it delivers %v, which is before", c)
 	case c.Revision < w.last:
-		m.fails(ordered, w, "it tells of %v after revision %d", c, w.last)
+		m.fails(ordered, w, "it delivers %v after revision %d", c, w.last)
 	case c.Revision == before:
-		m.fails(atomic, w, "it tells of %v when it had told of its revision", c)
+		m.fails(atomic, w, "it delivers %v when it had delivered its revision", c)
 	case c.Revision <= w.progress:
-		m.fails(bookmarkable, w, "it tells of %v when it had told that all up to revision %d was told", c, w.progress)
+		m.fails(bookmarkable, w, "it delivers %v when it had announced that all up to revision %d was delivered", c,
+			w.progress)
 	case w.Key != "":
 	case w.last == 0 && w.From > 0 && c.Revision > w.From:
 		m.fails(resumable, w, "it begins with revision %d", c.Revision)
 	case w.last > 0:
-		if m.judged[reliable]++; c.Revision > w.last+1 {
+		if m.checked[reliable]++; c.Revision > w.last+1 {
 			m.fails(reliable, w, "revision %d is followed by %d", w.last, c.Revision)
 		}
 	}
 }
 
-// bookmark judges a progress notification. What a watch of one key should have told is known
+// bookmark checks a progress notification. What a watch of one key should have delivered is known
 // in the end.
 func (m *monitor) bookmark(w *following, upTo int64) {
 	w.progress = max(w.progress, upTo)
 	if w.Key != "" || w.last == 0 && w.From == 0 || upTo < w.From {
 		return
 	}
-	if m.judged[bookmarkable]++; max(w.last, w.From-1) < upTo {
-		m.fails(bookmarkable, w, "it tells that all up to revision %d was told, but nothing after %d was", upTo, max(w.last, w.From-1))
+	if m.checked[bookmarkable]++; max(w.last, w.From-1) < upTo {
+		m.fails(bookmarkable, w, "it announces that all up to revision %d was delivered, but nothing after %d was", upTo,
+			max(w.last, w.From-1))
 	}
 }
 
@@ -182,7 +186,7 @@ func (m *monitor) learn(by lockstep.Node, changes []Change) map[int64]int {
 			r = &revision{changes: map[string]Change{}, by: by}
 			m.history[c.Revision] = r
 		} else {
-			m.judged[oneHistory]++
+			m.checked[oneHistory]++
 		}
 		known, ok := r.changes[c.Key]
 		switch {
@@ -195,7 +199,7 @@ func (m *monitor) learn(by lockstep.Node, changes []Change) map[int64]int {
 	return of
 }
 
-// whole judges that so many changes of revisions are all of them, as a watch of all keys tells, or
+// whole checks that so many changes of revisions are all of them, as a watch of all keys delivers, or
 // the answer to a write.
 func (m *monitor) whole(w *following, by lockstep.Node, of map[int64]int) {
 	for _, at := range slices.Sorted(maps.Keys(of)) {
@@ -203,15 +207,16 @@ func (m *monitor) whole(w *following, by lockstep.Node, of map[int64]int) {
 		r.whole = true
 		switch few := of[at] < len(r.changes); {
 		case few && w != nil:
-			m.fails(atomic, w, "of revision %d it tells %d of %d changes", at, of[at], len(r.changes))
+			m.fails(atomic, w, "of revision %d it delivers %d of %d changes", at, of[at], len(r.changes))
 		case few && m.found == nil:
 			m.found = &lockstep.Finding{Property: names[oneHistory], Nodes: trace.NodesOf(by, r.by),
-				Text: fmt.Sprintf("revision %d changed %d keys according to member %d, and %d according to member %d", at, of[at], by, len(r.changes), r.by)}
+				Text: fmt.Sprintf("revision %d changed %d keys according to member %d, and %d according to member %d", at, of[at],
+					by, len(r.changes), r.by)}
 		}
 	}
 }
 
-// differ finds that two told something else of a revision.
+// differ finds that two reported something else of a revision.
 func (m *monitor) differ(by lockstep.Node, r *revision, c Change) {
 	if m.found != nil {
 		return
@@ -221,10 +226,10 @@ func (m *monitor) differ(by lockstep.Node, r *revision, c Change) {
 		known = append(known, r.changes[key])
 	}
 	m.found = &lockstep.Finding{Property: names[oneHistory], Nodes: trace.NodesOf(by, r.by),
-		Text: fmt.Sprintf("member %d told of revision %s, and member %d told of %s", r.by, list(known), by, c)}
+		Text: fmt.Sprintf("member %d delivered revision %s, and member %d delivered %s", r.by, list(known), by, c)}
 }
 
-// End judges by all that is known in the end what watches did not tell.
+// End checks by all that is known in the end what watches did not deliver.
 func (m *monitor) End(*lockstep.Run) *lockstep.Finding {
 	m.found = nil
 	for _, number := range slices.Sorted(maps.Keys(m.watches)) {
@@ -238,7 +243,7 @@ func (m *monitor) End(*lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// missing judges whether a watch told of a revision that it should have told of.
+// missing checks whether a watch delivered a revision that it should have delivered.
 func (m *monitor) missing(w *following, at int64, r *revision) {
 	from := w.From
 	if from == 0 {
@@ -252,18 +257,19 @@ func (m *monitor) missing(w *following, at int64, r *revision) {
 		if w.Key != "" && w.Key != key {
 			continue
 		}
-		m.judged[reliable]++
+		m.checked[reliable]++
 		if at > w.last {
-			m.judged[bookmarkable]++
+			m.checked[bookmarkable]++
 		}
 		switch {
-		case w.told[c]:
+		case w.delivered[c]:
 		case at > w.last:
-			m.fails(bookmarkable, w, "it tells that all up to revision %d was told, but does not tell of %v", w.progress, c)
+			m.fails(bookmarkable, w, "it announces that all up to revision %d was delivered, but does not deliver %v",
+				w.progress, c)
 		case at < w.first:
-			m.fails(resumable, w, "it begins with revision %d and does not tell of %v", w.first, c)
+			m.fails(resumable, w, "it begins with revision %d and does not deliver %v", w.first, c)
 		default:
-			m.fails(reliable, w, "it does not tell of %v", c)
+			m.fails(reliable, w, "it does not deliver %v", c)
 		}
 	}
 }

@@ -1,10 +1,10 @@
 // Package watch is what clients see that watch a store with a history: every write has a
-// revision, and a watch tells the changes from a revision on. [Guarantees] are those that etcd gives:
+// revision, and a watch delivers the changes from a revision on. [Guarantees] are those that etcd gives:
 // changes come in order, once, complete, in whole revisions, from where they were asked for, and
-// a progress notification means that nothing before it is to come; and all that tell of a
-// revision tell the same.
+// a progress notification means that nothing before it is to come; and all that report a
+// revision report the same.
 //
-// A system tells by events that a watch was opened, what it told, and what a write that was
+// A system reports by events that a watch was opened, what it delivered, and what a write that was
 // acknowledged changed. What was seen by one watch, or was acknowledged, must have been seen by all
 // that reached beyond it.
 package watch
@@ -16,9 +16,9 @@ import (
 
 // The types of event.
 const (
-	EventOpened = "watch"        // a watch was opened: *Opened
-	EventTold   = "watched"      // a watch told something: *Told
-	EventWrote  = "acknowledged" // a write was acknowledged: *Wrote
+	EventOpened    = "watch"        // a watch was opened: *Opened
+	EventDelivered = "watched"      // a watch delivered something: *Delivered
+	EventWrote     = "acknowledged" // a write was acknowledged: *Wrote
 )
 
 // Opened is the value of an event in which a watch is opened.
@@ -28,7 +28,7 @@ type Opened struct {
 	Key   string // the key watched; empty: all keys
 }
 
-// String is the watch in words.
+// String is the watch as text.
 func (o *Opened) String() string {
 	what, from := "key "+o.Key, "now"
 	if o.Key == "" {
@@ -47,7 +47,7 @@ type Change struct {
 	Deleted    bool
 }
 
-// String is the change in words.
+// String is the change as text.
 func (c Change) String() string {
 	if c.Deleted {
 		return fmt.Sprintf("%d: %s deleted", c.Revision, c.Key)
@@ -55,16 +55,16 @@ func (c Change) String() string {
 	return fmt.Sprintf("%d: %s=%s", c.Revision, c.Key, c.Value)
 }
 
-// Told is the value of an event in which a watch tells something: changes, or, where there are
-// none, that all up to a revision have been told.
-type Told struct {
+// Delivered is the value of an event in which a watch delivers something: changes, or, where there are
+// none, that all up to a revision have been delivered.
+type Delivered struct {
 	Watch    int
 	Changes  []Change
 	Progress int64 // the revision of a progress notification; 0: it is none
 }
 
-// String is what was told, in words.
-func (t *Told) String() string {
+// String is what was delivered, as text.
+func (t *Delivered) String() string {
 	if t.Progress > 0 {
 		return fmt.Sprintf("watch %d: all up to revision %d", t.Watch, t.Progress)
 	}
@@ -74,7 +74,7 @@ func (t *Told) String() string {
 // Wrote is the value of an event in which a write is acknowledged.
 type Wrote struct{ Changes []Change }
 
-// String is the write in words.
+// String is the write as text.
 func (w *Wrote) String() string { return list(w.Changes) }
 
 func list(changes []Change) string {

@@ -32,7 +32,7 @@ var Targets = []target.Target{
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	target.Fill(&c)
+	c = target.Fill(c)
 	if err := target.Check("backup", c); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -41,7 +41,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	target.Fill(&c)
+	c = target.Fill(c)
 	return c.cluster().Deploy(ctx, p)
 }
 

@@ -68,7 +68,7 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // fill completes the settings and finds what is wrong with them.
 func (c *Cluster) fill() error {
-	target.Fill(c)
+	*c = target.Fill(*c)
 	return target.Check("bftsmart", *c)
 }
 

@@ -58,22 +58,17 @@ func (c Cluster) pace() time.Duration {
 	}
 }
 
-func (c Cluster) filled() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy makes a deployment; servers start with its first run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
-	return c.filled().system().Deploy(ctx, place)
+	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "cassandra", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: nodes, Check: c.check, New: c.deploy,
+	return process.System{Name: "cassandra", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: nodes, Check: c.check, New: c.deploy,
 		Reuse: true, Messages: !c.timed(), Stall: c.Stall, Pace: c.pace(), Patience: c.Patience, Types: Types, Rounds: Rounds,
 		Events: []string{spec.EventCall, spec.EventReturn, EventRow}}
 }

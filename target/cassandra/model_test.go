@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -26,7 +27,7 @@ func (m modelled) Describe() (lockstep.Info, error) {
 
 // Deploy makes a ring.
 func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
-	return &ring{options: m.filled()}, nil
+	return &ring{options: target.Fill(m.Cluster)}, nil
 }
 
 // replica is what a server keeps about the row: one ballot for what it promised and accepted, what it accepted, what was committed last, and the data with the

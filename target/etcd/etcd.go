@@ -40,26 +40,21 @@ type Cluster struct {
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
 
-func (c Cluster) filled() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 func (c Cluster) load() kv.Load {
 	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy makes a deployment; servers start with its first run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
-	return c.filled().system().Deploy(ctx, place)
+	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "etcd", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
+	return process.System{Name: "etcd", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
 		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn}}
 }
 
@@ -75,5 +70,5 @@ func (c Cluster) check() error {
 }
 
 // Target is etcd.
-var Target = target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", Cluster{}.filled(), kv.Linearizable).
+var Target = target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), kv.Linearizable).
 	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").Settled(6).Patient(10 * time.Minute)

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -37,7 +38,7 @@ func need(t *testing.T, version string) {
 // plan is a campaign of partitions, crashes and requests.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
-	need(t, c.filled().Version)
+	need(t, target.Fill(c).Version)
 	c.Patience = 5 * time.Minute
 	s, err := strategy.Parse(Target.Strategy)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 var (
@@ -19,44 +20,44 @@ var (
 	seed    = flag.Int("seed", 1, "their seed")
 )
 
-// The stale read of Fig. 1 (left) of the paper as a story, with the names that requests have here, and the test of its Example 3.3: a
+// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the names that requests have here, and the test of its Example 3.3: a
 // balanced partition of five servers, and two operations under it.
 const (
 	stale = "*(minority)|*: put a=1@2; get a@1"
-	test  = "partition:notion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
+	test  = "partition:criterion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
 )
 
 var staleOps = []string{"get a", "put a=0", "put a=1"}
 
-func staleStory(t *testing.T) (cover.Story, cover.Telling) {
+func staleSequence(t *testing.T) (cover.PartitionSequence, cover.Sampling) {
 	t.Helper()
-	story, err := cover.ParseStory(stale)
+	sequence, err := cover.ParsePartitionSequence(stale)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return story, cover.Telling{Nodes: 5, Balanced: true, Operations: staleOps}
+	return sequence, cover.Sampling{Nodes: 5, Balanced: true, Operations: staleOps}
 }
 
 // The exact chance is that of the paper.
 func TestStalePredicted(t *testing.T) {
-	story, telling := staleStory(t)
-	chance, err := story.Chance(telling)
+	sequence, sampling := staleSequence(t)
+	chance, err := sequence.Probability(sampling)
 	if err != nil || chance.P.Cmp(big.NewRat(2, 75)) != 0 {
 		t.Errorf("%v, %v", chance.P, err)
 	}
 }
 
-// Stale reads are found as often as predicted: each test that tells the story finds one, and no other does.
+// Stale reads are found as often as predicted: each test that runs the partition sequence finds one, and no other does.
 func TestStaleMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes many minutes; -long makes it")
 	}
-	story, telling := staleStory(t)
-	chance, err := story.Chance(telling)
+	sequence, sampling := staleSequence(t)
+	chance, err := sequence.Probability(sampling)
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch, err := coverage.WatchStory(story, telling)
+	watch, err := coverage.WatchPartitionSequence(sequence, sampling)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestStaleMeasured(t *testing.T) {
 	told, found := meter.Read()[0].Hits, len(result.Found)
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
-	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", p.System.(Cluster).filled().Version,
+	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", target.Fill(p.System.(Cluster)).Version,
 		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Inconclusive)
 	if predicted < wide.Low || predicted > wide.High {
 		t.Error("that is not what was predicted")

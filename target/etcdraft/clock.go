@@ -8,7 +8,7 @@ import (
 // alarm lets a node's clock catch up.
 func (d *Deployment) alarm(n *node) {
 	n.calm++
-	d.clocks.Alarm(n.id, d.out.Now())
+	d.clocks.Fire(n.id, d.out.Now())
 	if d.cluster.Async { // storage that stands still is not slow but broken
 		d.work(n, 1, 1)
 		n.timer.Check()

@@ -114,25 +114,18 @@ func (ReadMode) Words() []string { return readModes }
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *ReadMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("read mode", readModes, text)
-	*m = ReadMode(i)
-	return err
-}
-
 // With is the cluster on another version of the library.
 func (c Cluster) With(l raftlib.Library) Cluster {
 	c.library = l
 	return c
 }
 
-// complete fills in the defaults.
-func (c Cluster) complete() Cluster {
+// filled is the cluster with its defaults, of which some depend on others.
+func (c Cluster) filled() Cluster {
 	if c.library == nil {
 		c.library = usual()
 	}
-	target.Fill(&c)
+	c = target.Fill(c)
 	if c.Voters == 0 {
 		c.Voters = c.Nodes
 	}
@@ -178,7 +171,7 @@ func (c Cluster) check() error {
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.complete()
+	c = c.filled()
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -207,7 +200,7 @@ func (c Cluster) config() raftlib.Config {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
-	c = c.complete()
+	c = c.filled()
 	if err := c.check(); err != nil {
 		return nil, err
 	}

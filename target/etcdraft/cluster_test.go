@@ -33,7 +33,7 @@ func TestRefusedOptions(t *testing.T) {
 		{"transfers=-1", "transfers is -1"},
 		{"delay=2", "messages take up to 2 ticks, so no election may succeed with election=3; it must be at least 8"},
 		{"reads=lease", "reads=lease needs check-quorum=true"},
-		{"reads=quorum", "the read mode must be one of index, lease, local, leader"},
+		{"reads=quorum", "the value must be one of index, lease, local, leader"},
 		{"mix=even", "the mix must be mixed, binary, or weights"},
 	} {
 		var cluster etcdraft.Cluster

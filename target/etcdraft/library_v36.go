@@ -3,9 +3,9 @@
 package etcdraft
 
 import (
+	"github.com/lockstep-go/lockstep/target/etcdraft/internal/older"
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
-	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v36"
 )
 
 // usual is the version that this program was built with.
-func usual() raftlib.Library { return v36.Library{} }
+func usual() raftlib.Library { return older.Library{} }

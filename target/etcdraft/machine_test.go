@@ -67,7 +67,7 @@ func TestMachineAllows(t *testing.T) {
 // A removed node is retired when a majority of the new voters has applied the removal, not
 // when it has done so itself.
 func TestRetire(t *testing.T) {
-	d := newDeployment(Cluster{Nodes: 4, Voters: 4}.complete())
+	d := newDeployment(Cluster{Nodes: 4, Voters: 4}.filled())
 	apply := func(id lockstep.Node) {
 		m := &d.node(id).machine
 		m.setConf(raftspec.Conf{Voters: trace.NodesOf(1, 2, 3, 4)})

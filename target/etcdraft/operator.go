@@ -18,7 +18,7 @@ const (
 )
 
 func newOperator(c Cluster) *operator.Operator {
-	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes},
+	return operator.New(c.Nodes, []operator.Task{changing: {Name: "change members", Times: c.Changes},
 		transferring: {Name: "transfer leadership", Times: c.Transfers}}, c.askTexts())
 }
 

@@ -45,9 +45,9 @@ func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 	return true
 }
 
-// Quiet is four election time-outs, in which a leader has sent its log to everybody several
+// QuiescentAfter is four election time-outs, in which a leader has sent its log to everybody several
 // times over: some heartbeats, whose answers make it try again.
-func (d *Deployment) Quiet() trace.Time {
+func (d *Deployment) QuiescentAfter() trace.Time {
 	return trace.Time(4*d.cluster.Election + 2*d.cluster.Delay)
 }
 

@@ -15,7 +15,7 @@ import (
 
 // jepsen is a test as in Examples 3.3 and 4.21 of "Why Is Random Testing Effective for
 // Partition Tolerance Bugs?": a balanced partition and two operations under it.
-var jepsen = strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 80}
+var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 80}
 
 // TestUnsafeReads finds that reads by a node's own copy are not linearizable, and with
 // ReadIndex, the rest being the same, they are.
@@ -41,7 +41,7 @@ func TestUnsafeReads(t *testing.T) {
 
 // TestRoles cuts off the leader, whoever it is: nobody else has another role's name.
 func TestRoles(t *testing.T) {
-	s := strategy.Partition{Notion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
+	s := strategy.Partition{Criterion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
 	leads := map[lockstep.Node]int{}
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{Nodes: 5}, Strategy: s, Spec: cutOff(leads), Seed: 1, Runs: 60, Workers: 1})
 	if err != nil || r.First() != nil {

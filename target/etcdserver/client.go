@@ -60,9 +60,9 @@ func newClients(c Cluster, w *bubble.World) *clients {
 		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{}}
 	s.kv.Begin(w.Rand(1000), w)
 	s.duties = s.allDuties()
-	var list []operator.Duty
+	var list []operator.Task
 	for _, d := range s.duties {
-		list = append(list, d.Duty)
+		list = append(list, d.Task)
 	}
 	s.operator = operator.New(c.all(), list, nil)
 	s.operator.Begin(w)

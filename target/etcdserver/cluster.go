@@ -102,12 +102,6 @@ func (c Cluster) root() string {
 // all is the number of nodes.
 func (c Cluster) all() int { return c.Nodes + c.Spares + c.Failover }
 
-// full is the cluster with its defaults filled in.
-func (c Cluster) full() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 // check reports what is wrong with the options.
 func (c Cluster) check() error {
 	if err := target.Check("etcdserver", c); err != nil {
@@ -127,7 +121,7 @@ func (c Cluster) check() error {
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	if err := c.full().check(); err != nil {
+	if err := target.Fill(c).check(); err != nil {
 		return lockstep.Info{}, err
 	}
 	return c.system().Describe()
@@ -140,7 +134,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 
 // system is the cluster in a bubble, for a process that is warm.
 func (c Cluster) system() bubble.Cluster {
-	full := c.full()
+	full := target.Fill(c)
 	b := full.bubble(c)
 	b.Warm = full.warming()
 	return b

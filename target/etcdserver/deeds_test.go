@@ -118,7 +118,7 @@ func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
 			if v.Changes[0].Deleted {
 				d.run[deletion]++
 			}
-		case *watch.Told:
+		case *watch.Delivered:
 			if v.Progress > 0 {
 				d.run[progressed]++
 			}

@@ -164,8 +164,8 @@ var often = func() strategy.Walk {
 func TestReaders(t *testing.T) {
 	c, long := crowded, 0
 	c.Quota = 0
-	many := spec.OnEvent("many", watch.EventTold, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if len(e.Value.(*watch.Told).Changes) > 20 { // with what was before each, that is more than fits into one answer
+	many := spec.OnEvent("many", watch.EventDelivered, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if len(e.Value.(*watch.Delivered).Changes) > 20 { // with what was before each, that is more than fits into one answer
 			long++
 		}
 		return nil

@@ -45,7 +45,7 @@ func (s *snapshots) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	switch v := e.Value.(type) {
 	case *watch.Opened:
 		s.all[v.Watch] = v.Key == ""
-	case *watch.Told:
+	case *watch.Delivered:
 		s.learn(v.Changes, s.all[v.Watch])
 	case *watch.Wrote:
 		s.learn(v.Changes, true)

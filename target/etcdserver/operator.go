@@ -17,7 +17,7 @@ import (
 // duty is what is asked for beside clients' operations, one request after the other. What
 // comes of one matters only by what others see: it may fail.
 type duty struct {
-	operator.Duty
+	operator.Task
 	do func(n *bubble.Node, client *clientv3.Client)
 }
 
@@ -28,7 +28,7 @@ const sessions = 10_000
 func (s *clients) allDuties() (list []duty) {
 	add := func(name string, times int, do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) {
 		if times > 0 {
-			list = append(list, duty{operator.Duty{Name: name, Times: times}, patiently(do)})
+			list = append(list, duty{operator.Task{Name: name, Times: times}, patiently(do)})
 		}
 	}
 	c := s.cluster
@@ -43,7 +43,7 @@ func (s *clients) allDuties() (list []duty) {
 	add("transfer", c.Transfers, s.transfer)
 	add("reconfigure", c.Changes, s.reconfigure)
 	always := func(name string, do func(n *bubble.Node, client *clientv3.Client)) {
-		list = append(list, duty{operator.Duty{Name: name, Times: sessions}, do})
+		list = append(list, duty{operator.Task{Name: name, Times: sessions}, do})
 	}
 	for i := range c.Watchers {
 		always(fmt.Sprint("watch ", i+1), newWatcher(s, i).watch)

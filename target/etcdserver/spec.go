@@ -80,7 +80,7 @@ func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // changes are what an event says about the history.
 func changes(e *lockstep.Event) []watch.Change {
 	switch v := e.Value.(type) {
-	case *watch.Told:
+	case *watch.Delivered:
 		return v.Changes
 	case *watch.Wrote:
 		return v.Changes

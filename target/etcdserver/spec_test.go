@@ -31,7 +31,7 @@ func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 // at is the event of node 1 with a value, so many seconds after the beginning.
 func at(seconds int, value any) enginetest.Moment {
 	kinds := map[string]string{"*etcdserver.Store": EventStore, "*etcdserver.Member": EventMember, "*etcdserver.Lease": EventLease, "*etcdserver.Held": EventHeld,
-		"*etcdserver.Right": EventRight, "*etcdserver.Access": EventAccess, "*watch.Wrote": watch.EventWrote, "*watch.Told": watch.EventTold,
+		"*etcdserver.Right": EventRight, "*etcdserver.Access": EventAccess, "*watch.Wrote": watch.EventWrote, "*watch.Delivered": watch.EventDelivered,
 		"*watch.Opened": watch.EventOpened, "*etcdserver.Read": EventRead, "*etcdserver.Room": EventRoom, "*etcdserver.Fill": EventFill, "*etcdserver.Alarms": EventAlarms}
 	return enginetest.Moment{At: time.Duration(seconds) * time.Second, Events: []lockstep.Event{{Node: 1, Type: kinds[fmt.Sprintf("%T", value)], Value: value}}}
 }
@@ -82,7 +82,7 @@ func TestDurable(t *testing.T) {
 
 // A member that stops though nobody asked for its removal is found, and a write that happens twice.
 func TestStayAndOnce(t *testing.T) {
-	twice := &watch.Told{Changes: []watch.Change{{Revision: 7, Key: "a", Value: "1"}}}
+	twice := &watch.Delivered{Changes: []watch.Change{{Revision: 7, Key: "a", Value: "1"}}}
 	for _, h := range []history{
 		{"removed", Stay, timed{2, []enginetest.Moment{at(1, &Member{2, Leaving}), at(2, &Member{2, Stopped})}}, "", 2},
 		{"stopped", Stay, timed{2, []enginetest.Moment{at(1, &Member{2, Leaving}), at(2, &Member{3, Stopped})}}, "member 1 stopped by itself, and nobody asked for its removal", 2},
@@ -154,9 +154,9 @@ func TestPermitted(t *testing.T) {
 		{"asked before it was taken", Permitted, with(given, at(2, wants(1, Asked)), at(2, may(2, false, Done)), at(3, wants(1, Done))), "", 0},
 		{"given meanwhile", Permitted, with(taken, at(3, wants(1, Asked)), at(3, may(2, true, Asked)), at(3, wants(1, Done))), "", 0},
 		{"perhaps given", Permitted, with(unknown, at(3, wants(1, Asked)), at(3, wants(1, Done))), "", 0},
-		{"in the store", Permitted, with(taken, at(3, wants(1, Asked)), at(4, &watch.Told{Changes: []watch.Change{{Revision: 5, Key: "area2", Value: "9"}}})),
+		{"in the store", Permitted, with(taken, at(3, wants(1, Asked)), at(4, &watch.Delivered{Changes: []watch.Change{{Revision: 5, Key: "area2", Value: "9"}}})),
 			"user 1 had no right to area 2, and set it to 9 at revision 5", 1},
-		{"in the store by right", Permitted, with(given, at(3, wants(1, Asked)), at(4, &watch.Told{Changes: []watch.Change{{Revision: 5, Key: "area2", Value: "9"}}})), "", 0},
+		{"in the store by right", Permitted, with(given, at(3, wants(1, Asked)), at(4, &watch.Delivered{Changes: []watch.Change{{Revision: 5, Key: "area2", Value: "9"}}})), "", 0},
 	} {
 		h.check(t)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // warming is what a process does before its first run. The server and its libraries make many things when they are first needed.
@@ -45,7 +46,7 @@ func warm(c Cluster, nodes ...int) *bubble.Warming {
 	return &bubble.Warming{Plans: func() []lockstep.Plan {
 		var plans []lockstep.Plan
 		for _, c.Nodes = range nodes {
-			full := c.full()
+			full := target.Fill(c)
 			plans = append(plans, lockstep.Plan{
 				System:   full.bubble(full), // Cluster.system would name the warming
 				Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Steps: 3000},

@@ -96,7 +96,7 @@ func (w *watcher) ended(compacted int64) {
 
 // tell tells what a watch told.
 func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
-	t := &watch.Told{Watch: number}
+	t := &watch.Delivered{Watch: number}
 	for _, e := range r.Events {
 		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: brief(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
 		t.Changes = follow(t.Changes, c)
@@ -106,7 +106,7 @@ func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 		t.Progress = r.Header.Revision
 	}
 	if len(t.Changes) > 0 || t.Progress > 0 {
-		n.Emit(watch.EventTold, t)
+		n.Emit(watch.EventDelivered, t)
 	}
 	for _, e := range r.Events {
 		if e.PrevKv != nil {

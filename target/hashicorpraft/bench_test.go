@@ -26,7 +26,7 @@ func BenchmarkRuns(b *testing.B) {
 	const batch = 50
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	walk := strategy.Walk{Deliver: 10, Wait: 3, Request: 1, Steps: benchSteps}
-	hand, err := bubble.NewBare(Cluster{}.full().bubble(Cluster{}), &lockstep.Place{})
+	hand, err := bubble.NewBare(Cluster{}.filled().bubble(Cluster{}), &lockstep.Place{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -94,16 +94,9 @@ func (ReadMode) Words() []string { return readModes }
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *ReadMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("read mode", readModes, text)
-	*m = ReadMode(i)
-	return err
-}
-
-// full is the cluster with its defaults filled in.
-func (c Cluster) full() Cluster {
-	target.Fill(&c)
+// filled is the cluster with its defaults, and without what stands for none.
+func (c Cluster) filled() Cluster {
+	c = target.Fill(c)
 	c.Clients = max(c.Clients, 0)
 	c.Mutant = cmp.Or(c.Mutant, target.Mutant())
 	return c
@@ -127,7 +120,7 @@ func (c Cluster) check() error {
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	full := c.full()
+	full := c.filled()
 	if err := full.check(); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -138,7 +131,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	seedable()
-	return c.full().bubble(c).Deploy(ctx, p)
+	return c.filled().bubble(c).Deploy(ctx, p)
 }
 
 // bubble is the cluster as the room of goroutine systems knows it.

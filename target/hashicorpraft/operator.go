@@ -17,7 +17,7 @@ const (
 )
 
 func newOperator(c Cluster) *operator.Operator {
-	return operator.New(c.Nodes, []operator.Duty{changing: {Name: "change members", Times: c.Changes + c.Removals},
+	return operator.New(c.Nodes, []operator.Task{changing: {Name: "change members", Times: c.Changes + c.Removals},
 		transferring: {Name: "transfer leadership", Times: c.Transfers}, snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
 }
 

@@ -27,9 +27,9 @@ var (
 	Linearizability = kv.Linearizable
 	// Live: at the end of a settling stage of at least 40 seconds of virtual time there is a
 	// leader.
-	Live = lockstep.Spec(raftspec.Led(patience))
+	Live = lockstep.Spec(raftspec.HasLeader(patience))
 	// Stable: in such a stage there is at most one further election once 20 seconds are over.
-	Stable = lockstep.Spec(raftspec.Stable(patience))
+	Stable = lockstep.Spec(raftspec.LeaderStable(patience))
 	// NoGhosts: a node that has ceased to be leader stops sending heartbeats, at the latest
 	// after 20 seconds of virtual time. It needs no settling stage. Everything does not include
 	// it: the library breaks it when pipelines are in use.

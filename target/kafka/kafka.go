@@ -41,11 +41,6 @@ type Cluster struct {
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
 
-func (c Cluster) filled() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 func (c Cluster) nodes() int { return c.Brokers + c.Controllers }
 
 // brokers are the nodes that have records, and controllers those that agree on who does what.
@@ -59,16 +54,16 @@ func (c Cluster) controllers() lockstep.Nodes {
 }
 
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy makes a deployment; servers start with its first run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
-	return c.filled().system().Deploy(ctx, place)
+	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "kafka", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: c.nodes(), Check: c.check, New: c.deploy,
+	return process.System{Name: "kafka", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.nodes(), Check: c.check, New: c.deploy,
 		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Events: []string{EventSend, EventAck, EventRecords},
 		Roles: []string{roleLeader, roleController, roleFollower}}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/enginetest"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -125,7 +126,7 @@ func TestWrongOptions(t *testing.T) {
 	if info, err := (Cluster{Controllers: 1}).Describe(); err != nil || info.Nodes != 4 || info.Options["version"] != "4.3.1" || !slices.Contains(info.Roles, "controller") {
 		t.Errorf("%+v, %v", info, err)
 	}
-	if c := (Cluster{}).filled(); c.controllers() != trace.AllNodes(3) || c.nodes() != 3 {
+	if c := target.Fill(Cluster{}); c.controllers() != trace.AllNodes(3) || c.nodes() != 3 {
 		t.Errorf("%s control %d nodes", c.controllers(), c.nodes())
 	}
 }

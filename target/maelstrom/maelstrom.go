@@ -35,7 +35,7 @@ type Cluster struct {
 	// Requests is the number of operations that clients begin in a run.
 	Requests int `help:"operations of clients in a run; 0: 12" zero:"12" range:"1..1000"`
 	// Topology is what nodes are told of each other in the workload broadcast.
-	Topology string `help:"what nodes are told of each other by broadcast: grid, line or total"`
+	Topology string `help:"what nodes are told of each other by broadcast: grid, line or total" oneof:"grid line total"`
 	// Crash lets nodes be killed and started again. Most programs keep everything in memory.
 	Crash bool `help:"nodes may be killed, and start again with nothing but what they have on disk"`
 	// Exact says that the program has no clock, no draws and no race of its own.
@@ -52,7 +52,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	options := target.Changed(c, Cluster{}, "bin", "workload", "nodes")
-	target.Fill(&c)
+	c = target.Fill(c)
 	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: options, Draws: "the clients' operations",
 		Pace: trace.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal, trace.Wait)}
@@ -72,10 +72,8 @@ func (c Cluster) check() error {
 		return errors.New("maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'")
 	case workloads[c.Workload] == nil:
 		return fmt.Errorf("maelstrom: workload is %q, allowed are %s", c.Workload, strings.Join(names(), ", "))
-	case topologies[c.Topology] == nil:
-		return fmt.Errorf("maelstrom: topology is %q, allowed are grid, line and total", c.Topology)
 	}
-	target.Fill(&c)
+	c = target.Fill(c)
 	return target.Check("maelstrom", c)
 }
 
@@ -84,7 +82,7 @@ func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployme
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	target.Fill(&c)
+	c = target.Fill(c)
 	return &deployment{cluster: c, place: p, work: workloads[c.Workload]}, nil
 }
 

@@ -98,7 +98,7 @@ func TestMistakes(t *testing.T) {
 		`workload is "chat"`:     func(c *maelstrom.Cluster) { c.Workload = "chat" },
 		"allowed are 1..":        func(c *maelstrom.Cluster) { c.Nodes = 0 },
 		"requests is -1":         func(c *maelstrom.Cluster) { c.Requests = -1 },
-		"grid, line and total":   func(c *maelstrom.Cluster) { c.Topology = "ring" },
+		"grid, line, total":      func(c *maelstrom.Cluster) { c.Topology = "ring" },
 		"it ended: exit":         func(*maelstrom.Cluster) {},
 		"/no/such/node":          func(c *maelstrom.Cluster) { c.Bin = "/no/such/node" },
 		"not a message: \"y\"":   func(c *maelstrom.Cluster) { c.Bin = "echo y" },

@@ -1,7 +1,6 @@
 package memberlist
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,48 +14,34 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/bubble/wire"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // Cluster is a deployment of hashicorp/memberlist with its defaults for a local network: a
 // [lockstep.System]. Its zero value is five nodes.
 type Cluster struct {
 	// Nodes is the number of nodes; 0 means 5.
-	Nodes int `help:"number of nodes, 2 to 9; 0: 5"`
+	Nodes int `help:"number of nodes, 2 to 9; 0: 5" zero:"5" range:"2..9"`
 	// NoRejoin leaves a node alone that does not see all others. The library itself forgets
 	// nodes that were away for long, so that nobody calls them again; programs that use it
 	// do.
 	NoRejoin bool `help:"nodes do not call those again that they miss"`
 	// Split is the share of writes on connections that travel in two parts.
-	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
+	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1" range:"0..1"`
 }
 
 // rejoin is how often a node calls those that it misses.
 const rejoin = 5 * time.Second
 
 func (c Cluster) bubble() bubble.Cluster {
-	nodes := cmp.Or(c.Nodes, 5)
-	return bubble.Cluster{Name: "memberlist", Options: c.options(), Nodes: nodes, Sockets: true, Split: c.Split, Decode: wire.Each(decode),
-		Pace: time.Second, Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
-}
-
-func (c Cluster) options() map[string]string {
-	o := map[string]string{}
-	if c.Nodes != 0 {
-		o["nodes"] = fmt.Sprint(c.Nodes)
-	}
-	if c.NoRejoin {
-		o["no-rejoin"] = "true"
-	}
-	if c.Split != 0 {
-		o["split"] = fmt.Sprint(c.Split)
-	}
-	return o
+	return bubble.Cluster{Name: "memberlist", Options: target.Changed(c, Cluster{}), Nodes: target.Fill(c).Nodes, Sockets: true, Split: c.Split,
+		Decode: wire.Each(decode), Pace: time.Second, Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
 }
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	if n := cmp.Or(c.Nodes, 5); n < 2 || n > 9 {
-		return lockstep.Info{}, fmt.Errorf("memberlist: nodes is %d, allowed are 2..9", n)
+	if err := target.Check("memberlist", target.Fill(c)); err != nil {
+		return lockstep.Info{}, err
 	}
 	return c.bubble().Describe()
 }

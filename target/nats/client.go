@@ -58,7 +58,7 @@ type clients struct {
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
-		operator: operator.New(c.Nodes, []operator.Duty{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
+		operator: operator.New(c.Nodes, []operator.Task{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
 			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals},
 			purge: {Name: "purge", Times: c.Purges}, erase: {Name: "delete a message", Times: c.Erasures}}, nil),
 		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, leads: map[lead]bool{},

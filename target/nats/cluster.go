@@ -78,9 +78,9 @@ type Cluster struct {
 	Sockets bool `help:"clients talk to servers over the network, so that what they say and hear are messages, too"`
 }
 
-// full is the cluster with its defaults filled in.
-func (c Cluster) full() Cluster {
-	target.Fill(&c)
+// filled is the cluster with its defaults, of which some depend on others.
+func (c Cluster) filled() Cluster {
+	c = target.Fill(c)
 	c.Replicas = cmp.Or(c.Replicas, min(3, c.Nodes))
 	if c.Mix == (kv.Mix{}) {
 		c.Mix = kv.Mix{Put: 4, Cas: 2}
@@ -104,7 +104,7 @@ func (c Cluster) check() error {
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	if err := c.full().check(); err != nil {
+	if err := c.filled().check(); err != nil {
 		return lockstep.Info{}, err
 	}
 	return c.system().Describe()
@@ -117,7 +117,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 
 // system is the cluster in a bubble, for a process that is warm.
 func (c Cluster) system() bubble.Cluster {
-	full := c.full()
+	full := c.filled()
 	b := full.bubble(c)
 	b.Warm = []*bubble.Warming{&warm}
 	return b

@@ -110,11 +110,11 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := errors.Join(Cluster{Nodes: 5, Moves: 1, Removals: 1}.full().check(), Cluster{Moves: 1}.full().check()); err != nil {
+	if err := errors.Join(Cluster{Nodes: 5, Moves: 1, Removals: 1}.filled().check(), Cluster{Moves: 1}.filled().check()); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Removals: 1}, {Power: 2}, {Sync: -1}} {
-		if c.full().check() == nil {
+		if c.filled().check() == nil {
 			t.Errorf("%+v is allowed", c)
 		}
 	}

@@ -23,7 +23,7 @@ var warm = bubble.Warming{Plans: func() []lockstep.Plan {
 		cluster Cluster
 		runs    int
 	}{{everything, 6}, {always, 2}, {wide, 2}, {single, 1}} {
-		c := w.cluster.full()
+		c := w.cluster.filled()
 		plans = append(plans, lockstep.Plan{
 			System:   c.bubble(c), // Cluster.system would name the warming
 			Strategy: strategy.Walk{Deliver: 1500, Drop: 2, Wait: 300, Request: 100, Cut: 2, Heal: 4, Crash: 3, Restart: 12, Down: c.Nodes, Pause: 2, Steps: 4000},

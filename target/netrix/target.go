@@ -19,8 +19,8 @@ type Replicas struct {
 	Bin string `help:"the program of a replica, with its arguments, in which {id}, {nodes}, {server}, {self} and {folder} are replaced" trust:"executes"`
 	// Nodes is the number of replicas. Their names are 1, 2, and so on.
 	Nodes int `help:"number of replicas, whose names are 1, 2, ..." range:"1..64"`
-	// Listen is the address at which replicas register; empty means a free port.
-	Listen string `help:"the loopback address at which replicas register, where Lockstep does not start them; empty: a free port"`
+	// Listen is the address at which replicas register; empty means a free port. Only addresses of the loopback are taken.
+	Listen string `help:"the loopback address at which replicas register, where Lockstep does not start them; empty: a free port" trust:"harmless"`
 	// Agree lists what must be alike in events, see [Agreement].
 	Agree string `help:"events that must agree, as EVENT:KEY:VALUE,...: those with the same parameter KEY have the same VALUE, which may be replica"`
 	// Silence is how long nothing must come for the system to be quiescent.

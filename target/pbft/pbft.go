@@ -73,7 +73,7 @@ const longest = 64
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.complete()
+	c = target.Fill(c)
 	if err := target.Check("pbft", c); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -82,21 +82,16 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	return c.complete().cluster().Deploy(ctx, p)
-}
-
-func (c Cluster) complete() Cluster {
-	target.Fill(&c)
-	return c
+	return target.Fill(c).cluster().Deploy(ctx, p)
 }
 
 // Faulty is the number of nodes that may lie: f.
-func (c Cluster) Faulty() int { return (c.complete().Nodes - 1) / 3 }
+func (c Cluster) Faulty() int { return (target.Fill(c).Nodes - 1) / 3 }
 
 // Clients are the texts of the clients' requests.
 func (c Cluster) Clients() []string {
 	var texts []string
-	for i := range c.complete().Requests {
+	for i := range target.Fill(c).Requests {
 		texts = append(texts, string(rune('a'+i)))
 	}
 	return texts

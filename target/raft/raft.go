@@ -100,7 +100,7 @@ func (m Message) String() string {
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	c = c.complete()
+	c = target.Fill(c)
 	if err := target.Check("raft", c); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -112,12 +112,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 
 // Deploy makes a deployment.
 func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
-	return c.complete().cluster().Deploy(ctx, p)
-}
-
-func (c Cluster) complete() Cluster {
-	target.Fill(&c)
-	return c
+	return target.Fill(c).cluster().Deploy(ctx, p)
 }
 
 func (c Cluster) cluster() sim.Cluster[Message] {

@@ -45,22 +45,17 @@ const (
 	byMessage = "messages"
 )
 
-func (c Cluster) filled() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy makes a deployment; servers start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
-	return c.filled().system().Deploy(ctx, place)
+	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	s := process.System{Name: "ratis", Options: target.Changed(c, Cluster{}.filled(), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
+	s := process.System{Name: "ratis", Options: target.Changed(c, target.Fill(Cluster{}), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
 		Messages: c.Control == byMessage, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds,
 		Events: []string{EventSend, EventAnswer, EventWaits, EventEnd}, Roles: []string{roleLeader, roleFollower}}
 	if c.Control != byMessage {

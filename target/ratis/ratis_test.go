@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -34,7 +35,7 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	for _, c := range all {
-		c = c.filled()
+		c = target.Fill(c)
 		t.Run(strings.Join([]string{c.Version, c.Transport, c.Control}, " "), func(t *testing.T) { runs(t, c) })
 	}
 }

@@ -58,13 +58,6 @@ func (ReadMode) Words() []string { return readModes }
 // String is the mode's word.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *ReadMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("read mode", readModes, text)
-	*m = ReadMode(i)
-	return err
-}
-
 // Op is a client's operation.
 type Op struct {
 	Write bool
@@ -94,7 +87,7 @@ const (
 
 // Describe says what the system is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	target.Fill(&c)
+	c = target.Fill(c)
 	if err := target.Check("register", c); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -108,7 +101,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	options := target.Changed(c, Cluster{}, "nodes", "reads")
-	target.Fill(&c)
+	c = target.Fill(c)
 	return sim.Cluster[message]{
 		Name: "register", Options: options, Nodes: c.Nodes, Draws: "election time-outs",
 		New: func(self lockstep.Node, n int) sim.Node[message] {

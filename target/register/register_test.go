@@ -42,7 +42,7 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 
 // jepsen is a test as in Examples 3.3 and 4.21 of the paper: a balanced partition and two
 // operations under it.
-var jepsen = strategy.Partition{Notion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
 // The share of tests that find a stale read is what the paper predicts: that of a write of
 // the other value in the larger side followed by a read in the smaller one, and for reads
@@ -116,7 +116,7 @@ func TestRefusedOptions(t *testing.T) {
 		"nodes=65":      "register: nodes is 65, allowed are 1..64",
 		"requests=-1":   "register: requests is -1, allowed are 1..1000",
 		"requests=1001": "register: requests is 1001",
-		"reads=stale":   "the read mode must be one of local, leader, quorum",
+		"reads=stale":   "the value must be one of local, leader, quorum",
 	} {
 		system, err := register.Target.Build([]string{options})
 		if err == nil {
@@ -143,7 +143,7 @@ func ExampleCluster() {
 	// Fig. 1, right: the leader is cut off in a minority and answers a read there.
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
 		System:   register.Cluster{Nodes: 5, Reads: register.Leader},
-		Strategy: strategy.Partition{Notion: strategy.Isolation, Role: register.RoleLeader, Balanced: true, Stages: 1, During: 2, Steps: 60},
+		Strategy: strategy.Partition{Criterion: strategy.Isolation, Role: register.RoleLeader, Balanced: true, Stages: 1, During: 2, Steps: 60},
 		Spec:     register.Linearizability,
 		Runs:     1000,
 	})

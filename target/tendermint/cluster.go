@@ -31,19 +31,19 @@ type Cluster struct {
 	// Order says in which order messages are taken.
 	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
 	// Pause is how long a broken connection stays so; 0 means 10ms.
-	Pause time.Duration `help:"time until a broken connection comes back; 0: 10ms" zero:"10ms"`
+	Pause time.Duration `help:"time until a broken connection comes back; 0: 10ms" zero:"10ms" range:"1ns.."`
 	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
 	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
 	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
 	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay
 	// these are writes to the log of what was received and signed only, because the
 	// library holds a lock in others.
-	Slow float64       `help:"share of writes that take time, 0 to 1"`
-	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms"`
+	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
+	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms" range:"0s.."`
 	// Files lets validators have the library's own write-ahead log in files, which needs the overlay. Power is the share
 	// of crashes in which the power fails: these take what was not synced, and may tear a record in two.
 	Files bool    `help:"the write-ahead log is the library's own, in files; needs the overlay"`
-	Power float64 `help:"share of crashes in which the power fails and what was not synced is lost, 0 to 1; with files"`
+	Power float64 `help:"share of crashes in which the power fails and what was not synced is lost, 0 to 1; with files" range:"0..1"`
 }
 
 // LossMode says what becomes of a connection that loses a message.
@@ -65,13 +65,6 @@ func (LossMode) Words() []string { return lossModes }
 // String is the mode's word.
 func (m LossMode) String() string { return option.Word(lossModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *LossMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("loss mode", lossModes, text)
-	*m = LossMode(i)
-	return err
-}
-
 // OrderMode says in which order messages are taken.
 type OrderMode uint8
 
@@ -91,13 +84,6 @@ func (OrderMode) Words() []string { return orderModes }
 // String is the mode's word.
 func (m OrderMode) String() string { return option.Word(orderModes, int(m)) }
 
-// UnmarshalText reads a mode's word.
-func (m *OrderMode) UnmarshalText(text []byte) error {
-	i, err := option.WordIndex("order mode", orderModes, text)
-	*m = OrderMode(i)
-	return err
-}
-
 type duration = time.Duration
 
 // faster is by how much all times of the library are divided: waiting costs nothing here, but
@@ -114,29 +100,20 @@ const chainID = "lockstep"
 // began is when the chain begins: the virtual time at which bubbles do.
 func began() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// full is the cluster with its defaults filled in.
-func (c Cluster) full() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 // check reports what is wrong with the options.
 func (c Cluster) check() error {
 	if err := target.Check(libraryName, c); err != nil {
 		return err
 	}
-	if c.Pause <= 0 || c.Disk < 0 || !(c.Slow >= 0 && c.Slow <= 1) {
-		return fmt.Errorf("%s: pause %v must be positive, disk %v not negative, slow %v in 0..1", libraryName, c.Pause, c.Disk, c.Slow)
-	}
-	if !(c.Power >= 0 && c.Power <= 1) || c.Power > 0 && !c.Files {
-		return fmt.Errorf("%s: power %v must be in 0..1, and 0 without files", libraryName, c.Power)
+	if c.Power > 0 && !c.Files {
+		return fmt.Errorf("%s: power is %v, which needs files=true: without files a power failure takes nothing", libraryName, c.Power)
 	}
 	return nil
 }
 
 // Describe says what the cluster is and can do.
 func (c Cluster) Describe() (lockstep.Info, error) {
-	full := c.full()
+	full := target.Fill(c)
 	if err := full.check(); err != nil {
 		return lockstep.Info{}, err
 	}
@@ -148,7 +125,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	if c.Files {
 		followSignals()
 	}
-	return c.full().bubble(c).Deploy(ctx, p)
+	return target.Fill(c).bubble(c).Deploy(ctx, p)
 }
 
 // followSignals lets the goroutine of package os/signal begin outside bubbles: the library's log follows a
@@ -160,7 +137,7 @@ var followSignals = sync.OnceFunc(func() {
 })
 
 // Faulty is the number of validators that the protocol survives when they lie.
-func (c Cluster) Faulty() int { return (c.full().Nodes - 1) / 3 }
+func (c Cluster) Faulty() int { return (target.Fill(c).Nodes - 1) / 3 }
 
 // bubble is the cluster as the room of goroutine systems knows it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {

@@ -5,10 +5,103 @@ package tendermint
 import (
 	"context"
 
+	dbm "github.com/cometbft/cometbft-db"
+	abci "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/libs/service"
+	"github.com/cometbft/cometbft/mempool"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/conn"
+	"github.com/cometbft/cometbft/proxy"
+	sm "github.com/cometbft/cometbft/state"
+	"github.com/cometbft/cometbft/store"
+	"github.com/cometbft/cometbft/types"
 	"github.com/cosmos/gogoproto/proto"
 )
 
-// What the bindings of CometBFT 0.38 and 1.0 have in common beyond library.go: its reactors take envelopes, and its applications contexts.
+// What the bindings of CometBFT 0.38 and 1.0 have in common beyond library.go: most names, reactors that take envelopes,
+// and applications that take contexts.
+
+type (
+	stepRecord        = types.EventDataRoundState
+	logger            = log.Logger
+	kvDB              = dbm.DB
+	kvBatch           = dbm.Batch
+	kvIterator        = dbm.Iterator
+	memDB             = dbm.MemDB
+	p2pSwitch         = p2p.Switch
+	baseService       = service.BaseService
+	mockPV            = types.MockPV
+	nopEventBus       = types.NopEventBus
+	newBlock          = types.EventDataNewBlock
+	blockPart         = types.Part
+	blockID           = types.BlockID
+	duplicateVotes    = types.DuplicateVoteEvidence
+	privKey           = ed25519.PrivKey
+	genesisDoc        = types.GenesisDoc
+	genesisValidator  = types.GenesisValidator
+	commit            = types.Commit
+	libraryVote       = types.Vote
+	libraryProposal   = types.Proposal
+	block             = types.Block
+	blockData         = types.Data
+	tx                = types.Tx
+	evidenceList      = types.EvidenceList
+	stateStore        = sm.Store
+	appConns          = proxy.AppConns
+	blockStore        = store.BlockStore
+	nodeInfo          = p2p.NodeInfo
+	netAddress        = p2p.NetAddress
+	connStatus        = conn.ConnectionStatus
+	peerID            = p2p.ID
+	baseApplication   = abci.BaseApplication
+	envelope          = p2p.Envelope
+	consensusSettings = config.ConsensusConfig
+)
+
+const (
+	flagCommit        = types.BlockIDFlagCommit
+	partSize          = types.BlockPartSizeBytes
+	eventNewRoundStep = types.EventNewRoundStep
+	eventVote         = types.EventVote
+	eventValidBlock   = types.EventValidBlock
+)
+
+var (
+	newMemDB          = dbm.NewMemDB
+	newBlockStore     = store.NewBlockStore
+	newExecutor       = sm.NewBlockExecutor
+	newEventBus       = types.NewEventBus
+	noMempool         = &mempool.NopMempool{}
+	defaultParams     = types.DefaultConsensusParams
+	defaultConfig     = config.DefaultConsensusConfig
+	evidenceFromProto = types.EvidenceFromProto
+	blockFromProto    = types.BlockFromProto
+	newMockPV         = types.NewMockPVWithParams
+	voteSignBytes     = types.VoteSignBytes
+	proposalSignBytes = types.ProposalSignBytes
+	keyFromSecret     = ed25519.GenPrivKeyFromSecret
+	newBaseService    = service.NewBaseService
+	addToPeerSet      = p2p.AddPeerToSwitchPeerSet
+)
+
+// What the shared part of the binding asks of a generation.
+
+func newStates(db kvDB) stateStore { return sm.NewStore(db, sm.StoreOptions{}) }
+
+func newConns(app *application) appConns {
+	return proxy.NewAppConns(proxy.NewLocalClientCreator(app), proxy.NopMetrics())
+}
+
+func newSwitch(key privKey) *p2pSwitch {
+	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
+}
+
+func partsOf(b *block) (*types.PartSet, error) {
+	return b.MakePartSet(partSize)
+}
 
 // SetRemovalFailed and GetRemovalFailed are of interest to the library's peer set.
 func (p *peer) SetRemovalFailed()      { p.removalFailed.Store(true) }

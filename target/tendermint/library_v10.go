@@ -7,21 +7,11 @@ import (
 	crand "crypto/rand"
 	"math/rand/v2"
 
-	dbm "github.com/cometbft/cometbft-db"
 	abci "github.com/cometbft/cometbft/abci/types"
 	wire "github.com/cometbft/cometbft/api/cometbft/consensus/v1"
 	protos "github.com/cometbft/cometbft/api/cometbft/types/v1"
-	"github.com/cometbft/cometbft/config"
-	"github.com/cometbft/cometbft/crypto/ed25519"
-	"github.com/cometbft/cometbft/libs/log"
-	"github.com/cometbft/cometbft/libs/service"
 	cs "github.com/cometbft/cometbft/lockstep"
-	"github.com/cometbft/cometbft/mempool"
-	"github.com/cometbft/cometbft/p2p"
-	"github.com/cometbft/cometbft/p2p/conn"
-	"github.com/cometbft/cometbft/proxy"
 	sm "github.com/cometbft/cometbft/state"
-	"github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
 	"github.com/cosmos/gogoproto/proto"
 )
@@ -38,49 +28,16 @@ type (
 	evidenceReactor  = cs.EvidenceReactor
 	walMessage       = cs.WALMessage
 	walSearch        = cs.WALSearchOptions
-	stepRecord       = types.EventDataRoundState
 	timedWALMessage  = cs.TimedWALMessage
 	endHeight        = cs.EndHeightMessage
 	writeAheadLog    = cs.WAL
 	eventSwitch      = cs.EventSwitch
 	eventData        = cs.EventData
-	logger           = log.Logger
-	kvDB             = dbm.DB
-	kvBatch          = dbm.Batch
-	kvIterator       = dbm.Iterator
-	memDB            = dbm.MemDB
-	p2pSwitch        = p2p.Switch
-	baseService      = service.BaseService
 	protoVote        = protos.Vote
 	protoProposal    = protos.Proposal
-	mockPV           = types.MockPV
-	nopEventBus      = types.NopEventBus
-	newBlock         = types.EventDataNewBlock
-	blockPart        = types.Part
-	blockID          = types.BlockID
-	duplicateVotes   = types.DuplicateVoteEvidence
-	privKey          = ed25519.PrivKey
-	genesisDoc       = types.GenesisDoc
-	genesisValidator = types.GenesisValidator
-	commit           = types.Commit
-	libraryVote      = types.Vote
-	libraryProposal  = types.Proposal
-	block            = types.Block
-	blockData        = types.Data
-	tx               = types.Tx
 	protoBlock       = protos.Block
 	protoEvidence    = protos.EvidenceList
-	evidenceList     = types.EvidenceList
-	stateStore       = sm.Store
-	appConns         = proxy.AppConns
-	blockStore       = store.BlockStore
-	nodeInfo         = p2p.NodeInfo
-	netAddress       = p2p.NetAddress
-	connStatus       = conn.ConnectionStatus
-	peerID           = p2p.ID
-	baseApplication  = abci.BaseApplication
 
-	envelope        = p2p.Envelope
 	wrapper         = types.Wrapper
 	wireMessage     = wire.Message
 	infoRequest     = abci.InfoRequest
@@ -89,8 +46,6 @@ type (
 	commitResponse  = abci.CommitResponse
 	prepareRequest  = abci.PrepareProposalRequest
 	prepareResponse = abci.PrepareProposalResponse
-
-	consensusSettings = config.ConsensusConfig
 
 	proposalMessage      = cs.ProposalMessage
 	proposalPOLMessage   = cs.ProposalPOLMessage
@@ -106,39 +61,17 @@ type (
 const (
 	prevoteType   = types.PrevoteType
 	precommitType = types.PrecommitType
-
-	flagCommit = types.BlockIDFlagCommit
-	partSize   = types.BlockPartSizeBytes
-
-	eventNewRoundStep = types.EventNewRoundStep
-	eventVote         = types.EventVote
-	eventValidBlock   = types.EventValidBlock
 )
 
 var (
-	newMemDB          = dbm.NewMemDB
-	newBlockStore     = store.NewBlockStore
-	newHandshaker     = cs.NewHandshaker
-	newState          = cs.NewState
-	newReactor        = cs.NewReactor
-	newPool           = cs.NewPool
-	newProofReactor   = cs.NewEvidenceReactor
-	newExecutor       = sm.NewBlockExecutor
-	newEventBus       = types.NewEventBus
-	noMempool         = &mempool.NopMempool{}
-	defaultParams     = types.DefaultConsensusParams
-	defaultConfig     = config.DefaultConsensusConfig
-	evidenceFromProto = types.EvidenceFromProto
-	blockFromProto    = types.BlockFromProto
-	newWALEncoder     = cs.NewWALEncoder
-	newWALDecoder     = cs.NewWALDecoder
-	newMockPV         = types.NewMockPVWithParams
-	voteSignBytes     = types.VoteSignBytes
-	proposalSignBytes = types.ProposalSignBytes
-	keyFromSecret     = ed25519.GenPrivKeyFromSecret
-	messageFromProto  = cs.MsgFromProto
-	newBaseService    = service.NewBaseService
-	addToPeerSet      = p2p.AddPeerToSwitchPeerSet
+	newHandshaker    = cs.NewHandshaker
+	newState         = cs.NewState
+	newReactor       = cs.NewReactor
+	newPool          = cs.NewPool
+	newProofReactor  = cs.NewEvidenceReactor
+	newWALEncoder    = cs.NewWALEncoder
+	newWALDecoder    = cs.NewWALDecoder
+	messageFromProto = cs.MsgFromProto
 )
 
 // encode is the reverse of decode.
@@ -175,20 +108,8 @@ func signForged(key privKey, v *protoVote) error {
 
 // What the shared part of the binding asks of a version.
 
-func newStates(db kvDB) stateStore { return sm.NewStore(db, sm.StoreOptions{}) }
-func newConns(app *application) appConns {
-	return proxy.NewAppConns(proxy.NewLocalClientCreator(app), proxy.NopMetrics())
-}
 func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(context.Background(), c) }
 
 func (r *replica) newExecutor(s stateStore, c appConns, pool *cs.Pool) *sm.BlockExecutor {
 	return newExecutor(s, r.log, c.Consensus(), noMempool, pool, r.blocks)
-}
-
-func newSwitch(key privKey) *p2pSwitch {
-	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
-}
-
-func partsOf(b *block) (*types.PartSet, error) {
-	return b.MakePartSet(partSize)
 }

@@ -8,6 +8,7 @@ import (
 	. "github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // On the channel of states a message brings those with it that were sent before it: validators decide though no HasVote is ever
@@ -34,7 +35,7 @@ func TestStatesBringOthers(t *testing.T) {
 
 // A forged message takes the place of its original, and one that was lost in silence is not brought.
 func TestNumbers(t *testing.T) {
-	n := newNetwork(Cluster{}.full(), nil)
+	n := newNetwork(target.Fill(Cluster{}), nil)
 	w := way{from: 1, to: 2, conn: 1, channel: 0x20}
 	sent := []*Message{{Conn: 1, Channel: 0x20}, {Conn: 1, Channel: 0x20}, {Conn: 1, Channel: 0x20}}
 	for i, m := range sent {

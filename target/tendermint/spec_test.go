@@ -245,3 +245,18 @@ func TestNoTracesOfLiars(t *testing.T) {
 		t.Errorf("a fork without votes: %+v", f)
 	}
 }
+
+// Options out of their range are named.
+func TestOptions(t *testing.T) {
+	for want, c := range map[string]Cluster{
+		"pause is -1ns, it must be at least 1ns":                                            {Pause: -1},
+		"disk is -1ns, it must not be negative":                                             {Disk: -1},
+		"slow is 1.5, allowed are 0..1":                                                     {Slow: 1.5},
+		"power is -1, allowed are 0..1":                                                     {Power: -1},
+		"power is 0.5, which needs files=true: without files a power failure takes nothing": {Power: 0.5},
+	} {
+		if _, err := c.Describe(); err == nil || err.Error() != libraryName+": "+want {
+			t.Errorf("%+v: %v, want %s", c, err, want)
+		}
+	}
+}

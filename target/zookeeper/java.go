@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/process/jvm"
+	"github.com/lockstep-go/lockstep/target"
 )
 
 // hostClass is a class that starts and ends servers inside a JVM.
@@ -49,7 +50,7 @@ func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
 
 // train lets servers start and serve, and one of them end by itself.
 func train(ctx context.Context, java *jvm.JVM, version string) error {
-	c := Cluster{Version: version}.filled()
+	c := target.Fill(Cluster{Version: version})
 	s := c.system()
 	s.New = func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
 		return c.deploy(servers, java)

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -226,8 +227,8 @@ func (e *ensemble) Abilities() lockstep.Abilities { return lockstep.Abilities{} 
 func (e *ensemble) Close() error                  { return nil }
 
 func (e *ensemble) Reset(_ context.Context, seed uint64, _ *lockstep.Outbox) error {
-	*e = ensemble{modelled: e.modelled, rand: rand.New(rand.NewPCG(seed, 2)), harness: e.filled().harness(seed), leader: 3, epoch: 1 << 32, count: 4}
-	for range e.filled().Nodes {
+	*e = ensemble{modelled: e.modelled, rand: rand.New(rand.NewPCG(seed, 2)), harness: target.Fill(e.Cluster).harness(seed), leader: 3, epoch: 1 << 32, count: 4}
+	for range target.Fill(e.Cluster).Nodes {
 		p := &peer{images: map[Zxid]Data{0: {}}, current: e.epoch, up: true, last: e.epoch + 4}
 		for i := range Zxid(4) {
 			p.log(entry{zxid: e.epoch + 1 + i})

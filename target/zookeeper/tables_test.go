@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/outside"
 	"github.com/lockstep-go/lockstep/internal/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -122,8 +123,8 @@ func TestRows(t *testing.T) {
 		if _, err := plan.Strategy.Fit(info); err != nil {
 			t.Error(r, err)
 		}
-		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(plan.System.(Cluster).filled().harness(1)) {
-			t.Errorf("%s has %d rounds for %s", r, u.Rounds, plan.System.(Cluster).filled().harness(1))
+		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(target.Fill(plan.System.(Cluster)).harness(1)) {
+			t.Errorf("%s has %d rounds for %s", r, u.Rounds, target.Fill(plan.System.(Cluster)).harness(1))
 		}
 	}
 	if n := len(table()); n != 11+2+17 {

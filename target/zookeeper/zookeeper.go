@@ -50,23 +50,17 @@ var known = map[string][]string{
 	"3.9.5": {"io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5", "ch.qos.logback:logback-classic:1.3.15"},
 }
 
-// filled is the cluster with its defaults.
-func (c Cluster) filled() Cluster {
-	target.Fill(&c)
-	return c
-}
-
 // Describe says what the system is and can do.
-func (c Cluster) Describe() (lockstep.Info, error) { return c.filled().system().Describe() }
+func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy makes a deployment; servers start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
-	return c.filled().system().Deploy(ctx, place)
+	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system is the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	s := process.System{Name: "zookeeper", Options: target.Changed(c, Cluster{}.filled(), "version"), Nodes: c.Nodes, Check: c.check,
+	s := process.System{Name: "zookeeper", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.Nodes, Check: c.check,
 		New: func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 			java, err := prepare(ctx, c.Version, c.Warm)
 			if err != nil {

@@ -44,7 +44,8 @@ func Generated(count int) []Program {
 	return out
 }
 
-// Wild returns those of the wild programs of some seeds that have a sequential form; load says whether a text is accepted and has one.
+// Wild returns those of the wild programs of some seeds that have a sequential form; load says whether a text is
+// accepted and has one.
 func Wild(from, count int, load func(string) bool) []Program {
 	return some("wild ", generate.Wild, from, count, load)
 }

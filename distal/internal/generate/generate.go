@@ -35,18 +35,19 @@ func (g *generator) chance(percent int) bool { return g.rng.IntN(100) < percent 
 
 func (g *generator) header() {
 	g.line("protocol Sample(n = %d)\n", 2+g.rng.IntN(2))
-	g.line("enum Colour { red, green }\n")
+	g.line("enum Color { red, green }\n")
 	var names []string
 	for r := range g.rounds {
-		g.line("message M%d { phase: int, v: int, c: Colour, log: seq<int>, who: set<node> } tag (phase, M%d)", r, r)
+		g.line("message M%d { phase: int, v: int, c: Color, log: seq<int>, who: set<node> } tag (phase, M%d)", r, r)
 		names = append(names, fmt.Sprintf("M%d", r))
 	}
 	g.line("\nrounds %s\n\nphase phase\n", strings.Join(names, " < "))
-	g.line("state {\n\tphase: int = 1\n\ta: int = %s\n\tb: bool = %s\n\tc: Colour = red\n\tlog: seq<int>\n\twho: set<node>\n\topt: int?\n}\n",
+	g.line("state {\n\tphase: int = 1\n\ta: int = %s\n\tb: bool = %s\n\tc: Color = red\n\tlog: seq<int>\n\twho: set<node>\n\topt: int?\n}\n",
 		g.pick("0", "1", "choose({0, 1})"), g.pick("true", "false"))
 	g.line("output int\n")
 	g.line("fun next(x: int): int = (x + 1) %% 3\n")
-	g.line("action advance() {\n\tphase := phase + 1\n\tsend M0(phase, a, c, log, who) to %s\n}\n", g.pick("all", "all", "others"))
+	g.line("action advance() {\n\tphase := phase + 1\n\tsend M0(phase, a, c, log, who) to %s\n}\n",
+		g.pick("all", "all", "others"))
 	if g.chance(80) {
 		g.line("init {\n\tsend M0(phase, a, c, log, who) to %s\n}\n", g.pick("all", "others"))
 	} else {
@@ -73,7 +74,8 @@ func (g *generator) rules(r int) {
 }
 
 func (g *generator) messageTest(m string) string {
-	return g.pick(m+".v > a", m+".c == red", m+".from != self", m+".log prefix log", "self in "+m+".who", "b", "opt == none")
+	return g.pick(m+".v > a", m+".c == red", m+".from != self", m+".log prefix log", "self in "+m+".who", "b",
+		"opt == none")
 }
 
 func (g *generator) body(r int, m string) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// wild makes programs that are well typed and otherwise free: conditions may hold or not, and what the checker, the search and the
-// asynchronous machine say about them must agree all the same.
+// wild makes programs that are well typed and otherwise free: conditions may hold or not, and what the checker, the
+// search and the asynchronous machine say about them must agree all the same.
 type wild struct {
 	rng    *rand.Rand
 	b      strings.Builder
@@ -24,13 +24,13 @@ type message struct {
 	round int
 }
 
-// Wild makes a program; equal seeds make equal programs. It has loops, plain timeouts, received, let, receiver sets that may be empty,
-// phases that jump and do not begin at 1, rounds shared by messages, counts that are expressions, declared ranges, large
-// numbers, sets past 64, and writes after outputs and sends.
+// Wild makes a program; equal seeds make equal programs. It has loops, plain timeouts, received, let, receiver sets
+// that may be empty, phases that jump and do not begin at 1, rounds shared by messages, counts that are expressions,
+// declared ranges, large numbers, sets past 64, and writes after outputs and sends.
 func Wild(seed uint64) string { return (&wild{rng: rand.New(rand.NewPCG(seed, 0x77696c64))}).program() }
 
-// Edge makes a wild program that is mostly about numbers which do not fit into something: 16 bits, 32 bits, a byte, a set of 64; and about outputs
-// and plain timeouts. It is for what the evaluators in Go and in C may do differently.
+// Edge makes a wild program that is mostly about numbers which do not fit into something: 16 bits, 32 bits, a byte, a
+// set of 64; and about outputs and plain timeouts. It is for what the evaluators in Go and in C may do differently.
 func Edge(seed uint64) string {
 	return (&wild{rng: rand.New(rand.NewPCG(seed, 0x65646765)), edge: true}).program()
 }
@@ -64,7 +64,7 @@ func (g *wild) program() string {
 	}
 	g.properties()
 	rest := g.cut()
-	// Rules on messages that nobody sends would be refused.
+	// Rules on messages that no node sends would be refused.
 	out := common
 	for again := true; again; {
 		again = false
@@ -78,15 +78,18 @@ func (g *wild) program() string {
 	return out + rest
 }
 
-// Alike makes a wild program in which, for the most part, nothing tells one node from another.
+// Alike makes a wild program in which, for the most part, nothing distinguishes one node from another.
 func Alike(seed uint64) string {
-	return strings.NewReplacer("self == node(1)", "b", "{node(1)}", "{self}", "to node(1)", "to choose(all)", "[node(1), self]", "who", "node(1)", "self",
-		"first(ms).v", "(max o in ms by (o.v)).v", "first(ms).k", "(max o in ms by (o.k)).k", "first(ms).who + {first(ms).from}", "{o.from for o in ms}",
+	return strings.NewReplacer("self == node(1)", "b", "{node(1)}", "{self}", "to node(1)", "to choose(all)",
+		"[node(1), self]", "who", "node(1)", "self",
+		"first(ms).v", "(max o in ms by (o.v)).v", "first(ms).k", "(max o in ms by (o.k)).k",
+		"first(ms).who + {first(ms).from}", "{o.from for o in ms}",
 		"first(ms).who", "others", "first(ms).from", "choose(all)").Replace(Wild(seed))
 }
 
-// Values makes a wild program in which, for the most part, numbers other than phases are only copied and compared for equality. In every
-// other one nothing tells one node from another, either. Some use numbers in a way that tells them apart.
+// Values makes a wild program in which, for the most part, numbers other than phases are only copied and compared for
+// equality. In every other one nothing distinguishes one node from another, either. Some use numbers in a way that
+// tells them apart.
 func Values(seed uint64) string {
 	src := Wild(seed)
 	if seed%2 == 1 {
@@ -99,11 +102,16 @@ func Values(seed uint64) string {
 		{"a := choose({0, 2})", "for far0 in far { a := far0 }", "{100, a}", "{a, choose({0, 2})}"},
 		{}, {}, {}, {},
 	}[seed/2%8]
-	return strings.NewReplacer(append(tell, "a: int(0..40000)", "a: int", "a: int(-1..2)", "a: int", "int = 0\n\tb:", "int = choose({0, 2})\n\tb:", "int = 1\n\tb:", "int = choose({0, 2})\n\tb:",
-		"choose({0, 1})", "choose({0, 2})", "(x + 1) % 3", "x", "x % 3", "x", "next(a)", "a", "a := 40000 / (a + 1) % 3", "a := choose({0, 2})",
-		"a := (2147483646 + a) % 3", "a := choose({0, 2})", ".v % 3", ".v", ".v >= a", ".v == a", ".v > a", ".v == a", "times >= a", "times >= 1", "with a < 2", "with a == 1",
-		", k, who)", ", a, who)", ", len(far), who)", ", a, who)", "p.a < 3 and ", "", "p.a != 2", "p.opt != some(p.a)", "output len(log)", "output a",
-		"v == self.a or v == len(self.log)", "v == self.a", "a := len(received", "b := 1 < len(received", "a := len(seen) % 3", "b := len(seen) > 1", ")) % 3", "))",
+	return strings.NewReplacer(append(tell, "a: int(0..40000)", "a: int", "a: int(-1..2)", "a: int", "int = 0\n\tb:",
+		"int = choose({0, 2})\n\tb:", "int = 1\n\tb:", "int = choose({0, 2})\n\tb:",
+		"choose({0, 1})", "choose({0, 2})", "(x + 1) % 3", "x", "x % 3", "x", "next(a)", "a", "a := 40000 / (a + 1) % 3",
+		"a := choose({0, 2})",
+		"a := (2147483646 + a) % 3", "a := choose({0, 2})", ".v % 3", ".v", ".v >= a", ".v == a", ".v > a", ".v == a",
+		"times >= a", "times >= 1", "with a < 2", "with a == 1",
+		", k, who)", ", a, who)", ", len(far), who)", ", a, who)", "p.a < 3 and ", "", "p.a != 2", "p.opt != some(p.a)",
+		"output len(log)", "output a",
+		"v == self.a or v == len(self.log)", "v == self.a", "a := len(received", "b := 1 < len(received",
+		"a := len(seen) % 3", "b := len(seen) > 1", ")) % 3", "))",
 		"(max o in ms by (o.v)).v", "choose(ms).v")...).Replace(src)
 }
 
@@ -160,7 +168,8 @@ func (g *wild) actions() {
 	}
 	g.send("\t", 0, g.pick("k", "k", "k", "there"), "whom")
 	g.line("}")
-	g.line("action note(x: int) {\n\t%s\n}", g.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []", "opt := some(x)", "output x"))
+	g.line("action note(x: int) {\n\t%s\n}", g.pick("a := x % 3", "log := if len(log) < 2 then log + [x] else []",
+		"opt := some(x)", "output x"))
 	g.line("action bump() {\n\t%s\n}", g.pick("k := k + 1", "a := next(a)"))
 	g.line("action tell(x: int, whom: node) {")
 	g.sendValue("\t", len(g.rounds)-1, "k", "x", "whom")
@@ -216,7 +225,8 @@ func (g *wild) messageRule(m message) {
 		g.body(m.round, "m", true)
 		return
 	}
-	times := g.pick("times > n / 2", "times >= 1", "times all", "times >= n - f", "same (.v) times > n / 2", "times >= a", "same (.v, .from) times >= 1", "times > len(far)")
+	times := g.pick("times > n / 2", "times >= 1", "times all", "times >= n - f", "same (.v) times > n / 2", "times >= a",
+		"same (.v, .from) times >= 1", "times > len(far)")
 	g.line("upon %s ms with %s%s %s do {", m.name, g.pick(".k == k", ".k >= k", ".k > k"), timely, times)
 	g.body(m.round, "first(ms)", true)
 }
@@ -311,19 +321,24 @@ func (g *wild) body(round int, m string, mailbox bool) {
 }
 
 func (g *wild) test() string {
-	return g.pick("b", "a == 1", "len(log) > 1", "opt != none", "(exists p in who: p != self)", "self == node(1)", "k > 2", "100 in far")
+	return g.pick("b", "a == 1", "len(log) > 1", "opt != none", "(exists p in who: p != self)", "self == node(1)", "k > 2",
+		"100 in far")
 }
 
 // change makes one assignment, in a loop or not.
 func (g *wild) change(indent, m string) {
-	options := []string{"a := next(a)", "a := choose({0, 2})", "b := not b", "who := who + {self}", "who := who - {node(1)}",
-		"opt := some(a)", "opt := none", "log := if len(log) < 2 then log + [a] else []", "far := far + {100, a}", "far := {}",
+	options := []string{"a := next(a)", "a := choose({0, 2})", "b := not b", "who := who + {self}",
+		"who := who - {node(1)}",
+		"opt := some(a)", "opt := none", "log := if len(log) < 2 then log + [a] else []", "far := far + {100, a}",
+		"far := {}",
 		"note(a)", "a := 40000 / (a + 1) % 3", "a := (2147483646 + a) % 3"}
 	if m != "" {
-		options = append(options, "a := "+m+".v % 3", "who := "+m+".who + {"+m+".from}", "b := "+m+".v > a", "k := "+m+".k", "k := "+m+".k", "k := "+m+".k")
+		options = append(options, "a := "+m+".v % 3", "who := "+m+".who + {"+m+".from}", "b := "+m+".v > a", "k := "+m+".k",
+			"k := "+m+".k", "k := "+m+".k")
 	}
 	if g.edge && g.chance(60) {
-		options = []string{"a := 40000", "a := 40000 + a % 2", "b := a > 30000", "far := far + {356}", "far := far + {100}", "b := 100 in far", "b := 356 in far", "far := far + {100, 356}", "b := 356 in {100, a}",
+		options = []string{"a := 40000", "a := 40000 + a % 2", "b := a > 30000", "far := far + {356}", "far := far + {100}",
+			"b := 100 in far", "b := 356 in far", "far := far + {100, 356}", "b := 356 in {100, a}",
 			"a := (2147483646 + a) % 3", "a := 2147483645 + a - 2147483645", "a := -2147483647 - a + 2147483647", "a := next(a)"}
 	}
 	text := options[g.rng.IntN(len(options))]
@@ -403,7 +418,8 @@ func (g *wild) sendLoop(indent string, round int) {
 func (g *wild) countingLoop(indent string, round int) {
 	g.loops++
 	g.line("%slet j%d = k", indent, g.loops)
-	g.line("%sfor z%d in %s {\n%s\t%s\n%s}", indent, g.loops, g.pick("[1, 1, 1]", "all"), indent, g.pick("bump()", "k := k + 1"), indent)
+	g.line("%sfor z%d in %s {\n%s\t%s\n%s}", indent, g.loops, g.pick("[1, 1, 1]", "all"), indent,
+		g.pick("bump()", "k := k + 1"), indent)
 	g.line("%sif k > j%d + 2 {", indent, g.loops)
 	g.send(indent+"\t", round, g.pick("k", fmt.Sprintf("j%d", g.loops)), g.receivers(""))
 	g.line("%s}", indent)
@@ -423,7 +439,8 @@ func (g *wild) properties() {
 	}
 	g.line("property Values: forall p in all: p.a < 3 and len(p.log) < 3")
 	if g.chance(40) {
-		g.line("property Few: forall p in all: %s", g.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2", "p.far == {}"))
+		g.line("property Few: forall p in all: %s", g.pick("not p.b", "p.a != 2", "p.opt == none", "len(p.who) < 2",
+			"p.far == {}"))
 	}
 	if g.chance(50) {
 		g.line("property Quiet: forall p in all: p.output == none")

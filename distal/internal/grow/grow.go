@@ -1,8 +1,8 @@
 // Package grow has lists and tables that only grow, and that many goroutines read while one writes.
 //
-// Readers take no lock. Writers must exclude each other, and must look again once they may write. A place that a reader was told about, by any
-// means that orders memory, is filled. What is written is never changed: when a list or table becomes too small its content is copied, and
-// readers may go on with the old copy.
+// Readers take no lock. Writers must exclude each other, and must look again once they may write. A place that a
+// reader was notified about, by any means that orders memory, is filled. What is written is never changed: when a list
+// or table becomes too small its content is copied, and readers may continue with the old copy.
 package grow
 
 import (
@@ -32,7 +32,8 @@ func (a *Array[T]) List(i int) []T {
 	return nil
 }
 
-// Make returns an element for writing, until the next call. How readers know that it is written is the caller's business.
+// Make returns an element for writing, until the next call. How readers know that it is written is the caller's
+// business.
 func (a *Array[T]) Make(i int) *T {
 	if e := a.Find(i); e != nil {
 		return e
@@ -125,7 +126,8 @@ func (t *Table) Put(key, value uint64) {
 	t.slots.Store(slots)
 }
 
-// larger makes a copy with more room. Readers go on with the old one: what they miss there they look for again as writers.
+// larger makes a copy with more space. Readers continue with the old one: what they miss there they look for again as
+// writers.
 func (t *Table) larger(old *[]slot) *[]slot {
 	if old == nil {
 		slots := make([]slot, 64)

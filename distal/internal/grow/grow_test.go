@@ -71,8 +71,8 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// TestTogether lets several goroutines find or make numbers for the same keys: each key has one number, which everybody sees, and where it says
-// there is the key. Under the race detector it also shows that no lock is missing.
+// TestTogether lets several goroutines find or make numbers for the same keys: each key has one number, which
+// every node sees, and where it says there is the key. Under the race detector it also shows that no lock is missing.
 func TestTogether(t *testing.T) {
 	var (
 		mu    sync.Mutex

@@ -33,7 +33,8 @@ const (
 )
 
 // expand lets the workers put the successors of all states of the current level into their outboxes. Workers get
-// piece after piece in order, so that what is in an outbox is in the order of its parents. Who is done with the last piece of a page drops it.
+// piece after piece in order, so that what is in an outbox is in the order of its parents. The worker that is done
+// with the last piece of a page drops it.
 func (s *search) expand() error {
 	pageLen, size := int64(s.cur.PageLen()), s.cur.Len()
 	piece := min(pageLen, max(smallest, size/int64(piecesEach*s.opt.Workers)))

@@ -14,7 +14,7 @@ type filter struct {
 
 const (
 	filterSize  = 1 << 14 // most records
-	filterTrial = 1 << 15 // candidates after which the filter is judged
+	filterTrial = 1 << 15 // candidates after which the filter is checked
 )
 
 // open empties the filter for a level made from so many states.

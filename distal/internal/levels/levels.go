@@ -4,12 +4,13 @@
 // once. A level is made in two passes. First the states of the level before are expanded, and
 // what comes out is put into one of several shards by a hash of its content. Then each shard is reduced to distinct
 // states, compared exactly, in a hash table that fits into the processor's cache. Both passes stream:
-// whatever does not fit into memory goes to disk and is read in order. No table of all states exists anywhere; what stays
-// of a finished level are its back pointers, four bytes a state.
+// whatever does not fit into memory goes to disk and is read in order. No table of all states exists anywhere; what
+// stays of a finished level are its back pointers, four bytes a state.
 //
-// Both passes are spread over workers. In the first each has an outbox for every shard, in which candidates are in the order of their
-// parents; in the second a shard is one worker's, who reads the outboxes of all for it in that order. So levels
-// come out the same, state by state, whatever the number of workers and the limits, and nothing but counting is done by one for all.
+// Both passes are spread over workers. In the first each has an outbox for every shard, in which candidates are in the
+// order of their parents; in the second a shard is one worker's, which reads the outboxes of all for it in that order.
+// So levels come out the same, state by state, whatever the number of workers and the limits, and nothing but counting
+// is done by one for all.
 package levels
 
 import (
@@ -23,15 +24,16 @@ import (
 
 // Options of a search.
 type Options struct {
-	Rounds   int                 // how many rounds to explore
-	Period   int                 // rounds after which the program begins anew; estimates compare a round with the one so long before
+	Rounds int // how many rounds to explore
+	// rounds after which the program begins again; estimates compare a round with the one so long before
+	Period   int
 	Memory   int64               // limit in bytes, about
 	Disk     int64               // limit of the temporary file in bytes; 0: none is used
 	Dir      string              // where the temporary file is; empty: where the system has such files
 	Workers  int                 // at least 1
 	Progress func(Progress) bool // called now and then, by one worker at a time; false stops the search. nil: never called
-	// Canon puts in place of a state the one that stands for all states like it, and says how many those are. Successors of
-	// states that are alike must be alike, and so must be what is wrong with them. nil: every state stands for itself.
+	// Canon puts in place of a state the one that stands for all states like it, and says how many those are. Successors
+	// of states that are alike must be alike, and so must be what is wrong with them. nil: every state stands for itself.
 	// Several goroutines may call it at once.
 	Canon func(state []uint32) int64
 	tune  *tuning // for tests
@@ -60,8 +62,8 @@ type Result struct {
 	Found       *Found
 }
 
-// Found is a way to a problem: a shortest one, of these one with the fewest rounds in which some node acts, and of these
-// the first in the order of the search.
+// Found is a way to a problem: a shortest one, of these one with the fewest rounds in which some node acts, and of
+// these the first in the order of the search.
 type Found struct {
 	Problem int
 	Active  int      // rounds in which some node acted
@@ -75,8 +77,8 @@ var ErrStopped = errors.New("the search was stopped")
 // maxStates is how many states a level can have: a parent has 40 bits in a candidate.
 const maxStates = 1 << 40
 
-// tuning are sizes. The order of states in a level, and with it the choice among equally good finds, depends on the first
-// three, and nothing on the others.
+// tuning are sizes. The order of states in a level, and with it the choice among equally good finds, depends on the
+// first three, and nothing on the others.
 type tuning struct {
 	shard  int64 // states that a shard should have
 	shards int   // most shards: each has a page in memory
@@ -145,7 +147,7 @@ type search struct {
 	show       Progress
 }
 
-// Search explores every behaviour. Its error is only that of the options.
+// Search explores every behavior. Its error is only that of the options.
 func Search(o Oracle, opt Options) (Result, error) {
 	if opt.Rounds < 0 || opt.Period < 1 || opt.Workers < 1 || opt.Memory < 0 || opt.Disk < 0 {
 		return Result{}, fmt.Errorf("levels: %d rounds, period %d, %d workers, %d bytes of memory, %d of disk", opt.Rounds,
@@ -245,7 +247,8 @@ func (s *search) step(round int) error {
 // open prepares shards and workers for a level made from `size` states.
 func (s *search) open(round int, size int64) {
 	bits := 0
-	for size>>bits > s.tune.shard*2/3 && 1<<bits < s.tune.shards { // a level is often half as large again as the one before
+	// a level is often half as large again as the one before
+	for size>>bits > s.tune.shard*2/3 && 1<<bits < s.tune.shards {
 		bits++
 	}
 	s.shards = 1 << bits
@@ -258,7 +261,7 @@ func (s *search) open(round int, size int64) {
 	s.show.Estimate = estimate(s.result.Levels, s.show.States, s.opt.Rounds+1, s.opt.Period)
 }
 
-// pause looks at the memory and tells the caller how far the search is.
+// pause looks at the memory and reports to the caller how far the search is.
 func (s *search) pause() error {
 	fixed := s.o.Bytes() + s.memo.bytes() + s.verdicts.bytes() + s.spareBytes
 	for _, b := range s.bytes {
@@ -279,8 +282,8 @@ func (s *search) pause() error {
 	return nil
 }
 
-// estimate foretells the number of states in `total` levels, of which some are known and have `states` together: each will be to the one a
-// period before as the newest is.
+// estimate foretells the number of states in `total` levels, of which some are known and have `states` together: each
+// will be to the one a period before as the newest is.
 func estimate(known []int64, states int64, total, period int) int64 {
 	last := len(known) - 1
 	if last < period+1 || known[last-period] == 0 {

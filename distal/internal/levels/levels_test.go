@@ -81,7 +81,7 @@ func replay(t *testing.T, r *randomProgram, f *Found) []string {
 		}
 		active += acted
 		if problem == 0 {
-			problem = r.Judge(step.State)
+			problem = r.Check(step.State)
 		}
 		if last := round == len(f.Path)-1; last && problem != f.Problem || !last && problem != 0 {
 			t.Fatalf("round %d of %d has problem %d; %d is announced at the end", round, len(f.Path), problem, f.Problem)
@@ -89,8 +89,8 @@ func replay(t *testing.T, r *randomProgram, f *Found) []string {
 		state = step.State
 		path = append(path, r.global(state))
 	}
-	if len(f.Path) == 0 && r.Judge(f.Start) != f.Problem {
-		t.Fatalf("the initial state has problem %d, %d is announced", r.Judge(f.Start), f.Problem)
+	if len(f.Path) == 0 && r.Check(f.Start) != f.Problem {
+		t.Fatalf("the initial state has problem %d, %d is announced", r.Check(f.Start), f.Problem)
 	}
 	if active != f.Active {
 		t.Fatalf("%d rounds act, %d are announced", active, f.Active)
@@ -98,8 +98,8 @@ func replay(t *testing.T, r *randomProgram, f *Found) []string {
 	return path
 }
 
-// TestAgainstMaps compares the search of random programs with one over maps, and wants the same outcome, state by state of
-// the counterexample, from one, two and three workers, in memory and on disk, and whatever the numbering.
+// TestAgainstMaps compares the search of random programs with one over maps, and wants the same outcome, state by
+// state of the counterexample, from one, two and three workers, in memory and on disk, and whatever the numbering.
 func TestAgainstMaps(t *testing.T) {
 	found, largest, dir := 0, int64(0), t.TempDir()
 	for seed := range uint64(120) {
@@ -108,7 +108,8 @@ func TestAgainstMaps(t *testing.T) {
 		var first outcome
 		for i, opt := range []Options{
 			{Workers: 1, tune: tiny}, {Workers: 2, tune: tiny}, {Workers: 3, tune: tiny},
-			{Workers: 1, tune: tinyD, Disk: 1 << 30}, {Workers: 2, tune: tinyD, Disk: 1 << 30}, {Workers: 3, tune: tinyD, Disk: 1 << 30},
+			{Workers: 1, tune: tinyD, Disk: 1 << 30}, {Workers: 2, tune: tinyD, Disk: 1 << 30},
+			{Workers: 3, tune: tinyD, Disk: 1 << 30},
 		} {
 			opt.Memory, opt.Dir = 1<<40, dir
 			r := newRandomProgram(seed, trouble, uint64(i))
@@ -134,15 +135,18 @@ func TestAgainstMaps(t *testing.T) {
 func check(t *testing.T, seed uint64, got outcome, want naive) {
 	t.Helper()
 	if !reflect.DeepEqual(got.Levels, want.levels) || got.Transitions != want.transitions {
-		t.Fatalf("seed %d: levels %v, %d transitions; with maps %v, %d", seed, got.Levels, got.Transitions, want.levels, want.transitions)
+		t.Fatalf("seed %d: levels %v, %d transitions; with maps %v, %d", seed, got.Levels, got.Transitions, want.levels,
+			want.transitions)
 	}
-	if want.active < 0 && got.Problem != 0 || want.active >= 0 && (!want.problems[got.Problem] || got.Active != want.active) {
-		t.Fatalf("seed %d: problem %d after %d active rounds; with maps %v after %d", seed, got.Problem, got.Active, want.problems, want.active)
+	if want.active < 0 && got.Problem != 0 || want.active >= 0 &&
+		(!want.problems[got.Problem] || got.Active != want.active) {
+		t.Fatalf("seed %d: problem %d after %d active rounds; with maps %v after %d", seed, got.Problem, got.Active,
+			want.problems, want.active)
 	}
 }
 
-// TestOrder wants the states of the last level in the same order whatever the workers, where they and the filter have much
-// to do: every state leads to the same few, and one worker drops most of what comes again.
+// TestOrder wants the states of the last level in the same order whatever the workers, where they and the filter have
+// much to do: every state leads to the same few, and one worker drops most of what occurs again.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		var first []string
@@ -173,7 +177,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// wide is a program of few local states and many successors: each node ends the first round in any state, and then stays.
+// wide is a program of few local states and many successors: each node ends the first round in any state, and then
+// stays.
 type wide struct {
 	*randomProgram
 }
@@ -204,7 +209,8 @@ func newWide(nodes int, values uint64) wide {
 func TestDisk(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		dir := t.TempDir()
-		got, err := Search(newWide(4, 16), Options{Rounds: 2, Period: 1, Workers: workers, Memory: 5 << 20, Disk: 1 << 30, Dir: dir,
+		got, err := Search(newWide(4, 16), Options{Rounds: 2, Period: 1, Workers: workers, Memory: 5 << 20, Disk: 1 << 30,
+			Dir:  dir,
 			tune: &tuning{shard: 256, shards: 16, pass: 4096, batch: 1 << 14, page: 1 << 10}})
 		if err != nil || got.Stopped != nil || !reflect.DeepEqual(got.Levels, []int64{1, 1 << 16, 1 << 16}) {
 			t.Fatalf("%d workers: %+v %v", workers, got, err)
@@ -218,7 +224,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestLimits wants every limit to end the search with its reason, whoever meets it.
+// TestLimits wants every limit to end the search with its reason, whichever caller meets it.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -227,7 +233,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"memory", Options{Memory: 8 << 20}, spill.ErrMemory},
 		{"disk", Options{Memory: 8 << 20, Disk: 8 << 20}, spill.ErrDisk},
-		{"no folder", Options{Memory: 8 << 20, Disk: 1 << 30, Dir: "/nonexistent/folder"}, os.ErrNotExist},
+		{"no directory", Options{Memory: 8 << 20, Disk: 1 << 30, Dir: "/nonexistent/directory"}, os.ErrNotExist},
 		{"tables", Options{Memory: 1}, spill.ErrMemory},
 		{"stopped", Options{Memory: 1 << 30, Progress: func(p Progress) bool { return p.Round == 0 }}, ErrStopped},
 	} {
@@ -235,7 +241,8 @@ func TestLimits(t *testing.T) {
 			opt := c.opt
 			opt.Rounds, opt.Period, opt.Workers = 3, 1, workers
 			got, err := Search(newWide(4, 28), opt)
-			if err != nil || !errors.Is(got.Stopped, c.reason) || got.Found != nil || strings.Contains(got.Stopped.Error(), "\n") {
+			if err != nil || !errors.Is(got.Stopped, c.reason) || got.Found != nil ||
+				strings.Contains(got.Stopped.Error(), "\n") {
 				t.Errorf("%s, %d workers: %+v %v", c.name, workers, got, err)
 			}
 		}
@@ -246,12 +253,13 @@ func TestLimits(t *testing.T) {
 func TestStopIsHeardOnce(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		asked := 0
-		got, err := Search(newWide(4, 16), Options{Rounds: 3, Period: 1, Workers: workers, Memory: 1 << 30, Progress: func(p Progress) bool {
-			if p.Round == 1 {
-				asked++
-			}
-			return p.Round == 0
-		}, tune: &tuning{shard: 256, shards: 16, pass: 4096, batch: 1 << 10, page: 1 << 10}})
+		got, err := Search(newWide(4, 16), Options{Rounds: 3, Period: 1, Workers: workers, Memory: 1 << 30,
+			Progress: func(p Progress) bool {
+				if p.Round == 1 {
+					asked++
+				}
+				return p.Round == 0
+			}, tune: &tuning{shard: 256, shards: 16, pass: 4096, batch: 1 << 10, page: 1 << 10}})
 		if err != nil || !errors.Is(got.Stopped, ErrStopped) || asked != 1 {
 			t.Errorf("%d workers: asked %d times, %v %v", workers, asked, got.Stopped, err)
 		}
@@ -276,12 +284,12 @@ func TestTooManySuccessors(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	good := Options{Rounds: 1, Period: 1, Workers: 1}
-	for _, spoil := range []func(*Options){
+	for _, damage := range []func(*Options){
 		func(o *Options) { o.Rounds = -1 }, func(o *Options) { o.Period = 0 }, func(o *Options) { o.Workers = 0 },
 		func(o *Options) { o.Memory = -1 }, func(o *Options) { o.Disk = -1 },
 	} {
 		opt := good
-		spoil(&opt)
+		damage(&opt)
 		if _, err := Search(newWide(1, 2), opt); err == nil {
 			t.Errorf("no error for %+v", opt)
 		}
@@ -339,7 +347,8 @@ func TestEstimate(t *testing.T) {
 		}
 		states += size
 	}
-	for total, want := range map[int]int64{7: 29, 8: 29 + 8, 9: 29 + 8 + 24, 11: 29 + 8 + 24 + 16 + 48, 1_000_000: 1 << 62} {
+	for total, want := range map[int]int64{7: 29, 8: 29 + 8, 9: 29 + 8 + 24, 11: 29 + 8 + 24 + 16 + 48,
+		1_000_000: 1 << 62} {
 		if got := estimate(known, states, total, 2); got != want {
 			t.Errorf("estimate for %d levels: %d, want %d", total, got, want)
 		}

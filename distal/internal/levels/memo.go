@@ -8,23 +8,24 @@ import (
 )
 
 // memo remembers the oracle's answers for one round, for all workers. Everything is found by small numbers, in as few
-// looks into memory as possible and without locks, because those are what the search spends its time on. What was sent to a node
-// is numbered too, as a chain of envelopes; the first inboxes are the empty ones, one for each mode of the network.
+// looks into memory as possible and without locks, because those are what the search spends its time on. What was sent
+// to a node is numbered too, as a chain of envelopes; the first inboxes are the empty ones, one for each mode of the
+// network.
 //
-// Numbers of inboxes depend on who comes first, and nothing else does.
+// Numbers of inboxes depend on which worker comes first, and nothing else does.
 type memo struct {
 	o       Oracle
 	round   int
 	modes   uint32
 	nodes   uint32
-	mu      sync.Mutex // for whoever adds
+	mu      sync.Mutex // for whichever caller adds
 	starts  grow.Array[start]
 	ways    grow.Runs[start]  // several ways to begin
 	sent    grow.Runs[uint32] // by receiver: an envelope without its sender, or 0. The first row is empty
 	joins   grow.Table        // (inbox, envelope): inbox
 	inboxes grow.Array[inbox]
 	boxes   uint32             // how many there are
-	quiet   grow.Array[ending] // by local state and mode: the ending with an empty inbox, if there is just one
+	idle    grow.Array[ending] // by local state and mode: the ending with an empty inbox, if there is just one
 	ends    grow.Table         // (local state, inbox): where its endings are, and how many
 	outs    grow.Runs[ending]
 }
@@ -37,7 +38,7 @@ type start struct {
 	count uint32 // 0: not known
 }
 
-// inbox is another inbox and an envelope: a message and who sent it.
+// inbox is another inbox and an envelope: a message and its sender.
 type inbox struct{ rest, envelope uint32 }
 
 // senderBits are the bits of an envelope that hold the sender; the others hold the message.
@@ -57,8 +58,8 @@ type ending struct {
 // Flags; above them is the problem.
 const (
 	acted   = 1 << iota
-	changed // Judge may see a difference
-	known   // in memo.quiet: this is the only ending
+	changed // Check may see a difference
+	known   // in memo.idle: this is the only ending
 	wrong   = ^uint32(known<<1 - 1)
 
 	problemShift = 3
@@ -98,7 +99,8 @@ func (m *memo) begin(local uint32) start {
 	}
 	ways := make([]start, len(list))
 	for i, b := range list {
-		ways[i] = start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1, sent: m.row(b.Sent)}
+		ways[i] = start{after: b.After, flags: flag(b.Changed, changed) | uint32(b.Problem)<<problemShift, count: 1,
+			sent: m.row(b.Sent)}
 	}
 	if len(ways) == 1 {
 		s.after, s.sent, s.flags = ways[0].after, ways[0].sent, ways[0].flags
@@ -111,8 +113,8 @@ func (m *memo) begin(local uint32) start {
 
 // row keeps what is sent, by receiver.
 func (m *memo) row(sent []uint32) (at uint32) {
-	var room [maxNodes]uint32
-	row, some := room[:len(sent)], uint32(0)
+	var spare [maxNodes]uint32
+	row, some := spare[:len(sent)], uint32(0)
 	for q, message := range sent {
 		row[q] = message << senderBits
 		some |= message
@@ -144,7 +146,7 @@ func (m *memo) join(box, envelope uint32) uint32 {
 // end lists how the node of a local state with an inbox can end the round.
 func (m *memo) end(local, box uint32) []ending {
 	if box < m.modes {
-		if e := m.quiet.List(int(local*m.modes + box)); e != nil && atomic.LoadUint32(&e[0].flags)&known != 0 {
+		if e := m.idle.List(int(local*m.modes + box)); e != nil && atomic.LoadUint32(&e[0].flags)&known != 0 {
 			return e
 		}
 	}
@@ -156,7 +158,7 @@ func (m *memo) end(local, box uint32) []ending {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if box < m.modes && len(list) == 1 {
-		e := m.quiet.Make(int(local*m.modes + box))
+		e := m.idle.Make(int(local*m.modes + box))
 		if e.flags&known == 0 {
 			e.hash, e.local, e.class = list[0].hash, list[0].local, list[0].class
 			atomic.StoreUint32(&e.flags, list[0].flags|known)
@@ -169,8 +171,8 @@ func (m *memo) end(local, box uint32) []ending {
 
 // ask gets the oracle's answer.
 func (m *memo) ask(local, box uint32) []ending {
-	var room [maxNodes]uint32
-	sent := room[:m.nodes]
+	var spare [maxNodes]uint32
+	sent := spare[:m.nodes]
 	i := box
 	for i >= m.modes {
 		b := m.inboxes.Find(int(i))
@@ -189,16 +191,16 @@ func (m *memo) ask(local, box uint32) []ending {
 func (m *memo) bytes() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return (m.starts.Cap()+m.ways.Cap()+m.quiet.Cap()+m.outs.Cap())*16 + m.joins.Bytes() + m.ends.Bytes() +
+	return (m.starts.Cap()+m.ways.Cap()+m.idle.Cap()+m.outs.Cap())*16 + m.joins.Bytes() + m.ends.Bytes() +
 		m.inboxes.Cap()*8 + m.sent.Cap()*4
 }
 
-// verdicts are what Judge has said, kept over all rounds, for all workers: a chain of classes from the last node to the second
-// has a number, and that with the class of the first node has a verdict.
+// verdicts are what Check has said, kept over all rounds, for all workers: a chain of classes from the last node to
+// the second has a number, and that with the class of the first node has a verdict.
 type verdicts struct {
-	mu     sync.Mutex
-	chains grow.Table
-	judged grow.Table
+	mu      sync.Mutex
+	chains  grow.Table
+	checked grow.Table
 }
 
 // chain numbers a chain with one more class.
@@ -218,16 +220,16 @@ func (v *verdicts) chain(chain, class uint32) uint32 {
 }
 
 // verdict of a chain with the class of the first node.
-func (v *verdicts) verdict(chain, class uint32, judge func() int) int {
+func (v *verdicts) verdict(chain, class uint32, check func() int) int {
 	key := uint64(chain+1)<<32 | uint64(class)
-	if found, ok := v.judged.Find(key); ok {
+	if found, ok := v.checked.Find(key); ok {
 		return int(found)
 	}
-	found := judge()
+	found := check()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if _, ok := v.judged.Find(key); !ok {
-		v.judged.Put(key, uint64(found))
+	if _, ok := v.checked.Find(key); !ok {
+		v.checked.Put(key, uint64(found))
 	}
 	return found
 }
@@ -235,5 +237,5 @@ func (v *verdicts) verdict(chain, class uint32, judge func() int) int {
 func (v *verdicts) bytes() int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.chains.Bytes() + v.judged.Bytes()
+	return v.chains.Bytes() + v.checked.Bytes()
 }

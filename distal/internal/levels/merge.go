@@ -10,8 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. The number of passes
-// is a function of the number of transitions, because the number of candidates depends on what workers filter.
+// part is a share of a shard that is reduced at once: the candidates whose hash is `pass` modulo `passes`. The number
+// of passes is a function of the number of transitions, because the number of candidates depends on what workers
+// filter.
 type part struct {
 	shard        int
 	pass, passes uint32
@@ -84,7 +85,7 @@ func (s *search) merge() error {
 	s.cur = next
 	s.past = append(s.past, past)
 	s.result.Levels = append(s.result.Levels, level)
-	return s.makeRoom()
+	return s.makeSpace()
 }
 
 // boxes are the outboxes of all workers for a shard.
@@ -103,15 +104,15 @@ func (s *search) standFor(records []uint32) int64 {
 		return int64(len(records) / width)
 	}
 	sum := int64(0)
-	var room [maxNodes]uint32
+	var spare [maxNodes]uint32
 	for ; len(records) > 0; records = records[width:] {
-		sum += s.opt.Canon(room[:copy(room[:s.n], records)])
+		sum += s.opt.Canon(spare[:copy(spare[:s.n], records)])
 	}
 	return sum
 }
 
-// makeRoom moves back pointers to the disk when the memory is half full: they are read only for a counterexample.
-func (s *search) makeRoom() error {
+// makeSpace moves back pointers to the disk when the memory is half full: they are read only for a counterexample.
+func (s *search) makeSpace() error {
 	if s.show.Memory <= s.opt.Memory/2 {
 		return nil
 	}
@@ -151,7 +152,7 @@ type head struct {
 
 const none = 1 << 63
 
-// advance goes on with what is left of a page, or with the next one.
+// advance continues with what is left of a page, or with the next one.
 func (h *head) advance(rest []uint32, n int) (err error) {
 	if h.records = rest; len(rest) == 0 {
 		if h.page == h.tape.Pages() {
@@ -167,8 +168,8 @@ func (h *head) advance(rest []uint32, n int) (err error) {
 	return nil
 }
 
-// reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the first: outboxes are
-// read in the order of parents, as if one worker had filled one of them.
+// reduce finds the distinct states of a part. Of equal ones the one with the lowest cost stays, and of these the
+// first: outboxes are read in the order of parents, as if one worker had filled one of them.
 func (m *merger) reduce(boxes []*spill.Tape, p part, r *reduced) error {
 	expected := int64(0)
 	for len(m.heads) < len(boxes) {

@@ -10,7 +10,7 @@ type Step struct {
 	State []uint32 // after the round
 }
 
-// path walks back from the best find to an initial state and then forward again, making each step anew.
+// path walks back from the best find to an initial state and then forward again, making each step again.
 func (s *search) path(rounds int) (start []uint32, steps []Step, err error) {
 	choices := make([]uint32, rounds+1) // the first is that of the initial state
 	o := s.best.origin
@@ -50,8 +50,8 @@ func (s *search) canon(state []uint32) {
 	}
 }
 
-// along finds a run through states that are like the given ones. Each of the steps leads from a state to one that is like the next: put
-// one after the other they are no run.
+// along finds a run through states that are like the given ones. Each of the steps leads from a state to one that is
+// like the next: put one after the other they are no run.
 func (s *search) along(way [][]uint32, steps []Step) []Step {
 	var out []Step
 	state := way[0]
@@ -92,7 +92,7 @@ func (s *search) look(round int, state []uint32, step Step) (problem int, acted 
 		after[p] = ways[p].After
 		note(ways[p].Problem)
 	}
-	note(s.o.Judge(after))
+	note(s.o.Check(after))
 	for q := range s.n {
 		sent := make([]uint32, s.n)
 		for p := range s.n {
@@ -102,7 +102,7 @@ func (s *search) look(round int, state []uint32, step Step) (problem int, acted 
 		note(end.Problem)
 		acted = acted || end.Acted
 	}
-	note(s.o.Judge(step.State))
+	note(s.o.Check(step.State))
 	return problem, acted
 }
 
@@ -118,7 +118,7 @@ func (s *search) remake(round int, state []uint32, choice uint64) (out Step) {
 		return false
 	})
 	if !met {
-		panic("levels: a successor that was met cannot be made again")
+		panic("levels: a successor that was met cannot be reproduced")
 	}
 	return out
 }
@@ -148,7 +148,8 @@ func combine(pick []int, mode int, ends [][]Ending, choice uint64) Step {
 }
 
 // products calls visit for every way to begin and mode, with how each node can end, until it says that it is enough.
-func (s *search) products(round int, state []uint32, visit func(pick []int, mode int, ends [][]Ending, size uint64) bool) {
+func (s *search) products(round int, state []uint32, visit func(pick []int, mode int, ends [][]Ending,
+	size uint64) bool) {
 	ways := make([][]Beginning, s.n)
 	pick := make([]int, s.n)
 	for p, local := range state {

@@ -106,7 +106,8 @@ func (r *randomProgram) End(round, mode int, local uint32, sent []uint32) []Endi
 		e := Ending{Local: local}
 		if r.draw(2, append(from, 31, k)...) == 0 {
 			after := content{c.node, r.draw(r.values, append(from, 32, k)...)}
-			e = Ending{Local: r.intern(after), Acted: r.draw(2, append(from, 33, k)...) == 0, Changed: after.value/2 != c.value/2}
+			e = Ending{Local: r.intern(after), Acted: r.draw(2, append(from, 33, k)...) == 0,
+				Changed: after.value/2 != c.value/2}
 		}
 		e.Problem = r.problem(append(from, 34, k)...)
 		list = append(list, e)
@@ -121,7 +122,7 @@ func (r *randomProgram) problem(from ...uint64) int {
 	return 0
 }
 
-func (r *randomProgram) Judge(locals []uint32) int {
+func (r *randomProgram) Check(locals []uint32) int {
 	from := []uint64{50}
 	for _, id := range locals {
 		from = append(from, r.content(id).value/2)
@@ -162,7 +163,7 @@ func search1(r *randomProgram, rounds int) naive {
 	add := func(level map[string]*reached, locals []uint32, cost, problem int) {
 		n.transitions++
 		if problem == 0 {
-			problem = r.Judge(locals)
+			problem = r.Check(locals)
 		}
 		if problem != 0 {
 			if n.active < 0 || cost <= n.active {
@@ -203,13 +204,13 @@ func search1(r *randomProgram, rounds int) naive {
 	return n
 }
 
-// middle judges the state between the halves of a round.
+// middle checks the state between the halves of a round.
 func (r *randomProgram) middle(begun []Beginning) int {
 	var state []uint32
 	for _, b := range begun {
 		state = append(state, b.After)
 	}
-	return r.Judge(state)
+	return r.Check(state)
 }
 
 func (r *randomProgram) naiveRound(round int, s *reached, add func([]uint32, int, int)) {

@@ -26,7 +26,7 @@ type worker struct {
 	done    int64 // states expanded since then
 	trouble error // of an outbox
 	// The state being expanded. Each list is cut from an array of the worker itself: lists of their own would be small
-	// neighbours in memory, and workers would slow each other down by writing to the same cache lines.
+	// neighbors in memory, and workers would slow each other down by writing to the same cache lines.
 	starts     []start
 	begun      []start // one of the ways in starts, by node
 	pick       []int
@@ -36,7 +36,7 @@ type worker struct {
 	record     []uint32 // the candidate being made
 	choice     uint64
 	parentHigh uint32
-	room       struct {
+	spare      struct {
 		starts, begun [maxNodes]start
 		pick, at      [maxNodes]int
 		inbox         [maxNodes]uint32
@@ -49,8 +49,8 @@ type worker struct {
 func newWorker(s *search, id int) *worker {
 	n := s.n
 	w := &worker{s: s, o: s.o, n: n, id: id, merger: merger{n: n}, filter: filter{n: n}}
-	w.starts, w.begun, w.pick, w.at = w.room.starts[:n], w.room.begun[:n], w.room.pick[:n], w.room.at[:n]
-	w.inbox, w.lists, w.record = w.room.inbox[:n], w.room.lists[:n], w.room.record[:n+originWords]
+	w.starts, w.begun, w.pick, w.at = w.spare.starts[:n], w.spare.begun[:n], w.spare.pick[:n], w.spare.at[:n]
+	w.inbox, w.lists, w.record = w.spare.inbox[:n], w.spare.lists[:n], w.spare.record[:n+originWords]
 	return w
 }
 
@@ -101,7 +101,8 @@ func (w *worker) expandPage(page, from, to int) error {
 	return nil
 }
 
-// start makes the initial states. Their choice is the number of the combination, the first node's part changing fastest.
+// start makes the initial states. Their choice is the number of the combination, the first node's part changing
+// fastest.
 func (w *worker) start(starts [][]uint32) error {
 	w.choice = 0
 	w.from(0)
@@ -195,7 +196,7 @@ func (w *worker) send(mode uint32) (flags uint32) {
 	return flags
 }
 
-// middle judges the state between the two halves of a round, where what Judge sees has changed.
+// middle checks the state between the two halves of a round, where what Check sees has changed.
 func (w *worker) middle(flags uint32) uint32 {
 	if flags&changed == 0 || flags&wrong != 0 {
 		return flags
@@ -204,7 +205,7 @@ func (w *worker) middle(flags uint32) uint32 {
 	for p := range w.begun {
 		state[p] = w.begun[p].after
 	}
-	if found := w.o.Judge(state); found != 0 {
+	if found := w.o.Check(state); found != 0 {
 		flags |= uint32(found) << problemShift
 	}
 	return flags
@@ -317,7 +318,7 @@ func (w *worker) bad(o *ending, flags, cost, before uint32) bool {
 		}
 	}
 	if found == 0 {
-		found = w.judge(o)
+		found = w.check(o)
 	}
 	if found == 0 {
 		return false
@@ -330,12 +331,12 @@ func (w *worker) bad(o *ending, flags, cost, before uint32) bool {
 	return true
 }
 
-// judge asks what is wrong with the global state in w.record, once for each combination of classes.
-func (w *worker) judge(o *ending) int {
+// check asks what is wrong with the global state in w.record, once for each combination of classes.
+func (w *worker) check(o *ending) int {
 	v := &w.s.verdicts
 	chain := uint32(0)
 	for p := w.n - 1; p > 0; p-- {
 		chain = v.chain(chain, w.lists[p][w.at[p]].class)
 	}
-	return v.verdict(chain, o.class, func() int { return w.o.Judge(w.record[:w.n]) })
+	return v.verdict(chain, o.class, func() int { return w.o.Check(w.record[:w.n]) })
 }

@@ -1,8 +1,8 @@
 // Package spill keeps long sequences of numbers, called tapes, in memory as far as a limit allows and in one temporary
 // file beyond it. Tapes are written at the end and read in order, so that a disk is only ever streamed.
 //
-// A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by many, who may
-// each drop pages that nobody else reads any more.
+// A store is used by many goroutines; a tape is written by one goroutine at a time and, once that is over, read by
+// many readers, which may each drop pages that no other reader needs any more.
 package spill
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// DefaultPage is the unit of memory and of the file, in words, when Options.Page is 0.
+// DefaultPage is the unit of memory and of the file, as text, when Options.Page is 0.
 const DefaultPage = 1 << 14
 
 // ErrMemory and ErrDisk say which limit a store has reached.
@@ -35,7 +35,7 @@ type file interface {
 type Options struct {
 	Memory int64  // limit in bytes, about: the page that every tape writes to is always in memory
 	Disk   int64  // limit of the temporary file in bytes; 0: there is none
-	Dir    string // folder of the temporary file; empty: the system's
+	Dir    string // directory of the temporary file; empty: the system's
 	Page   int    // words; 0 means DefaultPage
 }
 
@@ -113,7 +113,7 @@ func (s *Store) Disk() int64 {
 // pageBytes is the size of a page.
 func (s *Store) pageBytes() int64 { return int64(s.page) * 4 }
 
-// take gives out an empty page. Nobody waits while a new one is made.
+// take gives out an empty page. No caller waits while a new one is made.
 func (s *Store) take() []uint32 {
 	if p := s.again(); p != nil {
 		return p[:0]
@@ -168,7 +168,7 @@ func (s *Store) crowded() (bool, error) {
 	return true, nil
 }
 
-// place reserves room for a page in the file.
+// place reserves space for a page in the file.
 func (s *Store) place() (file, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

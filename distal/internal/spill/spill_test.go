@@ -25,8 +25,8 @@ func read(t *testing.T, tape *Tape) []uint32 {
 	return all
 }
 
-// TestTapes writes random runs to many tapes under limits from "all on disk" to "all in memory", frees and evicts some in
-// between, and compares with slices.
+// TestTapes writes random runs to many tapes under limits from "all on disk" to "all in memory", frees and evicts some
+// in between, and compares with slices.
 func TestTapes(t *testing.T) {
 	for _, memory := range []int64{0, 4 * DefaultPage, 10 * 4 * DefaultPage, 1 << 40} {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) { tapes(t, memory) })
@@ -101,7 +101,7 @@ func TestNameless(t *testing.T) {
 	}
 	left, _ := os.ReadDir(dir)
 	if s.name == "" && len(left) != 0 || s.name != "" && len(left) != 1 {
-		t.Errorf("%v in the folder, to be removed: %q", left, s.name)
+		t.Errorf("%v in the directory, to be removed: %q", left, s.name)
 	}
 }
 
@@ -117,10 +117,10 @@ func TestLimits(t *testing.T) {
 	if err := little.Tape(1).Append(full); !errors.Is(err, ErrDisk) {
 		t.Errorf("with a small disk: %v", err)
 	}
-	nowhere := Open(Options{Memory: 0, Disk: 1 << 30, Dir: "/nonexistent/folder"})
+	nowhere := Open(Options{Memory: 0, Disk: 1 << 30, Dir: "/nonexistent/directory"})
 	defer nowhere.Close()
 	if err := nowhere.Tape(1).Append(full); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without a folder: %v", err)
+		t.Errorf("without a directory: %v", err)
 	}
 }
 

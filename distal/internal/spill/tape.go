@@ -13,7 +13,7 @@ type Tape struct {
 type page struct {
 	words []uint32
 	at    int64
-	size  int // in words
+	size  int // as text
 }
 
 // Tape makes an empty tape for records of the given number of words, at most a page.
@@ -30,7 +30,8 @@ func (t *Tape) Pages() int { return len(t.pages) }
 // PageLen is the number of records in every page but the last.
 func (t *Tape) PageLen() int { return t.full / t.width }
 
-// Append adds records at the end. The error is ErrMemory, ErrDisk, or that of the file; the tape can then only be freed.
+// Append adds records at the end. The error is ErrMemory, ErrDisk, or that of the file; the tape can then only be
+// freed.
 func (t *Tape) Append(records []uint32) error {
 	t.count += int64(len(records) / t.width)
 	for len(records) > 0 {
@@ -58,8 +59,8 @@ func (t *Tape) Append(records []uint32) error {
 	return nil
 }
 
-// Turn takes a page that has no room for another record, and returns an empty one: who writes record by record writes to pages,
-// beginning with nil, and hands them over. The error is as for Append.
+// Turn takes a page that has no space for another record, and returns an empty one: a caller that writes record by
+// record writes to pages, beginning with nil, and hands them over. The error is as for Append.
 func (t *Tape) Turn(full []uint32) (empty []uint32, err error) {
 	if err := t.put(full); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (t *Tape) put(words []uint32) error {
 	return err
 }
 
-// Seal ends the writing and gives the room at the end of the last page back.
+// Seal ends the writing and gives the space at the end of the last page back.
 func (t *Tape) Seal() {
 	if len(t.pages) == 0 {
 		return
@@ -125,8 +126,8 @@ func (t *Tape) evict(p *page) error {
 	return nil
 }
 
-// Page returns the records of a page: those in memory, or a copy in buf, which is made larger when needed and returned for
-// the next call.
+// Page returns the records of a page: those in memory, or a copy in buf, which is made larger when needed and returned
+// for the next call.
 func (t *Tape) Page(i int, buf []uint32) (records, again []uint32, err error) {
 	p := &t.pages[i]
 	if p.words != nil || p.size == 0 {

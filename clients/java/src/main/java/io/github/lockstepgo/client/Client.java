@@ -12,7 +12,7 @@ import java.util.Collections;
 import java.util.Map;
 
 /**
- * A replica's hold on the world: it takes orders and tells what they cause. The calls may come from any
+ * A replica's hold on the world: it takes commands and reports what they cause. The calls may come from any
  * thread.
  *
  * <pre>{@code
@@ -75,7 +75,7 @@ public final class Client {
         }
     }
 
-    /** Says who is here and asks for the connection, as an HTTP request; takes the answer. */
+    /** Identifies the replica and asks for the connection, as an HTTP request; takes the answer. */
     private void greet(DataInputStream in, OutputStream out) throws IOException {
         byte[] hello = Wire.hello(node, info);
         String head = "POST " + LINE + " HTTP/1.1\r\nHost: " + url.getAuthority() + "\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\n"
@@ -170,7 +170,7 @@ public final class Client {
     }
 
     /**
-     * Tells that a thread works on what the replica was told, until the result is closed. It must be called
+     * Reports that a thread works on what the replica was asked, until the result is closed. It must be called
      * before the method of the handler returns, or by a thread that is busy already.
      */
     public AutoCloseable busy() {
@@ -197,7 +197,7 @@ public final class Client {
         }
     }
 
-    /** Whether messages and states are wanted in words. */
+    /** Whether messages and states are wanted as text. */
     public boolean texts() {
         synchronized (lock) {
             return texts;
@@ -211,7 +211,7 @@ public final class Client {
         }
     }
 
-    /** What another replica told of itself. */
+    /** What another replica reported of itself. */
     public Map<String, String> info(int node) {
         synchronized (lock) {
             return replicas.getOrDefault(node, Collections.emptyMap());

@@ -1,7 +1,7 @@
 package io.github.lockstepgo.client;
 
 /**
- * What a replica does when it is told to. A method returns when what was asked is done; where other
+ * What a replica does at a command. A method returns when what was asked is done; where other
  * threads work on it, they say so with {@link Client#busy()}.
  */
 public interface Handler {

@@ -23,8 +23,8 @@ public final class Message {
         return this;
     }
 
-    /** The content in words, where {@link Client#texts()} wants it. */
-    public Message inWords(String text) {
+    /** The content as text, where {@link Client#texts()} wants it. */
+    public Message withText(String text) {
         this.text = text;
         return this;
     }

@@ -6,7 +6,7 @@ import io.github.lockstepgo.client.Message;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 
-/** Replicas that elect leaders. They forget their votes in a crash, which is the mistake. */
+/** Replicas that elect leaders. They forget their votes in a crash, which is the bug. */
 public final class Election implements Handler {
     private final Client client;
     private Random random = new Random();
@@ -66,6 +66,6 @@ public final class Election implements Handler {
 
     private void send(int to, String type, int of) {
         String text = Integer.toString(of);
-        client.send(new Message(to, type, text.getBytes(StandardCharsets.UTF_8)).inWords(text));
+        client.send(new Message(to, type, text.getBytes(StandardCharsets.UTF_8)).withText(text));
     }
 }

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// A Story is a course of events: scenes that follow each other directly, without a stage in
+// A PartitionSequence is a course of events: stages that follow each other directly, without a stage in
 // between, such as two partitions one after the other with no healing. It is one value for
-// three uses: Chance says how probable it is, Spaces says what a test that tells it draws,
-// and as an Aim it finds out whether a run had it. ParseStory reads it from text.
-type Story []Scene
+// three uses: Probability says how probable it is, Spaces says what a test that samples it draws,
+// and as an Goal it finds out whether a run had it. ParsePartitionSequence reads it from text.
+type PartitionSequence []StageGoal
 
-// A Scene is a stage to be covered: a partition with certain sides and, while it is in force,
+// A StageGoal is a stage to be covered: a partition with certain sides and, while it is in force,
 // the wanted operations contiguously. Without sides the network is whole.
-type Scene struct {
+type StageGoal struct {
 	Sides []Part
 	Ops   []Want
 }
 
-// A Part is a side of a scene's partition: who must be on it, and how many nodes it has. The
-// sides of a scene are different sides of the partition, which may have more of them.
+// A Part is a side of a stage's partition: the nodes that must be on it, and how many nodes it has. The
+// sides of a stage are different sides of the partition, which may have more of them.
 type Part struct {
 	Nodes Set
 	Roles []string // all nodes with these roles
 	Size  int      // how many nodes; 0 for any number, Minority or Majority
 }
 
-// A Want is an operation that a Scene asks for.
+// A Want is an operation that a StageGoal asks for.
 type Want struct {
 	Name string // the Name of the Op
-	At   int    // the scene's side on which it is asked, from 1; 0 for any node, Minority or Majority
+	At   int    // the stage's side on which it is asked, from 1; 0 for any node, Minority or Majority
 }
 
 // Sizes of sides relative to the nodes that are not on the bridge.
@@ -41,32 +41,33 @@ const (
 	Majority = -2 // more than half
 )
 
-// limits of a story
+// limits of a partition sequence
 const (
-	maxScenes = 16
-	maxWants  = 16
-	maxParts  = 8
+	maxStageGoals = 16
+	maxWants      = 16
+	maxParts      = 8
 )
 
 // Check refuses what no run can do.
-func (s Story) Check() error {
-	if err := inRange("scenes of the story", len(s), 1, maxScenes, ""); err != nil {
+func (s PartitionSequence) Check() error {
+	if err := inRange("stages of the partition sequence", len(s), 1, maxStageGoals, ""); err != nil {
 		return err
 	}
-	for i, scene := range s {
-		if i > 0 && len(scene.Sides) == 0 && len(s[i-1].Sides) == 0 {
-			return &RangeError{"scene", i + 1, "no healed network after a healed network, which is one scene"}
+	for i, goal := range s {
+		if i > 0 && len(goal.Sides) == 0 && len(s[i-1].Sides) == 0 {
+			return &RangeError{"stage", i + 1, "no healed network after a healed network, which is one stage"}
 		}
-		if err := scene.check(); err != nil {
-			return fmt.Errorf("scene %d of the story: %w", i+1, err)
+		if err := goal.check(); err != nil {
+			return fmt.Errorf("stage %d of the partition sequence: %w", i+1, err)
 		}
 	}
 	return nil
 }
 
-func (s Scene) check() error {
+func (s StageGoal) check() error {
 	if len(s.Sides) == 1 || len(s.Sides) > maxParts {
-		return &RangeError{"sides", len(s.Sides), fmt.Sprintf("2 to %d, or none for the whole network; * is a side of any nodes", maxParts)}
+		return &RangeError{"sides", len(s.Sides),
+			fmt.Sprintf("2 to %d, or none for the whole network; * is a side of any nodes", maxParts)}
 	}
 	if err := inRange("operations", len(s.Ops), 0, maxWants, ""); err != nil {
 		return err
@@ -82,26 +83,28 @@ func (s Scene) check() error {
 		}
 		for _, role := range p.Roles {
 			if !isRole(role) {
-				return &RangeError{"role", strconv.Quote(role), "a word of letters, digits and hyphens that does not read as a size or a node"}
+				return &RangeError{"role", strconv.Quote(role),
+					"a word of letters, digits and hyphens that does not read as a size or a node"}
 			}
 		}
 	}
 	for _, w := range s.Ops {
-		if err := inRange("side of an operation", w.At, Majority, len(s.Sides), "the sides of the scene"); err != nil {
+		if err := inRange("side of an operation", w.At, Majority, len(s.Sides), "the sides of the stage"); err != nil {
 			return err
 		}
-		if w.Name == "" || w.Name != strings.TrimSpace(w.Name) || strings.ContainsAny(w.Name, ",;:@|") || strings.Contains(w.Name, " then ") {
+		if w.Name == "" || w.Name != strings.TrimSpace(w.Name) || strings.ContainsAny(w.Name, ",;:@|") ||
+			strings.Contains(w.Name, " then ") {
 			return &RangeError{"operation", strconv.Quote(w.Name), "a name without , ; : @ | and without the word then"}
 		}
 	}
 	return nil
 }
 
-// Roles lists the roles that the story names, in the order of their first mention.
-func (s Story) Roles() []string {
+// Roles lists the roles that the partition sequence names, in the order of their first mention.
+func (s PartitionSequence) Roles() []string {
 	var roles []string
-	for _, scene := range s {
-		for _, p := range scene.Sides {
+	for _, goal := range s {
+		for _, p := range goal.Sides {
 			for _, role := range p.Roles {
 				if !slices.Contains(roles, role) {
 					roles = append(roles, role)
@@ -112,11 +115,11 @@ func (s Story) Roles() []string {
 	return roles
 }
 
-// Operations lists the names of the operations that the story wants, likewise.
-func (s Story) Operations() []string {
+// Operations lists the names of the operations that the partition sequence wants, likewise.
+func (s PartitionSequence) Operations() []string {
 	var names []string
-	for _, scene := range s {
-		for _, w := range scene.Ops {
+	for _, goal := range s {
+		for _, w := range goal.Ops {
 			if !slices.Contains(names, w.Name) {
 				names = append(names, w.Name)
 			}
@@ -125,14 +128,14 @@ func (s Story) Operations() []string {
 	return names
 }
 
-// In tells whether consecutive stages of the run cover the scenes.
-func (s Story) In(run []Stage) bool {
+// In reports whether consecutive stages of the run cover the stages.
+func (s PartitionSequence) In(run []Stage) bool {
 	return len(s) > 0 && contains(len(run), len(s), func(i, j int) bool { return s[j].covered(run[i]) })
 }
 
 // Tests is the number of times, side by side, that stages of the run are partitions from
-// which the story's scenes are drawn.
-func (s Story) Tests(run []Stage) int {
+// which the partition sequence's stages are drawn.
+func (s PartitionSequence) Tests(run []Stage) int {
 	tests := 0
 	for i := 0; len(s) > 0 && i+len(s) <= len(run); i++ {
 		if contains(len(s), len(s), func(j, _ int) bool { return s[j].alike(run[i+j].Partition) }) {
@@ -143,8 +146,8 @@ func (s Story) Tests(run []Stage) int {
 	return tests
 }
 
-// alike tells whether a partition has the number of sides, and the sizes, of the scene.
-func (s Scene) alike(p Partition) bool {
+// alike reports whether a partition has the number of sides, and the sizes, of the stage.
+func (s StageGoal) alike(p Partition) bool {
 	if p.Nodes() == 0 {
 		return false
 	}
@@ -152,7 +155,7 @@ func (s Scene) alike(p Partition) bool {
 	return err == nil && space.Contains(p) == nil
 }
 
-func (s Scene) covered(stage Stage) bool {
+func (s StageGoal) covered(stage Stage) bool {
 	for sides := range s.places(stage.Partition, stage.role) {
 		if contains(len(stage.Ops), len(s.Ops), func(i, j int) bool {
 			op, want := stage.Ops[i], s.Ops[j]
@@ -164,16 +167,16 @@ func (s Scene) covered(stage Stage) bool {
 	return false
 }
 
-// Covers tells whether the partition has the scene's sides, with roles played as the function
+// Covers reports whether the partition has the stage's sides, with roles played as the function
 // says. It leaves operations aside.
-func (s Scene) Covers(p Partition, role func(string) Set) bool {
+func (s StageGoal) Covers(p Partition, role func(string) Set) bool {
 	for range s.places(p, role) {
 		return true
 	}
 	return false
 }
 
-// asked is the set of the nodes that an operation of a scene may be asked of, whose sides are
+// asked is the set of the nodes that an operation of a stage may be asked of, whose sides are
 // these.
 func (p Partition) asked(at int, sides []Set) Set {
 	var nodes Set
@@ -191,7 +194,7 @@ func (p Partition) asked(at int, sides []Set) Set {
 	return nodes
 }
 
-// sized tells whether a side has the size.
+// sized reports whether a side has the size.
 func (p Partition) sized(side Set, size int) bool {
 	switch size {
 	case 0:
@@ -204,9 +207,9 @@ func (p Partition) sized(side Set, size int) bool {
 	return side.Len() == size
 }
 
-// places yields the ways in which the scene's sides are sides of the partition: the side of
-// each part. There is one, with no sides, for the whole network where the scene wants that.
-func (s Scene) places(p Partition, role func(string) Set) iter.Seq[[]Set] {
+// places yields the ways in which the stage's sides are sides of the partition: the side of
+// each part. There is one, with no sides, for the whole network where the stage wants that.
+func (s StageGoal) places(p Partition, role func(string) Set) iter.Seq[[]Set] {
 	return func(yield func([]Set) bool) {
 		if len(s.Sides) == 0 || p.Len() < 2 {
 			if len(s.Sides) == 0 && p.Len() == 1 {
@@ -220,7 +223,7 @@ func (s Scene) places(p Partition, role func(string) Set) iter.Seq[[]Set] {
 			for _, name := range part.Roles {
 				nodes := role(name)
 				if nodes == 0 {
-					return // nobody plays it
+					return // no node plays it
 				}
 				members[i] |= nodes
 			}
@@ -230,7 +233,7 @@ func (s Scene) places(p Partition, role func(string) Set) iter.Seq[[]Set] {
 }
 
 // place chooses a side for the next part, of those that are left; taken ones are 0.
-func (s Scene) place(p Partition, members, left, chosen []Set, yield func([]Set) bool) bool {
+func (s StageGoal) place(p Partition, members, left, chosen []Set, yield func([]Set) bool) bool {
 	i := len(chosen)
 	if i == len(s.Sides) {
 		return yield(chosen)
@@ -249,29 +252,30 @@ func (s Scene) place(p Partition, members, left, chosen []Set, yield func([]Set)
 	return true
 }
 
-// Spaces lists what the partitions of the scenes are drawn from: those with as many sides as
-// the scene has, of its sizes where they are numbers for all sides but one. Where they are
+// Spaces lists what the partitions of the stages are drawn from: those with as many sides as
+// the stage has, of its sizes where they are numbers for all sides but one. Where they are
 // not, balanced takes partitions whose sides differ by at most one node, or for two sides of
 // an even number of nodes by two.
-func (s Story) Spaces(nodes int, balanced bool) ([]Space, error) {
+func (s PartitionSequence) Spaces(nodes int, balanced bool) ([]Space, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	spaces := make([]Space, len(s))
-	for i, scene := range s {
-		space, err := scene.space(nodes, balanced)
+	for i, goal := range s {
+		space, err := goal.space(nodes, balanced)
 		if err != nil {
-			return nil, fmt.Errorf("scene %d of the story: %w", i+1, err)
+			return nil, fmt.Errorf("stage %d of the partition sequence: %w", i+1, err)
 		}
 		spaces[i] = space
 		if i > 0 && spaces[i-1].leavesNone(space) {
-			return nil, &RangeError{"scene", i + 1, "another partition than that of the scene before, and there is only one of its kind"}
+			return nil,
+				&RangeError{"stage", i + 1, "another partition than that of the stage before, and there is only one of its kind"}
 		}
 	}
 	return spaces, nil
 }
 
-// leavesNone tells whether a partition of the space may leave no other one of the next space
+// leavesNone reports whether a partition of the space may leave no other one of the next space
 // to be drawn.
 func (s Space) leavesNone(next Space) bool {
 	if count := next.count(); !count.IsInt64() || count.Int64() != 1 {
@@ -287,7 +291,7 @@ func (s Space) leavesNone(next Space) bool {
 	return false
 }
 
-func (s Scene) space(nodes int, balanced bool) (Space, error) {
+func (s StageGoal) space(nodes int, balanced bool) (Space, error) {
 	k := max(len(s.Sides), 1)
 	space := Uniform(nodes, k)
 	if balanced && k == 2 {
@@ -312,17 +316,17 @@ func (s Scene) space(nodes int, balanced bool) (Space, error) {
 	return space, space.check()
 }
 
-// String writes the story as ParseStory reads it.
-func (s Story) String() string {
-	scenes := make([]string, len(s))
-	for i, scene := range s {
-		scenes[i] = scene.String()
+// String writes the partition sequence as ParsePartitionSequence reads it.
+func (s PartitionSequence) String() string {
+	goals := make([]string, len(s))
+	for i, goal := range s {
+		goals[i] = goal.String()
 	}
-	return strings.Join(scenes, " then ")
+	return strings.Join(goals, " then ")
 }
 
-// String writes the scene, as in "leader(minority)|*: write 1@2; read@1".
-func (s Scene) String() string {
+// String writes the stage, as in "leader(minority)|*: write 1@2; read@1".
+func (s StageGoal) String() string {
 	text := "healed"
 	if len(s.Sides) > 0 {
 		parts := make([]string, len(s.Sides))
@@ -348,7 +352,7 @@ func btoi(b bool) int {
 }
 
 // String writes the side: nodes and roles with plus signs between them, then the size in
-// brackets; the size alone, or a star, where it names nobody.
+// brackets; the size alone, or a star, where it names no node.
 func (p Part) String() string {
 	var members []string
 	for _, n := range p.Nodes.Nodes() {
@@ -376,7 +380,7 @@ func sizeText(size int) string {
 	return strconv.Itoa(size)
 }
 
-// ParseStory reads a story: scenes with the word "then" between them, each "healed" or sides
+// ParsePartitionSequence reads a partition sequence: stages with the word "then" between them, each "healed" or sides
 // with bars between them, and after a colon operations with semicolons between them.
 //
 //	2|2 then 1|3
@@ -387,38 +391,39 @@ func sizeText(size int) string {
 // On a side are nodes (n1), roles (any other word) and, in brackets or alone, the size: a
 // number, minority or majority. A star is a side of any nodes. An operation is asked of any
 // node, or at the side with the number after the @, or in the minority or the majority.
-func ParseStory(text string) (Story, error) {
+func ParsePartitionSequence(text string) (PartitionSequence, error) {
 	if strings.Contains(text, ",") {
-		return nil, &RangeError{"story", strconv.Quote(text), "no comma: sides are separated by |, operations by ;"}
+		return nil, &RangeError{"partition sequence", strconv.Quote(text),
+			"no comma: sides are separated by |, operations by ;"}
 	}
-	var story Story
+	var sequence PartitionSequence
 	for part := range strings.SplitSeq(text, " then ") {
-		scene, err := parseScene(part)
+		goal, err := parseStageGoal(part)
 		if err != nil {
-			return nil, fmt.Errorf("scene %d of the story: %w", len(story)+1, err)
+			return nil, fmt.Errorf("stage %d of the partition sequence: %w", len(sequence)+1, err)
 		}
-		story = append(story, scene)
+		sequence = append(sequence, goal)
 	}
-	return story, story.Check()
+	return sequence, sequence.Check()
 }
 
-func parseScene(text string) (Scene, error) {
-	var scene Scene
+func parseStageGoal(text string) (StageGoal, error) {
+	var goal StageGoal
 	division, ops, _ := strings.Cut(text, ":")
 	if division = strings.TrimSpace(division); division == "" {
-		return scene, &RangeError{"sides", `""`, "healed, or sides as in leader|* or 2|2"}
+		return goal, &RangeError{"sides", `""`, "healed, or sides as in leader|* or 2|2"}
 	}
 	if division != "healed" {
 		for side := range strings.SplitSeq(division, "|") {
 			part, err := parsePart(strings.TrimSpace(side))
 			if err != nil {
-				return scene, err
+				return goal, err
 			}
-			scene.Sides = append(scene.Sides, part)
+			goal.Sides = append(goal.Sides, part)
 		}
 	}
 	if ops = strings.TrimSpace(ops); ops == "" {
-		return scene, nil
+		return goal, nil
 	}
 	for op := range strings.SplitSeq(ops, ";") {
 		name, place, at := strings.Cut(op, "@")
@@ -426,12 +431,12 @@ func parseScene(text string) (Scene, error) {
 		if at {
 			var err error
 			if want.At, err = parseSize("side of an operation", strings.TrimSpace(place)); err != nil {
-				return scene, err
+				return goal, err
 			}
 		}
-		scene.Ops = append(scene.Ops, want)
+		goal.Ops = append(goal.Ops, want)
 	}
-	return scene, nil
+	return goal, nil
 }
 
 func parsePart(text string) (Part, error) {
@@ -498,7 +503,7 @@ func nodeOf(word string) (int, bool) {
 	return n, err == nil
 }
 
-// isRole tells whether a word is a role in the text of a story.
+// isRole reports whether a word is a role in the text of a partition sequence.
 func isRole(word string) bool {
 	for _, c := range word {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {

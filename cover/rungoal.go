@@ -17,7 +17,7 @@ type Role struct {
 	Nodes Set
 }
 
-// A Stage is a stretch of a run during which nodes heard each other in one way. A healed
+// A Stage is a part of a run during which nodes heard each other in one way. A healed
 // network is a partition with one side.
 type Stage struct {
 	Partition Partition
@@ -25,7 +25,7 @@ type Stage struct {
 	// and covers no goal.
 	Links Links
 	Ops   []Op   // the operations asked meanwhile, in their order
-	Roles []Role // who played which part when the partition came into force; nodes may have several
+	Roles []Role // the roles of the nodes when the partition came into force; nodes may have several
 }
 
 // role is the set of the nodes with a role.
@@ -39,19 +39,19 @@ func (s Stage) role(name string) Set {
 	return nodes
 }
 
-// An Aim is a goal for a whole run: a Goal, a RoleGoal, a Sequence, a Story, a Deaf or an
-// Around.
-type Aim interface {
+// An Goal is a goal for a whole run: a PartitionGoal, a RoleGoal, a Sequence, a PartitionSequence, a OneWayCut or an
+// IndirectPath.
+type Goal interface {
 	fmt.Stringer
-	// In tells whether the run covers the aim.
+	// In reports whether the run covers the goal.
 	In(run []Stage) bool
-	// Tests is how many independent tests of such an aim the run is worth in the
+	// Tests is how many independent tests of such a goal the run is worth in the
 	// sense of the theorems.
 	Tests(run []Stage) int
 }
 
-// In tells whether a partition of the run covers the goal.
-func (g Goal) In(run []Stage) bool {
+// In reports whether a partition of the run covers the goal.
+func (g PartitionGoal) In(run []Stage) bool {
 	for _, stage := range run {
 		if g.CoveredBy(stage.Partition) {
 			return true
@@ -61,7 +61,7 @@ func (g Goal) In(run []Stage) bool {
 }
 
 // Tests is the number of stages with more than one side.
-func (g Goal) Tests(run []Stage) int {
+func (g PartitionGoal) Tests(run []Stage) int {
 	tests := 0
 	for _, stage := range run {
 		if stage.Partition.Len() > 1 {
@@ -72,22 +72,22 @@ func (g Goal) Tests(run []Stage) int {
 }
 
 // A RoleGoal is a goal about roles instead of nodes, such as the leader in a
-// minority. It is resolved anew in each stage.
+// minority. It is resolved again in each stage.
 type RoleGoal struct {
 	Kind Kind
-	A, B string // the roles whose nodes are the sets A and B of the Goal
+	A, B string // the roles whose nodes are the sets A and B of the PartitionGoal
 }
 
-// Goal resolves the roles; ok is false if nobody plays one of them.
-func (r RoleGoal) Goal(stage Stage) (goal Goal, ok bool) {
-	goal = Goal{Kind: r.Kind, A: stage.role(r.A), B: stage.role(r.B)}
+// PartitionGoal resolves the roles; ok is false if no node plays one of them.
+func (r RoleGoal) PartitionGoal(stage Stage) (goal PartitionGoal, ok bool) {
+	goal = PartitionGoal{Kind: r.Kind, A: stage.role(r.A), B: stage.role(r.B)}
 	return goal, goal.A != 0 && (goal.B != 0 || r.Kind != Separates)
 }
 
-// In tells whether a stage of the run covers the goal with its own roles.
+// In reports whether a stage of the run covers the goal with its own roles.
 func (r RoleGoal) In(run []Stage) bool {
 	for _, stage := range run {
-		if goal, ok := r.Goal(stage); ok && goal.CoveredBy(stage.Partition) {
+		if goal, ok := r.PartitionGoal(stage); ok && goal.CoveredBy(stage.Partition) {
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func (r RoleGoal) In(run []Stage) bool {
 func (r RoleGoal) Tests(run []Stage) int {
 	tests := 0
 	for _, stage := range run {
-		if goal, ok := r.Goal(stage); ok && stage.Partition.Len() > 1 && goal.possible(stage.Partition) {
+		if goal, ok := r.PartitionGoal(stage); ok && stage.Partition.Len() > 1 && goal.possible(stage.Partition) {
 			tests++
 		}
 	}
@@ -157,7 +157,7 @@ func (s Sequence) String() string {
 	return strings.Join(names, ", ")
 }
 
-// contains tells whether a pattern of length k matches somewhere in n items.
+// contains reports whether a pattern of length k matches somewhere in n items.
 func contains(n, k int, same func(item, pattern int) bool) bool {
 	for start := 0; start+k <= n; start++ {
 		matched := 0

@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-go/lockstep/distal/sequential"
 )
 
-// Replay checks a run against the sequential program, a model of the same program with free timeouts under any network: it takes from the
-// run which messages each node had received when it acted in a round, delivers exactly these in that round, and compares.
-// Every node must go through the same states in both, up to repetition. A run with breaches has no round structure and is
-// refused.
+// Replay checks a run against the sequential program, a model of the same program with free timeouts under any
+// network: it takes from the run which messages each node had received when it acted in a round, delivers exactly
+// these in that round, and compares. Every node must go through the same states in both, up to repetition. A run with
+// breaches has no round structure and is refused.
 func Replay(in *Instance, model *sequential.Model) error {
 	if b := in.Breaches(); len(b) > 0 {
 		return fmt.Errorf("the run breaks a condition: %s", b[0])
@@ -46,7 +46,8 @@ func (r *replay) run() error {
 	}
 	for _, tag := range r.tags() {
 		if tag.Phase < r.model.Program.Core.First {
-			return fmt.Errorf("the run begins in phase %d, the sequential program in phase %d", tag.Phase, r.model.Program.Core.First)
+			return fmt.Errorf("the run begins in phase %d, the sequential program in phase %d", tag.Phase,
+				r.model.Program.Core.First)
 		}
 		if err := r.round(tag); err != nil {
 			return fmt.Errorf("phase %d, round %s: %w", tag.Phase, r.model.Program.Round(tag), err)
@@ -149,25 +150,22 @@ func (r *replay) update(i int, tag machine.Tag, sent [][]machine.Send) error {
 	return err
 }
 
-// match finds the outcome that agrees with what happened: same rule, same state, same messages sent. Those of the round that is
-// beginning have been handed over, the others are due.
+// match finds the outcome that agrees with what happened: same rule, same state, same messages sent. Those of the
+// round that is beginning have been handed over, the others are due.
 func (r *replay) match(steps []sequential.Step, f Firing, begins machine.Tag) (sequential.Step, error) {
 	for _, st := range steps {
 		var rule *core.Rule
 		if st.Action != nil {
 			rule = st.Action.Rule
 		}
-		if is(rule, f.Rule) && r.model.Agrees(st.State, f.After, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag == begins })) &&
-			sequential.SameSends(st.Out, slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag != begins })) {
+		if is(rule, f.Rule) && r.model.Agrees(st.State, f.After,
+			slices.DeleteFunc(slices.Clone(f.Sent), func(s machine.Send) bool { return s.Tag == begins })) &&
+			sequential.SameSends(st.Out, slices.DeleteFunc(slices.Clone(f.Sent),
+				func(s machine.Send) bool { return s.Tag != begins })) {
 			return st, nil
 		}
 	}
 	return sequential.Step{}, fmt.Errorf("node %d: %s has no counterpart in the sequential program", f.Node, r.describe(f))
-}
-
-// is says whether two rules are the same one, of the same program or of a copy of it; nil is init.
-func is(a, b *core.Rule) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Index == b.Index
 }
 
 func (r *replay) describe(f Firing) string {

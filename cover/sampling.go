@@ -8,59 +8,61 @@ import (
 	"strings"
 )
 
-// A Telling is the random test that tells a story: for each scene it draws a partition from
-// the scene's space (see Story.Spaces), other than the one in force, and under it operations,
-// each of any kind at any node with equal chances. The strategy partition makes such tests.
-type Telling struct {
+// A Sampling is the random test of a partition sequence: for each stage it draws a partition from
+// the stage's space (see PartitionSequence.Spaces), other than the one in force, and under it operations,
+// each of any kind at any node with equal probabilities. The strategy partition makes such tests.
+type Sampling struct {
 	// Nodes is the number of nodes.
 	Nodes int
-	// Balanced goes to Story.Spaces.
+	// Balanced goes to PartitionSequence.Spaces.
 	Balanced bool
-	// Roles says who plays what. A role of the story that is not among them is played by one
+	// Roles says which nodes play which role. A role of the partition sequence that is not among them is played by one
 	// node that has no other role. Chances depend only on how many nodes share roles, not on
-	// which: the roles may move from scene to scene as long as that stays the same.
+	// which: the roles may move from stage to stage as long as that stays the same.
 	Roles []Role
-	// Operations names the operations that are drawn; none stands for those of the story.
+	// Operations names the operations that are drawn; none stands for those of the partition sequence.
 	Operations []string
-	// During is how many operations are drawn under each scene; 0 stands for as many as the
-	// scene wants.
+	// During is how many operations are drawn under each stage; 0 stands for as many as the
+	// stage wants.
 	During int
 }
 
-// tellingLimit bounds the partitions of a scene that are gone through.
-const tellingLimit = 1 << 16
+// samplingLimit bounds the partitions of a stage that are gone through.
+const samplingLimit = 1 << 16
 
-// Chance is the exact probability that a telling covers the story. There is one goal. A
-// story that no telling covers is an error.
-func (s Story) Chance(t Telling) (Chance, error) {
+// Probability is the exact probability that a sampling covers the partition sequence. There is one goal. A
+// partition sequence that no sampling covers is an error.
+func (s PartitionSequence) Probability(t Sampling) (Probability, error) {
 	spaces, err := s.Spaces(t.Nodes, t.Balanced)
 	if err != nil {
-		return Chance{}, err
+		return Probability{}, err
 	}
 	if err := t.complete(s); err != nil {
-		return Chance{}, err
+		return Probability{}, err
 	}
 	role := Stage{Roles: t.Roles}.role
-	// before has, by the partition of the scene before, the probability that the story was
+	// before has, by the partition of the stage before, the probability that the partition sequence was
 	// covered up to there.
 	before, sum := map[Partition]*big.Rat{}, big.NewRat(1, 1)
-	for i, scene := range s {
-		if before, sum, err = scene.tell(spaces[i], t, role, before, sum); err != nil {
-			return Chance{}, fmt.Errorf("scene %d of the story: %w", i+1, err)
+	for i, goal := range s {
+		if before, sum, err = goal.sample(spaces[i], t, role, before, sum); err != nil {
+			return Probability{}, fmt.Errorf("stage %d of the partition sequence: %w", i+1, err)
 		}
 	}
 	if sum.Sign() == 0 {
-		return Chance{}, &RangeError{"chance of the story " + s.String(), 0, fmt.Sprintf("a story that a test of %d nodes with these roles and operations can cover", t.Nodes)}
+		return Probability{}, &RangeError{"probability of the partition sequence " + s.String(), 0,
+			fmt.Sprintf("a partition sequence that a test of %d nodes with these roles and operations can cover", t.Nodes)}
 	}
-	return Chance{P: sum, Bound: sum, Goals: big.NewInt(1), Source: "the exact chance"}, nil
+	return Probability{P: sum, Bound: sum, Goals: big.NewInt(1), Source: "the exact probability"}, nil
 }
 
-// tell goes on with one scene. A partition is drawn from those of the space that are not in
+// sample continues with one stage. A partition is drawn from those of the space that are not in
 // force: one fewer, where the one in force belongs to the space.
-func (s Scene) tell(space Space, t Telling, role func(string) Set, before map[Partition]*big.Rat, sum *big.Rat) (map[Partition]*big.Rat, *big.Rat, error) {
+func (s StageGoal) sample(space Space, t Sampling, role func(string) Set, before map[Partition]*big.Rat,
+	sum *big.Rat) (map[Partition]*big.Rat, *big.Rat, error) {
 	count := space.count()
-	if count.Cmp(big.NewInt(tellingLimit)) > 0 {
-		return nil, nil, &RangeError{"partitions", count, fmt.Sprintf("at most %d to go through them", tellingLimit)}
+	if count.Cmp(big.NewInt(samplingLimit)) > 0 {
+		return nil, nil, &RangeError{"partitions", count, fmt.Sprintf("at most %d to go through them", samplingLimit)}
 	}
 	all, err := space.All()
 	if err != nil {
@@ -84,26 +86,26 @@ func (s Scene) tell(space Space, t Telling, role func(string) Set, before map[Pa
 			continue
 		}
 		// From outside of the space, and from the others within.
-		chance := new(big.Rat).Sub(sum, within)
-		chance.Quo(chance, number)
+		probability := new(big.Rat).Sub(sum, within)
+		probability.Quo(probability, number)
 		others := new(big.Rat).Set(within)
 		if was := before[p]; was != nil {
 			others.Sub(others, was)
 		}
 		if others.Sign() != 0 {
-			chance.Add(chance, others.Quo(others, fewer))
+			probability.Add(probability, others.Quo(others, fewer))
 		}
-		chance.Mul(chance, asked)
-		now[p] = chance
-		total.Add(total, chance)
+		probability.Mul(probability, asked)
+		now[p] = probability
+		total.Add(total, probability)
 	}
 	return now, total, nil
 }
 
 // asked is the probability that the wanted operations are drawn under a partition; 0 if it
-// does not have the scene's sides.
-func (s Scene) asked(p Partition, t Telling, role func(string) Set) (*big.Rat, error) {
-	var patterns [][]Set // for each way to see the scene in the partition, where its operations are asked
+// does not have the stage's sides.
+func (s StageGoal) asked(p Partition, t Sampling, role func(string) Set) (*big.Rat, error) {
+	var patterns [][]Set // for each way to see the stage in the partition, where its operations are asked
 	for sides := range s.places(p, role) {
 		pattern := make([]Set, len(s.Ops))
 		for i, w := range s.Ops {
@@ -135,8 +137,8 @@ func (s Scene) asked(p Partition, t Telling, role func(string) Set) (*big.Rat, e
 
 // avoid counts the ways to draw operations, so many, in which no pattern occurs. A state is
 // the set of the beginnings of patterns that the last operations are, as bits: those of one
-// pattern follow each other, and after its last bit the count does not go on.
-func (s Scene) avoid(patterns [][]Set, t Telling, during int) (*big.Int, error) {
+// pattern follow each other, and after its last bit the count does not continue.
+func (s StageGoal) avoid(patterns [][]Set, t Sampling, during int) (*big.Int, error) {
 	var first, last uint64
 	for i := range patterns {
 		first |= 1 << (i * len(s.Ops))
@@ -179,7 +181,7 @@ func (s Scene) avoid(patterns [][]Set, t Telling, during int) (*big.Int, error) 
 				at, ok := index[next]
 				if !ok {
 					if at = len(after); at == 1<<14 {
-						return nil, &RangeError{"operations of a scene", len(s.Ops), "fewer: there is too much to keep track of"}
+						return nil, &RangeError{"operations of a stage", len(s.Ops), "fewer: there is too much to keep track of"}
 					}
 					index[next] = at
 					after, ways = append(after, next), append(ways, new(big.Int))
@@ -196,9 +198,9 @@ func (s Scene) avoid(patterns [][]Set, t Telling, during int) (*big.Int, error) 
 	return sum, nil
 }
 
-// complete checks the telling and fills in who plays the story's roles and what is drawn.
-func (t *Telling) complete(s Story) error {
-	if err := inRange("operations under a scene", t.During, 0, 1000, ""); err != nil {
+// complete checks the sampling and fills in which nodes play the partition sequence's roles and what is drawn.
+func (t *Sampling) complete(s PartitionSequence) error {
+	if err := inRange("operations under a stage", t.During, 0, 1000, ""); err != nil {
 		return err
 	}
 	if len(t.Operations) == 0 {
@@ -217,10 +219,10 @@ func (t *Telling) complete(s Story) error {
 		}
 		taken |= r.Nodes
 	}
-	for _, scene := range s {
-		for _, p := range scene.Sides {
+	for _, goal := range s {
+		for _, p := range goal.Sides {
 			if p.Nodes&^all != 0 {
-				return &RangeError{"nodes of the story", p.Nodes &^ all, fmt.Sprintf("1 to %d", t.Nodes)}
+				return &RangeError{"nodes of the partition sequence", p.Nodes &^ all, fmt.Sprintf("1 to %d", t.Nodes)}
 			}
 			taken |= p.Nodes
 		}
@@ -232,7 +234,7 @@ func (t *Telling) complete(s Story) error {
 		}
 		free := all &^ taken
 		if free == 0 {
-			return &RangeError{"nodes", t.Nodes, "a node for the role " + name + ", or say who plays it"}
+			return &RangeError{"nodes", t.Nodes, "a node for the role " + name + ", or the nodes that play it"}
 		}
 		t.Roles = append(t.Roles, Role{Name: name, Nodes: free & -free})
 		taken |= free & -free
@@ -240,7 +242,7 @@ func (t *Telling) complete(s Story) error {
 	return nil
 }
 
-// ParseRole reads who plays a role, as in "leader=1" or "mesos=2+3+4".
+// ParseRole reads the nodes of a role, as in "leader=1" or "mesos=2+3+4".
 func ParseRole(text string) (Role, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok || !isRole(name) {

@@ -7,25 +7,25 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// book is what the events of a run tell of its nodes.
-type book struct {
+// state is what the events of a run report of its nodes.
+type state struct {
 	nodes []node         // by number
 	ever  lockstep.Nodes // all that were members at some time
-	asked bool           // somebody asked for a change of members
+	asked bool           // some node asked for a change of members
 	// applied is, by index, what was applied there first.
 	applied []applied
 }
 
-// node is what events tell of one node.
+// node is what events report of one node.
 type node struct {
 	log     log
 	role    string
 	term    uint64
-	applied uint64 // index of the last entry that the state machine was told of
+	applied uint64 // index of the last entry that the state machine was given
 	conf    Conf
 }
 
-// applied is what is known of an index that some node has applied. Where nothing was told
+// applied is what is known of an index that some node has applied. Where nothing was reported
 // of the index itself, because its entry is silent, node is 0.
 type applied struct {
 	prefix       uint64 // of the log up to there; 0: not known
@@ -35,7 +35,7 @@ type applied struct {
 	words        Words
 }
 
-func (b *book) reset(nodes int) {
+func (b *state) reset(nodes int) {
 	b.nodes = slices.Grow(b.nodes[:0], nodes+1)[:nodes+1]
 	for i := range b.nodes {
 		n := &b.nodes[i]
@@ -46,7 +46,7 @@ func (b *book) reset(nodes int) {
 }
 
 // at is what is known of an index.
-func (b *book) at(index uint64) *applied {
+func (b *state) at(index uint64) *applied {
 	for uint64(len(b.applied)) <= index {
 		b.applied = append(b.applied, applied{})
 	}
@@ -54,7 +54,7 @@ func (b *book) at(index uint64) *applied {
 }
 
 // prefix is the hash of what was applied up to an index, 0: not known.
-func (b *book) prefix(index uint64) uint64 {
+func (b *state) prefix(index uint64) uint64 {
 	if index == 0 {
 		return start
 	}
@@ -65,7 +65,7 @@ func (b *book) prefix(index uint64) uint64 {
 }
 
 // learn notes that a node's log up to an index is the log.
-func (b *book) learn(l *log, index uint64) {
+func (b *state) learn(l *log, index uint64) {
 	b.at(index)
 	for i := index; i > 0 && b.applied[i].prefix == 0; i-- {
 		prefix, known := l.upTo(i)
@@ -76,16 +76,16 @@ func (b *book) learn(l *log, index uint64) {
 	}
 }
 
-func (b *book) setConf(n *node, c Conf) {
+func (b *state) setConf(n *node, c Conf) {
 	if c.Members() != 0 {
 		n.conf = c
 		b.ever |= c.Members()
 	}
 }
 
-// restarted begins a node's log anew. The snapshots that nodes have at the start of a run
+// restarted begins a node's log again. The snapshots that nodes have at the start of a run
 // are where the log of the run begins.
-func (b *book) restarted(n *node, r *Restarted, first bool) {
+func (b *state) restarted(n *node, r *Restarted, first bool) {
 	n.role, n.term, n.applied = BecameFollower, r.Term, r.Applied
 	n.conf = Conf{}
 	b.setConf(n, r.Conf)
@@ -96,8 +96,8 @@ func (b *book) restarted(n *node, r *Restarted, first bool) {
 	n.log.append(r.Entries)
 }
 
-// installed puts a snapshot in the place of a node's log, unless that goes on from there.
-func (b *book) installed(n *node, i *Installed) {
+// installed puts a snapshot in the place of a node's log, unless that continues from there.
+func (b *state) installed(n *node, i *Installed) {
 	b.setConf(n, i.Conf)
 	prefix := b.prefix(i.Index)
 	have, known := n.log.upTo(i.Index)
@@ -108,7 +108,7 @@ func (b *book) installed(n *node, i *Installed) {
 }
 
 // ahead is the configuration of the node that has applied most.
-func (b *book) ahead() Conf {
+func (b *state) ahead() Conf {
 	best := &b.nodes[0]
 	for i := range b.nodes[1:] {
 		if n := &b.nodes[i+1]; best == &b.nodes[0] || n.applied > best.applied {
@@ -168,8 +168,8 @@ func (l *log) upTo(index uint64) (uint64, bool) {
 	return hash, hash != 0
 }
 
-// told reports whether the state machine must be told of an entry.
-func (l *log) told(index uint64) bool {
+// due reports whether the state machine must be given an entry.
+func (l *log) due(index uint64) bool {
 	return index > l.base && index <= l.last() && !l.list[index-l.base].silent
 }
 

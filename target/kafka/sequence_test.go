@@ -61,12 +61,12 @@ func TestTwoPartitions(t *testing.T) {
 	}
 }
 
-// endings are what a test of two partitions can come to, as stories. Whoever is with the controller, node 4, under the first partition leads alone: broker 1, which led
+// endings are what a test of two partitions can come to, as sequences. Whoever is with the controller, node 4, under the first partition leads alone: broker 1, which led
 // before and which all brokers then name to those who ask, or else another, which is elected and which only itself names.
 var endings = []struct {
-	name    string
-	stories []string
-	named   int64 // of three brokers, those that name who leads
+	name      string
+	sequences []string
+	named     int64 // of three brokers, those that name who leads
 }{
 	{"the leader is cut off", []string{"n1+n4(2)|2 then n1(1)|*"}, 3},
 	{"its successor is cut off", []string{"n2+n4(2)|2 then n2(1)|*", "n3+n4(2)|2 then n3(1)|*"}, 1},
@@ -75,27 +75,27 @@ var endings = []struct {
 
 // twoPartitions makes tests of two partitions, any of their kinds, one after the other, with two writes under each.
 const (
-	twoPartitions = "partition:story=2|2 then 1|3,stages=1,before=1,during=2,after=0,steps=1,vary=false"
+	twoPartitions = "partition:sequence=2|2 then 1|3,stages=1,before=1,during=2,after=0,steps=1,vary=false"
 	writes        = 2
 )
 
-// parsed are stories read from words, with the chance that one of them is told.
-func parsed(t *testing.T, words []string) (stories []cover.Story, chance *big.Rat) {
+// parsed are sequences read from words, with the chance that one of them is told.
+func parsed(t *testing.T, words []string) (sequences []cover.PartitionSequence, chance *big.Rat) {
 	t.Helper()
 	chance = new(big.Rat)
 	for _, w := range words {
-		s, err := cover.ParseStory(w)
+		s, err := cover.ParsePartitionSequence(w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.Chance(cover.Telling{Nodes: 4})
+		c, err := s.Probability(cover.Sampling{Nodes: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
-		stories = append(stories, s)
+		sequences = append(sequences, s)
 		chance.Add(chance, c.P) // no test tells two of them
 	}
-	return stories, chance
+	return sequences, chance
 }
 
 // named is the chance that one of the writes under the first partition is asked of a broker that names who leads.
@@ -107,11 +107,11 @@ func named(brokers int64) *big.Rat {
 	return missed.Sub(big.NewRat(1, 1), missed)
 }
 
-// The paper's chance of its story, and the chances of the others.
+// The paper's chance of its sequence, and the chances of the others.
 func TestPredicted(t *testing.T) {
 	for i, want := range []struct{ told, both *big.Rat }{{big.NewRat(1, 12), big.NewRat(1, 12)}, {big.NewRat(1, 6), big.NewRat(5, 54)}, {big.NewRat(1, 6), big.NewRat(5, 54)}} {
 		e := endings[i]
-		_, told := parsed(t, e.stories)
+		_, told := parsed(t, e.sequences)
 		if both := new(big.Rat).Mul(told, named(e.named)); told.Cmp(want.told) != 0 || both.Cmp(want.both) != 0 {
 			t.Errorf("%s: %s, with a write %s", e.name, told, both)
 		}
@@ -165,7 +165,7 @@ func (w *tallying) Noted() any {
 	return n
 }
 
-// What was predicted is what is measured: how often a test tells each of the stories, and loses records by it.
+// What was predicted is what is measured: how often a test tells each of the sequences, and loses records by it.
 func TestMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes an hour; -long makes it")
@@ -201,8 +201,8 @@ func table(t *testing.T, runs []noted, unclean bool) {
 			gone = 1
 		}
 		for i, e := range endings {
-			stories, _ := parsed(t, e.stories)
-			for _, s := range stories {
+			sequences, _ := parsed(t, e.sequences)
+			for _, s := range sequences {
 				if s.In(r.stages) {
 					is = i
 				}
@@ -220,7 +220,7 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		told[is][1] += gone
 	}
 	for i, e := range endings {
-		_, chance := parsed(t, e.stories)
+		_, chance := parsed(t, e.sequences)
 		both := new(big.Rat).Mul(chance, named(e.named))
 		if i < 2 {
 			predicted.Add(predicted, both)

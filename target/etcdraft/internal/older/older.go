@@ -1,15 +1,11 @@
-//go:build v3.6
-
-// Package v36 binds go.etcd.io/raft/v3 v3.6: what differs from other versions is here. It is
-// part of programs that are built with that version alone.
-package v36
+// Package older binds the releases of etcd's raft before v3.7, whose messages are values: v3.5.2, and under the tag
+// v3.6 that release in its place. This file is what they have in common, in names that do not depend on a release; the
+// files beside it bind these names to one.
+package older
 
 import (
 	"reflect"
 	"unsafe"
-
-	"go.etcd.io/raft/v3"
-	pb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/kit/raftspec"
@@ -17,21 +13,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Library is this version.
+// Library is the release.
 type Library struct{}
 
-var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
+var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[rawNode]())
 
 // Name is the target's name.
-func (Library) Name() string { return "etcdraft" }
+func (Library) Name() string { return name }
 
 // Check reports when the library is laid out in another way than expected.
 func (Library) Check() error { return layoutErr }
 
-// Async says that the library can write asynchronously.
-func (Library) Async() bool { return true }
+// Async says whether the release has asynchronous storage writes.
+func (Library) Async() bool { return async }
 
-// Mutant is none: there are no mutants of this version.
+// Mutant is none: there are no mutants of these releases.
 func (Library) Mutant() string { return "" }
 
 // NewNetwork makes a network of nodes.
@@ -39,7 +35,7 @@ func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{co
 
 type network struct {
 	config raftlib.Config
-	bodies raftlib.Bodies[pb.Message]
+	bodies raftlib.Bodies[message]
 }
 
 // Reset begins a new run.
@@ -53,7 +49,7 @@ func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
 		Index: m.Index, Commit: m.Commit, Reject: m.Reject, Hint: m.RejectHint,
-		Snapshot: neutral(m.Snapshot)}
+		Snapshot: neutral(snapshotOf(&m))}
 	for _, e := range m.Entries {
 		c.Entries = append(c.Entries, entry(e))
 	}
@@ -64,44 +60,42 @@ func (w *network) Content(body trace.ID) raftlib.Content {
 func (w *network) NewNode(id lockstep.Node, source func() raftlib.Snapshot) raftlib.Node {
 	n := &node{network: w}
 	n.Store.Source = source
-	n.Store.Lib = raftlib.Functions[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]{
+	n.Store.Lib = raftlib.Functions[entryType, hardState, confStateType, snapshotType]{
 		Entry:     entry,
-		Index:     func(e pb.Entry) uint64 { return e.Index },
-		Term:      func(e pb.Entry) uint64 { return e.Term },
-		Size:      func(e pb.Entry) uint64 { return uint64(e.Size()) },
-		Hard:      func(h raftlib.Hard) pb.HardState { return pb.HardState(h) },
+		Index:     func(e entryType) uint64 { return e.Index },
+		Term:      func(e entryType) uint64 { return e.Term },
+		Size:      func(e entryType) uint64 { return uint64(e.Size()) },
+		Hard:      func(h raftlib.Hard) hardState { return hardState(h) },
 		Conf:      confState,
 		Snapshot:  snapshot,
-		Compacted: raft.ErrCompacted, Unavailable: raft.ErrUnavailable,
+		Compacted: errCompacted, Unavailable: errUnavailable,
 	}
-	n.threads.Lib = raftlib.ThreadFunctions[pb.Message]{Append: raft.LocalAppendThread, Apply: raft.LocalApplyThread,
-		To:        func(m pb.Message) uint64 { return m.To },
-		Responses: func(m pb.Message) []pb.Message { return m.Responses },
-		Vote:      func(m pb.Message) bool { return m.Type == pb.MsgVote },
-		Hold:      func(to *pb.Message, list []pb.Message) { to.Responses = append(to.Responses, list...) }}
-	n.config = raft.Config{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
+	n.threads.Lib = threadFunctions
+	n.config = configType{ID: uint64(id), ElectionTick: w.config.Election, HeartbeatTick: w.config.Heartbeat,
 		Storage: &n.Store, MaxSizePerMsg: w.config.MaxSize, MaxInflightMsgs: w.config.MaxInflight,
 		CheckQuorum: w.config.CheckQuorum, PreVote: w.config.PreVote, Logger: raftlib.Logger{},
-		DisableProposalForwarding: w.config.NoForward, AsyncStorageWrites: w.config.Async}
+		DisableProposalForwarding: w.config.NoForward}
+	writeAsync(&n.config, w.config.Async)
 	if w.config.Lease {
-		n.config.ReadOnlyOption = raft.ReadOnlyLeaseBased
+		n.config.ReadOnlyOption = readOnlyLease
 	}
 	return n
 }
 
 // node is a node of the library.
 type node struct {
-	raftlib.Base[pb.Entry, pb.HardState, pb.ConfState, pb.Snapshot]
+	raftlib.Base[entryType, hardState, confStateType, snapshotType]
 	*network
-	config  raft.Config
-	raw     *raft.RawNode
-	out     []pb.Message // of the Ready, in the order of its envelopes
-	threads raftlib.Threads[pb.Message]
+	config  configType
+	raw     *rawNode
+	native  ready
+	out     []message // of the Ready, in the order of its envelopes
+	threads raftlib.Threads[message]
 }
 
 // Start starts the node from what its storage holds.
 func (n *node) Start(source raftlib.Source) (err error) {
-	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
+	if n.raw, err = newRawNode(&n.config); err != nil {
 		return err
 	}
 	n.Begin(n.raw, unsafe.Pointer(n.raw), layout, n.network.config, source)
@@ -114,28 +108,28 @@ func (n *node) Start(source raftlib.Source) (err error) {
 func (n *node) Receive(body trace.ID) error {
 	m := n.bodies.Get(body)
 	switch m.Type {
-	case pb.MsgProp, pb.MsgReadIndex, pb.MsgTransferLeader:
-		m = pb.Message{Type: m.Type, To: m.To, From: m.From, Term: m.Term, Context: m.Context,
-			Entries: append([]pb.Entry(nil), m.Entries...)}
+	case msgProp, msgReadIndex, msgTransferLeader:
+		m = message{Type: m.Type, To: m.To, From: m.From, Term: m.Term, Context: m.Context,
+			Entries: append([]entryType(nil), m.Entries...)}
 	}
 	return n.raw.Step(m)
 }
 
 // ProposeChange asks for another configuration.
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
-	v2 := pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint)}
+	v2 := changeV2{Transition: transition(c.Joint)}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
-		v2.Changes = append(v2.Changes, pb.ConfChangeSingle{Type: pb.ConfChangeType(change), NodeID: uint64(node)})
+		v2.Changes = append(v2.Changes, singleChange{Type: changeType(change), NodeID: uint64(node)})
 	})
 	if c.V1 {
-		return n.raw.ProposeConfChange(pb.ConfChange{Type: v2.Changes[0].Type, NodeID: v2.Changes[0].NodeID})
+		return n.raw.ProposeConfChange(changeV1{Type: v2.Changes[0].Type, NodeID: v2.Changes[0].NodeID})
 	}
 	return n.raw.ProposeConfChange(v2)
 }
 
 // Parse reads the change in an entry.
 func (n *node) Parse(e raftspec.Entry) raftlib.ConfChange {
-	return raftlib.NewConfChange(change(e).Changes, func(s pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
+	return raftlib.NewConfChange(change(e).Changes, func(s singleChange) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.Type), lockstep.Node(s.NodeID)
 	})
 }
@@ -145,13 +139,13 @@ func (n *node) ApplyChange(e raftspec.Entry) raftspec.Conf {
 	return conf(*n.raw.ApplyConfChange(change(e)))
 }
 
-func change(e raftspec.Entry) pb.ConfChangeV2 {
+func change(e raftspec.Entry) changeV2 {
 	if e.Kind == raftlib.Change {
-		var v1 pb.ConfChange
+		var v1 changeV1
 		must(v1.Unmarshal(e.Data))
 		return v1.AsV2()
 	}
-	var v2 pb.ConfChangeV2
+	var v2 changeV2
 	must(v2.Unmarshal(e.Data))
 	return v2
 }
@@ -164,9 +158,9 @@ func must(err error) {
 
 // SnapshotSent says how sending a snapshot ended.
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
-	status := raft.SnapshotFailure
+	status := snapshotFailure
 	if ok {
-		status = raft.SnapshotFinish
+		status = snapshotFinish
 	}
 	n.raw.ReportSnapshot(uint64(to), status)
 }
@@ -176,7 +170,8 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
 	}
-	rd, r := n.raw.Ready(), &n.Out
+	n.native = n.raw.Ready()
+	rd, r := &n.native, &n.Out
 	if rd.SoftState != nil {
 		r.Role, r.Lead = raftlib.Role(rd.RaftState), lockstep.Node(rd.Lead)
 	}
@@ -187,7 +182,7 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	for _, s := range rd.ReadStates {
 		n.AddRead(s.Index, s.RequestCtx)
 	}
-	if n.config.AsyncStorageWrites {
+	if n.network.config.Async {
 		n.send(n.threads.Sort(rd.Messages, n.network.config.HoldVotes))
 	} else {
 		n.send(rd.Messages)
@@ -196,7 +191,7 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 }
 
 // send takes over the messages for other nodes.
-func (n *node) send(messages []pb.Message) { n.Out.Mail, n.out = len(messages), messages }
+func (n *node) send(messages []message) { n.Out.Mail, n.out = len(messages), messages }
 
 // Post hands a message over. The receiver must not append to the sender's array, as it could not
 // over a real network.
@@ -207,47 +202,18 @@ func (n *node) Post(i int) raftlib.Envelope {
 	return raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
 }
 
-// Advance says that the Ready is done with. The library asks for the Ready and does not look
-// at it: it has noted what to do, so that there is no need to keep it.
+// Advance says that the Ready is done with.
 func (n *node) Advance() {
-	if !n.config.AsyncStorageWrites {
-		n.raw.Advance(raft.Ready{})
+	if !n.network.config.Async {
+		n.raw.Advance(n.native)
 	}
 }
 
-// NextAppend takes up the next write.
-func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
-	m, ok := n.threads.NextAppend()
-	if !ok {
-		return nil, false
-	}
-	n.SetHard(raftlib.Hard{Term: m.Term, Vote: m.Vote, Commit: m.Commit})
-	n.SetEntries(m.Entries, entries(m.Entries, arena))
-	n.SetSnapshot(neutral(m.Snapshot))
-	n.Out.Sync, n.Out.Committed = len(m.Responses) > 0, nil
-	return &n.Out, true
-}
-
-// NextApply takes up the next entries to apply.
-func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
-	m, ok := n.threads.NextApply()
-	if !ok {
-		return nil, false
-	}
-	n.Out.Committed = entries(m.Entries, arena)
-	return &n.Out, true
-}
-
-// Done says that what was taken up is done, and sends the answers.
-func (n *node) Done() {
-	n.send(n.threads.Done(n.config.ID, func(m pb.Message) { _ = n.raw.Step(m) }))
-}
-
-func entry(e pb.Entry) raftspec.Entry {
+func entry(e entryType) raftspec.Entry {
 	return raftspec.Entry{Index: e.Index, Term: e.Term, Kind: raftspec.Kind(e.Type), Data: e.Data}
 }
 
-func entries(list []pb.Entry, arena *raftlib.Arena) []raftspec.Entry {
+func entries(list []entryType, arena *raftlib.Arena) []raftspec.Entry {
 	if len(list) == 0 {
 		return nil
 	}
@@ -258,28 +224,28 @@ func entries(list []pb.Entry, arena *raftlib.Arena) []raftspec.Entry {
 	return to
 }
 
-func hard(h pb.HardState) raftlib.Hard {
+func hard(h hardState) raftlib.Hard {
 	return raftlib.Hard{Term: h.Term, Vote: h.Vote, Commit: h.Commit}
 }
 
-func conf(c pb.ConfState) raftspec.Conf {
+func conf(c confStateType) raftspec.Conf {
 	return raftspec.Conf{Voters: raftlib.Nodes(c.Voters), Outgoing: raftlib.Nodes(c.VotersOutgoing),
 		Learners: raftlib.Nodes(c.Learners), LearnersNext: raftlib.Nodes(c.LearnersNext), AutoLeave: c.AutoLeave}
 }
 
-func confState(c raftspec.Conf) pb.ConfState {
-	return pb.ConfState{Voters: raftlib.IDs(c.Voters), VotersOutgoing: raftlib.IDs(c.Outgoing),
+func confState(c raftspec.Conf) confStateType {
+	return confStateType{Voters: raftlib.IDs(c.Voters), VotersOutgoing: raftlib.IDs(c.Outgoing),
 		Learners: raftlib.IDs(c.Learners), LearnersNext: raftlib.IDs(c.LearnersNext), AutoLeave: c.AutoLeave}
 }
 
-func neutral(s *pb.Snapshot) raftlib.Snapshot {
-	if s == nil || raft.IsEmptySnap(*s) {
+func neutral(s *snapshotType) raftlib.Snapshot {
+	if s == nil || isEmpty(*s) {
 		return raftlib.Snapshot{}
 	}
 	m := &s.Metadata
 	return raftlib.Snapshot{Index: m.Index, Term: m.Term, Conf: conf(m.ConfState), Data: s.Data}
 }
 
-func snapshot(s raftlib.Snapshot) pb.Snapshot {
-	return pb.Snapshot{Data: s.Data, Metadata: pb.SnapshotMetadata{Index: s.Index, Term: s.Term, ConfState: confState(s.Conf)}}
+func snapshot(s raftlib.Snapshot) snapshotType {
+	return snapshotType{Data: s.Data, Metadata: metadata{Index: s.Index, Term: s.Term, ConfState: confState(s.Conf)}}
 }
