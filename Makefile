@@ -1,16 +1,19 @@
 # The few commands of the project; `make` alone lists them.
 GO      ?= go
 # Modules with heavy dependencies are modules of their own, so that `go get` of the library is light.
-MODULES := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/hashicorpraft target/kafka target/memberlist target/zookeeper
-# Tests of servers that have no target.
+PLAIN   := . fleet internal/integration internal/lint internal/paper remote target/bftsmart target/etcdraft target/kafka target/zookeeper
+# Go programs in virtual time are tested with the overlay, as users run them. Those of UNKNOWN have no target.
 UNKNOWN := internal/unknown/mqtttest internal/unknown/redsynctest internal/unknown/serftest
-# These have dependencies that exclude those of others, and workspaces of their own.
-APART   := target/tendermint target/etcdserver target/nats $(UNKNOWN)
+VIRTUAL := target/tendermint target/etcdserver target/nats target/hashicorpraft target/memberlist $(UNKNOWN)
+ALL     := $(PLAIN) $(VIRTUAL)
+# So many modules are tested at once.
+JOBS    ?= 2
+SIDE_BY_SIDE := $(MAKE) --no-print-directory -j$(JOBS) -Otarget
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup test test-all install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench fuzz release lint vuln tidy
+.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -23,19 +26,40 @@ build: export GOWORK = off
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
-setup: ## install what the tests need beside Go: chromium, spin, gcc, python3, a JDK, Maven, Redis
+setup: ## install what `make test` needs beside Go: spin, gcc, python3, Redis
 	@sh scripts/setup.sh
 
-test: setup determinism ## everything that must pass; installs what the tests need
-	@set -e; for m in $(MODULES) $(APART); do \
-		echo "== $$m"; \
-		$(GO) -C $$m vet ./...; \
-		LOCKSTEP_STRICT=1 $(GO) -C $$m test ./...; \
-	done
-	@echo "== clients/java"; mvn -q -B -f clients/java verify
-	@$(MAKE) --no-print-directory overlay
+setup-all: ## install what `make test-all` needs, too: chromium, a JDK, Maven
+	@sh scripts/setup.sh all
 
-test-all: test race install-test ## the tests, the race detector, and what a user without a checkout does
+test: setup build bin/lint ## what to run before a commit: vet, the analyzer and small instances of all tests; installs what they need
+	@$(SIDE_BY_SIDE) $(VIRTUAL:%=virtual/%) overlay $(PLAIN:%=plain/%)
+
+test-all: export LOCKSTEP_FULL = 1
+test-all: setup-all build bin/lint ## everything, in full: also JVM systems, browsers, the race detector, installation without a checkout
+	@$(SIDE_BY_SIDE) $(ALL:%=plain/%) clients/java
+	@$(SIDE_BY_SIDE) $(VIRTUAL:%=virtual/%) overlay
+	@$(MAKE) --no-print-directory race install-test
+
+plain/%: # a module as it is
+	@echo "== $*"
+	@$(GO) -C $* vet ./...
+	@$(GO) -C $* vet -vettool=$(CURDIR)/bin/lint ./...
+	@LOCKSTEP_STRICT=1 $(GO) -C $* test ./...
+
+virtual/%: # a module with the overlay
+	@echo "== $* with the overlay"
+	@cd $* && $(CURDIR)/bin/lockstep go vet ./...
+	@cd $* && $(CURDIR)/bin/lockstep go vet -vettool=$(CURDIR)/bin/lint ./...
+	@cd $* && LOCKSTEP_STRICT=1 $(CURDIR)/bin/lockstep go test ./...
+
+clients/java: # the client in Java, with its own tests
+	@echo "== clients/java"; mvn -q -B -f clients/java verify
+
+bin/lint: FORCE
+	@$(GO) build -o bin/lint ./internal/lint
+
+FORCE:
 
 install-test: ## what a user without a checkout does, from a module proxy made from this one
 	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 1h ./installtest
@@ -49,15 +73,9 @@ docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links 
 	.cache/site/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r scripts/site.txt
 	@touch $@
 
-overlay: build ## tests of goroutine systems with the overlay: exact runs, sockets in memory
+overlay: build ## packages of goroutine systems with the overlay: exact runs, sockets in memory
 	./bin/lockstep go test ./bubble ./bubble/sockettest ./examples/textbook
-	cd target/hashicorpraft && ../../bin/lockstep go test -run 'Exactly|TCP|First|Repetition' .
-	cd target/memberlist && ../../bin/lockstep go test .
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
-	@set -e; for m in $(UNKNOWN); do echo "== $$m"; (cd $$m && ../../../bin/lockstep go test .); done
-	cd target/etcdserver && ../../bin/lockstep go test .
-	cd target/nats && ../../bin/lockstep go test .
-	cd target/tendermint && ../../bin/lockstep go test -run 'Exactly|First|Repetition|Files' .
 
 race: build ## goroutine systems with the overlay and the race detector
 	./bin/lockstep go test -race ./examples/textbook
@@ -104,9 +122,8 @@ fleet: ## a million runs by eight workers that are killed at random, with a rest
 fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
 	sh scripts/fleet/speed.sh
 
-determinism: ## no clock, global random source, goroutine or map order where runs happen
-	$(GO) build -o bin/lint ./internal/lint
-	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(CURDIR)/bin/lint ./...); done
+determinism: bin/lint ## no clock, global random source, goroutine or map order where runs happen
+	@set -e; for m in $(ALL); do echo "== $$m"; $(GO) -C $$m vet -vettool=$(CURDIR)/bin/lint ./...; done
 
 PROPERTIES := etcdraft etcdraft35 hashicorpraft memberlist etcdserver nats cometbft tendermint
 properties: build ## a table: the share of runs that check each property with default options (PROPERTIES="etcd ratis" for others, RUNS=100)
@@ -127,10 +144,10 @@ release: ## check everything, then make archives in out/release and the tags of 
 	$(GO) run ./internal/modules release $(VERSION) $(if $(DRY_RUN),-n)
 
 lint: ## golangci-lint with the project's rules
-	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(GO) run $(GOLANGCI) run ./...); done
+	@set -e; for m in $(ALL); do echo "== $$m"; (cd $$m && $(GO) run $(GOLANGCI) run ./...); done
 
 vuln: ## known vulnerabilities in what the project uses
-	@set -e; for m in $(MODULES) $(APART); do echo "== $$m"; (cd $$m && $(GO) run $(GOVULN) ./...); done
+	@set -e; for m in $(ALL); do echo "== $$m"; (cd $$m && $(GO) run $(GOVULN) ./...); done
 
 tidy: ## go.mod files say exactly what is needed
 	$(GO) run ./internal/modules tidy -diff

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/raft"
 	"github.com/lockstep-go/lockstep/target/smr"

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,13 +19,21 @@ var layers = [][]string{
 	{"trace", "cover", "gen", "watchdog", "distal", "bubble/disk", "bubble/wire", "bubble/overlay", "kit/storage", "kit/failpoint", "clients", "examples/distal", "internal"},
 	{"."},
 	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
-		"internal/offers", "internal/steps", "internal/timers", "internal/toy", "internal/build", "internal/modules"},
+		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
 	{"closure", "shrink", "replay"},
 	{"keep", "report", "compare", "coverage"},
-	{"cli", "fleet", "locktest", "internal/stretch"},
+	{"cli", "distal/command", "fleet", "locktest", "internal/stretch"},
 	{"cmd/lockstep", "fleet/program", "target/*", "remote/example", "examples", "internal/command", "internal/paper", "internal/tables",
-		"internal/integration", "internal/properties", "internal/enginetest", "internal/servertest", "kit/mutants/mutantstest"},
+		"internal/integration", "internal/properties"},
+	{"internal/testkit"},
 }
+
+// separate are packages that must not import others of their own layer or of lower ones: what a command line has besides the
+// commands on targets registers itself with cli.App.Commands. Both stand for the packages below them, too.
+var separate = map[string][]string{"cli": {"distal", "fleet", "internal/paper"}}
+
+// within reports whether a package is the one at a path or below it.
+func within(pkg, at string) bool { return pkg == at || strings.HasPrefix(pkg, at+"/") }
 
 // layerOf is the layer of a package, by the longest path in the table that it is at or below, or -1.
 func layerOf(pkg string) int {
@@ -32,8 +41,7 @@ func layerOf(pkg string) int {
 	for i, list := range layers {
 		for _, at := range list {
 			prefix, below := strings.CutSuffix(at, "/*")
-			in := pkg == prefix && !below || strings.HasPrefix(pkg, prefix+"/")
-			if in && len(at) > length {
+			if within(pkg, prefix) && !(below && pkg == prefix) && len(at) > length {
 				layer, length = i, len(at)
 			}
 		}
@@ -72,6 +80,11 @@ func TestLayers(t *testing.T) {
 			imported := cmp.Or(strings.TrimPrefix(rest, "/"), ".")
 			if layerOf(imported) > layerOf(own) {
 				t.Errorf("%s imports %s, which is in a higher layer (%d above %d)", file, imported, layerOf(imported), layerOf(own))
+			}
+			for at, others := range separate {
+				if within(own, at) && slices.ContainsFunc(others, func(other string) bool { return within(imported, other) }) {
+					t.Errorf("%s imports %s, which %s must not know", file, imported, at)
+				}
 			}
 		}
 		return nil

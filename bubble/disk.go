@@ -30,7 +30,8 @@ func (m DiskModel) check() error {
 const LostWrites = "lost-writes"
 
 // Disk is what a node keeps through crashes: a value of type D that is changed by writes.
-// Each is atomic, and durable when Write returns.
+// Each is atomic, and durable when Write returns. A program that writes files has package bubble/disk instead, and a
+// system of step functions has package kit/storage, in which only a sync makes a write durable.
 //
 // A life of the node that has ended goes on with a copy that nobody else sees, because
 // programs do not expect their disks to fail and may take time to end.

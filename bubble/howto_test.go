@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // TestHowTo follows docs/test-your-goroutine-program.md from an empty folder. The second door
 // needs the standard library to be built once more, and is tried in strict mode only.
 func TestHowTo(t *testing.T) {
+	tier.OnlyFull(t, "it builds the programs of a page, with the overlay and without")
 	if bubble.Exact {
 		t.Skip("it is the same with the overlay")
 	}

@@ -3,7 +3,7 @@ package bubble_test
 import (
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/shown"
+	"github.com/lockstep-go/lockstep/internal/testkit/shown"
 )
 
 func TestEveryVerbIsShown(t *testing.T) {

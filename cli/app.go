@@ -24,7 +24,6 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
@@ -70,7 +69,6 @@ type grammar struct {
 	Trace      traceCmd      `cmd:"" help:"Print the steps and events of a run, passing ones too."`
 	Compare    compareCmd    `cmd:"" help:"Compare strategies: runs to the first finding."`
 	Plan       planCmd       `cmd:"" help:"How many tests of partitions and operations are enough."`
-	Distal     distalCmd     `cmd:"" help:"Check, transform and search protocols written in Distal."`
 	Go         goCmd         `cmd:"" passthrough:"" help:"The go command for programs with goroutines and sockets in virtual time: build, test, run."`
 	Doctor     doctorCmd     `cmd:"" help:"What is installed, what is missing and what for."`
 	Completion completionCmd `cmd:"" help:"Make a shell complete the command line."`
@@ -100,7 +98,6 @@ var variables = kong.Vars{
 	"usual":     usualStrategy,
 	"guided":    guidedStrategy,
 	"patience":  watchdog.Default.String(),
-	"memory":    fmt.Sprint(explore.DefaultMemory >> 20),
 }
 
 // examples are lines for the help of every command line.
@@ -112,7 +109,6 @@ var examples = []string{
 	"lockstep replay lockstep-out/smr-bug-prefix-seed7-run12.trace",
 	"lockstep compare TARGET --strategies uniform,walk,pctcp",
 	"lockstep plan split --nodes 5 --k 2 --confidence 0.95",
-	"lockstep distal explore examples/distal/paxos_buggy.distal",
 }
 
 // Env is what a command works with.
@@ -128,7 +124,7 @@ type Env struct {
 	args    []string
 	model   *kong.Node // the grammar
 	asked   string     // the name by which this program was asked for, where it was built on demand
-	command string     // the command without its arguments, e.g. "distal explore"
+	command string     // the command without its arguments, e.g. "plan split"
 	status  int
 	// bestEffort says that programs are built without the overlay of package bubble.
 	bestEffort bool

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/toy"
+	"github.com/lockstep-go/lockstep/internal/testkit/toy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -190,32 +190,6 @@ func TestInterruptShrinking(t *testing.T) {
 	}
 	if _, err := trace.ReadFile("small.trace"); err != nil {
 		t.Error(err)
-	}
-}
-
-// A search of a Distal program that is interrupted says nothing about its properties.
-func TestInterruptDistal(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	file := filepath.Join("..", "examples", "distal", "paxos_fixed.distal")
-	for _, c := range []struct {
-		args []string
-		says []string
-	}{
-		{[]string{"distal", "explore", file}, []string{"UNKNOWN nothing was found", "interrupted: these are the states searched until then"}},
-		{[]string{"distal", "explore", file, "--json"}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
-		{[]string{"distal", "test", file, "small"}, []string{"???? small: unknown, expects pass", "interrupted: these are the tests searched until then"}},
-		{[]string{"distal", "test", file, "small", "--json"}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
-	} {
-		var out, errOut bytes.Buffer
-		if status := testApp.execute(ctx, "lockstep", c.args, &out, &errOut); status != statusInterrupted {
-			t.Errorf("%q: status %d", c.args, status)
-		}
-		for _, text := range c.says {
-			if !strings.Contains(out.String(), text) {
-				t.Errorf("%q does not say %q:\n%s%s", c.args, text, out.String(), errOut.String())
-			}
-		}
 	}
 }
 

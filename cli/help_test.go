@@ -9,45 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/clitest"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// every calls f for a command and all below it.
-func every(n *kong.Node, f func(*kong.Node)) {
-	f(n)
-	for _, child := range n.Children {
-		every(child, f)
-	}
-}
-
-// A flag with a default says it, in words that are about the flag, and every command that does
-// something has an example.
 func TestHelp(t *testing.T) {
-	g := grammar{}
-	parser, err := kong.New(&g, kong.Name("lockstep"), variables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := 0
-	every(parser.Model.Node, func(n *kong.Node) {
-		for _, f := range n.Flags {
-			if flags++; f.Help == "" || strings.Contains(f.Help, "${") {
-				t.Errorf("%s --%s: help %q", n.FullPath(), f.Name, f.Help)
-			}
-			if f.HasDefault && !strings.Contains(f.Help, f.Default) {
-				t.Errorf("%s --%s: the default is %s, its help is %q", n.FullPath(), f.Name, f.Default, f.Help)
-			}
-		}
-		if n.Type == kong.CommandNode && n.Leaf() && !n.Hidden && !strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
-			t.Errorf("%s: no example in %q", n.FullPath(), n.Detail)
-		}
-	})
-	if flags < 30 {
-		t.Errorf("only %d flags", flags)
+	if flags := clitest.Help(t, &grammar{}, variables); len(flags) < 30 {
+		t.Errorf("only %d flags", len(flags))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/cli/clitest"
 	"github.com/lockstep-go/lockstep/distal/system"
+	"github.com/lockstep-go/lockstep/internal/testkit/clitest"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/maelstrom"
 	"github.com/lockstep-go/lockstep/target/pbft"

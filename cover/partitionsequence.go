@@ -335,20 +335,15 @@ func (s StageGoal) String() string {
 		}
 		text = strings.Join(parts, "|")
 	}
-	for i, w := range s.Ops {
-		text += [...]string{"; ", ": "}[btoi(i == 0)] + w.Name
+	separator := ": "
+	for _, w := range s.Ops {
+		text += separator + w.Name
+		separator = "; "
 		if w.At != 0 {
 			text += "@" + sizeText(w.At)
 		}
 	}
 	return text
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // String writes the side: nodes and roles with plus signs between them, then the size in

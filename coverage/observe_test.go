@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
-	"github.com/lockstep-go/lockstep/internal/steps"
+	"github.com/lockstep-go/lockstep/internal/testkit/steps"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/register"
 	"github.com/lockstep-go/lockstep/trace"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 // What was made once is there; what failed leaves nothing.

@@ -137,7 +137,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 	var a lockstep.Abilities
 	if d.driver.Role != nil {
 		a.Role = func(n lockstep.Node) string {
-			ctx, cancel := context.WithTimeout(context.Background(), asking)
+			ctx, cancel := context.WithTimeout(context.Background(), asking) // Role is called without a context
 			defer cancel()
 			return d.driver.Role(ctx, n)
 		}

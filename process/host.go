@@ -32,7 +32,8 @@ func (v *Server) revive() bool {
 	return false
 }
 
-// order gives a host an order, and reports whether it was done.
+// order gives a host an order, and reports whether it was done. It has a timeout and no context: the server must also be
+// killed where the campaign was interrupted.
 func order(host, what string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), orderPatience)
 	defer cancel()

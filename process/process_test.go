@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 	"github.com/lockstep-go/lockstep/trace"
 	"go.uber.org/goleak"
 )

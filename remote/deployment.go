@@ -143,7 +143,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	for i := range d.nodes {
 		d.nodes[i].timers.Clear()
 		d.nodes[i].role = ""
-		number, err := d.order(i, &wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()}, out)
+		number, err := d.order(ctx, i, &wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()}, out)
 		if err != nil {
 			return err
 		}
@@ -320,19 +320,19 @@ func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep
 
 // tell orders a node to do something and takes in what that causes.
 func (d *deployment) tell(ctx context.Context, node lockstep.Node, o *wire.Order, out *lockstep.Outbox) error {
-	number, err := d.order(int(node-1), o, out)
+	number, err := d.order(ctx, int(node-1), o, out)
 	if err != nil {
 		return err
 	}
 	return d.quiet(ctx, int(node-1), number, out)
 }
 
-func (d *deployment) order(i int, o *wire.Order, out *lockstep.Outbox) (uint32, error) {
+func (d *deployment) order(ctx context.Context, i int, o *wire.Order, out *lockstep.Outbox) (uint32, error) {
 	o.Run, o.Now = d.run, wire.Long(out.Now())
 	d.nodes[i].effects = 0
 	number, err := d.nodes[i].session.order(o, d.system.Limits.patience())
 	if err != nil {
-		return 0, d.worthless(context.Background(), i, err)
+		return 0, d.worthless(ctx, i, err)
 	}
 	if st := d.system.Stats; st != nil {
 		st.Orders.Add(1)

@@ -76,7 +76,8 @@ func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, er
 	return r, nil
 }
 
-// several plays the trace until it fails, at most as often as the plan says, and counts on.
+// several plays the trace as often as the plan says and counts how often it fails. The engine's own confirmation only
+// counts; each repetition here is recorded and compared with the trace, so that the best can be shown.
 func several(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
 	var best *Replayed
 	failed, of := 0, plan.Repetitions

@@ -1,16 +1,19 @@
 #!/bin/sh
-# Installs what the tests need beside Go, from Debian's packages: chromium for the pages,
-# spin and gcc for the exported models, Python, a JDK and Maven for replicas in other languages, Redis for the example of a server. Does nothing where they are there.
+# Installs what the tests need beside Go, from Debian's packages: spin and gcc for the exported models, Python for replicas in
+# other languages, Redis for the example of a server. With the word all it also installs chromium for the pages, and a JDK and
+# Maven for servers in Java. Does nothing where they are there.
 set -eu
 missing=""
-command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
-	command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
 command -v spin >/dev/null 2>&1 || missing="$missing spin"
 command -v gcc >/dev/null 2>&1 || missing="$missing gcc libc6-dev"
 command -v python3 >/dev/null 2>&1 || missing="$missing python3"
-command -v javac >/dev/null 2>&1 || missing="$missing default-jdk-headless"
-command -v mvn >/dev/null 2>&1 || missing="$missing maven"
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+if [ "${1-}" = all ]; then
+	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
+		command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
+	command -v javac >/dev/null 2>&1 || missing="$missing default-jdk-headless"
+	command -v mvn >/dev/null 2>&1 || missing="$missing maven"
+fi
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

@@ -36,7 +36,9 @@ func TestSpread(t *testing.T) {
 	slices.Sort(tries)
 	near := 0
 	for _, n := range lengths {
-		near += btoi(n <= best+best/10)
+		if n <= best+best/10 {
+			near++
+		}
 	}
 	t.Logf("%d of %d within a tenth of %d steps; lengths %v, tries %v", near, seeds, best, lengths, tries)
 	if lengths[0] < best || 20*near < 19*seeds {
@@ -46,10 +48,3 @@ func TestSpread(t *testing.T) {
 
 // best is the smallest number of steps known to show the bug.
 const best = 20
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/steps"
+	"github.com/lockstep-go/lockstep/internal/testkit/steps"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep/bubble/disk"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // model performs a history on the model.
@@ -132,7 +133,7 @@ func TestBruteForce(t *testing.T) {
 		level                disk.Level
 		histories, least, of int
 		several              int
-	}{{disk.Ext4, 500, 4, 6, 300}, {disk.POSIX, 150, 3, 4, 100}} {
+	}{{disk.Ext4, tier.Pick(50, 500), 4, 6, tier.Pick(25, 300)}, {disk.POSIX, tier.Pick(20, 150), 3, 4, tier.Pick(10, 100)}} {
 		t.Run(c.level.String(), func(t *testing.T) {
 			states, several := 0, 0
 			for seed := range uint64(c.histories) {

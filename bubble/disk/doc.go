@@ -1,6 +1,7 @@
 // Package disk is a model of what a disk holds after a power failure. It stands beside the
 // files that a program works with: it is told every change of names and data and every sync,
-// and says what may be left when the power fails.
+// and says what may be left when the power fails. A program that keeps a value instead of files
+// has bubble.Disk, and a system of step functions has package kit/storage.
 //
 // # What is on the disk
 //

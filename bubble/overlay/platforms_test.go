@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // changed are the packages of the standard library that the overlay changes, but net.
@@ -16,9 +18,7 @@ var linuxOnly = regexp.MustCompile(`undefined: syscall\.(SOCK_NONBLOCK|SOCK_CLOE
 
 // The overlay compiles for other platforms, too, but for its sockets on other systems. No program is run there.
 func TestOtherPlatforms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds half of the standard library")
-	}
+	tier.OnlyFull(t, "it builds half of the standard library for three platforms")
 	goroot, version := installed(t)
 	if !known(version) {
 		t.Skip("the Go of this machine is not one of those known")

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/lockstep-go/lockstep/cli/clitest"
+	"github.com/lockstep-go/lockstep/internal/testkit/clitest"
 )
 
 // The transcripts under testdata/script run the tool as a user would.

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
 // The pages that a newcomer reads first do what they say, and print it.

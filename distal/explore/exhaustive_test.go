@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/internal/corpus"
 	"github.com/lockstep-go/lockstep/distal/sequential"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // figures are the published or independently computed facts about the example programs.
@@ -146,7 +147,7 @@ func TestAgainstNaive(t *testing.T) {
 			})
 		}
 	}
-	for _, p := range corpus.Generated(100) {
+	for _, p := range corpus.Generated(tier.Pick(30, 100)) {
 		t.Run(p.Name, func(t *testing.T) {
 			m, _ := load(t, p.Source, distal.Options{})
 			againstNaive(t, m, 1)
@@ -178,11 +179,12 @@ func TestWildAgainstNaive(t *testing.T) {
 // TestWorkersAndDisk wants every example to end the same way, counterexample and all, whatever the number of workers
 // and wherever the states are.
 func TestWorkersAndDisk(t *testing.T) {
-	for _, f := range figures {
+	for i, f := range figures {
 		if f.opt.Test == "six" {
 			f.opt = distal.Options{Phases: 4} // enough for several shards
 		}
 		t.Run(f.name+f.opt.Test+f.opt.Network, func(t *testing.T) {
+			tier.Some(t, i, 4)
 			m, phases := example(t, f.name, f.opt)
 			var first explore.Result
 			for i, opt := range []explore.Options{{Workers: 1}, {Workers: 2},

@@ -17,7 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/distal/promela"
 	"github.com/lockstep-go/lockstep/distal/sequential"
 	examples "github.com/lockstep-go/lockstep/examples/distal"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // needSpin is called by tests in which Spin checks the exported model.
@@ -107,7 +108,7 @@ func compare(t *testing.T, src string, opt distal.Options) {
 // TestSpinAgrees lets Spin check every example with bounds that it can exhaust quickly.
 func TestSpinAgrees(t *testing.T) {
 	needSpin(t)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name string
 		opt  distal.Options
 	}{
@@ -141,6 +142,7 @@ func TestSpinAgrees(t *testing.T) {
 		{"benortwoquorums_fixed", distal.Options{Phases: 3}},
 	} {
 		t.Run(fmt.Sprint(c.name, c.opt.Network, c.opt.Timeouts), func(t *testing.T) {
+			tier.Some(t, i, 7)
 			compare(t, corpus.Example(t, c.name), c.opt)
 		})
 	}
@@ -149,7 +151,7 @@ func TestSpinAgrees(t *testing.T) {
 // TestSpinAgreesOnGenerated lets Spin check some generated programs.
 func TestSpinAgreesOnGenerated(t *testing.T) {
 	needSpin(t)
-	for _, p := range corpus.Generated(6) {
+	for _, p := range corpus.Generated(tier.Pick(2, 6)) {
 		t.Run(p.Name, func(t *testing.T) { compare(t, p.Source, distal.Options{Phases: 1}) })
 	}
 }

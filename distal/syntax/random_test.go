@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep/distal/syntax"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // maker makes random syntax trees: every kind of declaration, statement and expression, with any operand below any
@@ -214,7 +215,7 @@ func (m *maker) file() *syntax.File {
 
 // TestRandomTrees wants every tree to be read back as it was written, and what was written to be canonical.
 func TestRandomTrees(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range uint64(tier.Pick(500, 3000)) {
 		f := newMaker(seed).file()
 		text := syntax.Format(f)
 		g, errs := syntax.Parse(text)

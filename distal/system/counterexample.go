@@ -18,7 +18,9 @@ import (
 // Counterexample makes the violation that the search of the sequential program found again, message by message, on the
 // program as it is written, and returns the recording: a trace that replays like any other. p is the program without
 // choices; those of the violation are put into it. An error says that no asynchronous run does what the search found.
-func Counterexample(p Program, m *sequential.Model, v *explore.Violation) (Program, *trace.Trace, error) {
+func Counterexample(
+	ctx context.Context, p Program, m *sequential.Model, v *explore.Violation,
+) (Program, *trace.Trace, error) {
 	followed, err := async.Follow(m, v.Start, v.Trace, v.Property)
 	if err != nil {
 		return p, nil, err
@@ -37,7 +39,7 @@ func Counterexample(p Program, m *sequential.Model, v *explore.Violation) (Progr
 	if err != nil {
 		return p, nil, err
 	}
-	t, err := bench.Record(context.Background(), 0, lockstep.NewPlayer(script, rounds(m, v.Trace)))
+	t, err := bench.Record(ctx, 0, lockstep.NewPlayer(script, rounds(m, v.Trace)))
 	if err = errors.Join(err, bench.Close()); err != nil {
 		return p, nil, err
 	}

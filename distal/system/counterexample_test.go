@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 )
 
 // counterexample searches an example and draws what is found.
-func counterexample(name string) (system.Program, *trace.Trace, *distal.ExploreResult, error) {
+func counterexample(ctx context.Context, name string) (system.Program, *trace.Trace, *distal.ExploreResult, error) {
 	text, err := examples.Source(name)
 	if err != nil {
 		return system.Program{}, nil, nil, err
@@ -26,7 +27,7 @@ func counterexample(name string) (system.Program, *trace.Trace, *distal.ExploreR
 	if m == nil || result.Violation == nil {
 		return system.Program{}, nil, nil, fmt.Errorf("%s: %s %w", name, result.Verdict, remarks)
 	}
-	p, tr, err := system.Counterexample(system.FromSource(text, ""), m, result.Violation)
+	p, tr, err := system.Counterexample(ctx, system.FromSource(text, ""), m, result.Violation)
 	return p, tr, &result, err
 }
 
@@ -38,7 +39,7 @@ func TestCounterexamples(t *testing.T) {
 		if !strings.HasSuffix(name, "_buggy") {
 			continue
 		}
-		p, tr, result, err := counterexample(name)
+		p, tr, result, err := counterexample(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestCounterexamples(t *testing.T) {
 }
 
 func ExampleCounterexample() {
-	_, tr, _, err := counterexample("paxos_buggy")
+	_, tr, _, err := counterexample(context.Background(), "paxos_buggy")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,7 +7,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/examples/redis"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -39,6 +40,7 @@ func TestCrashes(t *testing.T) {
 
 // A master that is cut off acknowledges writes that are lost, or answers with old values.
 func TestLostWrites(t *testing.T) {
+	tier.OnlyFull(t, "30 runs of servers in real time")
 	s, err := strategy.Parse(redis.Target.Strategy)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 const motherVariable = "LOCKSTEP_CHILD_MOTHER"

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep/cli"
+	distal "github.com/lockstep-go/lockstep/distal/command"
 	"github.com/lockstep-go/lockstep/distal/system"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/backup"
@@ -24,10 +25,11 @@ func App(commands ...any) cli.App {
 			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties).Gathered("params"),
 		}, processTargets),
 		Programs:     programs.All,
-		Commands:     append([]any{&ownCommands{}}, commands...),
+		Commands:     append([]any{&ownCommands{}, &distal.Commands{}}, commands...),
 		FleetProgram: &fleetProgram,
 		Examples: []string{"lockstep demo", "lockstep run smr-bug --runs 10000 --seed 7",
-			"lockstep run etcdraft --set version=v3.6.0"},
+			"lockstep run etcdraft --set version=v3.6.0",
+			"lockstep distal explore examples/distal/paxos_buggy.distal"},
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/singlechecker"
+	"golang.org/x/tools/go/analysis/multichecker"
 )
 
-func main() { singlechecker.Main(determinism) }
+func main() { multichecker.Main(determinism) }
 
 const module = "github.com/lockstep-go/lockstep"
 

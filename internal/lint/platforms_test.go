@@ -9,7 +9,7 @@ import (
 )
 
 // needsUnix are packages whose systems are processes in process groups: they are for Unix.
-var needsUnix = []string{"process", "internal/child", "internal/servertest", "target/cassandra", "target/etcd", "target/maelstrom", "target/netrix", "target/ratis"}
+var needsUnix = []string{"process", "internal/child", "internal/testkit/servertest", "target/cassandra", "target/etcd", "target/maelstrom", "target/netrix", "target/ratis"}
 
 // The root module, with the command, type-checks for every platform of a release. Nothing is compiled, so that no such
 // machine is needed.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/cli/clitest"
+	"github.com/lockstep-go/lockstep/internal/testkit/clitest"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/target/programs"
 )

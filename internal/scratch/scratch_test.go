@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/processes"
 	"github.com/lockstep-go/lockstep/internal/scratch"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 // root says to the program of this test that it is another process, which makes a folder there, with something in it, and waits.

@@ -25,13 +25,13 @@ var parts = []struct {
 		"etcdserver/members.go", "etcdserver/leases.go", "etcdserver/users.go", "etcdserver/ranges.go", "etcdserver/space.go", "nats/mirror.go"}},
 	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/streams.go", "*/delivery.go", "*/convergence.go", "etcdserver/history.go", "nats/drop.go", "nats/following.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go", "netrix/agreement.go"}},
 	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "*/network.go", "*/proxied.go",
-		"*/proxy.go", "*/ports.go"}},
+		"*/proxy.go", "*/ports.go", "maelstrom/internal/"}},
 	{"messages", []string{"*/message.go", "*/protocol.go", "*/grpc.go", "zookeeper/zab.go"}},
 	{"disk", []string{"*/store.go"}},
 	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},
 	{"mutants", []string{"*/mutants/"}},
-	{"versions", []string{"*/library*.go", "*/v35/", "*/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"}},
+	{"versions", []string{"*/library*.go", "*/v35/", "etcdraft/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"}},
 }
 
 // partOf is the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.

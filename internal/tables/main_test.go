@@ -9,11 +9,13 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // The tables of the documentation are what the command prints.
 func TestDocumentation(t *testing.T) {
+	tier.OnlyFull(t, "it makes tables of measurements again")
 	page.Section(t, "../../docs/strategies.md", "tables", func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) })
 }
 

@@ -5,6 +5,9 @@
 // A crash leaves the first of the writes since the last sync: any number of them, so that it
 // comes between any two, and an Append of several entries is torn between any two of these.
 // How many is drawn by one call of a function, where the crash step happens.
+//
+// Step functions call it without waiting. Programs with goroutines in virtual time have bubble.Disk, whose writes take
+// time; programs that write real files have bubble/disk, which models file systems by sector and name.
 package storage
 
 // Disk is the disk of one node. The zero value is empty.

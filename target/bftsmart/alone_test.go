@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -48,7 +48,7 @@ func shows(t *testing.T, try func(w *wires) bool) {
 // after each and tells what to let go.
 func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, after func() []string, enough func() bool) (happened bool) {
 	t.Helper()
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	w.held = map[string][]process.Held{}
 	cluster := Cluster{Requests: 1, Timeout: time.Second, Silence: 10 * time.Millisecond}
 	system := cluster.proxied()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
@@ -43,7 +43,7 @@ func TestKilledLeader(t *testing.T) {
 }
 
 func killLeader(t *testing.T, cluster bftsmart.Cluster) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	sc := scenario.New("kill the leader").Faults(lockstep.Budget{Crashes: 1}).Reserve()
 	killed := scenario.Did(trace.Crash)
 	sc.Machine().On(killed, "killed").On(scenario.IsEvent(bftsmart.EventReply), "answered").MarkSuccess()
@@ -61,7 +61,7 @@ func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 // What proxies see of a run without faults is what the agent sees, except for what replicas tell
 // themselves, and what is read off the wire is what the agent says that it is.
 func TestProxies(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	seen := map[bool]map[string]int{}
 	for _, proxies := range []bool{false, true} {
 		cluster := quick

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -71,7 +71,7 @@ func (k *killed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 // The end of the client, or of a replica behind proxies, spoils the run: it is not taken for a mistake of
 // BFT-SMaRt, and the reason tells what happened.
 func TestKilled(t *testing.T) {
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	for words, k := range map[string]killing{
 		"the client ended: signal: killed":      {Cluster{Requests: 1}, deployAgented},
 		"node2 ended by itself: signal: killed": {Cluster{Requests: 1, Proxies: true}, deployProxied},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/compare"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
@@ -25,7 +25,7 @@ var (
 // only, and without faults. One cell is filled with every test; -args -only . -runs 10 makes the
 // table of the documentation.
 func TestScenarios(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	wanted := regexp.MustCompile(*only)
 	for _, c := range bftsmart.Cases {
 		for _, way := range []string{"agent", "proxies"} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			outside.Programs(t, "java", "mvn")
+			outside.JVM(t)
 			for run := range 5 {
 				recorded, err := lockstep.Record(t.Context(), judged(c), run)
 				if err != nil {
@@ -77,7 +77,7 @@ func TestReplay(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			outside.Programs(t, "java", "mvn")
+			outside.JVM(t)
 			bench, err := lockstep.NewBenchFor(judged(c), recorded)
 			if err != nil {
 				t.Fatal(err)

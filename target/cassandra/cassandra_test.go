@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -19,7 +20,7 @@ import (
 // guided is the plan of a scenario.
 func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 	t.Helper()
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	sc, err := Targets[0].Scenario(name)
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +39,7 @@ func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 // The published schedule makes the first transaction take effect twice in the servers that the paper had, and not in those as they were shipped, in a
 // ring that serves one run after the other and is gone in the end.
 func TestPublished(t *testing.T) {
+	tier.OnlyFull(t, "NOT TESTED: it starts servers in JVMs")
 	for _, c := range []struct{ name, version, row string }{
 		{"CASSANDRA-6023", "2.0.0", "value_1=A value_2=B "},
 		{"unchanged", "2.0.0", "value_1=B value_2=B "},
@@ -78,7 +80,7 @@ func TestFaults(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	enginetest.Passes(t, "faults", lockstep.Plan{System: Cluster{Patience: 5 * time.Minute}, Spec: Properties, Settle: 4 * Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(), Seed: *seed,
 		Strategy: strategy.Walk{Deliver: 20, Drop: 1, Request: 20, Wait: 1, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 40}})
 }
@@ -97,7 +99,7 @@ func TestAlone(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for version, least := range map[string]int{"2.0.0": 1, "4.1.9": 2, "5.0.5": 2} { // the last answer is the row; 2.0.0 may give up at servers 2 and 3, too
 		t.Run(version, func(t *testing.T) {
 			plan := lockstep.Plan{System: Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute}, Spec: Properties, Scenario: alone(), Settle: Settle, Workers: 1, Scratch: t.TempDir(),
@@ -131,7 +133,7 @@ func TestNewer(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for what, s := range map[string]lockstep.Strategy{
 		"cuts":    strategy.Uniform{Period: 6, Isolations: 8, Rounds: 24},
 		"crashes": strategy.Walk{Request: 20, Wait: 20, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 60},

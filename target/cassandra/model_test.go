@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
@@ -241,7 +241,7 @@ func TestAgrees(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "javac", "mvn")
+	outside.JVM(t)
 	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper}, Settle: modelSettle, Workers: 1, Runs: *agreeing, Seed: *seed,
 		Scratch: t.TempDir()}
 	var same [2][]string

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/kit/kv"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -49,6 +50,7 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 
 // Operations stay linearizable through partitions and crashes, and nothing is left of the servers.
 func TestLinearizable(t *testing.T) {
+	tier.OnlyFull(t, "it starts servers, in real time")
 	versions, runs := []string{""}, 3
 	if *long {
 		versions, runs = []string{"v3.5.35", "v3.6.16", "v3.7.3"}, *tests/3
@@ -96,6 +98,7 @@ func (d clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 // A server that is cut off answers serializable reads with what it has, which the others have
 // overwritten: found by partitions in few runs.
 func TestStale(t *testing.T) {
+	tier.OnlyFull(t, "it starts servers, in real time")
 	p := plan(t, Cluster{Serializable: true, Mix: kv.Binary, Requests: 10}, 60)
 	p.Strategy = strategy.Walk{Request: 4, Cut: 1, Wait: 1, Steps: 24}
 	result, err := lockstep.Explore(t.Context(), p)

@@ -3,7 +3,7 @@ package etcdraft_test
 import (
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
 // TestHowTo follows docs/test-your-raft.md from an empty folder.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 // How many runs are the same in every process, of 100 seeds for each strategy: built with the overlay all, by

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
@@ -21,7 +21,7 @@ var (
 // plan is a campaign with the target's own strategy.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	c.Patience = 5 * time.Minute
 	s, err := strategy.Parse(Targets[0].Strategy)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/coverage"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -20,7 +20,7 @@ import (
 // planned is the plan of one of the target's scenarios.
 func planned(t *testing.T, name string) lockstep.Plan {
 	t.Helper()
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	sc, err := Targets[0].Scenario(name)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for name, c := range map[string]Cluster{"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"}, "safe": {Controllers: 1, Producers: "plain"}} {
 		if *only != "" && *only != name {
 			continue

@@ -4,7 +4,7 @@
 // can be replayed, shrunk and drawn.
 //
 // When a node has read what it was told and all its threads sleep, it is quiet (package
-// internal/asleep); where that cannot be seen it is taken to be quiet after a while of silence.
+// target/maelstrom/internal/asleep); where that cannot be seen it is taken to be quiet after a while of silence.
 // Clocks are the program's own: they run in Wait steps.
 //
 // The services of Maelstrom (lin-kv, seq-kv, lww-kv, lin-tso) are ours. A message to one is a

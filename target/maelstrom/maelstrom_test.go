@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/maelstrom"
@@ -71,8 +72,9 @@ func TestRightBroadcast(t *testing.T) {
 func TestWorkloads(t *testing.T) {
 	node := python(t, "testdata/node.py")
 	patient := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
-	for _, workload := range []string{"broadcast", "lin-kv", "g-set", "unique-ids", "kafka", "txn-list-append"} {
+	for i, workload := range []string{"broadcast", "lin-kv", "g-set", "unique-ids", "kafka", "txn-list-append"} {
 		t.Run(workload, func(t *testing.T) {
+			tier.Some(t, i, 3)
 			for _, wrong := range []bool{false, true} {
 				system := maelstrom.Cluster{Bin: node, Workload: workload, Nodes: 3, Topology: "total", Requests: 8, Exact: true, Patience: time.Minute}
 				plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: patient, Runs: 3, Settle: 60, Workers: 2, KeepGoing: true}

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/asleep"
 	"github.com/lockstep-go/lockstep/internal/child"
+	"github.com/lockstep-go/lockstep/target/maelstrom/internal/asleep"
 )
 
 // packet is a message as Maelstrom writes it.

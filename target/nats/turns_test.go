@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/internal/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
 // Where runs of a seed come apart is looked for in the turns of their goroutines, which processes write to a folder.

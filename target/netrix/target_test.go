@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/netrix"
@@ -25,6 +26,7 @@ func electors(t *testing.T, arguments string, options ...string) lockstep.Plan {
 
 // A program in Python is found out by the target; the same program with a durable vote is not.
 func TestTarget(t *testing.T) {
+	tier.OnlyFull(t, "200 runs of programs in real time")
 	for arguments, runs := range map[string]int{"": 200, "durable": 5} {
 		plan := electors(t, arguments)
 		plan.Runs = runs

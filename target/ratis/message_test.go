@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	lockstephttp2 "github.com/lockstep-go/lockstep/internal/http2"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/trace"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
@@ -22,7 +22,7 @@ var (
 // Servers of all versions over both transports answer, are isolated in each of the ways, and nothing is left of them. What is
 // asked of them is not judged here: the tables do that.
 func TestRuns(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	all := []Cluster{{Warm: true}}
 	if *long {
 		all = nil

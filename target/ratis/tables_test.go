@@ -9,8 +9,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -149,7 +149,7 @@ func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	fmt.Println("| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|")
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/process"
 )
 
@@ -18,7 +18,7 @@ func TestTold(t *testing.T) {
 	if !*long {
 		t.Skip("shows a defect of servers and not of ours; -long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for _, c := range []struct {
 		version   string
 		voted     bool
@@ -119,7 +119,7 @@ func TestStuck(t *testing.T) {
 	if !*long {
 		t.Skip("shows defects of the client's library and not of ours; -long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for version, words := range map[string][]string{
 		"1.0.0": {"STUCK after ", "NettyRpcProxy$Connection.close", "NettyRpcProxy$Connection.pollReply"}, // one waits for the other's loop, the other for the one's lock
 		"3.3.0": {"MOVES after ", "THROWN org.apache.ratis.protocol.exceptions.AlreadyClosedException: "},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 	"github.com/lockstep-go/lockstep/rounds"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -73,12 +74,12 @@ func TestShortestViolation(t *testing.T) {
 // From at least 90 of 100 different findings in two larger spaces, shrinking reaches the
 // shortest violation.
 func TestShrinkingReachesTheShortest(t *testing.T) {
-	reached := 0
+	reached, number := 0, tier.Pick(10, 50)
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24}, strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
 		plan := bug
-		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 30_000, true, 50
+		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 600*number, true, number
 		result, err := lockstep.Explore(context.Background(), plan)
-		if err != nil || len(result.Found) < 50 {
+		if err != nil || len(result.Found) < number {
 			t.Fatalf("%d findings, %v", len(result.Found), err)
 		}
 		for _, f := range result.Found {
@@ -91,9 +92,9 @@ func TestShrinkingReachesTheShortest(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of 100 findings shrink to the shortest violation", reached)
-	if reached < 90 {
-		t.Errorf("only %d of 100", reached)
+	t.Logf("%d of %d findings shrink to the shortest violation", reached, 2*number)
+	if reached*10 < 9*2*number {
+		t.Errorf("only %d of %d", reached, 2*number)
 	}
 }
 
@@ -156,7 +157,7 @@ func TestCorrectProtocol(t *testing.T) {
 			if k.Name == "partition" && c.Nodes == 1 { // there is nothing to divide
 				continue
 			}
-			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: 2000})
+			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)})
 			if err != nil || result.Verdict() != trace.Pass {
 				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
 			}

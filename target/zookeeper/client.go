@@ -19,7 +19,8 @@ import (
 type client struct {
 	number int
 	conn   *zk.Conn
-	quit   chan struct{}
+	ctx    context.Context // ends with the client, which outlives the step that made it
+	quit   context.CancelFunc
 	gone   sync.WaitGroup
 	tried  bool                      // the server was dialled, and nothing came of it yet
 	since  atomic.Pointer[time.Time] // when it first refused a session while it serves; nil: it does not
@@ -34,7 +35,8 @@ const sessionTimeout = 5 * time.Minute
 
 // newClient makes a client, which dials as soon as its server serves.
 func newClient(number int, server string) (*client, error) {
-	c := &client{number: number, server: server, quit: make(chan struct{})}
+	c := &client{number: number, server: server}
+	c.ctx, c.quit = context.WithCancel(context.Background())
 	conn, _, err := zk.Connect([]string{server}, sessionTimeout, zk.WithHostProvider(c), zk.WithDialer(c.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(func(zk.Event) {}))
 	c.conn = conn
@@ -74,7 +76,7 @@ func (c *client) Len() int { return 1 }
 // Next is the server, and whether the library is to look whether it was closed.
 func (c *client) Next() (string, bool) {
 	select {
-	case <-c.quit:
+	case <-c.ctx.Done():
 		return c.at(), true
 	default:
 		return c.at(), false
@@ -93,7 +95,7 @@ func (c *client) dial(network, _ string, timeout time.Duration) (net.Conn, error
 	if c.tried && !c.pause() {
 		return nil, errClosed
 	}
-	for mode(context.Background(), c.at()) == "" {
+	for mode(c.ctx, c.at()) == "" {
 		c.tried = false
 		c.since.Store(nil)
 		if !c.pause() {
@@ -116,7 +118,7 @@ var errClosed = errors.New("the client was closed")
 // pause lets a moment pass before a server is asked again, and reports false when the client was closed.
 func (c *client) pause() bool {
 	select {
-	case <-c.quit:
+	case <-c.ctx.Done():
 		return false
 	case <-time.After(asking):
 		return true
@@ -140,7 +142,7 @@ func (c *client) connected() bool { return c.conn.State() == zk.StateHasSession 
 // close ends the client, whether its server is there or not. It does not wait: where the server
 // is gone, the library takes its time.
 func (c *client) close() {
-	close(c.quit)
+	c.quit()
 	c.gone.Go(c.conn.Close)
 }
 

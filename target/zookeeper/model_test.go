@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
@@ -457,7 +457,7 @@ func TestForetold(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for _, c := range []struct{ isolations, run int }{{3, 743}, {4, 2255}, {4, 2258}, {4, 2286}} {
 		plan := lockstep.Plan{System: Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(),
 			Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: c.isolations, By: strategy.ByRestart, Sampler: strategy.Every}}
@@ -482,7 +482,7 @@ func TestAgrees(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 2, Rounds: 10, Isolations: 8, By: strategy.ByRestart, Sampler: strategy.Paper}, Settle: Settle, Workers: 1, Runs: *agreeing, Seed: *seed, Scratch: t.TempDir()}
 	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, Patience: 5 * time.Minute, Refusal: 3 * time.Second}
 	var ran [2]ends

@@ -4,16 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/processes"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 )
 
 func TestMain(m *testing.M) { servertest.Mother(m, Targets[0]) }
 
 // Killed at any moment, a campaign leaves no server and no folder.
 func TestKilledAtAnyMoment(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	moments := 2
 	if *long {
 		moments = 20

@@ -188,7 +188,8 @@ func TestRefused(t *testing.T) {
 // Between two attempts a client pauses, unless it had a session in between.
 func TestPause(t *testing.T) {
 	f := newFake(t, "follower", 0)
-	c := &client{number: 1, server: f.address, quit: make(chan struct{})}
+	c := &client{number: 1, server: f.address}
+	c.ctx, c.quit = context.WithCancel(t.Context())
 	dial := func() {
 		t.Helper()
 		conn, err := c.dial("tcp", f.address, time.Minute)
@@ -213,7 +214,7 @@ func TestPause(t *testing.T) {
 		t.Error("a session is no success")
 	}
 	dial()
-	close(c.quit)
+	c.quit()
 	if _, err := c.dial("tcp", f.address, time.Minute); !errors.Is(err, errClosed) {
 		t.Error(err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/exact"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
@@ -94,7 +94,7 @@ func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	fmt.Println("| row | paper: diverged, no order, client dropped | ours: the same | worthless | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|")
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/servertest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/servertest"
 	"github.com/lockstep-go/lockstep/process"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
@@ -126,7 +126,7 @@ func follow(t *testing.T, protocol process.Protocol, stream []byte, piece int) (
 // A proposal of unmodified servers is held while time passes, and the write is done only when it was delivered and
 // acknowledged.
 func TestHeldProposal(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	sc := scenario.New("a proposal comes late")
 	waits := scenario.Count("waits")
 	sc.If(scenario.IsSend(), scenario.Type("PROPOSAL")).Then(scenario.Store("late"))
@@ -146,7 +146,7 @@ func TestHeldProposal(t *testing.T) {
 
 // A notification that is dropped takes its connection with it, and servers agree all the same when they are let.
 func TestDroppedMessages(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
 		Strategy: strategy.Walk{Deliver: 20, Drop: 2, Request: 20, Wait: 1, Steps: 60}}
 	if *long {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/enginetest"
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -39,7 +39,7 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 // The reported defects show on the versions that have them and not on others. What the
 // servers log stands beside the steps, and nothing is left of them.
 func TestReported(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	for _, c := range []struct {
 		report, version string
 		warm            bool
@@ -86,7 +86,7 @@ func TestDivergesOtherwise(t *testing.T) {
 	if !*long {
 		t.Skip("one run of this kind is enough; -long makes more")
 	}
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	lone := Away{Start: trace.NodesOf(3), Request: trace.NodesOf(1)}
 	for name, away := range map[string][]Away{
 		"3 away in between":          {lone, {Start: trace.NodesOf(3)}, {Start: trace.NodesOf(2)}},
@@ -122,7 +122,7 @@ func logged(tr *trace.Trace, words string) bool {
 // Isolation by cuts: the one who is cut off is not served by, the others agree without it, and it
 // comes back.
 func TestCuts(t *testing.T) {
-	outside.Programs(t, "java", "mvn")
+	outside.JVM(t)
 	plan := lockstep.Plan{System: Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(),
 		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper}}
 	if *long {

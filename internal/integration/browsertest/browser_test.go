@@ -17,7 +17,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"github.com/lockstep-go/lockstep/internal/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
 // browser is a tab that keeps what went wrong in it.
@@ -48,6 +49,7 @@ func open(t *testing.T, width, height int, page func(*bytes.Buffer) error) *brow
 // visit starts Chromium at an address.
 func visit(t *testing.T, width, height int, url string) *browser {
 	t.Helper()
+	tier.OnlyFull(t, "NOT TESTED: it opens pages in a browser")
 	program := chromium()
 	if program == "" {
 		outside.Missing(t, "CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)")

@@ -11,7 +11,7 @@ import (
 	"github.com/rhysd/actionlint"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
 // recipe is a file that the page shows.

@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/outside"
-	"github.com/lockstep-go/lockstep/internal/page"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
 // repository is the checkout, seen from here.

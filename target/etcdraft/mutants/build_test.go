@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstep-go/lockstep/internal/testkit/mutantstest"
 	kit "github.com/lockstep-go/lockstep/kit/mutants"
-	"github.com/lockstep-go/lockstep/kit/mutants/mutantstest"
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/kit/mutants/mutantstest"
+	"github.com/lockstep-go/lockstep/internal/testkit/mutantstest"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft"
 	"github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )

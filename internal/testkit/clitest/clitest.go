@@ -1,0 +1,150 @@
+// Package clitest runs transcripts of command lines: scripts of package testscript, with a
+// command for exact exit statuses and one for interrupts, and what the go tool needs to build
+// programs on demand.
+package clitest
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Main is the TestMain of a package whose transcripts run a command: main gets it as the
+// program "lockstep".
+func Main(m *testing.M, main func()) {
+	testscript.Main(m, map[string]func(){"lockstep": func() {
+		os.Args[0] = "lockstep"
+		main()
+	}})
+}
+
+// Run runs the transcripts under testdata/script; -rewrite makes the files in them anew that
+// cmp compares. The variables are set in addition to those of the go tool.
+func Run(t *testing.T, variables map[string]string) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: golden.Rewrite(),
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"status": status, "interrupt": interrupt, "oneline": oneline},
+		Condition: condition,
+		Setup: func(e *testscript.Env) error {
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
+				value, err := exec.Command("go", "env", name).Output()
+				if err != nil {
+					return err
+				}
+				e.Setenv(name, strings.TrimSpace(string(value)))
+			}
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
+			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
+			for name, value := range variables {
+				e.Setenv(name, os.Expand(value, e.Getenv))
+			}
+			return nil
+		}})
+}
+
+// Help checks the help of all commands of a grammar of package kong, and returns their flags: a flag with a
+// default names the default, and every command that does something has an example.
+func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag) {
+	parser, err := kong.New(grammar, append(options, kong.Name("lockstep"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = kong.Visit(parser.Model, func(n kong.Visitable, next kong.Next) error {
+		switch n := n.(type) {
+		case *kong.Flag:
+			if flags = append(flags, n); n.Help == "" || strings.Contains(n.Help, "${") {
+				t.Errorf("--%s: help %q", n.Name, n.Help)
+			}
+			if n.HasDefault && !strings.Contains(n.Help, n.Default) {
+				t.Errorf("--%s: the default is %s, its help is %q", n.Name, n.Default, n.Help)
+			}
+		case *kong.Node:
+			if n.Leaf() && !n.Hidden && !strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
+				t.Errorf("%s: no example in %q", n.FullPath(), n.Detail)
+			}
+		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return flags
+}
+
+// condition [module:PATH@VERSION]: the module can be had. Where nothing may be skipped it is
+// taken to be there.
+func condition(cond string) (bool, error) {
+	module, ok := strings.CutPrefix(cond, "module:")
+	if !ok {
+		return false, nil
+	}
+	return os.Getenv("LOCKSTEP_STRICT") != "" || exec.Command("go", "mod", "download", module).Run() == nil, nil
+}
+
+// status N COMMAND...: the command ends with exactly this exit status.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [args...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(interface{ ExitCode() int }); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// oneline: what was printed is one line.
+func oneline(ts *testscript.TestScript, neg bool, args []string) {
+	if text := ts.ReadFile("stdout"); neg || len(args) > 0 || strings.Count(text, "\n") != 1 {
+		ts.Fatalf("%d lines", strings.Count(text, "\n"))
+	}
+}
+
+// interrupt N TEXT COMMAND...: the command is interrupted when it has printed a line with
+// the text to standard error, and ends with exactly this exit status. What it prints goes to
+// the files out and err.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: interrupt N text command [args...]")
+	}
+	cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), args[2]), args[3:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	for _, name := range []string{"PATH", "HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS", "XDG_CACHE_HOME", "TOY", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	var out, said bytes.Buffer
+	cmd.Stdout = &out
+	pipe, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	stop := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // a command that hangs fails the test
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), args[1]) {
+			ts.Check(cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	_ = cmd.Wait() // the status says it
+	stop.Stop()
+	got := cmd.ProcessState.ExitCode()
+	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs("err"), said.Bytes(), 0o666))
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s\n%s%s", got, args[0], out.String(), said.String())
+	}
+}

@@ -1,0 +1,72 @@
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The links between the project's pages lead somewhere, and every page can be got to.
+func TestLinks(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"../../../*.md", "../../../docs/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	if len(pages) < 10 {
+		t.Fatalf("only %d pages", len(pages))
+	}
+	broken, err := BrokenLinks(pages...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range broken {
+		t.Error(b)
+	}
+	site, err := os.ReadFile("../../../mkdocs.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages {
+		if name := filepath.Base(p); strings.Contains(p, "docs/") && (!strings.Contains(string(site), ": "+name) || !strings.Contains(string(readme), "docs/"+name)) {
+			t.Errorf("%s is not in the site's list of pages or not in the README", name)
+		}
+	}
+}
+
+func TestBrokenLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("docs", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"a.md": "# A, the first\n[b](docs/b.md) [here](#a-the-first) [there](docs/b.md#two-words) [web](https://example.com/none)\n" +
+			"[none](docs/none.md) [no heading](docs/b.md#three) [in code](docs/b.md#in-code)\n" + fences + "go\n# in code\n[x](y)\n" + fences + "\n`[x](y)`\n    [x](y)\n",
+		"docs/b.md": "## Two `words`\n[up](../a.md) [up](a.md)\n" + fences + "\n# in code\n" + fences + "\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := BrokenLinks("a.md", "docs/b.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a.md: docs/none.md: stat docs/none.md: no such file or directory", "a.md: docs/b.md#three: docs/b.md has no heading of that name",
+		"a.md: docs/b.md#in-code: docs/b.md has no heading of that name", "docs/b.md: a.md: stat docs/a.md: no such file or directory"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if _, err := BrokenLinks("none.md"); err == nil {
+		t.Error("a page that is not there has no broken links")
+	}
+}

@@ -1,0 +1,300 @@
+// Package page follows pages of documentation in tests: it writes the files that a page shows,
+// runs its commands one after the other as a reader would who pastes them, and compares what
+// they print with what the page says.
+//
+// What a page wants done is said after the language of its fenced blocks:
+//
+//	```go file=lock.go       the file is written
+//	```go mend=lock.go       these lines are put into the file, see [mend]
+//	```sh                    the commands are run, and all succeed
+//	```sh fails              the last of them fails
+//	```text output           what was printed last has these lines in it
+//	```console               lines after "$ ", and "> ", are run; what follows is what they print
+//
+// Blocks of other kinds are there to be read only.
+package page
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
+	"github.com/lockstep-go/lockstep/internal/testkit/outside"
+)
+
+// Block is a fenced block of a page.
+type Block struct {
+	Kind string // its language
+	Role string // what to do with it: file, mend, fails, output or nothing
+	Name string // of the file
+	Text string
+
+	from, to int // where its text is in the page
+}
+
+var fence = regexp.MustCompile("(?ms)^```(\\w+)(?: ([a-z]+)(?:=(\\S+))?)?\n(.*?)^```$")
+
+// Blocks are the fenced blocks of a page.
+func Blocks(page string) []Block {
+	var all []Block
+	for _, at := range fence.FindAllStringSubmatchIndex(page, -1) {
+		part := func(i int) string {
+			if at[2*i] < 0 {
+				return ""
+			}
+			return page[at[2*i]:at[2*i+1]]
+		}
+		all = append(all, Block{Kind: part(1), Role: part(2), Name: part(3), Text: part(4), from: at[8], to: at[9]})
+	}
+	return all
+}
+
+// Reader is somebody who does what a page says.
+type Reader struct {
+	// Root is the directory of Lockstep's checkout, in which the reader begins. In what a page shows it is
+	// called ~/lockstep. Empty means that the reader has none and begins in a home directory.
+	Root string
+	// Variables are environment variables that the reader begins with besides the usual ones, as NAME=value.
+	Variables []string
+	// Leaves are commands that the reader does not run.
+	Leaves func(command string) bool
+	// Figures match what depends on the machine and not on what is shown, in addition to times,
+	// rates and versions of Go.
+	Figures []string
+	// Masks are pairs of a regular expression and of what is shown in place of what it matches. They are for what
+	// differs each time, such as times: the page then never depends on how busy the machine was.
+	Masks [][2]string
+
+	home, state string // the folder of the reader, and where the shell's is kept
+	printed     string // by the last commands
+}
+
+// Follow does what a page says, in the order of the page. With -rewrite the page gets what its
+// commands print.
+func (r *Reader) Follow(t testing.TB, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.home, r.state = t.TempDir(), t.TempDir()
+	if r.Root == "" {
+		r.Root = r.home
+	}
+	if r.Root, err = filepath.Abs(r.Root); err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	var b strings.Builder
+	end := 0
+	for _, block := range Blocks(page) {
+		b.WriteString(page[end:block.from])
+		b.WriteString(r.do(t, block))
+		end = block.to
+	}
+	b.WriteString(page[end:])
+	if b.String() == page || t.Failed() {
+		return
+	}
+	if golden.Rewrite() {
+		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s shows something else than is printed (-rewrite mends it):\n%s", file, cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")))
+}
+
+// do does what a block says and returns its text as it should be.
+func (r *Reader) do(t testing.TB, b Block) string {
+	t.Helper()
+	switch {
+	case b.Role == "file":
+		r.put(t, b.Name, b.Text)
+	case b.Role == "mend":
+		r.put(t, b.Name, mend(t, r.get(t, b.Name), b.Text))
+	case b.Role == "output":
+		if !strings.Contains(r.printed, strings.TrimSpace(b.Text)) {
+			t.Errorf("the page promises %q, printed was:\n%s", b.Text, r.printed)
+		}
+	case b.Kind == "sh":
+		if r.Leaves != nil && r.Leaves(strings.TrimSpace(b.Text)) {
+			break
+		}
+		status := r.shell(t, "set -e\n"+b.Text)
+		if failed := status != 0; failed != (b.Role == "fails") {
+			t.Fatalf("status %d of\n%s\n%s", status, b.Text, r.printed)
+		}
+	case b.Kind == "console":
+		return r.transcript(t, b.Text)
+	}
+	return b.Text
+}
+
+// transcript runs the commands of a transcript and returns it with what they print. What only
+// differs in figures stays as it was.
+func (r *Reader) transcript(t testing.TB, text string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, exchange := range strings.Split("\n"+text, "\n$ ")[1:] {
+		command, shown, _ := strings.Cut(exchange, "\n")
+		for strings.HasPrefix(shown, "> ") {
+			more, rest, _ := strings.Cut(shown, "\n")
+			command, shown = command+"\n"+more, rest
+		}
+		status := r.shell(t, strings.ReplaceAll(command, "\n> ", "\n"))
+		got := r.printed
+		if status != 0 {
+			got += fmt.Sprintf("[exit status %d]\n", status)
+		}
+		if shown = strings.TrimSuffix(shown, "\n") + "\n"; shown == "\n" {
+			shown = ""
+		}
+		if r.normal(got) == r.normal(shown) {
+			got = shown
+		}
+		b.WriteString("$ " + command + "\n" + got)
+	}
+	return b.String()
+}
+
+// progress matches the lines that a campaign prints every few seconds, on a slow machine.
+// The go command prints a line for each module that it downloads, which depends on what it has.
+var progress = regexp.MustCompile(`(?m)^(\d+ of \d+ runs, .* left|go: downloading .*)\n`)
+
+// machine matches what depends on the machine in what programs print.
+var machine = []string{
+	`\d+(\.\d+)?(ns|µs|ms|s|m\d+(\.\d+)?s)\b`, // times
+	`\d+ (runs|steps)/s`,
+	`\d+ tries`, // shrinking has a time limit
+	`go\d+\.\d+(\.\d+)?`,
+	`-[0-9a-f]{16}\b`, // of programs that are built on demand, by all that they are made of
+}
+
+// normal is a text without what depends on the machine.
+func (r *Reader) normal(text string) string {
+	for _, figure := range append(machine[:len(machine):len(machine)], r.Figures...) {
+		text = regexp.MustCompile(figure).ReplaceAllString(text, "#")
+	}
+	return text
+}
+
+// shell runs commands where the last ones ended, in their folder and with their variables, and
+// returns the exit status.
+func (r *Reader) shell(t testing.TB, commands string) int {
+	t.Helper()
+	script := `
+trap 'status=$?; pwd >"$READER/folder"; export -p >"$READER/variables"; exit $status' EXIT
+if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
+` + commands
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = r.folder(t)
+	cmd.Env = r.environment(t)
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if !outside.Strict() && strings.Contains(string(out), "GOPROXY=off") {
+		t.Skipf("SKIPPED, the module cache lacks what the page needs: %s", out)
+	}
+	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(progress.ReplaceAllString(string(out), ""))
+	for _, m := range r.Masks {
+		r.printed = regexp.MustCompile(m[0]).ReplaceAllString(r.printed, m[1])
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// environment are the variables that a reader begins with. Only where nothing may be skipped
+// modules come from the network.
+func (r *Reader) environment(t testing.TB) []string {
+	t.Helper()
+	env := []string{"HOME=" + r.home, "XDG_CACHE_HOME=" + r.home + "/.cache", "READER=" + r.state, "NO_COLOR=1"}
+	for _, name := range []string{"PATH", "TMPDIR"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	names := []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "GOFLAGS"}
+	if outside.Strict() {
+		names = append(names, "GOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE")
+	} else {
+		env = append(env, "GOPROXY=off", "GOSUMDB=off")
+	}
+	values, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, value := range strings.Split(strings.TrimSuffix(string(values), "\n"), "\n") {
+		env = append(env, names[i]+"="+value)
+	}
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return append(env, r.Variables...)
+}
+
+// folder is where the reader is.
+func (r *Reader) folder(t testing.TB) string {
+	t.Helper()
+	at, err := os.ReadFile(filepath.Join(r.state, "folder"))
+	switch {
+	case os.IsNotExist(err):
+		return r.Root
+	case err != nil:
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(string(at), "\n")
+}
+
+// put writes a file of the page.
+func (r *Reader) put(t testing.TB, name, text string) {
+	t.Helper()
+	file := filepath.Join(r.folder(t), name)
+	if !strings.HasPrefix(file, r.home) {
+		t.Fatalf("%s is not in a folder of the reader's own", file)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get reads one.
+func (r *Reader) get(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(r.folder(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// mend puts lines in the place of the first one that begins like one of them: a page shows
+// what changes and what is new beside it.
+func mend(t testing.TB, text, lines string) string {
+	t.Helper()
+	words := func(line string) string { return strings.Join(strings.Fields(line), " ") }
+	lines = strings.TrimSuffix(lines, "\n")
+	for line := range strings.SplitSeq(lines, "\n") {
+		key := words(line)
+		key = key[:min(len(key), 20)]
+		old := strings.Split(text, "\n")
+		for i := range old {
+			if strings.HasPrefix(words(old[i]), key) {
+				old[i] = lines
+				return strings.Join(old, "\n")
+			}
+		}
+	}
+	t.Fatalf("no line begins like one of\n%s", lines)
+	return ""
+}

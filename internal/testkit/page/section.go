@@ -1,0 +1,43 @@
+package page
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/golden"
+)
+
+// Section compares the part of a page between the marks <!-- NAME --> and <!-- end of NAME -->,
+// each a line of its own, with what is written. With -rewrite the page gets what is written.
+func Section(t testing.TB, file, name string, write func(io.Writer) error) {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
+	before, rest, ok := strings.Cut(string(page), begin)
+	is, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no lines %q and %q", file, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	var made bytes.Buffer
+	if err := write(&made); err != nil {
+		t.Fatal(err)
+	}
+	want := made.String()
+	switch {
+	case is == want:
+	case golden.Rewrite():
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s shows something else as its %s (-rewrite mends it):\n%s", file, name, cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")))
+	}
+}

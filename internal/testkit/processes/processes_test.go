@@ -1,0 +1,58 @@
+package processes_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+)
+
+func TestSame(t *testing.T) {
+	processes.Same(t, func(int) []string { return []string{"always", "the same"} })
+}
+
+// What differs is seen: the test fails in a process of its own.
+func TestDiffers(t *testing.T) {
+	if os.Getenv("LOCKSTEP_DIFFER") == "" {
+		t.Setenv("LOCKSTEP_DIFFER", "1")
+		if processes.Passes(t) {
+			t.Error("processes that differ pass for the same")
+		}
+		return
+	}
+	processes.Same(t, func(process int) []string { return []string{fmt.Sprint(process)} })
+}
+
+const victim = "LOCKSTEP_PROCESSES_VICTIM"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(victim); folder != "" {
+		if err := os.WriteFile(filepath.Join(folder, "here"), nil, 0o644); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("one")
+		fmt.Println("two")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// A program is heard line by line until it is killed, which may be asked for twice.
+func TestVictim(t *testing.T) {
+	folder := t.TempDir()
+	v := processes.Begin(t, victim+"="+folder)
+	processes.Until(func() bool {
+		_, err := os.Stat(filepath.Join(folder, "here"))
+		return err == nil
+	})
+	first := v.Line()
+	second := v.Line()
+	v.Kill()
+	v.Kill()
+	if last := v.Line(); first != "one" || second != "two" || last != "" {
+		t.Errorf("it says %q, %q, %q", first, second, last)
+	}
+}

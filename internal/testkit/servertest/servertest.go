@@ -1,0 +1,126 @@
+// Package servertest is what tests of servers in processes share: streams for decoders, rows of tables that are made as far
+// as the time goes, and campaigns that are killed.
+package servertest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/testkit/processes"
+	"github.com/lockstep-go/lockstep/process"
+	"github.com/lockstep-go/lockstep/spec"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// Follow gives a stream to a decoder in pieces, until it is at an end or not understood. It returns the packets that have a type, and tells how
+// many bytes are left.
+func Follow(t testing.TB, d process.Decoder, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+	t.Helper()
+	have := []byte{}
+	for len(stream) > 0 {
+		n := min(piece, len(stream))
+		have, stream = append(have, stream[:n]...), stream[n:]
+		for len(have) > 0 {
+			p, length, err := d.Next(have)
+			if err != nil {
+				return packets, len(have), err
+			}
+			if length < 0 || length > len(have) {
+				t.Fatalf("takes %d of %d bytes", length, len(have))
+			}
+			if length == 0 {
+				break
+			}
+			if have = have[length:]; p.Type != "" {
+				packets = append(packets, p)
+			}
+		}
+	}
+	return packets, len(have), nil
+}
+
+var (
+	rows = flag.String("rows", "", "rows of the paper's tables to make, by their names, with commas in between; empty: all")
+	each = flag.Duration("each", time.Minute, "time for a row")
+)
+
+// Wanted reports whether the row of that name is to be made.
+func Wanted(name string) bool { return *rows == "" || strings.Contains(","+*rows+",", ","+name+",") }
+
+// Row makes runs of a row's plan for the time that a row has, and tells how many it makes an hour. It logs where their time went, and why runs said nothing.
+func Row(t testing.TB, plan lockstep.Plan) (result *lockstep.Result, perHour float64, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), *each)
+	defer cancel()
+	var spent Spent
+	specs := []lockstep.Spec{spent.Spec()}
+	if plan.Spec != nil { // a row may have an observer in its place
+		specs = append(specs, plan.Spec)
+	}
+	plan.Spec = spec.All(specs...)
+	begin := time.Now()
+	defer func() {
+		if result != nil {
+			t.Logf("time: %s", &spent)
+			for reason, n := range result.Reasons {
+				t.Logf("%d runs said nothing: %s", n, reason)
+			}
+		}
+	}()
+	if result, err = lockstep.Explore(ctx, plan); err != nil {
+		return nil, 0, err
+	}
+	return result, float64(result.Runs) / time.Since(begin).Hours(), nil
+}
+
+// Spent adds up where the time of runs went.
+type Spent struct {
+	mutex sync.Mutex
+	sum   process.Spent
+	runs  int
+}
+
+// Spec is one that judges nothing, and takes note of the time of runs that came to their end.
+func (s *Spent) Spec() lockstep.Spec {
+	return spec.OnEvent("time", process.EventTime, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if t, ok := e.Value.(process.Spent); ok {
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			s.sum.Add(t)
+			s.runs++
+		}
+		return nil
+	})
+}
+
+// String is the time of a run in the mean, and its parts.
+func (s *Spent) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	mean := (s.sum.Starting + s.sum.Waiting + s.sum.Working) / time.Duration(max(s.runs, 1))
+	return fmt.Sprintf("%s a run in the mean of %d, %s", mean.Round(time.Millisecond), s.runs, s.sum)
+}
+
+// Mother is the TestMain of a package whose test kills campaigns of a target, see [processes.Killed]: they have its system without options, its
+// spec, and the strategy and settling stage that its runs have unless told otherwise.
+func Mother(m *testing.M, of target.Target) {
+	processes.Mother(m, func(folder string) error {
+		system, err := of.Build(nil)
+		if err != nil {
+			return err
+		}
+		s, err := strategy.Parse(of.Strategy)
+		if err != nil {
+			return err
+		}
+		_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: system, Spec: of.Spec, Strategy: s, Settle: of.Settle, Workers: 1, Runs: 1 << 20, Scratch: folder})
+		return err
+	})
+}

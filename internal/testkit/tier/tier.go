@@ -1,0 +1,44 @@
+// Package tier decides how much of a long test runs. `go test -short` runs the short tests only, `go test` small instances
+// of the long ones, and `go test` with LOCKSTEP_FULL=1, as `make test-all` runs it, everything.
+package tier
+
+import (
+	"os"
+	"testing"
+)
+
+// Full reports whether long tests run in full.
+func Full() bool { return os.Getenv("LOCKSTEP_FULL") != "" }
+
+// Pick returns the size of a test: small, or full where long tests run in full.
+func Pick[T any](small, full T) T {
+	if Full() {
+		return full
+	}
+	return small
+}
+
+// OnlyFull skips a test that has no small instance, unless long tests run in full.
+func OnlyFull(t testing.TB, why string) {
+	t.Helper()
+	if !Full() {
+		t.Skipf("%s: LOCKSTEP_FULL=1 runs it", why)
+	}
+}
+
+// NotShort skips a test that takes more than a second under -short.
+func NotShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes more than a second")
+	}
+}
+
+// Some skips the case of a table with this index, unless it is one of every few, counted from the first, or long tests run
+// in full.
+func Some(t testing.TB, index, every int) {
+	t.Helper()
+	if index%every != 0 {
+		OnlyFull(t, "one of the cases that are left out")
+	}
+}
