@@ -13,7 +13,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench release lint vuln tidy
+.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -131,6 +131,13 @@ properties: build ## a table: the share of runs that check each property with de
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .
+
+# An interesting input is made smaller for ten executions at most: the default is a minute, in which a trace of
+# kilobytes takes all of the time and little else is tried.
+FUZZ := ./cli:FuzzTrace ./fleet:FuzzPlan ./fleet:FuzzWorker
+fuzz: ## traces, plans and what workers send, ten minutes each (FUZZTIME=10m)
+	@set -e; for f in $(FUZZ); do echo "== $$f"; $(GO) test $${f%%:*} -run '^$$' -fuzz "^$${f##*:}$$" \
+		-fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 10x; done
 
 release: ## check everything, then make archives in out/release and the tags of all modules (VERSION=v0.1.0; DRY_RUN=1 only checks)
 	$(GO) run ./internal/modules tidy -diff

@@ -62,6 +62,9 @@ func NewCrew(plan Plan) (*Crew, error) {
 // what system and strategy are like.
 func (c *Crew) Prepared() (Plan, Info, Terms) { return c.plan.Plan, c.plan.info, c.plan.terms }
 
+// Properties are those of the spec, none of which has been checked in a run.
+func (c *Crew) Properties() []Count { return c.plan.unchecked() }
+
 // WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
 func (c *Crew) WarmUp(ctx context.Context) error {
 	x := newCampaign(ctx, c, 0, 0, 0)

@@ -78,14 +78,21 @@ func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campai
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
-	optional := make([]bool, len(c.Spec.Properties()))
-	if s, ok := c.Spec.(ConditionalSpec); ok {
-		optional = s.Optional(c.info)
-	}
-	for i, name := range c.Spec.Properties() {
-		c.result.Judged = append(c.result.Judged, Count{Name: name, N: NotCounted, Optional: optional[i]})
-	}
+	c.result.Judged = c.unchecked()
 	return c
+}
+
+// unchecked are the properties of the spec before the first run.
+func (p *prepared) unchecked() (list []Count) {
+	names := p.Spec.Properties()
+	optional := make([]bool, len(names))
+	if s, ok := p.Spec.(ConditionalSpec); ok {
+		optional = s.Optional(p.info)
+	}
+	for i, name := range names {
+		list = append(list, Count{Name: name, N: NotCounted, Optional: optional[i]})
+	}
+	return list
 }
 
 // worker is the worker of that number.

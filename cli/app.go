@@ -66,6 +66,7 @@ type grammar struct {
 	Replay     replayCmd     `cmd:"" help:"Repeat a recorded run and compare."`
 	Shrink     shrinkCmd     `cmd:"" help:"Look for a smaller run that violates the same property."`
 	Explain    explainCmd    `cmd:"" help:"Draw a recorded run."`
+	Trace      traceCmd      `cmd:"" help:"Print the steps and events of a run, passing ones too."`
 	Compare    compareCmd    `cmd:"" help:"Compare strategies: runs to the first finding."`
 	Plan       planCmd       `cmd:"" help:"How many tests of partitions and operations are enough."`
 	Go         goCmd         `cmd:"" passthrough:"" help:"The go command for programs with goroutines and sockets in virtual time: build, test, run."`

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -97,6 +98,32 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A system that cannot be deployed is an error in one line, and no campaign of 0 runs.
+func TestNotDeployed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	app := App{Targets: []target.Target{target.Of("broken", "one that cannot be deployed", broken{Cluster: smr.Cluster{Nodes: 3}}, smr.Prefix)}}
+	for _, args := range [][]string{{"run", "broken"}, {"run", "broken", "--json"}, {"run", "broken", "--report", "report.html", "--workers", "2"}} {
+		var out, errOut bytes.Buffer
+		status := app.execute(t.Context(), "lockstep", args, &out, &errOut)
+		if status != statusFailure || out.Len() > 0 || errOut.String() != "lockstep: broken cannot be deployed: there is no network\n" {
+			t.Errorf("%q: status %d, %q, %q", args, status, &out, &errOut)
+		}
+	}
+}
+
+// broken is the replicated log where it cannot be had.
+type broken struct{ smr.Cluster }
+
+func (b broken) Describe() (lockstep.Info, error) {
+	info, err := b.Cluster.Describe()
+	info.Name, info.Options = "broken", nil
+	return info, err
+}
+
+func (broken) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+	return nil, errors.New("there is no network")
 }
 
 // A version that is not listed is told from the name of the build.

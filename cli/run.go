@@ -112,7 +112,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	sum, err := c.explore(e, plan)
-	if sum == nil {
+	if sum == nil || err != nil && sum.Result.Runs == 0 { // of a system that cannot be deployed there is nothing to report
 		return err
 	}
 	plan.Observers = nil

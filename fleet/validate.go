@@ -253,6 +253,9 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 		if c.N < least || c.N > maxTotal || c.Runs < 0 || c.Runs > max(c.N, 0) || len(c.Name) > maxText || len(known) > 0 && c.Name != known[i].Name {
 			return fmt.Errorf("a count of %s is of %.50q and %d", what, c.Name, c.N)
 		}
+		if len(known) > 0 && c.Optional != known[i].Optional {
+			return fmt.Errorf("%.50q of the %s is optional: %t; in the campaign it is %t", c.Name, what, c.Optional, known[i].Optional)
+		}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ const (
 // testJob is a campaign of a few batches.
 func testJob(runs int, keepGoing bool) Job {
 	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
-		Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing}}
+		Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing, Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}}}
 }
 
 // testTrace is the trace of a failing run.
@@ -144,6 +144,8 @@ func TestCheckPart(t *testing.T) {
 			p.Result.Divergences = []lockstep.Divergence{{Nondeterminism: []string{strings.Repeat("x", maxText+1)}}}
 		},
 		"properties": func(p *Part) { p.Result.Judged[0].N = -7 },
+		"optional":   func(p *Part) { p.Result.Judged[0].Optional = true },
+		"renamed":    func(p *Part) { p.Result.Judged[0].Name = "other" },
 		"effects":    func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
 		"findings":   func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
 		"hidden":     func(p *Part) { p.Result.Verdicts = map[trace.Verdict]int{"pass": 3, "fail": 1} },

@@ -79,7 +79,19 @@ func (j *job) fetch(ctx context.Context, module string) (string, error) {
 		return "", fmt.Errorf("%s is built from the source of %s, which this program does not find: it was built from a checkout that is gone, "+
 			"and is no release; go install %s/cmd/lockstep@latest installs one", j.program.Name, module, target.Root)
 	}
-	out, err := j.run(ctx, "mod", "download", "-json", "--", module+"@"+query(module, version))
+	dir, err := j.download(ctx, module, query(module, version))
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be built: %w", j.program.Name, err)
+	}
+	return dir, nil
+}
+
+// download fills the module cache with a version of a module and returns its directory there. The go command works outside
+// of any module and workspace, because it would write sums to theirs.
+func (j *job) download(ctx context.Context, module, version string) (string, error) {
+	apart := *j
+	apart.source, apart.alone = j.work, true
+	out, err := apart.run(ctx, "mod", "download", "-json", "--", module+"@"+version)
 	var got struct{ Dir, Error string } // the go command says here, too, why it fails
 	if wrong := json.Unmarshal([]byte(out), &got); err == nil {
 		err = wrong
@@ -87,10 +99,7 @@ func (j *job) fetch(ctx context.Context, module string) (string, error) {
 	if got.Error != "" {
 		err = complaint(got.Error, err)
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s cannot be built: %w", j.program.Name, err)
-	}
-	return got.Dir, nil
+	return got.Dir, err
 }
 
 // goMod is a go.mod as the go command prints it.

@@ -106,12 +106,12 @@ func (j *job) prepareSource(ctx context.Context) error {
 	if tag := Tag(j.version); tag != "" {
 		j.tags = append(j.tags, tag)
 	}
+	dir, err := j.download(ctx, j.program.Library, j.version)
+	if err != nil {
+		return fmt.Errorf("%s cannot be had in version %q: %w%s", j.program.Name, j.version, err, j.known())
+	}
 	if err := j.replace(ctx, j.program.Library+"@"+j.version); err != nil {
 		return err
-	}
-	dir, err := j.run(ctx, "list", j.flags[0], j.flags[1], "-m", "-f", "{{if .Replace}}{{.Replace.Dir}}{{else}}{{.Dir}}{{end}}", "--", j.program.Library)
-	if err != nil {
-		return fmt.Errorf("%s has no version %q: %w%s", j.program.Name, j.version, err, j.known())
 	}
 	if j.program.Overlay == nil {
 		return nil

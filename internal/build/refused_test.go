@@ -1,6 +1,8 @@
 package build
 
 import (
+	"archive/zip"
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -108,6 +110,49 @@ func TestFetchRefused(t *testing.T) {
 		want := "nats cannot be built: " + c.want
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("GOPROXY=%s: %v, want %q in one line", c.proxy, err, want)
+		}
+	}
+}
+
+// What is fetched from a module proxy changes nothing of the module and of the workspace in which the user works.
+func TestFetchChangesNoSums(t *testing.T) {
+	const module = target.Root + "/target/fetched"
+	proxy := filepath.Join(t.TempDir(), filepath.FromSlash(module), "@v")
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	w, err := z.Create(module + "@v0.1.0/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := []byte("module " + module + "\n\ngo 1.26\n")
+	_, err = w.Write(mod)
+	if err := errors.Join(err, z.Close(), os.MkdirAll(proxy, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"v0.1.0.info": []byte(`{"Version":"v0.1.0"}`), "v0.1.0.mod": mod, "v0.1.0.zip": packed.Bytes()} {
+		if err := os.WriteFile(filepath.Join(proxy, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release = "v0.1.0"
+	t.Cleanup(func() { release = "" })
+	for name, value := range map[string]string{"GOPROXY": "file://" + filepath.ToSlash(strings.TrimSuffix(proxy, filepath.FromSlash(module+"/@v"))), "GONOSUMDB": "*",
+		"GOMODCACHE": t.TempDir(), "GOFLAGS": "-modcacherw", "GOWORK": ""} {
+		t.Setenv(name, value)
+	}
+	mine := program(t, "module example.com/check\n\ngo 1.26\n", "package main\n\nfunc main() {}\n")
+	t.Chdir(mine)
+	if err := os.WriteFile("go.work", []byte("go 1.26\n\nuse .\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	j := job{Builder: &Builder{}, program: target.Program{Name: "fetched"}, work: t.TempDir()}
+	dir, err := j.fetch(t.Context(), module)
+	if err != nil || !exists(filepath.Join(dir, "go.mod")) {
+		t.Fatalf("%q, %v", dir, err)
+	}
+	for _, name := range []string{"go.sum", "go.work.sum"} {
+		if text, err := os.ReadFile(name); err == nil {
+			t.Errorf("there is %s: %s", name, text)
 		}
 	}
 }

@@ -28,8 +28,8 @@ const module = "github.com/lockstep-go/lockstep"
 // package is checked, too, without what is below it.
 var packages = []string{"trace", "rounds", "strategy", "scenario", "gen", "sim", "bubble", "distal", "cover", "coverage", "spec", "closure", "shrink", "replay", "kit", "target"}
 
-// realTime are those of them whose time is real, because what runs in them is processes.
-var realTime = []string{"target/bftsmart", "target/cassandra", "target/etcd", "target/kafka", "target/maelstrom", "target/netrix", "target/ratis", "target/zookeeper"}
+// realTime are those of them whose time is real: processes run in them, or they tell how long a search takes.
+var realTime = []string{"distal/command", "target/bftsmart", "target/cassandra", "target/etcd", "target/kafka", "target/maelstrom", "target/netrix", "target/ratis", "target/zookeeper"}
 
 // bubbled are those of them whose goroutines run in a bubble: time is virtual there, and the overlay orders goroutines.
 var bubbled = []string{"bubble", "target/etcdserver", "target/hashicorpraft", "target/memberlist", "target/nats", "target/tendermint"}

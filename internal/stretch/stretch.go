@@ -46,6 +46,8 @@ type Hello struct {
 	// Exact says that a run repeats itself, so that the digest means something.
 	Exact     bool               `json:"exact"`
 	Guarantee lockstep.Guarantee `json:"guarantee"`
+	// Properties are those of the spec, which say whether they are optional.
+	Properties []lockstep.Count `json:"properties,omitempty"`
 }
 
 // Same reports in what the campaign of another program differs, where it does.
@@ -310,7 +312,8 @@ func helloOf(crew *lockstep.Crew) (Hello, error) {
 	program, err := ThisProgram()
 	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
 		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Inconclusive: plan.Limits.Inconclusive,
-		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee}
+		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee,
+		Properties: crew.Properties()}
 	if plan.Scenario != nil {
 		h.Scenario = plan.Scenario.Name()
 	}

@@ -3,6 +3,7 @@ package stretch
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/closure"
@@ -28,7 +29,7 @@ func NewSum(h Hello) Sum {
 		repeats = lockstep.Roughly
 	}
 	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee, Repeats: repeats,
-		Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive}}
+		Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive, Judged: slices.Clone(h.Properties)}}
 }
 
 // Add adds the stretch that follows, and keeps no more than so many findings.

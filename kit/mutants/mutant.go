@@ -34,6 +34,8 @@ type Set struct {
 	List []Mutant
 	// Strategies are the ones that a trial compares unless told otherwise.
 	Strategies []string
+	// Exact says that the program is built with the overlay of Go, as that of the target is.
+	Exact bool
 }
 
 // Check reports what is missing in the set: a mutant that does not say all that the tables
@@ -67,7 +69,7 @@ func (s Set) Check() error {
 func (s Set) Program() target.Program {
 	home := target.Root + "/target/" + s.Target
 	return target.Program{Name: s.Target, Help: s.Target + " with mutants", Package: home + "/program", Module: home,
-		Library: s.Module, Versions: []string{s.Version}, Changed: target.Mutants,
+		Library: s.Module, Versions: []string{s.Version}, Changed: target.Mutants, Exact: s.Exact,
 		Overlay: func(library fs.FS) (map[string][]byte, error) {
 			if err := s.Check(); err != nil {
 				return nil, err

@@ -10,7 +10,7 @@ import (
 
 // Set is the mutants of hashicorp/raft, area by area. Its first strategy is the target's own, which
 // is not asked, so that the library is not linked.
-var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raft", Version: "v1.7.3",
+var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raft", Version: "v1.7.3", Exact: true,
 	List:       slices.Concat(votes(), terms(), replication(), others()),
 	Strategies: []string{"walk:deliver=20,drop=1,wait=10,request=3,crash=1,restart=2,cut=1,heal=2", "pos", "delay"}}
 
