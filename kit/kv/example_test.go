@@ -12,8 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// store is a key-value server with goroutines: each node applies operations to its map, one after the other. With a primary all
-// operations are applied by node 1 alone; without one each node answers from its own map and sends writes to the others.
+// store is a key-value server with goroutines: each node applies operations to its map, one after the other. With a
+// primary node 1 alone applies all operations. Without one each node answers from its own map and sends writes to the
+// others.
 func store(primary bool) bubble.Cluster {
 	load := kv.Load{Clients: 2, Requests: 4, Keys: 1}
 	const nodes = 3
@@ -73,10 +74,11 @@ func store(primary bool) bubble.Cluster {
 			}
 		}
 	}
-	return bubble.Cluster{Name: "store", Nodes: nodes, Exact: true, Process: bubble.Process{Serial: true}, Start: start, Begin: func(w *bubble.World) {
-		clients = kv.NewClients(load, nodes)
-		clients.Begin(w.Chance(1), w)
-	}}
+	return bubble.Cluster{Name: "store", Nodes: nodes, Exact: true, Process: bubble.Process{Serial: true}, Start: start,
+		Begin: func(w *bubble.World) {
+			clients = kv.NewClients(load, nodes)
+			clients.Begin(w.Chance(1), w)
+		}}
 }
 
 // A server with goroutines is tested for linearizability: it runs in a bubble, and the clients of this package use it.
