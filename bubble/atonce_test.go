@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// adder is a node that is told numbers by node 1 and tells their sum, by a goroutine that takes a
-// while for every third.
+// adder is a node that receives numbers from node 1 and reports their sum, from a goroutine that waits after every
+// third.
 func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)), look bool) error {
 	numbers, sums := make(chan int, 100), make(chan int, 100)
 	n.OnStop(func() { close(numbers) })
@@ -55,17 +55,30 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 	return nil
 }
 
-// A handler that is called at once, and a look when all is quiet, tell the same as goroutines
-// that wait, at the same times.
+// With ReceiveAtOnce and WhenQuiet the node reports the same as with goroutines that wait, at the same times.
 func TestAtOnce(t *testing.T) {
 	told := func(receive func(*bubble.Node, func(lockstep.Node, any)), look bool) (list []string) {
-		c := bubble.Cluster{Name: "adder", Nodes: 2, Start: func(n *bubble.Node) error { return adder(n, receive, look) }}
+		c := bubble.Cluster{
+			Name:  "adder",
+			Nodes: 2,
+			Start: func(n *bubble.Node) error { return adder(n, receive, look) },
+		}
 		watch := spec.OnEvent("sums", "sum", func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 			list = append(list, fmt.Sprint(e.Value, " at ", time.Duration(run.Now()), " after step ", run.Steps()))
 			return nil
 		})
-		explore(t, lockstep.Plan{System: c, Strategy: strategy.Walk{Deliver: 2, Wait: 3, Steps: 60}, Spec: watch, Runs: 10, Workers: 1})
-		slices.Sort(list) // which of two goroutines tells first in a step is the runtime's
+		explore(
+			t,
+			lockstep.Plan{
+				System:   c,
+				Strategy: strategy.Walk{Deliver: 2, Wait: 3, Steps: 60},
+				Spec:     watch,
+				Runs:     10,
+				Workers:  1,
+			},
+		)
+		// The Go runtime decides which of two goroutines reports first in a step.
+		slices.Sort(list)
 		return list
 	}
 	slow := told((*bubble.Node).Receive, false)
@@ -75,7 +88,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A panic in a handler that is called at once, of a message or of a request, or in a look, is the node's.
+// A panic in a function given to ReceiveAtOnce, RequestAtOnce or WhenQuiet is the node's.
 func TestAtOncePanics(t *testing.T) {
 	for name, handle := range map[string]func(*bubble.Node){
 		"request": nil,
@@ -95,7 +108,8 @@ func TestAtOncePanics(t *testing.T) {
 		}
 		result := explore(t, lockstep.Plan{System: c, Strategy: strategy.DefaultPOS, Runs: 1})
 		f := result.First()
-		if f == nil || f.Finding.Property != "panic" || f.Finding.Text != "in the "+name || !strings.Contains(f.Finding.Stack, "atonce_test.go") {
+		if f == nil || f.Finding.Property != "panic" || f.Finding.Text != "in the "+name ||
+			!strings.Contains(f.Finding.Stack, "atonce_test.go") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

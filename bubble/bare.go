@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bare is a cluster in a bubble without an engine: whatever nodes send lies in a list until
-// the caller delivers it. It warms processes up, and it is exported because the benchmarks of targets, such as
-// hashicorpraft, measure with it what the engine costs.
+// Bare is a cluster in a bubble without an engine: it queues the messages of nodes until the caller delivers them. It
+// warms processes up. It is exported because the benchmarks of targets, such as hashicorpraft, measure the engine's
+// cost with it.
 type Bare struct {
 	d    *deployment
 	mail []sending
@@ -38,7 +38,7 @@ func (b *Bare) Run(seed uint64, f func()) (*lockstep.Finding, error) {
 	})
 }
 
-// Close gives back what the cluster took of the process.
+// Close undoes the cluster's changes to the settings of the process.
 func (b *Bare) Close() error { return b.d.Close() }
 
 // Sent is the number of messages sent so far. They are numbered from 0.
@@ -52,7 +52,7 @@ func (b *Bare) Deliver(i int) {
 		b.settle()
 		return
 	}
-	if n := b.d.lives[m.to-1]; n != nil { // it may have exited
+	if n := b.d.lives[m.to-1]; n != nil { // the node may have exited
 		n.give(arrival{from: m.from, body: m.body})
 	}
 	b.settle()
@@ -78,7 +78,7 @@ func (b *Bare) Wait(most time.Duration) {
 	b.settle()
 }
 
-// settle waits for the quiet and keeps what was sent.
+// settle waits until the bubble is quiescent and keeps what the nodes sent.
 func (b *Bare) settle() {
 	b.d.quiet()
 	b.d.takeExits(nil)
@@ -94,14 +94,14 @@ func (b *Bare) settle() {
 // all is the set of all nodes.
 func (d *deployment) all() lockstep.Nodes { return trace.AllNodes(d.Nodes) }
 
-// warm makes a short run that does not count. What packages do only once in a process, such as
-// filling a cache, draws from the random stream of the run in which it happens, and so would
-// make the first run different when it is repeated.
+// warm makes a short run that does not count. Packages do some things once in a process, such as filling a cache. Such
+// an action draws from the random stream of the run in which it happens. So the first run would be different when it is
+// repeated.
 func (d *deployment) warm() {
 	b := &Bare{d: d}
 	d.warming = true
 	defer func() { d.warming = false }()
-	_, _ = d.enclose(func() { // what goes wrong here goes wrong in the runs that count, too
+	_, _ = d.enclose(func() { // errors here occur in the runs that count, too
 		defer func() { _ = recover() }()
 		if d.begin(1, nil) != nil {
 			return
@@ -120,6 +120,6 @@ func (d *deployment) warm() {
 		}
 	})
 	if d.files {
-		_ = d.wipe() // Reset tells, if that does not work
+		_ = d.wipe() // Reset reports a failure
 	}
 }

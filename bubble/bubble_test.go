@@ -24,8 +24,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// locker asks all others whether it may have the lock, and takes no answer in time for a yes. Nodes do so one after the other: without
-// the overlay, the events of two nodes that act at the same instant come in any order.
+// locker asks all others whether it may have the lock, and counts a missing answer as a yes. Nodes do so one after the
+// other: without the overlay, the events of two nodes that act at the same instant come in any order.
 func locker(n *bubble.Node) error {
 	inbox := make(chan string, 10)
 	n.Receive(func(from lockstep.Node, body any) {
@@ -45,7 +45,7 @@ func locker(n *bubble.Node) error {
 		select {
 		case <-inbox:
 			yes++
-		case <-patience.C: // nobody said no
+		case <-patience.C: // no node refused
 			yes = n.Nodes()
 		case <-n.Context().Done():
 			return nil
@@ -57,14 +57,21 @@ func locker(n *bubble.Node) error {
 
 var lockers = bubble.Cluster{Name: "lockers", Nodes: 3, Start: locker}
 
-// oneOwner: at most one node takes the lock.
-var oneOwner = spec.OnEvent("one-owner", "locked", func(owner *lockstep.Node, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if *owner != 0 && *owner != e.Node {
-		return &lockstep.Finding{Nodes: trace.NodesOf(*owner, e.Node), Text: fmt.Sprintf("nodes %d and %d have the lock", *owner, e.Node)}
-	}
-	*owner = e.Node
-	return nil
-})
+// oneOwner is violated if two nodes take the lock.
+var oneOwner = spec.OnEvent(
+	"one-owner",
+	"locked",
+	func(owner *lockstep.Node, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if *owner != 0 && *owner != e.Node {
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(*owner, e.Node),
+				Text:  fmt.Sprintf("nodes %d and %d have the lock", *owner, e.Node),
+			}
+		}
+		*owner = e.Node
+		return nil
+	},
+)
 
 func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
@@ -79,7 +86,7 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// Every strategy finds that two nodes take the lock; the trace tells of it, and runs repeat.
+// Every strategy finds that two nodes take the lock.
 func TestFinds(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform, strategy.DefaultPartition, strategy.DefaultDelay, strategy.DefaultPOS} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -93,22 +100,29 @@ func TestFinds(t *testing.T) {
 }
 
 func TestRepetition(t *testing.T) {
-	r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: lockers, Strategy: strategy.DefaultWalk, Spec: oneOwner}, 50)
+	r, err := bubble.Repetition(
+		t.Context(),
+		lockstep.Plan{System: lockers, Strategy: strategy.DefaultWalk, Spec: oneOwner},
+		50,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Of != 50 || r.Same < 45 || bubble.Exact && r.Same < 50 { // the order of goroutines is the runtime's; it shows in nothing here
+	// The Go runtime decides the order of goroutines, which has no effect here.
+	if r.Of != 50 || r.Same < 45 || bubble.Exact && r.Same < 50 {
 		t.Errorf("%d of %d runs repeated, the first that did not is %d", r.Same, r.Of, r.First)
 	}
 	die := 0
 	dice := lockers
 	dice.Begin = func(w *bubble.World) { die++; w.Event(lockstep.Event{Node: 1, Type: "die", Value: die}) }
-	if r, err = bubble.Repetition(t.Context(), lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk}, 3); err != nil || r.Same != 0 || r.First != 0 {
+	if r, err = bubble.Repetition(t.Context(), lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk}, 3); err != nil ||
+		r.Same != 0 ||
+		r.First != 0 {
 		t.Errorf("dice: %+v, %v", r, err)
 	}
 }
 
-// A minute of idle nodes is one wait that ends when the minute is over.
+// A minute with idle nodes is one wait that ends after the minute.
 func TestWaitJumps(t *testing.T) {
 	var times []trace.Time
 	sleeper := bubble.Cluster{Name: "sleeper", Nodes: 1, Pace: time.Hour, Start: func(n *bubble.Node) error {
@@ -122,9 +136,13 @@ func TestWaitJumps(t *testing.T) {
 		times = append(times, run.Now())
 		return nil
 	})
-	result := explore(t, lockstep.Plan{System: sleeper, Strategy: strategy.Walk{Wait: 1, Steps: 4}, Spec: watch, Runs: 1})
+	result := explore(
+		t,
+		lockstep.Plan{System: sleeper, Strategy: strategy.Walk{Wait: 1, Steps: 4}, Spec: watch, Runs: 1},
+	)
 	minute := trace.Time(time.Minute)
-	if want := []trace.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) || result.Steps != 4 {
+	if want := []trace.Time{minute, 2 * minute, 3 * minute}; fmt.Sprint(times) != fmt.Sprint(want) ||
+		result.Steps != 4 {
 		t.Errorf("awake at %v after %d steps, want %v", times, result.Steps, want)
 	}
 	if want := 63 * minute; result.Virtual != want { // the last wait is an hour in which nothing happens
@@ -132,8 +150,7 @@ func TestWaitJumps(t *testing.T) {
 	}
 }
 
-// A panic of a node, in Start, in a handler or in a goroutine of its own, is a finding with
-// its stack.
+// A panic of a node, in Start, in a handler or in a goroutine of Node.Go, is a finding with its stack.
 func TestPanic(t *testing.T) {
 	for name, start := range map[string]func(*bubble.Node) error{
 		"start":     func(*bubble.Node) error { panic("too bad") },
@@ -145,9 +162,14 @@ func TestPanic(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 1, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}
+			plan := lockstep.Plan{
+				System:   bubble.Cluster{Name: name, Nodes: 1, Start: start},
+				Strategy: strategy.DefaultWalk,
+				Runs:     1,
+			}
 			f := explore(t, plan).First()
-			if f == nil || f.Finding.Property != "panic" || !strings.Contains(f.Finding.Text, "too bad") || f.Finding.Stack == "" {
+			if f == nil || f.Finding.Property != "panic" || !strings.Contains(f.Finding.Text, "too bad") ||
+				f.Finding.Stack == "" {
 				t.Fatalf("found %+v", f)
 			}
 			if name == "handler" && !strings.Contains(f.Finding.Stack, "bubble_test.tooBad") {
@@ -159,7 +181,7 @@ func TestPanic(t *testing.T) {
 
 func tooBad() { panic("too bad") }
 
-// An error from Start is a finding of its own, and no panic.
+// An error from Start is a finding "start", and no panic.
 func TestStartFails(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		if n.Self() == 2 {
@@ -167,13 +189,21 @@ func TestStartFails(t *testing.T) {
 		}
 		return nil
 	}
-	f := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "broken", Nodes: 3, Start: start}, Strategy: strategy.DefaultWalk, Runs: 1}).First()
-	if f == nil || f.Finding.Property != "start" || f.Finding.Text != "node 2 could not start: no disk" || f.Finding.Stack != "" {
+	f := explore(
+		t,
+		lockstep.Plan{
+			System:   bubble.Cluster{Name: "broken", Nodes: 3, Start: start},
+			Strategy: strategy.DefaultWalk,
+			Runs:     1,
+		},
+	).First()
+	if f == nil || f.Finding.Property != "start" || f.Finding.Text != "node 2 could not start: no disk" ||
+		f.Finding.Stack != "" {
 		t.Errorf("found %+v", f)
 	}
 }
 
-// forGood waits for ever.
+// forGood waits indefinitely.
 func forGood(never <-chan struct{}) { <-never }
 
 // Goroutines that outlive their nodes are a finding that names them.
@@ -187,12 +217,16 @@ func TestLeftBehind(t *testing.T) {
 	}}
 	f := explore(t, lockstep.Plan{System: leaky, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1}).First()
 	if f == nil || f.Finding.Property != "left-behind" || f.Failed == 0 ||
-		!strings.Contains(f.Finding.Text, "1 goroutines were left: chan receive in bubble_test.forGood (bubble_test.go:") {
+		!strings.Contains(
+			f.Finding.Text,
+			"1 goroutines were left: chan receive in bubble_test.forGood (bubble_test.go:",
+		) {
 		t.Fatalf("found %+v", f)
 	}
 }
 
-// Goroutines that a cluster allows to be left are no finding, and hide none; others are one still.
+// Goroutines that the cluster allows to be left are no finding, and hide no other finding. Other left goroutines still
+// are one.
 func TestAllowLeft(t *testing.T) {
 	leaky := bubble.Cluster{Name: "leaky", Nodes: 2, Start: func(n *bubble.Node) error {
 		go forGood(make(chan struct{}))
@@ -214,10 +248,16 @@ func TestAllowLeft(t *testing.T) {
 		{"both, with another finding", []string{"forGood", "forEver"}, toy.AtEnd, "judge"},
 	} {
 		leaky.AllowLeft = func(stack string) bool {
-			return slices.ContainsFunc(c.allowed, func(name string) bool { return strings.Contains(stack, "bubble_test."+name) })
+			return slices.ContainsFunc(
+				c.allowed,
+				func(name string) bool { return strings.Contains(stack, "bubble_test."+name) },
+			)
 		}
 		got := ""
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: leaky, Strategy: walk, Spec: c.spec, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: leaky, Strategy: walk, Spec: c.spec, Runs: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,10 +272,10 @@ func TestAllowLeft(t *testing.T) {
 
 func forEver(never <-chan struct{}) { <-never }
 
-// What is named while the node's life ends is called, too.
+// A function that OnStop adds while the incarnation ends is called, too.
 func TestStopLate(t *testing.T) {
 	late := bubble.Cluster{Name: "late", Nodes: 3, Start: func(n *bubble.Node) error {
-		time.Sleep(time.Second) // it may crash meanwhile
+		time.Sleep(time.Second) // the node may crash meanwhile
 		stop := make(chan struct{})
 		go forGood(stop)
 		n.OnStop(func() { close(stop) })
@@ -247,20 +287,29 @@ func TestStopLate(t *testing.T) {
 	}
 }
 
-// A node that cannot be stopped does not end the campaign either.
+// A node that cannot be stopped does not end the campaign.
 func TestStopBlocks(t *testing.T) {
 	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 1, Start: func(n *bubble.Node) error {
 		n.OnStop(func() { forGood(make(chan struct{})) })
 		return nil
 	}}
-	result := explore(t, lockstep.Plan{System: stubborn, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 3, KeepGoing: true, Repetitions: 1})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:      stubborn,
+			Strategy:    strategy.Walk{Wait: 1, Steps: 2},
+			Runs:        3,
+			KeepGoing:   true,
+			Repetitions: 1,
+		},
+	)
 	if result.Runs != 3 || len(result.Found) != 3 || result.Found[0].Finding.Property != "left-behind" {
 		t.Errorf("%v %v", result.Verdicts, result.Reasons)
 	}
 }
 
-// A node that spins, or waits for a lock whose holder sleeps, is found in real time: the run
-// is worthless, its reason names the place, and the campaign goes on.
+// The watchdog notices in real time a node that spins, or waits for a lock whose holder sleeps. The run is
+// inconclusive, its reason names the place, and the campaign continues.
 func TestHung(t *testing.T) {
 	for name, test := range map[string]struct {
 		hang func(stop context.Context)
@@ -283,14 +332,29 @@ func TestHung(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stop, end := context.WithCancel(context.Background())
 			defer end()
-			cluster := bubble.Cluster{Name: name, Nodes: 1, Patience: 200 * time.Millisecond, Start: func(n *bubble.Node) error {
-				if n.World().Seed()%2 == 0 {
-					test.hang(stop)
-				}
-				return nil
-			}}
-			result := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 4, Seed: 3, KeepGoing: true, Workers: 1})
-			if bubble.Exact && name == "lock" { // then a lock may be held while time passes
+			cluster := bubble.Cluster{
+				Name:     name,
+				Nodes:    1,
+				Patience: 200 * time.Millisecond,
+				Start: func(n *bubble.Node) error {
+					if n.World().Seed()%2 == 0 {
+						test.hang(stop)
+					}
+					return nil
+				},
+			}
+			result := explore(
+				t,
+				lockstep.Plan{
+					System:    cluster,
+					Strategy:  strategy.Walk{Wait: 1, Steps: 2},
+					Runs:      4,
+					Seed:      3,
+					KeepGoing: true,
+					Workers:   1,
+				},
+			)
+			if bubble.Exact && name == "lock" { // with the overlay a goroutine may hold a lock while time passes
 				if result.Verdict() != trace.Pass {
 					t.Errorf("%v %v", result.Verdicts, result.Reasons)
 				}
@@ -314,7 +378,12 @@ func TestHung(t *testing.T) {
 type counter struct{ first, second int }
 
 func counting(n *bubble.Node) error {
-	disk := bubble.DiskOf(n, "counter", func() *counter { return &counter{} }, func(c *counter) *counter { d := *c; return &d })
+	disk := bubble.DiskOf(
+		n,
+		"counter",
+		func() *counter { return &counter{} },
+		func(c *counter) *counter { d := *c; return &d },
+	)
 	var found counter
 	disk.Read(func(c *counter) { found = *c })
 	n.Emit("found", found)
@@ -331,8 +400,7 @@ func counting(n *bubble.Node) error {
 	return nil
 }
 
-// A crash comes between any two writes, what was written survives it, and what the dead
-// life writes does not count.
+// A crash may come between any two writes, durable writes survive it, and writes of the dead incarnation do not count.
 func TestDisk(t *testing.T) {
 	cluster := bubble.Cluster{Name: "counter", Nodes: 3, Start: counting, Requests: []string{"1", "2", "3", "4", "5"},
 		Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}}
@@ -372,7 +440,7 @@ func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// A folder survives crashes and is empty in the next run.
+// The directory of a node survives crashes and is empty in the next run.
 func TestFolder(t *testing.T) {
 	cluster := bubble.Cluster{Name: "files", Nodes: 2, Start: func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -392,10 +460,10 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A node that crashed is neither heard nor heard of.
+// A crashed node sends nothing and receives nothing.
 func TestCrash(t *testing.T) {
 	cluster := bubble.Cluster{Name: "chatty", Nodes: 2, Start: func(n *bubble.Node) error {
-		for range 100 { // it does not look at its context
+		for range 100 { // the loop ignores the node's context
 			n.Send(3-n.Self(), "Life", trace.Tag{}, n.Life())
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -403,13 +471,22 @@ func TestCrash(t *testing.T) {
 	}}
 	lives := [3]int{0, 1, 1}
 	judge := spec.All(ofLastLife{&lives})
-	result := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 5, Deliver: 5, Crash: 1, Restart: 2, Steps: 60}, Spec: judge, Runs: 50, Workers: 1})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   cluster,
+			Strategy: strategy.Walk{Wait: 5, Deliver: 5, Crash: 1, Restart: 2, Steps: 60},
+			Spec:     judge,
+			Runs:     50,
+			Workers:  1,
+		},
+	)
 	if f := result.First(); f != nil {
 		t.Error(f.Finding)
 	}
 }
 
-// ofLastLife: what is sent is sent by the node's present life.
+// ofLastLife requires that the present incarnation of a node sends its messages.
 type ofLastLife struct{ lives *[3]int }
 
 func (ofLastLife) Properties() []string                 { return []string{"of-last-life"} }
@@ -424,7 +501,9 @@ func (o ofLastLife) Step(r *lockstep.Run) *lockstep.Finding {
 	}
 	for _, m := range r.Sent() {
 		if life := r.Body(m.ID).(int); life != o.lives[m.From] || !r.Up().Has(m.From) {
-			return &lockstep.Finding{Text: fmt.Sprintf("node %d sent in life %d, it is in life %d", m.From, life, o.lives[m.From])}
+			return &lockstep.Finding{
+				Text: fmt.Sprintf("node %d sent in life %d, it is in life %d", m.From, life, o.lives[m.From]),
+			}
 		}
 	}
 	return nil
@@ -443,5 +522,8 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestInGoTest(t *testing.T) {
-	locktest.Run(t, lockstep.Plan{System: lockers, Strategy: strategy.Walk{Deliver: 1, Steps: 50}, Spec: oneOwner, Runs: 100})
+	locktest.Run(
+		t,
+		lockstep.Plan{System: lockers, Strategy: strategy.Walk{Deliver: 1, Steps: 50}, Spec: oneOwner, Runs: 100},
+	)
 }

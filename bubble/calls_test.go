@@ -22,7 +22,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// busy works on files as programs do, at random, by every call that package os has.
+// busy performs random operations on files, by every call that package os has.
 type busy struct {
 	node *bubble.Node
 	root string
@@ -31,7 +31,7 @@ type busy struct {
 	maps [][]byte
 }
 
-// some is a random path below the folder, and what is there.
+// some is a random path of a directory or file below the root.
 func (b *busy) some(dirs bool) string {
 	var all []string
 	_ = filepath.WalkDir(b.root, func(path string, e os.DirEntry, err error) error {
@@ -60,7 +60,7 @@ func (b *busy) data(most int) []byte {
 	return data
 }
 
-// acts are what a program may do; those that need a file get one.
+// acts are the operations of a program; most of them get an existing file.
 var acts = []struct {
 	name string
 	do   func(b *busy, file string) error
@@ -186,8 +186,8 @@ var acts = []struct {
 	}},
 }
 
-// Whatever a program does to its files, the model of its disk has the same; and when a power
-// failure takes nothing, the folder is as it was.
+// The model of a disk matches the files whatever a program does. If a power failure loses nothing, the directory is as
+// it was.
 func TestCalls(t *testing.T) {
 	acted := map[string]int{}
 	start := func(n *bubble.Node) error {
@@ -206,7 +206,7 @@ func TestCalls(t *testing.T) {
 				act = acts[0]
 			}
 			if len(b.maps) > 0 && (act.name == "truncate" || act.name == "empty") {
-				continue // a mapping must not end before its pages do
+				continue // a file must not become shorter than its mapping
 			}
 			if err := act.do(b, file); err != nil {
 				return fmt.Errorf("%s: %w", act.name, err)
@@ -233,16 +233,36 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// alone lets a program run on one node, and returns the calls that were refused.
+// alone runs a program on one node, and returns the calls that were refused.
 func alone(t *testing.T, files bubble.Files, start func(*bubble.Node) error) []string {
 	t.Helper()
 	var refused []string
-	judge := spec.OnEvent("refused", bubble.RefusedCall, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		refused = append(refused, e.Value.(string))
-		return nil
-	})
-	cluster := bubble.Cluster{Name: "files", Nodes: 1, Freeze: &bubble.Freeze{Files: &files}, Pace: time.Hour, Start: start}
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2000}, Spec: judge, Runs: 1, Seed: 1, Scratch: memory()})
+	judge := spec.OnEvent(
+		"refused",
+		bubble.RefusedCall,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			refused = append(refused, e.Value.(string))
+			return nil
+		},
+	)
+	cluster := bubble.Cluster{
+		Name:   "files",
+		Nodes:  1,
+		Freeze: &bubble.Freeze{Files: &files},
+		Pace:   time.Hour,
+		Start:  start,
+	}
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:   cluster,
+			Strategy: strategy.Walk{Wait: 1, Steps: 2000},
+			Spec:     judge,
+			Runs:     1,
+			Seed:     1,
+			Scratch:  memory(),
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +272,7 @@ func alone(t *testing.T, files bubble.Files, start func(*bubble.Node) error) []s
 	return refused
 }
 
-// A call that the model lacks is refused, and its name is told.
+// A call that the model lacks is refused, and an event reports its name.
 func TestRefusedCalls(t *testing.T) {
 	refused := alone(t, bubble.Files{}, func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -282,7 +302,7 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
-// Times of files are those of the run, and what the machine is like does not show.
+// Times of files are those of the run, and nodes do not see properties of the machine.
 func TestVirtual(t *testing.T) {
 	alone(t, bubble.Files{}, func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -322,7 +342,7 @@ func TestVirtual(t *testing.T) {
 	})
 }
 
-// Syncs fail and disks are full as often as is said, and never in the settling stage.
+// Syncs fail and disks are full with the configured probability.
 func TestErrors(t *testing.T) {
 	counts := map[string]int{}
 	alone(t, bubble.Files{Errors: 0.3, Full: 0.2}, func(n *bubble.Node) error {

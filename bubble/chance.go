@@ -8,28 +8,26 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Chance is a source for what a node, or the run, draws by itself: as [lockstep.Chance], but for any
-// number of goroutines. A draw belongs to the step in which it is made and is recorded with it, so
-// that leaving out a step moves no draw of another, and shrinking lowers it: 0 should be the
-// mildest. It is a source of math/rand/v2 as well.
+// Chance is a random source for the draws of a node or of the run: as [lockstep.Chance], but for any number of
+// goroutines. A draw belongs to the step in which it is made and is recorded with it. So leaving out a step changes no
+// draw of another step. Shrinking lowers draws: 0 should be the mildest. A Chance is a source of math/rand/v2 as well.
 //
-// What is drawn when the run is over, by goroutines that are ending or were given up, is
-// recorded nowhere.
+// Draws after the end of the run, by goroutines that are ending or were given up, are not recorded.
 type Chance struct {
 	lot    *lot
 	stream uint64
 	source lockstep.Chance
-	late   bool // it was seeded anew, apart from the engine
+	late   bool // it was reseeded, independent of the engine
 }
 
-// The streams of a run's seed: those of lives are below, those of clusters as they choose.
+// The streams of a run's seed. Lower numbers are the streams of incarnations and those that clusters choose.
 const (
-	diskStream  = 1 << 32 // and the node: what system calls on files suffer
-	stepStream  = 1 << 33 // what befalls nodes in a step
+	diskStream  = 1 << 32 // plus the node: faults of system calls on files
+	stepStream  = 1 << 33 // faults of nodes in a step
 	splitStream = 1 << 40 // where writes to sockets are split
 )
 
-// lot is what all sources of a run share.
+// lot is the state that all sources of a run share.
 type lot struct {
 	mutex sync.Mutex
 	out   *lockstep.Outbox // nil without an engine
@@ -44,21 +42,21 @@ func (l *lot) begin(seed uint64, out *lockstep.Outbox) {
 	l.seed, l.out = seed, out
 }
 
-// end takes the engine away from the sources, which may outlive the run.
+// end detaches the sources, which may outlive the run, from the engine.
 func (l *lot) end() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.over = true
 }
 
-// share lets the engine and goroutines see what the other noted of draws. It is called by the
-// engine when it is their turn, and when it is its own.
+// share makes the draws that the engine recorded visible to goroutines, and the reverse. The engine calls it before and
+// after goroutines run.
 func (l *lot) share() {
 	l.mutex.Lock()
 	l.mutex.Unlock() //nolint:staticcheck // to have had the lock is enough
 }
 
-// chance makes the source of a stream, for draws of a node or, where it is 0, of the engine.
+// chance makes the source of a stream, for draws of a node or, if by is 0, of the engine.
 func (l *lot) chance(by lockstep.Node, stream uint64) *Chance {
 	c := &Chance{lot: l, stream: stream}
 	c.source.By = by
@@ -66,7 +64,7 @@ func (l *lot) chance(by lockstep.Node, stream uint64) *Chance {
 	return c
 }
 
-// own is the source to draw from. The caller has the lock.
+// own is the source to draw from. The caller holds the lock.
 func (c *Chance) own() *lockstep.Chance {
 	if c.lot.over && !c.late {
 		c.late = true
@@ -89,11 +87,11 @@ func (c *Chance) Uint64() uint64 {
 	return c.own().Uint64()
 }
 
-// strikes draws whether something happens that does in a share of cases.
+// strikes draws whether an event happens that has this probability.
 func (c *Chance) strikes(share float64) bool {
 	const parts = 1_000_000
 	return share > 0 && c.IntN(parts) >= parts-int(math.Ceil(share*parts))
 }
 
-// rand is the source for code that wants one of math/rand/v2.
+// rand is the source for code that needs a generator of math/rand/v2.
 func (c *Chance) rand() *rand.Rand { return rand.New(c) }

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// retold makes the run of a trace again, by a script.
+// retold reruns the run of a trace, by a script.
 func retold(t *testing.T, plan lockstep.Plan, of *trace.Trace, script trace.Script) (*trace.Trace, *lockstep.Player) {
 	t.Helper()
 	b, err := lockstep.NewBenchFor(plan, of)
@@ -45,7 +45,7 @@ func shrunk(t *testing.T, plan lockstep.Plan) *shrink.Shrunk {
 	return small
 }
 
-// texts are those of the events of one type.
+// texts are the texts of all events of one type.
 func texts(t *trace.Trace, event string) []string {
 	var list []string
 	for _, r := range t.Records {
@@ -71,7 +71,7 @@ func told(t *trace.Trace) []string {
 	return all
 }
 
-// writers write as many entries at once as a request has letters.
+// writers starts a concurrent write for each letter of a request.
 func writers(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })
@@ -86,13 +86,23 @@ func writers(n *bubble.Node) error {
 	return nil
 }
 
-// What a crash takes is drawn in its step: a run without a write long before it loses the
-// same, and a crash that draws 0 loses nothing. Likewise with slow writes.
+// A crash draws in its step which writes are lost. So a run without a write long before the crash loses the same, and a
+// crash that draws 0 loses nothing. The same holds for slow writes.
 func TestCrashKeepsItsDraw(t *testing.T) {
-	plan := lockstep.Plan{Strategy: strategy.DefaultWalk, System: bubble.Cluster{Name: "writers", Nodes: 1, Start: writers, Pace: time.Minute,
-		Requests: []string{"x", "xxxxxxxxxx"}, Disk: bubble.DiskModel{Slow: 0.9999, Longest: time.Second}}}
-	script := trace.Script{{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 1}}, {Step: lockstep.Step{Kind: trace.Wait, For: trace.Time(time.Minute)}},
-		{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 2}}, {Step: lockstep.Step{Kind: trace.Crash, Node: 1}}, {Step: lockstep.Step{Kind: trace.Restart, Node: 1}}}
+	plan := lockstep.Plan{
+		Strategy: strategy.DefaultWalk,
+		System: bubble.Cluster{Name: "writers", Nodes: 1, Start: writers, Pace: time.Minute,
+			Requests: []string{"x", "xxxxxxxxxx"}, Disk: bubble.DiskModel{Slow: 0.9999, Longest: time.Second}},
+	}
+	script := trace.Script{
+		{Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 1}},
+		{Step: lockstep.Step{Kind: trace.Wait, For: trace.Time(time.Minute)}},
+		{
+			Step: lockstep.Step{Kind: trace.Request, Node: 1, Request: 2},
+		},
+		{Step: lockstep.Step{Kind: trace.Crash, Node: 1}},
+		{Step: lockstep.Step{Kind: trace.Restart, Node: 1}},
+	}
 	found := func(tr *trace.Trace) int {
 		var n int
 		events := tr.Records[len(tr.Records)-1].Events
@@ -118,7 +128,12 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 		}
 		counts[found(of)] = true
 		if got, _ := retold(t, plan, of, played[1:]); found(got) != found(of)-1 {
-			t.Errorf("run %d: without the first write %d are found after the crash, with it %d", run, found(got), found(of))
+			t.Errorf(
+				"run %d: without the first write %d are found after the crash, with it %d",
+				run,
+				found(got),
+				found(of),
+			)
 		}
 		mild := slices.Clone(played)
 		mild[3].Draws = trace.Drew(0)
@@ -136,7 +151,7 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 	}
 }
 
-// dice tell what they draw: from the node's source, in both forms, and from one of the run.
+// dice report what they draw: from the node's source, in both forms, and from one of the run.
 func dice(n *bubble.Node) error {
 	of := n.World().Chance(uint64(100 + n.Self()))
 	n.Emit("start", n.Chance().IntN(1_000_000))
@@ -146,10 +161,13 @@ func dice(n *bubble.Node) error {
 	return nil
 }
 
-// A run played without one step draws the same in all others, whichever it is.
+// If a run is replayed without one step, all other steps draw the same.
 func TestDrawsBelongToTheirStep(t *testing.T) {
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "dice", Nodes: 3, Start: dice, Requests: slices.Repeat([]string{"roll"}, 12)},
-		Strategy: strategy.Walk{Wait: 1, Request: 3, Crash: 1, Restart: 2, Steps: 20}, Seed: 1}
+	plan := lockstep.Plan{
+		System:   bubble.Cluster{Name: "dice", Nodes: 3, Start: dice, Requests: slices.Repeat([]string{"roll"}, 12)},
+		Strategy: strategy.Walk{Wait: 1, Request: 3, Crash: 1, Restart: 2, Steps: 20},
+		Seed:     1,
+	}
 	for run := range 3 {
 		of, err := lockstep.Record(t.Context(), plan, run)
 		if err != nil {
@@ -172,7 +190,7 @@ func TestDrawsBelongToTheirStep(t *testing.T) {
 	}
 }
 
-// Goroutines draw at once, also when the run is over.
+// Goroutines may draw concurrently, also after the end of the run.
 func TestChanceOfManyGoroutines(t *testing.T) {
 	cluster := bubble.Cluster{Name: "many", Nodes: 3, Start: func(n *bubble.Node) error {
 		for range 10 {
@@ -191,7 +209,7 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 	}
 }
 
-// hasty says that an entry is kept before it is on the disk.
+// hasty reports an entry as kept before the write to the disk.
 func hasty(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })
@@ -202,12 +220,23 @@ func hasty(n *bubble.Node) error {
 	return nil
 }
 
-// A finding by a crash is reduced to the weakest loss that shows it, and the trace has it in
-// words.
+// Shrinking reduces a finding by a crash to the weakest loss that shows it, and the trace has the loss as text.
 func TestWeakestLossOfWrites(t *testing.T) {
 	judge := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "hasty", Nodes: 3, Start: hasty, Exact: true, Requests: slices.Repeat([]string{"keep"}, 8), Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}},
-		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60}, Spec: judge, Runs: 100, Seed: 1}
+	plan := lockstep.Plan{
+		System: bubble.Cluster{
+			Name:     "hasty",
+			Nodes:    3,
+			Start:    hasty,
+			Exact:    true,
+			Requests: slices.Repeat([]string{"keep"}, 8),
+			Disk:     bubble.DiskModel{Slow: 0.5, Longest: time.Second},
+		},
+		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60},
+		Spec:     judge,
+		Runs:     100,
+		Seed:     1,
+	}
 	small := shrunk(t, plan)
 	lost := texts(small.Trace, bubble.LostWrites)
 	if !slices.Equal(lost, []string{"1 of 1 under way"}) || len(small.Trace.Records) != 4 {
@@ -234,7 +263,7 @@ func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// loser loses some of three things: nothing, what it draws of them, or all, whatever it draws.
+// loser loses some of three things: none, some by further draws, or all. It makes the further draws for all as well.
 func loser(n *bubble.Node) error {
 	n.Request(func(int32, string) {
 		way, lost := n.Chance().IntN(3), ""
@@ -248,7 +277,8 @@ func loser(n *bubble.Node) error {
 	return nil
 }
 
-// A choice that hides those after it, as "all" does, is reduced to these, and then each of them.
+// If a choice such as "all" hides later draws, shrinking replaces it by one that uses them, and then shrinks each of
+// these.
 func TestHiddenDraws(t *testing.T) {
 	missed := spec.OnEvent("missed", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if strings.Contains(e.Value.(string), "b") {
@@ -257,8 +287,19 @@ func TestHiddenDraws(t *testing.T) {
 		return nil
 	})
 	for seed := range uint64(10) {
-		plan := lockstep.Plan{System: bubble.Cluster{Name: "loser", Nodes: 1, Start: loser, Exact: true, Requests: slices.Repeat([]string{"lose"}, 5)},
-			Strategy: strategy.Walk{Request: 1, Steps: 10}, Spec: missed, Runs: 100, Seed: seed}
+		plan := lockstep.Plan{
+			System: bubble.Cluster{
+				Name:     "loser",
+				Nodes:    1,
+				Start:    loser,
+				Exact:    true,
+				Requests: slices.Repeat([]string{"lose"}, 5),
+			},
+			Strategy: strategy.Walk{Request: 1, Steps: 10},
+			Spec:     missed,
+			Runs:     100,
+			Seed:     seed,
+		}
 		small := shrunk(t, plan)
 		if lost := texts(small.Trace, "lost"); !slices.Equal(lost, []string{"b"}) {
 			t.Errorf("seed %d: %s, lost %q", seed, small.Is, lost)

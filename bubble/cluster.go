@@ -18,79 +18,79 @@ const (
 	DefaultCPUs     = 2
 )
 
-// recheckEvery is how many runs there are for each that is made again and compared.
+// recheckEvery is the number of runs for each run that the engine reruns and compares.
 const recheckEvery = 50
 
-// Cluster is a [lockstep.System] of nodes that are ordinary Go programs. It is a value; what
-// belongs to one run is made by Begin and Start.
+// Cluster is a [lockstep.System] of nodes that are ordinary Go programs. It is a value; Begin and Start make the state
+// of one run.
 type Cluster struct {
-	// Name is the target's name, Build the version of the program where there are several.
+	// Name is the target's name. Build is the version of the program where there are several.
 	Name, Build string
 	// Options are the settings that the cluster was made from, for traces.
 	Options map[string]string
 	// Nodes is the number of nodes.
 	Nodes int
 
-	// Begin prepares what the nodes of a run share, such as its clients; nil: nothing.
+	// Begin prepares what the nodes of a run share, such as its clients; nil does nothing.
 	Begin func(*World)
-	// Start brings a node up, at the beginning of a run and after a crash. It runs in a
-	// goroutine of the node and may return or go on until the node's context ends. An error
-	// before that is a finding ("start").
+	// Start brings a node up, at the beginning of a run and after a crash. It runs in a goroutine of the node and may
+	// return or continue until the node's context ends. If it returns an error before that, the error is a finding
+	// ("start").
 	Start func(*Node) error
 
-	// Network is how nodes talk to each other: [Messages], which is what nil means, or [Sockets].
+	// Network is how nodes communicate: [Messages] or [Sockets]; nil means Messages.
 	Network Network
 
-	// Freeze says that a crash freezes the goroutines of a node where they are, instead of asking them to end; nil: it asks.
+	// Freeze makes a crash freeze the goroutines of a node where they are. With nil, a crash asks them to end.
 	Freeze *Freeze
 
-	// AllowExit reports whether a node may exit with a status, by os.Exit, log.Fatal or syscall.Exit: a target may state that an exit
-	// with a clear error is correct. Then the exit is the node's crash: the node is down until a Restart step, and the event
-	// [Exited] says so. Otherwise, and where AllowExit is nil, the exit is a finding ("exit"). Without the overlay an exit ends
-	// the process of the test.
+	// AllowExit reports whether a node may exit with a status, by os.Exit, log.Fatal or syscall.Exit. A target may
+	// state that an exit with a clear error is correct. Then the exit is the node's crash: the node is down until a
+	// Restart step, and the event [Exited] reports it. Otherwise, and if AllowExit is nil, the exit is a finding
+	// ("exit"). Without the overlay an exit ends the process of the test.
 	AllowExit func(node lockstep.Node, status int) bool
 
-	// AllowLeft reports whether a goroutine may be left when all nodes have been stopped, by its stack: the functions that it
-	// is in, the innermost first, each with its place. Otherwise, and where AllowLeft is nil, such goroutines are a finding
-	// ("left-behind"), which ends the run before anything else of its end is checked.
+	// AllowLeft reports whether a goroutine may remain after all nodes were stopped. Its argument is the goroutine's
+	// stack: the functions, innermost first, each with its source position. Otherwise, and if AllowLeft is nil, such
+	// goroutines are a finding ("left-behind"). It ends the run before the other checks at its end.
 	AllowLeft func(stack string) bool
 
-	// Faults are what nodes suffer beside crashes.
+	// Faults is the fault model beside crashes.
 	Faults Faults
 
-	// Requests are the clients' requests, offered to every node from the start. A cluster
-	// whose clients think offers requests with World.Offer instead.
+	// Requests are the clients' requests, offered to every node from the start. A cluster with clients that react to
+	// the run offers requests with World.Offer instead.
 	Requests []string
 	// Events and Roles are as in lockstep.Info.
 	Events, Roles []string
 
-	// Pace is the time after which a Wait step ends, though nothing happened; 0 means
-	// DefaultPace.
+	// Pace is the time after which a Wait step ends if nothing happened; 0 means DefaultPace.
 	Pace time.Duration
-	// Disk says how long writes to disks take; the zero value: no time.
+	// Disk says how long writes to disks take; with the zero value they take no time.
 	Disk DiskModel
-	// Patience is the real time that a step may take; 0 means DefaultPatience.
+	// Patience is the timeout of a step, in real time; 0 means DefaultPatience.
 	Patience time.Duration
-	// Exact says that runs repeat always, because nothing in a node depends on the order in
-	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can
-	// refute it.
+	// Exact declares that runs are deterministic without the overlay. Then nothing in a node depends on the order in
+	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can refute it.
 	Exact bool
-	// Process says what the nodes share because they live in one process.
+	// Process describes what the nodes share because they run in one process.
 	Process Process
 }
 
-// Freeze is a crash that stops the goroutines of a node where they are, for good: OnStop is not called. It needs the
-// overlay. Frozen goroutines stay in memory until the run ends.
+// Freeze is a crash that stops the goroutines of a node where they are, for good. It does not call OnStop functions. It
+// needs the overlay. Frozen goroutines stay in memory until the run ends.
 type Freeze struct {
-	// Grace is for how long, in the time of the run, the goroutines of a crashed node continue before they freeze: unseen,
-	// without a network, and without an effect on files. It is for programs with state of the process that nodes share, a
-	// lock or a semaphore, which frozen goroutines would hold until the end of the run; 0: they freeze at once.
+	// Grace is how long, in the time of the run, the goroutines of a crashed node continue before they freeze.
+	// Meanwhile the engine does not see them, and they have no network and no effect on files. Grace is for programs
+	// with process-wide state that nodes share, such as a lock or a semaphore. Frozen goroutines would hold it until
+	// the end of the run. With 0 they freeze at once.
 	Grace time.Duration
-	// Files is the fault model of the files in the folders of nodes; nil: they are the operating system's.
+	// Files is the fault model of the files in the directories of nodes. With nil, the operating system serves them
+	// without faults.
 	Files *Files
 }
 
-// check says what is wrong with a crash.
+// check reports what is wrong with the settings of a crash.
 func (f *Freeze) check() error {
 	switch {
 	case f == nil:
@@ -103,23 +103,24 @@ func (f *Freeze) check() error {
 	return f.Files.check()
 }
 
-// Process is what nodes share because they live in one process.
+// Process describes what nodes share because they run in one process.
 type Process struct {
-	// Serial says that the program has state of the process, e.g. package-level variables or the global random source, so
-	// that there may be only one run at a time. It gets one processor (GOMAXPROCS is 1 while it is deployed), so that the
-	// order in which nodes use that state is nearly always the same. With the overlay every cluster is serial.
+	// Serial declares that the program has process-wide state, such as package-level variables or the global random
+	// source. Then there is only one run at a time. It gets one processor (GOMAXPROCS is 1 while the cluster is
+	// deployed), so that nodes use that state nearly always in the same order. With the overlay every cluster is
+	// serial.
 	Serial bool
-	// Seed is called at the beginning of a run, for programs that draw from a source that can be seeded but not replaced;
-	// nil: nothing.
+	// Seed is called at the beginning of a run, for programs that draw from a source that can be seeded but not
+	// replaced; nil does nothing.
 	Seed func(uint64)
 	// Warm names the runs that a process makes before its first deployment.
 	Warm []*Warming
-	// CPUs is the number of processors that nodes see by runtime.NumCPU and runtime.GOMAXPROCS, with the overlay; 0 means
-	// DefaultCPUs. Goroutines of nodes run one at a time whatever it is.
+	// CPUs is the number of processors that nodes see by runtime.NumCPU and runtime.GOMAXPROCS, with the overlay; 0
+	// means DefaultCPUs. With any value, goroutines of nodes run one at a time.
 	CPUs int
 }
 
-// Describe says what the cluster is and can do.
+// Describe returns the cluster's properties and capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Start == nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s has no Start, so no programs", c.Name)
@@ -132,10 +133,24 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
 	if c.Pace < 0 || c.Patience < 0 || c.Process.CPUs < 0 {
-		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: pace %v, patience %v and %d processors must not be negative",
-			c.Name, c.Pace, c.Patience, c.Process.CPUs)
+		return lockstep.Info{}, fmt.Errorf(
+			"bubble: cluster %s: pace %v, patience %v and %d processors must not be negative",
+			c.Name,
+			c.Pace,
+			c.Patience,
+			c.Process.CPUs,
+		)
 	}
-	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait)
+	supports := trace.KindsOf(
+		trace.Deliver,
+		trace.Drop,
+		trace.Crash,
+		trace.Restart,
+		trace.Request,
+		trace.Cut,
+		trace.Heal,
+		trace.Wait,
+	)
 	supports |= c.Faults.kinds()
 	if messages.Duplicates {
 		supports |= trace.KindsOf(trace.Duplicate)
@@ -147,10 +162,26 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if c.Exact || Exact {
 		repeats, recheck = lockstep.Exactly, recheckEvery
 	}
-	return lockstep.Info{Name: c.Name, Build: c.Build, Options: c.Options, Nodes: c.Nodes, Supports: supports, FIFO: messages.FIFO,
-		Rounds: messages.Rounds, Phases: messages.Phases, Aside: messages.Aside, Types: messages.Types, Roles: c.Roles, Events: c.Events,
-		OneClock: true, Pace: trace.Time(cmp.Or(c.Pace, DefaultPace)), Draws: "random numbers", Repeats: repeats, Recheck: recheck,
-		Serial: c.Process.Serial || Exact}, nil
+	return lockstep.Info{
+		Name:     c.Name,
+		Build:    c.Build,
+		Options:  c.Options,
+		Nodes:    c.Nodes,
+		Supports: supports,
+		FIFO:     messages.FIFO,
+		Rounds:   messages.Rounds,
+		Phases:   messages.Phases,
+		Aside:    messages.Aside,
+		Types:    messages.Types,
+		Roles:    c.Roles,
+		Events:   c.Events,
+		OneClock: true,
+		Pace:     trace.Time(cmp.Or(c.Pace, DefaultPace)),
+		Draws:    "random numbers",
+		Repeats:  repeats,
+		Recheck:  recheck,
+		Serial:   c.Process.Serial || Exact,
+	}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
@@ -185,7 +216,7 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 		}
 	}
 	if Exact {
-		_ = place.WarmUp(func() error { // which does not fail
+		_ = place.WarmUp(func() error { // it never fails
 			deployed().warm()
 			return nil
 		})

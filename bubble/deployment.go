@@ -18,41 +18,41 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deployment is a cluster under the engine. All of its goroutines live in the bubble of the
-// run, and its methods are called by the bubble's main goroutine.
+// deployment is a cluster under the engine. All of its goroutines belong to the bubble of the run, and the bubble's
+// main goroutine calls its methods.
 type deployment struct {
 	Cluster
 	messages Messages
-	sockets  *Sockets // nil: the nodes hand messages over
-	model    *Files   // the fault model of files; nil: there is none
+	sockets  *Sockets // nil: the cluster sends messages with Node.Send
+	model    *Files   // the fault model of files; nil: none
 	place    *lockstep.Place
 	world    *World
-	lives    []*Node // the life of each node; nil while it is down
-	counts   []int   // of lives
+	lives    []*Node // the running incarnation of each node; nil while it is down
+	counts   []int   // of incarnations
 	disks    []map[string]kept
 	bodies   []any                   // by number of the body - 1
 	asked    map[int32]trace.Pending // the requests offered, unless they were withdrawn
 	timer    *time.Timer             // ends a wait
 	decoders map[string]wire.Decoder // of connections
-	split    map[string]string       // types of what travels on them in two parts
-	files    bool                    // some node has a folder
+	split    map[string]string       // types of the data that travels on them in two parts
+	files    bool                    // some node has a directory
 	lost     []arrival               // on cut links, in this step
-	frozen   int                     // lives of this run
-	release  func()                  // what the deployment took of the process
+	frozen   int                     // incarnations of this run
+	release  func()                  // undoes the changes to the settings of the process
 	runs     int
 	moved    lockstep.Nodes // in this step
-	machine  []*machine     // of the nodes, where files suffer
+	machine  []*machine     // of the nodes, with a fault model of files
 	lot      *lot           // of the run
 	chance   *Chance        // for choose
 	warming  bool           // the run only warms the process up
 
-	busy   atomic.Bool  // the bubble is to fall quiet
-	quiets atomic.Int64 // how often it has
-	gone   atomic.Bool  // nobody waits for it any more
+	busy   atomic.Bool  // the bubble should become quiescent
+	quiets atomic.Int64 // how often it did
+	gone   atomic.Bool  // the run was given up
 	number string       // of the bubble, in stack dumps
 }
 
-// Reset starts every node anew.
+// Reset starts every node from scratch.
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
@@ -73,10 +73,16 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		}
 	}
 	d.lot.begin(seed, out)
-	d.world, d.bodies, d.counts, d.asked = newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]trace.Pending{}
+	d.world, d.bodies, d.counts, d.asked = newWorld(
+		d.lot,
+	), d.bodies[:0], make(
+		[]int,
+		d.Nodes,
+	), map[int32]trace.Pending{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Chance(stepStream)
-	rules(d.world) // before all that is random, or decided by chance
+	// before all draws and everything random
+	rules(d.world)
 	d.timer = time.AfterFunc(time.Hour, d.world.happened)
 	d.timer.Stop()
 	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
@@ -103,19 +109,27 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	for i := range d.lives {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
-		if !Exact { // otherwise the Go scheduler would decide which node emits first
+		if !Exact { // with the overlay, nodes start concurrently without a race to emit
 			d.quiet()
 		}
 	}
 	return nil
 }
 
-// start begins a life of a node.
+// start begins an incarnation of a node.
 func (d *deployment) start(self lockstep.Node) {
 	i := self - 1
 	d.counts[i]++
-	n := &Node{self: self, nodes: d.Nodes, life: d.counts[i], world: d.world, disks: d.disks[i], model: d.Disk, wake: make(chan struct{}, 1),
-		chance: d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8)}
+	n := &Node{
+		self:   self,
+		nodes:  d.Nodes,
+		life:   d.counts[i],
+		world:  d.world,
+		disks:  d.disks[i],
+		model:  d.Disk,
+		wake:   make(chan struct{}, 1),
+		chance: d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8),
+	}
 	n.folder = func() (string, error) {
 		d.world.mutex.Lock()
 		defer d.world.mutex.Unlock()
@@ -130,11 +144,11 @@ func (d *deployment) start(self lockstep.Node) {
 	n.run(d.Start)
 }
 
-// mostLives is how many lives a node may have in a run where the dead are frozen: the runtime has a place for each of 16384 (see
-// Node.number), and with one more it would thaw the first.
+// mostLives is the limit of a node's incarnations in a run with frozen goroutines. The runtime has a slot for each of
+// 16384 (see Node.number), and one more incarnation would thaw the first.
 const mostLives = 255
 
-// crash ends a life.
+// crash ends an incarnation.
 func (d *deployment) crash(self lockstep.Node) error {
 	n := d.lives[self-1]
 	d.lives[self-1] = nil
@@ -159,9 +173,9 @@ func (d *deployment) crash(self lockstep.Node) error {
 	return nil
 }
 
-// offerUntaken offers again what a life that has ended was asked for and its program never took, because it was still
-// starting, busy or paused. Nothing of it has been done, so that who asks may ask again as if for the first time; otherwise he
-// would wait for an answer for ever.
+// offerUntaken offers the requests again that an incarnation received and its program never took, because it was still
+// starting, busy or paused. The program did nothing for them, so the client may ask again as if for the first time.
+// Otherwise the client would wait for an answer indefinitely.
 func (d *deployment) offerUntaken(n *Node) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -172,7 +186,7 @@ func (d *deployment) offerUntaken(n *Node) {
 	}
 }
 
-// freeze stops the goroutines of an incarnation for good, after their grace.
+// freeze stops the goroutines of an incarnation for good, after the grace time.
 func (d *deployment) freeze(n *Node, powerFails bool) error {
 	if d.model != nil {
 		if err := d.crashFiles(n, powerFails); err != nil {
@@ -191,7 +205,7 @@ func (d *deployment) freeze(n *Node, powerFails bool) error {
 	return nil
 }
 
-// Do takes one step.
+// Do performs one step.
 func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	d.busy.Store(true)
 	defer d.busy.Store(false)
@@ -230,7 +244,13 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		}
 	case trace.Restart:
 		if d.frozen > 0 && d.counts[s.Node-1] == mostLives {
-			return &lockstep.Inconclusive{Reason: fmt.Sprintf("node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes", s.Node, mostLives)}
+			return &lockstep.Inconclusive{
+				Reason: fmt.Sprintf(
+					"node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes",
+					s.Node,
+					mostLives,
+				),
+			}
 		}
 		d.start(s.Node)
 	case trace.Pause:
@@ -253,7 +273,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	return nil
 }
 
-// lose tells the sender of a message that it was lost, where it wants to know.
+// lose reports to the sender of a message that it was lost, if the sender asked for that.
 func (d *deployment) lose(a arrival) {
 	if c, ok := a.body.(*chunk); ok {
 		c.lose()
@@ -262,7 +282,7 @@ func (d *deployment) lose(a arrival) {
 	}
 }
 
-// replace gives a message the body that was forged for it.
+// replace gives a message its forged body.
 func (d *deployment) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	text, _ := out.Forged(s)
 	kind, tag, forged, err := d.messages.Parse(text)
@@ -277,7 +297,7 @@ func (d *deployment) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	return nil
 }
 
-// touches is the set of nodes that a step moves, as far as it says so.
+// touches is the set of nodes that a step affects, as far as the step shows it.
 func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.Nodes {
 	switch s.Kind {
 	case trace.Deliver:
@@ -290,9 +310,8 @@ func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.No
 	return 0
 }
 
-// wait lets time pass until something happens. What happened before is known. The timer that ends
-// it wakes no goroutine where something happens, which is the rule; then one channel to wait
-// for is cheaper than two.
+// wait lets time pass until something happens. Earlier events do not end it. The timer that ends the wait usually wakes
+// no goroutine, because something else happens first. So one channel to wait for is cheaper than two.
 func (d *deployment) wait(most time.Duration) {
 	w := d.world
 	w.waits.Store(true)
@@ -312,18 +331,18 @@ func (d *deployment) sleep(long time.Duration) {
 	time.Sleep(long)
 }
 
-// quiet waits until every goroutine of the bubble is blocked, and nobody wants to look at that.
+// quiet waits until every goroutine of the bubble is blocked and no observer of the world has to run.
 func (d *deployment) quiet() {
 	for more := true; more; more = d.world.look() {
 		synctest.Wait()
 		d.quiets.Add(1)
-		if d.gone.Load() { // the run was given up: it must not go on
+		if d.gone.Load() { // the run was given up: it must not continue
 			select {}
 		}
 	}
 }
 
-// settle waits for the quiet and reports what happened.
+// settle waits until the bubble is quiescent and reports what happened.
 func (d *deployment) settle(out *lockstep.Outbox) {
 	d.quiet()
 	d.takeExits(out)
@@ -373,7 +392,7 @@ func (d *deployment) settle(out *lockstep.Outbox) {
 	w.raise()
 }
 
-// arrange puts what was sent into its order, and tells the cluster.
+// arrange sorts the messages sent, and announces them to the cluster.
 func (d *deployment) arrange() {
 	w := d.world
 	inOrder(w.sent, d.messages.Rank)
@@ -384,8 +403,8 @@ func (d *deployment) arrange() {
 	}
 }
 
-// breakLost tells of what was sent on a cut link. What that moves is reported with the next
-// step.
+// breakLost reports the loss of messages that were sent on a cut link to their senders. The next step reports the
+// effects.
 func (d *deployment) breakLost() {
 	for _, a := range d.lost {
 		d.lose(a)
@@ -403,7 +422,7 @@ func (d *deployment) decode(kind string, c *chunk) (string, string) {
 		return kind, ""
 	}
 	name, data, part := c.bytes()
-	if part == 2 { // its first part told
+	if part == 2 { // the first part determined the type
 		return d.split[name] + " (2/2)", ""
 	}
 	decoder, known := d.decoders[name]
@@ -432,8 +451,7 @@ func connOf(name string, datagrams bool) wire.Conn {
 	return wire.Conn{Name: name, Port: number, Datagrams: datagrams}
 }
 
-// states tells the states of the nodes that may have changed. The lock is not needed for it:
-// everyone is quiet.
+// states reports the states of the nodes that may have changed. It needs no lock because the bubble is quiescent.
 func (d *deployment) states(out *lockstep.Outbox) {
 	w := d.world
 	w.mutex.Unlock()
@@ -447,20 +465,26 @@ func (d *deployment) states(out *lockstep.Outbox) {
 	}
 }
 
-// told is the state of a node in words. A function that waits lets time pass, so that a run that
-// is recorded would be another one.
+// told is the state of a node as text. A state function must not wait: that lets time pass, and a recorded run would
+// differ from one that is not.
 func (d *deployment) told(n *Node) string {
 	before := d.world.Now()
 	text := n.state()
 	if took := d.world.Now() - before; took > 0 {
-		panic(fmt.Sprintf("bubble: the function given to Node.State of node %d waited for %v, for a lock perhaps that a sleeping goroutine holds: it must not wait", n.self, took))
+		panic(
+			fmt.Sprintf(
+				"bubble: the function given to Node.State of node %d waited for %v, for a lock perhaps that a sleeping goroutine holds: it must not wait",
+				n.self,
+				took,
+			),
+		)
 	}
 	return text
 }
 
-// text puts a message into words. It stays as it was sent, see Node.Send.
+// text returns a message as text. The body is as it was sent, see Node.Send.
 func (d *deployment) text(number trace.ID) string {
-	if int(number) > len(d.bodies) { // it is to be forged: the step has not been taken, or was refused
+	if int(number) > len(d.bodies) { // it is to be forged: the step was not performed, or was refused
 		return ""
 	}
 	body := d.bodies[number-1]
@@ -470,9 +494,15 @@ func (d *deployment) text(number trace.ID) string {
 	return fmt.Sprintf("%v", body)
 }
 
-// Abilities are those that the programs offer, and the bubble.
+// Abilities are the capabilities of the programs and of the bubble.
 func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Enclose: d.enclose, Body: func(body trace.ID) any { return d.bodies[body-1] }, Text: d.text, Lasting: true, Nondeterminism: suspects}
+	a := lockstep.Abilities{
+		Enclose:        d.enclose,
+		Body:           func(body trace.ID) any { return d.bodies[body-1] },
+		Text:           d.text,
+		Lasting:        true,
+		Nondeterminism: suspects,
+	}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
 			if node := d.lives[n-1]; node != nil && node.role != nil {
@@ -484,7 +514,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 	return a
 }
 
-// wipe empties the folders of the nodes.
+// wipe empties the directories of the nodes.
 func (d *deployment) wipe() error {
 	root, err := d.place.Folder()
 	if err != nil {
@@ -504,7 +534,7 @@ func (d *deployment) wipe() error {
 	return nil
 }
 
-// Close gives the processors back. Everything else ended with its run.
+// Close restores the number of processors. Everything else ended with its run.
 func (d *deployment) Close() error {
 	d.release()
 	d.release = func() {}

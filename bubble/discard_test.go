@@ -76,7 +76,8 @@ func inUse() (int, uint64) {
 	return runtime.NumGoroutine(), m.HeapAlloc
 }
 
-// Nothing is left of the nodes that froze when their run is over: no goroutine, no memory, and nobody in the queues of the process.
+// Nothing is left of the nodes that froze when their run is over: no goroutine, no memory, and nobody in the queues of
+// the process.
 func TestDiscard(t *testing.T) {
 	shared := newQueues()
 	start := func(n *bubble.Node) error {
@@ -86,8 +87,18 @@ func TestDiscard(t *testing.T) {
 		<-n.Context().Done()
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "left", Nodes: 3, Freeze: &bubble.Freeze{}, Start: start, Process: bubble.Process{Serial: true}}, Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 100},
-		Seed: 1, Runs: 20}
+	plan := lockstep.Plan{
+		System: bubble.Cluster{
+			Name:    "left",
+			Nodes:   3,
+			Freeze:  &bubble.Freeze{},
+			Start:   start,
+			Process: bubble.Process{Serial: true},
+		},
+		Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 100},
+		Seed:     1,
+		Runs:     20,
+	}
 	goroutines, bytes := 0, uint64(0)
 	for i := range 5 {
 		if r := explore(t, plan); r.Verdicts[trace.Pass] != plan.Runs {
@@ -98,7 +109,15 @@ func TestDiscard(t *testing.T) {
 			goroutines, bytes = g, b
 		}
 		if g > goroutines+10 || b > bytes+4<<20 {
-			t.Errorf("after %d runs there are %d goroutines and %d MB, after %d there were %d and %d MB", (i+1)*plan.Runs, g, b>>20, plan.Runs, goroutines, bytes>>20)
+			t.Errorf(
+				"after %d runs there are %d goroutines and %d MB, after %d there were %d and %d MB",
+				(i+1)*plan.Runs,
+				g,
+				b>>20,
+				plan.Runs,
+				goroutines,
+				bytes>>20,
+			)
 		}
 	}
 	select {

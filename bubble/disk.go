@@ -9,37 +9,40 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// DiskModel says how long writes to disks take. While a write takes time the engine may
-// crash the node: then it is drawn whether the write, and those that wait behind it, took
-// place. So a crash may come between any two writes.
+// DiskModel says how long writes to disks take. While a write takes time the engine may crash the node. Then the crash
+// draws whether the write, and those that wait behind it, took place. So a crash may come between any two writes.
 type DiskModel struct {
 	// Slow is the share of writes that take time, from 0 to 1.
 	Slow float64
-	// Longest is the longest time that one takes. In the settling stage none takes any.
+	// Longest is the longest time that one write takes. In the settling stage no write takes time.
 	Longest time.Duration
 }
 
 func (m DiskModel) check() error {
 	if !(m.Slow >= 0 && m.Slow <= 1) || m.Longest < 0 {
-		return fmt.Errorf("the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time", m.Slow, m.Longest)
+		return fmt.Errorf(
+			"the disk's Slow is %v and Longest %v, allowed are 0..1 and no negative time",
+			m.Slow,
+			m.Longest,
+		)
 	}
 	return nil
 }
 
-// LostWrites is the event that tells how many writes to [Disk]s a crash took.
+// LostWrites is the event that reports how many writes to [Disk]s a crash lost.
 const LostWrites = "lost-writes"
 
-// Disk is what a node keeps through crashes: a value of type D that is changed by writes.
-// Each is atomic, and durable when Write returns. A program that writes files has package bubble/disk instead, and a
-// system of step functions has package kit/storage, in which only a sync makes a write durable.
+// Disk is the part of a node's state that survives crashes: a value of type D that writes change. Each write is atomic,
+// and durable when Write returns. A program that writes files uses package bubble/disk instead. A system of step
+// functions uses package kit/storage, in which only a sync makes a write durable.
 //
-// A life of the node that has ended goes on with a copy that nobody else sees, because
-// programs do not expect their disks to fail and may take time to end.
+// After a crash, the ended incarnation continues with a private copy of the value, which no other incarnation sees.
+// Programs do not expect their disks to fail and may take time to end.
 type Disk[D any] struct {
 	node  *Node
 	store *store[D]
 	mutex *sync.Mutex // of value
-	value **D         // the store's, or after the end of the life the copy
+	value **D         // the store's value, or the copy after the end of the incarnation
 }
 
 // store is a disk as the deployment keeps it.
@@ -47,20 +50,20 @@ type store[D any] struct {
 	mutex sync.Mutex
 	value *D
 	clone func(*D) *D
-	lives []**D // where the life that is running finds the value
+	lives []**D // the pointers by which the running incarnation finds the value
 }
 
 // kept is a store of any type.
 type kept interface {
-	// split leaves the life that has just ended with a copy.
+	// split gives the incarnation that has just ended a copy.
 	split()
 }
 
 // write is a write under way.
 type write struct{ commit func() }
 
-// DiskOf is the node's disk of that name. It is made fresh when the run asks for it first;
-// clone copies it so deeply that a change of one is none of the other.
+// DiskOf is the node's disk of that name. The first call in a run makes it with fresh. The function clone must make a
+// deep copy.
 func DiskOf[D any](n *Node, name string, fresh func() *D, clone func(*D) *D) *Disk[D] {
 	n.world.mutex.Lock()
 	defer n.world.mutex.Unlock()
@@ -79,7 +82,7 @@ func DiskOf[D any](n *Node, name string, fresh func() *D, clone func(*D) *D) *Di
 	return d
 }
 
-// split leaves the life that has just ended with a copy.
+// split gives the incarnation that has just ended a copy.
 func (s *store[D]) split() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -90,7 +93,7 @@ func (s *store[D]) split() {
 	s.lives = nil
 }
 
-// Read lets f look at the value, which it must neither change nor keep.
+// Read calls f with the value, which f must neither change nor retain.
 func (d *Disk[D]) Read(f func(*D)) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -113,8 +116,8 @@ func (d *Disk[D]) Write(change func(*D)) {
 	n.finish(w, wait)
 }
 
-// WriteNow changes the value at once, however slow the disk is, for programs that write while
-// they hold a lock: without the overlay, those who wait for it would not be quiet.
+// WriteNow changes the value at once, however slow the disk is. It is for programs that write while they hold a lock.
+// Without the overlay, goroutines that wait for the lock would keep the bubble from becoming quiescent.
 func (d *Disk[D]) WriteNow(change func(*D)) { d.Read(change) }
 
 // finish waits for a write and all before it.
@@ -140,10 +143,10 @@ func (n *Node) finish(w *write, wait time.Duration) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	w.commit() // the node is dead, and with it its copy
+	w.commit() // the node is dead, and this is its private copy
 }
 
-// delay draws how long a write takes. The caller has the lock.
+// delay draws how long a write takes. The caller holds the lock.
 func (n *Node) delay() time.Duration {
 	m := n.model
 	if m.Longest == 0 || n.world.Settling() || n.dead.Load() || !n.chance.strikes(m.Slow) {
@@ -152,8 +155,7 @@ func (n *Node) delay() time.Duration {
 	return time.Duration(n.chance.IntN(int(m.Longest))) + 1
 }
 
-// crash chooses how many of the writes under way a crash takes, the last ones, and cuts the
-// disks off.
+// crash chooses how many of the latest writes under way a crash loses, and detaches the disks from the incarnation.
 func (n *Node) crash(choose func(n int) int) {
 	n.mutex.Lock()
 	open := slices.Clone(n.open)
@@ -166,7 +168,9 @@ func (n *Node) crash(choose func(n int) int) {
 		w.commit()
 	}
 	if lost > 0 {
-		n.world.Event(lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))})
+		n.world.Event(
+			lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))},
+		)
 	}
 	for _, d := range n.disks { //lockstep:unordered each by itself
 		d.split()

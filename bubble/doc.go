@@ -1,11 +1,11 @@
-// Package bubble puts ordinary Go programs under the engine: goroutines, channels, timers,
-// mutexes, several nodes in one process, inside a bubble of package testing/synctest, where
-// time is virtual and the engine's.
+// Package bubble tests ordinary Go programs, several nodes in one process, under the engine with virtual time. It runs
+// their goroutines, channels, timers and mutexes inside a bubble of package testing/synctest.
 //
-// A program talks through the engine in one of two ways, which is the Network of its [Cluster]: [Messages], where it has a
-// transport that can be replaced, or [Sockets], where it uses package net and is built with the overlay. With Messages,
-// its adapter is a Cluster whose Start brings one node up and hands messages over: [Node.Send] puts one into the engine's hands,
-// with type, tag and body, and the function given to [Node.Receive] gets those that the
+// A program communicates through the engine in one of two ways, the Network of its [Cluster]. It uses [Messages] if its
+// transport can be replaced. It uses [Sockets] if it calls package net and is built with the overlay.
+//
+// With Messages, the program's adapter is a Cluster whose Start brings one node up and passes messages on. [Node.Send]
+// gives the engine a message with type, tag and body. The function passed to [Node.Receive] gets the messages that the
 // engine delivers.
 //
 //	bubble.Cluster{Name: "greeter", Nodes: 2, Start: func(n *bubble.Node) error {
@@ -20,58 +20,67 @@
 //		}
 //	}}
 //
-// # Quiet and time
+// # Quiescence and time
 //
-// After every step the deployment waits until all goroutines of the bubble are blocked, and
-// reports what they sent in an order that does not depend on the scheduler of goroutines: by
-// sender, receiver, type and tag. Events it reports in the order of emission. Time passes in Wait steps only: one ends when something is
-// sent or happens, at the latest after the cluster's Pace. Idle time costs nothing.
+// After every step the deployment waits until all goroutines of the bubble are blocked. Then it reports what they sent
+// in an order that does not depend on the Go scheduler: by sender, receiver, type and tag. It reports events in the
+// order of emission.
+//
+// Time passes in Wait steps only. A Wait step ends when a node sends a message or something else happens, at the latest
+// after the cluster's Pace. Idle time costs nothing.
 //
 // # Crash
 //
-// A node that crashes is cut off at once: nothing that it sends, emits or writes to a [Disk]
-// from then on is seen. Then its context is cancelled and what it gave to [Node.OnStop] is
-// called, so that its goroutines end; they may take (virtual) time for it. A restart calls
-// Start again, with a new Node that has the same disks and folder. Requests that it was given and
-// its program never took are offered again; what becomes of those that it took, the program's
-// clients must know.
+// A node that crashes is cut off at once: the engine sees nothing that it sends, emits or writes to a [Disk] from then
+// on. Then the deployment cancels the node's context and calls the functions given to [Node.OnStop], so that its
+// goroutines end. They may take (virtual) time for it. A restart calls Start again, with a new Node that has the same
+// disks and directory.
 //
-// With the overlay a node may suffer more: a crash that freezes it, power failures that take
-// what was not synced ([Files]), pauses and wrong clocks ([Faults]).
+// The deployment offers requests again that it gave to the node and that the node's program never took. The program's
+// clients decide what to do about requests that the program did take.
 //
-// # What is found beside properties
+// With the overlay the fault model is larger: crashes that freeze a node, power failures that lose unsynced data
+// ([Files]), pauses and wrong clocks ([Faults]).
 //
-// A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with
-// its stack. One in a goroutine that the program started by itself is, too, where the program was
-// built with the overlay; without it, it ends the process: Go offers no way to catch it. With the overlay, a node
-// that exits (os.Exit, log.Fatal, a fatal error of the Go runtime) is a finding ("exit"), unless [Cluster.AllowExit] allows
-// it; without it, the exit ends the process. An error from Start is a finding ("start").
+// # Findings beside properties
 //
-// Goroutines that are still there when all nodes have been stopped are a finding ("left-behind") that names them, as is a bubble in which all are
-// blocked for good ("deadlock").
+// A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with its stack. With the
+// overlay, so is a panic in a goroutine that the program started with a go statement. Without the overlay such a panic
+// ends the process, because Go offers no way to catch it.
 //
-// A node that never falls quiet, because it spins, waits for a file or for a lock whose
-// holder waits for time, is noticed in real time: the run is worthless, its reason names
-// the goroutine and the remedy, and the campaign goes on.
+// With the overlay, a node that exits (os.Exit, log.Fatal, a fatal error of the Go runtime) is a finding ("exit"),
+// unless [Cluster.AllowExit] allows it. Without the overlay, the exit ends the process. An error from Start is a
+// finding ("start").
+//
+// Goroutines that remain after all nodes were stopped are a finding ("left-behind") that names them. A bubble in which
+// all goroutines are blocked for good is a finding ("deadlock"), too.
+//
+// A watchdog in real time notices a node that never becomes idle. Such a node spins, waits for a file, or waits for a
+// lock whose holder waits for time. The run is inconclusive, its reason names the goroutine and the remedy, and the
+// campaign continues.
 //
 // # Repetition
 //
-// The order in which goroutines of a node run, select among several ready cases and the
-// global random sources are the Go runtime's, and so is the order of the events of two nodes that act at
-// the same instant. So runs repeat often and not always; [Repetition] measures how often. Built with the overlay ("lockstep go") they always do, in every
-// process; [Digests] are what to compare.
+// Without the overlay, the Go runtime decides the order in which goroutines of a node run, the choice of select among
+// several ready cases, and the global random sources. It also decides the order of the events of two nodes that act at
+// the same instant. So a run often repeats, but not always; [Repetition] measures how often. Built with the overlay
+// ("lockstep go"), runs are deterministic in every process; compare their [Digests].
 //
-// What nodes draw from a [Chance], and what befalls them, is recorded with its step, so that
-// a run without some step is the same in all others. What they draw from global sources is not, and
-// with the overlay comes from one stream of the run, like all choices of the runtime: leaving
-// out a step moves what is drawn after it.
+// The trace records what nodes draw from a [Chance], and the faults that befall them, with the step. So a run without
+// some step is the same in all other steps. The trace does not record draws from global sources. With the overlay these
+// draws, like all choices of the runtime, come from one stream of the run: leaving out a step changes the draws after
+// it.
 //
-// What a program makes once in a process, when it is first needed, must be there before the first run that counts. With
-// the overlay each process makes a short run for that; where this does not reach everything, [Process].Warm names more ([Warming]).
+// State that a program makes once in a process, on first use, must exist before the first run that counts. With the
+// overlay each process makes a short run for that. Where the short run does not reach everything, [Process].Warm names
+// more runs ([Warming]).
 //
-// That is not taken for granted. One of 50 passing runs is made again and compared, and a finding
-// that is kept is made again in a fresh process. What nodes do that may come out differently is
-// told with the place: a goroutine outside the bubble that wakes one of theirs, real time, the
-// number of the process or its use of memory read, a socket or a channel used by goroutines of two nodes,
-// a map to which they write, a lock that one of them waits for: nodes share a variable of their package.
+// Lockstep checks determinism. It reruns one of 50 passing runs and compares it, and it reruns each finding that is
+// kept in a fresh process. It also reports sources of nondeterminism in nodes, with their location:
+//
+//   - a goroutine outside the bubble wakes one of a node
+//   - a node reads real time, the process ID or the memory use of the process
+//   - goroutines of two nodes use one socket or channel
+//   - goroutines of two nodes write to one map
+//   - a goroutine of a node waits for a lock of another node: the nodes share a package-level variable
 package bubble

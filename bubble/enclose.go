@@ -13,14 +13,14 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// How long, in virtual time, nodes may take to stop at the end of a run, and goroutines that
-// nobody waits for to end after that.
+// The time limits, in virtual time, for nodes to stop at the end of a run, and for leftover goroutines to end after
+// that.
 const (
 	grace  = 10 * time.Minute
 	linger = time.Minute
 )
 
-// enclose makes a run in a bubble of its own and watches it in real time.
+// enclose makes a run in its own bubble and watches it in real time.
 func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	ended := make(chan any, 1) // with the panic of the bubble, or nil
 	d.number, d.world, d.lot = "", nil, &lot{}
@@ -100,8 +100,8 @@ func (d *deployment) end() {
 	serveNoMore()
 }
 
-// left discards the goroutines that a bubble left, which ended with this panic, and returns the finding about them if they
-// should have ended by themselves.
+// left discards the goroutines that a bubble left, given the panic that ended it. It returns a finding about goroutines
+// that should have ended.
 func (d *deployment) left(p any) *lockstep.Finding {
 	if p == nil {
 		return nil
@@ -134,7 +134,7 @@ func (d *deployment) blocked(p any) *lockstep.Finding {
 // leftOnly reports whether a bubble ended well, but for goroutines that it left.
 func leftOnly(p any) bool { return strings.Contains(fmt.Sprint(p), "main bubble goroutine has exited") }
 
-// hung says why a run never fell quiet.
+// hung reports why a run never became quiescent.
 func (d *deployment) hung() error {
 	all := inBubble(dump(), d.number)
 	culprits := slices.DeleteFunc(all, func(g goroutine) bool { return g.durable() || g.is("synctest.Wait") })
@@ -147,10 +147,18 @@ func (d *deployment) hung() error {
 	case slices.ContainsFunc(culprits, func(g goroutine) bool { return g.outside() }):
 		remedy = "a goroutine that waits for a file, a socket or a goroutine outside the bubble stops virtual time; replace what it waits for"
 	}
-	return &lockstep.Inconclusive{Reason: fmt.Sprintf("not quiet after %v of real time: %s; %s\n%s", d.Patience, summary(culprits), remedy, stacksOf(culprits))}
+	return &lockstep.Inconclusive{
+		Reason: fmt.Sprintf(
+			"not quiet after %v of real time: %s; %s\n%s",
+			d.Patience,
+			summary(culprits),
+			remedy,
+			stacksOf(culprits),
+		),
+	}
 }
 
-// dump is the state of all goroutines in words.
+// dump is the state of all goroutines as text.
 func dump() string {
 	for size := 1 << 18; ; size *= 2 {
 		buffer := make([]byte, size)

@@ -20,27 +20,27 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
-// Exact says whether the program was built with the overlay ("lockstep go"), so that runs
-// repeat always, in every process.
+// Exact reports whether the program was built with the overlay ("lockstep go"). Then runs are deterministic in every
+// process.
 const Exact = true
 
-// Garbage is collected after so many runs, or when there is so much. A collection that the runtime
-// begins by itself would show in the order of goroutines.
+// Garbage is collected after so many runs, or when there is so much. A collection that the runtime triggers would
+// change the order of goroutines.
 const (
 	collectEvery = 32
 	collectAt    = 128 << 20
 )
 
-// Where memory runs out garbage is collected nevertheless: a program that spins and allocates would take all that there is. A run that
-// needs so much may come out differently; one that needs less may not, however little the environment allows.
+// The limits of memory above which the runtime collects garbage nevertheless. Without them a program that spins and
+// allocates would use up all memory. A run that needs this much memory may be nondeterministic. A run that needs less
+// is deterministic, however small the limit of the environment is.
 const (
 	leastLimit = 2 << 30
 	mostLimit  = 4 << 30
 )
 
-// rules turns the rules of the overlay on for a run. A panic that no goroutine of a node
-// catches is the run's, unless that is dead: what it does in its grace, in files that no
-// longer change, is not seen.
+// rules turns the rules of the overlay on for a run. A panic that no goroutine of a node catches becomes a finding of
+// the run, unless the incarnation is dead. What a dead incarnation does in its grace time has no effect.
 func rules(w *World) {
 	runtime.LockstepSeed(w.Seed())
 	mathrand.LockstepReseed(w.Seed())
@@ -58,7 +58,7 @@ func rules(w *World) {
 // beginRun begins a run of the process, before anything happens in it.
 func beginRun(warming bool, cpus int) { runtime.LockstepBeginRun(warming, cpus) }
 
-// suspects are what nodes did that may come out differently in another process.
+// suspects are the sources of nondeterminism in the nodes: what may come out differently in another process.
 func suspects() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {
@@ -74,18 +74,19 @@ func suspects() []string {
 	return list
 }
 
-// places are the functions of a stack, innermost first, without the runtime's.
+// places are the functions of a stack, innermost first, without those of the runtime.
 func places(pcs []uintptr) (list []string) {
 	for frames, more := runtime.CallersFrames(pcs), true; more; {
 		var f runtime.Frame
-		if f, more = frames.Next(); f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") && !strings.HasPrefix(f.Function, "internal/runtime/") {
+		if f, more = frames.Next(); f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") &&
+			!strings.HasPrefix(f.Function, "internal/runtime/") {
 			list = append(list, fmt.Sprintf("%s %s:%d", f.Function, filepath.Base(f.File), f.Line))
 		}
 	}
 	return list
 }
 
-// byLockstep reports whether Lockstep itself calls the operating system here, for a node.
+// byLockstep reports whether Lockstep itself makes the system call here, on behalf of a node.
 func byLockstep(places []string) bool {
 	for _, p := range places {
 		if !strings.HasPrefix(p, "syscall.") && !strings.HasPrefix(p, "os.") && !strings.HasPrefix(p, "internal/") {
@@ -95,48 +96,53 @@ func byLockstep(places []string) bool {
 	return false
 }
 
-// ours are the packages that know of all nodes, and those of the standard library that keep what
-// everybody would write alike.
-var ours = []string{"github.com/lockstep-go/lockstep/bubble.", "github.com/lockstep-go/lockstep/kit/", "github.com/lockstep-go/lockstep/target/",
-	"encoding/gob.", "reflect."}
+// ours are the packages that know of all nodes, and packages of the standard library with caches. The content of these
+// caches does not depend on the node that fills them.
+var ours = []string{
+	"github.com/lockstep-go/lockstep/bubble.",
+	"github.com/lockstep-go/lockstep/kit/",
+	"github.com/lockstep-go/lockstep/target/",
+	"encoding/gob.",
+	"reflect.",
+}
 
-// harmless reports whether what nodes share is to be shared, by the place where they do: by one of these
-// packages, or by what the overlay added.
+// harmless reports whether nodes may share the object, by the place where they use it: one of these packages, or the
+// code that the overlay added.
 func harmless(places []string) bool {
 	return len(places) > 0 && (strings.Contains(places[0], " lockstep") ||
 		slices.ContainsFunc(ours, func(of string) bool { return strings.HasPrefix(places[0], of) }))
 }
 
-// freeze stops the goroutines of a life for good.
+// freeze stops the goroutines of an incarnation for good.
 func freeze(life int32) { runtime.LockstepFreeze(life) }
 
-// thaw lets them go on.
+// thaw lets them continue.
 func thaw(life int32) { runtime.LockstepThaw(life) }
 
-// setClock sets the clock that the goroutines of a life see.
+// setClock sets the clock that the goroutines of an incarnation see.
 func setClock(life int32, c ClockError) {
 	runtime.LockstepClock(life, int64(c.Ahead), int64(c.Drift))
 }
 
-// asNode makes the calling goroutine one of a node, until the function returned is called.
+// asNode assigns the calling goroutine to a node, until the caller calls the returned function.
 func asNode(n int32) func() {
 	was := runtime.LockstepNode()
 	runtime.LockstepSetNode(n)
 	return func() { runtime.LockstepSetNode(was) }
 }
 
-// now is the time of the bubble, whatever the clock of the calling goroutine's node shows.
+// now is the time of the bubble, independent of the clock of the calling goroutine's node.
 func now() time.Time { return time.Unix(0, runtime.LockstepNow()) }
 
-// incarnation is the number of the incarnation that the calling goroutine belongs to; 0: none.
+// incarnation is the number of the incarnation that the calling goroutine belongs to; 0 means none.
 func incarnation() int32 { return runtime.LockstepNode() }
 
-// onNode makes the calling goroutine one of a node, and so all that it starts.
+// onNode assigns the calling goroutine, and so all goroutines that it starts, to a node.
 func onNode(n int32) { runtime.LockstepSetNode(n) }
 
-// takeOver makes the process fit for exact runs, and returns what undoes that. The rules stay
-// on for good: to turn them on or off while there is a bubble would confuse its books. A goroutine
-// that takes half of the patience gives way, to the one that gives a run up.
+// takeOver prepares the process for deterministic runs, and returns a function that undoes that. The rules stay on:
+// turning them on or off while a bubble exists would corrupt its state. A goroutine that runs for half of the timeout
+// yields, so that the watchdog can give the run up.
 func takeOver(patience time.Duration) func() {
 	runtime.LockstepPatience(int64(patience / 2))
 	runtime.LockstepSeed(0)
@@ -149,7 +155,7 @@ func takeOver(patience time.Duration) func() {
 	}
 }
 
-// loosen lets the process live with a bubble that was given up, until that ends.
+// loosen makes the process tolerate a bubble that was given up, until the bubble ends.
 func loosen(by int) { runtime.LockstepLoosen(by) }
 
 // collect collects garbage now and then, between runs.
@@ -167,15 +173,15 @@ func giveUp(bubble string) {
 	}
 }
 
-// discard ends the goroutines that are left of a bubble, where they are.
+// discard ends the leftover goroutines of a bubble where they are.
 func discard(bubble string) {
 	if number, err := strconv.ParseUint(bubble, 10, 64); err == nil {
 		runtime.LockstepDiscard(number)
 	}
 }
 
-// carry lets the sockets of the run's nodes be in memory, and hands what travels on them to the
-// world. A share of what is written at once travels in two parts.
+// carry makes the sockets of the run's nodes in-memory sockets, and passes the data on them to the world. A share of
+// the writes travels in two parts.
 func carry(w *World, nodes int, share float64) {
 	c := w.Chance(splitStream)
 	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
@@ -191,7 +197,7 @@ func carry(w *World, nodes int, share float64) {
 	}, w.folder)
 }
 
-// folder is the directory of a node, by its number; empty: it has none.
+// folder is the directory of a node, by its number. It is empty if the node has none.
 func (w *World) folder(number int32) string {
 	n := w.life(node(number))
 	if n == nil {
@@ -204,25 +210,25 @@ func (w *World) folder(number int32) string {
 	return dir
 }
 
-// node is a node by the number of one of its lives, or of itself.
+// node is a node by the number of one of its incarnations, or of itself.
 func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
 
-// carryNoMore gives sockets back to the kernel.
+// carryNoMore hands sockets back to the kernel.
 func carryNoMore() { net.LockstepEnd() }
 
-// bury lets the goroutines of a life go on without a network.
+// bury lets the goroutines of an incarnation continue without a network.
 func bury(life int32) { net.LockstepBury(life) }
 
-// unplug takes the sockets of a life away. Its peers are told, unless the power failed.
+// unplug removes the sockets of an incarnation. Its peers notice that, unless the power failed.
 func unplug(life int32, powerFailed bool) { net.LockstepDown(life, powerFailed) }
 
-// chunk is what travels on sockets.
+// chunk is data, or a change of a connection, that travels on sockets.
 type chunk net.LockstepChunk
 
 func (c *chunk) deliver() { (*net.LockstepChunk)(c).Deliver() }
 func (c *chunk) lose()    { (*net.LockstepChunk)(c).Lose() }
 
-// bytes are what was written at once, and part says which part of it the chunk is, if not all.
+// bytes are the data of one write. part says which part of it the chunk is, or is 0 if the chunk is all of it.
 func (c *chunk) bytes() (conn string, data []byte, part int) {
 	if c.Part > 0 {
 		return c.Conn, c.Whole, c.Part
@@ -230,14 +236,13 @@ func (c *chunk) bytes() (conn string, data []byte, part int) {
 	return c.Conn, c.Data, 0
 }
 
-// byDialer reports whether the one who opened the connection wrote the chunk, or sent the
-// datagram.
+// byDialer reports whether the node that opened the connection wrote the chunk. It is true for datagrams.
 func (c *chunk) byDialer() bool {
 	dialer, _, _ := strings.Cut(c.Conn, ">")
 	return c.Kind == "datagram" || dialer == strconv.Itoa(int(node(c.From)))
 }
 
-// String names the chunk and its content, by a hash.
+// String names the chunk and a hash of its content.
 func (c *chunk) String() string {
 	h := fnv.New32a()
 	_, _ = h.Write(c.Data)

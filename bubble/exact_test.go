@@ -73,7 +73,10 @@ var chances = map[string]func(*bubble.Node) error{
 		return nil
 	},
 	"map of structs with pointers": func(n *bubble.Node) error {
-		n.Emit("order", tour(func(i int) pair { return pair{"", &item{i, nil}} }, func(p pair) int { return p.of.number }))
+		n.Emit(
+			"order",
+			tour(func(i int) pair { return pair{"", &item{i, nil}} }, func(p pair) int { return p.of.number }),
+		)
 		return nil
 	},
 	"sync.Map of pointers": func(n *bubble.Node) error {
@@ -177,7 +180,11 @@ func tour[K comparable](key func(int) K, number func(K) int) string {
 func TestExact(t *testing.T) {
 	for name, start := range chances {
 		t.Run(name, func(t *testing.T) {
-			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 3, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Seed: 1}
+			plan := lockstep.Plan{
+				System:   bubble.Cluster{Name: name, Nodes: 3, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 40},
+				Seed:     1,
+			}
 			r, err := bubble.Repetition(t.Context(), plan, 30)
 			if err != nil || r.Same != 30 {
 				t.Errorf("%d of 30 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
@@ -186,8 +193,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// Tables of many pointers grow and are split though all came at one moment, also where the garbage collector takes some and others
-// come to their addresses; none is lost, and the order is the run's.
+// Tables of many pointers grow and are split though all came at one moment, also where the garbage collector takes some
+// and others come to their addresses; none is lost, and the order is the run's.
 func TestManyPointers(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		m := map[*item]int{}
@@ -213,10 +220,18 @@ func TestManyPointers(t *testing.T) {
 		n.Emit("order", fmt.Sprint(len(m), " ", order))
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "many", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Seed: 1}
-	plan.Spec = spec.OnEvent("none-lost", "lost", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		return &lockstep.Finding{Text: fmt.Sprintf("item %v is not where it was", e.Value)}
-	})
+	plan := lockstep.Plan{
+		System:   bubble.Cluster{Name: "many", Nodes: 2, Start: start},
+		Strategy: strategy.Walk{Wait: 1, Steps: 10},
+		Seed:     1,
+	}
+	plan.Spec = spec.OnEvent(
+		"none-lost",
+		"lost",
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			return &lockstep.Finding{Text: fmt.Sprintf("item %v is not where it was", e.Value)}
+		},
+	)
 	r, err := bubble.Repetition(t.Context(), plan, 5)
 	if err != nil || r.Same != 5 {
 		t.Errorf("%d of 5 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
@@ -274,12 +289,18 @@ func TestPanicInGo(t *testing.T) {
 				}
 				return nil
 			}
-			plan := lockstep.Plan{System: bubble.Cluster{Name: name, Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 20}, Runs: 3}
+			plan := lockstep.Plan{
+				System:   bubble.Cluster{Name: name, Nodes: 2, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 20},
+				Runs:     3,
+			}
 			found := explore(t, plan).First()
-			if found == nil || found.Failed != 1 || found.Finding.Property != "panic" || !strings.Contains(found.Finding.Stack, "bubble_test.") {
+			if found == nil || found.Failed != 1 || found.Finding.Property != "panic" ||
+				!strings.Contains(found.Finding.Stack, "bubble_test.") {
 				t.Fatalf("found %+v", found)
 			}
-			if text := found.Finding.Text; !strings.Contains(text, "too bad") && !strings.Contains(text, "nil pointer") {
+			if text := found.Finding.Text; !strings.Contains(text, "too bad") &&
+				!strings.Contains(text, "nil pointer") {
 				t.Error(text)
 			}
 		})
@@ -312,7 +333,14 @@ func TestRecordedAlike(t *testing.T) {
 			drawn[i] += fmt.Sprint(e.Value, " ")
 			return nil
 		})
-		plan := lockstep.Plan{System: bubble.Cluster{Name: "drawing", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 60}, Spec: read, Runs: 1, Seed: 1, Texts: i == 1}
+		plan := lockstep.Plan{
+			System:   bubble.Cluster{Name: "drawing", Nodes: 2, Start: start},
+			Strategy: strategy.Walk{Wait: 1, Steps: 60},
+			Spec:     read,
+			Runs:     1,
+			Seed:     1,
+			Texts:    i == 1,
+		}
 		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +368,12 @@ func TestStateWaits(t *testing.T) {
 		}
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "locked", Nodes: 1, Start: start, Freeze: &bubble.Freeze{}}, Strategy: strategy.Walk{Wait: 1, Steps: 10}, Runs: 1, Texts: true}
+	plan := lockstep.Plan{
+		System:   bubble.Cluster{Name: "locked", Nodes: 1, Start: start, Freeze: &bubble.Freeze{}},
+		Strategy: strategy.Walk{Wait: 1, Steps: 10},
+		Runs:     1,
+		Texts:    true,
+	}
 	r, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || r.First() == nil || !strings.Contains(r.First().Finding.Text, "node 1 waited for") {
 		t.Errorf("found %+v, %v", r.First(), err)
@@ -360,8 +393,17 @@ func TestPanicInBurial(t *testing.T) {
 		}()
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "grace", Nodes: 3, Freeze: &bubble.Freeze{Grace: 50 * time.Millisecond}, Start: start},
-		Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 5, Seed: 1}
+	plan := lockstep.Plan{
+		System: bubble.Cluster{
+			Name:   "grace",
+			Nodes:  3,
+			Freeze: &bubble.Freeze{Grace: 50 * time.Millisecond},
+			Start:  start,
+		},
+		Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40},
+		Runs:     5,
+		Seed:     1,
+	}
 	r, err := lockstep.Explore(t.Context(), plan) // the frozen are left
 	if err != nil || r.First() != nil || panicked == 0 {
 		t.Errorf("%d panics of the dead, found %+v, %v", panicked, r.First(), err)
@@ -393,9 +435,14 @@ func TestNondeterminism(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			start := func(*bubble.Node) error { f(); return nil }
-			plan := lockstep.Plan{System: bubble.Cluster{Name: "suspect", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 2}
+			plan := lockstep.Plan{
+				System:   bubble.Cluster{Name: "suspect", Nodes: 1, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 3},
+				Runs:     2,
+			}
 			list := explore(t, plan).Nondeterminism
-			if len(list) == 0 || !strings.HasPrefix(list[0], what+" (node 1) in ") || !strings.Contains(list[0], "bubble_test.") {
+			if len(list) == 0 || !strings.HasPrefix(list[0], what+" (node 1) in ") ||
+				!strings.Contains(list[0], "bubble_test.") {
 				t.Errorf("suspects %q", list)
 			}
 		})
@@ -410,13 +457,19 @@ func TestNondeterminismIsReportedOnce(t *testing.T) {
 		}
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "often", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 20, Seed: 1}
+	plan := lockstep.Plan{
+		System:   bubble.Cluster{Name: "often", Nodes: 1, Start: start},
+		Strategy: strategy.Walk{Wait: 1, Steps: 3},
+		Runs:     20,
+		Seed:     1,
+	}
 	if list := explore(t, plan).Nondeterminism; len(list) != 1 {
 		t.Errorf("reported are %q", list)
 	}
 }
 
-// A condition of the process may be signaled by a goroutine outside the bubble, as its channels and locks may be used. It is told.
+// A condition of the process may be signaled by a goroutine outside the bubble, as its channels and locks may be used.
+// It is told.
 func TestSignaledFromOutside(t *testing.T) {
 	news := sync.NewCond(&sync.Mutex{})
 	for name, signal := range map[string]func(){"Signal": news.Signal, "Broadcast": news.Broadcast} {
@@ -438,9 +491,16 @@ func TestSignaledFromOutside(t *testing.T) {
 				heard++
 				return nil
 			}
-			plan := lockstep.Plan{System: bubble.Cluster{Name: "signaled", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 2}
+			plan := lockstep.Plan{
+				System:   bubble.Cluster{Name: "signaled", Nodes: 1, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 3},
+				Runs:     2,
+			}
 			list := explore(t, plan).Nondeterminism
-			if len(list) == 0 || !strings.HasPrefix(list[0], "a goroutine outside the bubble wakes one of a node (node 1) in ") || !strings.Contains(list[0], "sync.(*Cond)."+name) || heard == 0 {
+			if len(list) == 0 ||
+				!strings.HasPrefix(list[0], "a goroutine outside the bubble wakes one of a node (node 1) in ") ||
+				!strings.Contains(list[0], "sync.(*Cond)."+name) ||
+				heard == 0 {
 				t.Errorf("%d times heard, suspects %q", heard, list)
 			}
 		})
@@ -455,12 +515,21 @@ func TestDivergence(t *testing.T) {
 		n.Emit(fmt.Sprint("memory ", stats.Mallocs), nil)
 		return nil
 	}
-	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "divergence", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 60})
+	result := campaign(
+		t,
+		lockstep.Plan{
+			System:   bubble.Cluster{Name: "divergence", Nodes: 1, Start: start},
+			Strategy: strategy.Walk{Wait: 1, Steps: 3},
+			Runs:     60,
+		},
+	)
 	if result.Rechecked != 1 || len(result.Divergences) != 1 || result.Verdict() != trace.Flaky {
 		t.Fatalf("%d rechecked, %v", result.Rechecked, result.Divergences)
 	}
 	sources := strings.Join(result.Divergences[0].Nondeterminism, "; ")
-	if !strings.Contains(result.Divergences[0].Difference, "memory") || !strings.Contains(sources, "the use of memory is read") || !strings.Contains(sources, "TestDivergence") {
+	if !strings.Contains(result.Divergences[0].Difference, "memory") ||
+		!strings.Contains(sources, "the use of memory is read") ||
+		!strings.Contains(sources, "TestDivergence") {
 		t.Errorf("%+v", result.Divergences[0])
 	}
 }
@@ -479,7 +548,10 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 func TestFresh(t *testing.T) {
 	const asked = "LOCKSTEP_FRESH_TEST"
 	if os.Getenv(asked) != "" {
-		locktest.Run(t, lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS, Spec: oneOwner, Runs: 200, Seed: 1})
+		locktest.Run(
+			t,
+			lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS, Spec: oneOwner, Runs: 200, Seed: 1},
+		)
 		return
 	}
 	self, err := os.Executable()
@@ -498,8 +570,8 @@ func TestFresh(t *testing.T) {
 // leaked survives a run, as what packages keep in variables does.
 var leaked int
 
-// A finding that is different in a fresh process is flaky, and the sources of nondeterminism stand with it: what an earlier run
-// left in the process may have made it.
+// A finding that is different in a fresh process is flaky, and the sources of nondeterminism stand with it: what an
+// earlier run left in the process may have made it.
 func TestFreshDiffers(t *testing.T) {
 	const asked = "LOCKSTEP_FRESH_DIFFERS_TEST"
 	if os.Getenv(asked) != "" {
@@ -510,8 +582,16 @@ func TestFreshDiffers(t *testing.T) {
 			}
 			return nil
 		}
-		locktest.Run(t, lockstep.Plan{System: bubble.Cluster{Name: "leak", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3},
-			Spec: oneOwner, Runs: 200, Seed: 1})
+		locktest.Run(
+			t,
+			lockstep.Plan{
+				System:   bubble.Cluster{Name: "leak", Nodes: 2, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 3},
+				Spec:     oneOwner,
+				Runs:     200,
+				Seed:     1,
+			},
+		)
 		return
 	}
 	self, err := os.Executable()
@@ -577,7 +657,11 @@ func TestShared(t *testing.T) {
 			start := func(n *bubble.Node) error { c.use(n); return nil }
 			begin := func(w *bubble.World) { w.Value = make(chan int, 10) }
 			for range 2 {
-				plan := lockstep.Plan{System: bubble.Cluster{Name: "shared", Nodes: 3, Begin: begin, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 60}, Runs: 2}
+				plan := lockstep.Plan{
+					System:   bubble.Cluster{Name: "shared", Nodes: 3, Begin: begin, Start: start},
+					Strategy: strategy.Walk{Wait: 1, Steps: 60},
+					Runs:     2,
+				}
 				list := explore(t, plan).Nondeterminism
 				switch {
 				case c.what == "" && len(list) != 0:
@@ -590,7 +674,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A goroutine that takes long in real time, because the machine is busy or the process was stopped for a while, keeps its turn.
+// A goroutine that takes long in real time, because the machine is busy or the process was stopped for a while, keeps
+// its turn.
 func TestKeepsItsTurn(t *testing.T) {
 	const long = 2100 * time.Millisecond
 	for name, take := range map[string]func(){
@@ -615,7 +700,14 @@ func TestKeepsItsTurn(t *testing.T) {
 				}
 				return nil
 			}
-			campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "slow", Nodes: 1, Start: start, Patience: time.Minute}, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1})
+			campaign(
+				t,
+				lockstep.Plan{
+					System:   bubble.Cluster{Name: "slow", Nodes: 1, Start: start, Patience: time.Minute},
+					Strategy: strategy.Walk{Wait: 1, Steps: 2},
+					Runs:     1,
+				},
+			)
 			if order != "the slow one, the next" {
 				t.Error(order)
 			}
@@ -623,7 +715,8 @@ func TestKeepsItsTurn(t *testing.T) {
 	}
 }
 
-// A goroutine of no run that waits for the world in a system call, as a worker does that is to be told of more runs, keeps nobody from running.
+// A goroutine of no run that waits for the world in a system call, as a worker does that is to be told of more runs,
+// keeps nobody from running.
 func TestOthersWait(t *testing.T) {
 	var pipe [2]int
 	if err := syscall.Pipe(pipe[:]); err != nil {
@@ -647,7 +740,14 @@ func TestOthersWait(t *testing.T) {
 		_, err := syscall.Write(pipe[1], []byte{1}) // so that it reads, and waits again, while there is a run
 		return err
 	}
-	campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "undisturbed", Nodes: 1, Start: start, Patience: time.Hour}, Strategy: strategy.Walk{Wait: 1, Steps: 50}, Runs: 20})
+	campaign(
+		t,
+		lockstep.Plan{
+			System:   bubble.Cluster{Name: "undisturbed", Nodes: 1, Start: start, Patience: time.Hour},
+			Strategy: strategy.Walk{Wait: 1, Steps: 50},
+			Runs:     20,
+		},
+	)
 	if err := syscall.Close(pipe[1]); err != nil {
 		t.Fatal(err)
 	}

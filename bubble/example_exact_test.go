@@ -34,7 +34,10 @@ func ExampleWorld_Pause() {
 		fmt.Println(e.Value)
 		return nil
 	})
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: told, Runs: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: told, Runs: 1},
+	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// ahead by 1h0m0s
@@ -68,7 +71,10 @@ func ExampleTurns() {
 
 // The lines before the first that differs are shown, and then those of the one and of the other.
 func ExampleApart() {
-	text, err := bubble.Apart(strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"), strings.NewReader("begin\nseed\nturn of 1\nturn of 3\n"))
+	text, err := bubble.Apart(
+		strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"),
+		strings.NewReader("begin\nseed\nturn of 1\nturn of 3\n"),
+	)
 	fmt.Print(text)
 	fmt.Println(err)
 	// Output:

@@ -29,13 +29,20 @@ func ExampleCluster() {
 		}
 	}}
 	greetings := 0
-	count := spec.OnEvent("greetings", "greeted", func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if greetings++; greetings == 100 {
-			fmt.Println(e.Value, "after", time.Duration(run.Now()))
-		}
-		return nil
-	})
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: greeters, Strategy: strategy.DefaultPOS, Spec: count, Runs: 1})
+	count := spec.OnEvent(
+		"greetings",
+		"greeted",
+		func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			if greetings++; greetings == 100 {
+				fmt.Println(e.Value, "after", time.Duration(run.Now()))
+			}
+			return nil
+		},
+	)
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: greeters, Strategy: strategy.DefaultPOS, Spec: count, Runs: 1},
+	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// hello from 1 after 50m0s
@@ -53,7 +60,10 @@ func ExampleNode_Lost() {
 		fmt.Println("node", e.Node, "lost", e.Value)
 		return nil
 	})
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: senders, Strategy: strategy.Walk{Drop: 1, Steps: 1}, Spec: show, Runs: 1, Seed: 1})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: senders, Strategy: strategy.Walk{Drop: 1, Steps: 1}, Spec: show, Runs: 1, Seed: 1},
+	)
 	fmt.Println(err)
 	// Output:
 	// node 2 lost hello to 1
@@ -64,7 +74,12 @@ func ExampleNode_Lost() {
 func ExampleDiskOf() {
 	type lives struct{ count int }
 	cluster := bubble.Cluster{Name: "lives", Nodes: 3, Start: func(n *bubble.Node) error {
-		disk := bubble.DiskOf(n, "lives", func() *lives { return &lives{} }, func(l *lives) *lives { c := *l; return &c })
+		disk := bubble.DiskOf(
+			n,
+			"lives",
+			func() *lives { return &lives{} },
+			func(l *lives) *lives { c := *l; return &c },
+		)
 		if n.Self() == 1 {
 			disk.WriteNow(func(l *lives) { l.count++ }) // however slow the disk is
 		} else {
@@ -116,7 +131,10 @@ func ExampleNode_WhenQuiet() {
 		fmt.Println(e.Value)
 		return nil
 	})
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo, Strategy: strategy.DefaultPOS, Spec: show, Runs: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: echo, Strategy: strategy.DefaultPOS, Spec: show, Runs: 1},
+	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// you said hello
@@ -125,20 +143,28 @@ func ExampleNode_WhenQuiet() {
 
 // A handler of requests that only passes them on needs no goroutine to be woken for it.
 func ExampleNode_RequestAtOnce() {
-	counter := bubble.Cluster{Name: "counter", Nodes: 1, Requests: []string{"one", "two"}, Start: func(n *bubble.Node) error {
-		words := make(chan string, 2)
-		n.OnStop(func() { close(words) })
-		n.RequestAtOnce(func(_ int32, text string) { words <- text })
-		for word := range words {
-			n.Emit("counted", word)
-		}
-		return nil
-	}}
+	counter := bubble.Cluster{
+		Name:     "counter",
+		Nodes:    1,
+		Requests: []string{"one", "two"},
+		Start: func(n *bubble.Node) error {
+			words := make(chan string, 2)
+			n.OnStop(func() { close(words) })
+			n.RequestAtOnce(func(_ int32, text string) { words <- text })
+			for word := range words {
+				n.Emit("counted", word)
+			}
+			return nil
+		},
+	}
 	show := spec.OnEvent("show", "counted", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		fmt.Println(e.Value)
 		return nil
 	})
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: counter, Strategy: strategy.Walk{Request: 1, Steps: 3}, Spec: show, Runs: 1, Seed: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: counter, Strategy: strategy.Walk{Request: 1, Steps: 3}, Spec: show, Runs: 1, Seed: 1},
+	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// two
@@ -209,13 +235,22 @@ func ExampleNode() {
 		})
 		return nil
 	}
-	cluster := bubble.Cluster{Name: "throwers", Nodes: 1, Start: start, Requests: []string{"throw", "throw", "throw"}, Roles: []string{"thrower"}}
+	cluster := bubble.Cluster{
+		Name:     "throwers",
+		Nodes:    1,
+		Start:    start,
+		Requests: []string{"throw", "throw", "throw"},
+		Roles:    []string{"thrower"},
+	}
 	told := spec.OnEvent("thrown", "thrown", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		fmt.Println(e.Value)
 		return nil
 	})
 	walk := strategy.Walk{Request: 1, Crash: 1, Restart: 3, Steps: 10}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: walk, Spec: told, Runs: 1, Seed: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: cluster, Strategy: walk, Spec: told, Runs: 1, Seed: 1},
+	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// 5
@@ -249,12 +284,19 @@ func ExampleWorld() {
 		})
 		return nil
 	}
-	told := spec.OnEvent("answered", "answered", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		fmt.Println(e.Value)
-		return nil
-	})
+	told := spec.OnEvent(
+		"answered",
+		"answered",
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			fmt.Println(e.Value)
+			return nil
+		},
+	)
 	cluster := bubble.Cluster{Name: "adders", Nodes: 2, Begin: begin, Start: start}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: told, Runs: 1, Seed: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: told, Runs: 1, Seed: 1},
+	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
 	// nothing yet
@@ -274,7 +316,11 @@ func ExampleChance() {
 		})
 		return nil
 	}}
-	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Request: 1, Steps: 1}, Seed: 1}, 0)
+	t, err := lockstep.Record(
+		context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Request: 1, Steps: 1}, Seed: 1},
+		0,
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -295,7 +341,10 @@ func ExampleWorld_Settling() {
 		}
 		return nil
 	}}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Settle: 10, Runs: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Settle: 10, Runs: 1},
+	)
 	fmt.Println(result.Steps, "steps,", result.Events[0].N, result.Events[0].Name, err)
 	// Output:
 	// 13 steps, 3 trouble <nil>

@@ -9,22 +9,22 @@ import (
 // Exited is the event of a node that exited, where [Cluster.AllowExit] allows that. Its value says how, and where.
 const Exited = "exited"
 
-// exit is the end of a node's process by its own hand.
+// exit is an exit of a node's process that the node itself caused.
 type exit struct {
 	node   *Node
 	status int
-	fatal  bool   // it was an error of the Go runtime, which nobody may allow
+	fatal  bool   // an error of the Go runtime, which AllowExit cannot allow
 	text   string // "called os.Exit(3) at server.go:12"
 	stack  string
 }
 
-// exiting is the panic that ends a handler which the engine's goroutine was lent for.
+// exiting is the panic that ends a handler which runs on the engine's goroutine.
 type exiting struct{}
 
-// String says what it is, where a program catches all panics.
+// String names the panic for programs that catch all panics.
 func (exiting) String() string { return "the node exits" }
 
-// takeExits takes down the nodes that exited since the last step. Their goroutines stand still already.
+// takeExits takes the nodes down that exited since the last step. Their goroutines are already stopped.
 func (d *deployment) takeExits(out *lockstep.Outbox) {
 	w := d.world
 	w.mutex.Lock()

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
-// exited notes that a goroutine of a node ends its process: how is the function that it calls, or an error of the Go runtime. All
-// goroutines of the node stand still from now on; the one that calls is stopped when this returns. What the dead do
-// counts for nothing.
+// exited records that a goroutine of a node ends its process. The argument how is the function that it calls, or an
+// error of the Go runtime. All goroutines of the node are stopped from now on; the calling one stops when this returns.
+// Exits of dead incarnations do not count.
 func (w *World) exited(number int32, how string, status int) {
 	w.mutex.Lock()
 	w.halted = true
@@ -28,7 +28,7 @@ func (w *World) exited(number int32, how string, status int) {
 		w.mutex.Unlock()
 		w.happened()
 	}
-	if w.lent { // it is not the node's: the engine needs it
+	if w.lent { // the goroutine is the engine's, which still needs it
 		panic(exiting{})
 	}
 	freeze(number)
@@ -37,10 +37,11 @@ func (w *World) exited(number int32, how string, status int) {
 // fatal begins the errors of the Go runtime that no program can catch.
 const fatal = "fatal error: "
 
-// exitHelpers are the packages by which programs exit.
+// exitHelpers are the packages through which programs exit.
 var exitHelpers = []string{"runtime", "os", "syscall", "log", "flag", "sync", "internal/sync", "internal/runtime/maps"}
 
-// exitCall puts into words how the calling goroutine exits: the function of the standard library that it called, and where.
+// exitCall describes how the calling goroutine exits: the function of the standard library that the program called, and
+// where.
 func exitCall(how string, status int) (call, place string) {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -63,7 +64,7 @@ func exitCall(how string, status int) (call, place string) {
 	}
 }
 
-// packageOf is the path of the package that a function is in.
+// packageOf is the path of a function's package.
 func packageOf(function string) string {
 	slash := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[slash:], ".")

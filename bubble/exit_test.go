@@ -18,7 +18,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A node that ends its process, from whatever goroutine, is a finding with trace and stack, and does not end the tester.
+// A node that ends its process, from whatever goroutine, is a finding with trace and stack, and does not end the
+// tester.
 func TestExit(t *testing.T) {
 	log.SetOutput(t.Output())
 	defer log.SetOutput(os.Stderr)
@@ -43,9 +44,18 @@ func TestExit(t *testing.T) {
 				}
 				return nil
 			}
-			cluster := bubble.Cluster{Name: "exiting", Nodes: 2, Start: start, AllowExit: func(lockstep.Node, int) bool { return false }}
-			found := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Runs: 3}).First()
-			if found == nil || found.Flaky != "" || found.Finding.Property != "exit" || !strings.HasPrefix(found.Finding.Text, c.text) {
+			cluster := bubble.Cluster{
+				Name:      "exiting",
+				Nodes:     2,
+				Start:     start,
+				AllowExit: func(lockstep.Node, int) bool { return false },
+			}
+			found := explore(
+				t,
+				lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Runs: 3},
+			).First()
+			if found == nil || found.Flaky != "" || found.Finding.Property != "exit" ||
+				!strings.HasPrefix(found.Finding.Text, c.text) {
 				t.Fatalf("found %+v", found)
 			}
 			if len(found.Trace.Records) < 2 || found.Finding.Stack == "" {
@@ -68,8 +78,12 @@ func TestExitAtOnce(t *testing.T) {
 	none := spec.OnEvent("gone", "alive", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
 		return &lockstep.Finding{Text: "alive"}
 	})
-	found := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Request: 1, Steps: 10}, Spec: none, Runs: 1}).First()
-	if found == nil || found.Finding.Property != "exit" || !strings.Contains(found.Finding.Text, "called os.Exit(4) at exit_test.go:") {
+	found := explore(
+		t,
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Request: 1, Steps: 10}, Spec: none, Runs: 1},
+	).First()
+	if found == nil || found.Finding.Property != "exit" ||
+		!strings.Contains(found.Finding.Text, "called os.Exit(4) at exit_test.go:") {
 		t.Fatalf("found %+v", found)
 	}
 }
@@ -95,7 +109,11 @@ func TestExitAllowed(t *testing.T) {
 				return nil
 			}
 			plan := lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 3, Restart: 1, Steps: 60}, Runs: 3, Seed: 1}
-			plan.Spec = spec.OnEvent("never", "never", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+			plan.Spec = spec.OnEvent(
+				"never",
+				"never",
+				func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
+			)
 			result := campaign(t, plan)
 			if result.First() != nil || result.Verdict() != trace.Pass {
 				t.Fatalf("%v, found %+v", result.Verdict(), result.First())
@@ -144,7 +162,15 @@ func TestExitOfTheDead(t *testing.T) {
 	}
 	for name, c := range map[string]bubble.Cluster{"ends": {}, "frozen": {Freeze: &bubble.Freeze{Grace: time.Second}}} {
 		c.Name, c.Nodes, c.Start = name, 3, start
-		result := campaign(t, lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 3, Seed: 1})
+		result := campaign(
+			t,
+			lockstep.Plan{
+				System:   c,
+				Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40},
+				Runs:     3,
+				Seed:     1,
+			},
+		)
 		if exits == 0 || result.First() != nil {
 			t.Errorf("%s: %d exits, found %+v", name, exits, result.First())
 		}

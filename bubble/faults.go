@@ -8,21 +8,19 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Faults are what nodes suffer beside crashes. They need the overlay. In the settling stage
-// there are no new ones.
+// Faults is the fault model of nodes beside crashes. It needs the overlay. The settling stage adds no faults.
 type Faults struct {
-	// Pause is the longest time that a step of kind Pause lasts: the goroutines of a node stand
-	// still, then they go on. 0: there are no such steps.
+	// Pause is the longest time that a Pause step lasts. The step stops the goroutines of a node, which then continue.
+	// 0 means that there are no such steps.
 	Pause time.Duration
-	// Ahead is the most by which the wall clock of a node is ahead or behind, from the start of
-	// a run on; a step of kind Jump sets one to somewhere else in these limits. 0: there are no
-	// such steps.
+	// Ahead is the most by which the wall clock of a node is ahead or behind, from the start of a run. A Jump step sets
+	// a clock to another offset in these limits. 0 means that there are no such steps.
 	Ahead time.Duration
 	// Drift is the most by which the clock of a node runs faster or slower, in millionths.
 	Drift int
 }
 
-// mostDrift is the most that a clock may be wrong in a second: a tenth.
+// mostDrift is the largest drift that a clock may have: a tenth.
 const mostDrift = 100_000
 
 func (f *Faults) check() error {
@@ -32,29 +30,35 @@ func (f *Faults) check() error {
 	case !Exact:
 		return fmt.Errorf("a fault model with pauses or wrong clocks (Faults) %w", errOverlay)
 	case f.Pause < 0 || f.Ahead < 0 || f.Drift < 0 || f.Drift > mostDrift:
-		return fmt.Errorf("the longest pause is %v, clocks are %v ahead and drift by %d, which must not be negative, and the drift at most %d", f.Pause, f.Ahead, f.Drift, mostDrift)
+		return fmt.Errorf(
+			"the longest pause is %v, clocks are %v ahead and drift by %d, which must not be negative, and the drift at most %d",
+			f.Pause,
+			f.Ahead,
+			f.Drift,
+			mostDrift,
+		)
 	}
 	return nil
 }
 
 // The events that faults report.
 const (
-	Paused = "paused" // a node stands still; the value is for how long
-	Thawed = "thawed" // it goes on
+	Paused = "paused" // a node is paused; the value is the duration
+	Thawed = "thawed" // it continues
 	Clock  = "clock"  // the clock of a node was set; the value is a [ClockError]
 )
 
-// ClockError says how wrong the clock of a node is.
+// ClockError is the deviation of a node's clock.
 type ClockError struct {
 	Ahead time.Duration // the wall clock, behind if negative
 	Drift int           // in millionths: faster, slower if negative
 }
 
-// String is the error in words.
+// String returns the deviation as text.
 func (c ClockError) String() string { return fmt.Sprintf("%v ahead, drift %d ppm", c.Ahead, c.Drift) }
 
-// Pause lets the goroutines of a node stand still for a time. A node that is down, or paused, is
-// left alone. Messages that arrive meanwhile wait.
+// Pause stops the goroutines of a node for a time. It does nothing to a node that is down or paused. Messages that
+// arrive meanwhile wait.
 func (w *World) Pause(n lockstep.Node, long time.Duration) error {
 	if !Exact {
 		return fmt.Errorf("bubble: a pause %w", errOverlay)
@@ -71,7 +75,7 @@ func (w *World) Pause(n lockstep.Node, long time.Duration) error {
 	return nil
 }
 
-// thaw ends a pause, unless the life has ended meanwhile.
+// thaw ends a pause, unless the incarnation has ended meanwhile.
 func (n *Node) thaw() {
 	if n.paused && !n.dead.Load() {
 		n.paused = false
@@ -80,8 +84,8 @@ func (n *Node) thaw() {
 	}
 }
 
-// SetClock sets the clock of a node, from now on and in its next lives: time.Now, timers and
-// times of files go by it. The monotonic clock does not jump, but drifts.
+// SetClock sets the clock of a node, from now on and in its next incarnations. It affects time.Now, timers and times of
+// files. The monotonic clock does not jump, but drifts.
 func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 	if !Exact {
 		return fmt.Errorf("bubble: setting a clock %w", errOverlay)
@@ -97,10 +101,10 @@ func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 	return nil
 }
 
-// parts is the number of parts in which times and errors of clocks are drawn.
+// parts is the number of steps into which the range of a drawn time or clock deviation is divided.
 const parts = 64
 
-// within draws a number between -most and most; what is close to 0 is milder.
+// within draws a number between -most and most. Lower draws give numbers closer to 0, which are milder.
 func (d *deployment) within(most int64) int64 {
 	v := most * int64(d.choose(parts+1)) / parts
 	if v != 0 && d.choose(2) == 1 {
@@ -124,7 +128,7 @@ func (d *deployment) wrongClocks() error {
 	return nil
 }
 
-// kinds are the steps by which nodes suffer.
+// kinds are the kinds of steps that inject these faults.
 func (f *Faults) kinds() (k trace.Kinds) {
 	if f.Pause > 0 {
 		k |= trace.KindsOf(trace.Pause)
@@ -135,12 +139,12 @@ func (f *Faults) kinds() (k trace.Kinds) {
 	return k
 }
 
-// pause takes the step in which a node begins to stand still.
+// pause performs the step that pauses a node.
 func (d *deployment) pause(n lockstep.Node) error {
 	return d.world.Pause(n, d.Faults.Pause*time.Duration(1+d.choose(parts))/parts)
 }
 
-// jump takes the step in which the clock of a node jumps.
+// jump performs the step in which the clock of a node jumps.
 func (d *deployment) jump(n lockstep.Node) error {
 	c := d.world.clocks[n]
 	c.Ahead = time.Duration(d.within(int64(d.Faults.Ahead)))

@@ -169,9 +169,22 @@ func TestFaults(t *testing.T) {
 	seen := map[string]int{}
 	var all []lockstep.Spec
 	for _, event := range []string{bubble.Paused, bubble.Thawed, bubble.Clock, "beat"} {
-		all = append(all, spec.OnEvent(event, event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { seen[event]++; return nil }))
+		all = append(
+			all,
+			spec.OnEvent(
+				event,
+				event,
+				func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { seen[event]++; return nil },
+			),
+		)
 	}
-	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Pause: 1, Jump: 1, Steps: 200}, Spec: spec.All(all...), Runs: 40, Seed: 2}
+	plan := lockstep.Plan{
+		System:   cluster,
+		Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Pause: 1, Jump: 1, Steps: 200},
+		Spec:     spec.All(all...),
+		Runs:     40,
+		Seed:     2,
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -190,15 +203,22 @@ func TestFaults(t *testing.T) {
 // A cluster whose clocks are wrong runs without an engine, too.
 func TestBareFaults(t *testing.T) {
 	ahead := map[lockstep.Node]time.Duration{}
-	cluster := bubble.Cluster{Name: "bare", Nodes: 3, Faults: bubble.Faults{Ahead: time.Hour}, Begin: func(w *bubble.World) { w.Value = time.Now() }, Start: func(n *bubble.Node) error {
-		ahead[n.Self()] = time.Now().Sub(n.World().Value.(time.Time))
-		return nil
-	}}
+	cluster := bubble.Cluster{
+		Name:   "bare",
+		Nodes:  3,
+		Faults: bubble.Faults{Ahead: time.Hour},
+		Begin:  func(w *bubble.World) { w.Value = time.Now() },
+		Start: func(n *bubble.Node) error {
+			ahead[n.Self()] = time.Now().Sub(n.World().Value.(time.Time))
+			return nil
+		},
+	}
 	b, err := bubble.NewBare(cluster, &lockstep.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if finding, err := b.Run(1, func() {}); finding != nil || err != nil || ahead[1] == ahead[2] && ahead[2] == ahead[3] {
+	if finding, err := b.Run(1, func() {}); finding != nil || err != nil ||
+		ahead[1] == ahead[2] && ahead[2] == ahead[3] {
 		t.Errorf("%v, %v: clocks are ahead by %v", finding, err, ahead)
 	}
 }
@@ -227,11 +247,24 @@ func TestFaultsAreSteps(t *testing.T) {
 		mildest string // that shows it; of a jump it depends on where the clock was
 	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.Clock, ""}} {
 		t.Run(c.event, func(t *testing.T) {
-			cluster := bubble.Cluster{Name: "sleeper", Nodes: 3, Freeze: &bubble.Freeze{}, Pace: 10 * time.Second, Start: sleeper, Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour}}
+			cluster := bubble.Cluster{
+				Name:   "sleeper",
+				Nodes:  3,
+				Freeze: &bubble.Freeze{},
+				Pace:   10 * time.Second,
+				Start:  sleeper,
+				Faults: bubble.Faults{Pause: 20 * time.Second, Ahead: time.Hour},
+			}
 			never := spec.OnEvent(c.event, c.event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
 				return &lockstep.Finding{Text: "it happened"}
 			})
-			plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Pause: 1, Jump: 1, Steps: 100}, Spec: never, Runs: 50, Seed: 1}
+			plan := lockstep.Plan{
+				System:   cluster,
+				Strategy: strategy.Walk{Wait: 20, Crash: 1, Restart: 2, Pause: 1, Jump: 1, Steps: 100},
+				Spec:     never,
+				Runs:     50,
+				Seed:     1,
+			}
 			small := shrunk(t, plan)
 			told := texts(&trace.Trace{Records: small.Trace.Records[1:]}, c.told) // clocks are wrong from the start
 			for _, r := range small.Trace.Records[1:] {

@@ -17,29 +17,28 @@ const (
 	DefaultWriteBack = 35 * time.Second
 )
 
-// Files says what the files in the folders of nodes suffer. The programs are unaware of it:
-// they use package os, or x/sys. Each node has a disk of its own, which knows what is durable;
-// package [disk] says in detail what a power failure may take.
+// Files is the fault model of the files in the directories of nodes. The programs are unaware of it: they use package
+// os, or x/sys. Each node has its own disk, which knows what is durable. Package [disk] says in detail what a power
+// failure may lose.
 //
 // Files needs the overlay, on Linux with amd64, and a cluster that freezes nodes.
 type Files struct {
-	// Level is how much a power failure may take; the zero value: what ext4 may lose.
+	// Level is how much a power failure may lose; the zero value is what ext4 may lose.
 	Level disk.Level
-	// PowerFailures is the share of crashes in which the power fails, from 0 to 1. In the others
-	// the process is killed and nothing is lost. The kernel closes the connections of a process that was
-	// killed; the peers of a machine without power hear nothing.
+	// PowerFailures is the share of crashes in which the power fails, from 0 to 1. In the others the process is killed
+	// and no data is lost. The kernel closes the connections of a killed process. The peers of a machine without power
+	// receive nothing.
 	PowerFailures float64
-	// SyncTime is the longest time that a sync takes; 0 means DefaultSyncTime. At a crash in
-	// it nothing is promised yet.
+	// SyncTime is the longest time that a sync takes; 0 means DefaultSyncTime. A sync that a crash interrupts
+	// guarantees nothing.
 	SyncTime time.Duration
-	// WriteTime is the longest time that each change of files takes before it happens; 0 means
-	// none. With it a crash may come between any two.
+	// WriteTime is the longest time that each change of files takes before it happens; 0 means none. With it a crash
+	// may come between any two changes.
 	WriteTime time.Duration
-	// WriteBack is the time after which changes are durable without a sync; 0 means
-	// DefaultWriteBack.
+	// WriteBack is the time after which changes are durable without a sync; 0 means DefaultWriteBack.
 	WriteBack time.Duration
-	// Errors is the share of syncs that fail (EIO), and Full that of writes and new files that
-	// find the disk full (ENOSPC), from 0 to 1.
+	// Errors is the share of syncs that fail with EIO. Full is the share of writes and new files that fail with ENOSPC.
+	// Both are from 0 to 1.
 	Errors, Full float64
 }
 
@@ -56,7 +55,12 @@ func (f *Files) check() error {
 		}
 	}
 	if f.SyncTime < 0 || f.WriteTime < 0 || f.WriteBack < 0 {
-		return fmt.Errorf("the times of files are %v, %v and %v, and must not be negative", f.SyncTime, f.WriteTime, f.WriteBack)
+		return fmt.Errorf(
+			"the times of files are %v, %v and %v, and must not be negative",
+			f.SyncTime,
+			f.WriteTime,
+			f.WriteBack,
+		)
 	}
 	if f.Level != disk.Ext4 && f.Level != disk.POSIX {
 		return fmt.Errorf("there is no level %d of files, only disk.Ext4 and disk.POSIX", f.Level)
@@ -66,17 +70,16 @@ func (f *Files) check() error {
 
 // The events that files report.
 const (
-	// PowerFailure tells of a power failure; its value is a [disk.Loss].
+	// PowerFailure reports a power failure; its value is a [disk.Loss].
 	PowerFailure = "power-failure"
-	// RefusedCall tells of a system call that the model of files lacks. Its value is the
-	// name of the call, which was refused.
+	// RefusedCall reports a system call that the model of files lacks and refused. Its value is the name of the call.
 	RefusedCall = "refused-call"
 )
 
-// machine is what a node has beyond its lives: the disk and the clock.
+// machine is the state of a node that outlives its incarnations: the disk and the clock.
 type machine struct {
 	node   lockstep.Node
-	root   string // the folder
+	root   string // the directory
 	disk   *disk.Disk
 	world  *World
 	model  Files
@@ -103,18 +106,27 @@ func (d *deployment) machines() error {
 		if model.WriteBack == 0 {
 			model.WriteBack = DefaultWriteBack
 		}
-		all = append(all, &machine{node: self, root: root, disk: disk.New(model.Level), world: d.world, model: model, chance: d.lot.chance(self, diskStream+uint64(self))})
+		all = append(
+			all,
+			&machine{
+				node:   self,
+				root:   root,
+				disk:   disk.New(model.Level),
+				world:  d.world,
+				model:  model,
+				chance: d.lot.chance(self, diskStream+uint64(self)),
+			},
+		)
 	}
 	d.machine = all
 	serveFiles(all)
 	return nil
 }
 
-// choose is a choice of the step under way, recorded with it. 0 is always the mildest.
+// choose draws a choice of the current step, recorded with it. 0 is always the mildest.
 func (d *deployment) choose(n int) int { return d.chance.IntN(n) }
 
-// crashFiles is what a crash does to the files of a node: nothing, where only the process was
-// killed.
+// crashFiles performs the effects of a crash on the files of a node. There are none if only the process was killed.
 func (d *deployment) crashFiles(n *Node, powerFails bool) error {
 	m := d.machine[n.self-1]
 	leaveFiles(n.number())
@@ -127,8 +139,8 @@ func (d *deployment) crashFiles(n *Node, powerFails bool) error {
 	return m.rebuild()
 }
 
-// rebuild makes the folder what is on the disk. What frozen goroutines have open stays
-// theirs.
+// rebuild replaces the content of the directory by the content of the disk. Frozen goroutines keep the files that they
+// have open.
 func (m *machine) rebuild() error {
 	if err := os.RemoveAll(m.root); err != nil {
 		return err
@@ -136,7 +148,7 @@ func (m *machine) rebuild() error {
 	return restore(m.disk.Root(), m.root, map[*disk.Inode]string{})
 }
 
-// restore makes a file or folder; made are the paths of those that have been.
+// restore makes a file or directory; made has the paths of the inodes that exist already.
 func restore(i *disk.Inode, path string, made map[*disk.Inode]string) error {
 	if first := made[i]; first != "" {
 		return os.Link(first, path)

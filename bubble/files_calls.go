@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/disk"
 )
 
-// Calls that package syscall has no names for.
+// Numbers of system calls that package syscall has no names for.
 const (
 	sysStatx         = 332
 	sysRenameat2     = 316
@@ -26,14 +26,14 @@ const (
 	sysFchmodat2     = 452
 )
 
-// service is how a call is served.
+// service is the name and the implementation of a system call.
 type service struct {
 	name  string
 	serve func(*kernel, *call) (r1, r2 uintptr, err errno)
 }
 
-// calls are the calls that are served. Those that only read, and those that are not about
-// files, are not among them: the kernel serves them as it would.
+// calls are the system calls that the model serves. It leaves calls that only read, and calls that are not about files,
+// to the kernel.
 var calls map[uintptr]service
 
 func init() {
@@ -43,11 +43,17 @@ func init() {
 	}
 }
 
-// descriptors are calls on what is open.
+// descriptors are calls on open files.
 func descriptors() map[uintptr]service {
 	return map[uintptr]service{
-		syscall.SYS_OPEN:   {"open", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.openFile(c, -1, 0, c.Arg(1), c.Arg(2)) }},
-		syscall.SYS_OPENAT: {"openat", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.openFile(c, 0, 1, c.Arg(2), c.Arg(3)) }},
+		syscall.SYS_OPEN: {
+			"open",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.openFile(c, -1, 0, c.Arg(1), c.Arg(2)) },
+		},
+		syscall.SYS_OPENAT: {
+			"openat",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.openFile(c, 0, 1, c.Arg(2), c.Arg(3)) },
+		},
 		syscall.SYS_CREAT: {"creat", func(k *kernel, c *call) (uintptr, uintptr, errno) {
 			return k.openFile(c, -1, 0, syscall.O_CREAT|syscall.O_WRONLY|syscall.O_TRUNC, c.Arg(1))
 		}},
@@ -63,12 +69,21 @@ func descriptors() map[uintptr]service {
 	}
 }
 
-// durability are calls on what is durable, and on memory.
+// durability are calls that make files durable, change their size, or map them into memory.
 func durability() map[uintptr]service {
 	return map[uintptr]service{
-		syscall.SYS_FSYNC:     {"fsync", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.syncFile(c, (*disk.Disk).Sync) }},
-		syscall.SYS_FDATASYNC: {"fdatasync", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.syncFile(c, (*disk.Disk).SyncData) }},
-		syscall.SYS_SYNC:      {"sync", func(k *kernel, c *call) (uintptr, uintptr, errno) { return 0, 0, k.syncAll(k.here()) }},
+		syscall.SYS_FSYNC: {
+			"fsync",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.syncFile(c, (*disk.Disk).Sync) },
+		},
+		syscall.SYS_FDATASYNC: {
+			"fdatasync",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.syncFile(c, (*disk.Disk).SyncData) },
+		},
+		syscall.SYS_SYNC: {
+			"sync",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return 0, 0, k.syncAll(k.here()) },
+		},
 		sysSyncfs:             {"syncfs", (*kernel).syncDisk},
 		syscall.SYS_FTRUNCATE: {"ftruncate", (*kernel).ftruncate},
 		syscall.SYS_TRUNCATE:  {"truncate", (*kernel).truncate},
@@ -92,19 +107,58 @@ func naming() map[uintptr]service {
 		syscall.SYS_UNLINKAT:  {"unlinkat", named(0, 1, false, (*kernel).remove)},
 		syscall.SYS_SYMLINK:   {"symlink", named(-1, 1, true, (*kernel).symlink)},
 		syscall.SYS_SYMLINKAT: {"symlinkat", named(1, 2, true, (*kernel).symlink)},
-		syscall.SYS_RENAME:    {"rename", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.rename(c, -1, 0, -1, 1, 0) }},
-		syscall.SYS_RENAMEAT:  {"renameat", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.rename(c, 0, 1, 2, 3, 0) }},
-		sysRenameat2:          {"renameat2", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.rename(c, 0, 1, 2, 3, c.Arg(4)) }},
-		syscall.SYS_LINK:      {"link", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.link(c, -1, 0, -1, 1, 0) }},
-		syscall.SYS_LINKAT:    {"linkat", func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.link(c, 0, 1, 2, 3, c.Arg(4)) }},
-		syscall.SYS_CHMOD:     {"chmod", named(-1, 0, false, func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(1)) })},
-		syscall.SYS_FCHMODAT:  {"fchmodat", named(0, 1, false, func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) })},
-		sysFchmodat2:          {"fchmodat2", named(0, 1, false, func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) })},
-		syscall.SYS_FCHMOD:    {"fchmod", (*kernel).fchmod},
+		syscall.SYS_RENAME: {
+			"rename",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.rename(c, -1, 0, -1, 1, 0) },
+		},
+		syscall.SYS_RENAMEAT: {
+			"renameat",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.rename(c, 0, 1, 2, 3, 0) },
+		},
+		sysRenameat2: {
+			"renameat2",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.rename(c, 0, 1, 2, 3, c.Arg(4)) },
+		},
+		syscall.SYS_LINK: {
+			"link",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.link(c, -1, 0, -1, 1, 0) },
+		},
+		syscall.SYS_LINKAT: {
+			"linkat",
+			func(k *kernel, c *call) (uintptr, uintptr, errno) { return k.link(c, 0, 1, 2, 3, c.Arg(4)) },
+		},
+		syscall.SYS_CHMOD: {
+			"chmod",
+			named(
+				-1,
+				0,
+				false,
+				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(1)) },
+			),
+		},
+		syscall.SYS_FCHMODAT: {
+			"fchmodat",
+			named(
+				0,
+				1,
+				false,
+				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) },
+			),
+		},
+		sysFchmodat2: {
+			"fchmodat2",
+			named(
+				0,
+				1,
+				false,
+				func(k *kernel, c *call, p place) (uintptr, uintptr, errno) { return k.chmod(c, p.inode, c.Arg(2)) },
+			),
+		},
+		syscall.SYS_FCHMOD: {"fchmod", (*kernel).fchmod},
 	}
 }
 
-// facts are calls that tell of files, and of what they are on.
+// facts are calls that return metadata of files and file systems.
 func facts() map[uintptr]service {
 	return map[uintptr]service{
 		syscall.SYS_STAT: {"stat", func(k *kernel, c *call) (uintptr, uintptr, errno) {
@@ -138,9 +192,12 @@ func lacking() map[uintptr]service {
 		syscall.SYS_REMOVEXATTR:  {"removexattr", refusedPath(0, syscall.ENOTSUP)},
 		syscall.SYS_MKNOD:        {"mknod", refusedPath(0, syscall.EPERM)},
 		syscall.SYS_UTIMES:       {"utimes", refusedPath(0, syscall.ENOSYS)},
-		syscall.SYS_FUTIMESAT: {"futimesat", named(0, 1, false, func(k *kernel, _ *call, p place) (uintptr, uintptr, errno) {
-			return k.refuse(p.machine, "futimesat", syscall.ENOSYS)
-		})},
+		syscall.SYS_FUTIMESAT: {
+			"futimesat",
+			named(0, 1, false, func(k *kernel, _ *call, p place) (uintptr, uintptr, errno) {
+				return k.refuse(p.machine, "futimesat", syscall.ENOSYS)
+			}),
+		},
 		syscall.SYS_REMAP_FILE_PAGES: {"remap_file_pages", refused(-1, syscall.ENOSYS)},
 		syscall.SYS_IO_SUBMIT:        {"io_submit", refused(-1, syscall.ENOSYS)},
 		sysIoUringSetup:              {"io_uring_setup", refused(-1, syscall.ENOSYS)},
@@ -149,8 +206,8 @@ func lacking() map[uintptr]service {
 	}
 }
 
-// refused is how a call is served that the model lacks, where the descriptor in an argument is
-// that of a file on a disk; with -1 always.
+// refused refuses a call that the model lacks if the descriptor in argument arg belongs to a file on a disk. With -1 it
+// always refuses.
 func refused(arg int, err errno) func(*kernel, *call) (uintptr, uintptr, errno) {
 	return func(k *kernel, c *call) (uintptr, uintptr, errno) {
 		if arg < 0 {
@@ -163,15 +220,19 @@ func refused(arg int, err errno) func(*kernel, *call) (uintptr, uintptr, errno) 
 	}
 }
 
-// refusedPath is the same for a call with a path.
+// refusedPath refuses a call with a path in argument arg.
 func refusedPath(arg int, err errno) func(*kernel, *call) (uintptr, uintptr, errno) {
 	return named(-1, arg, false, func(k *kernel, c *call, p place) (uintptr, uintptr, errno) {
 		return k.refuse(p.machine, calls[c.Trap].name, err)
 	})
 }
 
-// named serves a call that is about a name on a disk.
-func named(dirfd, arg int, grows bool, serve func(*kernel, *call, place) (uintptr, uintptr, errno)) func(*kernel, *call) (uintptr, uintptr, errno) {
+// named serves a call with a name on a disk.
+func named(
+	dirfd, arg int,
+	grows bool,
+	serve func(*kernel, *call, place) (uintptr, uintptr, errno),
+) func(*kernel, *call) (uintptr, uintptr, errno) {
 	return func(k *kernel, c *call) (uintptr, uintptr, errno) {
 		p := k.find(c, dirfd, c.Text(arg), false)
 		if p.machine == nil {
@@ -180,7 +241,7 @@ func named(dirfd, arg int, grows bool, serve func(*kernel, *call, place) (uintpt
 		if err := p.machine.linger(grows); err != 0 {
 			return failed(err)
 		}
-		return serve(k, c, k.find(c, dirfd, c.Text(arg), false)) // after the time that it took
+		return serve(k, c, k.find(c, dirfd, c.Text(arg), false)) // the time that passed may have changed the result
 	}
 }
 
@@ -189,7 +250,7 @@ const (
 	oSync    = syscall.O_SYNC | syscall.O_DSYNC
 )
 
-// openFile opens a file, and makes or empties it.
+// openFile opens a file, and creates or truncates it.
 func (k *kernel) openFile(c *call, dirfd, arg int, flags, mode uintptr) (r1, r2 uintptr, err errno) {
 	text := c.Text(arg)
 	p := k.find(c, dirfd, text, flags&syscall.O_NOFOLLOW == 0)
@@ -214,7 +275,8 @@ func (k *kernel) openFile(c *call, dirfd, arg int, flags, mode uintptr) (r1, r2 
 		p = k.find(c, dirfd, text, flags&syscall.O_NOFOLLOW == 0)
 	}
 	if c.Trap != syscall.SYS_CREAT {
-		c.Clear(arg+1, oSync) // what is durable is the model's business, and a real disk would be waited for in real time
+		// The model decides what is durable. A real synchronous write would also wait for a disk in real time.
+		c.Clear(arg+1, oSync)
 	}
 	if r1, r2, err = c.Do(); err != 0 {
 		return r1, r2, err
@@ -264,7 +326,7 @@ func (k *kernel) fcntl(c *call) (r1, r2 uintptr, err errno) {
 		o.flags = o.flags&^syscall.O_APPEND | c.Arg(2)&syscall.O_APPEND
 	case c.Arg(1) == syscall.F_GETFL && o != nil:
 		if r1, r2, err = c.Do(); err == 0 {
-			r1 |= o.flags & oSync // which the kernel was not told
+			r1 |= o.flags & oSync // openFile hides these flags from the kernel
 		}
 		return r1, r2, err
 	}
@@ -364,7 +426,7 @@ func (k *kernel) resize(c *call, m *machine, i *disk.Inode, size int64) (r1, r2 
 	if err := m.linger(size > i.Size()); err != 0 {
 		return failed(err)
 	}
-	k.lookAll(m, i) // before it is cut off
+	k.lookAll(m, i) // before the truncation
 	if r1, r2, err = c.Do(); err == 0 {
 		m.settle(i)
 		m.disk.Resize(i, size)
@@ -372,7 +434,7 @@ func (k *kernel) resize(c *call, m *machine, i *disk.Inode, size int64) (r1, r2 
 	return r1, r2, err
 }
 
-// fallocate makes a file longer. It is a sparse one: space is not the model's business.
+// fallocate extends a file by a hole: the model does not cover disk space.
 func (k *kernel) fallocate(c *call) (r1, r2 uintptr, err errno) {
 	o := k.descriptor(c, 0)
 	if o == nil {
@@ -403,13 +465,13 @@ func (k *kernel) mkdir(c *call, p place) (r1, r2 uintptr, err errno) {
 	if err == 0 && p.dir != nil {
 		p.machine.settle(p.dir)
 		i := p.machine.disk.Make(p.dir, p.name, disk.Directory)
-		i.Mode = 0o700 // enough to restore it; others do not matter
+		i.Mode = 0o700 // enough to restore it; other modes do not matter
 		p.machine.settle(i)
 	}
 	return r1, r2, err
 }
 
-// makeNode makes the name of a unix socket, and nothing else.
+// makeNode creates the name of a unix socket. It refuses all other kinds of nodes.
 func (k *kernel) makeNode(c *call, p place) (r1, r2 uintptr, err errno) {
 	mode := c.Arg(2)
 	if mode&syscall.S_IFMT != syscall.S_IFSOCK {
@@ -512,7 +574,7 @@ func (k *kernel) fchmod(c *call) (r1, r2 uintptr, err errno) {
 	return c.Do()
 }
 
-// ioctl refuses the requests that copy files.
+// ioctl refuses the requests that clone files.
 func (k *kernel) ioctl(c *call) (r1, r2 uintptr, err errno) {
 	const clone, cloneRange, dedupe = 0x40049409, 0x4020940d, 0xc0189436
 	if o := k.descriptor(c, 0); o != nil && (c.Arg(1) == clone || c.Arg(1) == cloneRange || c.Arg(1) == dedupe) {
@@ -521,7 +583,7 @@ func (k *kernel) ioctl(c *call) (r1, r2 uintptr, err errno) {
 	return c.Do()
 }
 
-// stat tells the times of the node's clock, and numbers that do not depend on the machine.
+// stat returns times by the node's clock, and numbers that do not depend on the machine.
 func (k *kernel) stat(c *call, i *disk.Inode, arg int) (r1, r2 uintptr, err errno) {
 	r1, r2, err = c.Do()
 	if err == 0 && i != nil {
@@ -551,7 +613,7 @@ func (k *kernel) fstatat(c *call) (r1, r2 uintptr, err errno) {
 	return k.stat(c, k.find(c, 0, c.Text(1), c.Arg(3)&0x100 == 0).inode, 2)
 }
 
-// utimens sets the time of a file, as far as it is that of the last change.
+// utimens sets the modification time of a file. The model has no other time.
 func (k *kernel) utimens(c *call, p place) (r1, r2 uintptr, err errno) {
 	const now, omit = 1<<30 - 1, 1<<30 - 2
 	r1, r2, err = c.Do()
@@ -572,7 +634,7 @@ func (k *kernel) utimens(c *call, p place) (r1, r2 uintptr, err errno) {
 	return r1, r2, err
 }
 
-// statfs tells of a disk of fixed size: what others do on the machine must not show.
+// statfs returns a disk of fixed size: other processes on the machine must have no influence.
 func (k *kernel) statfs(c *call) (r1, r2 uintptr, err errno) {
 	r1, r2, err = c.Do()
 	if err == 0 {

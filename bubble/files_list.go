@@ -14,21 +14,22 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// dirent is a name in a directory, with what the kernel calls its type.
+// dirent is a name in a directory, with its type as the kernel writes it.
 type dirent struct {
 	name string
 	kind byte
 }
 
-// The layout of an entry as the kernel writes it: number, offset, length, type, and the name with a zero.
+// The layout of a directory entry as the kernel writes it: number, offset, length, type, and the name with a zero byte.
 const (
 	direntLength = 16
 	direntKind   = 18
 	direntName   = 19
 )
 
-// list tells the names in a directory. Their order is that of a hash, as on ext4, where each file system has its own; here each run has:
-// it must depend neither on the file system that the folder is on, nor on what was there before.
+// list returns the names in a directory, in an order by a hash, as on ext4. With ext4 each file system has its own
+// order; here each run has. The order must depend neither on the file system that has the directory, nor on its earlier
+// content.
 func (k *kernel) list(c *call) (r1, r2 uintptr, err errno) {
 	o := k.descriptor(c, 0)
 	if o == nil || o.inode.Kind != disk.Directory {
@@ -40,7 +41,10 @@ func (k *kernel) list(c *call) (r1, r2 uintptr, err errno) {
 		}
 		seed := o.machine.world.Seed()
 		slices.SortFunc(o.names, func(a, b dirent) int {
-			return cmp.Or(cmp.Compare(mix.Scramble(mix.Text(a.name)^seed), mix.Scramble(mix.Text(b.name)^seed)), cmp.Compare(a.name, b.name))
+			return cmp.Or(
+				cmp.Compare(mix.Scramble(mix.Text(a.name)^seed), mix.Scramble(mix.Text(b.name)^seed)),
+				cmp.Compare(a.name, b.name),
+			)
 		})
 		o.listed = true
 	}
@@ -62,7 +66,7 @@ func (k *kernel) list(c *call) (r1, r2 uintptr, err errno) {
 	return uintptr(used), 0, 0
 }
 
-// put writes an entry of a directory and returns its length; 0: there is no room.
+// put writes a directory entry and returns its length, or 0 if the buffer is too short.
 func put(buffer []byte, d dirent, dir *disk.Inode) int {
 	size := (direntName + len(d.name) + 1 + 7) &^ 7
 	if size > len(buffer) {
@@ -81,11 +85,16 @@ func put(buffer []byte, d dirent, dir *disk.Inode) int {
 	return size
 }
 
-// entries are all names in an open directory, from where it was read last.
+// entries reads all names in an open directory, from the current position.
 func entries(fd uintptr) (list []dirent, _ errno) {
 	buffer := make([]byte, 1<<14)
 	for {
-		n, _, err := syscall.RawSyscall(syscall.SYS_GETDENTS64, fd, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)))
+		n, _, err := syscall.RawSyscall(
+			syscall.SYS_GETDENTS64,
+			fd,
+			uintptr(unsafe.Pointer(&buffer[0])),
+			uintptr(len(buffer)),
+		)
 		if err != 0 || n == 0 {
 			return list, err
 		}
@@ -98,7 +107,7 @@ func entries(fd uintptr) (list []dirent, _ errno) {
 	}
 }
 
-// seek lets a directory be listed anew.
+// seek makes the next listing of a directory start again.
 func (k *kernel) seek(c *call) (r1, r2 uintptr, err errno) {
 	if o := k.descriptor(c, 0); o != nil && o.listed {
 		o.listed, o.names = false, nil
@@ -106,8 +115,9 @@ func (k *kernel) seek(c *call) (r1, r2 uintptr, err errno) {
 	return c.Do()
 }
 
-// inMemory is a folder of files in memory, where the machine has one with room; otherwise none. Files of nodes are not there to last, and what
-// is durable is the model's business: a real file system makes up a third of some runs.
+// inMemory is a directory in memory, if the machine has one with enough free space; otherwise it is empty. Files of
+// nodes need not last, and the model decides what is durable. A real file system would take up to a third of the time
+// of some runs.
 func inMemory() string {
 	const (
 		folder = "/dev/shm"

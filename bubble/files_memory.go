@@ -9,23 +9,29 @@ import (
 	"unsafe"
 )
 
-// mmap notes mappings of files that are shared: what is written to them is written to the
-// file.
+// mmap records shared mappings of files: a write to such a mapping is a write to the file.
 func (k *kernel) mmap(c *call) (r1, r2 uintptr, err errno) {
 	o := k.descriptor(c, 4)
 	if o != nil {
-		c.Clear(3, syscall.MAP_POPULATE) // which makes pages of all holes of a file that is mostly holes
+		// MAP_POPULATE would allocate pages for all holes of a file that consists mostly of holes.
+		c.Clear(3, syscall.MAP_POPULATE)
 	}
 	r1, r2, err = c.Do()
 	if err == 0 && o != nil && c.Arg(3)&syscall.MAP_SHARED != 0 {
-		p := &mapping{opened: *o, at: r1, long: c.Arg(1), offset: int64(c.Arg(5)), write: c.Arg(2)&syscall.PROT_WRITE != 0}
+		p := &mapping{
+			opened: *o,
+			at:     r1,
+			long:   c.Arg(1),
+			offset: int64(c.Arg(5)),
+			write:  c.Arg(2)&syscall.PROT_WRITE != 0,
+		}
 		p.life = runtime.LockstepNode()
 		k.maps = append(k.maps, p)
 	}
 	return r1, r2, err
 }
 
-// mapped is the mapping in which an address is, or nil.
+// mapped is the mapping that contains an address, or nil.
 func (k *kernel) mapped(at uintptr) *mapping {
 	for _, p := range k.maps {
 		if at >= p.at && at < p.at+p.long {
@@ -66,7 +72,7 @@ func (k *kernel) mremap(c *call) (r1, r2 uintptr, err errno) {
 	return c.Do()
 }
 
-// msync makes durable what was written to a mapping, if it waits for that.
+// msync makes the writes to a mapping durable, if the call waits for that.
 func (k *kernel) msync(c *call) (r1, r2 uintptr, err errno) {
 	p := k.mapped(c.Arg(0))
 	switch {
@@ -82,10 +88,10 @@ func (k *kernel) msync(c *call) (r1, r2 uintptr, err errno) {
 	return 0, 0, 0
 }
 
-// hidden says that a path is in /proc and not for nodes.
+// hidden is the result of proc for a path in /proc that nodes must not see.
 const hidden = -2
 
-// virtual are the files of /proc that nodes see: what others do on the machine must not show.
+// virtual are the files of /proc that nodes see. Other processes on the machine must have no influence on them.
 var virtual = map[string]string{
 	"/proc/meminfo":     "MemTotal: 8388608 kB\nMemFree: 4194304 kB\nMemAvailable: 4194304 kB\n",
 	"/proc/loadavg":     "0.00 0.00 0.00 1/1 1\n",
@@ -97,8 +103,7 @@ var virtual = map[string]string{
 	"/proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units\nMax open files            1048576              1048576              files\n",
 }
 
-// proc opens a file of /proc as nodes see it: a descriptor, hidden, or -1 where the path is
-// elsewhere.
+// proc opens a file of /proc as nodes see it. It returns a descriptor, hidden, or -1 if the path is elsewhere.
 func (k *kernel) proc(path string) int {
 	if len(path) < 6 || path[:6] != "/proc/" {
 		return -1
@@ -109,7 +114,7 @@ func (k *kernel) proc(path string) int {
 	}
 	defer asEngine()()
 	name := []byte("proc\x00")
-	fd, _, err := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1, 0) // closed by exec
+	fd, _, err := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&name[0])), 1, 0) // MFD_CLOEXEC
 	if err != 0 {
 		return hidden
 	}

@@ -2,13 +2,13 @@
 
 package bubble
 
-// inMemory is no folder.
+// inMemory is empty: no directory in memory is needed.
 func inMemory() string { return "" }
 
-// filesWork says whether system calls on files can be served.
+// filesWork reports whether the model can serve system calls on files.
 const filesWork = false
 
-// makeSocket is for disks, which only work there.
+// makeSocket is used for disks only, which need the model.
 func makeSocket(string) error { return nil }
 
 func serveFiles([]*machine) {}

@@ -15,23 +15,23 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/disk"
 )
 
-// filesWork says whether system calls on files can be served.
+// filesWork reports whether the model can serve system calls on files.
 const filesWork = true
 
-// makeSocket makes the name of a unix socket that nobody listens to.
+// makeSocket creates the name of a unix socket without a listener.
 func makeSocket(path string) error { return syscall.Mknod(path, syscall.S_IFSOCK|0o600, 0) }
 
-// kernel serves the system calls of nodes on files. Real files play the page cache: reading,
-// locking and mapping them is the kernel's business. Beside them stand the models of the
-// disks, which are told of every change. Nothing here is locked: nodes have one processor, and
-// what must not be divided does not wait.
+// kernel serves the system calls of nodes on files. Real files play the role of the page cache: the kernel reads, locks
+// and maps them. The models of the disks record every change beside them.
+//
+// No lock is necessary: nodes have one processor, and code that must be atomic does not wait.
 type kernel struct {
 	machines []*machine
 	open     map[uintptr]*opened // by descriptor
 	maps     []*mapping
-	dead     map[int32]bool // lives
-	denied   map[int32]int  // calls of theirs
-	lost     []*mapping     // of theirs
+	dead     map[int32]bool // incarnations that have ended
+	denied   map[int32]int  // number of failed calls of a dead incarnation
+	lost     []*mapping     // mappings of dead incarnations
 	umask    uint32
 }
 
@@ -41,11 +41,11 @@ type opened struct {
 	inode   *disk.Inode
 	life    int32
 	flags   uintptr
-	listed  bool     // names are those of a directory that were not told yet
+	listed  bool     // names are the entries of a directory that list has still to return
 	names   []dirent // in the order of the run
 }
 
-// mapping is a file in memory that its node shares with others.
+// mapping is a shared mapping of a file in memory.
 type mapping struct {
 	opened
 	at, long uintptr
@@ -56,12 +56,18 @@ type mapping struct {
 // served is the kernel of the run.
 var served *kernel
 
-// serveFiles begins to serve calls below the folders of nodes.
+// serveFiles starts to serve calls below the directories of nodes.
 func serveFiles(machines []*machine) {
 	serveNoMore()
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
-	served = &kernel{machines: machines, open: map[uintptr]*opened{}, dead: map[int32]bool{}, denied: map[int32]int{}, umask: uint32(umask)}
+	served = &kernel{
+		machines: machines,
+		open:     map[uintptr]*opened{},
+		dead:     map[int32]bool{},
+		denied:   map[int32]int{},
+		umask:    uint32(umask),
+	}
 	var traps []uintptr
 	for trap := range calls { //lockstep:unordered a set
 		traps = append(traps, trap)
@@ -69,7 +75,7 @@ func serveFiles(machines []*machine) {
 	syscall.LockstepServe(traps, served.serve)
 }
 
-// serveNoMore closes the files of the run and gives all others back to the kernel.
+// serveNoMore closes the files of the run and hands all calls back to the kernel.
 func serveNoMore() {
 	if served != nil {
 		syscall.LockstepServe(nil, nil)
@@ -79,8 +85,8 @@ func serveNoMore() {
 	}
 }
 
-// leaveFiles takes a life that has ended off the record: nothing that it does changes files any
-// more. What it has written to mappings is kept.
+// leaveFiles detaches an incarnation that has ended: it changes no file any more. The model keeps what the incarnation
+// has written to mappings.
 func leaveFiles(life int32) {
 	k := served
 	k.dead[life] = true
@@ -93,7 +99,7 @@ func leaveFiles(life int32) {
 	})
 }
 
-// closeFiles closes the files of a life whose goroutines never run again: its locks are free.
+// closeFiles closes the files of an incarnation whose goroutines never run again. That releases its locks.
 func closeFiles(life int32) { served.close(func(o *opened) bool { return o.life == life }) }
 
 func (k *kernel) close(which func(*opened) bool) {
@@ -116,7 +122,7 @@ type (
 	errno = syscall.Errno
 )
 
-// failed is the result of a call that did not succeed.
+// failed is the result of a call that failed.
 func failed(err errno) (r1, r2 uintptr, _ errno) { return ^uintptr(0), 0, err }
 
 // serve serves a call of a node's goroutine.
@@ -127,12 +133,12 @@ func (k *kernel) serve(c *call) (r1, r2 uintptr, err errno) {
 	return calls[c.Trap].serve(k, c)
 }
 
-// mostDenied is how many calls of a life that has ended fail; a loop that tries for ever must not.
+// mostDenied is how many calls of a dead incarnation fail. After that calls block, so that an endless retry loop does
+// not spin.
 const mostDenied = 1000
 
-// pretend serves a call of a life that has ended, before its goroutines freeze: what is about an
-// open file seems to succeed, everything else fails, so that whoever holds something of the
-// process meanwhile gives it back.
+// pretend serves a call of a dead incarnation, before its goroutines freeze. Calls on an open file seem to succeed; all
+// others fail. So a goroutine that holds process-wide state, such as a lock, can release it.
 func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 	if k.deceives(c) {
 		select {}
@@ -142,15 +148,25 @@ func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 		if k.descriptor(c, 0) != nil {
 			return c.Arg(2), 0, 0
 		}
-	case syscall.SYS_FSYNC, syscall.SYS_FDATASYNC, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE, syscall.SYS_MSYNC, syscall.SYS_MUNMAP:
+	case syscall.SYS_FSYNC,
+		syscall.SYS_FDATASYNC,
+		syscall.SYS_FTRUNCATE,
+		syscall.SYS_FALLOCATE,
+		syscall.SYS_MSYNC,
+		syscall.SYS_MUNMAP:
 		return 0, 0, 0
 	case syscall.SYS_CLOSE:
 		if k.descriptor(c, 0) != nil {
-			return 0, 0, 0 // with the others
+			return 0, 0, 0 // closeFiles closes it with the others
 		}
 	case syscall.SYS_GETDENTS64:
 		return k.list(c)
-	case syscall.SYS_LSEEK, syscall.SYS_FSTAT, syscall.SYS_FCNTL, syscall.SYS_MMAP, syscall.SYS_MPROTECT, syscall.SYS_IOCTL:
+	case syscall.SYS_LSEEK,
+		syscall.SYS_FSTAT,
+		syscall.SYS_FCNTL,
+		syscall.SYS_MMAP,
+		syscall.SYS_MPROTECT,
+		syscall.SYS_IOCTL:
 	default:
 		life := runtime.LockstepNode()
 		if k.denied[life]++; k.denied[life] > mostDenied {
@@ -161,24 +177,25 @@ func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 	return c.Do()
 }
 
-// deceives reports whether a life that has ended would believe what it reads in memory after the call: it maps a
-// file, or changes one that it has mapped, and what it writes is nowhere. A store that follows such
-// pages reads anywhere.
+// deceives reports whether a dead incarnation would rely on memory that does not match the file after the call. That is
+// so if the call maps a file, or changes a mapped one: the kernel does not perform the incarnation's writes. A store
+// that follows such pages may read any address.
 func (k *kernel) deceives(c *call) bool {
 	switch c.Trap {
 	case syscall.SYS_MMAP:
 		return k.descriptor(c, 4) != nil
 	case syscall.SYS_WRITE, syscall.SYS_PWRITE64, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE:
 		o := k.descriptor(c, 0)
-		return o != nil && slices.ContainsFunc(k.lost, func(p *mapping) bool { return p.inode == o.inode && p.life == o.life })
+		return o != nil &&
+			slices.ContainsFunc(k.lost, func(p *mapping) bool { return p.inode == o.inode && p.life == o.life })
 	}
 	return false
 }
 
-// descriptor is what an argument that is a descriptor means, or nil if it is not of a disk.
+// descriptor is the open file behind a descriptor argument, or nil if it is not on a disk.
 func (k *kernel) descriptor(c *call, arg int) *opened { return k.open[uintptr(uint32(c.Arg(arg)))] }
 
-// refuse refuses a call that the model lacks, and says so.
+// refuse refuses a call that the model lacks, and reports that as an event.
 func (k *kernel) refuse(m *machine, what string, err errno) (uintptr, uintptr, errno) {
 	m.world.Event(lockstep.Event{Node: m.node, Type: RefusedCall, Value: what})
 	return failed(err)
@@ -187,7 +204,7 @@ func (k *kernel) refuse(m *machine, what string, err errno) (uintptr, uintptr, e
 // here is the machine of the calling goroutine.
 func (k *kernel) here() *machine { return k.machines[runtime.LockstepNode()%64-1] }
 
-// settle notes when a change happens.
+// settle records when a change happens.
 func (m *machine) settle(inodes ...*disk.Inode) {
 	m.disk.Time = int64(m.world.Now())
 	for _, i := range inodes {
@@ -195,7 +212,7 @@ func (m *machine) settle(inodes ...*disk.Inode) {
 	}
 }
 
-// linger lets a change take time, and perhaps fail because the disk is full.
+// linger makes a change take time, and perhaps fail because the disk is full.
 func (m *machine) linger(grows bool) errno {
 	if m.world.Settling() {
 		return 0
@@ -210,7 +227,7 @@ func (m *machine) linger(grows bool) errno {
 	return 0
 }
 
-// place is what a path means: the directory and the name in it, and what has that name now.
+// place is a resolved path: the directory, the name in it, and the inode that has the name now.
 type place struct {
 	machine *machine
 	dir     *disk.Inode
@@ -218,8 +235,8 @@ type place struct {
 	inode   *disk.Inode
 }
 
-// find resolves a path, relative to the descriptor in an argument unless that is negative. The
-// machine is nil if the path is on no disk.
+// find resolves a path. It is relative to the descriptor in argument dirfd, unless dirfd is negative. The machine is
+// nil if the path is on no disk.
 func (k *kernel) find(c *call, dirfd int, name string, follow bool) place {
 	if !strings.HasPrefix(name, "/") {
 		if dirfd >= 0 {
@@ -245,7 +262,7 @@ func (k *kernel) find(c *call, dirfd int, name string, follow bool) place {
 	return place{}
 }
 
-// walk follows a path from the last of some directories on.
+// walk follows a path that starts at the last directory in at.
 func walk(m *machine, at []*disk.Inode, name string, follow bool) place {
 	here := place{machine: m, inode: at[len(at)-1]}
 	links := 0
@@ -265,7 +282,7 @@ func walk(m *machine, at []*disk.Inode, name string, follow bool) place {
 		switch i := here.inode; {
 		case i == nil:
 			if len(parts) > 0 {
-				return place{machine: m} // the kernel will say what is wrong
+				return place{machine: m} // the kernel will return the error
 			}
 		case i.Kind == disk.Directory:
 			at = append(slices.Clone(at), i)
@@ -279,7 +296,7 @@ func walk(m *machine, at []*disk.Inode, name string, follow bool) place {
 	return here
 }
 
-// adopt takes over a file that somebody else made where the model has nothing.
+// adopt adds a file to the model that another process created.
 func (k *kernel) adopt(p *place, fd uintptr) bool {
 	defer asEngine()()
 	var st syscall.Stat_t
@@ -308,7 +325,7 @@ func (k *kernel) adopt(p *place, fd uintptr) bool {
 	return true
 }
 
-// path is where a file is, if its directory is known by one name.
+// path is the path of a file, if the tree contains its directory.
 func (m *machine) path(p *place) string {
 	var find func(dir *disk.Inode, at string) string
 	find = func(dir *disk.Inode, at string) string {
@@ -327,7 +344,7 @@ func (m *machine) path(p *place) string {
 	return find(m.disk.Root(), m.root)
 }
 
-// look tells the model what was written to a mapping.
+// look records in the model what the node wrote to a mapping.
 func (k *kernel) look(p *mapping) {
 	if !p.write {
 		return
@@ -345,10 +362,10 @@ func (k *kernel) look(p *mapping) {
 	}
 }
 
-// pointer is an address that the kernel gave.
+// pointer converts an address that the kernel returned.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// lookAll tells the model what was written to the mappings of a file, or of all files.
+// lookAll records in the model what nodes wrote to the mappings of a file, or of all files.
 func (k *kernel) lookAll(m *machine, i *disk.Inode) {
 	for _, p := range k.maps {
 		if p.machine == m && (i == nil || p.inode == i) {
@@ -357,7 +374,7 @@ func (k *kernel) lookAll(m *machine, i *disk.Inode) {
 	}
 }
 
-// sync makes something durable. It takes time, and may fail.
+// sync makes a file or disk durable. It takes time, and may fail.
 func (k *kernel) sync(m *machine, i *disk.Inode, durable func(*disk.Inode, uint64)) errno {
 	k.lookAll(m, i)
 	began := m.disk.Moment()

@@ -91,7 +91,13 @@ func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, jud
 }
 
 // suffer makes runs in which nodes crash, and checks that they repeat.
-func suffer(t *testing.T, runs int, files bubble.Files, start func(*bubble.Node) error, judge lockstep.Spec) *lockstep.Result {
+func suffer(
+	t *testing.T,
+	runs int,
+	files bubble.Files,
+	start func(*bubble.Node) error,
+	judge lockstep.Spec,
+) *lockstep.Result {
 	t.Helper()
 	plan := suffering(runs, files, start, judge)
 	result, err := lockstep.Explore(t.Context(), plan)
@@ -121,8 +127,8 @@ func TestPowerFailure(t *testing.T) {
 	}
 }
 
-// A file that is opened to be synced with each write is one to the node and to the model, which takes a power failure, and none to the
-// kernel: a real disk would be waited for.
+// A file that is opened to be synced with each write is one to the node and to the model, which takes a power failure,
+// and none to the kernel: a real disk would be waited for.
 func TestOpenedToSync(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -193,12 +199,27 @@ func TestOrderOfNames(t *testing.T) {
 			continue
 		}
 		var seen []string
-		judge := spec.OnEvent("listed", "listed", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			seen = append(seen, strings.Join(e.Value.([]string), ","))
-			return nil
-		})
-		plan := lockstep.Plan{System: bubble.Cluster{Name: "names", Nodes: 1, Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Start: listing},
-			Strategy: strategy.Walk{Wait: 1, Steps: 2}, Spec: judge, Runs: 3, Seed: 4, Scratch: scratch}
+		judge := spec.OnEvent(
+			"listed",
+			"listed",
+			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+				seen = append(seen, strings.Join(e.Value.([]string), ","))
+				return nil
+			},
+		)
+		plan := lockstep.Plan{
+			System: bubble.Cluster{
+				Name:   "names",
+				Nodes:  1,
+				Freeze: &bubble.Freeze{Files: &bubble.Files{}},
+				Start:  listing,
+			},
+			Strategy: strategy.Walk{Wait: 1, Steps: 2},
+			Spec:     judge,
+			Runs:     3,
+			Seed:     4,
+			Scratch:  scratch,
+		}
 		if result, err := lockstep.Explore(t.Context(), plan); err != nil || result.First() != nil || len(seen) != 3 {
 			t.Fatalf("%v, %+v, %d lists", err, result.First(), len(seen))
 		}
@@ -249,10 +270,15 @@ func TestGrace(t *testing.T) {
 	}
 	var beats [2]int
 	for i, grace := range []time.Duration{0, 50 * time.Millisecond} {
-		plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, spec.OnEvent("beat", "count", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
-			beats[i]++
-			return nil
-		}))
+		plan := suffering(
+			30,
+			bubble.Files{PowerFailures: 0.5},
+			start,
+			spec.OnEvent("beat", "count", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+				beats[i]++
+				return nil
+			}),
+		)
 		cluster := plan.System.(bubble.Cluster)
 		cluster.Freeze.Grace, cluster.Begin = grace, func(*bubble.World) { tickets = make(chan struct{}, 1) }
 		plan.System = cluster
@@ -331,9 +357,19 @@ func TestManyLives(t *testing.T) {
 		*last = life
 		return nil
 	})
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "lives", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Start: start}, Spec: judge,
-		Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 2000}, Runs: 1, Seed: 1})
-	if err != nil || result.First() != nil || !strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 255 lives") || most != 255 {
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:   bubble.Cluster{Name: "lives", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Start: start},
+			Spec:     judge,
+			Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 2000},
+			Runs:     1,
+			Seed:     1,
+		},
+	)
+	if err != nil || result.First() != nil ||
+		!strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 255 lives") ||
+		most != 255 {
 		t.Errorf("%d lives, %v, %+v", most, err, result)
 	}
 }
@@ -390,12 +426,18 @@ func TestFault(t *testing.T) {
 		}
 		return fmt.Errorf("it read %d", pages[1<<12])
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "short", Nodes: 1, Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1, Seed: 1}
+	plan := lockstep.Plan{
+		System:   bubble.Cluster{Name: "short", Nodes: 1, Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Start: start},
+		Strategy: strategy.Walk{Wait: 1, Steps: 2},
+		Runs:     1,
+		Seed:     1,
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := result.First(); f == nil || f.Finding.Property != "panic" || !strings.Contains(f.Finding.Text, "invalid memory address") {
+	if f := result.First(); f == nil || f.Finding.Property != "panic" ||
+		!strings.Contains(f.Finding.Text, "invalid memory address") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -16,20 +16,35 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// Nothing goes on of a run that is given up because a node does not fall quiet that is being buried, or that was stopped at the end of the
-// run, which the one that warms the process up comes to.
+// Nothing goes on of a run that is given up because a node does not fall quiet that is being buried, or that was
+// stopped at the end of the run, which the one that warms the process up comes to.
 func TestNothingGoesOn(t *testing.T) {
 	var turns atomic.Int64
-	cluster := bubble.Cluster{Name: "restless", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Patience: 200 * time.Millisecond, Start: func(n *bubble.Node) error {
-		for n.Alive() {
-			time.Sleep(time.Millisecond)
-		}
-		for {
-			turns.Add(1)
-			runtime.Gosched()
-		}
-	}}
-	r := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Crash: 1, Steps: 20}, Runs: 1, Seed: 1, Workers: 1})
+	cluster := bubble.Cluster{
+		Name:     "restless",
+		Nodes:    1,
+		Freeze:   &bubble.Freeze{Grace: time.Second},
+		Patience: 200 * time.Millisecond,
+		Start: func(n *bubble.Node) error {
+			for n.Alive() {
+				time.Sleep(time.Millisecond)
+			}
+			for {
+				turns.Add(1)
+				runtime.Gosched()
+			}
+		},
+	}
+	r := explore(
+		t,
+		lockstep.Plan{
+			System:   cluster,
+			Strategy: strategy.Walk{Wait: 1, Crash: 1, Steps: 20},
+			Runs:     1,
+			Seed:     1,
+			Workers:  1,
+		},
+	)
 	if r.Inconclusive != 1 || turns.Load() == 0 {
 		t.Fatalf("%v %v, %d turns", r.Verdicts, r.Reasons, turns.Load())
 	}
@@ -46,12 +61,19 @@ func TestNothingGoesOn(t *testing.T) {
 	}
 }
 
-// hung is the number of the run that does not fall quiet, after the one that warms the process up; the next is one that does so again.
+// hung is the number of the run that does not fall quiet, after the one that warms the process up; the next is one that
+// does so again.
 const hung = 2
 
-// hanging is a cluster in one of whose runs a goroutine of node 1 is in a system call for ever, unless release, which a node of a later run calls,
-// lets it come back. In all others nodes begin with start, which is told the number of the run.
-func hanging(t *testing.T, c bubble.Cluster, back func(), start func(n *bubble.Node, run int, release func()) error) bubble.Cluster {
+// hanging is a cluster in one of whose runs a goroutine of node 1 is in a system call for ever, unless release, which a
+// node of a later run calls, lets it come back. In all others nodes begin with start, which is told the number of the
+// run.
+func hanging(
+	t *testing.T,
+	c bubble.Cluster,
+	back func(),
+	start func(n *bubble.Node, run int, release func()) error,
+) bubble.Cluster {
 	t.Helper()
 	var pipe [2]int
 	if err := syscall.Pipe(pipe[:]); err != nil {
@@ -89,8 +111,8 @@ func made(t *testing.T, c bubble.Cluster) {
 	}
 }
 
-// Nor does one go on that was in a system call when its run was given up, and comes back when the next run is under way: it would reach that
-// run's nodes. Nothing is left of it.
+// Nor does one go on that was in a system call when its run was given up, and comes back when the next run is under
+// way: it would reach that run's nodes. Nothing is left of it.
 func TestNothingComesBack(t *testing.T) {
 	var back atomic.Bool
 	made(t, hanging(t, bubble.Cluster{Nodes: 1, Network: bubble.Sockets{}}, func() {

@@ -19,30 +19,39 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// talkers are nodes with an HTTP server each, which ask one another by http.DefaultTransport, whose idle connections are in a
-// variable of its package.
+// talkers are nodes with an HTTP server each, which ask one another by http.DefaultTransport, whose idle connections
+// are in a variable of its package.
 func talkers(get func(url string) (*http.Response, error)) bubble.Cluster {
-	return bubble.Cluster{Name: "talkers", Nodes: 3, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
-		l, err := net.Listen("tcp", ":80")
-		if err != nil {
-			return err
-		}
-		n.Go(func() {
-			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "me") }))
-		})
-		for n.Alive() {
-			time.Sleep(50 * time.Millisecond)
-			r, err := get(fmt.Sprintf("http://node%d/", n.Self()%3+1))
+	return bubble.Cluster{
+		Name:    "talkers",
+		Nodes:   3,
+		Network: bubble.Sockets{},
+		Freeze:  &bubble.Freeze{},
+		Start: func(n *bubble.Node) error {
+			l, err := net.Listen("tcp", ":80")
 			if err != nil {
-				continue
+				return err
 			}
-			if b, err := io.ReadAll(r.Body); err == nil && string(b) == "me" {
-				n.Emit("answered", nil)
+			n.Go(func() {
+				_ = http.Serve(
+					l,
+					http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "me") }),
+				)
+			})
+			for n.Alive() {
+				time.Sleep(50 * time.Millisecond)
+				r, err := get(fmt.Sprintf("http://node%d/", n.Self()%3+1))
+				if err != nil {
+					continue
+				}
+				if b, err := io.ReadAll(r.Body); err == nil && string(b) == "me" {
+					n.Emit("answered", nil)
+				}
+				_ = r.Body.Close()
 			}
-			_ = r.Body.Close()
-		}
-		return nil
-	}}
+			return nil
+		},
+	}
 }
 
 // answers counts the answers in a run.
@@ -53,8 +62,8 @@ func answers(t *trace.Trace) (n int) {
 	return n
 }
 
-// What http.DefaultTransport keeps, and any other Transport in a variable, leaks neither from run to run nor from node to node: a
-// run comes out the same whatever was run before, and nothing is reported.
+// What http.DefaultTransport keeps, and any other Transport in a variable, leaks neither from run to run nor from node
+// to node: a run comes out the same whatever was run before, and nothing is reported.
 func TestTransports(t *testing.T) {
 	ofPackage := &http.Client{Transport: &http.Transport{}}
 	for name, get := range map[string]func(string) (*http.Response, error){"DefaultTransport": http.Get, "of a package": ofPackage.Get} {
@@ -104,14 +113,18 @@ func TestFrozenLock(t *testing.T) {
 		}
 		return nil
 	}
-	result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: &bubble.Freeze{}},
-		Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true})
+	result := campaign(
+		t,
+		lockstep.Plan{System: bubble.Cluster{Name: "locking", Nodes: 3, Start: start, Freeze: &bubble.Freeze{}},
+			Strategy: strategy.Walk{Wait: 20, Crash: 2, Steps: 8}, Runs: 40, KeepGoing: true},
+	)
 	f := result.First()
 	if f == nil || f.Finding.Property != "left-behind" {
 		t.Fatalf("found %+v", f)
 	}
 	if !slices.ContainsFunc(result.Nondeterminism, func(s string) bool {
-		return strings.HasPrefix(s, "a goroutine is left that waits for a lock in a variable of a package") && strings.Contains(s, "TestFrozenLock")
+		return strings.HasPrefix(s, "a goroutine is left that waits for a lock in a variable of a package") &&
+			strings.Contains(s, "TestFrozenLock")
 	}) {
 		t.Errorf("sources of nondeterminism %q", result.Nondeterminism)
 	}
@@ -120,8 +133,8 @@ func TestFrozenLock(t *testing.T) {
 // leftMap is a map of the process, which stays from run to run.
 var leftMap = map[int]int{}
 
-// A map that an earlier run left is reported where a node of another number writes to it, and not where the same one does: as
-// docs/limits.md says.
+// A map that an earlier run left is reported where a node of another number writes to it, and not where the same one
+// does: as docs/limits.md says.
 func TestLeftMap(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		start := func(n *bubble.Node) error {
@@ -134,8 +147,18 @@ func TestLeftMap(t *testing.T) {
 			}
 			return nil
 		}
-		result := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "left", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 20})
-		named := slices.ContainsFunc(result.Nondeterminism, func(s string) bool { return strings.HasPrefix(s, "nodes write to the same map") })
+		result := campaign(
+			t,
+			lockstep.Plan{
+				System:   bubble.Cluster{Name: "left", Nodes: 2, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 3},
+				Runs:     20,
+			},
+		)
+		named := slices.ContainsFunc(
+			result.Nondeterminism,
+			func(s string) bool { return strings.HasPrefix(s, "nodes write to the same map") },
+		)
 		if named != several {
 			t.Errorf("several nodes %t: sources of nondeterminism %q", several, result.Nondeterminism)
 		}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// goroutine is one of a stack dump.
+// goroutine is one goroutine of a stack dump.
 type goroutine struct {
 	state  string   // "chan receive (durable)"
-	frames []string // "pkg.(*T).loop\n\tfile.go:12", innermost first, without the runtime's
+	frames []string // "pkg.(*T).loop\n\tfile.go:12", innermost first, without frames of the runtime
 }
 
-// inBubble reads a stack dump and takes the goroutines of a bubble.
+// inBubble parses a stack dump and returns the goroutines of a bubble.
 func inBubble(dump, number string) []goroutine {
 	var list []goroutine
 	for block := range strings.SplitSeq(dump, "\n\n") {
@@ -25,7 +25,8 @@ func inBubble(dump, number string) []goroutine {
 			continue
 		}
 		g := goroutine{state: words[0], frames: framesOf(rest)}
-		if len(g.frames) > 0 && !strings.HasPrefix(g.frames[len(g.frames)-1], "testing.tRunner") && !g.is("synctest.Run") {
+		if len(g.frames) > 0 && !strings.HasPrefix(g.frames[len(g.frames)-1], "testing.tRunner") &&
+			!g.is("synctest.Run") {
 			list = append(list, g)
 		}
 	}
@@ -33,8 +34,8 @@ func inBubble(dump, number string) []goroutine {
 	return list
 }
 
-// framesOf reads the lines of one goroutine, a function and its place in turn, without
-// arguments, addresses and folders.
+// framesOf parses the lines of one goroutine, alternately a function and its source position. It removes arguments,
+// addresses and directories.
 func framesOf(text string) []string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	var frames []string
@@ -57,26 +58,27 @@ func framesOf(text string) []string {
 // is reports whether the goroutine's state begins with a word.
 func (g goroutine) is(word string) bool { return strings.HasPrefix(g.state, word) }
 
-// durable reports whether only the bubble can wake it.
+// durable reports whether only the bubble can wake the goroutine.
 func (g goroutine) durable() bool { return strings.HasSuffix(g.state, "(durable)") }
 
-// locked reports whether it waits for a lock.
+// locked reports whether the goroutine waits for a lock.
 func (g goroutine) locked() bool {
 	return g.is("sync.Mutex") || g.is("sync.RWMutex") || g.is("semacquire")
 }
 
-// outside reports whether it waits for something outside the bubble.
+// outside reports whether the goroutine waits for something outside the bubble.
 func (g goroutine) outside() bool {
 	return g.is("IO wait") || g.is("syscall") || g.is("chan ") || g.is("select") || g.is("sync.Cond")
 }
 
 func (g goroutine) text() string { return g.state + " in " + strings.Join(g.frames, "\n") }
 
-// where is the innermost function that is not of the standard library, with its place.
+// where is the innermost function outside the standard library, with its source position.
 func (g goroutine) where() string {
 	best := g.frames[0]
 	for _, f := range g.frames {
-		if first, _, _ := strings.Cut(f, "/"); strings.Contains(first, ".") && strings.Contains(f, "/") || strings.HasPrefix(f, "main.") {
+		if first, _, _ := strings.Cut(f, "/"); strings.Contains(first, ".") && strings.Contains(f, "/") ||
+			strings.HasPrefix(f, "main.") {
 			best = f
 			break
 		}
@@ -88,7 +90,7 @@ func (g goroutine) where() string {
 	return fmt.Sprintf("%s (%s)", function, place)
 }
 
-// summary names goroutines in a line, equal ones once.
+// summary names goroutines in one line, without duplicates.
 func summary(list []goroutine) string {
 	var parts []string
 	counts := map[string]int{}

@@ -27,8 +27,8 @@ func repeats(t *testing.T, c bubble.Cluster, s lockstep.Strategy) {
 	}
 }
 
-// What earlier runs left in the pools of packages does not show: whoever finds nothing in one makes something new, and may
-// draw for it.
+// What earlier runs left in the pools of packages does not show: whoever finds nothing in one makes something new, and
+// may draw for it.
 func TestPools(t *testing.T) {
 	var pool sync.Pool
 	laps := 0
@@ -44,8 +44,8 @@ func TestPools(t *testing.T) {
 	}}, strategy.Walk{Wait: 1, Steps: 3})
 }
 
-// Timers of the engine and of nodes that are due at one moment fire in the same order, whatever the engine has drawn: it draws less when it
-// takes the steps of a trace.
+// Timers of the engine and of nodes that are due at one moment fire in the same order, whatever the engine has drawn:
+// it draws less when it takes the steps of a trace.
 func TestTies(t *testing.T) {
 	laps := 0
 	type shared struct {
@@ -126,8 +126,8 @@ func TestApart(t *testing.T) {
 //go:noinline
 func drawOneMore() { rand.Uint64() }
 
-// Which of two timers of one moment is first does not depend on where they are in memory: a select that has waited for them in vain puts
-// them back in the order of the addresses of their channels.
+// Which of two timers of one moment is first does not depend on where they are in memory: a select that has waited for
+// them in vain puts them back in the order of the addresses of their channels.
 func TestAddresses(t *testing.T) {
 	laps := 0
 	repeats(t, bubble.Cluster{Name: "addresses", Nodes: 1, Start: func(n *bubble.Node) error {
@@ -162,7 +162,8 @@ func TestAddresses(t *testing.T) {
 // caches are what a package makes for the whole process when it is needed first.
 var caches sync.Map
 
-// What is made once in a process, with maps in it, does not show in the runs that come after: neither does the first run that needs it.
+// What is made once in a process, with maps in it, does not show in the runs that come after: neither does the first
+// run that needs it.
 func TestOnce(t *testing.T) {
 	laps := 0
 	repeats(t, bubble.Cluster{Name: "once", Nodes: 1, Start: func(n *bubble.Node) error {

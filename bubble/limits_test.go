@@ -23,70 +23,190 @@ import (
 
 // Classes of calls.
 const (
-	virtual  = "virtual"  // every node has its own, as a process has
-	reported = "reported" // the process or the machine answers, and the campaign names the place as a source of nondeterminism
-	refused  = "refused"  // EPERM, and reported
-	machine  = "machine"  // the process or the machine answers, alike for all nodes and runs
-	alike    = "alike"    // no difference: it depends on its arguments alone, or on what they stand for
+	virtual = "virtual" // every node has its own, as a process has
+	// the process or the machine answers, and the campaign names the place as a source of nondeterminism
+	reported = "reported"
+	refused  = "refused" // EPERM, and reported
+	machine  = "machine" // the process or the machine answers, alike for all nodes and runs
+	alike    = "alike"   // no difference: it depends on its arguments alone, or on what they stand for
 )
 
-// limit is what a process has and nodes of a bubble share, or have in another way. Calls are patterns as package path has them, and
-// also is what no function of the packages listed stands for. Where the class is reported or refused, what is the text of the
-// report, and a test makes one of the calls (sharedCalls, refusedCalls). Where it is virtual, by is the test.
+// limit is what a process has and nodes of a bubble share, or have in another way. Calls are patterns as package path
+// has them, and also is what no function of the packages listed stands for. Where the class is reported or refused,
+// what is the text of the report, and a test makes one of the calls (sharedCalls, refusedCalls). Where it is virtual,
+// by is the test.
 type limit struct{ class, what, by, calls, also string }
 
 // limits class every exported function of these packages, and the methods that reach the operating system.
 var limitsOf = []string{"os", "os/exec", "os/signal", "os/user", "net", "runtime", "runtime/debug", "syscall"}
 
 var limits = []limit{
-	{virtual, "number of the process, of its parent, group and thread", "TestProcess", "os.Getpid os.Getppid syscall.Getpid syscall.Getppid syscall.Getpgid syscall.Getpgrp syscall.Gettid", ""},
+	{
+		virtual,
+		"number of the process, of its parent, group and thread",
+		"TestProcess",
+		"os.Getpid os.Getppid syscall.Getpid syscall.Getppid syscall.Getpgid syscall.Getpgrp syscall.Gettid",
+		"",
+	},
 	{virtual, "end of the process: the node's crash, or a finding", "TestExit", "os.Exit syscall.Exit", ""},
-	{virtual, "environment, which begins as the process's without `LOCKSTEP_` variables", "TestProcess", "os.*env os.Clearenv os.Environ os.LookupEnv os.ExpandEnv syscall.*env syscall.Clearenv syscall.Environ", ""},
+	{
+		virtual,
+		"environment, which begins as the process's without `LOCKSTEP_` variables",
+		"TestProcess",
+		"os.*env os.Clearenv os.Environ os.LookupEnv os.ExpandEnv syscall.*env syscall.Clearenv syscall.Environ",
+		"",
+	},
 	{virtual, "host name: `node1`, `node2` ...", "TestProcess", "os.Hostname syscall.Uname", ""},
-	{virtual, "interfaces: a loopback, and `eth0` with 10.0.0.*n*", "TestProcess", "net.Interface* net.Interface.*", ""},
-	{virtual, "processors: `Cluster.CPUs`; goroutines run one at a time", "TestCPUs", "runtime.GOMAXPROCS runtime.NumCPU runtime.SetDefaultGOMAXPROCS", ""},
+	{
+		virtual,
+		"interfaces: a loopback, and `eth0` with 10.0.0.*n*",
+		"TestProcess",
+		"net.Interface* net.Interface.*",
+		"",
+	},
+	{
+		virtual,
+		"processors: `Cluster.CPUs`; goroutines run one at a time",
+		"TestCPUs",
+		"runtime.GOMAXPROCS runtime.NumCPU runtime.SetDefaultGOMAXPROCS",
+		"",
+	},
 	{virtual, "number of goroutines: those of the node", "TestProcess", "runtime.NumGoroutine", ""},
-	{virtual, "settings of the garbage collector and limits of the runtime, without an effect", "TestProcess", "runtime/debug.SetGCPercent runtime/debug.SetMemoryLimit runtime/debug.SetMaxStack runtime/debug.SetMaxThreads", ""},
+	{
+		virtual,
+		"settings of the garbage collector and limits of the runtime, without an effect",
+		"TestProcess",
+		"runtime/debug.SetGCPercent runtime/debug.SetMemoryLimit runtime/debug.SetMaxStack runtime/debug.SetMaxThreads",
+		"",
+	},
 	{virtual, "limits of the process: setting one has no effect", "TestProcess", "syscall.Setrlimit", ""},
 	{virtual, "mask of file modes: always 022", "TestProcess", "syscall.Umask", ""},
-	{virtual, "signals that a node sends itself; it sees no others", "TestSignals", "os/signal.* os.FindProcess os.Process.Signal os.Process.Kill syscall.Kill syscall.Tgkill", ""},
-	{virtual, "sockets, in memory, with `Network: bubble.Sockets{}`: see [Sockets in a bubble](sockets.md)", "TestOverlay",
-		"net.Dial* net.Listen* net.*Conn net.*Listener net.*Conn.* net.*Listener.* net.Dialer.* net.ListenConfig.* net.Buffers.*", ""},
-	{virtual, "names of hosts: `localhost`, `node1`, `node2` ...", "TestNames", "net.Lookup* net.Resolve* net.Resolver.*", ""},
-	{virtual, "files below `Node.Folder`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them", "TestCalls",
+	{
+		virtual,
+		"signals that a node sends itself; it sees no others",
+		"TestSignals",
+		"os/signal.* os.FindProcess os.Process.Signal os.Process.Kill syscall.Kill syscall.Tgkill",
+		"",
+	},
+	{
+		virtual,
+		"sockets, in memory, with `Network: bubble.Sockets{}`: see [Sockets in a bubble](sockets.md)",
+		"TestOverlay",
+		"net.Dial* net.Listen* net.*Conn net.*Listener net.*Conn.* net.*Listener.* net.Dialer.* net.ListenConfig.* net.Buffers.*",
+		"",
+	},
+	{
+		virtual,
+		"names of hosts: `localhost`, `node1`, `node2` ...",
+		"TestNames",
+		"net.Lookup* net.Resolve* net.Resolver.*",
+		"",
+	},
+	{
+		virtual,
+		"files below `Node.Folder`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them",
+		"TestCalls",
 		"os.Create* os.Open* os.ReadFile os.WriteFile os.Mkdir* os.Remove* os.Rename os.Link os.Symlink os.Readlink os.ReadDir os.CopyFS os.DirFS " +
 			"os.Stat os.Lstat os.Truncate os.Ch[motw]*s os.Chmod os.Chown os.Lchown os.File.* os.Root.* " +
 			"syscall.Access syscall.Chmod syscall.Chown syscall.Close syscall.Creat syscall.Dup* syscall.F[acdst]* syscall.FcntlFlock " +
 			"syscall.Flock syscall.Getdents syscall.Lchown syscall.Link syscall.Lstat syscall.Mkdir* syscall.Mk[nf]* syscall.Mmap syscall.Mprotect syscall.Munmap syscall.Open* " +
 			"syscall.Pread syscall.Pwrite syscall.Read syscall.Readlink syscall.ReadDirent syscall.Rename* syscall.Rmdir syscall.Seek syscall.Sendfile syscall.Stat " +
 			"syscall.Symlink syscall.Sync syscall.Sync[F]* syscall.Splice syscall.Tee syscall.Truncate syscall.Unlink* syscall.Utime* syscall.Futime* syscall.Write " +
-			"syscall.*xattr", ""},
+			"syscall.*xattr",
+		"",
+	},
 
 	{reported, "the working directory of the process is read", "", "os.Getwd syscall.Getwd syscall.Getcwd", ""},
 	{reported, "the path of the program is read", "", "os.Executable", ""},
-	{reported, "a stack is read, with numbers of goroutines", "", "runtime.Stack runtime/debug.Stack runtime/debug.PrintStack", ""},
+	{
+		reported,
+		"a stack is read, with numbers of goroutines",
+		"",
+		"runtime.Stack runtime/debug.Stack runtime/debug.PrintStack",
+		"",
+	},
 	{reported, "the use of memory is read", "", "runtime.ReadMemStats runtime/debug.ReadGCStats", ""},
 	{reported, "metrics of the process are read", "", "", "`runtime/metrics.Read`"},
-	{reported, "a profile of the process is read", "", "runtime.MemProfile runtime.BlockProfile runtime.MutexProfile runtime.ThreadCreateProfile runtime.GoroutineProfile", ""},
-	{reported, "the processor profile of the process is switched", "", "runtime.SetCPUProfileRate runtime.CPUProfile", ""},
+	{
+		reported,
+		"a profile of the process is read",
+		"",
+		"runtime.MemProfile runtime.BlockProfile runtime.MutexProfile runtime.ThreadCreateProfile runtime.GoroutineProfile",
+		"",
+	},
+	{
+		reported,
+		"the processor profile of the process is switched",
+		"",
+		"runtime.SetCPUProfileRate runtime.CPUProfile",
+		"",
+	},
 	{reported, "the number of calls of C is read", "", "runtime.NumCgoCall", ""},
 	{reported, "the processor time of the process is read", "", "syscall.Getrusage syscall.Times", ""},
 	{reported, "the machine's memory, load or processors are read", "", "syscall.Sysinfo syscall.Klogctl", ""},
 	{reported, "the free space of the machine's disk is read", "", "syscall.Statfs syscall.Fstatfs syscall.Ustat", ""},
 	{reported, "the limits of the process are read", "", "syscall.Getrlimit", ""},
-	{reported, "a file about the machine is read", "", "", "opening what is below `/proc` or `/sys`, `/etc/hostname`, `/etc/machine-id`"},
+	{
+		reported,
+		"a file about the machine is read",
+		"",
+		"",
+		"opening what is below `/proc` or `/sys`, `/etc/hostname`, `/etc/machine-id`",
+	},
 	{reported, "standard input is read", "", "", "`os.Stdin.Read`"},
 	{reported, "real time is read", "", "syscall.Gettimeofday syscall.Time", ""},
-	{reported, "a system call waits in real time", "", "syscall.Nanosleep syscall.Pause syscall.Select syscall.EpollWait", ""},
-	{reported, "a socket is made by a system call, and is the kernel's", "", "syscall.Socket syscall.Socketpair syscall.*Lsf* syscall.NetlinkRIB", ""},
+	{
+		reported,
+		"a system call waits in real time",
+		"",
+		"syscall.Nanosleep syscall.Pause syscall.Select syscall.EpollWait",
+		"",
+	},
+	{
+		reported,
+		"a socket is made by a system call, and is the kernel's",
+		"",
+		"syscall.Socket syscall.Socketpair syscall.*Lsf* syscall.NetlinkRIB",
+		"",
+	},
 	{reported, "a pipe of the kernel is made", "", "os.Pipe syscall.Pipe syscall.Pipe2", ""},
 	{reported, "the kernel's events are used", "", "syscall.EpollC* syscall.Inotify*", ""},
-	{reported, "the kernel's queues, semaphores or shared memory are used", "", "", "the system calls `shmget`, `semget`, `msgget`, `mq_open`, `memfd_create`"},
-	{reported, "a child process is started, which lives in real time", "", "os.StartProcess syscall.StartProcess syscall.ForkExec os/exec.Cmd.*", ""},
-	{reported, "a child process is waited for in real time", "", "os.Process.Wait os.Process.WithHandle os.Process.Release syscall.Wait4", ""},
-	{reported, "a random source that an earlier run made is used", "", "", "`math/rand` and `math/rand/v2`: a source whose seed is unknown"},
+	{
+		reported,
+		"the kernel's queues, semaphores or shared memory are used",
+		"",
+		"",
+		"the system calls `shmget`, `semget`, `msgget`, `mq_open`, `memfd_create`",
+	},
+	{
+		reported,
+		"a child process is started, which lives in real time",
+		"",
+		"os.StartProcess syscall.StartProcess syscall.ForkExec os/exec.Cmd.*",
+		"",
+	},
+	{
+		reported,
+		"a child process is waited for in real time",
+		"",
+		"os.Process.Wait os.Process.WithHandle os.Process.Release syscall.Wait4",
+		"",
+	},
+	{
+		reported,
+		"a random source that an earlier run made is used",
+		"",
+		"",
+		"`math/rand` and `math/rand/v2`: a source whose seed is unknown",
+	},
 
-	{refused, "the working directory of the process is changed", "", "os.Chdir syscall.Chdir syscall.Fchdir syscall.Chroot syscall.PivotRoot", ""},
+	{
+		refused,
+		"the working directory of the process is changed",
+		"",
+		"os.Chdir syscall.Chdir syscall.Fchdir syscall.Chroot syscall.PivotRoot",
+		"",
+	},
 	{refused, "the program of the process is replaced", "", "syscall.Exec", ""},
 	{refused, "the user of the process is changed", "", "syscall.Set*id syscall.Setgroups", ""},
 	{refused, "a system call is made by all threads", "", "syscall.AllThreadsSyscall*", ""},
@@ -95,27 +215,87 @@ var limits = []limit{
 	{refused, "a limit of the process is changed", "", "", "the system call `setrlimit`"},
 	{refused, "a process is traced", "", "syscall.Ptrace*", ""},
 	{refused, "the namespace of the process is changed", "", "syscall.Unshare", ""},
-	{refused, "the machine is changed", "", "syscall.Acct syscall.Adjtimex syscall.Iop* syscall.Mount syscall.Reboot syscall.Setdomainname syscall.Sethostname " +
-		"syscall.Settimeofday syscall.Unmount", ""},
+	{
+		refused,
+		"the machine is changed",
+		"",
+		"syscall.Acct syscall.Adjtimex syscall.Iop* syscall.Mount syscall.Reboot syscall.Setdomainname syscall.Sethostname " +
+			"syscall.Settimeofday syscall.Unmount",
+		"",
+	},
 
-	{machine, "user and group", "", "os.Get[eu]*id os.Getgid os.Getgroups syscall.Get[eu]*id syscall.Getgid syscall.Getgroups os/user.*", ""},
-	{machine, "page size, version and root of Go, build of the program", "", "os.Getpagesize syscall.Getpagesize runtime.GOROOT runtime.Version runtime/debug.ReadBuildInfo", ""},
+	{
+		machine,
+		"user and group",
+		"",
+		"os.Get[eu]*id os.Getgid os.Getgroups syscall.Get[eu]*id syscall.Getgid syscall.Getgroups os/user.*",
+		"",
+	},
+	{
+		machine,
+		"page size, version and root of Go, build of the program",
+		"",
+		"os.Getpagesize syscall.Getpagesize runtime.GOROOT runtime.Version runtime/debug.ReadBuildInfo",
+		"",
+	},
 	{machine, "priority of the process", "", "syscall.Getpriority", ""},
 	{machine, "memory that is locked or advised", "", "syscall.Ml* syscall.Munlock* syscall.Madvise", ""},
-	{machine, "garbage collection: it stops all nodes, and takes no virtual time", "", "runtime.GC runtime/debug.FreeOSMemory runtime/debug.WriteHeapDump", ""},
-	{machine, "finalizers and cleanups: they run outside of the bubble, between runs as a rule", "", "runtime.SetFinalizer runtime.AddCleanup runtime.Cleanup.Stop", ""},
-	{machine, "rates of profiles, execution traces, crash reports", "", "runtime.Set*Rate runtime.SetMutexProfileFraction runtime.*Trace* runtime/debug.SetCrashOutput runtime/debug.SetTraceback runtime.MemProfileRecord.*", ""},
+	{
+		machine,
+		"garbage collection: it stops all nodes, and takes no virtual time",
+		"",
+		"runtime.GC runtime/debug.FreeOSMemory runtime/debug.WriteHeapDump",
+		"",
+	},
+	{
+		machine,
+		"finalizers and cleanups: they run outside of the bubble, between runs as a rule",
+		"",
+		"runtime.SetFinalizer runtime.AddCleanup runtime.Cleanup.Stop",
+		"",
+	},
+	{
+		machine,
+		"rates of profiles, execution traces, crash reports",
+		"",
+		"runtime.Set*Rate runtime.SetMutexProfileFraction runtime.*Trace* runtime/debug.SetCrashOutput runtime/debug.SetTraceback runtime.MemProfileRecord.*",
+		"",
+	},
 	{machine, "programs in the path", "", "os/exec.LookPath", ""},
 
-	{alike, "", "", "os.Expand os.Is* os.SameFile os.NewFile os.NewSyscallError os.TempDir os.User*Dir os.LinkError.* os.SyscallError.* os.Process.Pid os.ProcessState.* " +
-		"os/exec.Command* os/exec.*Error.* os/user.User.* os/user.*Error.* os.CopyFS", ""},
-	{alike, "", "", "net.*CIDR* net.CIDRMask net.IP* net.IP*.* net.JoinHostPort net.SplitHostPort net.Parse* net.Pipe net.*AddrFromAddrPort net.*Addr.* net.*Error.* net.*Error net.Flags.* net.HardwareAddr.*", ""},
-	{alike, "", "", "runtime.Breakpoint runtime.Caller* runtime.Frames.* runtime.Func* runtime.Go[se]* runtime.KeepAlive runtime.Func.* runtime.*ockOSThread runtime.Pinner.* runtime.StackRecord.* " +
-		"runtime.*Error.* runtime.SetCgoTraceback runtime/debug.SetPanicOnFault runtime/debug.ParseBuildInfo runtime/debug.BuildInfo.*", ""},
-	{alike, "", "", "syscall.*Byte* syscall.*String* syscall.Cmsg* syscall.CloseOnExec syscall.SetNonblock syscall.*NetlinkMessage syscall.*NetlinkRouteAttr syscall.*UnixCredentials " +
-		"syscall.Parse* syscall.Unix* syscall.RawSyscall* syscall.Syscall* syscall.*Nsec syscall.NsecTo* syscall.EpollCtl syscall.Accept* syscall.Bind* syscall.Connect " +
-		"syscall.Get[sp]*ock* syscall.Getpeername syscall.Setsockopt* syscall.Recv* syscall.Send[mt]* syscall.Shutdown syscall.Listen " +
-		"syscall.Errno.* syscall.Signal.* syscall.WaitStatus.* syscall.*Rlimit.* syscall.Time*.* syscall.*Msghdr.* syscall.Iovec.* syscall.Cmsghdr.* syscall.*ptraceRegs.* syscall.Ptrace*.*", ""},
+	{
+		alike,
+		"",
+		"",
+		"os.Expand os.Is* os.SameFile os.NewFile os.NewSyscallError os.TempDir os.User*Dir os.LinkError.* os.SyscallError.* os.Process.Pid os.ProcessState.* " +
+			"os/exec.Command* os/exec.*Error.* os/user.User.* os/user.*Error.* os.CopyFS",
+		"",
+	},
+	{
+		alike,
+		"",
+		"",
+		"net.*CIDR* net.CIDRMask net.IP* net.IP*.* net.JoinHostPort net.SplitHostPort net.Parse* net.Pipe net.*AddrFromAddrPort net.*Addr.* net.*Error.* net.*Error net.Flags.* net.HardwareAddr.*",
+		"",
+	},
+	{
+		alike,
+		"",
+		"",
+		"runtime.Breakpoint runtime.Caller* runtime.Frames.* runtime.Func* runtime.Go[se]* runtime.KeepAlive runtime.Func.* runtime.*ockOSThread runtime.Pinner.* runtime.StackRecord.* " +
+			"runtime.*Error.* runtime.SetCgoTraceback runtime/debug.SetPanicOnFault runtime/debug.ParseBuildInfo runtime/debug.BuildInfo.*",
+		"",
+	},
+	{
+		alike,
+		"",
+		"",
+		"syscall.*Byte* syscall.*String* syscall.Cmsg* syscall.CloseOnExec syscall.SetNonblock syscall.*NetlinkMessage syscall.*NetlinkRouteAttr syscall.*UnixCredentials " +
+			"syscall.Parse* syscall.Unix* syscall.RawSyscall* syscall.Syscall* syscall.*Nsec syscall.NsecTo* syscall.EpollCtl syscall.Accept* syscall.Bind* syscall.Connect " +
+			"syscall.Get[sp]*ock* syscall.Getpeername syscall.Setsockopt* syscall.Recv* syscall.Send[mt]* syscall.Shutdown syscall.Listen " +
+			"syscall.Errno.* syscall.Signal.* syscall.WaitStatus.* syscall.*Rlimit.* syscall.Time*.* syscall.*Msghdr.* syscall.Iovec.* syscall.Cmsghdr.* syscall.*ptraceRegs.* syscall.Ptrace*.*",
+		"",
+	},
 }
 
 // has reports whether a call is one of the row's, and by how exact a pattern.
@@ -204,8 +384,8 @@ func classed(t *testing.T) [][]string {
 	return rows
 }
 
-// Every exported call of the packages that reach the operating system is classed, and the page lists those that differ between
-// nodes and processes.
+// Every exported call of the packages that reach the operating system is classed, and the page lists those that differ
+// between nodes and processes.
 func TestLimits(t *testing.T) {
 	rows := classed(t)
 	page.Section(t, "../docs/limits.md", "the table", func(w io.Writer) error {
@@ -287,7 +467,9 @@ func TestLimitsNameTests(t *testing.T) {
 }
 
 // reports are the texts with which the overlay reports a call.
-var reports = regexp.MustCompile("(?:Note\\(\\\\?[\"`]|Refuses\\(\\\\?\"|lockstepReported, \"|lockstepRefused, \")([^\"`\\\\]+)")
+var reports = regexp.MustCompile(
+	"(?:Note\\(\\\\?[\"`]|Refuses\\(\\\\?\"|lockstepReported, \"|lockstepRefused, \")([^\"`\\\\]+)",
+)
 
 // What the overlay reports or refuses stands in the table, and nothing else does.
 func TestLimitsOfTheOverlay(t *testing.T) {
@@ -305,7 +487,8 @@ func TestLimitsOfTheOverlay(t *testing.T) {
 			said[m[1]] = true
 		}
 	}
-	for _, not := range []string{"a socket of node ", "a node stops itself by a signal, which is refused"} { // of the rows on sockets and signals
+	// of the rows on sockets and signals
+	for _, not := range []string{"a socket of node ", "a node stops itself by a signal, which is refused"} {
 		delete(said, not)
 	}
 	for _, l := range limits {

@@ -41,10 +41,24 @@ var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: [
 // The sender of a message that is dropped, or sent on a link that is cut, is told.
 func TestLost(t *testing.T) {
 	heard := 0
-	count := spec.OnEvent("heard", "heard", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { heard++; return nil })
+	count := spec.OnEvent(
+		"heard",
+		"heard",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { heard++; return nil },
+	)
 	sc := New("twice lost").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
 	sc.If(Type("Word")).First(2).Then(Drop())
-	result := explore(t, lockstep.Plan{System: callers, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 10}, Spec: count, Runs: 1, Seed: 1})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   callers,
+			Scenario: sc,
+			Strategy: strategy.Walk{Deliver: 1, Steps: 10},
+			Spec:     count,
+			Runs:     1,
+			Seed:     1,
+		},
+	)
 	if result.Verdict() != trace.Pass || heard != 1 {
 		t.Errorf("%v %v: heard %d times", result.Verdicts, result.Reasons, heard)
 	}
@@ -52,7 +66,17 @@ func TestLost(t *testing.T) {
 	cut := New("cut").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
 	cut.If(Type("Word")).Named("lose one in a cut").Once().Then(Cut(Only(1), Only(2)), Drop())
 	cut.If(Did(trace.Wait)).Named("heal").Once().Then(HealAll())
-	result = explore(t, lockstep.Plan{System: callers, Scenario: cut, Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 20}, Spec: count, Runs: 1, Seed: 1})
+	result = explore(
+		t,
+		lockstep.Plan{
+			System:   callers,
+			Scenario: cut,
+			Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 20},
+			Spec:     count,
+			Runs:     1,
+			Seed:     1,
+		},
+	)
 	if result.Verdict() != trace.Pass || heard != 1 {
 		t.Errorf("cut: %v %v: heard %d times", result.Verdicts, result.Reasons, heard)
 	}
@@ -67,7 +91,14 @@ func TestReplace(t *testing.T) {
 	})
 	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
-	plan := lockstep.Plan{System: callers, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Spec: note, Runs: 1, Seed: 1}
+	plan := lockstep.Plan{
+		System:   callers,
+		Scenario: sc,
+		Strategy: strategy.Walk{Deliver: 1, Steps: 5},
+		Spec:     note,
+		Runs:     1,
+		Seed:     1,
+	}
 	result := explore(t, plan)
 	if result.Verdict() != trace.Pass || len(bodies) != 1 || bodies[0] != "lie hello" {
 		t.Errorf("%v %v: %v", result.Verdicts, result.Reasons, bodies)
@@ -88,7 +119,15 @@ func TestReplaceReplayed(t *testing.T) {
 	})
 	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
-	plan := lockstep.Plan{System: callers, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Spec: lied, Runs: 1, Seed: 1, Watch: watchdog.After(watchdog.Default)}
+	plan := lockstep.Plan{
+		System:   callers,
+		Scenario: sc,
+		Strategy: strategy.Walk{Deliver: 1, Steps: 5},
+		Spec:     lied,
+		Runs:     1,
+		Seed:     1,
+		Watch:    watchdog.After(watchdog.Default),
+	}
 	f := explore(t, plan).First()
 	if f == nil {
 		t.Fatal("nobody lied")
@@ -100,12 +139,19 @@ func TestReplaceReplayed(t *testing.T) {
 	}
 }
 
-// The scenario that forged a message looks on while the run is made again by its steps, and makes bodies up that nobody takes.
-// They leave no mark: with the scenario and without it the recordings are the same, but for its name, and so are those of runs that are watched.
+// The scenario that forged a message looks on while the run is made again by its steps, and makes bodies up that nobody
+// takes. They leave no mark: with the scenario and without it the recordings are the same, but for its name, and so are
+// those of runs that are watched.
 func TestForgedInVain(t *testing.T) {
 	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
-	plan := lockstep.Plan{System: callers, Strategy: strategy.Walk{Deliver: 1, Steps: 5}, Runs: 1, Seed: 1, Scenario: sc}
+	plan := lockstep.Plan{
+		System:   callers,
+		Strategy: strategy.Walk{Deliver: 1, Steps: 5},
+		Runs:     1,
+		Seed:     1,
+		Scenario: sc,
+	}
 	run, err := lockstep.Record(t.Context(), plan, 0)
 	watched := func() (<-chan time.Time, func()) { return nil, func() {} }
 	for _, c := range []lockstep.Plan{{Scenario: sc}, {}, {Watch: watched}} {

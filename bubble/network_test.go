@@ -32,7 +32,8 @@ func TestRefusedClusters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.cluster.Name, test.cluster.Nodes, test.cluster.Start = name, 1, locker
-			if _, err := test.cluster.Describe(); err == nil || !strings.Contains(err.Error(), "cluster "+name+": ") || !strings.Contains(err.Error(), test.want) {
+			if _, err := test.cluster.Describe(); err == nil || !strings.Contains(err.Error(), "cluster "+name+": ") ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, which lacks %q", err, test.want)
 			}
 		})
@@ -54,7 +55,12 @@ func TestNoMessagesOnSockets(t *testing.T) {
 		"Lost":          func(n *bubble.Node) { n.Lost(func(lockstep.Node, any) {}) },
 	} {
 		for want, network := range map[bool]bubble.Network{true: bubble.Sockets{}, false: bubble.Messages{}} {
-			cluster := bubble.Cluster{Name: "mixed", Nodes: 2, Network: network, Start: func(n *bubble.Node) error { call(n); return nil }}
+			cluster := bubble.Cluster{
+				Name:    "mixed",
+				Nodes:   2,
+				Network: network,
+				Start:   func(n *bubble.Node) error { call(n); return nil },
+			}
 			f := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1}).First()
 			if found := f != nil && strings.Contains(f.Finding.Text, "Node."+method+", and the network of its cluster is bubble.Sockets"); found != want {
 				t.Errorf("%s with %T: %+v", method, network, f)

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Node is one life of a node: what its program acts with, from a start to the next crash.
-// Its methods may be called from any goroutine of the program.
+// Node is one incarnation of a node: the interface of its program to the engine, from a start to the next crash. Its
+// methods may be called from any goroutine of the program.
 type Node struct {
 	self   lockstep.Node
 	nodes  int
@@ -32,8 +32,8 @@ type Node struct {
 	cancel context.CancelFunc
 
 	pool    sync.Mutex
-	idle    []chan func() // to goroutines that have nothing to do, the last one first
-	retired bool          // those that come to have nothing to do end
+	idle    []chan func() // channels to idle goroutines; the most recently used is last
+	retired bool          // goroutines that become idle end
 
 	mutex   sync.Mutex
 	queue   []arrival
@@ -41,22 +41,22 @@ type Node struct {
 	receive func(from lockstep.Node, body any)
 	atOnce  bool // receive never waits
 	request func(id int32, text string)
-	asAsked bool // nor does request
+	asAsked bool // request never waits
 	lost    func(to lockstep.Node, body any)
 	state   func() string
 	role    func() string
 	stops   []func()
-	ended   bool // stops are called
+	ended   bool // the stops were called
 	paused  bool
-	open    []*write // of disks, under way
+	open    []*write // writes to disks under way
 }
 
-// arrival is a message, a request or the news of a loss on its way to its handler.
+// arrival is a message, a request or the report of a loss on its way to its handler.
 type arrival struct {
 	from lockstep.Node
 	body any
 	id   int32         // of a request; then body is its text
-	lost lockstep.Node // whom a message of ours did not reach
+	lost lockstep.Node // the receiver of a lost message of this node
 }
 
 // Self is the node's number.
@@ -76,10 +76,10 @@ func (n *Node) Others() []lockstep.Node {
 	return list
 }
 
-// Life counts the lives of the node in this run, from 1.
+// Life is the number of this incarnation of the node in the run, from 1.
 func (n *Node) Life() int { return n.life }
 
-// World is what the nodes of the run share.
+// World is the state that the nodes of the run share.
 func (n *Node) World() *World { return n.world }
 
 // Context ends when the node crashes and at the end of the run.
@@ -88,15 +88,15 @@ func (n *Node) Context() context.Context { return n.ctx }
 // Alive reports whether the node has neither crashed nor been stopped.
 func (n *Node) Alive() bool { return !n.dead.Load() }
 
-// Chance is a source of the node's life that depends on the run's seed.
+// Chance is a random source of the incarnation. It depends on the run's seed.
 func (n *Node) Chance() *Chance { return n.chance }
 
-// Rand is the same source for code that wants one of math/rand/v2. A [Chance] reads better in
-// a trace and shrinks better.
+// Rand is the same source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
+// shrinks better.
 func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 
-// Send puts a message on its way. The body must not be changed after. The tag is zero where
-// messages carry none. What a node sends that has crashed is lost.
+// Send sends a message. The caller must not change the body afterwards. The tag is zero where messages carry none. The
+// engine discards what a crashed node sends.
 func (n *Node) Send(to lockstep.Node, kind string, tag trace.Tag, body any) {
 	n.needsMessages("Send")
 	if n.dead.Load() {
@@ -109,32 +109,30 @@ func (n *Node) Send(to lockstep.Node, kind string, tag trace.Tag, body any) {
 	w.happened()
 }
 
-// Emit reports something observable that happened at the node.
+// Emit reports an observable event of the node.
 func (n *Node) Emit(event string, value any) {
 	if !n.dead.Load() {
 		n.world.Event(lockstep.Event{Node: n.self, Type: event, Value: value})
 	}
 }
 
-// Receive names the function that gets messages. It is called by a goroutine of the node,
-// for one message after the other, and may block; then those behind it wait. Messages that
-// came before wait for it.
+// Receive sets the function that gets messages. A goroutine of the node calls it, for one message after the other. The
+// function may block; then later messages wait. Messages that arrive before the call of Receive wait for it.
 func (n *Node) Receive(f func(from lockstep.Node, body any)) {
 	n.needsMessages("Receive")
 	n.set(func() { n.receive = f })
 }
 
-// ReceiveAtOnce is Receive for a function that never waits, neither for a channel nor for a lock that
-// somebody holds while he waits: it is called by the goroutine that takes the run's steps, and
-// none of the node's is woken for each message.
+// ReceiveAtOnce is Receive for a function that never waits, neither for a channel nor for a lock whose holder may wait.
+// The goroutine that performs the run's steps calls it, so no goroutine of the node has to wake up for each message.
 func (n *Node) ReceiveAtOnce(f func(from lockstep.Node, body any)) {
 	n.needsMessages("ReceiveAtOnce")
 	n.set(func() { n.receive, n.atOnce = f, true })
 }
 
-// WhenQuiet calls a function once, when every goroutine has come to a stop, likewise: to look what the
-// node made of a message without a goroutine that waits for it. It reports whether it set
-// something in motion again, beside sending.
+// WhenQuiet sets a function to be called once, when the bubble is quiescent. The goroutine that performs the run's
+// steps calls it, as with ReceiveAtOnce. The function can inspect what the node made of a message without a goroutine
+// that waits for it. It returns whether it caused activity of the node, beside sending.
 func (n *Node) WhenQuiet(look func() (moved bool)) {
 	w := n.world
 	w.mutex.Lock()
@@ -143,26 +141,25 @@ func (n *Node) WhenQuiet(look func() (moved bool)) {
 	w.happened()
 }
 
-// Request names the function that gets clients' requests, as Receive does; nil: none, for now.
-// Those that it was not given when the node crashes are offered again: a program that takes none
-// before it can serve them need not care about them.
+// Request sets the function that gets clients' requests, as Receive does for messages; nil means none, for now. The
+// deployment offers requests again that the function did not get before a crash. So a program may set the function only
+// when it can serve requests, and need not handle earlier ones.
 func (n *Node) Request(f func(id int32, text string)) { n.set(func() { n.request = f }) }
 
-// RequestAtOnce is Request for a function that never waits, as in ReceiveAtOnce: one that starts a
-// goroutine for the request, for example.
+// RequestAtOnce is Request for a function that never waits, as in ReceiveAtOnce. For example, the function starts a
+// goroutine for the request.
 func (n *Node) RequestAtOnce(f func(id int32, text string)) {
 	n.set(func() { n.request, n.asAsked = f, true })
 }
 
-// Lost names the function that is told of a message of this node that was dropped, or sent on a
-// link that is cut: what the sender of a connection learns when it breaks. Without it, messages
-// are lost in silence.
+// Lost sets a function that is called for each message of this node that was dropped, or sent on a cut link. It models
+// what the sender on a connection learns when the connection breaks. Without the function, messages are lost silently.
 func (n *Node) Lost(f func(to lockstep.Node, body any)) {
 	n.needsMessages("Lost")
 	n.set(func() { n.lost = f })
 }
 
-// needsMessages panics where the program uses a method for messages, and the network is Sockets.
+// needsMessages panics if the program uses a method for messages and the network is Sockets.
 func (n *Node) needsMessages(method string) {
 	if n.world.socket {
 		panic(fmt.Sprintf("bubble: node %d calls Node.%s, and the network of its cluster is bubble.Sockets: "+
@@ -170,16 +167,16 @@ func (n *Node) needsMessages(method string) {
 	}
 }
 
-// State names the function that puts the node's state into a few words. Like the next one it
-// is called when the node is quiet, and must not wait, nor for a lock: a goroutine may sleep with it.
+// State sets the function that describes the node's state in a short text. It is called when the node is idle. It must
+// not wait, not even for a lock: a sleeping goroutine may hold it. The same holds for the function of Role.
 func (n *Node) State(f func() string) { n.set(func() { n.state = f }) }
 
-// Role names the function that tells the part that the node plays.
+// Role sets the function that returns the node's role.
 func (n *Node) Role(f func() string) { n.set(func() { n.role = f }) }
 
-// OnStop names a function that ends goroutines of the node, when it crashes and at the end
-// of the run. The last one named is called first. It may block until they have ended. Named
-// by a program that is still starting when its life ends, it is called at once.
+// OnStop adds a function that ends goroutines of the node, when it crashes and at the end of the run. The last added
+// function is called first. It may block until the goroutines have ended. If the program is still starting when its
+// incarnation ends, the function is called at once.
 func (n *Node) OnStop(f func()) {
 	n.mutex.Lock()
 	late := n.ended
@@ -199,14 +196,13 @@ func (n *Node) set(change func()) {
 	n.rouse()
 }
 
-// Folder is a folder of the node that is empty at the beginning of a run and survives
-// crashes. Where the cluster has no [Files], they are the operating system's: what goroutines
-// of a life that has ended still write is seen, and nothing is lost in a crash. A [Disk] is
-// stricter.
+// Folder is a directory of the node that is empty at the beginning of a run and survives crashes. Without [Files] in
+// the cluster, the operating system serves its files. Then writes by goroutines of an ended incarnation remain visible,
+// and a crash loses nothing. A [Disk] is stricter.
 func (n *Node) Folder() (string, error) { return n.folder() }
 
-// Go runs f in a goroutine of the node. A panic in it is a finding. Goroutines that have
-// nothing to do are used again: their stacks have grown already.
+// Go runs f in a goroutine of the node. A panic in it is a finding. Idle goroutines are reused, because their stacks
+// have grown already.
 func (n *Node) Go(f func()) {
 	n.pool.Lock()
 	last := len(n.idle) - 1
@@ -221,7 +217,7 @@ func (n *Node) Go(f func()) {
 	next <- f
 }
 
-// work runs f, and what else there is to do until the node's life ends.
+// work runs f, and further functions until the incarnation ends.
 func (n *Node) work(f func()) {
 	defer n.guard()
 	onNode(n.number())
@@ -239,7 +235,7 @@ func (n *Node) work(f func()) {
 	}
 }
 
-// retire lets goroutines that have nothing to do end.
+// retire makes idle goroutines end.
 func (n *Node) retire() {
 	n.pool.Lock()
 	idle := n.idle
@@ -250,17 +246,17 @@ func (n *Node) retire() {
 	}
 }
 
-// guard catches a panic. What happens after the end of the node's life does not count.
+// guard catches a panic. A panic after the end of the incarnation does not count.
 func (n *Node) guard() {
 	switch p := recover(); {
 	case p == exiting{}:
-		freeze(n.number()) // not before: the engine's goroutine was one of the node's
+		freeze(n.number()) // not before: the engine's goroutine belonged to the node
 	case p != nil && !n.dead.Load():
 		n.world.fail(failure{n.self, "panic", p, stack.Text(2)})
 	}
 }
 
-// run starts the program and gives it what arrives.
+// run starts the program and dispatches arrivals to it.
 func (n *Node) run(start func(*Node) error) {
 	n.Go(func() {
 		if err := start(n); err != nil && !n.dead.Load() {
@@ -270,10 +266,11 @@ func (n *Node) run(start func(*Node) error) {
 	n.Go(n.dispatch)
 }
 
-// give hands over what arrives, at once where it may, and otherwise by the queue.
+// give passes an arrival to its handler: directly if the handler never waits, otherwise by the queue.
 func (n *Node) give(a arrival) {
 	n.mutex.Lock()
-	if atOnce := n.atOnce && a.id == 0 || n.asAsked && a.id != 0; atOnce && a.lost == 0 && len(n.queue) == 0 && !n.paused {
+	if atOnce := n.atOnce && a.id == 0 || n.asAsked && a.id != 0; atOnce && a.lost == 0 && len(n.queue) == 0 &&
+		!n.paused {
 		n.mutex.Unlock()
 		n.giveAtOnce(a)
 		return
@@ -283,7 +280,7 @@ func (n *Node) give(a arrival) {
 	n.rouse()
 }
 
-// asEngine makes the calling goroutine one of no node, until the function returned is called.
+// asEngine detaches the calling goroutine from its node, until the caller calls the returned function.
 func asEngine() func() { return asNode(0) }
 
 // giveAtOnce calls the handler as if by a goroutine of the node.
@@ -297,7 +294,7 @@ func (n *Node) giveAtOnce(a arrival) {
 	n.receive(a.from, a.body)
 }
 
-// lend makes the engine's goroutine one of the node, until the function returned is called.
+// lend assigns the engine's goroutine to the node, until the caller calls the returned function.
 func (n *Node) lend() func() {
 	undo := asNode(n.number())
 	n.world.lent = true
@@ -307,13 +304,13 @@ func (n *Node) lend() func() {
 	}
 }
 
-// lookout is what WhenQuiet was given.
+// lookout is a function given to WhenQuiet, with its node.
 type lookout struct {
 	node *Node
 	look func() bool
 }
 
-// take looks, as if by a goroutine of the node.
+// take calls the function as if by a goroutine of the node.
 func (l lookout) take() (moved bool) {
 	defer l.node.guard()
 	defer l.node.lend()()
@@ -327,7 +324,7 @@ func (n *Node) rouse() {
 	}
 }
 
-// dispatch calls the handlers until the node's life ends.
+// dispatch calls the handlers until the incarnation ends.
 func (n *Node) dispatch() {
 	for {
 		select {
@@ -340,7 +337,7 @@ func (n *Node) dispatch() {
 	}
 }
 
-// handle gives the first arrival that has a handler to it, and reports whether there was one.
+// handle passes the first arrival that has a handler to it, and reports whether there was one.
 func (n *Node) handle() bool {
 	n.mutex.Lock()
 	receive, request, lost := n.receive, n.request, n.lost
@@ -365,7 +362,7 @@ func (n *Node) handle() bool {
 	return true
 }
 
-// end ends the node's life: it is cut off, and its goroutines are asked to end.
+// end ends the incarnation: it is cut off, and its goroutines are asked to end.
 func (n *Node) end() {
 	n.dead.Store(true)
 	n.cancel()
@@ -389,10 +386,10 @@ func (n *Node) stop(stops []func()) {
 	})
 }
 
-// number tells the goroutines of this life from others: the node, and 64 for each life.
+// number identifies the goroutines of this incarnation: the node's number, plus 64 for each incarnation.
 func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.life) }
 
-// folderOf makes the folder of a node in that of its deployment.
+// folderOf makes the directory of a node in that of its deployment.
 func folderOf(place *lockstep.Place, n lockstep.Node) (string, error) {
 	root, err := place.Folder()
 	if err != nil {

@@ -54,14 +54,19 @@ func TestEventsInOrder(t *testing.T) {
 		}
 		return nil
 	}
-	plan := lockstep.Plan{System: bubble.Cluster{Name: "ordered", Nodes: 2, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 1}
+	plan := lockstep.Plan{
+		System:   bubble.Cluster{Name: "ordered", Nodes: 2, Start: start},
+		Strategy: strategy.Walk{Wait: 1, Steps: 3},
+		Runs:     1,
+	}
 	want := []string{"first", "return", "call", "next return", "next call"}
 	if seen := eventsOf(t, plan); !slices.Equal(seen, want) {
 		t.Errorf("the spec sees %q, emitted were %q", seen, want)
 	}
 }
 
-// An event that a goroutine of a crashed node emits, before it freezes or ends, is unseen. One that the node's next incarnation emits is seen.
+// An event that a goroutine of a crashed node emits, before it freezes or ends, is unseen. One that the node's next
+// incarnation emits is seen.
 func TestEventsOfTheCrashed(t *testing.T) {
 	if !bubble.Exact {
 		t.Skip("without the overlay the node of a goroutine is unknown")
@@ -79,7 +84,12 @@ func TestEventsOfTheCrashed(t *testing.T) {
 				n.World().Event(lockstep.Event{Type: "late"})
 				return nil
 			}
-			plan := lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40}, Runs: 3, Seed: 1}
+			plan := lockstep.Plan{
+				System:   c,
+				Strategy: strategy.Walk{Wait: 4, Crash: 1, Restart: 1, Steps: 40},
+				Runs:     3,
+				Seed:     1,
+			}
 			if seen := eventsOf(t, plan); len(seen) > 0 || late == 0 {
 				t.Errorf("%d events of the crashed were emitted, %d seen", 2*late, len(seen))
 			}

@@ -54,16 +54,20 @@ var (
 	sourceUses int
 )
 
-// own are what nodes have of their own, where processes do. The text has the node's number for %d, and its incarnation for %[2]d.
+// own are what nodes have of their own, where processes do. The text has the node's number for %d, and its incarnation
+// for %[2]d.
 var own = map[string]struct {
 	see  func() any
 	want string
 }{
-	"os.Getpid":          {func() any { return os.Getpid() }, "1000%d00%[2]d"},
-	"os.Getppid":         {func() any { return os.Getppid() }, "1"},
-	"syscall.Gettid":     {func() any { return syscall.Gettid() }, "1000%d00%[2]d"},
-	"syscall.Getpgrp":    {func() any { return syscall.Getpgrp() }, "1000%d00%[2]d"},
-	"raw getpid":         {func() any { pid, _, _ := syscall.RawSyscall(syscall.SYS_GETPID, 0, 0, 0); return pid }, "1000%d00%[2]d"},
+	"os.Getpid":       {func() any { return os.Getpid() }, "1000%d00%[2]d"},
+	"os.Getppid":      {func() any { return os.Getppid() }, "1"},
+	"syscall.Gettid":  {func() any { return syscall.Gettid() }, "1000%d00%[2]d"},
+	"syscall.Getpgrp": {func() any { return syscall.Getpgrp() }, "1000%d00%[2]d"},
+	"raw getpid": {
+		func() any { pid, _, _ := syscall.RawSyscall(syscall.SYS_GETPID, 0, 0, 0); return pid },
+		"1000%d00%[2]d",
+	},
 	"os.Hostname":        {func() any { name, _ := os.Hostname(); return name }, "node%d"},
 	"net.InterfaceAddrs": {func() any { list, _ := net.InterfaceAddrs(); return list }, "[127.0.0.1/8 10.0.0.%d/24]"},
 	"net.Interfaces": {func() any {
@@ -76,8 +80,14 @@ var own = map[string]struct {
 	"runtime.NumCPU":       {func() any { return runtime.NumCPU() }, "2"},
 	"runtime.GOMAXPROCS":   {func() any { return fmt.Sprint(runtime.GOMAXPROCS(7), runtime.GOMAXPROCS(0)) }, "2 7"},
 	"runtime.NumGoroutine": {func() any { time.Sleep(1); go time.Sleep(1); return runtime.NumGoroutine() }, "3"},
-	"debug.SetGCPercent":   {func() any { return fmt.Sprint(debug.SetGCPercent(-1), debug.SetGCPercent(50), debug.SetGCPercent(100)) }, "100 -1 50"},
-	"debug.SetMemoryLimit": {func() any { return fmt.Sprint(debug.SetMemoryLimit(5) > 1<<40, debug.SetMemoryLimit(-1)) }, "true 5"},
+	"debug.SetGCPercent": {
+		func() any { return fmt.Sprint(debug.SetGCPercent(-1), debug.SetGCPercent(50), debug.SetGCPercent(100)) },
+		"100 -1 50",
+	},
+	"debug.SetMemoryLimit": {
+		func() any { return fmt.Sprint(debug.SetMemoryLimit(5) > 1<<40, debug.SetMemoryLimit(-1)) },
+		"true 5",
+	},
 	"os.Setenv": {func() any {
 		before := os.Getenv("WHO")
 		_ = os.Setenv("WHO", fmt.Sprint(os.Getpid()))
@@ -90,7 +100,10 @@ var own = map[string]struct {
 	"os.Environ": {func() any {
 		return slices.ContainsFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "LOCKSTEP_") })
 	}, "false"},
-	"time.Local": {func() any { return time.Date(2020, 7, 1, 0, 0, 0, 0, time.Local).Format(time.RFC3339 + " MST") }, "2020-07-01T00:00:00Z UTC"},
+	"time.Local": {
+		func() any { return time.Date(2020, 7, 1, 0, 0, 0, 0, time.Local).Format(time.RFC3339 + " MST") },
+		"2020-07-01T00:00:00Z UTC",
+	},
 	"syscall.Uname": {func() any {
 		var un syscall.Utsname
 		_ = syscall.Uname(&un)
@@ -104,7 +117,14 @@ var own = map[string]struct {
 		err := self.Signal(syscall.SIGTERM)
 		got := <-c
 		signal.Ignore(syscall.SIGHUP)
-		return fmt.Sprint(got, err, syscall.Kill(os.Getpid(), syscall.SIGHUP), signal.Ignored(syscall.SIGHUP), syscall.Kill(0, 0), syscall.Kill(syscall.Getppid(), syscall.SIGTERM))
+		return fmt.Sprint(
+			got,
+			err,
+			syscall.Kill(os.Getpid(), syscall.SIGHUP),
+			signal.Ignored(syscall.SIGHUP),
+			syscall.Kill(0, 0),
+			syscall.Kill(syscall.Getppid(), syscall.SIGTERM),
+		)
 	}, "terminated <nil> <nil> true <nil> no such process"},
 	"signal.NotifyContext": {func() any {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -113,9 +133,15 @@ var own = map[string]struct {
 		<-ctx.Done()
 		return ctx.Err()
 	}, "context canceled"},
-	"syscall.Setrlimit": {func() any { return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: 3}) }, "<nil>"},
-	"syscall.Umask":     {func() any { return syscall.Umask(0o777) }, "18"},
-	"init":              {func() any { return born.Sub(time.Now()).Round(time.Second) < 0 && early.Year() == 1999 }, "true"},
+	"syscall.Setrlimit": {
+		func() any { return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: 3}) },
+		"<nil>",
+	},
+	"syscall.Umask": {func() any { return syscall.Umask(0o777) }, "18"},
+	"init": {
+		func() any { return born.Sub(time.Now()).Round(time.Second) < 0 && early.Year() == 1999 },
+		"true",
+	},
 }
 
 // Every node has its own of what a process has, and a new one in each incarnation.
@@ -133,8 +159,21 @@ func TestProcess(t *testing.T) {
 				return nil
 			}
 			pid, env := os.Getpid(), os.Environ()
-			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "own", Nodes: 3, Start: start, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{}},
-				Strategy: strategy.Walk{Wait: 3, Crash: 1, Restart: 1, Steps: 20}, Runs: 3, Seed: 2}).Nondeterminism
+			list := campaign(
+				t,
+				lockstep.Plan{
+					System: bubble.Cluster{
+						Name:    "own",
+						Nodes:   3,
+						Start:   start,
+						Network: bubble.Sockets{},
+						Freeze:  &bubble.Freeze{},
+					},
+					Strategy: strategy.Walk{Wait: 3, Crash: 1, Restart: 1, Steps: 20},
+					Runs:     3,
+					Seed:     2,
+				},
+			).Nondeterminism
 			if wrong != "" || len(list) > 0 {
 				t.Errorf("%ssources of nondeterminism %q", wrong, list)
 			}
@@ -149,7 +188,14 @@ func TestProcess(t *testing.T) {
 func TestCPUs(t *testing.T) {
 	seen := 0
 	start := func(*bubble.Node) error { seen = runtime.NumCPU(); return nil }
-	campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "many", Nodes: 1, Start: start, Process: bubble.Process{CPUs: 12}}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Runs: 1})
+	campaign(
+		t,
+		lockstep.Plan{
+			System:   bubble.Cluster{Name: "many", Nodes: 1, Start: start, Process: bubble.Process{CPUs: 12}},
+			Strategy: strategy.Walk{Wait: 1, Steps: 1},
+			Runs:     1,
+		},
+	)
 	if seen != 12 || runtime.NumCPU() == 12 {
 		t.Errorf("nodes see %d processors, others %d", seen, runtime.NumCPU())
 	}
@@ -158,8 +204,16 @@ func TestCPUs(t *testing.T) {
 // A node that kills itself by a signal has exited; a child of its own it may kill.
 func TestSignals(t *testing.T) {
 	start := func(*bubble.Node) error { return syscall.Kill(os.Getpid(), syscall.SIGTERM) }
-	found := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "suicide", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 1}).First()
-	if found == nil || found.Finding.Property != "exit" || !strings.Contains(found.Finding.Text, "node 1 died of signal: terminated at process_test.go:") {
+	found := campaign(
+		t,
+		lockstep.Plan{
+			System:   bubble.Cluster{Name: "suicide", Nodes: 1, Start: start},
+			Strategy: strategy.Walk{Wait: 1, Steps: 3},
+			Runs:     1,
+		},
+	).First()
+	if found == nil || found.Finding.Property != "exit" ||
+		!strings.Contains(found.Finding.Text, "node 1 died of signal: terminated at process_test.go:") {
 		t.Errorf("found %+v", found)
 	}
 }
@@ -276,7 +330,14 @@ func TestSharedCalls(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			var err error
 			start := func(*bubble.Node) error { err = call(); return nil }
-			list := campaign(t, lockstep.Plan{System: bubble.Cluster{Name: "sharing", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 3}).Nondeterminism
+			list := campaign(
+				t,
+				lockstep.Plan{
+					System:   bubble.Cluster{Name: "sharing", Nodes: 1, Start: start},
+					Strategy: strategy.Walk{Wait: 1, Steps: 3},
+					Runs:     3,
+				},
+			).Nondeterminism
 			if refused {
 				what += ", which is refused"
 			}
@@ -306,10 +367,25 @@ func TestInit(t *testing.T) {
 			if lazy == nil {
 				lazy = oldrand.New(oldrand.NewSource(time.Now().UnixNano()))
 			}
-			last = fmt.Sprint(born, identity, drawn, hashed, pcg.Uint64(), chacha.Uint64(), lazy.Uint64(), shared.Uint64())
+			last = fmt.Sprint(
+				born,
+				identity,
+				drawn,
+				hashed,
+				pcg.Uint64(),
+				chacha.Uint64(),
+				lazy.Uint64(),
+				shared.Uint64(),
+			)
 			return nil
 		}
-		bench, err := lockstep.NewBench(lockstep.Plan{System: bubble.Cluster{Name: "initialized", Nodes: 1, Start: start}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Seed: 1})
+		bench, err := lockstep.NewBench(
+			lockstep.Plan{
+				System:   bubble.Cluster{Name: "initialized", Nodes: 1, Start: start},
+				Strategy: strategy.Walk{Wait: 1, Steps: 1},
+				Seed:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

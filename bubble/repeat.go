@@ -11,14 +11,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Repeated says how often runs repeated themselves.
+// Repeated is how often runs repeated.
 type Repeated struct {
 	Same, Of int
-	First    int // the number of the first run that did not, or -1
+	First    int // the number of the first run that differed, or -1
 }
 
-// Repetition makes each of the first runs of a plan twice, from its seed, and compares the
-// recordings byte for byte.
+// Repetition performs each of the first runs of a plan twice, from its seed, and compares the recordings byte for byte.
 func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, err error) {
 	bench, err := lockstep.NewBench(plan)
 	if err != nil {
@@ -43,8 +42,8 @@ func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, 
 	return r, nil
 }
 
-// Digests are hashes of the recordings of the first runs of a plan, byte for byte. Where runs repeat
-// exactly they are the same in every process.
+// Digests are hashes of the recordings of the first runs of a plan. If runs are deterministic, the digests are the same
+// in every process.
 func Digests(ctx context.Context, plan lockstep.Plan, runs int) (digests []string, err error) {
 	bench, err := lockstep.NewBench(plan)
 	if err != nil {
@@ -66,7 +65,7 @@ func digestOf(recording []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// recording is the trace of a run as its file would be.
+// recording is the trace of a run in the format of its file.
 func recording(ctx context.Context, bench *lockstep.Bench, number int) ([]byte, error) {
 	t, err := bench.Record(ctx, number, nil)
 	if err != nil {

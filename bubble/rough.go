@@ -4,8 +4,8 @@ package bubble
 
 import "time"
 
-// Exact says whether the program was built with the overlay ("lockstep go"), so that runs
-// repeat always, in every process.
+// Exact reports whether the program was built with the overlay ("lockstep go"). Then runs are deterministic in every
+// process.
 const Exact = false
 
 func beginRun(bool, int)  {}
@@ -30,7 +30,7 @@ func unplug(int32, bool)         {}
 func bury(int32)                 {}
 func suspects() []string         { return nil }
 
-// chunk is what travels on sockets, which needs the overlay.
+// chunk is data on sockets, which need the overlay.
 type chunk struct{}
 
 func (*chunk) deliver()                     {}

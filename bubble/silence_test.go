@@ -156,7 +156,13 @@ func TestPowerIsSilent(t *testing.T) {
 func TestUnixPathLeftBehind(t *testing.T) {
 	for _, files := range []*bubble.Files{nil, {}} {
 		again := false
-		cluster := bubble.Cluster{Name: "paths", Nodes: 2, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{Files: files}, Pace: time.Second}
+		cluster := bubble.Cluster{
+			Name:    "paths",
+			Nodes:   2,
+			Network: bubble.Sockets{},
+			Freeze:  &bubble.Freeze{Files: files},
+			Pace:    time.Second,
+		}
 		cluster.Start = func(n *bubble.Node) error {
 			if n.Self() == 2 {
 				n.Emit("talks", nil) // node 1 crashes

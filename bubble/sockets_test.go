@@ -39,21 +39,31 @@ var fair = strategy.DefaultPOS
 // in every run.
 func play(t *testing.T, server, client func(*bubble.Node) error) {
 	t.Helper()
-	cluster := bubble.Cluster{Name: "sockets", Nodes: 2, Network: bubble.Sockets{}, Pace: time.Hour, Start: func(n *bubble.Node) error {
-		if n.Self() == 1 {
-			return server(n)
-		}
-		time.Sleep(10 * time.Millisecond)
-		if err := client(n); err != nil && n.Alive() {
-			return err
-		}
-		if n.Alive() {
-			n.Emit("done", nil)
-		}
-		return nil
-	}}
+	cluster := bubble.Cluster{
+		Name:    "sockets",
+		Nodes:   2,
+		Network: bubble.Sockets{},
+		Pace:    time.Hour,
+		Start: func(n *bubble.Node) error {
+			if n.Self() == 1 {
+				return server(n)
+			}
+			time.Sleep(10 * time.Millisecond)
+			if err := client(n); err != nil && n.Alive() {
+				return err
+			}
+			if n.Alive() {
+				n.Emit("done", nil)
+			}
+			return nil
+		},
+	}
 	done := 0
-	count := spec.OnEvent("done", "done", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { done++; return nil })
+	count := spec.OnEvent(
+		"done",
+		"done",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { done++; return nil },
+	)
 	plan := lockstep.Plan{System: cluster, Strategy: fair, Spec: count, Runs: 20, Seed: 5}
 	result := explore(t, plan)
 	if f := result.First(); f != nil {
@@ -301,9 +311,12 @@ func TestRPC(t *testing.T) {
 
 // Faults of the network and of nodes break connections, and programs that bear that go on.
 func TestSocketFaults(t *testing.T) {
-	cluster := bubble.Cluster{Name: "sockets", Nodes: 3, Network: bubble.Sockets{Decode: wire.Each(func(data []byte) (string, string) {
-		return strings.Fields(string(data) + " empty")[0], string(data)
-	})},
+	cluster := bubble.Cluster{
+		Name:  "sockets",
+		Nodes: 3,
+		Network: bubble.Sockets{Decode: wire.Each(func(data []byte) (string, string) {
+			return strings.Fields(string(data) + " empty")[0], string(data)
+		})},
 		Start: func(n *bubble.Node) error {
 			n.Go(func() { _ = echo(n) })
 			for n.Alive() {
@@ -313,9 +326,14 @@ func TestSocketFaults(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 			return nil
-		}}
+		},
+	}
 	answers := 0
-	count := spec.OnEvent("answer", "answer", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { answers++; return nil })
+	count := spec.OnEvent(
+		"answer",
+		"answer",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { answers++; return nil },
+	)
 	walk := strategy.Walk{Deliver: 30, Wait: 10, Drop: 1, Cut: 1, Heal: 2, Crash: 1, Restart: 2, Steps: 400}
 	plan := lockstep.Plan{System: cluster, Strategy: walk, Spec: count, Runs: 40, Seed: 5}
 	result := explore(t, plan)
@@ -391,7 +409,12 @@ var certificate = sync.OnceValues(func() (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	year := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time of a bubble
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"node1"}, NotBefore: year.AddDate(-1, 0, 0), NotAfter: year.AddDate(1, 0, 0)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		DNSNames:     []string{"node1"},
+		NotBefore:    year.AddDate(-1, 0, 0),
+		NotAfter:     year.AddDate(1, 0, 0),
+	}
 	der, err := x509.CreateCertificate(nil, template, template, public, private)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, err
 })
@@ -413,8 +436,11 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		s := &http.Server{TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, ErrorLog: log.New(io.Discard, "", 0),
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })}
+		s := &http.Server{
+			TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
+			ErrorLog:  log.New(io.Discard, "", 0),
+			Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }),
+		}
 		n.OnStop(func() { _ = s.Close() })
 		_ = s.ServeTLS(l, "", "")
 		return nil
@@ -447,7 +473,8 @@ func TestRawConn(t *testing.T) {
 			return err
 		}
 		var failed error
-		if err := raw.Write(func(fd uintptr) bool { _, failed = syscall.Write(int(fd), []byte("hello world")); return true }); err != nil || failed != nil {
+		if err := raw.Write(func(fd uintptr) bool { _, failed = syscall.Write(int(fd), []byte("hello world")); return true }); err != nil ||
+			failed != nil {
 			return fmt.Errorf("%w, %w", err, failed)
 		}
 		text, looks := "", 0
@@ -503,45 +530,53 @@ func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
 
 // What travels on sockets has the names of its protocol, whole or in two parts.
 func TestNames(t *testing.T) {
-	cluster := bubble.Cluster{Name: "names", Nodes: 2, Network: bubble.Sockets{}, Pace: time.Hour, Start: func(n *bubble.Node) error {
-		if n.Self() == 1 {
-			s := rpc.NewServer()
-			l, err := listen(n, ":9")
+	cluster := bubble.Cluster{
+		Name:    "names",
+		Nodes:   2,
+		Network: bubble.Sockets{},
+		Pace:    time.Hour,
+		Start: func(n *bubble.Node) error {
+			if n.Self() == 1 {
+				s := rpc.NewServer()
+				l, err := listen(n, ":9")
+				if err != nil {
+					return err
+				}
+				log.SetOutput(io.Discard)
+				if err := s.Register(Adder{}); err != nil {
+					return err
+				}
+				s.Accept(l)
+				return nil
+			}
+			time.Sleep(10 * time.Millisecond)
+			c, err := rpc.Dial("tcp", "node1:9")
 			if err != nil {
 				return err
 			}
-			log.SetOutput(io.Discard)
-			if err := s.Register(Adder{}); err != nil {
-				return err
+			defer c.Close()
+			for i := range 10 {
+				var sum int
+				if err := c.Call("Adder.Add", [2]int{i, 4}, &sum); err != nil || sum != i+4 {
+					return fmt.Errorf("%d, %w", sum, err)
+				}
 			}
-			s.Accept(l)
 			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-		c, err := rpc.Dial("tcp", "node1:9")
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		for i := range 10 {
-			var sum int
-			if err := c.Call("Adder.Add", [2]int{i, 4}, &sum); err != nil || sum != i+4 {
-				return fmt.Errorf("%d, %w", sum, err)
-			}
-		}
-		return nil
-	}}
+		},
+	}
 	whole := typesOf(t, cluster)
 	if whole["Adder.Add"] != 10 || whole["Adder.Add answer"] != 10 || whole["connect"] != 1 || whole["data"] != 0 {
 		t.Error(whole)
 	}
 	cluster.Network = bubble.Sockets{Split: 1}
 	parts := typesOf(t, cluster)
-	if parts["Adder.Add (1/2)"] != 10 || parts["Adder.Add (2/2)"] != 10 || parts["Adder.Add answer (1/2)"] != 10 || parts["Adder.Add"] != 0 {
+	if parts["Adder.Add (1/2)"] != 10 || parts["Adder.Add (2/2)"] != 10 || parts["Adder.Add answer (1/2)"] != 10 ||
+		parts["Adder.Add"] != 0 {
 		t.Error(parts)
 	}
 	cluster.Network = bubble.Sockets{Split: 0.5}
-	if r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: cluster, Strategy: fair, Seed: 3}, 20); err != nil || r.Same != 20 {
+	if r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: cluster, Strategy: fair, Seed: 3}, 20); err != nil ||
+		r.Same != 20 {
 		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
 	}
 }
@@ -569,7 +604,8 @@ func TestSharedSocket(t *testing.T) {
 			return err
 		}}
 	list := campaign(t, lockstep.Plan{System: cluster, Strategy: fair, Runs: 2, Seed: 5}).Nondeterminism
-	if len(list) != 1 || !strings.HasPrefix(list[0], "a socket of node 2 is used by another node (node 3) in ") || !strings.Contains(list[0], "TestSharedSocket") {
+	if len(list) != 1 || !strings.HasPrefix(list[0], "a socket of node 2 is used by another node (node 3) in ") ||
+		!strings.Contains(list[0], "TestSharedSocket") {
 		t.Errorf("%q", list)
 	}
 }

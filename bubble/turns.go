@@ -15,16 +15,18 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// mostTurns bounds the turns of a run that are written.
+// mostTurns limits how many turns of a run are written.
 const mostTurns = 1 << 20
 
-// turns is room for them. It is made once: there is no garbage collection during runs.
+// turns is a buffer for them. It is allocated once, because there is no garbage collection during runs.
 var turns = sync.OnceValue(func() []runtime.LockstepTurn { return make([]runtime.LockstepTurn, mostTurns) })
 
-// Turns makes a run of a plan and writes whose turn it was, a line for each time that the scheduler let a goroutine go on: the
-// time, the position in the stream of chance, the node's life and where the goroutine went on; and one for each number that was
-// drawn. Where a seed makes two runs, the first line that differs is close to the cause, see [Apart]. It returns the digest of the
-// run, as [Digests] does. The first run of a bench is not the one to look at, because what prepares it is written with it.
+// Turns performs a run of a plan and writes a line for each scheduling decision and for each random draw. A line has
+// the time, the position in the random stream, the node's incarnation, and the stack of the goroutine that was resumed.
+// If a seed produces two different runs, the first line that differs is close to the cause, see [Apart].
+//
+// Turns returns the digest of the run, as [Digests] does. Do not compare the first run of a bench, because its lines
+// include the preparation of the run.
 func Turns(ctx context.Context, bench *lockstep.Bench, number int, to io.Writer) (digest string, err error) {
 	room := turns()
 	end := runtime.LockstepTakeTurns(room)
@@ -51,14 +53,14 @@ func Turns(ctx context.Context, bench *lockstep.Bench, number int, to io.Writer)
 	return digestOf(text), w.Flush()
 }
 
-// The lines that Apart shows before the first that differs, and from there on.
+// The number of lines that Apart shows before the first difference, and from there on.
 const (
 	linesBefore = 10
 	linesAfter  = 4
 )
 
-// Apart compares what [Turns] wrote of two runs, and shows where they come apart: some lines that are the same, and then
-// those of the first, marked 1, and of the second, marked 2. It is empty if they do not.
+// Apart compares the output of [Turns] for two runs, and shows their first difference. It returns some equal lines, and
+// then lines of the first run, marked 1, and of the second, marked 2. The result is empty if the outputs are equal.
 func Apart(first, second io.Reader) (string, error) {
 	lines := [2]*bufio.Scanner{bufio.NewScanner(first), bufio.NewScanner(second)}
 	var same []string
@@ -67,7 +69,8 @@ func Apart(first, second io.Reader) (string, error) {
 		switch {
 		case !more[0] && !more[1]:
 			return "", errors.Join(lines[0].Err(), lines[1].Err())
-		case more[0] && more[1] && (lines[0].Text() == lines[1].Text() || number <= 2): // the seed is set in the first turn
+		// the first turn contains the seed
+		case more[0] && more[1] && (lines[0].Text() == lines[1].Text() || number <= 2):
 			if same = append(same, lines[0].Text()); len(same) > linesBefore {
 				same = same[1:]
 			}

@@ -36,8 +36,17 @@ func TestUntaken(t *testing.T) {
 	o := &takes{}
 	walk := strategy.Walk{Wait: 2, Request: 3, Crash: 1, Restart: 3, Steps: 40}
 	const runs = 100
-	result := explore(t, lockstep.Plan{System: bubble.Cluster{Name: "slowly", Nodes: 3, Start: slowly, Requests: requests}, Strategy: walk, Observers: []lockstep.Observer{o},
-		Runs: runs, Workers: 1, Settle: 200})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:    bubble.Cluster{Name: "slowly", Nodes: 3, Start: slowly, Requests: requests},
+			Strategy:  walk,
+			Observers: []lockstep.Observer{o},
+			Runs:      runs,
+			Workers:   1,
+			Settle:    200,
+		},
+	)
 	if result.Verdict() != trace.Pass {
 		t.Errorf("%v %v", result.Verdicts, result.Reasons)
 	}
@@ -85,9 +94,26 @@ func TestUntakenWithdrawn(t *testing.T) {
 		sc := New("crash").Faults(lockstep.Budget{Crashes: 1})
 		sc.If(Did(trace.Start)).Then(Request("a", Only(1)))
 		sc.If(IsReceive()).Then(Crash(Only(1)))
-		result := explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Steps: 10}, Observers: []lockstep.Observer{w}, Runs: 1, Seed: 1})
+		result := explore(
+			t,
+			lockstep.Plan{
+				System:    c,
+				Scenario:  sc,
+				Strategy:  strategy.Walk{Deliver: 1, Steps: 10},
+				Observers: []lockstep.Observer{w},
+				Runs:      1,
+				Seed:      1,
+			},
+		)
 		if result.Verdict() != trace.Pass || w.crashes != 1 || (w.offered == 0) != withdrawn {
-			t.Errorf("withdrawn %v: %v %v, %d crashes, after which %d are offered", withdrawn, result.Verdicts, result.Reasons, w.crashes, w.offered)
+			t.Errorf(
+				"withdrawn %v: %v %v, %d crashes, after which %d are offered",
+				withdrawn,
+				result.Verdicts,
+				result.Reasons,
+				w.crashes,
+				w.offered,
+			)
 		}
 	}
 }

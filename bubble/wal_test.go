@@ -72,7 +72,13 @@ func (s *store) replay() error {
 	}
 	good := 0
 	for rest := data; len(rest) >= 12; {
-		number, size, sum := int(binary.LittleEndian.Uint32(rest)), int(binary.LittleEndian.Uint32(rest[4:])), binary.LittleEndian.Uint32(rest[8:])
+		number, size, sum := int(
+			binary.LittleEndian.Uint32(rest),
+		), int(
+			binary.LittleEndian.Uint32(rest[4:]),
+		), binary.LittleEndian.Uint32(
+			rest[8:],
+		)
 		if size == 0 || len(rest) < 12+size {
 			break
 		}
@@ -223,7 +229,10 @@ func TestWeakestLoss(t *testing.T) {
 			plan.Strategy = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 40}
 			for plan.Seed = range uint64(3) {
 				small := shrunk(t, plan)
-				losses := slices.DeleteFunc(texts(small.Trace, bubble.PowerFailure), func(s string) bool { return s == "nothing" })
+				losses := slices.DeleteFunc(
+					texts(small.Trace, bubble.PowerFailure),
+					func(s string) bool { return s == "nothing" },
+				)
 				t.Logf("seed %d: %s, %d tries: %s", plan.Seed, small.Is, small.Tries, losses)
 				if len(losses) == 1 && strings.Contains(losses[0], c.want) && !strings.Contains(losses[0], ",") {
 					return

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// A process warms up once for all clusters that name the same runs, before any run of theirs. A warming that is interrupted
-// does not count.
+// A process warms up once for all clusters that name the same runs, before any run of theirs. A warming that is
+// interrupted does not count.
 func TestWarm(t *testing.T) {
 	var starts []string
 	program := func(name string) func(*bubble.Node) error {
@@ -33,7 +33,13 @@ func TestWarm(t *testing.T) {
 	starts = nil
 	var runs [2]int // starts after each campaign that warm the process up
 	for i := range runs {
-		cluster := bubble.Cluster{Name: "warm", Nodes: 1, Exact: true, Start: program("warm"), Process: bubble.Process{Warm: []*bubble.Warming{warming}}}
+		cluster := bubble.Cluster{
+			Name:    "warm",
+			Nodes:   1,
+			Exact:   true,
+			Start:   program("warm"),
+			Process: bubble.Process{Warm: []*bubble.Warming{warming}},
+		}
 		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,19 +13,19 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// World is one run: what all of its nodes share.
+// World is one run: the state that all of its nodes share.
 type World struct {
-	// Value is what Begin made for the run; nodes find it with Node.World.
+	// Value is the state that Begin made for the run; nodes read it through Node.World.
 	Value any
 
-	lot    *lot                      // from which everything is drawn
-	start  int64                     // of the run, in nanoseconds
-	life   func(lockstep.Node) *Node // that runs, or nil
+	lot    *lot                      // the source of all random draws
+	start  int64                     // start of the run, in nanoseconds
+	life   func(lockstep.Node) *Node // the running incarnation of a node, or nil
 	clocks [65]ClockError
 	socket bool          // the network is Sockets
-	lent   bool          // the engine's goroutine is one of a node
-	waits  atomic.Bool   // somebody waits until something happens
-	kick   chan struct{} // for him
+	lent   bool          // the engine's goroutine acts as one of a node
+	waits  atomic.Bool   // a goroutine waits until something happens
+	kick   chan struct{} // wakes that goroutine
 
 	mutex     sync.Mutex
 	crashed   map[int32]bool // incarnations, by the number that their goroutines carry
@@ -33,11 +33,11 @@ type World struct {
 	events    []lockstep.Event // in the order of emission
 	offers    []trace.Pending
 	withdrawn []int32
-	looks     []lookout // to be taken when all is quiet
-	looked    []lookout // memory for those
+	looks     []lookout // functions to call when the bubble is quiescent
+	looked    []lookout // memory for them, to be reused
 	failures  []failure
-	exits     []exit // of nodes that the deployment does not know to be down yet
-	halted    bool   // a node exited, perhaps when it was down already: its goroutines stand still
+	exits     []exit // of nodes that the deployment has not yet recorded as down
+	halted    bool   // a node exited, perhaps when it was down already: its goroutines are stopped
 	stopping  int    // nodes that are being stopped
 	prompt    bool
 }
@@ -49,7 +49,7 @@ type sending struct {
 	body     any
 }
 
-// failure is a finding about a node that the run ends with.
+// failure is a finding about a node that ends the run.
 type failure struct {
 	node     lockstep.Node
 	property string
@@ -61,39 +61,37 @@ func newWorld(l *lot) *World {
 	return &World{lot: l, start: now().UnixNano(), kick: make(chan struct{}, 1), crashed: map[int32]bool{}}
 }
 
-// Seed is the run's seed, for whatever randomness the system has of its own.
+// Seed is the run's seed, for randomness that the system generates.
 func (w *World) Seed() uint64 { return w.lot.seed }
 
-// Chance is a new source that depends on the run's seed and the number given. Two that are
-// drawn from in the same step, by goroutines in any order, had better be of different nodes:
-// see [Node.Chance].
+// Chance is a new source that depends on the run's seed and the given number. If goroutines draw from two sources in
+// the same step, in any order, the sources should belong to different nodes: see [Node.Chance].
 func (w *World) Chance(number uint64) *Chance { return w.lot.chance(0, number) }
 
-// Rand is such a source for code that wants one of math/rand/v2. A [Chance] reads better in a
-// trace and shrinks better.
+// Rand is such a source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
+// shrinks better.
 func (w *World) Rand(number uint64) *rand.Rand { return w.Chance(number).rand() }
 
 // Now is the time of the run.
 func (w *World) Now() time.Duration { return time.Duration(now().UnixNano() - w.start) }
 
-// Settling reports whether the run is in its settling stage, in which a system's own faults are to stop.
+// Settling reports whether the run is in its settling stage. There a system must stop injecting faults.
 func (w *World) Settling() bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.prompt
 }
 
-// Event reports something observable that happened at a node, or at none, which is node 0.
-// The value must not be changed.
+// Event reports an observable event of a node, or of no node, which is node 0. The caller must not change the value
+// afterwards.
 //
-// The spec sees the events of a step in the order of emission: an event that another one caused never
-// comes before it. With the overlay that order is deterministic. Without it, the Go scheduler decides
-// which of two nodes that act at the same instant emits first, so a rerun may see their events in the
-// other order, and have another digest. No fixed order of nodes would do, because it separates cause and
-// effect.
+// The spec sees the events of a step in the order of emission: an event never comes before its cause. With the overlay
+// that order is deterministic. Without it, the Go scheduler decides which of two nodes that act at the same instant
+// emits first. So a rerun may see their events in the other order, and have another digest. Sorting events by node
+// would not help, because it separates cause and effect.
 //
-// With the overlay, an event that a goroutine of a crashed node emits is unseen. Without it, the goroutine's
-// node is unknown; there [Node.Emit] is the method to use.
+// With the overlay, the engine ignores an event that a goroutine of a crashed node emits. Without the overlay, the
+// goroutine's node is unknown; use [Node.Emit] there.
 func (w *World) Event(e lockstep.Event) {
 	w.mutex.Lock()
 	seen := !w.crashed[incarnation()]
@@ -106,14 +104,14 @@ func (w *World) Event(e lockstep.Event) {
 	}
 }
 
-// crash marks an incarnation as crashed: from now on its events are unseen.
+// crash marks an incarnation as crashed: from now on the engine ignores its events.
 func (w *World) crash(n *Node) {
 	w.mutex.Lock()
 	w.crashed[n.number()] = true
 	w.mutex.Unlock()
 }
 
-// Offer announces a client's request that may be given to one of the nodes p.To.
+// Offer announces a client's request that the engine may give to one of the nodes p.To.
 func (w *World) Offer(p trace.Pending) {
 	w.mutex.Lock()
 	w.offers = append(w.offers, p)
@@ -121,7 +119,7 @@ func (w *World) Offer(p trace.Pending) {
 	w.happened()
 }
 
-// Withdraw takes back a request that was not given yet.
+// Withdraw takes back a request that no node got yet.
 func (w *World) Withdraw(id int32) {
 	w.mutex.Lock()
 	w.withdrawn = append(w.withdrawn, id)
@@ -129,8 +127,8 @@ func (w *World) Withdraw(id int32) {
 	w.happened()
 }
 
-// look takes the looks that nodes wait to take, but for those that are paused, and reports whether
-// something moves again.
+// look calls the functions that nodes passed to WhenQuiet, except those of paused nodes. It reports whether they caused
+// activity.
 func (w *World) look() (moved bool) {
 	w.mutex.Lock()
 	if len(w.looks) == 0 {
@@ -186,11 +184,16 @@ func (w *World) isStopping() bool {
 	return w.stopping > 0
 }
 
-// inOrder sorts what was sent by what does not depend on the scheduler of goroutines. What
-// is equal in that was as a rule sent by one goroutine, whose order is kept.
+// inOrder sorts messages by properties that do not depend on the Go scheduler. Messages that are equal in them usually
+// come from one goroutine, whose order is kept.
 func inOrder(sent []sending, rank func(any) int) {
 	slices.SortStableFunc(sent, func(a, b sending) int {
-		first := cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.tag.Phase, b.tag.Phase), cmp.Compare(a.tag.Round, b.tag.Round))
+		first := cmp.Or(
+			cmp.Compare(a.from, b.from),
+			cmp.Compare(a.to, b.to),
+			cmp.Compare(a.tag.Phase, b.tag.Phase),
+			cmp.Compare(a.tag.Round, b.tag.Round),
+		)
 		if first == 0 && rank != nil {
 			first = cmp.Compare(rank(a.body), rank(b.body))
 		}
@@ -198,7 +201,7 @@ func inOrder(sent []sending, rank func(any) int) {
 	})
 }
 
-// raise panics where a node failed, so that the engine makes a finding of it.
+// raise panics if a node failed, so that the engine reports a finding.
 func (w *World) raise() {
 	if len(w.failures) > 0 {
 		first := slices.MinFunc(w.failures, func(a, b failure) int { return cmp.Compare(a.node, b.node) })

@@ -1,11 +1,12 @@
-// Package calls makes calls of messages, for nodes of a bubble whose program calls others: a request is one message of the engine
-// and its answer another, so that each can be lost, late or cut off.
+// Package calls implements request and response calls on top of messages, for nodes of a bubble. A request is one
+// message of the engine and its answer another, so that each can be lost, late or cut off.
 //
-// [Calls] are those of one life of a node. A program's request travels in a [Message], or in a struct with one in it. Who
-// gets a message hands it to Take; what that does not take is a request, to be served and answered by Answer, at any time. All calls may take
-// equally long. Where a goroutine waits for each, Ask does both; a call with a function Told needs none.
+// [Calls] are the calls of one incarnation of a node. A program's request travels in a [Message], or in a struct that
+// embeds one. The receiver passes each message to Take. A message that Take does not accept is a request: the receiver
+// serves it and calls Answer, at any time. All calls have the same timeout. If a goroutine waits for each call, use
+// Ask, which sends and waits. A call with a function Told needs no such goroutine.
 //
-// [Turns] puts messages back into the order in which they were sent, for programs that expect a stream.
+// [Turns] restores the order in which messages were sent, for programs that expect a stream.
 package calls
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// What a call ends with instead of an answer.
+// The errors of calls that end without an answer.
 var (
 	ErrTimeout = errors.New("call timed out")
 	ErrClosed  = errors.New("calls have ended")
@@ -27,34 +28,35 @@ var (
 
 // Message is a request or an answer.
 type Message struct {
-	// Body is what is asked or answered.
+	// Body is the content of the request or answer.
 	Body any
-	// Err is the error of an answer, in words.
+	// Err is the error of an answer, as text.
 	Err string
 
-	life   int   // of the one who asks
-	call   *Call // takes the answer; nil: there is none
+	life   int   // incarnation of the requesting node
+	call   *Call // receives the answer; nil: no answer is expected
 	use    uint64
 	answer bool
 }
 
-// Life is that of the node which asks.
+// Life is the number of the requesting node's incarnation.
 func (m *Message) Life() int { return m.life }
 
-// Carried is the message itself. A struct that has one in it is a Carrier by this.
+// Carried is the message itself. A struct that embeds a Message is thereby a Carrier.
 func (m *Message) Carried() *Message { return m }
 
 // Carrier is the body of a message of the engine that is a request or an answer.
 type Carrier interface{ Carried() *Message }
 
-// Call is one until it is answered or given up. Its zero value, with a function, may be sent.
+// Call is a call until it is answered or times out. A Call with only Told set may be passed to Send.
 type Call struct {
-	// Told is called once, with the answer or with an error, by the one who brings it, and must not wait. It is for those who do not Wait.
+	// Told is called once, with the answer or with an error. It runs on the goroutine that delivers them, and must not
+	// wait. It replaces Wait.
 	Told func(answer *Message, err error)
 
 	calls  *Calls
-	answer chan result // one
-	use    uint64      // which one it is, of those that have used this memory
+	answer chan result // receives one result
+	use    uint64      // counts the calls that have used this memory
 	over   bool
 	until  time.Time
 }
@@ -64,21 +66,21 @@ type result struct {
 	err    error
 }
 
-// Calls are those of one life of a node.
+// Calls are the calls of one incarnation of a node.
 type Calls struct {
 	node    *bubble.Node
 	timeout time.Duration
 	closed  chan struct{}
 
 	mutex   sync.Mutex
-	over    bool        // they are closed
-	waiting []*Call     // for their answers, the oldest first
-	timer   *time.Timer // for the oldest
-	armed   bool        // it is set
-	free    []*Call     // to be used again
+	over    bool        // the calls are closed
+	waiting []*Call     // calls that wait for their answers, oldest first
+	timer   *time.Timer // timeout of the oldest
+	armed   bool        // the timer is set
+	free    []*Call     // to be reused
 }
 
-// New makes the calls of a node, each of which may take so long. Close ends them.
+// New makes the calls of a node, each of which may take as long as the timeout. Close ends them.
 func New(n *bubble.Node, timeout time.Duration) *Calls {
 	return &Calls{node: n, timeout: timeout, closed: make(chan struct{})}
 }
@@ -88,14 +90,14 @@ func (c *Calls) Ask(to lockstep.Node, kind string, request Carrier) (*Message, e
 	return c.Begin(to, kind, request).Wait()
 }
 
-// Begin sends a request. Its time runs from the Wait for its answer.
+// Begin sends a request. Its timeout starts with the Wait for its answer.
 func (c *Calls) Begin(to lockstep.Node, kind string, request Carrier) *Call {
 	a := c.fresh()
 	c.Send(to, kind, request, a)
 	return a
 }
 
-// fresh is a call, an old one where there is one.
+// fresh returns a call, a used one if there is one.
 func (c *Calls) fresh() *Call {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -110,7 +112,8 @@ func (c *Calls) fresh() *Call {
 	return a
 }
 
-// Send sends a request whose answer is told to a call; nil means that there is none. Its time runs from Await.
+// Send sends a request whose answer goes to the call a; nil means that no answer is expected. Its timeout starts with
+// Await.
 func (c *Calls) Send(to lockstep.Node, kind string, request Carrier, a *Call) {
 	m := request.Carried()
 	m.life, m.call = c.node.Life(), a
@@ -127,8 +130,8 @@ func (c *Calls) Answer(to lockstep.Node, kind string, request *Message, answer C
 	c.node.Send(to, kind, trace.Tag{}, answer)
 }
 
-// Take takes an answer, and reports whether it is one. An answer that nobody waits for any more is taken, too: one that came twice, or
-// to a life that has ended.
+// Take processes an answer, and reports whether the message is one. It also accepts and discards answers that no call
+// waits for: duplicates, and answers for an ended incarnation.
 func (c *Calls) Take(arrived Carrier) bool {
 	m := arrived.Carried()
 	if !m.answer {
@@ -140,7 +143,7 @@ func (c *Calls) Take(arrived Carrier) bool {
 	return true
 }
 
-// ends ends the waiting for an answer, unless that has ended.
+// ends ends the wait for an answer, and reports whether it had not ended before.
 func (c *Calls) ends(a *Call, use uint64) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -154,7 +157,7 @@ func (c *Calls) ends(a *Call, use uint64) bool {
 	return true
 }
 
-// tell tells what came of a call.
+// tell delivers the result of a call.
 func (a *Call) tell(m *Message, err error) {
 	if a.Told != nil {
 		a.Told(m, err)
@@ -163,7 +166,7 @@ func (a *Call) tell(m *Message, err error) {
 	a.answer <- result{m, err}
 }
 
-// Wait waits for the answer to a call that was begun, as long as a call may take. It is done once.
+// Wait waits for the answer to a call made by Begin, at most as long as the timeout. Call it once.
 func (a *Call) Wait() (*Message, error) {
 	c := a.calls
 	if !c.Await(a) {
@@ -176,8 +179,8 @@ func (a *Call) Wait() (*Message, error) {
 	return r.answer, r.err
 }
 
-// Await lets the time of a call run, and reports whether it does: not if all calls have been closed. All may take equally long, so that one timer, for the
-// oldest, does for all.
+// Await starts the timeout of a call. It returns false if the calls were closed. All calls have the same timeout, so
+// one timer for the oldest suffices.
 func (c *Calls) Await(a *Call) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -194,7 +197,7 @@ func (c *Calls) Await(a *Call) bool {
 	return true
 }
 
-// arm sets the timer. The caller has the lock.
+// arm sets the timer. The caller holds the lock.
 func (c *Calls) arm(wait time.Duration) {
 	c.armed = true
 	if c.timer == nil {
@@ -204,7 +207,7 @@ func (c *Calls) arm(wait time.Duration) {
 	}
 }
 
-// giveUp ends the calls whose time is over.
+// giveUp ends the calls that have timed out.
 func (c *Calls) giveUp() {
 	for _, a := range c.late() {
 		a.tell(nil, ErrTimeout)
@@ -228,10 +231,10 @@ func (c *Calls) late() (late []*Call) {
 	return late
 }
 
-// Closed is closed when the calls are.
+// Closed returns a channel that is closed by Close.
 func (c *Calls) Closed() <-chan struct{} { return c.closed }
 
-// Close ends all calls that wait, and lets none wait any more.
+// Close ends all waiting calls, and makes later ones fail.
 func (c *Calls) Close() {
 	c.mutex.Lock()
 	if c.over {

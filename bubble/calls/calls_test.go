@@ -19,7 +19,11 @@ import (
 )
 
 // never judges nothing: the tests do.
-var never = spec.OnEvent("nothing", "nothing", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+var never = spec.OnEvent(
+	"nothing",
+	"nothing",
+	func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
+)
 
 // request has a number beside what is carried.
 type request struct {
@@ -27,40 +31,45 @@ type request struct {
 	number int
 }
 
-// doubling is a cluster in which node 1 asks node 2 for doubles of numbers, one after the other, and notes what it is told. Every third
-// question is refused.
+// doubling is a cluster in which node 1 asks node 2 for doubles of numbers, one after the other, and notes what it is
+// told. Every third question is refused.
 func doubling(questions int, told func(number int, answer any, err error)) bubble.Cluster {
-	return bubble.Cluster{Name: "doubling", Nodes: 2, Network: bubble.Messages{Duplicates: true, Text: func(any) string { return "" }}, Start: func(n *bubble.Node) error {
-		c := calls.New(n, time.Second)
-		n.OnStop(c.Close)
-		n.ReceiveAtOnce(func(from lockstep.Node, body any) {
-			if c.Take(body.(calls.Carrier)) {
-				return
-			}
-			r := body.(*request)
-			answer := &calls.Message{Body: 2 * r.number}
-			if r.number%3 == 0 {
-				answer = &calls.Message{Err: "not a third one"}
-			}
-			c.Answer(from, "Double", &r.Message, answer)
-		})
-		if n.Self() == 1 {
-			n.Go(func() { // Start must not wait
-				for i := range questions {
-					m, err := c.Ask(2, "Question", &request{number: i})
-					switch {
-					case err != nil:
-						told(i, nil, err)
-					case m.Err != "":
-						told(i, nil, errors.New(m.Err))
-					default:
-						told(i, m.Body, nil)
-					}
+	return bubble.Cluster{
+		Name:    "doubling",
+		Nodes:   2,
+		Network: bubble.Messages{Duplicates: true, Text: func(any) string { return "" }},
+		Start: func(n *bubble.Node) error {
+			c := calls.New(n, time.Second)
+			n.OnStop(c.Close)
+			n.ReceiveAtOnce(func(from lockstep.Node, body any) {
+				if c.Take(body.(calls.Carrier)) {
+					return
 				}
+				r := body.(*request)
+				answer := &calls.Message{Body: 2 * r.number}
+				if r.number%3 == 0 {
+					answer = &calls.Message{Err: "not a third one"}
+				}
+				c.Answer(from, "Double", &r.Message, answer)
 			})
-		}
-		return nil
-	}}
+			if n.Self() == 1 {
+				n.Go(func() { // Start must not wait
+					for i := range questions {
+						m, err := c.Ask(2, "Question", &request{number: i})
+						switch {
+						case err != nil:
+							told(i, nil, err)
+						case m.Err != "":
+							told(i, nil, errors.New(m.Err))
+						default:
+							told(i, m.Body, nil)
+						}
+					}
+				})
+			}
+			return nil
+		},
+	}
 }
 
 // An answer is the one to its question, whatever is late, lost or comes twice; a question without one ends after its
@@ -78,8 +87,11 @@ func TestAnswers(t *testing.T) {
 			outcomes["answered"]++
 		}
 	}
-	result := enginetest.Explore(t, lockstep.Plan{System: doubling(questions, hear), Spec: never, Runs: 30, Seed: 1, Workers: 1,
-		Strategy: strategy.Walk{Deliver: 80, Drop: 20, Duplicate: 40, Wait: 20, Crash: 1, Restart: 20, Steps: 150}})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: doubling(questions, hear), Spec: never, Runs: 30, Seed: 1, Workers: 1,
+			Strategy: strategy.Walk{Deliver: 80, Drop: 20, Duplicate: 40, Wait: 20, Crash: 1, Restart: 20, Steps: 150}},
+	)
 	if f := result.First(); f != nil {
 		t.Fatal(f.Finding)
 	}
@@ -90,7 +102,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A call whose answer is told to a function needs nobody who waits; each is told once, in its time, and all are when they are closed.
+// A call whose answer is told to a function needs nobody who waits; each is told once, in its time, and all are when
+// they are closed.
 func TestTold(t *testing.T) {
 	var told []string
 	start := func(n *bubble.Node) error {
@@ -160,7 +173,10 @@ func ExampleCalls() {
 		if n.Self() == 1 {
 			n.Go(func() {
 				answer, err := c.Ask(2, "Question", &calls.Message{Body: 21})
-				answers = append(answers, fmt.Sprint(answer.Body, err, answer.Life() == n.Life(), answer.Carried() == answer))
+				answers = append(
+					answers,
+					fmt.Sprint(answer.Body, err, answer.Life() == n.Life(), answer.Carried() == answer),
+				)
 				call := c.Begin(2, "Question", &calls.Message{Body: 4})
 				answer, err = call.Wait()
 				answers = append(answers, fmt.Sprint(answer.Body, err))

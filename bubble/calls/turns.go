@@ -1,12 +1,12 @@
 package calls
 
-// Turns puts what arrives in any order into the order of its numbers, which begin with 0.
+// Turns sorts items that arrive in any order by their numbers, which begin with 0.
 type Turns[T any] struct {
 	next  int
 	early map[int]T
 }
 
-// Put takes in what has arrived. What comes twice counts once.
+// Put stores an item that has arrived. It ignores duplicates.
 func (t *Turns[T]) Put(number int, what T) {
 	if number < t.next {
 		return
@@ -17,7 +17,7 @@ func (t *Turns[T]) Put(number int, what T) {
 	t.early[number] = what
 }
 
-// Next hands out what is next, if it has arrived.
+// Next returns the next item in order, if it has arrived.
 func (t *Turns[T]) Next() (what T, arrived bool) {
 	what, arrived = t.early[t.next]
 	if arrived {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Loss says what a power failure took.
+// Loss describes what a power failure lost.
 type Loss struct {
 	Names   int // changes of names
-	Lengths int // files that are of an older length
-	Sectors int // of an older version
+	Lengths int // files with an older length
+	Sectors int // sectors with an older version
 	Words   []string
 }
 
@@ -27,19 +27,19 @@ func (l Loss) String() string {
 // None reports whether nothing was lost.
 func (l Loss) None() bool { return l.Names+l.Lengths+l.Sectors == 0 }
 
-// Choose draws a number from 0 to n-1. Wherever the power failure chooses, 0 loses least.
+// Choose draws a number from 0 to n-1. For each choice of the power failure, 0 loses least.
 type Choose func(n int) int
 
-// The ways to lose, of a disk and of each file, from the mildest.
+// The ways to lose data, of a disk and of each file, the mildest first.
 const (
 	loseNothing = iota
 	loseSome
-	loseAll // that can be lost
+	loseAll // everything that can be lost
 	ways
 )
 
-// pick is a choice in one of the ways; n is the number of its outcomes. Where all is lost, the
-// choice is made nevertheless, so that it is known when a milder way is tried.
+// pick makes a choice with n outcomes in one of the ways. With loseAll it draws nevertheless, so that the draw is
+// recorded when shrinking attempts a milder way.
 func (choose Choose) pick(way, n int) int {
 	if way == loseNothing || n == 1 {
 		return 0
@@ -51,8 +51,7 @@ func (choose Choose) pick(way, n int) int {
 	return k
 }
 
-// Crash lets the power fail. What may be lost is chosen; then the disk holds what is left, all
-// of it durable.
+// Crash simulates a power failure. It chooses what is lost; then the disk holds what is left, all of it durable.
 func (d *Disk) Crash(choose Choose) Loss {
 	var l Loss
 	way := choose(ways)
@@ -85,7 +84,7 @@ func (d *Disk) Crash(choose Choose) Loss {
 	return l
 }
 
-// cutJournal chooses the moment that divides the journal.
+// cutJournal chooses the moment at which the journal ends.
 func (d *Disk) cutJournal(way int, choose Choose, l *Loss) uint64 {
 	var points []uint64
 	for _, c := range d.changes {
@@ -112,8 +111,8 @@ func (d *Disk) cutJournal(way int, choose Choose, l *Loss) uint64 {
 	return until
 }
 
-// loseNames chooses which changes of names are lost. Behind a lost one of a name all that are
-// about it are lost, too.
+// loseNames chooses which changes of names are lost. If a change is lost, all later changes of the same name are lost,
+// too.
 func (d *Disk) loseNames(way int, choose Choose, l *Loss) {
 	var lost []*change
 	for k := range d.changes {
@@ -140,9 +139,9 @@ func (l *Loss) name(c *change) {
 	}
 }
 
-// crashFile chooses what is left of a file.
+// crashFile chooses which versions of a file's length and sectors are left.
 func (d *Disk) crashFile(i *Inode, until uint64, way int, choose Choose, l *Loss) {
-	way = choose.pick(way, ways) // all, or nothing, of all files
+	way = choose.pick(way, ways) // loseNothing and loseAll of the disk hold for all files
 	low, high := 0, len(i.lengths)-1
 	if d.Level == Ext4 {
 		high = lastBefore(i.lengths, until, func(v length) uint64 { return v.moment })
@@ -167,9 +166,10 @@ func (d *Disk) crashFile(i *Inode, until uint64, way int, choose Choose, l *Loss
 		if d.Level == Ext4 {
 			with := entered(i.lengths[low:k+1], number*Sector)
 			if slices.ContainsFunc(s.fails, func(f failure) bool {
-				return with <= f.clean && f.moment <= until && (k == len(i.lengths)-1 || i.lengths[k+1].moment > f.moment)
+				return with <= f.clean && f.moment <= until &&
+					(k == len(i.lengths)-1 || i.lengths[k+1].moment > f.moment)
 			}) {
-				with = 0 // the length came to the disk after the sync that failed
+				with = 0 // the length reached the disk after the sync that failed
 			}
 			first, last = s.visible(until, with)
 		}
@@ -186,9 +186,9 @@ func (d *Disk) crashFile(i *Inode, until uint64, way int, choose Choose, l *Loss
 	i.lengths = []length{{size: size}}
 }
 
-// entered is the moment in which a file grew into the block of a sector and, with it, up to the
-// sector: it must have been written by then, because otherwise the block would not be the
-// file's. Where the block was the file's before, or the sector came later, it is 0.
+// entered is the moment in which a file grew into the block of a sector and, with that write, up to the sector. The
+// sector must have been written by then, because otherwise the block would not belong to the file. It is 0 if the block
+// belonged to the file before, or if the sector came later.
 func entered(lengths []length, at int64) uint64 {
 	block := at / Block * Block
 	if block < roundUp(lengths[0].size) {
@@ -205,8 +205,7 @@ func entered(lengths []length, at int64) uint64 {
 	return 0
 }
 
-// visible are the versions between which a sector may be on ext4, when the journal ends at a
-// moment.
+// visible is the range of versions that a sector may have on ext4, when the journal ends at a moment.
 func (s *sector) visible(until, with uint64) (first, last int) {
 	last = len(s.versions) - 1
 	for k, v := range s.versions {
@@ -221,7 +220,7 @@ func (s *sector) visible(until, with uint64) (first, last int) {
 	return first, last
 }
 
-// settle leaves one version, and zeros from a length on.
+// settle keeps one version, with zeros beyond the given size.
 func (s *sector) settle(chosen int, size int64) {
 	v := s.versions[chosen]
 	if v.data != nil && size < Sector {

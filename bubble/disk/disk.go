@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Level says how much may be lost in a power failure.
+// Level says how much a power failure may lose.
 type Level uint8
 
 // The levels.
 const (
 	Ext4  Level = iota // what ext4 may lose
-	POSIX              // what POSIX allows to be lost
+	POSIX              // what POSIX allows a disk to lose
 )
 
 // String is the level's name.
@@ -22,7 +22,7 @@ func (l Level) String() string {
 	return "ext4"
 }
 
-// Kind says what an inode is.
+// Kind is the type of an inode.
 type Kind uint8
 
 // The kinds.
@@ -33,8 +33,8 @@ const (
 	Socket // the name of a unix socket
 )
 
-// Disk is what a program has on one disk: the page cache and what is below it. It knows no
-// clock: Time is set by whoever tells it of changes. It is not for several goroutines.
+// Disk models a disk as a program uses it: the page cache and the storage below it. It has no clock: the caller that
+// reports changes sets Time. It is not safe for concurrent use.
 type Disk struct {
 	Level Level
 	Time  int64
@@ -42,7 +42,7 @@ type Disk struct {
 	root      *Inode
 	inodes    int
 	moment    uint64 // the number of the last change
-	committed uint64 // the journal, up to this change
+	committed uint64 // the journal is durable up to this change
 	changes   []change
 	dirty     []*Inode // files with versions that may be lost
 }
@@ -53,13 +53,13 @@ type Inode struct {
 	Number int
 	// Kind does not change.
 	Kind Kind
-	// Target is where a symbolic link leads.
+	// Target is the target of a symbolic link.
 	Target string
-	// Mode and Modified are the caller's. They are durable at once.
+	// Mode and Modified belong to the caller. They are durable at once.
 	Mode     uint32
 	Modified int64
 
-	name         string            // that it got last, for words
+	name         string            // its latest name, for descriptions
 	now, durable map[string]*Inode // of a directory
 	lengths      []length          // of a file; the first is durable
 	sectors      map[int64]*sector
@@ -71,10 +71,10 @@ type change struct {
 	moment uint64
 	time   int64
 	sets   []entry
-	full   *Inode // whose data is on the disk when the change is
+	full   *Inode // a file whose data must reach the disk with the change
 }
 
-// entry gives a name in a directory to an inode, or to none.
+// entry sets a name in a directory to an inode, or removes it.
 type entry struct {
 	dir  *Inode
 	name string
@@ -100,23 +100,23 @@ func (d *Disk) inode(kind Kind) *Inode {
 	return i
 }
 
-// Root is the directory of all others.
+// Root is the root directory.
 func (d *Disk) Root() *Inode { return d.root }
 
-// Entry is what a name in a directory means, or nil.
+// Entry is the inode of a name in a directory, or nil.
 func (i *Inode) Entry(name string) *Inode { return i.now[name] }
 
-// Names are those in a directory, in order.
+// Names are the names in a directory, sorted.
 func (i *Inode) Names() []string { return slices.Sorted(maps.Keys(i.now)) }
 
-// Make makes a file, directory, symbolic link or socket under a name that is free.
+// Make makes a file, directory, symbolic link or socket. The name must be free.
 func (d *Disk) Make(dir *Inode, name string, kind Kind) *Inode {
 	i := d.inode(kind)
 	d.Link(dir, name, i)
 	return i
 }
 
-// Place makes something that was on the disk before, under a name that is free.
+// Place adds a file or directory that was on the disk before. The name must be free.
 func (d *Disk) Place(dir *Inode, name string, kind Kind, data []byte) *Inode {
 	i := d.inode(kind)
 	i.name, dir.now[name], dir.durable[name] = name, i, i
@@ -127,20 +127,21 @@ func (d *Disk) Place(dir *Inode, name string, kind Kind, data []byte) *Inode {
 	return i
 }
 
-// Link gives an inode one more name, which is free.
+// Link gives an inode an additional name, which must be free.
 func (d *Disk) Link(dir *Inode, name string, i *Inode) {
 	i.name = name
 	d.change(change{sets: []entry{{dir, name, i}}})
 }
 
-// Remove takes a name away.
+// Remove removes a name.
 func (d *Disk) Remove(dir *Inode, name string) {
 	d.change(change{sets: []entry{{dir, name, nil}}})
 }
 
-// Rename moves what a name means to another, in one change, and replaces what that meant.
+// Rename moves an inode to another name, in one change, and replaces the inode that had this name.
 func (d *Disk) Rename(from *Inode, old string, to *Inode, name string) {
 	i := from.now[old]
+	// both are names of one file: nothing happens
 	if to.now[name] == i {
 		return // both are names of one file: nothing happens
 	}
@@ -152,7 +153,7 @@ func (d *Disk) Rename(from *Inode, old string, to *Inode, name string) {
 	d.change(c)
 }
 
-// next numbers a change.
+// next returns the number of a new change.
 func (d *Disk) next() uint64 {
 	d.moment++
 	return d.moment
@@ -184,7 +185,7 @@ func (c *change) apply() {
 	}
 }
 
-// touches reports whether two changes are about the same name.
+// touches reports whether two changes concern the same name.
 func (c *change) touches(other *change) bool {
 	for _, e := range c.sets {
 		for _, f := range other.sets {

@@ -167,7 +167,10 @@ func draw(r *rand.Rand, long int) []op {
 			free = append(free, "d/a")
 		}
 		name := free[r.IntN(len(free))]
-		o := op{do: []string{"create", "create", "mkdir", "write", "write", "write", "resize", "rename", "remove", "sync", "sync", "datasync", "syncdir", "fail", "link"}[r.IntN(15)], name: name}
+		o := op{
+			do:   []string{"create", "create", "mkdir", "write", "write", "write", "resize", "rename", "remove", "sync", "sync", "datasync", "syncdir", "fail", "link"}[r.IntN(15)],
+			name: name,
+		}
 		_, there := names[name]
 		switch {
 		case o.do == "mkdir" && !names["d"]:
@@ -194,7 +197,15 @@ func draw(r *rand.Rand, long int) []op {
 }
 
 // finish draws the rest of an operation on a file, and reports whether it is possible.
-func finish(r *rand.Rand, o *op, names map[string]bool, sizes map[string]int, other string, fails bool, pieces *int) bool {
+func finish(
+	r *rand.Rand,
+	o *op,
+	names map[string]bool,
+	sizes map[string]int,
+	other string,
+	fails bool,
+	pieces *int,
+) bool {
 	switch o.do {
 	case "write":
 		if *pieces++; *pieces > 4 { // keeps the number of states small

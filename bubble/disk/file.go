@@ -7,7 +7,7 @@ import (
 
 // Sizes, in bytes.
 const (
-	Sector = 512  // is written at once
+	Sector = 512  // written atomically
 	Block  = 4096 // of the file system
 )
 
@@ -16,20 +16,20 @@ type length struct {
 	moment  uint64
 	time    int64
 	size    int64
-	resize  bool // and not a write that went beyond the end
+	resize  bool // not a write beyond the end
 	shrinks bool
 }
 
-// sector is the versions of a sector; the first is durable.
+// sector is the list of a sector's versions; the first is durable.
 type sector struct {
 	versions []version
 	fails    []failure // of syncs
 }
 
-// failure is a sync that failed: what the sector had got until then counts as written.
+// failure is a sync that failed: the versions of the sector up to then count as written.
 type failure struct{ moment, clean uint64 }
 
-// clean is up to where no sync will write the sector.
+// clean is the moment up to which no sync will write the sector.
 func (s *sector) clean() uint64 {
 	if len(s.fails) == 0 {
 		return 0
@@ -43,10 +43,10 @@ type version struct {
 	time   int64
 	data   *[Sector]byte // nil means zeros
 	cut    bool          // made by a truncation
-	freed  bool          // which gave the block back, too
+	freed  bool          // the truncation freed the block, too
 }
 
-// roundUp is where the block ends in which a file of a size has its last byte.
+// roundUp is the end of the block that contains the last byte of a file of this size.
 func roundUp(size int64) int64 { return (size + Block - 1) / Block * Block }
 
 // last is the content that a program sees; nil means zeros.
@@ -55,7 +55,7 @@ func (s *sector) last() *[Sector]byte { return s.versions[len(s.versions)-1].dat
 // Size is the length of a file.
 func (i *Inode) Size() int64 { return i.lengths[len(i.lengths)-1].size }
 
-// Write writes to a file. The blocks are changed one after the other.
+// Write writes to a file. The blocks change one after the other.
 func (d *Disk) Write(i *Inode, at int64, data []byte) {
 	d.soil(i)
 	var moment uint64
@@ -72,12 +72,13 @@ func (d *Disk) Write(i *Inode, at int64, data []byte) {
 	}
 }
 
-// put makes a version of a sector.
+// put adds a version of a sector.
 func (i *Inode) put(number int64, v version, change func(*[Sector]byte)) {
 	s := i.sectors[number]
 	if s == nil {
 		s = &sector{versions: []version{{}}}
-		for _, l := range i.lengths[1:] { // it was freed with the hole that it is in
+		// the sector was freed with the hole that contains it
+		for _, l := range i.lengths[1:] {
 			if l.shrinks && number*Sector >= roundUp(l.size) {
 				s.versions = append(s.versions, version{moment: l.moment, time: l.time, cut: true, freed: true})
 			}
@@ -92,7 +93,7 @@ func (i *Inode) put(number int64, v version, change func(*[Sector]byte)) {
 	s.versions = append(s.versions, v)
 }
 
-// Resize sets the length of a file. What is new is zeros.
+// Resize sets the length of a file. New bytes are zeros.
 func (d *Disk) Resize(i *Inode, size int64) {
 	old := i.Size()
 	if size == old {
@@ -111,7 +112,7 @@ func (d *Disk) Resize(i *Inode, size int64) {
 	i.lengths = append(i.lengths, length{moment: moment, time: d.Time, size: size, resize: true, shrinks: size < old})
 }
 
-// soil notes that a file has versions that may be lost.
+// soil records that a file has versions that may be lost.
 func (d *Disk) soil(i *Inode) {
 	if !i.dirty {
 		i.dirty = true
@@ -119,7 +120,7 @@ func (d *Disk) soil(i *Inode) {
 	}
 }
 
-// ReadAt reads what a program sees and returns how much there was.
+// ReadAt reads what a program sees and returns the number of bytes.
 func (i *Inode) ReadAt(p []byte, at int64) int {
 	n := int(max(0, min(int64(len(p)), i.Size()-at)))
 	p = p[:n]
@@ -141,8 +142,8 @@ func (i *Inode) ReadAt(p []byte, at int64) int {
 	return n
 }
 
-// Extents calls f for all sectors of a file that may be other than zeros, in order. The last
-// may go beyond the file's length, with zeros.
+// Extents calls f for all sectors of a file that may contain other bytes than zeros, in order. The last sector may
+// extend beyond the file's length, with zeros.
 func (i *Inode) Extents(f func(at int64, data *[Sector]byte)) {
 	for _, number := range slices.Sorted(maps.Keys(i.sectors)) {
 		if data := i.sectors[number].last(); data != nil && number*Sector < i.Size() {

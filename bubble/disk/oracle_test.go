@@ -27,7 +27,9 @@ type op struct {
 }
 
 func (o op) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %d+%d %s", o.do, o.name, o.to, o.at, o.n, strings.Trim(string(o.fill), "\x00")))
+	return strings.TrimSpace(
+		fmt.Sprintf("%s %s %s %d+%d %s", o.do, o.name, o.to, o.at, o.n, strings.Trim(string(o.fill), "\x00")),
+	)
 }
 
 // kernel is a state of the oracle.
@@ -61,16 +63,39 @@ type kfile struct {
 }
 
 func newKernel(level disk.Level) *kernel {
-	return &kernel{level: level, names: map[string]int{}, stored: map[string]int{}, files: map[int]*kfile{}, dirs: map[int]bool{1: true}, last: 1}
+	return &kernel{
+		level:  level,
+		names:  map[string]int{},
+		stored: map[string]int{},
+		files:  map[int]*kfile{},
+		dirs:   map[int]bool{1: true},
+		last:   1,
+	}
 }
 
 func (k *kernel) clone() *kernel {
 	c := *k
-	c.names, c.stored, c.queue, c.dirs = maps.Clone(k.names), maps.Clone(k.stored), slices.Clone(k.queue), maps.Clone(k.dirs)
+	c.names, c.stored, c.queue, c.dirs = maps.Clone(
+		k.names,
+	), maps.Clone(
+		k.stored,
+	), slices.Clone(
+		k.queue,
+	), maps.Clone(
+		k.dirs,
+	)
 	c.files = map[int]*kfile{}
 	for n, f := range k.files {
 		g := *f
-		g.cache, g.dirty, g.ordered, g.gen = slices.Clone(f.cache), maps.Clone(f.dirty), maps.Clone(f.ordered), maps.Clone(f.gen)
+		g.cache, g.dirty, g.ordered, g.gen = slices.Clone(
+			f.cache,
+		), maps.Clone(
+			f.dirty,
+		), maps.Clone(
+			f.ordered,
+		), maps.Clone(
+			f.gen,
+		)
 		g.blocks, g.cgen = maps.Clone(f.blocks), maps.Clone(f.cgen)
 		c.files[n] = &g
 	}
@@ -193,7 +218,10 @@ func (k *kernel) synced(key string, f *kfile) bool {
 		dir = 1
 	}
 	return !slices.ContainsFunc(k.queue, func(r renaming) bool {
-		return slices.ContainsFunc(r.keys, func(key string) bool { return strings.HasPrefix(key, fmt.Sprint(dir, "/")) })
+		return slices.ContainsFunc(
+			r.keys,
+			func(key string) bool { return strings.HasPrefix(key, fmt.Sprint(dir, "/")) },
+		)
 	})
 }
 

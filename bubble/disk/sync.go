@@ -1,10 +1,9 @@
 package disk
 
-// Moment is the number of the last change. A sync is about those up to the moment in which it
-// began.
+// Moment is the number of the last change. A sync covers changes up to the moment in which it began.
 func (d *Disk) Moment() uint64 { return d.moment }
 
-// Sync makes durable what a sync of a file or directory does that began at a moment.
+// Sync performs a sync of a file or directory that began at a moment.
 func (d *Disk) Sync(i *Inode, began uint64) {
 	if d.Level == Ext4 {
 		d.commit(began)
@@ -16,8 +15,8 @@ func (d *Disk) Sync(i *Inode, began uint64) {
 	}
 }
 
-// SyncData makes durable what a sync of the data of a file does: on ext4 the journal is
-// committed only as far as it is about the file.
+// SyncData performs a sync of a file's data. On ext4 it commits the journal only up to the last change of the file's
+// length or name.
 func (d *Disk) SyncData(i *Inode, began uint64) {
 	if d.Level == Ext4 && i.Kind == File {
 		d.commit(d.journalled(i, began))
@@ -27,7 +26,7 @@ func (d *Disk) SyncData(i *Inode, began uint64) {
 	d.Sync(i, began)
 }
 
-// journalled is the last moment up to one in which a file's length or name changed, or 0.
+// journalled is the moment of the last change of a file's length or name, not later than until, or 0.
 func (d *Disk) journalled(i *Inode, until uint64) uint64 {
 	var last uint64
 	for _, l := range i.lengths[1:] {
@@ -45,8 +44,8 @@ func (d *Disk) journalled(i *Inode, until uint64) uint64 {
 	return last
 }
 
-// SyncFailed notes that a sync of a file failed that began at a moment: what it was to write
-// may have reached the disk or not, and no later sync will write it.
+// SyncFailed records that a sync of a file failed that began at a moment. Its data may have reached the disk or not,
+// and no later sync will write it.
 func (d *Disk) SyncFailed(i *Inode, began uint64) {
 	for _, s := range i.sectors { //lockstep:unordered each by itself
 		if last := s.versions[len(s.versions)-1]; len(s.versions) > 1 && last.moment <= began {
@@ -55,7 +54,7 @@ func (d *Disk) SyncFailed(i *Inode, began uint64) {
 	}
 }
 
-// SyncAll makes everything durable that was changed before a moment.
+// SyncAll makes everything durable that changed before a moment.
 func (d *Disk) SyncAll(began uint64) {
 	d.commit(began)
 	for _, i := range d.dirty {
@@ -64,8 +63,7 @@ func (d *Disk) SyncAll(began uint64) {
 	d.tidy()
 }
 
-// WriteBack makes everything durable that was changed before a time: the kernel writes back
-// what is older than a while.
+// WriteBack makes everything durable that changed before a time, as the kernel writes back old data.
 func (d *Disk) WriteBack(before int64) {
 	var last uint64
 	note := func(moment uint64, time int64) {
@@ -95,8 +93,8 @@ func (d *Disk) commit(until uint64) {
 	d.publish(until, func(*change) bool { return true })
 }
 
-// publish makes the changes of names up to a moment durable that are wanted, and with each
-// those before it that are about the same name.
+// publish makes the wanted changes of names up to a moment durable. With each it publishes the earlier changes of the
+// same name.
 func (d *Disk) publish(until uint64, wanted func(*change) bool) {
 	n := len(d.changes)
 	due := make([]bool, n)
@@ -118,7 +116,7 @@ func (d *Disk) publish(until uint64, wanted func(*change) bool) {
 	d.changes = rest
 }
 
-// in reports whether a change is one of a directory.
+// in reports whether a change concerns a directory.
 func (c *change) in(dir *Inode) bool {
 	for _, e := range c.sets {
 		if e.dir == dir {
@@ -141,7 +139,7 @@ func (i *Inode) keep(until uint64) {
 
 func momentOf(v version) uint64 { return v.moment }
 
-// lastBefore is the index of the last version up to a moment; the first always counts.
+// lastBefore is the index of the last version not later than a moment, at least 0.
 func lastBefore[V any](versions []V, until uint64, moment func(V) uint64) int {
 	k := len(versions) - 1
 	for k > 0 && moment(versions[k]) > until {
@@ -150,7 +148,7 @@ func lastBefore[V any](versions []V, until uint64, moment func(V) uint64) int {
 	return k
 }
 
-// tidy forgets which files were dirty and are not.
+// tidy removes files from the dirty list that are clean.
 func (d *Disk) tidy() {
 	var rest []*Inode
 	for _, i := range d.dirty {

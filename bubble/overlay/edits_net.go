@@ -2,7 +2,7 @@ package overlay
 
 import "maps"
 
-// sockets are the edits of package net: sockets of nodes are in memory, and names of hosts are those of nodes.
+// sockets are the edits of package net. The sockets of nodes are in memory, and host names are those of nodes.
 var sockets = map[string]func(*source){
 	"net/fd_posix.go": func(s *source) {
 		s.field("netFD", "mem *lockstepFD // in memory")
@@ -20,7 +20,7 @@ var sockets = map[string]func(*source){
 			"\treturn lockstepSocket(ctx, net, family, sotype, ipv6only, laddr, raddr, ctrlCtxFn)\n}")
 	},
 	"net/sockopt_posix.go": options(map[string]string{
-		"setReadBuffer":  "o.readBuffer = 2 * bytes", // as the kernel does
+		"setReadBuffer":  "o.readBuffer = 2 * bytes", // doubled, as in the kernel
 		"setWriteBuffer": "o.writeBuffer = 2 * bytes",
 		"setKeepAlive":   "o.keepAlive = keepalive",
 		"setLinger":      "o.linger = sec",
@@ -65,7 +65,7 @@ var sockets = map[string]func(*source){
 	},
 }
 
-// options lets functions that set options of a socket do so in memory, by a statement about the options o.
+// options makes functions that set socket options do so in memory. Each statement sets the options o.
 func options(statements map[string]string) func(*source) {
 	return func(s *source) {
 		for f, statement := range statements { //lockstep:unordered each function by itself
@@ -74,7 +74,7 @@ func options(statements map[string]string) func(*source) {
 	}
 }
 
-// union is all edits of some lists.
+// union merges lists of edits.
 func union(lists ...map[string]func(*source)) map[string]func(*source) {
 	all := map[string]func(*source){}
 	for _, l := range lists {

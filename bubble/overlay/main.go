@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// verbs are those of the go command that take an overlay here.
+// verbs are the commands of the go tool that Main supports.
 var verbs = []string{"build", "test", "run", "vet", "install"}
 
 // Main is "lockstep go": the go command with the overlay, e.g. with the arguments test ./...
@@ -51,17 +51,19 @@ func command(ctx context.Context, args []string) (*Toolchain, []string, error) {
 		return nil, nil, err
 	}
 	rest, tags := withoutTags(args[1:])
-	return tool, append([]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")}, rest...), nil
+	return tool, append(
+		[]string{args[0], "-overlay", index, "-tags", strings.Join(append(tags, Tag), ",")},
+		rest...), nil
 }
 
-// withoutTags takes the build tags out of the arguments of the go command.
+// withoutTags removes the build tags from the arguments of the go command, and returns both.
 func withoutTags(args []string) (rest, tags []string) {
 	for i := 0; i < len(args); i++ {
 		name, value, has := strings.Cut(strings.TrimPrefix(args[i], "-"), "=")
 		switch {
 		case name != "-tags" && name != "tags" || !strings.HasPrefix(args[i], "-"):
 			rest = append(rest, args[i])
-			if args[i] == "-args" || args[i] == "--args" { // what follows is the program's
+			if args[i] == "-args" || args[i] == "--args" { // later arguments belong to the program
 				return append(rest, args[i+1:]...), tags
 			}
 			continue

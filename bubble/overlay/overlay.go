@@ -17,22 +17,29 @@ import (
 //go:embed std/*.txt
 var added embed.FS
 
-// Tag is the build tag that programs built with the overlay have.
+// Tag is the build tag of programs that are built with the overlay.
 const Tag = "lockstep_overlay"
 
-// versions are the Go releases that the edits were tried with.
+// versions are the Go releases that the edits were tested with.
 var versions = []string{"go1.25", "go1.26"}
 
-// known reports whether the edits were tried with a version.
+// known reports whether the edits were tested with a version.
 func known(version string) bool {
-	return slices.ContainsFunc(versions, func(v string) bool { return version == v || strings.HasPrefix(version, v+".") })
+	return slices.ContainsFunc(
+		versions,
+		func(v string) bool { return version == v || strings.HasPrefix(version, v+".") },
+	)
 }
 
-// Generate writes the overlay for a Go installation of a version to a folder, and returns the
-// path of the file that the go command wants. A folder that has it already is left alone.
+// Generate writes the overlay for a Go installation of a version to a directory, and returns the path of the overlay's
+// index for the go command. It does nothing if the directory has it already.
 func Generate(goroot, version, cache string) (string, error) {
 	if !known(version) {
-		return "", fmt.Errorf("overlay: Go is %s, the overlay is known to fit %s", version, strings.Join(versions, ", "))
+		return "", fmt.Errorf(
+			"overlay: Go is %s, the overlay is known to fit %s",
+			version,
+			strings.Join(versions, ", "),
+		)
 	}
 	texts, err := texts(goroot)
 	if err != nil {
@@ -55,10 +62,10 @@ func Generate(goroot, version, cache string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return index, write(index, string(list)) // last: its presence means that all is there
+	return index, write(index, string(list)) // last: the file shows that the overlay is complete
 }
 
-// texts makes all files, by their names below src.
+// texts returns the content of all generated files, by name below src.
 func texts(goroot string) (map[string]string, error) {
 	all := map[string]string{}
 	var wrong []error
@@ -88,7 +95,7 @@ func texts(goroot string) (map[string]string, error) {
 // parts are all edits.
 var parts = []map[string]func(*source){edited, process}
 
-// files are the names of all files that change.
+// files are the names of all edited files.
 func files() []string {
 	names := map[string]bool{}
 	for _, part := range parts {
@@ -99,7 +106,7 @@ func files() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// there is the first of some names of a file that there is, or the last.
+// there is the first of the alternative names of a file that exists, or the last name.
 func there(goroot, names string) string {
 	for {
 		name, rest, more := strings.Cut(names, "|")
@@ -110,7 +117,7 @@ func there(goroot, names string) string {
 	}
 }
 
-// newName is the name of a new file: net.http.x.go.txt is net/http/x.go.
+// newName is the name of an added file: net.http.x.go.txt becomes net/http/x.go.
 func newName(file string) string {
 	parts := strings.Split(strings.TrimSuffix(file, ".go.txt"), ".")
 	return strings.Join(parts, "/") + ".go"
@@ -125,7 +132,7 @@ func digest(goroot string, texts map[string]string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// write writes a file in one go, so that two that do it at once do not disturb each other.
+// write writes a file atomically, so that concurrent calls do not disturb each other.
 func write(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -66,7 +66,8 @@ func TestOneOf(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	s.oneOf(old, func(s *source) { s.begin("i", "never()") })
-	if _, err := s.result(); err == nil || !strings.Contains(err.Error(), "x.go:3: f has 0 statements") || !strings.Contains(err.Error(), "x.go: there is no function i") {
+	if _, err := s.result(); err == nil || !strings.Contains(err.Error(), "x.go:3: f has 0 statements") ||
+		!strings.Contains(err.Error(), "x.go: there is no function i") {
 		t.Errorf("neither fits: %v", err)
 	}
 }
@@ -81,7 +82,9 @@ func TestDownloaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(modules)), "golang.org", "toolchain@v0.0.1-go1.25.*.linux-amd64"))
+	roots, _ := filepath.Glob(
+		filepath.Join(strings.TrimSpace(string(modules)), "golang.org", "toolchain@v0.0.1-go1.25.*.linux-amd64"),
+	)
 	if len(roots) == 0 {
 		t.Skip("Go 1.25 is not there: GOTOOLCHAIN=go1.25.5 go version downloads it")
 	}
@@ -120,14 +123,17 @@ func TestRefuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "runtime/select.go" {
-			text = []byte(strings.ReplaceAll(string(text), "cheaprandn(uint32(norder + 1))", "cheaprandn(uint32(norder) + 1)"))
+			text = []byte(
+				strings.ReplaceAll(string(text), "cheaprandn(uint32(norder + 1))", "cheaprandn(uint32(norder) + 1)"),
+			)
 		}
 		if err := write(filepath.Join(root, "src", name), string(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := Generate(root, "go1.26.0", t.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "runtime/select.go:") || !strings.Contains(err.Error(), `selectgo has 0 times "cheaprandn(uint32(norder + 1))", expected is once`) {
+	if err == nil || !strings.Contains(err.Error(), "runtime/select.go:") ||
+		!strings.Contains(err.Error(), `selectgo has 0 times "cheaprandn(uint32(norder + 1))", expected is once`) {
 		t.Errorf("changed source: %v", err)
 	}
 }

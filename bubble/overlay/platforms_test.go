@@ -11,10 +11,23 @@ import (
 )
 
 // changed are the packages of the standard library that the overlay changes, but net.
-var changed = []string{"crypto/internal/sysrand", "internal/runtime/maps", "math/rand", "math/rand/v2", "os", "os/signal", "runtime", "syscall", "testing/synctest", "time"}
+var changed = []string{
+	"crypto/internal/sysrand",
+	"internal/runtime/maps",
+	"math/rand",
+	"math/rand/v2",
+	"os",
+	"os/signal",
+	"runtime",
+	"syscall",
+	"testing/synctest",
+	"time",
+}
 
 // linuxOnly is all that package net lacks on another Unix: constants of sockets, and the type of a device's number.
-var linuxOnly = regexp.MustCompile(`undefined: syscall\.(SOCK_NONBLOCK|SOCK_CLOEXEC|TCP_KEEPIDLE|TCP_KEEPINTVL|TCP_KEEPCNT)$|cannot use st\.Dev \(variable of type int32\) as uint64`)
+var linuxOnly = regexp.MustCompile(
+	`undefined: syscall\.(SOCK_NONBLOCK|SOCK_CLOEXEC|TCP_KEEPIDLE|TCP_KEEPINTVL|TCP_KEEPCNT)$|cannot use st\.Dev \(variable of type int32\) as uint64`,
+)
 
 // The overlay compiles for other platforms, too, but for its sockets on other systems. No program is run there.
 func TestOtherPlatforms(t *testing.T) {
@@ -59,7 +72,8 @@ func TestOtherSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Generate(); err == nil || !strings.HasPrefix(err.Error(), "the overlay of Go is made for linux, and programs are built for darwin here") {
+	if _, err := tool.Generate(); err == nil ||
+		!strings.HasPrefix(err.Error(), "the overlay of Go is made for linux, and programs are built for darwin here") {
 		t.Errorf("%v", err)
 	}
 }

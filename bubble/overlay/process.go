@@ -1,7 +1,7 @@
 package overlay
 
-// process are the edits for what a process has and a node of a bubble lacks: each is virtual for every node, or reported as
-// a source of nondeterminism, or refused. The page docs/limits.md lists them.
+// process are the edits for resources of a process that a node of a bubble lacks. Each resource is virtual for every
+// node, or reported as a source of nondeterminism, or refused. The page docs/limits.md lists them.
 var process = map[string]func(*source){
 	// A node that exits does not end the process.
 	"os/proc.go":         func(s *source) { s.begin("Exit", `runtime.LockstepExits("os.Exit", code)`) },
@@ -50,13 +50,16 @@ var process = map[string]func(*source){
 	},
 	"runtime/metrics.go": func(s *source) { s.begin("readMetrics", `LockstepNote("metrics of the process are read")`) },
 
-	// The number of the process, its environment, signals, children, limits, and the name of the machine.
+	// The process ID, the environment, signals, children, limits, and the name of the machine.
 	"syscall/zsyscall_linux_amd64.go": func(s *source) {
 		for _, f := range []string{"Getpid", "Gettid"} {
 			s.begin(f, "if lockstepInNode() {\n\treturn lockstepPID()\n}")
 		}
 		s.begin("Getppid", "if lockstepInNode() {\n\treturn 1\n}")
-		s.begin("prlimit1", "if lockstepInNode() {\n\tif newlimit != nil {\n\t\treturn nil\n\t}\n\tlockstepNote(\"the limits of the process are read\")\n}")
+		s.begin(
+			"prlimit1",
+			"if lockstepInNode() {\n\tif newlimit != nil {\n\t\treturn nil\n\t}\n\tlockstepNote(\"the limits of the process are read\")\n}",
+		)
 		s.begin("socketpair", `lockstepNote("a socket is made by a system call, and is the kernel's")`)
 		s.begin("Umask", "if lockstepInNode() {\n\treturn 0o022\n}")
 	},
@@ -66,8 +69,14 @@ var process = map[string]func(*source){
 		for _, f := range []string{"Setegid", "Seteuid", "Setgid", "Setregid", "Setresgid", "Setresuid", "Setreuid", "Setuid", "Setgroups"} {
 			s.begin(f, "if lockstepRefuses(\"the user of the process is changed\") {\n\treturn EPERM\n}")
 		}
-		s.begin("AllThreadsSyscall", "if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}")
-		s.begin("AllThreadsSyscall6", "if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}")
+		s.begin(
+			"AllThreadsSyscall",
+			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}",
+		)
+		s.begin(
+			"AllThreadsSyscall6",
+			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}",
+		)
 	},
 	"syscall/syscall_unix.go": func(s *source) { s.begin("Read", "if fd == 0 {\n\tlockstepNote(\"standard input is read\")\n}") },
 	"syscall/exec_unix.go": func(s *source) {
@@ -75,14 +84,22 @@ var process = map[string]func(*source){
 		s.begin("Exec", "if lockstepRefuses(\"the program of the process is replaced\") {\n\treturn EPERM\n}")
 	},
 	"syscall/env_unix.go": func(s *source) {
-		s.before("Unsetenv", "envLock.Lock()", "if e := lockstepEnvironment(true); e != nil {\n\te.unset(key)\n\treturn nil\n}")
+		s.before(
+			"Unsetenv",
+			"envLock.Lock()",
+			"if e := lockstepEnvironment(true); e != nil {\n\te.unset(key)\n\treturn nil\n}",
+		)
 		s.before("Getenv", "envLock.RLock()", "if e := lockstepEnvironment(false); e != nil {\n\treturn e.get(key)\n}")
-		s.before("Setenv", "envLock.Lock()", "if e := lockstepEnvironment(true); e != nil {\n\te.set(key, value)\n\treturn nil\n}")
+		s.before(
+			"Setenv",
+			"envLock.Lock()",
+			"if e := lockstepEnvironment(true); e != nil {\n\te.set(key, value)\n\treturn nil\n}",
+		)
 		s.before("Clearenv", "envLock.Lock()", "if e := lockstepEnvironment(true); e != nil {\n\t*e = nil\n\treturn\n}")
 		s.before("Environ", "envLock.RLock()", "if lockstepInNode() {\n\treturn lockstepEnviron()\n}")
 	},
 	"os/exec_unix.go": func(s *source) {
-		// Of the process that a node believes to be in there is no handle.
+		// The process that a node seems to run in has no handle.
 		s.begin("findProcess", "if lockstepInNode() {\n\treturn newPIDProcess(pid), nil\n}")
 	},
 	"os/executable.go": func(s *source) { s.begin("Executable", `lockstepNote("the path of the program is read")`) },
@@ -95,7 +112,7 @@ var process = map[string]func(*source){
 		s.begin("Ignored", "if is, node := lockstepIgnored(sig); node {\n\treturn is\n}")
 	},
 
-	// Sources of random numbers that packages keep in their variables.
+	// Random sources in package-level variables.
 	"math/rand/rng.go": func(s *source) {
 		s.field("rngSource", "made lockstepMade")
 		s.begin("(*rngSource).Seed", "rng.lockstepSeeded(seed)")
@@ -118,7 +135,7 @@ var process = map[string]func(*source){
 		}
 	},
 
-	// Idle connections that packages keep in their variables.
+	// Idle connections in package-level variables.
 	"net/http/transport.go": func(s *source) {
 		s.field("Transport", "lockstep lockstepUsers")
 		s.begin("(*Transport).CloseIdleConnections", "if own := t.lockstepOwn(); own != nil {\n\tt = own\n}")
@@ -129,7 +146,10 @@ var process = map[string]func(*source){
 
 	// The machine's addresses and its local time.
 	"net/interface_linux.go": func(s *source) {
-		s.begin("interfaceTable", "if all := lockstepInterfaces(); all != nil {\n\treturn lockstepInterface(all, ifindex), nil\n}")
+		s.begin(
+			"interfaceTable",
+			"if all := lockstepInterfaces(); all != nil {\n\treturn lockstepInterface(all, ifindex), nil\n}",
+		)
 		s.begin("interfaceAddrTable", "if lockstepInterfaces() != nil {\n\treturn lockstepAddresses(ifi), nil\n}")
 		s.begin("interfaceMulticastAddrTable", "if lockstepInterfaces() != nil {\n\treturn nil, nil\n}")
 	},

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// source is a file of the standard library and what is to change in it.
+// source is a file of the standard library and its edits.
 type source struct {
 	name  string // below src
 	text  string
@@ -22,7 +22,7 @@ type source struct {
 	wrong []error
 }
 
-// edit replaces a stretch of the text.
+// edit replaces a range of the text.
 type edit struct {
 	from, to int
 	with     string
@@ -40,7 +40,7 @@ func open(goroot, name string) (*source, error) {
 	return s, err
 }
 
-// refuse notes that the file looks different from what is expected.
+// refuse records that the file has other code than expected.
 func (s *source) refuse(at token.Pos, format string, args ...any) {
 	place := s.name
 	if at.IsValid() {
@@ -55,7 +55,7 @@ func (s *source) of(n ast.Node) string { return s.text[s.offset(n.Pos()):s.offse
 
 func (s *source) insert(at int, with string) { s.edits = append(s.edits, edit{at, at, with}) }
 
-// function finds a function or, as "(*T).name", a method.
+// function finds a function or, with a name like "(*T).name", a method.
 func (s *source) function(name string) *ast.FuncDecl {
 	for _, d := range s.tree.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil && s.nameOf(f) == name {
@@ -73,15 +73,14 @@ func (s *source) nameOf(f *ast.FuncDecl) string {
 	return "(" + s.of(f.Recv.List[0].Type) + ")." + f.Name.Name
 }
 
-// begin puts code at the beginning of a function.
+// begin inserts code at the beginning of a function.
 func (s *source) begin(function, code string) {
 	if f := s.function(function); f != nil {
 		s.insert(s.offset(f.Body.Lbrace)+1, "\n"+code+"\n")
 	}
 }
 
-// delegate lets methods of netFD call those of the same name of the socket in memory, where
-// there is one.
+// delegate makes methods of netFD call the method of the same name of the in-memory socket, if there is one.
 func (s *source) delegate(methods ...string) {
 	for _, name := range methods {
 		f := s.function("(*netFD)." + name)
@@ -94,7 +93,10 @@ func (s *source) delegate(methods ...string) {
 				args = append(args, n.Name)
 			}
 		}
-		s.begin("(*netFD)."+name, fmt.Sprintf("if fd.mem != nil {\n\treturn fd.mem.%s(%s)\n}", name, strings.Join(args, ", ")))
+		s.begin(
+			"(*netFD)."+name,
+			fmt.Sprintf("if fd.mem != nil {\n\treturn fd.mem.%s(%s)\n}", name, strings.Join(args, ", ")),
+		)
 	}
 }
 
@@ -139,7 +141,7 @@ func (s *source) fieldAfter(structure, field, code string) {
 	s.refuse(st.Pos(), "%s has no field %s", structure, field)
 }
 
-// retype gives a field of a struct type another type.
+// retype changes the type of a field of a struct type.
 func (s *source) retype(structure, field, old, with string) {
 	st := s.structure(structure)
 	if st == nil {
@@ -156,7 +158,7 @@ func (s *source) retype(structure, field, old, with string) {
 	s.refuse(st.Pos(), "%s has no field %s of type %s", structure, field, old)
 }
 
-// variable gives a package variable another value at the start, or a constant another value.
+// variable changes the initial value of a package-level variable, or the value of a constant.
 func (s *source) variable(name, value string) {
 	for _, d := range s.tree.Decls {
 		g, ok := d.(*ast.GenDecl)
@@ -164,7 +166,8 @@ func (s *source) variable(name, value string) {
 			continue
 		}
 		for _, spec := range g.Specs {
-			if v, ok := spec.(*ast.ValueSpec); ok && len(v.Names) == 1 && v.Names[0].Name == name && len(v.Values) == 1 {
+			if v, ok := spec.(*ast.ValueSpec); ok && len(v.Names) == 1 && v.Names[0].Name == name &&
+				len(v.Values) == 1 {
 				s.edits = append(s.edits, edit{s.offset(v.Values[0].Pos()), s.offset(v.Values[0].End()), value})
 				return
 			}
@@ -173,7 +176,7 @@ func (s *source) variable(name, value string) {
 	s.refuse(token.NoPos, "there is no variable %s with a value", name)
 }
 
-// statement finds the one statement of a function that begins with a text.
+// statement finds the statement of a function that begins with a text. There must be exactly one.
 func (s *source) statement(function, begins string) ast.Stmt {
 	f := s.function(function)
 	if f == nil {
@@ -194,7 +197,7 @@ func (s *source) statement(function, begins string) ast.Stmt {
 	return found[0]
 }
 
-// after puts code after a statement, before in front of one, and instead in its place.
+// after inserts code after a statement.
 func (s *source) after(function, begins, code string) {
 	if st := s.statement(function, begins); st != nil {
 		s.insert(s.offset(st.End()), "\n"+code)
@@ -207,8 +210,7 @@ func (s *source) before(function, begins, code string) {
 	}
 }
 
-// replace puts an expression in the place of the one in a function, its parameters included,
-// that is written so.
+// replace replaces an expression in a function, including its parameters. The expression must occur exactly once.
 func (s *source) replace(function, old, with string) {
 	f := s.function(function)
 	if f == nil {
@@ -229,7 +231,7 @@ func (s *source) replace(function, old, with string) {
 	s.edits = append(s.edits, edit{s.offset(found[0].Pos()), s.offset(found[0].End()), with})
 }
 
-// every puts an expression in the place of all in the file that are written so.
+// every replaces all occurrences of an expression in the file.
 func (s *source) every(old, with string) {
 	found := 0
 	ast.Inspect(s.tree, func(n ast.Node) bool {
@@ -245,7 +247,7 @@ func (s *source) every(old, with string) {
 	}
 }
 
-// link gives a function without a body, which the linker finds elsewhere, another one there.
+// link changes the target of a function that the linker resolves.
 func (s *source) link(function, old, with string) {
 	directive := "//go:linkname " + function + " " + old + "\n"
 	at := strings.Index(s.text, directive)
@@ -257,7 +259,7 @@ func (s *source) link(function, old, with string) {
 	s.edits = append(s.edits, edit{end - len(old), end, with})
 }
 
-// oneOf makes the first of some edits that fits, where releases of Go differ.
+// oneOf applies the first variant that fits, where releases of Go differ.
 func (s *source) oneOf(variants ...func(*source)) {
 	var wrong []error
 	for _, edit := range variants {

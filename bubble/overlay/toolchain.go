@@ -11,16 +11,16 @@ import (
 
 // Toolchain is a Go installation.
 type Toolchain struct {
-	Root    string // its folder, GOROOT
+	Root    string // its directory, GOROOT
 	Version string // go1.26.8
 
-	system string // the one that programs are built for, GOOS
-	linked bool   // Root is a link of ours
+	system string // the target system of programs, GOOS
+	linked bool   // Root is a link that Installed made
 }
 
-// Installed is the toolchain that the go command uses in a folder; empty means the working directory. The go command does not
-// let files below the cache of modules be replaced, where it keeps the toolchains that it
-// downloads; of such a one the folder is a link to it, in the user's cache.
+// Installed is the toolchain that the go command uses in a directory; empty means the working directory. The go command
+// keeps downloaded toolchains in the module cache, and refuses to replace files below it. For such a toolchain, Root is
+// a link to it in the user's cache.
 func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 	c := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION", "GOMODCACHE", "GOOS")
 	c.Dir = dir
@@ -43,7 +43,7 @@ func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 	link := filepath.Join(links, filepath.Base(t.Root))
 	if to, err := os.Readlink(link); err != nil || to != t.Root {
 		_ = os.Remove(link)
-		if err := os.Symlink(t.Root, link); err != nil && !os.IsExist(err) { // somebody else may have made it just now
+		if err := os.Symlink(t.Root, link); err != nil && !os.IsExist(err) { // another process may have just made it
 			return nil, err
 		}
 	}
@@ -51,11 +51,14 @@ func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 	return t, nil
 }
 
-// Generate writes the overlay for the toolchain to the user's cache and returns the path of the
-// file that the go command wants.
+// Generate writes the overlay for the toolchain to the user's cache and returns the path of the overlay's index for the
+// go command.
 func (t *Toolchain) Generate() (string, error) {
 	if t.system != "linux" {
-		return "", fmt.Errorf("the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go test do", t.system)
+		return "", fmt.Errorf(
+			"the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go test do",
+			t.system,
+		)
 	}
 	dir, err := cache("overlay")
 	if err != nil {
@@ -72,7 +75,7 @@ func (t *Toolchain) Command() string {
 	return "go"
 }
 
-// Environment is an environment, changed so that the go command uses the toolchain.
+// Environment returns the environment, changed so that the go command uses the toolchain.
 func (t *Toolchain) Environment(env []string) []string {
 	if t.linked {
 		env = append(env, "GOROOT="+t.Root, "GOTOOLCHAIN=local")
@@ -80,7 +83,7 @@ func (t *Toolchain) Environment(env []string) []string {
 	return env
 }
 
-// cache makes a folder for what is generated.
+// cache makes a directory for generated files.
 func cache(name string) (string, error) {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -88,7 +91,11 @@ func cache(name string) (string, error) {
 	}
 	dir := filepath.Join(user, "lockstep", name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("the overlay of Go is kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache", dir, err)
+		return "", fmt.Errorf(
+			"the overlay of Go is kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
+			dir,
+			err,
+		)
 	}
 	return dir, nil
 }

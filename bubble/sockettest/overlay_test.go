@@ -81,8 +81,14 @@ func inBubble(t *testing.T, r row, hosts int) string {
 	if r.fault == power {
 		files.PowerFailures = 1
 	}
-	cluster := bubble.Cluster{Name: "sockettest", Nodes: 2, Network: bubble.Sockets{}, Freeze: &bubble.Freeze{Files: files},
-		Pace: time.Hour, Start: start}
+	cluster := bubble.Cluster{
+		Name:    "sockettest",
+		Nodes:   2,
+		Network: bubble.Sockets{},
+		Freeze:  &bubble.Freeze{Files: files},
+		Pace:    time.Hour,
+		Start:   start,
+	}
 	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: cluster, Strategy: prompt{}, Seed: 1}, 0)
 	if err != nil {
 		t.Fatal(err)

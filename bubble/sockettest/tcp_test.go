@@ -698,7 +698,9 @@ var tcpSilence = []row{
 	{does: "the machine of the peer vanishes: keep-alive of 1 s, 1 probe; read, read, write",
 		fault: power, do: func(p *probe) {
 			c, s := p.tcp()
-			_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
+			_ = c.SetKeepAliveConfig(
+				net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1},
+			)
 			p.silence(s)
 			p.read(c, 10)
 			p.read(c, 10)
@@ -707,7 +709,9 @@ var tcpSilence = []row{
 	{does: "the machine of the peer vanishes: no keep-alive, read with a deadline of 3 s",
 		fault: power, do: func(p *probe) {
 			c, s := p.tcp()
-			_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1})
+			_ = c.SetKeepAliveConfig(
+				net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 1},
+			)
 			_ = c.SetKeepAlive(false)
 			p.silence(s)
 			_ = c.SetReadDeadline(time.Now().Add(3 * time.Second))

@@ -7,9 +7,13 @@ import (
 	"fmt"
 )
 
-// LengthPrefixed is the protocol whose messages have their length in front, in so many bytes (1,
-// 2, 4 or 8) of that order; name gets each without it.
-func LengthPrefixed(bytes int, order binary.ByteOrder, name func(byDialer bool, payload []byte) (kind, text string)) Protocol {
+// LengthPrefixed is the protocol whose messages start with their length, an integer of 1, 2, 4 or 8 bytes in the given
+// order. The function name gets each message without the length.
+func LengthPrefixed(
+	bytes int,
+	order binary.ByteOrder,
+	name func(byDialer bool, payload []byte) (kind, text string),
+) Protocol {
 	return func(Conn) Decoder {
 		parse := func(byDialer bool) func([]byte) message {
 			return func(data []byte) message {
@@ -71,7 +75,7 @@ func line(data []byte) message {
 	return m
 }
 
-// TLS names the records of TLS, whose content is secret.
+// TLS names the records of TLS. Their content is encrypted.
 func TLS(Conn) Decoder { return newDuplex(record, record) }
 
 func record(data []byte) message {

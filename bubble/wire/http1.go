@@ -13,19 +13,19 @@ var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT
 
 func isMethod(word string) bool { return slices.Contains(methods, word) }
 
-// HTTP1 is HTTP/1. A request's type is its method and path, that of the answer has the word
-// "answer" behind.
+// HTTP1 is HTTP/1. The type of a request is its method and path. The type of the answer is the same with the suffix "
+// answer".
 func HTTP1(Conn) Decoder {
 	h := &http1{}
 	return newDuplex(h.request, h.response)
 }
 
-// http1 follows a connection.
+// http1 decodes a connection.
 type http1 struct {
 	asked      []string // requests without an answer
-	methods    []string // theirs
-	chunkedOut bool     // the body of the request comes in chunks
-	chunkedIn  bool     // likewise of the answer
+	methods    []string // their methods
+	chunkedOut bool     // the body of the request has chunked encoding
+	chunkedIn  bool     // the body of the answer has
 }
 
 func (h *http1) request(data []byte) message {
@@ -57,17 +57,18 @@ func (h *http1) response(data []byte) message {
 	if len(h.asked) > 0 {
 		m.kind = h.asked[0] + " answer"
 		bare = bare || h.methods[0] == "HEAD"
-		if !strings.HasPrefix(words[1], "1") { // which is not the last word
+		// an informational response is not the final one
+		if !strings.HasPrefix(words[1], "1") {
 			h.asked, h.methods = h.asked[1:], h.methods[1:]
 		}
 	}
 	if m.size = size; !bare {
-		m.size += body(header, &h.chunkedIn, 1<<40) // as a rule until the end
+		m.size += body(header, &h.chunkedIn, 1<<40) // without a length the body usually ends with the connection
 	}
 	return m
 }
 
-// head reads the head of a message: its first line, its fields and its size.
+// head parses the head of a message: its first line, its fields and its size.
 func head(data []byte) (first string, header textproto.MIMEHeader, size int) {
 	end := bytes.Index(data, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -85,7 +86,7 @@ func head(data []byte) (first string, header textproto.MIMEHeader, size int) {
 	return first, header, end + 4
 }
 
-// body is the size of the body that follows a head, or says that it comes in chunks.
+// body is the size of the body that follows a head. For a chunked body it is 0, and chunked is set.
 func body(header textproto.MIMEHeader, chunked *bool, otherwise int) int {
 	if strings.EqualFold(header.Get("Transfer-Encoding"), "chunked") {
 		*chunked = true
@@ -97,7 +98,7 @@ func body(header textproto.MIMEHeader, chunked *bool, otherwise int) int {
 	return otherwise
 }
 
-// chunk reads a chunk of a body; an empty one is the last.
+// chunk parses a chunk of a body; an empty one is the last.
 func chunk(data []byte, more *bool) message {
 	end := bytes.Index(data, []byte("\r\n"))
 	if end < 0 {

@@ -8,27 +8,31 @@ import (
 	"github.com/lockstep-go/lockstep/internal/http2"
 )
 
-// HTTP2 is HTTP/2 in the clear, and so gRPC. The type is the method and path of the request that
-// a frame belongs to, of gRPC "Service/Method"; that of the answer has the word "answer" behind.
-// Of several frames written at once, those of requests count more than those of the connection.
+// HTTP2 is HTTP/2 without encryption, and so gRPC. The type is the method and path of the request that a frame belongs
+// to; with gRPC it is "Service/Method". The type of the answer has the suffix " answer". Of several frames in one
+// write, frames of requests have priority over frames of the connection.
 func HTTP2(Conn) Decoder {
-	return &twoWay{out: half{request: true, frames: http2.NewReader(true)}, back: half{frames: http2.NewReader(false)}, names: map[uint32]string{}}
+	return &twoWay{
+		out:   half{request: true, frames: http2.NewReader(true)},
+		back:  half{frames: http2.NewReader(false)},
+		names: map[uint32]string{},
+	}
 }
 
-// twoWay follows a connection.
+// twoWay decodes a connection.
 type twoWay struct {
 	out, back half
 	names     map[uint32]string // of requests, by stream
 }
 
-// half is one direction.
+// half is one direction of a connection.
 type half struct {
 	request bool
 	frames  *http2.Reader
 	rest    []byte
 }
 
-// Decode follows the direction.
+// Decode decodes the data of one direction.
 func (h *twoWay) Decode(byDialer bool, data []byte) (kind, text string) {
 	d := &h.back
 	if byDialer {
@@ -65,12 +69,13 @@ func (h *twoWay) Decode(byDialer bool, data []byte) (kind, text string) {
 	return kind, strings.Join(texts, "; ")
 }
 
-// isSettings reports whether bytes begin with the frame that an end of HTTP/2 begins with.
+// isSettings reports whether the data starts with a SETTINGS frame, which is the first frame of an HTTP/2 endpoint.
 func isSettings(data []byte) bool {
-	return len(data) >= 9 && data[0] == 0 && data[1] == 0 && data[2]%6 == 0 && data[3] == http2.Settings && binary.BigEndian.Uint32(data[5:]) == 0
+	return len(data) >= 9 && data[0] == 0 && data[1] == 0 && data[2]%6 == 0 && data[3] == http2.Settings &&
+		binary.BigEndian.Uint32(data[5:]) == 0
 }
 
-// frame names a frame, says what is in it, and how much it counts.
+// frame returns the name, the content and the priority of a frame.
 func (h *twoWay) frame(d *half, f http2.Frame, wrong error) (name, text string, counts int) {
 	name = f.Name()
 	text = fmt.Sprintf("%s %d bytes", name, len(f.Payload))
@@ -93,7 +98,7 @@ func (h *twoWay) frame(d *half, f http2.Frame, wrong error) (name, text string, 
 	}
 }
 
-// ofStream is the name of what a stream carries in a direction.
+// ofStream is the name of a stream's data in one direction.
 func (h *twoWay) ofStream(d *half, stream uint32) string {
 	name := h.names[stream]
 	if name == "" {
@@ -105,7 +110,7 @@ func (h *twoWay) ofStream(d *half, stream uint32) string {
 	return name
 }
 
-// headers puts those header fields into words that matter.
+// headers describes the relevant header fields.
 func (h *twoWay) headers(d *half, f http2.Frame) string {
 	var method, path, content string
 	var words []string

@@ -8,8 +8,8 @@ import (
 	"reflect"
 )
 
-// NetRPC is the protocol of package net/rpc, in gob. A call's type is its method, that of the
-// answer has the word "answer" behind.
+// NetRPC is the protocol of package net/rpc, in gob. The type of a call is its method. The type of the answer is the
+// same with the suffix " answer".
 func NetRPC(Conn) Decoder {
 	return newDuplex(calls(func(d *gob.Decoder) (string, string, error) {
 		var r rpc.Request
@@ -26,8 +26,8 @@ func NetRPC(Conn) Decoder {
 	}))
 }
 
-// calls parses a direction: heads and bodies in turn, with the definitions of types in front of
-// the first of each type. A gob decoder reads them all, because it must learn the types.
+// calls parses a direction: alternately heads and bodies. The first value of each type follows the definition of the
+// type. One gob decoder reads all values, because it must learn the types.
 func calls(head func(*gob.Decoder) (kind, text string, err error)) func([]byte) message {
 	var buffer bytes.Buffer
 	d := gob.NewDecoder(&buffer)
@@ -39,12 +39,13 @@ func calls(head func(*gob.Decoder) (kind, text string, err error)) func([]byte) 
 		}
 		m := message{size: at + int(length)}
 		buffer.Write(data[:m.size])
-		if kind, n := gobUint(data[at:]); n == 0 || kind&1 != 0 { // a negative number: a type is defined
+		// a negative number starts the definition of a type
+		if kind, n := gobUint(data[at:]); n == 0 || kind&1 != 0 {
 			return m
 		}
 		var err error
 		if body {
-			err = d.DecodeValue(reflect.Value{}) // nobody wants it
+			err = d.DecodeValue(reflect.Value{}) // the body is discarded
 		} else {
 			m.kind, m.text, err = head(d)
 		}
@@ -53,7 +54,7 @@ func calls(head func(*gob.Decoder) (kind, text string, err error)) func([]byte) 
 	}
 }
 
-// gobUint reads a number as gob writes it, and tells how many bytes that are.
+// gobUint decodes an unsigned integer of gob, and returns its length in bytes.
 func gobUint(data []byte) (n uint64, bytes int) {
 	if len(data) == 0 {
 		return 0, 0

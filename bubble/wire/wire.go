@@ -1,13 +1,12 @@
-// Package wire names what travels on sockets, so that pictures show messages instead of bytes.
+// Package wire decodes the data on sockets, so that diagrams show messages instead of bytes.
 //
-// A [Protocol] makes a [Decoder] for each connection, which is given what either end wrote, in
-// the order of writing. There is one for HTTP/1, one for HTTP/2 and so gRPC, one for net/rpc,
-// one for lines of JSON, one for messages with their length in front; [Detect] takes the one
-// that the first bytes look like, and [Ports] chooses by the port. A protocol of one's own is a
+// A [Protocol] makes a [Decoder] for each connection. The decoder gets the data that either end wrote, in the order of
+// writing. There are protocols for HTTP/1, for HTTP/2 and so gRPC, for net/rpc, for JSON lines, and for messages with a
+// length prefix. [Detect] chooses one by the first bytes, and [Ports] chooses by the port. A custom protocol is a
 // function, see [Each] and [LengthPrefixed].
 //
-// Names are for people and for telling messages apart. A decoder that does not understand the
-// bytes names nothing, and never fails.
+// Names help people and distinguish messages. A decoder that does not understand the data returns empty names, and
+// never fails.
 package wire
 
 import (
@@ -17,26 +16,25 @@ import (
 	"github.com/lockstep-go/lockstep/internal/http2"
 )
 
-// Conn says which connection it is.
+// Conn identifies a connection.
 type Conn struct {
-	Name string // as in "1>2:80#1": node 1 dialed port 80 of node 2, for the first time
-	Port int    // that was dialed
-	// Datagrams says that there is no connection: each is by itself, and the dialer is the one
-	// who sends it.
+	Name string // as in "1>2:80#1": the first connection of node 1 to port 80 of node 2
+	Port int    // the port that the dialer dialed
+	// Datagrams says that there is no connection: each datagram is independent, and its sender counts as the dialer.
 	Datagrams bool
 }
 
-// Protocol makes the decoder of a connection; nil means that it has none.
+// Protocol makes the decoder of a connection; nil means that the connection has none.
 type Protocol func(Conn) Decoder
 
-// Decoder follows one connection.
+// Decoder decodes one connection.
 type Decoder interface {
-	// Decode names what was written at once: its type, in a word or two, and what is in it. An
-	// empty type means that it is not known.
+	// Decode returns the type of the data of one write, in a word or two, and its content. An empty type means that it
+	// is unknown.
 	Decode(byDialer bool, data []byte) (kind, text string)
 }
 
-// DecoderFunc is a decoder that is a function.
+// DecoderFunc makes a Decoder of a function.
 type DecoderFunc func(byDialer bool, data []byte) (kind, text string)
 
 // Decode calls the function.
@@ -49,7 +47,7 @@ func Each(f func(data []byte) (kind, text string)) Protocol {
 	}
 }
 
-// Ports takes the protocol of the port that was dialed; the one of port 0 is for all others.
+// Ports chooses a protocol by the port that was dialed. The entry of port 0 is the default.
 func Ports(by map[int]Protocol) Protocol {
 	return func(c Conn) Decoder {
 		p := by[c.Port]
@@ -63,8 +61,7 @@ func Ports(by map[int]Protocol) Protocol {
 	}
 }
 
-// Detect takes the protocol that the dialer's first bytes look like. Of what the other end said
-// before, only HTTP/2 is known.
+// Detect chooses a protocol by the dialer's first bytes. If the other end sends first, it recognizes only HTTP/2.
 func Detect(c Conn) Decoder {
 	if c.Datagrams {
 		return nil
@@ -72,15 +69,15 @@ func Detect(c Conn) Decoder {
 	return &detected{conn: c}
 }
 
-// detected is a decoder that is chosen at the first bytes.
+// detected is a decoder that is chosen by the first bytes.
 type detected struct {
 	conn   Conn
 	chosen Decoder
 	begun  bool
-	early  []byte // what the other end said before
+	early  []byte // data that the other end sent before
 }
 
-// Decode chooses, and decodes.
+// Decode chooses a decoder, and decodes.
 func (d *detected) Decode(byDialer bool, data []byte) (kind, text string) {
 	if !d.begun && len(data) > 0 {
 		d.choose(byDialer, data)
@@ -110,7 +107,7 @@ func (d *detected) choose(byDialer bool, data []byte) {
 	d.early = nil
 }
 
-// looksLike is the protocol whose connections begin like that, or nil.
+// looksLike is the protocol whose connections begin with such data, or nil.
 func looksLike(data []byte) Protocol {
 	method, _, _ := bytes.Cut(data[:min(len(data), 10)], []byte(" "))
 	switch {
@@ -128,24 +125,24 @@ func looksLike(data []byte) Protocol {
 	return nil
 }
 
-// message is one that was found in a stream.
+// message is a message in a stream.
 type message struct {
-	kind, text string // an empty kind: not one to be named
-	size       int    // of the message, in bytes; 0: more bytes are needed to tell
+	kind, text string // an empty kind: the message has no name
+	size       int    // of the message, in bytes; 0: the parser needs more bytes
 }
 
-// stream cuts one direction of a connection into messages.
+// stream splits one direction of a connection into messages.
 type stream struct {
 	parse func(data []byte) message
-	rest  []byte // what is not understood yet
-	skip  int    // bytes of the last message to come
-	last  string // its kind
+	rest  []byte // data that is not parsed yet
+	skip  int    // bytes of the last message still to come
+	last  string // the kind of the last message
 }
 
-// longest is the most that a stream keeps while it waits for the rest of a message.
+// longest is the largest amount of data that a stream buffers while it waits for the rest of a message.
 const longest = 1 << 20
 
-// feed names what begins in the data: by the first message, with the texts of all.
+// feed names the messages that start in the data: the kind of the first, with the texts of all.
 func (s *stream) feed(data []byte) (kind, text string) {
 	s.rest = append(s.rest, data...)
 	var texts []string
@@ -179,14 +176,14 @@ func (s *stream) feed(data []byte) (kind, text string) {
 	return kind, strings.Join(texts, "; ")
 }
 
-// duplex follows both directions by a parser for each.
+// duplex decodes both directions, with a parser for each.
 type duplex struct{ out, back stream }
 
 func newDuplex(out, back func([]byte) message) *duplex {
 	return &duplex{out: stream{parse: out}, back: stream{parse: back}}
 }
 
-// Decode follows the direction.
+// Decode decodes the data of one direction.
 func (d *duplex) Decode(byDialer bool, data []byte) (kind, text string) {
 	if byDialer {
 		return d.out.feed(data)
@@ -194,7 +191,7 @@ func (d *duplex) Decode(byDialer bool, data []byte) (kind, text string) {
 	return d.back.feed(data)
 }
 
-// tell shortens a text to one line.
+// tell shortens data to one line of text.
 func tell(data []byte) string {
 	const most = 120
 	text := strings.ToValidUTF8(string(data[:min(len(data), most)]), "?")

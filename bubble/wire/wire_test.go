@@ -120,20 +120,26 @@ func browse(t *testing.T, two bool) *tape {
 	protocols.SetHTTP1(!two)
 	protocols.SetUnencryptedHTTP2(two)
 	dialer, l, tape := connect()
-	server := &http.Server{Protocols: &protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		if r.URL.Path == "/long" { // more than the server keeps, so it comes in chunks
-			for range 5 {
-				_, _ = w.Write(bytes.Repeat([]byte("x"), 1000))
-				w.(http.Flusher).Flush()
+	server := &http.Server{
+		Protocols: &protocols,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if r.URL.Path == "/long" { // more than the server keeps, so it comes in chunks
+				for range 5 {
+					_, _ = w.Write(bytes.Repeat([]byte("x"), 1000))
+					w.(http.Flusher).Flush()
+				}
 			}
-		}
-		w.Header().Set("Custom-Field", r.URL.Path+" äöü?{}\\|")
-		fmt.Fprintln(w, "HTTP/1.1 200 is what answers begin with")
-	})}
+			w.Header().Set("Custom-Field", r.URL.Path+" äöü?{}\\|")
+			fmt.Fprintln(w, "HTTP/1.1 200 is what answers begin with")
+		}),
+	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
-	transport := &http.Transport{Protocols: &protocols, DialContext: func(context.Context, string, string) (net.Conn, error) { return dialer, nil }}
+	transport := &http.Transport{
+		Protocols:   &protocols,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return dialer, nil },
+	}
 	client := http.Client{Transport: transport}
 	ask := func(method, path string, body io.Reader) {
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://server"+path, body)
@@ -173,7 +179,8 @@ func TestHTTP(t *testing.T) {
 			if !within(calls, out) || !within(answers, back) {
 				t.Errorf("detected: %q, %q", out, back)
 			}
-			if !two && (len(slices.Compact(out)) != len(calls) || len(slices.Compact(back)) != len(calls)) { // bodies are not taken for messages
+			// bodies are not taken for messages
+			if !two && (len(slices.Compact(out)) != len(calls) || len(slices.Compact(back)) != len(calls)) {
 				t.Errorf("%q, %q", out, back)
 			}
 		})
@@ -217,7 +224,13 @@ func TestNetRPC(t *testing.T) {
 	_ = client.Close()
 	<-done
 	calls := []string{"Adder.Add", "Adder.Join", "Adder.Add", "Adder.Join", "Adder.Add"}
-	answers := []string{"Adder.Add answer", "Adder.Join answer", "Adder.Add answer", "Adder.Join answer", "Adder.Add answer"}
+	answers := []string{
+		"Adder.Add answer",
+		"Adder.Join answer",
+		"Adder.Add answer",
+		"Adder.Join answer",
+		"Adder.Add answer",
+	}
 	tape.wants(t, wire.NetRPC, calls, answers)
 	if out, back := tape.play(wire.Detect, 1<<20); !within(calls, out) || !within(answers, back) {
 		t.Errorf("detected: %q, %q", out, back)
@@ -264,7 +277,12 @@ func TestFramed(t *testing.T) {
 			t.Errorf("%d bytes: %q %q", bytes, kind, text)
 		}
 	}
-	lines := &tape{writes: []written{{true, []byte(`{"id":1,"type":"ping"}` + "\n" + `{"method":"pong","x":"` + "\\n" + `"}` + "\n")}, {false, []byte("no json\n{\"x\":1}\n")}}}
+	lines := &tape{
+		writes: []written{
+			{true, []byte(`{"id":1,"type":"ping"}` + "\n" + `{"method":"pong","x":"` + "\\n" + `"}` + "\n")},
+			{false, []byte("no json\n{\"x\":1}\n")},
+		},
+	}
 	lines.wants(t, wire.JSONLines, []string{"ping"}, []string{"json"})
 	if out, back := lines.play(wire.Detect, 5); fmt.Sprint(out, back) != "[ping pong] [json json]" {
 		t.Errorf("%q %q", out, back)
@@ -358,7 +376,12 @@ func show(p wire.Protocol, port int, writes ...string) {
 
 // Every write is a message of its own, of a type that its first letter says.
 func ExampleEach() {
-	show(wire.Each(func(data []byte) (kind, text string) { return "Letter" + string(data[:1]), string(data[1:]) }), 9, "A1", "B2")
+	show(
+		wire.Each(func(data []byte) (kind, text string) { return "Letter" + string(data[:1]), string(data[1:]) }),
+		9,
+		"A1",
+		"B2",
+	)
 	// Output:
 	// LetterA 1
 	// LetterB 2
