@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// queues are those in which goroutines of nodes wait: their own, or the process's.
+// queues are objects in which goroutines of nodes wait. They belong to a node, or to the process.
 type queues struct {
 	channel, full chan int
 	mutex, second sync.Mutex
@@ -23,7 +23,7 @@ type queues struct {
 	group         sync.WaitGroup
 }
 
-// newQueues makes queues in which everybody waits for ever.
+// newQueues makes queues in which all goroutines wait indefinitely.
 func newQueues() *queues {
 	q := &queues{channel: make(chan int), full: make(chan int)}
 	q.mutex.Lock()
@@ -33,7 +33,7 @@ func newQueues() *queues {
 	return q
 }
 
-// wait lets goroutines of a node wait in all of them, each with some memory of its own.
+// wait makes goroutines of a node wait in all of them, each with some memory.
 func (q *queues) wait(n *bubble.Node) {
 	for _, wait := range []func(){
 		func() { <-q.channel },
@@ -55,7 +55,7 @@ func (q *queues) wait(n *bubble.Node) {
 		func() { time.Sleep(1000 * time.Hour) },
 		func() { select {} },
 		func() {
-			for { // it is about to run when the node freezes
+			for { // ready to run when the node freezes
 				time.Sleep(10 * time.Millisecond)
 			}
 		},
@@ -68,7 +68,7 @@ func (q *queues) wait(n *bubble.Node) {
 	}
 }
 
-// inUse is the number of goroutines, and the bytes that are in use.
+// inUse returns the number of goroutines and the bytes of heap in use.
 func inUse() (int, uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -76,8 +76,8 @@ func inUse() (int, uint64) {
 	return runtime.NumGoroutine(), m.HeapAlloc
 }
 
-// Nothing is left of the nodes that froze when their run is over: no goroutine, no memory, and nobody in the queues of
-// the process.
+// Frozen nodes leave nothing behind after their run: no goroutine, no memory, and no waiter in the queues of the
+// process.
 func TestDiscard(t *testing.T) {
 	shared := newQueues()
 	start := func(n *bubble.Node) error {

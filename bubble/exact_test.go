@@ -25,10 +25,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// shared is a source as packages have one for the whole process.
+// shared is a random source in a package-level variable.
 var shared = oldrand.New(oldrand.NewSource(time.Now().UnixNano()))
 
-// chances are programs that tell of something that is random in Go.
+// chances are programs that report a random choice of Go.
 var chances = map[string]func(*bubble.Node) error{
 	"select": func(n *bubble.Node) error {
 		a, b := make(chan int, 100), make(chan int, 100)
@@ -139,19 +139,20 @@ var chances = map[string]func(*bubble.Node) error{
 	},
 }
 
-// item is something that pointers are to. It has another in it, because small things without are put together.
+// item is a target of pointers. It contains a pointer, because the runtime allocates small values without pointers in
+// one block.
 type item struct {
 	number int
 	next   *item
 }
 
-// pair is a key of which the compiler hashes each part.
+// pair is a key whose parts the compiler hashes one by one.
 type pair struct {
 	name string
 	of   *item
 }
 
-// tour goes through a map of 50 keys, some of which are taken out and put back, and tells its order.
+// tour iterates over a map of 50 keys, some of which were removed and added again, and returns the order.
 func tour[K comparable](key func(int) K, number func(K) int) string {
 	m, taken := map[K]bool{}, []K(nil)
 	for i := range 50 {
@@ -174,9 +175,8 @@ func tour[K comparable](key func(int) K, number func(K) int) string {
 	return order
 }
 
-// Everything that is random in Go comes from the run's seed: which ready case a select takes,
-// the order of maps and of timers of one instant, the random sources, and the order in which
-// many goroutines run.
+// All random choices of Go come from the run's seed: the ready case that a select takes, the order of maps and of
+// timers of one instant, the random sources, and the order in which many goroutines run.
 func TestExact(t *testing.T) {
 	for name, start := range chances {
 		t.Run(name, func(t *testing.T) {
@@ -193,8 +193,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// Tables of many pointers grow and are split though all came at one moment, also where the garbage collector takes some
-// and others come to their addresses; none is lost, and the order is the run's.
+// Tables of many pointers grow and split although all keys arrived at one moment. That includes tables where the
+// garbage collector frees some keys and others get their addresses. No key is lost, and the order is the run's.
 func TestManyPointers(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		m := map[*item]int{}
@@ -242,8 +242,7 @@ func TestManyPointers(t *testing.T) {
 	}
 }
 
-// A node that freezes in a crash does nothing more, though nobody asked its goroutines to end,
-// and starts again.
+// A node that freezes in a crash does nothing more, though its goroutines were not asked to end, and starts again.
 func TestFreeze(t *testing.T) {
 	beats, lives := 0, 0
 	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 3, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
@@ -261,7 +260,7 @@ func TestFreeze(t *testing.T) {
 	stubborn.Begin = func(*bubble.World) { beats = 0 }
 	walk := strategy.Walk{Wait: 10, Crash: 1, Restart: 1, Steps: 200}
 	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: stubborn, Strategy: walk, Runs: 20, Seed: 1})
-	if err != nil { // not explore, which looks for what is left
+	if err != nil { // not explore, which checks for leaks
 		t.Fatal(err)
 	}
 	if f := result.First(); f != nil || lives <= 60 || beats == 0 {
@@ -269,7 +268,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// A panic in a goroutine that the program started by itself is a finding with its stack.
+// A panic in a goroutine that the program started with go is a finding with its stack.
 func TestPanicInGo(t *testing.T) {
 	for name, f := range map[string]func(){
 		"go":    func() { go tooBad() },
@@ -307,8 +306,8 @@ func TestPanicInGo(t *testing.T) {
 	}
 }
 
-// A run that is recorded is the same as one that is not: what texts and specs draw, to go through
-// a map, is not the nodes'.
+// A recorded run is the same as one that is not recorded: draws of texts and specs, such as for the iteration over a
+// map, do not come from the nodes' stream.
 func TestRecordedAlike(t *testing.T) {
 	many := map[int]bool{}
 	for i := range 20 {
@@ -350,7 +349,7 @@ func TestRecordedAlike(t *testing.T) {
 	}
 }
 
-// A state that waits would make a run that is recorded another one: it is told.
+// A state function that waits would change a recorded run: it is a finding.
 func TestStateWaits(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		var lock sync.Mutex
@@ -380,7 +379,7 @@ func TestStateWaits(t *testing.T) {
 	}
 }
 
-// A panic of the dead, who go on for a while before they freeze, is nobody's.
+// A panic of a crashed node in its grace time is no finding.
 func TestPanicInBurial(t *testing.T) {
 	panicked := 0
 	start := func(n *bubble.Node) error {
@@ -421,7 +420,7 @@ var outside = sync.OnceValue(func() chan chan int {
 	return in
 })
 
-// What a node does that may come out differently in another process is told, with the place.
+// The result lists sources of nondeterminism in a node, with the place.
 func TestNondeterminism(t *testing.T) {
 	in := outside()
 	for what, f := range map[string]func(){
@@ -449,7 +448,7 @@ func TestNondeterminism(t *testing.T) {
 	}
 }
 
-// What a node does at one place is reported once, however often it does it in each run.
+// A source of nondeterminism at one place is reported once, however often each run reaches it.
 func TestNondeterminismIsReportedOnce(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		for range 1 + n.Chance().IntN(9) {
@@ -468,8 +467,8 @@ func TestNondeterminismIsReportedOnce(t *testing.T) {
 	}
 }
 
-// A condition of the process may be signaled by a goroutine outside the bubble, as its channels and locks may be used.
-// It is told.
+// A goroutine outside the bubble may signal a condition of the process, and may use its channels and locks. The result
+// lists it as a source of nondeterminism.
 func TestSignaledFromOutside(t *testing.T) {
 	news := sync.NewCond(&sync.Mutex{})
 	for name, signal := range map[string]func(){"Signal": news.Signal, "Broadcast": news.Broadcast} {
@@ -477,7 +476,7 @@ func TestSignaledFromOutside(t *testing.T) {
 			asked, heard := make(chan bool), 0
 			go func() {
 				for range asked {
-					news.L.Lock() // when the node waits
+					news.L.Lock() // acquired once the node waits
 					signal()
 					news.L.Unlock()
 				}
@@ -507,7 +506,7 @@ func TestSignaledFromOutside(t *testing.T) {
 	}
 }
 
-// A run that depends on the process is found out, and what it did is named.
+// A recheck detects a run that depends on the process, and names the source.
 func TestDivergence(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		var stats runtime.MemStats
@@ -534,7 +533,7 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// campaign makes a campaign.
+// campaign runs a campaign.
 func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
 	result, err := lockstep.Explore(t.Context(), plan)
@@ -544,7 +543,7 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// What is found is made again in a fresh process and compared byte for byte.
+// A finding is reproduced in a fresh process and compared byte for byte.
 func TestFresh(t *testing.T) {
 	const asked = "LOCKSTEP_FRESH_TEST"
 	if os.Getenv(asked) != "" {
@@ -567,11 +566,11 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// leaked survives a run, as what packages keep in variables does.
+// leaked survives a run, as package-level variables do.
 var leaked int
 
-// A finding that is different in a fresh process is flaky, and the sources of nondeterminism stand with it: what an
-// earlier run left in the process may have made it.
+// A finding that is different in a fresh process is flaky, and is reported with the sources of nondeterminism. Its
+// cause may be state that an earlier run left in the process.
 func TestFreshDiffers(t *testing.T) {
 	const asked = "LOCKSTEP_FRESH_DIFFERS_TEST"
 	if os.Getenv(asked) != "" {
@@ -610,9 +609,9 @@ func TestFreshDiffers(t *testing.T) {
 	}
 }
 
-// What a program has once in a process, in variables of its package.
+// Process-wide state in package-level variables.
 var (
-	registry  = map[string]int{"there": 1} // deleting from an empty one writes nothing
+	registry  = map[string]int{"there": 1} // deleting from an empty map writes nothing
 	semaphore = make(chan struct{}, 4)
 	guarded   sync.Mutex
 	closed    = func() chan struct{} {
@@ -622,12 +621,12 @@ var (
 	}()
 )
 
-// Channels, maps and locks that nodes share, by variables of their packages, are told, each once and in
-// every campaign; what each node has for itself, and what the engine made, is not.
+// Channels, maps and locks that nodes share through package-level variables are reported, each once and in every
+// campaign. Objects of one node, and those that the engine made, are not.
 func TestShared(t *testing.T) {
 	for name, c := range map[string]struct {
 		use  func(n *bubble.Node)
-		what string // empty: nothing is told
+		what string // empty: no report
 	}{
 		"map":     {func(n *bubble.Node) { registry[fmt.Sprint(n.Self())]++ }, "nodes write to the same map"},
 		"delete":  {func(*bubble.Node) { delete(registry, "x") }, "nodes write to the same map"},
@@ -674,8 +673,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A goroutine that takes long in real time, because the machine is busy or the process was stopped for a while, keeps
-// its turn.
+// A goroutine that takes long in real time keeps its turn. The reason may be a loaded machine or a stopped process.
 func TestKeepsItsTurn(t *testing.T) {
 	const long = 2100 * time.Millisecond
 	for name, take := range map[string]func(){
@@ -693,7 +691,7 @@ func TestKeepsItsTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lives, order := 0, ""
 			start := func(*bubble.Node) error {
-				if lives++; lives > 1 { // the first is for the warming
+				if lives++; lives > 1 { // the first is for the warm-up
 					go func() { order += "the next" }()
 					take()
 					order += "the slow one, "
@@ -715,8 +713,8 @@ func TestKeepsItsTurn(t *testing.T) {
 	}
 }
 
-// A goroutine of no run that waits for the world in a system call, as a worker does that is to be told of more runs,
-// keeps nobody from running.
+// A goroutine outside of runs that waits in a system call blocks no other goroutine. An example is a worker that waits
+// for its next task.
 func TestOthersWait(t *testing.T) {
 	var pipe [2]int
 	if err := syscall.Pipe(pipe[:]); err != nil {
@@ -737,7 +735,7 @@ func TestOthersWait(t *testing.T) {
 	lives := 0
 	start := func(*bubble.Node) error {
 		lives++
-		_, err := syscall.Write(pipe[1], []byte{1}) // so that it reads, and waits again, while there is a run
+		_, err := syscall.Write(pipe[1], []byte{1}) // makes the goroutine read, and wait again, during a run
 		return err
 	}
 	campaign(

@@ -14,8 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// A node whose clock is an hour ahead stands still for ten seconds and notices nothing but that
-// its sleep was long.
+// A node whose clock is an hour ahead is paused for ten seconds and notices only that its sleep was long.
 func ExampleWorld_Pause() {
 	cluster := bubble.Cluster{Name: "sleeper", Nodes: 1, Pace: time.Hour, Begin: func(w *bubble.World) {
 		w.Value = time.Now()
@@ -45,7 +44,7 @@ func ExampleWorld_Pause() {
 	// pass <nil>
 }
 
-// Where two processes make different runs of a seed, the first line of their turns that differs is close to the cause.
+// If two processes perform different runs of a seed, the first line of their turns that differs is close to the cause.
 func ExampleTurns() {
 	cluster := bubble.Cluster{Name: "sleeper", Nodes: 2, Pace: time.Second, Start: func(*bubble.Node) error {
 		time.Sleep(time.Millisecond)
@@ -56,7 +55,7 @@ func ExampleTurns() {
 		panic(err)
 	}
 	defer bench.Close()
-	if _, err := bench.Run(context.Background(), 0, nil); err != nil { // what is made when it is needed first
+	if _, err := bench.Run(context.Background(), 0, nil); err != nil { // initializes what is made on first use
 		panic(err)
 	}
 	var here, there strings.Builder
@@ -69,7 +68,7 @@ func ExampleTurns() {
 	// true true <nil>
 }
 
-// The lines before the first that differs are shown, and then those of the one and of the other.
+// Apart shows the lines before the first difference, and then lines of both outputs.
 func ExampleApart() {
 	text, err := bubble.Apart(
 		strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"),

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Two nodes greet each other once a minute. An hour of that is nothing.
+// Two nodes greet each other once a minute. An hour of that takes almost no real time.
 func ExampleCluster() {
 	greeters := bubble.Cluster{Name: "greeters", Nodes: 2, Pace: time.Hour, Start: func(n *bubble.Node) error {
 		n.Receive(func(from lockstep.Node, body any) { n.Emit("greeted", fmt.Sprint(body, " from ", from)) })
@@ -49,7 +49,7 @@ func ExampleCluster() {
 	// pass <nil>
 }
 
-// A sender whose connections break learns what was lost.
+// The sender on a broken connection learns what was lost.
 func ExampleNode_Lost() {
 	senders := bubble.Cluster{Name: "senders", Nodes: 2, Start: func(n *bubble.Node) error {
 		n.Lost(func(to lockstep.Node, body any) { n.Emit("lost", fmt.Sprint(body, " to ", to)) })
@@ -70,7 +70,7 @@ func ExampleNode_Lost() {
 	// <nil>
 }
 
-// What is written to a disk survives a crash.
+// Data written to a disk survives a crash.
 func ExampleDiskOf() {
 	type lives struct{ count int }
 	cluster := bubble.Cluster{Name: "lives", Nodes: 3, Start: func(n *bubble.Node) error {
@@ -104,8 +104,8 @@ func ExampleRepetition() {
 	// Output: 5 of 5 <nil>
 }
 
-// A node whose program answers by a channel: it gets its messages, and is asked for its answers, by
-// the goroutine that takes the steps.
+// A node whose program answers by a channel. The goroutine that performs the steps delivers its messages and collects
+// its answers.
 func ExampleNode_WhenQuiet() {
 	echo := bubble.Cluster{Name: "echo", Nodes: 2, Start: func(n *bubble.Node) error {
 		words, answers := make(chan string, 1), make(chan string, 1)
@@ -141,7 +141,7 @@ func ExampleNode_WhenQuiet() {
 	// pass <nil>
 }
 
-// A handler of requests that only passes them on needs no goroutine to be woken for it.
+// A request handler that only forwards requests needs no goroutine to be woken for it.
 func ExampleNode_RequestAtOnce() {
 	counter := bubble.Cluster{
 		Name:     "counter",
@@ -172,7 +172,7 @@ func ExampleNode_RequestAtOnce() {
 	// pass <nil>
 }
 
-// A bare cluster has no engine: the caller delivers.
+// A bare cluster has no engine: the caller delivers messages.
 func ExampleNewBare() {
 	b, err := bubble.NewBare(lockers, &lockstep.Place{})
 	if err != nil {
@@ -192,7 +192,7 @@ func ExampleNewBare() {
 	// <nil> <nil> <nil>
 }
 
-// Runs that repeat exactly have the same digests, here and in any other process.
+// Deterministic runs have the same digests, here and in any other process.
 func ExampleDigests() {
 	silent := bubble.Cluster{Name: "silent", Nodes: 2, Exact: true, Start: func(n *bubble.Node) error {
 		n.Send(n.Others()[0], "Greeting", trace.Tag{}, "hello")
@@ -205,8 +205,8 @@ func ExampleDigests() {
 	// Output: 10 true <nil>
 }
 
-// What a node is and can do: this one throws a die for each request, and keeps what came out in
-// a file that its next life finds.
+// The methods of a node: this one throws a die for each request, and keeps the results in a file that its next
+// incarnation finds.
 func ExampleNode() {
 	start := func(n *bubble.Node) error {
 		folder, err := n.Folder()
@@ -259,8 +259,8 @@ func ExampleNode() {
 	// pass <nil>
 }
 
-// Clients that think offer requests one after the other, and take one back. What they draw is
-// recorded with the step in which they do.
+// Clients that react to the run offer requests one after the other, and withdraw one. Their draws are recorded with the
+// step in which they occur.
 func ExampleWorld() {
 	begin := func(w *bubble.World) {
 		dice, bytes := w.Chance(7), w.Rand(8)
@@ -306,13 +306,13 @@ func ExampleWorld() {
 	// pass <nil>
 }
 
-// A node draws what it wants; the trace has it with the step, so that shrinking may lower it.
+// A node draws a random number. The trace records it with the step, so that shrinking may lower it.
 func ExampleChance() {
 	cluster := bubble.Cluster{Name: "die", Nodes: 1, Requests: []string{"throw"}, Start: func(n *bubble.Node) error {
 		n.Request(func(int32, string) {
 			n.Emit("thrown", 1+n.Chance().IntN(6))
 			n.Emit("wide", n.Chance().Uint64())
-			n.Emit("for others", n.Rand().IntN(6)) // code that wants math/rand/v2
+			n.Emit("for others", n.Rand().IntN(6)) // code that needs math/rand/v2
 		})
 		return nil
 	}}
@@ -330,7 +330,7 @@ func ExampleChance() {
 	// Output: client->1 throw 3 draws, {1 4} 5
 }
 
-// A node that makes trouble of its own stops when the run settles.
+// A node that injects its own faults stops when the run settles.
 func ExampleWorld_Settling() {
 	cluster := bubble.Cluster{Name: "trouble", Nodes: 1, Pace: time.Second, Start: func(n *bubble.Node) error {
 		for n.Context().Err() == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A node that ends its process, from whatever goroutine, is a finding with trace and stack, and does not end the
-// tester.
+// A node that ends its process, from whatever goroutine, is a finding with trace and stack, and does not end the test
+// process.
 func TestExit(t *testing.T) {
 	log.SetOutput(t.Output())
 	defer log.SetOutput(os.Stderr)
@@ -69,7 +69,7 @@ func TestExit(t *testing.T) {
 func TestExitAtOnce(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		n.RequestAtOnce(func(int32, string) {
-			go n.Emit("alive", nil) // never runs: the process is gone
+			go n.Emit("alive", nil) // never runs: the process has exited
 			os.Exit(4)
 		})
 		return nil
@@ -88,7 +88,7 @@ func TestExitAtOnce(t *testing.T) {
 	}
 }
 
-// An exit that the cluster allows is the node's crash: it stands still, is down in the trace, and starts again.
+// An exit that the cluster allows is the node's crash: its goroutines stop, it is down in the trace, and starts again.
 func TestExitAllowed(t *testing.T) {
 	for name, c := range map[string]bubble.Cluster{"plain": {}, "frozen": {Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Network: bubble.Sockets{}}} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestExitAllowed(t *testing.T) {
 	}
 }
 
-// What crashed nodes do in their grace, or when they are stopped, ends nothing.
+// Exits of crashed nodes, in their grace time or while they stop, have no effect.
 func TestExitOfTheDead(t *testing.T) {
 	exits := 0
 	start := func(n *bubble.Node) error {

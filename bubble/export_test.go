@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/disk"
 )
 
-// Compare compares the model of a node's disk with its folder.
+// Compare compares the model of a node's disk with its directory.
 func Compare(n *Node) error {
 	defer asEngine()()
 	m := served.machines[n.self-1]

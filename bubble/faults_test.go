@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// watch makes a run of waits in which nothing is drawn, and wants it to pass.
+// watch performs runs of Wait steps, without drawn faults, and requires that they pass.
 func watch(t *testing.T, cluster bubble.Cluster) {
 	t.Helper()
 	cluster.Name, cluster.Pace = "clocks", time.Hour
@@ -33,8 +33,8 @@ func watch(t *testing.T, cluster bubble.Cluster) {
 	}
 }
 
-// A paused node does nothing, whatever time it is, and then goes on where it was: timers that
-// should have fired fire, and what arrived is there.
+// A paused node does nothing, however long it takes, and then continues where it was. Timers that should have fired
+// fire, and messages that arrived are there.
 func TestPause(t *testing.T) {
 	beats := map[lockstep.Node][]time.Duration{}
 	watch(t, bubble.Cluster{Nodes: 2, Begin: func(w *bubble.World) {
@@ -44,7 +44,7 @@ func TestPause(t *testing.T) {
 				if err := w.Pause(1, 10*time.Second); err != nil {
 					panic(err)
 				}
-				_ = w.Pause(1, time.Second) // it is paused: nothing happens
+				_ = w.Pause(1, time.Second) // the node is paused: nothing happens
 			})
 		}
 	}, Start: func(n *bubble.Node) error {
@@ -65,13 +65,13 @@ func TestPause(t *testing.T) {
 	for i := range 10 {
 		at := time.Duration(i+1) * time.Second
 		if i == 3 {
-			at = 13*time.Second + time.Second/2 // it slept until 4s, and was paused then
+			at = 13*time.Second + time.Second/2 // the node slept until 4s, and was paused then
 		} else if i > 3 {
 			at += 9*time.Second + time.Second/2
 		}
 		want = append(want, at)
 	}
-	for i := range want { // the second pause, from 20.5s to 30.5s, comes after the last
+	for i := range want { // the second pause, from 20.5s to 30.5s, comes after the last beat
 		if beats[1][i] != want[i] || beats[2][i] != time.Duration(i+1)*time.Second {
 			t.Fatalf("beats %v, want %v", beats, want)
 		}
@@ -116,7 +116,7 @@ func TestClockJump(t *testing.T) {
 	}})
 }
 
-// The clock of a node runs fast, or slowly: its timers, tickers and sleeps with it.
+// The clock of a node runs fast or slowly, and its timers, tickers and sleeps with it.
 func TestDrift(t *testing.T) {
 	const drift = 100_000 // a tenth
 	watch(t, bubble.Cluster{Nodes: 3, Begin: func(w *bubble.World) {
@@ -153,13 +153,13 @@ func TestDrift(t *testing.T) {
 	}})
 }
 
-// Faults are drawn, reported and repeated.
+// Faults are drawn, reported and deterministic.
 func TestFaults(t *testing.T) {
 	cluster := bubble.Cluster{Name: "faults", Nodes: 3, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
 		for n.Alive() {
 			before := time.Now()
 			time.Sleep(time.Second)
-			if time.Since(before) < time.Second-time.Microsecond { // a clock that is set is rounded
+			if time.Since(before) < time.Second-time.Microsecond { // setting a clock rounds it
 				return fmt.Errorf("slept for %v", time.Since(before))
 			}
 			n.Emit("beat", time.Now().UnixNano())
@@ -200,7 +200,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A cluster whose clocks are wrong runs without an engine, too.
+// A cluster with wrong clocks runs without an engine, too.
 func TestBareFaults(t *testing.T) {
 	ahead := map[lockstep.Node]time.Duration{}
 	cluster := bubble.Cluster{
@@ -223,8 +223,8 @@ func TestBareFaults(t *testing.T) {
 	}
 }
 
-// A pause and a jump of a clock are steps: a run that fails because of one is shrunk to it, with
-// the shortest that shows it, and the trace replays.
+// A pause and a jump of a clock are steps. If a run fails because of one, shrinking reduces the run to it, with the
+// shortest fault that shows the failure, and the trace replays.
 func TestFaultsAreSteps(t *testing.T) {
 	sleeper := func(n *bubble.Node) error {
 		for n.Alive() {
@@ -244,7 +244,7 @@ func TestFaultsAreSteps(t *testing.T) {
 		event   string
 		kind    trace.Kind
 		told    string
-		mildest string // that shows it; of a jump it depends on where the clock was
+		mildest string // the mildest fault that shows it; for a jump it depends on the clock before
 	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.Clock, ""}} {
 		t.Run(c.event, func(t *testing.T) {
 			cluster := bubble.Cluster{

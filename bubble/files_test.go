@@ -23,14 +23,13 @@ import (
 // storm crashes and restarts nodes.
 var storm = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 60}
 
-// count is how many numbers a node has kept, or found at its start; -1 if they are damaged.
+// count is how many numbers a node has written, or found at its start.
 type count struct {
 	found bool
 	n     int
 }
 
-// keeper writes numbers to a file and tells when one is said to be durable; after a start it
-// looks how many there are.
+// keeper writes numbers to a file and reports each one as durable; after a start it reports how many the file has.
 func keeper(sync bool) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -62,7 +61,7 @@ func keeper(sync bool) func(*bubble.Node) error {
 	}
 }
 
-// kept is the property that what a node has kept is found after a crash.
+// kept is the property that a node finds after a crash what it has kept.
 func kept() lockstep.Spec {
 	return spec.OnEvent("kept", "count", func(kept *[64]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		c := e.Value.(count)
@@ -74,8 +73,7 @@ func kept() lockstep.Spec {
 	})
 }
 
-// memory is a folder in memory, where there is one: real disks are slow, and theirs is not
-// what is tested.
+// memory is a directory in memory, if there is one: real disks are slow, and are not tested here.
 func memory() string {
 	const folder = "/dev/shm"
 	if _, err := os.Stat(folder); err != nil {
@@ -90,7 +88,7 @@ func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, jud
 	return lockstep.Plan{System: cluster, Strategy: storm, Spec: judge, Runs: runs, Seed: 3, Scratch: memory()}
 }
 
-// suffer makes runs in which nodes crash, and checks that they repeat.
+// suffer performs runs in which nodes crash, and checks that they are deterministic.
 func suffer(
 	t *testing.T,
 	runs int,
@@ -110,8 +108,7 @@ func suffer(
 	return result
 }
 
-// Without a sync a power failure takes what was written, with it not; a crash of the process
-// alone takes nothing.
+// A power failure loses written data without a sync, and keeps it with one. A crash of the process alone loses nothing.
 func TestPowerFailure(t *testing.T) {
 	for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
 		for _, c := range []struct {
@@ -127,8 +124,8 @@ func TestPowerFailure(t *testing.T) {
 	}
 }
 
-// A file that is opened to be synced with each write is one to the node and to the model, which takes a power failure,
-// and none to the kernel: a real disk would be waited for.
+// The model and the node treat a file with O_SYNC as synced with each write, also in a power failure. The kernel does
+// not get the flag, because a real disk would take real time.
 func TestOpenedToSync(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -144,7 +141,7 @@ func TestOpenedToSync(t *testing.T) {
 			return err
 		}
 		seen, _, _ := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0)
-		real, _, _ := syscall.RawSyscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0) // not by the model
+		real, _, _ := syscall.RawSyscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0) // not served by the model
 		if seen&syscall.O_SYNC != syscall.O_SYNC || real&syscall.O_SYNC != 0 {
 			return fmt.Errorf("the flags are %x, and %x to the kernel", seen, real)
 		}
@@ -162,7 +159,7 @@ func TestOpenedToSync(t *testing.T) {
 	}
 }
 
-// listing makes files and tells in which order they are in their folder, again after it was rewound.
+// listing makes files and reports the order of their names in the directory, and checks it again after a rewind.
 func listing(n *bubble.Node) error {
 	dir, err := n.Folder()
 	if err != nil {
@@ -191,7 +188,7 @@ func listing(n *bubble.Node) error {
 	return f.Close()
 }
 
-// The order of names in a folder is the run's, whatever file system the folder is on.
+// The order of names in a directory is the run's, whatever file system has the directory.
 func TestOrderOfNames(t *testing.T) {
 	orders := map[string][]string{}
 	for _, scratch := range []string{"", t.TempDir(), "/dev/shm"} {
@@ -235,10 +232,10 @@ func TestOrderOfNames(t *testing.T) {
 	}
 }
 
-// disk of the process: one node may sync at a time.
+// tickets limits the process to one node that syncs at a time.
 var tickets chan struct{}
 
-// writeAnew opens, writes and syncs a file.
+// writeAnew creates, writes and syncs a file.
 func writeAnew(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -248,8 +245,8 @@ func writeAnew(path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Nodes that crash while they hold what all nodes share keep it until the end of the run, unless they have a grace
-// before they freeze.
+// A node that crashes while it holds a lock that all nodes share keeps it until the end of the run, unless it has a
+// grace time before it freezes.
 func TestGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -295,10 +292,10 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// deceived counts the times that a node read something else in memory than it had written to the file.
+// deceived counts how often a node read from memory something other than it had written to the file.
 var deceived int
 
-// A node in its grace never reads in memory that what it wrote to a file is not there.
+// A node in its grace time never reads from a mapping that its write to the file is missing.
 func TestMappingInGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -339,7 +336,8 @@ func TestMappingInGrace(t *testing.T) {
 	}
 }
 
-// A node that has had more lives than can be told apart ends the run, and none of the dead is thawed.
+// Beyond the number of incarnations that the runtime can distinguish, the run is inconclusive, and no frozen goroutine
+// is thawed.
 func TestManyLives(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		for n.Context().Err() == nil {
@@ -374,7 +372,7 @@ func TestManyLives(t *testing.T) {
 	}
 }
 
-// A process that is killed leaves its files as they were, and its locks are free.
+// A killed process leaves its files as they were, and its locks are free.
 func TestKilled(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -409,7 +407,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A node that reads behind the end of a file that it has mapped breaks down alone, with a finding.
+// A node that reads beyond the end of a mapped file fails without ending the process, with a finding.
 func TestFault(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()

@@ -16,8 +16,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// Nothing goes on of a run that is given up because a node does not fall quiet that is being buried, or that was
-// stopped at the end of the run, which the one that warms the process up comes to.
+// No goroutine of a run continues after the run is given up. The run hangs in the grace time of a crashed node, or
+// while nodes stop at its end. The run that warms the process up hangs at its end.
 func TestNothingGoesOn(t *testing.T) {
 	var turns atomic.Int64
 	cluster := bubble.Cluster{
@@ -48,7 +48,7 @@ func TestNothingGoesOn(t *testing.T) {
 	if r.Inconclusive != 1 || turns.Load() == 0 {
 		t.Fatalf("%v %v, %d turns", r.Verdicts, r.Reasons, turns.Load())
 	}
-	const enough = 1 << 18 // turns of this goroutine, in which the others end theirs, or take more
+	const enough = 1 << 18 // turns of this goroutine, during which the others end, or take further turns
 	for range enough {
 		runtime.Gosched()
 	}
@@ -61,13 +61,12 @@ func TestNothingGoesOn(t *testing.T) {
 	}
 }
 
-// hung is the number of the run that does not fall quiet, after the one that warms the process up; the next is one that
-// does so again.
+// hung is the number of the run that hangs. Run 1 warms the process up, and run 3 warms it up again.
 const hung = 2
 
-// hanging is a cluster in one of whose runs a goroutine of node 1 is in a system call for ever, unless release, which a
-// node of a later run calls, lets it come back. In all others nodes begin with start, which is told the number of the
-// run.
+// hanging is a cluster in one of whose runs a goroutine of node 1 blocks in a system call indefinitely. A node of a
+// later run may call release to end the system call. In all other runs nodes begin with start, which gets the number of
+// the run.
 func hanging(
 	t *testing.T,
 	c bubble.Cluster,
@@ -82,7 +81,7 @@ func hanging(
 	t.Cleanup(func() { _, _ = syscall.Close(pipe[0]), syscall.Close(pipe[1]) })
 	release := func() {
 		_, _ = syscall.Write(pipe[1], []byte{0})
-		for range 1 << 16 { // turns, in which others have theirs
+		for range 1 << 16 { // turns, during which others take theirs
 			runtime.Gosched()
 		}
 	}
@@ -102,7 +101,7 @@ func hanging(
 	return c
 }
 
-// made makes three runs of a cluster, the first of which is given up.
+// made performs three runs of a cluster, the first of which is given up.
 func made(t *testing.T, c bubble.Cluster) {
 	t.Helper()
 	r := explore(t, lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 1, Steps: 40}, Runs: 3, Seed: 1, Workers: 1})
@@ -111,8 +110,8 @@ func made(t *testing.T, c bubble.Cluster) {
 	}
 }
 
-// Nor does one go on that was in a system call when its run was given up, and comes back when the next run is under
-// way: it would reach that run's nodes. Nothing is left of it.
+// A goroutine that was in a system call when its run was given up does not continue when the call returns during the
+// next run. There it would reach the nodes of that run. It leaves nothing behind.
 func TestNothingComesBack(t *testing.T) {
 	var back atomic.Bool
 	made(t, hanging(t, bubble.Cluster{Nodes: 1, Network: bubble.Sockets{}}, func() {
@@ -138,7 +137,7 @@ func TestNothingComesBack(t *testing.T) {
 	}
 }
 
-// When a run ends that was given up, those who stand still in the run under way go on nevertheless when they are to.
+// If a run that was given up ends, paused nodes of the current run continue nevertheless when their pause ends.
 func TestThePausedGoOn(t *testing.T) {
 	beats, looked := 0, false
 	made(t, hanging(t, bubble.Cluster{Nodes: 2}, func() {}, func(n *bubble.Node, run int, release func()) error {

@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// talkers are nodes with an HTTP server each, which ask one another by http.DefaultTransport, whose idle connections
-// are in a variable of its package.
+// talkers are nodes with an HTTP server each. They send requests to one another by http.DefaultTransport, whose idle
+// connections are in a package-level variable.
 func talkers(get func(url string) (*http.Response, error)) bubble.Cluster {
 	return bubble.Cluster{
 		Name:    "talkers",
@@ -62,8 +62,8 @@ func answers(t *trace.Trace) (n int) {
 	return n
 }
 
-// What http.DefaultTransport keeps, and any other Transport in a variable, leaks neither from run to run nor from node
-// to node: a run comes out the same whatever was run before, and nothing is reported.
+// The state of http.DefaultTransport, and of any other Transport in a variable, leaks neither from run to run nor from
+// node to node. A run is the same after any other runs, and nothing is reported.
 func TestTransports(t *testing.T) {
 	ofPackage := &http.Client{Transport: &http.Transport{}}
 	for name, get := range map[string]func(string) (*http.Response, error){"DefaultTransport": http.Get, "of a package": ofPackage.Get} {
@@ -99,10 +99,10 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// ofProcess is a lock of the process, which a node that freezes may hold for ever.
+// ofProcess is a lock of the process, which a frozen node may hold indefinitely.
 var ofProcess sync.Mutex
 
-// A lock that a frozen node holds is not free in later runs, whose nodes then hang. The report names the place.
+// A lock that a frozen node holds is still locked in later runs, whose nodes then hang. The report names the place.
 func TestFrozenLock(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		for n.Alive() {
@@ -130,11 +130,11 @@ func TestFrozenLock(t *testing.T) {
 	}
 }
 
-// leftMap is a map of the process, which stays from run to run.
+// leftMap is a map of the process, which persists from run to run.
 var leftMap = map[int]int{}
 
-// A map that an earlier run left is reported where a node of another number writes to it, and not where the same one
-// does: as docs/limits.md says.
+// A map that an earlier run left is reported if a node of another number writes to it, and not if the same node does:
+// as docs/limits.md says.
 func TestLeftMap(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		start := func(n *bubble.Node) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// repeats wants runs to repeat.
+// repeats requires that runs are deterministic.
 func repeats(t *testing.T, c bubble.Cluster, s lockstep.Strategy) {
 	t.Helper()
 	const runs = 20
@@ -27,8 +27,8 @@ func repeats(t *testing.T, c bubble.Cluster, s lockstep.Strategy) {
 	}
 }
 
-// What earlier runs left in the pools of packages does not show: whoever finds nothing in one makes something new, and
-// may draw for it.
+// Objects that earlier runs left in a sync.Pool have no effect. A goroutine that finds nothing in a pool makes a new
+// object, and may draw for it.
 func TestPools(t *testing.T) {
 	var pool sync.Pool
 	laps := 0
@@ -44,8 +44,8 @@ func TestPools(t *testing.T) {
 	}}, strategy.Walk{Wait: 1, Steps: 3})
 }
 
-// Timers of the engine and of nodes that are due at one moment fire in the same order, whatever the engine has drawn:
-// it draws less when it takes the steps of a trace.
+// Timers of the engine and of nodes that are due at one moment fire in the same order, whatever the engine has drawn.
+// The engine draws less when it replays the steps of a trace.
 func TestTies(t *testing.T) {
 	laps := 0
 	type shared struct {
@@ -85,7 +85,7 @@ func TestTies(t *testing.T) {
 	repeats(t, c, strategy.Walk{Wait: 1, Steps: 60})
 }
 
-// Where two runs of a seed come apart is shown, with the place.
+// Apart shows the first difference of two runs of a seed, with the place.
 func TestApart(t *testing.T) {
 	laps := 0
 	c := bubble.Cluster{Name: "apart", Nodes: 2, Start: func(n *bubble.Node) error {
@@ -126,8 +126,8 @@ func TestApart(t *testing.T) {
 //go:noinline
 func drawOneMore() { rand.Uint64() }
 
-// Which of two timers of one moment is first does not depend on where they are in memory: a select that has waited for
-// them in vain puts them back in the order of the addresses of their channels.
+// The order of two timers of one moment does not depend on their addresses. A select that has waited for them in vain
+// puts them back in the order of the addresses of their channels.
 func TestAddresses(t *testing.T) {
 	laps := 0
 	repeats(t, bubble.Cluster{Name: "addresses", Nodes: 1, Start: func(n *bubble.Node) error {
@@ -159,11 +159,11 @@ func TestAddresses(t *testing.T) {
 	}}, strategy.Walk{Wait: 1, Steps: 100})
 }
 
-// caches are what a package makes for the whole process when it is needed first.
+// caches are process-wide values that a package makes on first use.
 var caches sync.Map
 
-// What is made once in a process, with maps in it, does not show in the runs that come after: neither does the first
-// run that needs it.
+// Values that a package makes once in a process, with maps in them, have no effect on later runs, nor on the first run
+// that needs them.
 func TestOnce(t *testing.T) {
 	laps := 0
 	repeats(t, bubble.Cluster{Name: "once", Nodes: 1, Start: func(n *bubble.Node) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// TestHowTo follows docs/test-your-goroutine-program.md from an empty folder. The second door
-// needs the standard library to be built once more, and is tried in strict mode only.
+// TestHowTo follows docs/test-your-goroutine-program.md from an empty directory. Its second half rebuilds the standard
+// library, and runs in strict mode only.
 func TestHowTo(t *testing.T) {
 	tier.OnlyFull(t, "it builds the programs of a page, with the overlay and without")
 	if bubble.Exact {

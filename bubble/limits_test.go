@@ -23,21 +23,22 @@ import (
 
 // Classes of calls.
 const (
-	virtual = "virtual" // every node has its own, as a process has
-	// the process or the machine answers, and the campaign names the place as a source of nondeterminism
+	virtual = "virtual" // every node has its own, like a process
+	// the process or the machine answers, and the campaign reports the place as a source of nondeterminism
 	reported = "reported"
-	refused  = "refused" // EPERM, and reported
-	machine  = "machine" // the process or the machine answers, alike for all nodes and runs
-	alike    = "alike"   // no difference: it depends on its arguments alone, or on what they stand for
+	refused  = "refused" // fails with EPERM, and is reported
+	machine  = "machine" // the process or the machine answers, with the same answer for all nodes and runs
+	alike    = "alike"   // no difference: the result depends only on the arguments and the objects that they identify
 )
 
-// limit is what a process has and nodes of a bubble share, or have in another way. Calls are patterns as package path
-// has them, and also is what no function of the packages listed stands for. Where the class is reported or refused,
-// what is the text of the report, and a test makes one of the calls (sharedCalls, refusedCalls). Where it is virtual,
-// by is the test.
+// limit describes a resource that nodes of a bubble share or see differently than a process does. Its calls are
+// patterns of package path, and also names calls outside the listed packages. If the class is reported or refused, what
+// is the text of the report, and a test makes one of the calls (sharedCalls, refusedCalls). If it is virtual, by is the
+// test.
 type limit struct{ class, what, by, calls, also string }
 
-// limits class every exported function of these packages, and the methods that reach the operating system.
+// limitsOf are packages. The table limits classifies all their exported functions, and the methods that reach the
+// operating system.
 var limitsOf = []string{"os", "os/exec", "os/signal", "os/user", "net", "runtime", "runtime/debug", "syscall"}
 
 var limits = []limit{
@@ -298,7 +299,7 @@ var limits = []limit{
 	},
 }
 
-// has reports whether a call is one of the row's, and by how exact a pattern.
+// has reports whether the row lists a call, and how specific the pattern is.
 func (l *limit) has(call string) (exact int) {
 	for _, p := range strings.Fields(l.calls) {
 		if strings.Count(p, ".") != strings.Count(call, ".") {
@@ -347,7 +348,7 @@ func exported(t *testing.T, name string) (list []string) {
 	return list
 }
 
-// receiver is the name of the type of a method.
+// receiver is the name of a method's receiver type.
 func receiver(f *ast.FuncDecl) string {
 	of := f.Recv.List[0].Type
 	if s, ok := of.(*ast.StarExpr); ok {
@@ -359,7 +360,7 @@ func receiver(f *ast.FuncDecl) string {
 	return ""
 }
 
-// classed sorts all calls into the rows: each belongs to the one that names it most exactly.
+// classed sorts all calls into the rows: each belongs to the row with the most specific pattern.
 func classed(t *testing.T) [][]string {
 	t.Helper()
 	rows, missing := make([][]string, len(limits)), []string(nil)
@@ -384,8 +385,8 @@ func classed(t *testing.T) [][]string {
 	return rows
 }
 
-// Every exported call of the packages that reach the operating system is classed, and the page lists those that differ
-// between nodes and processes.
+// Every exported call of the packages that reach the operating system has a class, and the page lists the calls that
+// differ between nodes and processes.
 func TestLimits(t *testing.T) {
 	rows := classed(t)
 	page.Section(t, "../docs/limits.md", "the table", func(w io.Writer) error {
@@ -424,7 +425,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// short names calls, in order; many methods of a type are one entry.
+// short names calls, sorted; many methods of a type are one entry.
 func short(calls []string) (list []string) {
 	const many = 5
 	methods := map[string]int{}
@@ -471,7 +472,7 @@ var reports = regexp.MustCompile(
 	"(?:Note\\(\\\\?[\"`]|Refuses\\(\\\\?\"|lockstepReported, \"|lockstepRefused, \")([^\"`\\\\]+)",
 )
 
-// What the overlay reports or refuses stands in the table, and nothing else does.
+// The table has exactly the calls that the overlay reports or refuses.
 func TestLimitsOfTheOverlay(t *testing.T) {
 	files, err := filepath.Glob("overlay/std/*.txt")
 	if err != nil {
@@ -487,7 +488,7 @@ func TestLimitsOfTheOverlay(t *testing.T) {
 			said[m[1]] = true
 		}
 	}
-	// of the rows on sockets and signals
+	// They belong to the rows on sockets and signals.
 	for _, not := range []string{"a socket of node ", "a node stops itself by a signal, which is refused"} {
 		delete(said, not)
 	}

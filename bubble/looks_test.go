@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A loop that waits for the clock to move ends, though time passes only when everybody is quiet; with a wrong clock,
-// too.
+// A loop that waits for the clock to advance ends, though time passes only in a quiescent bubble. The same holds with a
+// wrong clock.
 func TestLooks(t *testing.T) {
 	for name, faults := range map[string]bubble.Faults{"right": {}, "wrong": {Ahead: time.Hour}} {
 		cluster := bubble.Cluster{
@@ -25,7 +25,7 @@ func TestLooks(t *testing.T) {
 			Start: func(n *bubble.Node) error {
 				for end := time.Now().Add(time.Millisecond); time.Now().Before(end); {
 				}
-				n.Emit("ended", n.World().Now()) // for the world no time has passed
+				n.Emit("ended", n.World().Now()) // no time has passed for the world
 				return nil
 			},
 		}

@@ -18,8 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// caller sends a word to node 2 again and again until it arrives, whenever it hears that it was
-// lost.
+// caller sends a word to node 2 repeatedly until it arrives, whenever it learns that the word was lost.
 func caller(n *bubble.Node) error {
 	n.Receive(func(_ lockstep.Node, body any) { n.Emit("heard", body) })
 	say := func(lockstep.Node, any) { n.Send(2, "Word", trace.Tag{}, "hello") }
@@ -38,7 +37,7 @@ var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: [
 		return "Lie", trace.Tag{}, text, nil
 	}}}
 
-// The sender of a message that is dropped, or sent on a link that is cut, is told.
+// The sender of a message that is dropped, or sent on a cut link, learns of it.
 func TestLost(t *testing.T) {
 	heard := 0
 	count := spec.OnEvent(
@@ -82,7 +81,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A message in flight can be given another body, which the cluster reads.
+// A step may replace the body of a message in flight, and the cluster parses the new body.
 func TestReplace(t *testing.T) {
 	var bodies []any
 	note := spec.OnEvent("heard", "heard", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -111,8 +110,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// A run with a forged message is made again from its trace, under the eyes of a watchdog, which wants every step in
-// words before it is taken.
+// A run with a forged message replays from its trace, with a watchdog, which asks for every step as text before the
+// step is performed.
 func TestReplaceReplayed(t *testing.T) {
 	lied := spec.OnEvent("no lies", "heard", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		return &lockstep.Finding{Property: "no lies", Text: e.Value.(string)}
@@ -139,9 +138,9 @@ func TestReplaceReplayed(t *testing.T) {
 	}
 }
 
-// The scenario that forged a message looks on while the run is made again by its steps, and makes bodies up that nobody
-// takes. They leave no mark: with the scenario and without it the recordings are the same, but for its name, and so are
-// those of runs that are watched.
+// The scenario that forged a message observes the replay of the run, and makes bodies that the replay ignores. They
+// have no effect. With and without the scenario the recordings are the same, except for its name, and so are those of
+// watched runs.
 func TestForgedInVain(t *testing.T) {
 	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))

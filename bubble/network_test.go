@@ -11,7 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A network that is none of the two, and what needs the overlay or is out of range, is refused with what is allowed.
+// The engine refuses an unknown network, settings that need the overlay, and settings out of range. The error says what
+// is allowed.
 func TestRefusedClusters(t *testing.T) {
 	const overlay = "needs a program built by"
 	or := func(with string) string {
@@ -43,7 +44,7 @@ func TestRefusedClusters(t *testing.T) {
 	}
 }
 
-// A program on a network of sockets that hands messages over, or waits for some, is found at the call.
+// A program on a network of sockets that sends or expects messages is a finding at the call.
 func TestNoMessagesOnSockets(t *testing.T) {
 	if !bubble.Exact {
 		t.Skip("sockets need the overlay")

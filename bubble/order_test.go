@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// reader is a spec that reads the types of events.
+// reader is a spec that records the types of events.
 type reader struct{ seen *[]string }
 
 // End returns nil: only events are checked.
@@ -24,7 +24,7 @@ func (r reader) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// eventsOf makes runs of a plan and returns the types of their events, in the order in which the spec sees them.
+// eventsOf performs the runs of a plan and returns the types of their events, in the order in which the spec sees them.
 func eventsOf(t *testing.T, plan lockstep.Plan) (seen []string) {
 	t.Helper()
 	plan.Spec = spec.New("seen", func(lockstep.Info) reader { return reader{&seen} })
@@ -35,8 +35,8 @@ func eventsOf(t *testing.T, plan lockstep.Plan) (seen []string) {
 	return seen
 }
 
-// The spec sees the events of a step in the order in which they were emitted, whichever node they name: a return comes
-// before the call that it caused.
+// The spec sees the events of a step in the order of emission, whichever node they name. So the return of a call comes
+// before the next call that it caused.
 func TestEventsInOrder(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		if n.Self() == 1 {
@@ -45,7 +45,7 @@ func TestEventsInOrder(t *testing.T) {
 			w.Event(lockstep.Event{Node: 1, Type: "return"})
 			w.Event(lockstep.Event{Type: "call"})
 			answered := make(chan bool)
-			go func() { // the client, which answers cause to go on
+			go func() { // the client: answers make it continue
 				<-answered
 				w.Event(lockstep.Event{Type: "next call"})
 			}()
@@ -65,8 +65,8 @@ func TestEventsInOrder(t *testing.T) {
 	}
 }
 
-// An event that a goroutine of a crashed node emits, before it freezes or ends, is unseen. One that the node's next
-// incarnation emits is seen.
+// The spec does not see an event that a goroutine of a crashed node emits, before it freezes or ends. It sees events of
+// the node's next incarnation.
 func TestEventsOfTheCrashed(t *testing.T) {
 	if !bubble.Exact {
 		t.Skip("without the overlay the node of a goroutine is unknown")

@@ -29,7 +29,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// What packages keep from their initialization on.
+// Values that packages compute during their initialization.
 var (
 	born     = time.Now()
 	identity = func() string {
@@ -41,7 +41,7 @@ var (
 	hashed = maphash.String(maphash.MakeSeed(), "x")
 	pcg    = newrand.New(newrand.NewPCG(uint64(time.Now().UnixNano()), newrand.Uint64()))
 	chacha = newrand.New(newrand.NewChaCha8([32]byte{1}))
-	early  = func() time.Time { // somebody who waits for the clock to move
+	early  = func() time.Time { // initialization that waits for the clock to advance
 		for began := time.Now(); ; {
 			if now := time.Now(); now.After(began) {
 				return now
@@ -50,12 +50,12 @@ var (
 	}()
 	lazy *oldrand.Rand // made in the first run
 
-	late       *newrand.Rand // made in the second
+	late       *newrand.Rand // made in the second run
 	sourceUses int
 )
 
-// own are what nodes have of their own, where processes do. The text has the node's number for %d, and its incarnation
-// for %[2]d.
+// own are resources that each node has, like a process. The text has the node's number for %d, and its incarnation for
+// %[2]d.
 var own = map[string]struct {
 	see  func() any
 	want string
@@ -144,7 +144,7 @@ var own = map[string]struct {
 	},
 }
 
-// Every node has its own of what a process has, and a new one in each incarnation.
+// Every node has its own version of the resources of a process, and a new one in each incarnation.
 func TestProcess(t *testing.T) {
 	t.Setenv("LOCKSTEP_X", "1")
 	for name, c := range own {
@@ -201,7 +201,7 @@ func TestCPUs(t *testing.T) {
 	}
 }
 
-// A node that kills itself by a signal has exited; a child of its own it may kill.
+// A node that kills itself by a signal has exited. It may kill its own child processes.
 func TestSignals(t *testing.T) {
 	start := func(*bubble.Node) error { return syscall.Kill(os.Getpid(), syscall.SIGTERM) }
 	found := campaign(
@@ -218,7 +218,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// shared are calls that the machine or the process answers, and how they are reported.
+// sharedCalls are calls that the machine or the process answers, by the text of the report.
 var sharedCalls = map[string]func() error{
 	"the working directory of the process is read":      func() error { _, err := os.Getwd(); return err },
 	"the path of the program is read":                   func() error { _, err := os.Executable(); return err },
@@ -249,7 +249,7 @@ var sharedCalls = map[string]func() error{
 		return errors.Join(err, syscall.Close(fd))
 	},
 	"the kernel's queues, semaphores or shared memory are used": func() error {
-		if _, _, err := syscall.Syscall(syscall.SYS_SHMGET, 0, 0, 0); err != syscall.EINVAL { // of no size
+		if _, _, err := syscall.Syscall(syscall.SYS_SHMGET, 0, 0, 0); err != syscall.EINVAL { // a segment of size 0
 			return err
 		}
 		return nil
@@ -278,7 +278,7 @@ var sharedCalls = map[string]func() error{
 	},
 }
 
-// refusedCalls are calls that would change the process, or the machine, for all.
+// refusedCalls are calls that would change the process, or the machine, for all nodes.
 var refusedCalls = map[string]func() error{
 	"the working directory of the process is changed": func() error { return os.Chdir("/") },
 	"the program of the process is replaced":          func() error { return syscall.Exec("/bin/true", nil, nil) },
@@ -305,7 +305,7 @@ func raw(trap, argument uintptr) error {
 	return nil
 }
 
-// The rows of the table of limits that are reported or refused are what is tried here.
+// sharedCalls and refusedCalls test the rows of the table of limits that are reported or refused.
 func TestLimitsAreTried(t *testing.T) {
 	rows := map[string]map[string]func() error{reported: sharedCalls, refused: refusedCalls}
 	listed := 0
@@ -324,7 +324,8 @@ func TestLimitsAreTried(t *testing.T) {
 	}
 }
 
-// What a node does with the process or the machine is reported with the place; what would change them is refused.
+// Calls by which a node reads state of the process or the machine are reported with the place. Calls that would change
+// it are refused.
 func TestSharedCalls(t *testing.T) {
 	try := func(what string, call func() error, refused bool) {
 		t.Run(what, func(t *testing.T) {
@@ -359,7 +360,8 @@ func TestSharedCalls(t *testing.T) {
 	}
 }
 
-// What packages made in their initialization is the same in every process; sources of theirs begin anew with each run.
+// Values that packages compute during initialization are the same in every process. Random sources in package-level
+// variables restart with each run.
 func TestInit(t *testing.T) {
 	const asked = "LOCKSTEP_INIT_TEST"
 	see := func(runs int) (last string) {

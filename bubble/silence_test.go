@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// outage delivers what can be, and lets time pass otherwise. When node 2 talks node 1 crashes, and
-// it starts again when node 2 wants it.
+// outage delivers messages if possible, and lets time pass otherwise. Node 1 crashes at the event "talks" of node 2,
+// and restarts at its event "restart".
 type outage struct{}
 
 func (outage) String() string                                  { return "outage" }
@@ -51,7 +51,7 @@ func (outage) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return turn.Steps() < 100
 }
 
-// talker opens a connection to node 1, sees that it works, and then does what is to be tested.
+// talker opens a connection to node 1, checks it, and then performs the test.
 func talker(then func(n *bubble.Node, c net.Conn) error) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
 		if n.Self() == 1 {
@@ -77,7 +77,7 @@ func talker(then func(n *bubble.Node, c net.Conn) error) func(*bubble.Node) erro
 	}
 }
 
-// fails wants a read to fail, with an error, after a time.
+// fails requires that a read fails with an error after a time.
 func fails(n *bubble.Node, c net.Conn, with error, after time.Duration) error {
 	begin := n.World().Now()
 	_, err := c.Read(make([]byte, 1))
@@ -87,8 +87,8 @@ func fails(n *bubble.Node, c net.Conn, with error, after time.Duration) error {
 	return nil
 }
 
-// The kernel closes the connections of a process that was killed; the peers of a machine without power hear nothing,
-// until their time is out, or, when it is up again, something that they sent is answered.
+// The kernel closes the connections of a killed process. The peers of a machine without power receive nothing until
+// their timeout. If the machine is up again, it answers what they sent.
 func TestPowerIsSilent(t *testing.T) {
 	for name, c := range map[string]struct {
 		power float64
@@ -103,7 +103,7 @@ func TestPowerIsSilent(t *testing.T) {
 		}},
 		"keep-alive": {1, func(n *bubble.Node, c net.Conn) error { return fails(n, c, syscall.ETIMEDOUT, 150*time.Second) }},
 		"retransmission": {1, func(n *bubble.Node, c net.Conn) error {
-			if _, err := c.Write([]byte("y")); err != nil { // nobody knows yet
+			if _, err := c.Write([]byte("y")); err != nil { // no node has noticed the crash yet
 				return err
 			}
 			return fails(n, c, syscall.ETIMEDOUT, 924600*time.Millisecond)
@@ -152,7 +152,7 @@ func TestPowerIsSilent(t *testing.T) {
 	}
 }
 
-// The path of a unix socket is a file of its node, which a crash leaves behind, as a file that nobody listens at.
+// The path of a unix socket is a file of its node. A crash leaves it behind, as a socket file without a listener.
 func TestUnixPathLeftBehind(t *testing.T) {
 	for _, files := range []*bubble.Files{nil, {}} {
 		again := false

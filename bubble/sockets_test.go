@@ -32,11 +32,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fair delivers in any order, and lets time pass when there is nothing to deliver.
+// fair delivers messages in any order, and lets time pass when there is nothing to deliver.
 var fair = strategy.DefaultPOS
 
-// play lets a server on node 1 and a client on node 2 run, and wants the client to end well
-// in every run.
+// play runs a server on node 1 and a client on node 2, and requires that the client succeeds in every run.
 func play(t *testing.T, server, client func(*bubble.Node) error) {
 	t.Helper()
 	cluster := bubble.Cluster{
@@ -85,7 +84,7 @@ func listen(n *bubble.Node, address string) (net.Listener, error) {
 	return l, err
 }
 
-// echo sends back what comes in, on every connection, until its end.
+// echo sends all data back, on every connection, until its end.
 func echo(n *bubble.Node) error {
 	l, err := listen(n, ":7")
 	if err != nil {
@@ -116,7 +115,7 @@ func TestTCP(t *testing.T) {
 			if _, err := fmt.Fprintf(c, "world"); err != nil {
 				return err
 			}
-			if err := c.(*net.TCPConn).CloseWrite(); err != nil { // half of it: the answer still comes
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil { // one direction: the answer still arrives
 				return err
 			}
 			all, err := io.ReadAll(c)
@@ -150,7 +149,7 @@ func TestTCPErrors(t *testing.T) {
 		if err != nil {
 			return nil
 		}
-		time.Sleep(5 * time.Second) // the client's deadline passes, and its bytes are not read
+		time.Sleep(5 * time.Second) // the client's deadline passes, and its bytes stay unread
 		return c.Close()
 	}, func(n *bubble.Node) error {
 		if _, err := net.Dial("tcp", "10.0.0.1:8"); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -309,7 +308,7 @@ func TestRPC(t *testing.T) {
 	})
 }
 
-// Faults of the network and of nodes break connections, and programs that bear that go on.
+// Faults of the network and of nodes break connections, and programs that tolerate that continue.
 func TestSocketFaults(t *testing.T) {
 	cluster := bubble.Cluster{
 		Name:  "sockets",
@@ -348,7 +347,7 @@ func TestSocketFaults(t *testing.T) {
 	}
 }
 
-// ask sends a question and waits for the answer, not for long.
+// ask sends a question and waits for the answer with a short timeout.
 func ask(n *bubble.Node, to lockstep.Node) {
 	c, err := net.DialTimeout("tcp", fmt.Sprintf("10.0.0.%d:7", to), time.Second)
 	if err != nil {
@@ -362,7 +361,7 @@ func ask(n *bubble.Node, to lockstep.Node) {
 	}
 }
 
-// Half a connection may be closed: the other half goes on.
+// A program may close one direction of a connection: the other still works.
 func TestHalfClose(t *testing.T) {
 	play(t, func(n *bubble.Node) error {
 		l, err := listen(n, ":7")
@@ -374,7 +373,7 @@ func TestHalfClose(t *testing.T) {
 			return nil
 		}
 		defer c.Close()
-		all, err := io.ReadAll(c) // until the client has closed its half
+		all, err := io.ReadAll(c) // until the client has closed its direction
 		if err != nil {
 			return nil
 		}
@@ -402,7 +401,7 @@ func TestHalfClose(t *testing.T) {
 	})
 }
 
-// certificate is one for node1, made once: its keys are the process's.
+// certificate is a certificate for node1, made once: the process keeps its keys.
 var certificate = sync.OnceValues(func() (tls.Certificate, error) {
 	public, private, err := ed25519.GenerateKey(bytes.NewReader(make([]byte, 100)))
 	if err != nil {
@@ -419,7 +418,7 @@ var certificate = sync.OnceValues(func() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, err
 })
 
-// TLS works, by HTTP/2 and alone, and repeats: its random numbers are the run's.
+// TLS works, with HTTP/2 and alone, and is deterministic: its random numbers are the run's.
 func TestTLS(t *testing.T) {
 	pair, err := certificate()
 	if err != nil {
@@ -460,7 +459,7 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// Programs that read and write by system calls of their own may.
+// Programs may read and write with their own system calls.
 func TestRawConn(t *testing.T) {
 	play(t, echo, func(*bubble.Node) error {
 		c, err := net.Dial("tcp", "node1:7")
@@ -479,7 +478,7 @@ func TestRawConn(t *testing.T) {
 		}
 		text, looks := "", 0
 		for len(text) < 8 {
-			buffer := make([]byte, 4) // less than there is
+			buffer := make([]byte, 4) // less than available
 			err := raw.Read(func(fd uintptr) bool {
 				looks++
 				n, err := syscall.Read(int(fd), buffer)
@@ -507,7 +506,7 @@ func TestRawConn(t *testing.T) {
 	})
 }
 
-// typesOf are the types of the messages of a run.
+// typesOf are the types of the messages of a run, with their counts.
 func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
 	t.Helper()
 	bench, err := lockstep.NewBench(lockstep.Plan{System: cluster, Strategy: fair, Seed: 1})
@@ -528,7 +527,7 @@ func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
 	return types
 }
 
-// What travels on sockets has the names of its protocol, whole or in two parts.
+// Messages on sockets have the names of their protocol, whole or in two parts.
 func TestNames(t *testing.T) {
 	cluster := bubble.Cluster{
 		Name:    "names",
@@ -581,7 +580,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A socket that nodes share, by a variable of their package, is told.
+// A socket that nodes share through a package-level variable is reported.
 func TestSharedSocket(t *testing.T) {
 	var mutex sync.Mutex
 	var pool net.Conn // a connection that all nodes use

@@ -29,8 +29,8 @@ func slowly(n *bubble.Node) error {
 	return nil
 }
 
-// A request that a node was given and its program did not take before it crashed, because it was
-// starting or busy, is offered again: in the end each has been taken once, however often nodes crashed.
+// A request is offered again if a node received it and crashed before its program took it, because the program was
+// starting or busy. In the end programs have taken each request once, however often nodes crashed.
 func TestUntaken(t *testing.T) {
 	requests := []string{"a", "b", "c", "d", "e"}
 	o := &takes{}
@@ -60,7 +60,7 @@ func TestUntaken(t *testing.T) {
 	}
 }
 
-// takes is what nodes took, in each run.
+// takes are the requests that nodes took in each run.
 type takes struct {
 	now  []string
 	runs [][]string
@@ -78,7 +78,7 @@ func (w *takes) Look(r *lockstep.Run) {
 	}
 }
 
-// One that was taken back meanwhile is not.
+// A request that was withdrawn meanwhile is not offered again.
 func TestUntakenWithdrawn(t *testing.T) {
 	for _, withdrawn := range []bool{true, false} {
 		c := bubble.Cluster{Name: "withdrawn", Nodes: 2, Requests: []string{"a"}, Start: func(n *bubble.Node) error {

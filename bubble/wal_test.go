@@ -20,29 +20,29 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// mistakes are those that stores with a write-ahead log have had.
+// mistakes are known bugs of stores with a write-ahead log.
 type mistakes struct {
-	unsynced     bool // a record counts as kept before it is synced
-	torn         bool // a record is believed without its checksum
-	snapshotData bool // a snapshot is renamed before it is synced
-	directory    bool // the directory is not synced after a rename
-	recovered    bool // what a killed process had written is believed, and not synced
+	unsynced     bool // a record counts as kept before its sync
+	torn         bool // recovery does not check the checksum of a record
+	snapshotData bool // the rename of a snapshot comes before its sync
+	directory    bool // the store does not sync the directory after a rename
+	recovered    bool // recovery does not sync the data that a killed process had written
 }
 
-// store is a store with a write-ahead log, in plain calls of package os. Its value is a list of
-// records, which begins as a snapshot says and goes on in the log.
+// store is a store with a write-ahead log that calls package os directly. Its value is a list of records, which begins
+// with those of the snapshot and continues in the log.
 type store struct {
 	mistakes
 	dir     string
 	log     *os.File
-	first   int // of the log
+	first   int // number of the first record in the log
 	records int
 }
 
 // payload is the content of a record.
 func payload(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, 100+i*997%3500) }
 
-// openStore recovers what is there. It fails if that is not a beginning of what was written.
+// openStore recovers the store. It fails if the result is not a prefix of the written records.
 func openStore(dir string, m mistakes) (*store, error) {
 	s := &store{mistakes: m, dir: dir}
 	snapshot, err := os.ReadFile(filepath.Join(dir, "snapshot"))
@@ -64,7 +64,7 @@ func openStore(dir string, m mistakes) (*store, error) {
 	return s, s.replay()
 }
 
-// replay reads the log and cuts off what is not a whole record.
+// replay reads the log and truncates it before the first incomplete record.
 func (s *store) replay() error {
 	data, err := os.ReadFile(s.log.Name())
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *store) replay() error {
 		if !s.torn && sum != crc32.ChecksumIEEE(append(rest[:8:8], body...)) {
 			break
 		}
-		if number >= max(s.first, s.records) { // not one from before the snapshot
+		if number >= max(s.first, s.records) { // not a record from before the snapshot
 			if !bytes.Equal(body, payload(number)) {
 				return fmt.Errorf("record %d is damaged", number)
 			}
@@ -105,7 +105,7 @@ func (s *store) replay() error {
 	return s.log.Sync()
 }
 
-// add keeps one more record.
+// add appends a record.
 func (s *store) add() error {
 	body := payload(s.records)
 	head := binary.LittleEndian.AppendUint32(nil, uint32(s.records))
@@ -157,7 +157,7 @@ func (s *store) syncDir() error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// server keeps records, and now and then a snapshot.
+// server keeps records, and makes a snapshot now and then.
 func server(m mistakes) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -185,8 +185,8 @@ func server(m mistakes) func(*bubble.Node) error {
 	}
 }
 
-// The classic mistakes of a store are found by power failures, at the levels at which they are
-// mistakes; without them nothing is.
+// Power failures reveal the classic bugs of a store, at the levels at which they are bugs. Without bugs there is no
+// finding.
 func TestStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -212,8 +212,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// A finding is reduced to the weakest loss that still shows it: one power failure, which takes
-// no more than it must. Shrinking may end before that; of three findings one gets there.
+// Shrinking reduces a finding to the weakest loss that still shows it: one power failure with a minimal loss. Shrinking
+// may stop earlier; of three findings one gets there.
 func TestWeakestLoss(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// A process warms up once for all clusters that name the same runs, before any run of theirs. A warming that is
-// interrupted does not count.
+// A process warms up once for all clusters that name the same runs, before any of their runs. An interrupted warm-up
+// does not count.
 func TestWarm(t *testing.T) {
 	var starts []string
 	program := func(name string) func(*bubble.Node) error {
@@ -31,7 +31,7 @@ func TestWarm(t *testing.T) {
 		t.Errorf("an interrupted warming says %v", err)
 	}
 	starts = nil
-	var runs [2]int // starts after each campaign that warm the process up
+	var runs [2]int // warm-up starts that had happened after each campaign
 	for i := range runs {
 		cluster := bubble.Cluster{
 			Name:    "warm",

@@ -18,21 +18,21 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// never judges nothing: the tests do.
+// never checks nothing: the tests do.
 var never = spec.OnEvent(
 	"nothing",
 	"nothing",
 	func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
 )
 
-// request has a number beside what is carried.
+// request adds a number to the embedded message.
 type request struct {
 	calls.Message
 	number int
 }
 
-// doubling is a cluster in which node 1 asks node 2 for doubles of numbers, one after the other, and notes what it is
-// told. Every third question is refused.
+// doubling is a cluster in which node 1 asks node 2 for doubles of numbers, one after the other, and passes the results
+// to told. Node 2 answers every third question with an error.
 func doubling(questions int, told func(number int, answer any, err error)) bubble.Cluster {
 	return bubble.Cluster{
 		Name:    "doubling",
@@ -72,8 +72,8 @@ func doubling(questions int, told func(number int, answer any, err error)) bubbl
 	}
 }
 
-// An answer is the one to its question, whatever is late, lost or comes twice; a question without one ends after its
-// time, or with the life of who asks.
+// An answer belongs to its question, though messages are late, lost or duplicated. A question without an answer ends by
+// the timeout, or with the incarnation of the requesting node.
 func TestAnswers(t *testing.T) {
 	const questions = 30
 	outcomes := map[string]int{}
@@ -102,8 +102,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A call whose answer is told to a function needs nobody who waits; each is told once, in its time, and all are when
-// they are closed.
+// A call with a function Told needs no goroutine that waits. Each function is called once, at the timeout, or for all
+// calls at Close.
 func TestTold(t *testing.T) {
 	var told []string
 	start := func(n *bubble.Node) error {
@@ -145,7 +145,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// Who waits after the end is told so.
+// Await after Close returns false.
 func TestClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := calls.New(nil, time.Second)
@@ -159,7 +159,7 @@ func TestClosed(t *testing.T) {
 
 func ExampleCalls() {
 	// A node doubles the numbers that others ask it for.
-	var answers []string // of the run: with the overlay one that only warms the process up comes first
+	var answers []string // of the run; with the overlay, a run that only warms the process up comes first
 	begin := func(*bubble.World) { answers = nil }
 	cluster := bubble.Cluster{Name: "doubling", Nodes: 2, Begin: begin, Start: func(n *bubble.Node) error {
 		c := calls.New(n, time.Second)

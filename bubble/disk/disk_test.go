@@ -56,7 +56,7 @@ func model(level disk.Level, history []op) *disk.Disk {
 	return d
 }
 
-// show is what a program finds.
+// show is the content of the disk as a program sees it.
 func show(d *disk.Disk) string {
 	var b strings.Builder
 	var walk func(path string, dir *disk.Inode)
@@ -81,7 +81,7 @@ func show(d *disk.Disk) string {
 	return b.String()
 }
 
-// outcomes are all states that the model can make of a history.
+// outcomes are all states after a crash that the model allows for a history.
 func outcomes(level disk.Level, history []op) map[string]bool {
 	found := map[string]bool{}
 	var prefix []int
@@ -126,8 +126,8 @@ func compare(t *testing.T, level disk.Level, history []op) int {
 	return len(want)
 }
 
-// After a crash the model has exactly the states that a kernel could have left, in small
-// histories that are drawn. The level with more freedom gets shorter ones.
+// After a crash the model allows exactly the states that a kernel could have left, for small random histories. The
+// level with more freedom gets shorter histories.
 func TestBruteForce(t *testing.T) {
 	for _, c := range []struct {
 		level                disk.Level
@@ -154,7 +154,7 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// draw makes a history of a few operations that are possible.
+// draw draws a history of a few valid operations.
 func draw(r *rand.Rand, long int) []op {
 	var history []op
 	names := map[string]bool{} // true: a directory
@@ -196,7 +196,7 @@ func draw(r *rand.Rand, long int) []op {
 	return history
 }
 
-// finish draws the rest of an operation on a file, and reports whether it is possible.
+// finish draws the remaining parameters of an operation on a file, and reports whether the operation is valid.
 func finish(
 	r *rand.Rand,
 	o *op,
@@ -233,7 +233,7 @@ func finish(
 		delete(names, o.name)
 	case "fail":
 		return fails
-	case "datasync": // after a failing sync the model allows a little more than the oracle
+	case "datasync": // after a failed sync the model allows a little more than the oracle
 		return !fails
 	}
 	return true

@@ -6,10 +6,10 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/disk"
 )
 
-// everything is lost that can be.
+// everything chooses the largest loss.
 func everything(n int) int { return n - 1 }
 
-// A file is written and synced, then renamed. The name is lost, because nobody synced the
+// A program writes and syncs a file, and then renames it. The name is lost, because the program did not sync the
 // directory.
 func ExampleDisk_Crash() {
 	d := disk.New(disk.POSIX)
@@ -30,7 +30,7 @@ func ExampleDisk_Crash() {
 	// old
 }
 
-// The same on ext4, where the sync of the file wrote the journal with its name.
+// On ext4, the sync of the file also wrote the journal with its name.
 func ExampleDisk_Sync() {
 	d := disk.New(disk.Ext4)
 	f := d.Make(d.Root(), "log", disk.File)
@@ -50,8 +50,7 @@ func ExampleDisk_Place() {
 	// Output: lost: nothing [old]
 }
 
-// A name given to a file is one change, and its removal another. On ext4 they are lost from
-// some moment on.
+// Adding a name to a file is one change, and removing a name another. On ext4, all changes after some moment are lost.
 func ExampleDisk_Link() {
 	d := disk.New(disk.Ext4)
 	f := d.Place(d.Root(), "old", disk.File, []byte("content"))
@@ -62,7 +61,7 @@ func ExampleDisk_Link() {
 	// Output: lost: the removal of old [new old]
 }
 
-// What was cut off may be back; a sync of data alone is enough to be sure of the length.
+// Truncated data may reappear after a crash. A sync of data alone is enough to make the length durable.
 func ExampleDisk_Resize() {
 	for _, sync := range []bool{false, true} {
 		d := disk.New(disk.POSIX)
@@ -79,7 +78,7 @@ func ExampleDisk_Resize() {
 	// nothing and nothing else: true 100
 }
 
-// After a sync that failed, the next one writes nothing of what the first was to write.
+// After a sync that failed, the next one does not write the data of the first.
 func ExampleDisk_SyncFailed() {
 	d := disk.New(disk.POSIX)
 	f := d.Place(d.Root(), "log", disk.File, []byte("old"))
@@ -94,7 +93,7 @@ func ExampleDisk_SyncFailed() {
 	// at 0: old
 }
 
-// The kernel writes back what is older than a while.
+// The kernel writes data back after a while.
 func ExampleDisk_WriteBack() {
 	d := disk.New(disk.POSIX)
 	d.Time = 10

@@ -95,7 +95,7 @@ func (w *twin) step() {
 	}
 }
 
-// parent is the directory of a path, in the model.
+// parent is the directory of a path in the model, and the name in it.
 func (w *twin) parent(path string) (*disk.Inode, string) {
 	rel, err := filepath.Rel(w.root, path)
 	w.must(err)
@@ -107,7 +107,7 @@ func (w *twin) parent(path string) (*disk.Inode, string) {
 	return dir, parts[len(parts)-1]
 }
 
-// live is the real tree, as far as the model's words for it go.
+// live describes the real tree, in the same form as tree describes the model.
 func (w *twin) live() []string {
 	var all []string
 	w.must(filepath.WalkDir(w.root, func(path string, e fs.DirEntry, err error) error {
@@ -149,8 +149,8 @@ func tree(d *disk.Disk, root string) []string {
 	return all
 }
 
-// The model is what real files are, while nothing fails; after everything was synced a power
-// failure takes nothing; and when it takes nothing else, it takes nothing.
+// The model matches real files while nothing fails. After a sync of everything, a power failure loses nothing. The
+// mildest power failure loses nothing either.
 func TestLiveTree(t *testing.T) {
 	for seed := range uint64(40) {
 		level := disk.Level(seed % 2)
@@ -177,7 +177,7 @@ func TestLiveTree(t *testing.T) {
 	}
 }
 
-// What is older than a while is on the disk, what is younger may be lost.
+// Data above a certain age is on the disk, and newer data may be lost.
 func TestWriteBack(t *testing.T) {
 	for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
 		d := disk.New(level)

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/disk"
 )
 
-// The oracle is a kernel: it has a page cache and a disk, and between any two operations of a
-// program it may write something back. All that it may have written at a crash, in all its
-// ways to run, is what the model must say. It counts in units of half a sector.
+// The oracle is a kernel: it has a page cache and a disk, and between any two operations of a program it may write
+// something back. The model must allow exactly the disk contents of all its possible executions at a crash. The oracle
+// counts in units of half a sector.
 
 const (
 	unit   = disk.Sector / 2
@@ -41,7 +41,7 @@ type kernel struct {
 	files  map[int]*kfile
 	dirs   map[int]bool
 	last   int  // inode number
-	loose  bool // the journal has something that is not committed (ext4)
+	loose  bool // the journal has uncommitted changes (ext4)
 }
 
 type renaming struct {
@@ -50,13 +50,13 @@ type renaming struct {
 }
 
 type kfile struct {
-	cache   []byte // its length is the file's
+	cache   []byte // its length is that of the file
 	size    int    // i_disksize (ext4), or the length on the disk (POSIX)
 	loose   bool   // its part of the journal is not committed
 	dirty   map[int]bool
-	ordered map[int]bool // sectors that must be written before the journal is
-	grown   int          // and how long the file must be then
-	gen     map[int]int  // how often the block of a sector was given back
+	ordered map[int]bool // sectors that must be written before the journal
+	grown   int          // and the minimal length of the file at that time
+	gen     map[int]int  // how often the block of a sector was freed
 	blocks  map[[2]int][2]byte
 	csize   int // committed
 	cgen    map[int]int
@@ -102,7 +102,7 @@ func (k *kernel) clone() *kernel {
 	return &c
 }
 
-// key tells states apart; fmt prints maps in order.
+// key identifies a state; fmt prints maps in order.
 func (k *kernel) key() string {
 	var b strings.Builder
 	fmt.Fprint(&b, k.names, k.stored, k.queue, k.last, k.loose)
@@ -121,7 +121,7 @@ func (k *kernel) path(name string) string {
 	return "1/" + name
 }
 
-// turn is a change of names.
+// turn performs a change of names.
 func (k *kernel) turn(keys []string, to []int) {
 	for i, key := range keys {
 		if to[i] == 0 {
@@ -139,7 +139,7 @@ func (k *kernel) turn(keys []string, to []int) {
 	}
 }
 
-// blockwise cuts a write at blocks: a kernel copies page after page.
+// blockwise splits a write at block boundaries: a kernel copies page by page.
 func blockwise(ops []op) []op {
 	var all []op
 	for _, o := range ops {
@@ -154,7 +154,7 @@ func blockwise(ops []op) []op {
 	return all
 }
 
-// do performs an operation; a sync reports whether everything that it wants is on the disk.
+// do performs an operation; a sync reports whether everything that it covers is on the disk.
 func (k *kernel) do(o op) bool {
 	key := k.path(o.name)
 	f := k.files[k.names[key]]
@@ -252,7 +252,7 @@ func (k *kernel) resize(f *kfile, n int) {
 	}
 }
 
-// steps are the states after one thing that the kernel may do by itself.
+// steps are the states after one background action of the kernel.
 func (k *kernel) steps() []*kernel {
 	var all []*kernel
 	try := func(change func(*kernel)) {
@@ -318,8 +318,8 @@ func (f *kfile) writeBack(s int) {
 	delete(f.ordered, s)
 }
 
-// mayGrow reports whether the length may be told to the journal: it stays in the last block,
-// or what is in new blocks is written.
+// mayGrow reports whether the kernel may write the length to the journal. The file must end in the last block of its
+// old length, or the data in new blocks must be written.
 func (f *kfile) mayGrow() bool {
 	end := (f.size + perBlk - 1) / perBlk * perBlk
 	for s := range f.dirty {
@@ -330,7 +330,7 @@ func (f *kfile) mayGrow() bool {
 	return true
 }
 
-// after is what is found after a crash now.
+// after is the content of the disk after a crash now.
 func (k *kernel) after() string {
 	var b strings.Builder
 	var walk func(path string, dir int)
@@ -388,7 +388,7 @@ func possible(level disk.Level, history []op) map[string]bool {
 	return found
 }
 
-// closure adds whatever the kernel can make of the states.
+// closure adds all states that background actions of the kernel can reach.
 func closure(states []*kernel) []*kernel {
 	seen := map[string]bool{}
 	var all []*kernel

@@ -18,14 +18,14 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/wire"
 )
 
-// tap is an end of a connection whose writes are kept.
+// tap is an end of a connection that records its writes.
 type tap struct {
 	net.Conn
 	dialer bool
 	tape   *tape
 }
 
-// tape is what both ends wrote.
+// tape is the record of what both ends wrote.
 type tape struct {
 	mutex  sync.Mutex
 	writes []written
@@ -60,7 +60,7 @@ func (s *single) Accept() (net.Conn, error) {
 func (s *single) Close() error   { close(s.done); return nil }
 func (s *single) Addr() net.Addr { return &net.TCPAddr{} }
 
-// connect makes a connection that is on tape.
+// connect makes a connection with a record on tape.
 func connect() (dialer net.Conn, l *single, t *tape) {
 	a, b := net.Pipe()
 	t = &tape{}
@@ -69,8 +69,7 @@ func connect() (dialer net.Conn, l *single, t *tape) {
 	return tap{a, true, t}, l, t
 }
 
-// play gives the tape to a decoder, in pieces of at most so many bytes, and returns what it
-// names, by direction.
+// play passes the tape to a decoder, in pieces of at most so many bytes, and returns the types, by direction.
 func (t *tape) play(p wire.Protocol, most int) (out, back []string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -90,13 +89,12 @@ func (t *tape) play(p wire.Protocol, most int) (out, back []string) {
 	return out, back
 }
 
-// wants checks that the calls and answers are there in order, perhaps among others, whole and
-// in pieces.
+// wants checks that the calls and answers occur in order, perhaps among others, whole and in pieces.
 func (t *tape) wants(tt *testing.T, p wire.Protocol, calls, answers []string) {
 	tt.Helper()
 	for _, most := range []int{1 << 20, 7, 1} {
 		out, back := t.play(p, most)
-		if most < 1<<20 { // a name may come with every frame of the message
+		if most < 1<<20 { // each frame of a message may have the name
 			out, back = slices.Compact(out), slices.Compact(back)
 		}
 		if !within(calls, out) || !within(answers, back) {
@@ -114,7 +112,7 @@ func within(want, got []string) bool {
 	return len(want) == 0
 }
 
-// browse asks a server of net/http for a few things, by HTTP/1 or HTTP/2.
+// browse sends a few requests to a server of net/http, by HTTP/1 or HTTP/2.
 func browse(t *testing.T, two bool) *tape {
 	var protocols http.Protocols
 	protocols.SetHTTP1(!two)
@@ -124,7 +122,7 @@ func browse(t *testing.T, two bool) *tape {
 		Protocols: &protocols,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			if r.URL.Path == "/long" { // more than the server keeps, so it comes in chunks
+			if r.URL.Path == "/long" { // more than the server buffers, so it sends chunks
 				for range 5 {
 					_, _ = w.Write(bytes.Repeat([]byte("x"), 1000))
 					w.(http.Flusher).Flush()
@@ -179,7 +177,7 @@ func TestHTTP(t *testing.T) {
 			if !within(calls, out) || !within(answers, back) {
 				t.Errorf("detected: %q, %q", out, back)
 			}
-			// bodies are not taken for messages
+			// the decoder does not take bodies for messages
 			if !two && (len(slices.Compact(out)) != len(calls) || len(slices.Compact(back)) != len(calls)) {
 				t.Errorf("%q, %q", out, back)
 			}
@@ -324,7 +322,7 @@ func TestServerFirst(t *testing.T) {
 	}
 }
 
-// Nothing that comes over a wire breaks a decoder.
+// No data on a connection breaks a decoder.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"))
 	f.Add([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x05\x01\x0c\x00\x00\x00\x01\xff\xff\xff\xff\xff"))
@@ -360,8 +358,8 @@ func ExampleDetect() {
 	// GET /status answer 200 OK
 }
 
-// show prints what a protocol makes of what was written on a connection to a port: by the one
-// who dialed, then by the other.
+// show prints what a protocol decodes from writes on a connection to a port. The dialer and the other end write in
+// turn.
 func show(p wire.Protocol, port int, writes ...string) {
 	d := p(wire.Conn{Name: "1>2", Port: port})
 	for i, w := range writes {
@@ -374,7 +372,7 @@ func show(p wire.Protocol, port int, writes ...string) {
 	}
 }
 
-// Every write is a message of its own, of a type that its first letter says.
+// Every write is a message whose type is its first letter.
 func ExampleEach() {
 	show(
 		wire.Each(func(data []byte) (kind, text string) { return "Letter" + string(data[:1]), string(data[1:]) }),
@@ -387,7 +385,7 @@ func ExampleEach() {
 	// LetterB 2
 }
 
-// Protocols go by ports; what is on no port listed stays without a name.
+// Ports chooses protocols by port; messages on other ports have no name.
 func ExamplePorts() {
 	p := wire.Ports(map[int]wire.Protocol{80: wire.HTTP1, 7000: wire.JSONLines})
 	show(p, 80, "GET /key HTTP/1.1\r\nHost: node2\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
@@ -400,7 +398,7 @@ func ExamplePorts() {
 	// vote {"type":"vote","term":3}
 }
 
-// HTTP/2 opens with a preface; TLS shows its records alone, and net/rpc its methods.
+// HTTP/2 opens with a preface. TLS shows only its records, and net/rpc its methods.
 func ExampleDetect_protocols() {
 	show(wire.HTTP2, 443, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	show(wire.TLS, 443, "\x16\x03\x01\x00\x01\x01")
