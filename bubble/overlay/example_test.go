@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/overlay"
 )
 
-// A Go that the overlay does not know is refused.
+// Generate refuses a Go version that the overlay does not know.
 func ExampleGenerate() {
 	tool, err := overlay.Installed(context.Background(), "")
 	if err != nil {

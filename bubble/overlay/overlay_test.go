@@ -19,8 +19,8 @@ func installed(t *testing.T) (goroot, version string) {
 	return tool.Root, tool.Version
 }
 
-// The edits fit every Go of those known that is there: the one that the tests run with, and those that
-// the go command has downloaded.
+// The edits fit every installed Go of a known release: the one that runs the tests, and those that the go command has
+// downloaded.
 func TestGenerate(t *testing.T) {
 	goroot, version := installed(t)
 	roots := map[string]string{version: goroot}
@@ -55,7 +55,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// Where releases differ, one of the variants must fit; otherwise the places of all are named.
+// Where releases differ, one of the variants must fit; otherwise the error names the places of all.
 func TestOneOf(t *testing.T) {
 	s := &source{name: "x.go", text: "package x\n\nfunc f() {\n\tg()\n}\n", files: token.NewFileSet()}
 	s.tree, _ = parser.ParseFile(s.files, s.name, s.text, 0)
@@ -72,8 +72,8 @@ func TestOneOf(t *testing.T) {
 	}
 }
 
-// A toolchain that was downloaded is used through a link, and a program that is built with it repeats
-// itself. The module needs a later one, so that the program is one without it.
+// Main uses a downloaded toolchain through a link, and a program built with it is deterministic. Lockstep's module
+// needs a later Go, so the program is a separate module.
 func TestDownloaded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the standard library")
@@ -109,7 +109,7 @@ func TestDownloaded(t *testing.T) {
 	t.Logf("%s: %s", version, choices[0])
 }
 
-// A Go that looks different is refused, with the place.
+// Generate refuses a Go with other source code, and names the place.
 func TestRefuse(t *testing.T) {
 	goroot, _ := installed(t)
 	if _, err := Generate(goroot, "go1.99.1", t.TempDir()); err == nil || !strings.Contains(err.Error(), "go1.99.1") {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// changed are the packages of the standard library that the overlay changes, but net.
+// changed are the packages of the standard library that the overlay changes, except net.
 var changed = []string{
 	"crypto/internal/sysrand",
 	"internal/runtime/maps",
@@ -24,12 +24,14 @@ var changed = []string{
 	"time",
 }
 
-// linuxOnly is all that package net lacks on another Unix: constants of sockets, and the type of a device's number.
+// linuxOnly matches all errors of package net on another Unix: missing constants of sockets, and the type of a device
+// number.
 var linuxOnly = regexp.MustCompile(
 	`undefined: syscall\.(SOCK_NONBLOCK|SOCK_CLOEXEC|TCP_KEEPIDLE|TCP_KEEPINTVL|TCP_KEEPCNT)$|cannot use st\.Dev \(variable of type int32\) as uint64`,
 )
 
-// The overlay compiles for other platforms, too, but for its sockets on other systems. No program is run there.
+// The overlay compiles for other platforms, too, except for its sockets on other systems. The test runs no program
+// there.
 func TestOtherPlatforms(t *testing.T) {
 	tier.OnlyFull(t, "it builds half of the standard library for three platforms")
 	goroot, version := installed(t)
@@ -65,7 +67,7 @@ func TestOtherPlatforms(t *testing.T) {
 	}
 }
 
-// A system that the overlay is not made for is refused, before anything is built.
+// Generate refuses a system that the overlay does not support, before it builds anything.
 func TestOtherSystem(t *testing.T) {
 	t.Setenv("GOOS", "darwin")
 	tool, err := Installed(t.Context(), "")

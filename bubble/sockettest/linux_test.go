@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestLinux asks Linux about every row.
+// TestLinux checks every row on Linux.
 func TestLinux(t *testing.T) {
 	for _, g := range table {
 		for _, r := range g.rows {
@@ -34,7 +34,7 @@ func TestLinux(t *testing.T) {
 
 // onLinux runs a row on the loopback interface.
 func onLinux(t *testing.T, r row) string {
-	dir, err := os.MkdirTemp("", "sock") // paths of unix sockets are short
+	dir, err := os.MkdirTemp("", "sock") // paths of unix sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func onLinux(t *testing.T, r row) string {
 	return strings.Join(p.observed, "; ")
 }
 
-// deafen lets a socket ignore all that arrives, by a filter that accepts nothing.
+// deafen makes a socket ignore all that arrives, by a filter that accepts nothing.
 func (p *probe) deafen(end syscall.Conn) {
 	err := p.control(end, func(fd int) error {
 		nothing := syscall.LsfStmt(syscall.BPF_RET+syscall.BPF_K, 0) //nolint:staticcheck // without x/sys
@@ -56,7 +56,7 @@ func (p *probe) deafen(end syscall.Conn) {
 	must(0, err)
 }
 
-// environment tells the test program to be the process at the other end.
+// environment is the variable that makes the test program the process at the other end.
 const environment = "LOCKSTEP_SOCKETTEST_PEER"
 
 // process connects to a process that reads nothing.
@@ -67,7 +67,7 @@ func process(t *testing.T) (*net.TCPConn, func()) {
 	must(0, c.Start())
 	line := must(bufio.NewReader(out).ReadString('\n'))
 	conn := must(net.Dial("tcp", strings.TrimSpace(line))).(*net.TCPConn)
-	time.Sleep(soon) // it accepts
+	time.Sleep(soon) // time for the process to accept
 	return conn, func() {
 		_ = c.Process.Kill()
 		_, _ = io.Copy(io.Discard, out)

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestOverlay asks a bubble about every row: between two nodes and, where the row allows it, within one.
+// TestOverlay checks every row in a bubble: between two nodes and, where the row allows it, within one.
 func TestOverlay(t *testing.T) {
 	for _, g := range table {
 		for _, r := range g.rows {
@@ -55,7 +55,7 @@ func inBubble(t *testing.T, r row, hosts int) string {
 			<-n.Context().Done()
 			return nil
 		}
-		time.Sleep(time.Millisecond) // the server is there
+		time.Sleep(time.Millisecond) // time for the server to start
 		if hosts == 1 {
 			self.ip = "127.0.0.1"
 			server = self
@@ -63,14 +63,14 @@ func inBubble(t *testing.T, r row, hosts int) string {
 		p = &probe{server: server, client: self}
 		p.disturb = func() {
 			n.Emit(string(r.fault), nil)
-			time.Sleep(time.Millisecond) // the scheduler acts
+			time.Sleep(time.Millisecond) // time for the scheduler to act
 		}
 		p.silence = func(syscall.Conn) { p.disturb() }
 		p.peer = func() (*net.TCPConn, func()) {
 			c, _ := p.tcp()
 			return c, p.disturb
 		}
-		runtime.LockstepSetNode(0) // sockets are made by hosts, and used by anybody
+		runtime.LockstepSetNode(0) // hosts make sockets, and any goroutine may use them
 		r.do(p)
 		p.end()
 		observed = strings.Join(p.observed, "; ")
@@ -99,7 +99,7 @@ func inBubble(t *testing.T, r row, hosts int) string {
 	return observed
 }
 
-// as returns what calls a function as a goroutine of a node.
+// as returns a function that calls a function as a goroutine of a node.
 func as(node int32) func(func()) {
 	return func(f func()) {
 		was := runtime.LockstepNode()
@@ -109,8 +109,8 @@ func as(node int32) func(func()) {
 	}
 }
 
-// prompt delivers what can be delivered, in the order of sending, and lets time pass otherwise. It makes the faults
-// that the row asks for.
+// prompt delivers messages if possible, in the order of sending, and lets time pass otherwise. It injects the faults
+// that the row requests.
 type prompt struct{ drops int }
 
 func (*prompt) Reset(*lockstep.Start)                          {}

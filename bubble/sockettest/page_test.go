@@ -12,7 +12,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the table into the page")
 
-// The page is in the documentation; what is between the marks is the table.
+// The page is in the documentation; the table is between the marks.
 const (
 	page  = "../../docs/sockets.md"
 	begin = "<!-- the table: written by the test -->\n"
@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// markdown is the table as it is in the page.
+// markdown is the table in the format of the page.
 func markdown() string {
 	var b strings.Builder
 	for _, g := range table {
@@ -59,10 +59,10 @@ func markdown() string {
 	return b.String() + "\n"
 }
 
-// cell is an outcome as it is in the page.
+// cell is an outcome in the format of the page.
 func cell(outcome string) string { return "`" + strings.ReplaceAll(outcome, "; ", "`, `") + "`" }
 
-// TestRows wants every row to be complete.
+// TestRows requires that every row is complete.
 func TestRows(t *testing.T) {
 	for _, g := range table {
 		seen := map[string]bool{}

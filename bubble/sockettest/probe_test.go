@@ -17,26 +17,26 @@ import (
 	"time"
 )
 
-// soon is long enough for what was sent to arrive on the loopback interface.
+// soon is long enough for data to arrive on the loopback interface.
 const soon = 50 * time.Millisecond
 
 // host is a machine of a row.
 type host struct {
 	ip  string
-	dir string       // a directory of its own, for unix sockets
+	dir string       // its own directory, for unix sockets
 	do  func(func()) // calls a function that makes sockets on the host
 }
 
-// probe is what a row acts with: two hosts, which may be one, and what it observed.
+// probe is the environment of a row: two hosts, which may be the same, and the observations.
 type probe struct {
 	server, client *host
-	// peer connects the client to a process on the server that reads nothing, and returns how to end that process by
-	// SIGKILL.
+	// peer connects the client to a process on the server that reads nothing. It returns a function that ends that
+	// process by SIGKILL.
 	peer func() (c *net.TCPConn, kill func())
-	// silence lets the server's machine vanish, whose end of a connection or listener this is: nothing reaches it any
-	// more, and it sends nothing.
+	// silence makes the server's machine vanish: nothing reaches it any more, and it sends nothing. The argument is the
+	// server's end of a connection or a listener.
 	silence func(end syscall.Conn)
-	// disturb lets the network fail, where a test can do so: it cuts the link, or loses the next segment.
+	// disturb makes the network fail, where a test can do so: it cuts the link, or loses the next segment.
 	disturb func()
 
 	mutex    sync.Mutex
@@ -44,14 +44,14 @@ type probe struct {
 	closers  []func()
 }
 
-// note writes down an observation.
+// note records an observation.
 func (p *probe) note(format string, args ...any) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.observed = append(p.observed, fmt.Sprintf(format, args...))
 }
 
-// result notes what a call returned, if it is about bytes their number.
+// result records the result of a call, with the number of bytes if n is not negative.
 func (p *probe) result(verb string, n int, err error) {
 	switch {
 	case err == nil && n < 0:
@@ -67,7 +67,7 @@ func (p *probe) result(verb string, n int, err error) {
 
 func (p *probe) check(verb string, err error) { p.result(verb, -1, err) }
 
-// must ends a row that cannot begin.
+// must panics if the setup of a row fails.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("the row cannot begin: %v", err))
@@ -112,8 +112,8 @@ var named = []struct {
 	{syscall.ENOPROTOOPT, "ENOPROTOOPT"},
 }
 
-// class is what a program can tell of an error: the system call, where it is not the verb, its identity, and
-// whether it is a timeout.
+// class describes the properties of an error that a program can observe: the system call, if it is not the verb, the
+// identity, and whether the error is a timeout.
 func class(verb string, err error) string {
 	text := identity(verb, err)
 	var call *os.SyscallError
@@ -136,7 +136,7 @@ func identity(verb string, err error) string {
 	if errors.As(err, &unknown) && unknown.IsNotFound {
 		return "DNSError (not found)"
 	}
-	if verb == "dial" && strings.HasSuffix(err.Error(), "i/o timeout") { // one of two errors, by chance
+	if verb == "dial" && strings.HasSuffix(err.Error(), "i/o timeout") { // one of two errors, at random
 		return "i/o timeout"
 	}
 	for _, n := range named {
@@ -179,7 +179,7 @@ func (p *probe) dialWith(ctx context.Context, h *host, d net.Dialer, network, ad
 	return c, err
 }
 
-// accept takes a connection from a listener.
+// accept accepts a connection from a listener.
 func (p *probe) accept(l net.Listener) (net.Conn, error) {
 	c, err := l.Accept()
 	if err == nil {
@@ -194,14 +194,14 @@ func port(a net.Addr) string {
 	return port
 }
 
-// serve listens on the server, by TCP alone: a listener of Multipath TCP cannot be silenced.
+// serve listens on the server, by plain TCP: silence does not work with a listener of Multipath TCP.
 func (p *probe) serve() *net.TCPListener {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
 	return must(p.listenWith(p.server, config, "tcp", net.JoinHostPort(p.server.ip, "0"))).(*net.TCPListener)
 }
 
-// tcp is a connection of the two hosts.
+// tcp makes a connection between the two hosts.
 func (p *probe) tcp() (c, s *net.TCPConn) {
 	l := p.serve()
 	c = must(p.dial(p.client, "tcp", l.Addr().String())).(*net.TCPConn)
@@ -209,7 +209,7 @@ func (p *probe) tcp() (c, s *net.TCPConn) {
 	return c, s
 }
 
-// packet makes a UDP socket on a host, or connects it to an address.
+// packet makes a UDP socket on a host.
 func (p *probe) packet(h *host, network, address string) *net.UDPConn {
 	var c net.PacketConn
 	h.do(func() { c = must(net.ListenPacket(network, address)) })
@@ -217,7 +217,7 @@ func (p *probe) packet(h *host, network, address string) *net.UDPConn {
 	return c.(*net.UDPConn)
 }
 
-// udp is a socket of the server and one of the client that is connected to it.
+// udp makes a socket on the server and a client socket that is connected to it.
 func (p *probe) udp() (c, s *net.UDPConn) {
 	s = p.packet(p.server, "udp", net.JoinHostPort(p.server.ip, "0"))
 	return must(p.dial(p.client, "udp", s.LocalAddr().String())).(*net.UDPConn), s
@@ -226,7 +226,7 @@ func (p *probe) udp() (c, s *net.UDPConn) {
 // path is a path in the server's directory.
 func (p *probe) path(name string) string { return filepath.Join(p.server.dir, name) }
 
-// unix is a connection by a unix socket on the server.
+// unix makes a connection by a unix socket on the server.
 func (p *probe) unix() (c, s *net.UnixConn, l *net.UnixListener) {
 	l = must(p.listen(p.server, "unix", p.path("socket"))).(*net.UnixListener)
 	c = must(p.dial(p.server, "unix", p.path("socket"))).(*net.UnixConn)
@@ -234,7 +234,7 @@ func (p *probe) unix() (c, s *net.UnixConn, l *net.UnixListener) {
 	return c, s, l
 }
 
-// read reads, at most so many bytes, and notes what.
+// read reads at most so many bytes, and records the result.
 func (p *probe) read(c net.Conn, most int) {
 	b := make([]byte, most)
 	n, err := c.Read(b)
@@ -250,10 +250,10 @@ func (p *probe) write(c net.Conn, text string) {
 	p.result("write", n, err)
 }
 
-// arrives waits for what was sent.
+// arrives waits until sent data has arrived.
 func (p *probe) arrives() { time.Sleep(soon) }
 
-// meanwhile calls f in a goroutine, lets it block, and returns what waits for its end.
+// meanwhile calls f in a goroutine, lets it block, and returns a function that waits for its end.
 func (p *probe) meanwhile(f func()) (wait func()) {
 	done := make(chan struct{})
 	go func() {
@@ -264,8 +264,8 @@ func (p *probe) meanwhile(f func()) (wait func()) {
 	return func() { <-done }
 }
 
-// address describes an address that should be a host's: its type, whether the host has it, and whether the port is
-// the one of a listener.
+// address describes an address, in comparison with a host and a listener: its type, whether it is the host's, and
+// whether its port is the listener's.
 func address(a net.Addr, h *host, listener net.Addr) string {
 	text := strings.TrimPrefix(fmt.Sprintf("%T", a), "*net.")
 	hostIP, number, err := net.SplitHostPort(a.String())
@@ -294,7 +294,7 @@ func (p *probe) control(c syscall.Conn, f func(fd int) error) error {
 	return failed
 }
 
-// until fills a connection until a write fails.
+// until writes to a connection until a write fails.
 func (p *probe) until(c net.Conn) (n int, err error) {
 	block := make([]byte, 1<<16)
 	for n < 256<<20 {

@@ -4,13 +4,13 @@ package sockettest_test
 
 // row is one behavior.
 type row struct {
-	does string       // what the row does, for a reader
-	do   func(*probe) // does it
-	// linux is what Linux answers. Where no test can ask Linux, reference says who says so.
+	does string       // what the row does, as text
+	do   func(*probe) // performs the row
+	// linux is the answer of Linux. If no test can check it, reference names the source.
 	linux, reference string
-	// overlay is what a bubble answers where it differs, and why.
+	// overlay is the answer of a bubble if it differs, and why is the reason.
 	overlay, why string
-	// fault is what happens to the server or the network, which then are two hosts.
+	// fault is a fault of the server or the network. With one, the row needs two hosts.
 	fault fault
 }
 
@@ -19,12 +19,12 @@ type fault string
 
 const (
 	kill  fault = "kill"  // the process of the server
-	power fault = "power" // of the machine of the server
+	power fault = "power" // the power of the server's machine
 	cut   fault = "cut"   // the link
 	drop  fault = "drop"  // the next segment
 )
 
-// table is all that is compared.
+// table is the list of all compared behaviors.
 var table = []struct {
 	name string
 	rows []row

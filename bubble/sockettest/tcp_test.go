@@ -791,7 +791,7 @@ var tcpSilence = []row{
 const lost = "There is no retransmission. A lost message loses its connection, as where a middlebox forgets it: " +
 	"the sender is reset at once, the other end when its first keep-alive probe is answered."
 
-// readAfter reads and notes how long that took, in seconds.
+// readAfter reads and records the duration, in seconds.
 func (p *probe) readAfter(c net.Conn) {
 	began := time.Now()
 	p.read(c, 10)

@@ -169,7 +169,7 @@ var unixStream = []row{
 	}, linux: "accept ErrDeadlineExceeded (timeout); accept ErrClosed"},
 }
 
-// exists notes what is at a path.
+// exists records the type of the file at a path.
 func (p *probe) exists(name string) {
 	p.server.do(func() {
 		if i, err := os.Lstat(p.path(name)); err != nil {
@@ -180,7 +180,7 @@ func (p *probe) exists(name string) {
 	})
 }
 
-// gram makes a socket for datagrams at a path.
+// gram makes a datagram socket at a path.
 func (p *probe) gram(name string) (c *net.UnixConn, err error) {
 	p.server.do(func() { c, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"}) })
 	if err == nil {
