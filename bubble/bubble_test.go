@@ -88,7 +88,10 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 
 // Every strategy finds that two nodes take the lock.
 func TestFinds(t *testing.T) {
-	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform, strategy.DefaultPartition, strategy.DefaultDelay, strategy.DefaultPOS} {
+	for _, s := range []lockstep.Strategy{
+		strategy.DefaultWalk, strategy.DefaultUniform, strategy.DefaultPartition, strategy.DefaultDelay,
+		strategy.DefaultPOS,
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			result := explore(t, lockstep.Plan{System: lockers, Strategy: s, Spec: oneOwner, Runs: 200, Workers: 2})
 			f := result.First()
@@ -115,9 +118,11 @@ func TestRepetition(t *testing.T) {
 	die := 0
 	dice := lockers
 	dice.Begin = func(w *bubble.World) { die++; w.Event(lockstep.Event{Node: 1, Type: "die", Value: die}) }
-	if r, err = bubble.Repetition(t.Context(), lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk}, 3); err != nil ||
-		r.Same != 0 ||
-		r.First != 0 {
+	if r, err = bubble.Repetition(
+		t.Context(),
+		lockstep.Plan{System: dice, Strategy: strategy.DefaultWalk},
+		3,
+	); err != nil || r.Same != 0 || r.First != 0 {
 		t.Errorf("dice: %+v, %v", r, err)
 	}
 }
@@ -455,7 +460,10 @@ func TestFolder(t *testing.T) {
 		return os.WriteFile(name, append(before, '.'), 0o600)
 	}}
 	walk := strategy.Walk{Wait: 1, Crash: 1, Restart: 1, Steps: 10}
-	if f := explore(t, lockstep.Plan{System: cluster, Strategy: walk, Runs: 20, Scratch: t.TempDir()}).First(); f != nil {
+	if f := explore(
+		t,
+		lockstep.Plan{System: cluster, Strategy: walk, Runs: 20, Scratch: t.TempDir()},
+	).First(); f != nil {
 		t.Error(f.Finding)
 	}
 }

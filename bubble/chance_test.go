@@ -204,7 +204,10 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 		}
 		return nil
 	}}
-	if f := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 10, Workers: 2}).First(); f != nil {
+	if f := explore(
+		t,
+		lockstep.Plan{System: cluster, Strategy: strategy.DefaultWalk, Runs: 10, Workers: 2},
+	).First(); f != nil {
 		t.Error(f.Finding)
 	}
 }

@@ -52,7 +52,7 @@ type Cluster struct {
 
 	// AllowLeft reports whether a goroutine may remain after all nodes were stopped. Its argument is the goroutine's
 	// stack: the functions, innermost first, each with its source position. Otherwise, and if AllowLeft is nil, such
-	// goroutines are a finding ("left-behind"). It ends the run before the other checks at its end.
+	// goroutines are a finding ("left-behind"). Such a finding ends the run before the other checks at its end.
 	AllowLeft func(stack string) bool
 
 	// Faults is the fault model beside crashes.

@@ -37,7 +37,7 @@ type deployment struct {
 	split    map[string]string       // types of the data that travels on them in two parts
 	files    bool                    // some node has a directory
 	lost     []arrival               // on cut links, in this step
-	frozen   int                     // incarnations of this run
+	frozen   int                     // number of frozen incarnations of this run
 	release  func()                  // undoes the changes to the settings of the process
 	runs     int
 	moved    lockstep.Nodes // in this step
@@ -73,12 +73,8 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		}
 	}
 	d.lot.begin(seed, out)
-	d.world, d.bodies, d.counts, d.asked = newWorld(
-		d.lot,
-	), d.bodies[:0], make(
-		[]int,
-		d.Nodes,
-	), map[int32]trace.Pending{}
+	d.world, d.bodies, d.counts, d.asked =
+		newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]trace.Pending{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
 	d.chance = d.world.Chance(stepStream)
 	// before all draws and everything random

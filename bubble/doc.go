@@ -61,10 +61,10 @@
 //
 // # Repetition
 //
-// Without the overlay, the Go runtime decides the order in which goroutines of a node run, the choice of select among
-// several ready cases, and the global random sources. It also decides the order of the events of two nodes that act at
-// the same instant. So a run often repeats, but not always; [Repetition] measures how often. Built with the overlay
-// ("lockstep go"), runs are deterministic in every process; compare their [Digests].
+// Without the overlay, the Go runtime decides the order in which goroutines of a node run. It chooses among several
+// ready cases of a select, and seeds the global random sources. It also decides the order of the events of two nodes
+// that act at the same instant. So a run often repeats, but not always; [Repetition] measures how often. Built with the
+// overlay ("lockstep go"), runs are deterministic in every process; compare their [Digests].
 //
 // The trace records what nodes draw from a [Chance], and the faults that befall them, with the step. So a run without
 // some step is the same in all other steps. The trace does not record draws from global sources. With the overlay these

@@ -175,8 +175,8 @@ func tour[K comparable](key func(int) K, number func(K) int) string {
 	return order
 }
 
-// All random choices of Go come from the run's seed: the ready case that a select takes, the order of maps and of
-// timers of one instant, the random sources, and the order in which many goroutines run.
+// All random choices of Go come from the run's seed. These are the case that a select takes, the order of maps and of
+// timers of one instant, the random sources, and the order of goroutines.
 func TestExact(t *testing.T) {
 	for name, start := range chances {
 		t.Run(name, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestPanicInGo(t *testing.T) {
 	}
 }
 
-// A recorded run is the same as one that is not recorded: draws of texts and specs, such as for the iteration over a
+// A recorded run is the same as one that is not recorded. Draws of texts and specs, such as for the iteration over a
 // map, do not come from the nodes' stream.
 func TestRecordedAlike(t *testing.T) {
 	many := map[int]bool{}
@@ -601,8 +601,13 @@ func TestFreshDiffers(t *testing.T) {
 	c.Env = append(os.Environ(), asked+"=1")
 	c.Dir = t.TempDir()
 	out, err := c.CombinedOutput()
-	for _, want := range []string{"one-owner in 1 of", "but made again in a fresh process it was different: ", "a stack is read, with numbers of goroutines",
-		"the system is not deterministic", "--- FAIL"} {
+	for _, want := range []string{
+		"one-owner in 1 of",
+		"but made again in a fresh process it was different: ",
+		"a stack is read, with numbers of goroutines",
+		"the system is not deterministic",
+		"--- FAIL",
+	} {
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v, without %q:\n%s", err, want, out)
 		}
@@ -665,7 +670,8 @@ func TestShared(t *testing.T) {
 				switch {
 				case c.what == "" && len(list) != 0:
 					t.Errorf("suspects %q", list)
-				case c.what != "" && (len(list) != 1 || !strings.HasPrefix(list[0], c.what+" (node ") || !strings.Contains(list[0], "bubble_test.TestShared")):
+				case c.what != "" && (len(list) != 1 || !strings.HasPrefix(list[0], c.what+" (node ") ||
+					!strings.Contains(list[0], "bubble_test.TestShared")):
 					t.Errorf("suspects %q", list)
 				}
 			}

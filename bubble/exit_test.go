@@ -31,10 +31,16 @@ func TestExit(t *testing.T) {
 		"os.Exit":      {func() { os.Exit(3) }, "node 2 called os.Exit(3) at exit_test.go:"},
 		"os.Exit(0)":   {func() { os.Exit(0) }, "node 2 called os.Exit(0) at exit_test.go:"},
 		"syscall.Exit": {func() { syscall.Exit(3) }, "node 2 called syscall.Exit(3) at exit_test.go:"},
-		"log.Fatal":    {func() { log.Fatal("too bad") }, "node 2 called log.Fatal, which exits with status 1, at exit_test.go:"},
-		"goroutine":    {func() { go os.Exit(3); time.Sleep(time.Hour) }, "node 2 called os.Exit(3) at "},
-		"timer":        {func() { time.AfterFunc(time.Second, func() { os.Exit(3) }) }, "node 2 called os.Exit(3) at exit_test.go:"},
-		"fatal":        {unlocked.Unlock, "node 2 died of fatal error: sync: unlock of unlocked mutex at "},
+		"log.Fatal": {
+			func() { log.Fatal("too bad") },
+			"node 2 called log.Fatal, which exits with status 1, at exit_test.go:",
+		},
+		"goroutine": {func() { go os.Exit(3); time.Sleep(time.Hour) }, "node 2 called os.Exit(3) at "},
+		"timer": {
+			func() { time.AfterFunc(time.Second, func() { os.Exit(3) }) },
+			"node 2 called os.Exit(3) at exit_test.go:",
+		},
+		"fatal": {unlocked.Unlock, "node 2 died of fatal error: sync: unlock of unlocked mutex at "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := func(n *bubble.Node) error {
@@ -90,7 +96,10 @@ func TestExitAtOnce(t *testing.T) {
 
 // An exit that the cluster allows is the node's crash: its goroutines stop, it is down in the trace, and starts again.
 func TestExitAllowed(t *testing.T) {
-	for name, c := range map[string]bubble.Cluster{"plain": {}, "frozen": {Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Network: bubble.Sockets{}}} {
+	for name, c := range map[string]bubble.Cluster{
+		"plain":  {},
+		"frozen": {Freeze: &bubble.Freeze{Files: &bubble.Files{}}, Network: bubble.Sockets{}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			c.Name, c.Nodes = "exiting", 3
 			c.AllowExit = func(n lockstep.Node, status int) bool { return n == 2 && status == 7 }

@@ -383,7 +383,11 @@ func (k *kernel) syncFile(c *call, durable func(*disk.Disk, *disk.Inode, uint64)
 	if o == nil {
 		return c.Do()
 	}
-	if err := k.sync(o.machine, o.inode, func(i *disk.Inode, began uint64) { durable(o.machine.disk, i, began) }); err != 0 {
+	if err := k.sync(
+		o.machine,
+		o.inode,
+		func(i *disk.Inode, began uint64) { durable(o.machine.disk, i, began) },
+	); err != 0 {
 		return failed(err)
 	}
 	return 0, 0, 0
@@ -639,7 +643,8 @@ func (k *kernel) statfs(c *call) (r1, r2 uintptr, err errno) {
 	r1, r2, err = c.Do()
 	if err == 0 {
 		f := (*syscall.Statfs_t)(c.Pointer(1))
-		f.Bsize, f.Frsize, f.Blocks, f.Bfree, f.Bavail, f.Files, f.Ffree = disk.Block, disk.Block, 1<<26, 1<<25, 1<<25, 1<<24, 1<<23
+		f.Bsize, f.Frsize, f.Blocks, f.Bfree, f.Bavail, f.Files, f.Ffree =
+			disk.Block, disk.Block, 1<<26, 1<<25, 1<<25, 1<<24, 1<<23
 	}
 	return r1, r2, err
 }

@@ -166,7 +166,11 @@ func listing(n *bubble.Node) error {
 		return err
 	}
 	for i := range 200 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("a rather long name of a file, %03d", i)), nil, 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(dir, fmt.Sprintf("a rather long name of a file, %03d", i)),
+			nil,
+			0o600,
+		); err != nil {
 			return err
 		}
 	}
@@ -245,8 +249,8 @@ func writeAnew(path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// A node that crashes while it holds a lock that all nodes share keeps it until the end of the run, unless it has a
-// grace time before it freezes.
+// A node that crashes while it holds a lock of all nodes keeps it until the end of the run. With a grace time the node
+// releases the lock before it freezes.
 func TestGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		dir, err := n.Folder()

@@ -66,7 +66,10 @@ func answers(t *trace.Trace) (n int) {
 // node to node. A run is the same after any other runs, and nothing is reported.
 func TestTransports(t *testing.T) {
 	ofPackage := &http.Client{Transport: &http.Transport{}}
-	for name, get := range map[string]func(string) (*http.Response, error){"DefaultTransport": http.Get, "of a package": ofPackage.Get} {
+	for name, get := range map[string]func(string) (*http.Response, error){
+		"DefaultTransport": http.Get,
+		"of a package":     ofPackage.Get,
+	} {
 		t.Run(name, func(t *testing.T) {
 			plan := lockstep.Plan{System: talkers(get),
 				Strategy: strategy.Walk{Deliver: 40, Wait: 10, Crash: 1, Restart: 1, Steps: 300}, Seed: 3}
@@ -133,8 +136,8 @@ func TestFrozenLock(t *testing.T) {
 // leftMap is a map of the process, which persists from run to run.
 var leftMap = map[int]int{}
 
-// A map that an earlier run left is reported if a node of another number writes to it, and not if the same node does:
-// as docs/limits.md says.
+// A map that an earlier run left is reported if another node writes to it than in that run. It is not reported if the
+// same node does: as docs/limits.md says.
 func TestLeftMap(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		start := func(n *bubble.Node) error {

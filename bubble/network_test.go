@@ -25,11 +25,17 @@ func TestRefusedClusters(t *testing.T) {
 		cluster bubble.Cluster
 		want    string
 	}{
-		"pointer": {bubble.Cluster{Network: &bubble.Sockets{}}, "the network is a *bubble.Sockets, allowed are bubble.Messages and bubble.Sockets"},
-		"split":   {bubble.Cluster{Network: bubble.Sockets{Split: 2}}, or("(Sockets.Split) is 2, allowed are 0..1")},
-		"grace":   {bubble.Cluster{Freeze: &bubble.Freeze{Grace: -time.Second}}, or("the Grace of Freeze is -1s, which must not be negative")},
-		"files":   {bubble.Cluster{Freeze: &bubble.Freeze{Files: &bubble.Files{PowerFailures: 2}}}, or("2")},
-		"CPUs":    {bubble.Cluster{Process: bubble.Process{CPUs: -1}}, "-1 processors must not be negative"},
+		"pointer": {
+			bubble.Cluster{Network: &bubble.Sockets{}},
+			"the network is a *bubble.Sockets, allowed are bubble.Messages and bubble.Sockets",
+		},
+		"split": {bubble.Cluster{Network: bubble.Sockets{Split: 2}}, or("(Sockets.Split) is 2, allowed are 0..1")},
+		"grace": {
+			bubble.Cluster{Freeze: &bubble.Freeze{Grace: -time.Second}},
+			or("the Grace of Freeze is -1s, which must not be negative"),
+		},
+		"files": {bubble.Cluster{Freeze: &bubble.Freeze{Files: &bubble.Files{PowerFailures: 2}}}, or("2")},
+		"CPUs":  {bubble.Cluster{Process: bubble.Process{CPUs: -1}}, "-1 processors must not be negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.cluster.Name, test.cluster.Nodes, test.cluster.Start = name, 1, locker
@@ -63,7 +69,10 @@ func TestNoMessagesOnSockets(t *testing.T) {
 				Start:   func(n *bubble.Node) error { call(n); return nil },
 			}
 			f := explore(t, lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 2}, Runs: 1}).First()
-			if found := f != nil && strings.Contains(f.Finding.Text, "Node."+method+", and the network of its cluster is bubble.Sockets"); found != want {
+			if found := f != nil && strings.Contains(
+				f.Finding.Text,
+				"Node."+method+", and the network of its cluster is bubble.Sockets",
+			); found != want {
 				t.Errorf("%s with %T: %+v", method, network, f)
 			}
 		}

@@ -220,15 +220,26 @@ func TestSignals(t *testing.T) {
 
 // sharedCalls are calls that the machine or the process answers, by the text of the report.
 var sharedCalls = map[string]func() error{
-	"the working directory of the process is read":      func() error { _, err := os.Getwd(); return err },
-	"the path of the program is read":                   func() error { _, err := os.Executable(); return err },
-	"a stack is read, with numbers of goroutines":       func() error { debug.Stack(); return nil },
-	"metrics of the process are read":                   func() error { metrics.Read([]metrics.Sample{{Name: "/sched/goroutines:goroutines"}}); return nil },
-	"a profile of the process is read":                  func() error { runtime.GoroutineProfile(nil); return nil },
-	"the processor time of the process is read":         func() error { return syscall.Getrusage(0, new(syscall.Rusage)) },
-	"the machine's memory, load or processors are read": func() error { return syscall.Sysinfo(new(syscall.Sysinfo_t)) },
-	"the free space of the machine's disk is read":      func() error { return syscall.Statfs("/", new(syscall.Statfs_t)) },
-	"the limits of the process are read":                func() error { return syscall.Getrlimit(syscall.RLIMIT_NOFILE, new(syscall.Rlimit)) },
+	"the working directory of the process is read": func() error { _, err := os.Getwd(); return err },
+	"the path of the program is read":              func() error { _, err := os.Executable(); return err },
+	"a stack is read, with numbers of goroutines":  func() error { debug.Stack(); return nil },
+	"metrics of the process are read": func() error {
+		metrics.Read([]metrics.Sample{{Name: "/sched/goroutines:goroutines"}})
+		return nil
+	},
+	"a profile of the process is read": func() error { runtime.GoroutineProfile(nil); return nil },
+	"the processor time of the process is read": func() error {
+		return syscall.Getrusage(0, new(syscall.Rusage))
+	},
+	"the machine's memory, load or processors are read": func() error {
+		return syscall.Sysinfo(new(syscall.Sysinfo_t))
+	},
+	"the free space of the machine's disk is read": func() error {
+		return syscall.Statfs("/", new(syscall.Statfs_t))
+	},
+	"the limits of the process are read": func() error {
+		return syscall.Getrlimit(syscall.RLIMIT_NOFILE, new(syscall.Rlimit))
+	},
 	"a socket is made by a system call, and is the kernel's": func() error {
 		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 		return errors.Join(err, syscall.Close(fd))
@@ -237,13 +248,24 @@ var sharedCalls = map[string]func() error{
 		r, w, err := os.Pipe()
 		return errors.Join(err, r.Close(), w.Close())
 	},
-	"a file about the machine is read":                     func() error { _, err := os.ReadFile("/proc/self/stat"); return err },
+	"a file about the machine is read": func() error {
+		_, err := os.ReadFile("/proc/self/stat")
+		return err
+	},
 	"a child process is started, which lives in real time": func() error { return exec.Command("true").Run() },
-	"the use of memory is read":                            func() error { debug.ReadGCStats(new(debug.GCStats)); return nil },
-	"the processor profile of the process is switched":     func() error { runtime.SetCPUProfileRate(0); return nil },
-	"the number of calls of C is read":                     func() error { runtime.NumCgoCall(); return nil },
-	"standard input is read":                               func() error { _, err := os.Stdin.Read(make([]byte, 1)); return err },
-	"a system call waits in real time":                     func() error { return syscall.Nanosleep(&syscall.Timespec{Nsec: 1}, nil) },
+	"the use of memory is read": func() error {
+		debug.ReadGCStats(new(debug.GCStats))
+		return nil
+	},
+	"the processor profile of the process is switched": func() error { runtime.SetCPUProfileRate(0); return nil },
+	"the number of calls of C is read":                 func() error { runtime.NumCgoCall(); return nil },
+	"standard input is read": func() error {
+		_, err := os.Stdin.Read(make([]byte, 1))
+		return err
+	},
+	"a system call waits in real time": func() error {
+		return syscall.Nanosleep(&syscall.Timespec{Nsec: 1}, nil)
+	},
 	"the kernel's events are used": func() error {
 		fd, err := syscall.EpollCreate1(0)
 		return errors.Join(err, syscall.Close(fd))
@@ -289,7 +311,9 @@ var refusedCalls = map[string]func() error{
 		}
 		return nil
 	},
-	"a limit of the process is changed":       func() error { return raw(syscall.SYS_SETRLIMIT, syscall.RLIMIT_NOFILE) },
+	"a limit of the process is changed": func() error {
+		return raw(syscall.SYS_SETRLIMIT, syscall.RLIMIT_NOFILE)
+	},
 	"a process is traced":                     func() error { return syscall.PtraceAttach(1) },
 	"the namespace of the process is changed": func() error { return syscall.Unshare(0) },
 	"the group of the process is changed":     func() error { _, err := syscall.Setsid(); return err },

@@ -101,7 +101,9 @@ func TestPowerIsSilent(t *testing.T) {
 			}
 			return fails(n, c, os.ErrDeadlineExceeded, time.Minute)
 		}},
-		"keep-alive": {1, func(n *bubble.Node, c net.Conn) error { return fails(n, c, syscall.ETIMEDOUT, 150*time.Second) }},
+		"keep-alive": {1, func(n *bubble.Node, c net.Conn) error {
+			return fails(n, c, syscall.ETIMEDOUT, 150*time.Second)
+		}},
 		"retransmission": {1, func(n *bubble.Node, c net.Conn) error {
 			if _, err := c.Write([]byte("y")); err != nil { // no node has noticed the crash yet
 				return err

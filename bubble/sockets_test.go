@@ -472,8 +472,10 @@ func TestRawConn(t *testing.T) {
 			return err
 		}
 		var failed error
-		if err := raw.Write(func(fd uintptr) bool { _, failed = syscall.Write(int(fd), []byte("hello world")); return true }); err != nil ||
-			failed != nil {
+		if err := raw.Write(func(fd uintptr) bool {
+			_, failed = syscall.Write(int(fd), []byte("hello world"))
+			return true
+		}); err != nil || failed != nil {
 			return fmt.Errorf("%w, %w", err, failed)
 		}
 		text, looks := "", 0
@@ -574,8 +576,11 @@ func TestNames(t *testing.T) {
 		t.Error(parts)
 	}
 	cluster.Network = bubble.Sockets{Split: 0.5}
-	if r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: cluster, Strategy: fair, Seed: 3}, 20); err != nil ||
-		r.Same != 20 {
+	if r, err := bubble.Repetition(
+		t.Context(),
+		lockstep.Plan{System: cluster, Strategy: fair, Seed: 3},
+		20,
+	); err != nil || r.Same != 20 {
 		t.Errorf("%d of 20 runs repeated, the first that did not is %d, %v", r.Same, r.First, err)
 	}
 }

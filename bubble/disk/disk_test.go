@@ -133,7 +133,10 @@ func TestBruteForce(t *testing.T) {
 		level                disk.Level
 		histories, least, of int
 		several              int
-	}{{disk.Ext4, tier.Pick(50, 500), 4, 6, tier.Pick(25, 300)}, {disk.POSIX, tier.Pick(20, 150), 3, 4, tier.Pick(10, 100)}} {
+	}{
+		{disk.Ext4, tier.Pick(50, 500), 4, 6, tier.Pick(25, 300)},
+		{disk.POSIX, tier.Pick(20, 150), 3, 4, tier.Pick(10, 100)},
+	} {
 		t.Run(c.level.String(), func(t *testing.T) {
 			states, several := 0, 0
 			for seed := range uint64(c.histories) {
@@ -168,7 +171,10 @@ func draw(r *rand.Rand, long int) []op {
 		}
 		name := free[r.IntN(len(free))]
 		o := op{
-			do:   []string{"create", "create", "mkdir", "write", "write", "write", "resize", "rename", "remove", "sync", "sync", "datasync", "syncdir", "fail", "link"}[r.IntN(15)],
+			do: []string{
+				"create", "create", "mkdir", "write", "write", "write", "resize", "rename", "remove", "sync", "sync",
+				"datasync", "syncdir", "fail", "link",
+			}[r.IntN(15)],
 			name: name,
 		}
 		_, there := names[name]

@@ -75,27 +75,13 @@ func newKernel(level disk.Level) *kernel {
 
 func (k *kernel) clone() *kernel {
 	c := *k
-	c.names, c.stored, c.queue, c.dirs = maps.Clone(
-		k.names,
-	), maps.Clone(
-		k.stored,
-	), slices.Clone(
-		k.queue,
-	), maps.Clone(
-		k.dirs,
-	)
+	c.names, c.stored, c.queue, c.dirs =
+		maps.Clone(k.names), maps.Clone(k.stored), slices.Clone(k.queue), maps.Clone(k.dirs)
 	c.files = map[int]*kfile{}
 	for n, f := range k.files {
 		g := *f
-		g.cache, g.dirty, g.ordered, g.gen = slices.Clone(
-			f.cache,
-		), maps.Clone(
-			f.dirty,
-		), maps.Clone(
-			f.ordered,
-		), maps.Clone(
-			f.gen,
-		)
+		g.cache, g.dirty, g.ordered, g.gen =
+			slices.Clone(f.cache), maps.Clone(f.dirty), maps.Clone(f.ordered), maps.Clone(f.gen)
 		g.blocks, g.cgen = maps.Clone(f.blocks), maps.Clone(f.cgen)
 		c.files[n] = &g
 	}
@@ -164,7 +150,13 @@ func (k *kernel) do(o op) bool {
 		if o.do == "mkdir" {
 			k.dirs[k.last] = true
 		} else {
-			k.files[k.last] = &kfile{dirty: map[int]bool{}, ordered: map[int]bool{}, gen: map[int]int{}, blocks: map[[2]int][2]byte{}, cgen: map[int]int{}}
+			k.files[k.last] = &kfile{
+				dirty:   map[int]bool{},
+				ordered: map[int]bool{},
+				gen:     map[int]int{},
+				blocks:  map[[2]int][2]byte{},
+				cgen:    map[int]int{},
+			}
 		}
 		k.turn([]string{key}, []int{k.last})
 	case "remove":

@@ -132,11 +132,21 @@ var edited = union(map[string]func(*source){
 		written(s, "(*Map).PutSlot", "(*Map).Delete", "(*Map).Clear")
 		hashed(s)
 	},
-	"internal/runtime/maps/table.go":                                                          hashed,
-	"internal/runtime/maps/runtime_swiss.go|internal/runtime/maps/runtime.go":                 func(s *source) { written(s, "runtime_mapassign"); hashed(s) },
-	"internal/runtime/maps/runtime_fast32_swiss.go|internal/runtime/maps/runtime_fast32.go":   func(s *source) { written(s, "runtime_mapassign_fast32", "runtime_mapassign_fast32ptr") },
-	"internal/runtime/maps/runtime_fast64_swiss.go|internal/runtime/maps/runtime_fast64.go":   func(s *source) { written(s, "runtime_mapassign_fast64", "runtime_mapassign_fast64ptr"); hashed(s) },
-	"internal/runtime/maps/runtime_faststr_swiss.go|internal/runtime/maps/runtime_faststr.go": func(s *source) { written(s, "runtime_mapassign_faststr") },
+	"internal/runtime/maps/table.go": hashed,
+	"internal/runtime/maps/runtime_swiss.go|internal/runtime/maps/runtime.go": func(s *source) {
+		written(s, "runtime_mapassign")
+		hashed(s)
+	},
+	"internal/runtime/maps/runtime_fast32_swiss.go|internal/runtime/maps/runtime_fast32.go": func(s *source) {
+		written(s, "runtime_mapassign_fast32", "runtime_mapassign_fast32ptr")
+	},
+	"internal/runtime/maps/runtime_fast64_swiss.go|internal/runtime/maps/runtime_fast64.go": func(s *source) {
+		written(s, "runtime_mapassign_fast64", "runtime_mapassign_fast64ptr")
+		hashed(s)
+	},
+	"internal/runtime/maps/runtime_faststr_swiss.go|internal/runtime/maps/runtime_faststr.go": func(s *source) {
+		written(s, "runtime_mapassign_faststr")
+	},
 	// The order of maps does not depend on addresses.
 	"runtime/alg.go": func(s *source) {
 		s.begin(

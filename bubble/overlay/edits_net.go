@@ -35,9 +35,11 @@ var sockets = map[string]func(*source){
 		"joinIPv4Group": "", "setIPv4MulticastInterface": "", "setIPv4MulticastLoopback": ""}),
 	"net/sockoptip6_posix.go": options(map[string]string{
 		"joinIPv6Group": "", "setIPv6MulticastInterface": "", "setIPv6MulticastLoopback": ""}),
-	"net/writev_unix.go":     func(s *source) { s.delegate("writeBuffers") },
-	"net/sendfile.go":        func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
-	"net/mptcpsock_linux.go": func(s *source) { s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}") },
+	"net/writev_unix.go": func(s *source) { s.delegate("writeBuffers") },
+	"net/sendfile.go":    func(s *source) { s.begin("sendFile", "if c.mem != nil {\n\treturn 0, nil, false\n}") },
+	"net/mptcpsock_linux.go": func(s *source) {
+		s.begin("isUsingMultipathTCP", "if fd.mem != nil {\n\treturn false\n}")
+	},
 	"net/splice_linux.go": func(s *source) {
 		s.begin("spliceFrom", "if c.mem != nil {\n\treturn 0, nil, false\n}")
 		s.begin("spliceTo", "if c.mem != nil {\n\treturn 0, nil, false\n}")

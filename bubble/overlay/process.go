@@ -41,7 +41,9 @@ var process = map[string]func(*source){
 	"runtime/mprof.go": func(s *source) {
 		s.begin("Stack", `LockstepNote("a stack is read, with numbers of goroutines")`)
 		const profile = `LockstepNote("a profile of the process is read")`
-		for _, f := range []string{"MemProfile", "BlockProfile", "MutexProfile", "ThreadCreateProfile", "GoroutineProfile"} {
+		for _, f := range []string{
+			"MemProfile", "BlockProfile", "MutexProfile", "ThreadCreateProfile", "GoroutineProfile",
+		} {
 			s.begin(f, profile)
 		}
 	},
@@ -66,7 +68,9 @@ var process = map[string]func(*source){
 	"syscall/syscall_linux.go": func(s *source) {
 		s.begin("RawSyscall", "if lockstepWantsRaw(trap) {\n\treturn lockstepSyscall(trap, a1, a2, a3, 0, 0, 0)\n}")
 		s.begin("Open", "if !lockstepTraps[SYS_OPENAT] {\n\tlockstepOpens(path)\n}")
-		for _, f := range []string{"Setegid", "Seteuid", "Setgid", "Setregid", "Setresgid", "Setresuid", "Setreuid", "Setuid", "Setgroups"} {
+		for _, f := range []string{
+			"Setegid", "Seteuid", "Setgid", "Setregid", "Setresgid", "Setresuid", "Setreuid", "Setuid", "Setgroups",
+		} {
 			s.begin(f, "if lockstepRefuses(\"the user of the process is changed\") {\n\treturn EPERM\n}")
 		}
 		s.begin(
@@ -78,7 +82,9 @@ var process = map[string]func(*source){
 			"if lockstepRefuses(\"a system call is made by all threads\") {\n\treturn ^uintptr(0), 0, EPERM\n}",
 		)
 	},
-	"syscall/syscall_unix.go": func(s *source) { s.begin("Read", "if fd == 0 {\n\tlockstepNote(\"standard input is read\")\n}") },
+	"syscall/syscall_unix.go": func(s *source) {
+		s.begin("Read", "if fd == 0 {\n\tlockstepNote(\"standard input is read\")\n}")
+	},
 	"syscall/exec_unix.go": func(s *source) {
 		s.begin("forkExec", "defer lockstepFork(&pid)()")
 		s.begin("Exec", "if lockstepRefuses(\"the program of the process is replaced\") {\n\treturn EPERM\n}")
@@ -103,7 +109,9 @@ var process = map[string]func(*source){
 		s.begin("findProcess", "if lockstepInNode() {\n\treturn newPIDProcess(pid), nil\n}")
 	},
 	"os/executable.go": func(s *source) { s.begin("Executable", `lockstepNote("the path of the program is read")`) },
-	"os/getwd.go":      func(s *source) { s.begin("Getwd", `lockstepNote("the working directory of the process is read")`) },
+	"os/getwd.go": func(s *source) {
+		s.begin("Getwd", `lockstepNote("the working directory of the process is read")`)
+	},
 	"os/signal/signal.go": func(s *source) {
 		s.begin("Notify", "if c != nil && lockstepNotify(c, sig) {\n\treturn\n}")
 		s.begin("Stop", "if lockstepStop(c) {\n\treturn\n}")

@@ -112,8 +112,8 @@ var named = []struct {
 	{syscall.ENOPROTOOPT, "ENOPROTOOPT"},
 }
 
-// class describes the properties of an error that a program can observe: the system call, if it is not the verb, the
-// identity, and whether the error is a timeout.
+// class describes the properties of an error that a program can observe. These are the system call, if it is not the
+// verb, the identity, and whether the error is a timeout.
 func class(verb string, err error) string {
 	text := identity(verb, err)
 	var call *os.SyscallError

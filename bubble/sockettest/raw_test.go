@@ -26,9 +26,11 @@ var raw = []row{
 			net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: 4 * time.Second, Count: 5})
 		_ = c.SetLinger(7)
 		p.check("options", p.control(c, func(fd int) error {
-			for _, o := range [][2]int{{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE},
+			for _, o := range [][2]int{
+				{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE},
 				{syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT},
-				{syscall.IPPROTO_TCP, syscall.TCP_NODELAY}} {
+				{syscall.IPPROTO_TCP, syscall.TCP_NODELAY},
+			} {
 				v, err := syscall.GetsockoptInt(fd, o[0], o[1])
 				if err != nil {
 					return err

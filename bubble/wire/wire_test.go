@@ -331,7 +331,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x16\x03\x01\xff\xff\x01"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		four := wire.LengthPrefixed(4, binary.LittleEndian, func(bool, []byte) (string, string) { return "x", "" })
-		for _, p := range []wire.Protocol{wire.HTTP1, wire.HTTP2, wire.NetRPC, wire.JSONLines, wire.TLS, wire.Detect, four} {
+		for _, p := range []wire.Protocol{
+			wire.HTTP1, wire.HTTP2, wire.NetRPC, wire.JSONLines, wire.TLS, wire.Detect, four,
+		} {
 			d := p(wire.Conn{})
 			for part := range slices.Chunk(data, 11) {
 				d.Decode(true, part)
