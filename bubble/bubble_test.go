@@ -468,7 +468,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A crashed node sends nothing and receives nothing.
+// A crashed node sends no messages: its present incarnation sends all that the spec sees.
 func TestCrash(t *testing.T) {
 	cluster := bubble.Cluster{Name: "chatty", Nodes: 2, Start: func(n *bubble.Node) error {
 		for range 100 { // the loop ignores the node's context

@@ -55,7 +55,7 @@ type Cluster struct {
 	// goroutines are a finding ("left-behind"). Such a finding ends the run before the other checks at its end.
 	AllowLeft func(stack string) bool
 
-	// Faults is the fault model beside crashes.
+	// Faults is the fault model besides crashes.
 	Faults Faults
 
 	// Requests are the clients' requests, offered to every node from the start. A cluster with clients that react to

@@ -105,7 +105,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	for i := range d.lives {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
-		if !Exact { // with the overlay, nodes start concurrently without a race to emit
+		if !Exact { // without the overlay, the Go scheduler would otherwise decide which node emits first
 			d.quiet()
 		}
 	}
@@ -306,8 +306,9 @@ func (d *deployment) touches(s *lockstep.Step, out *lockstep.Outbox) lockstep.No
 	return 0
 }
 
-// wait lets time pass until something happens. Earlier events do not end it. The timer that ends the wait usually wakes
-// no goroutine, because something else happens first. So one channel to wait for is cheaper than two.
+// wait lets time pass until something happens. Earlier events do not end it, because the engine knows them already. The
+// timer that ends the wait usually wakes no goroutine, because something else happens first. So one channel to wait for
+// is cheaper than two.
 func (d *deployment) wait(most time.Duration) {
 	w := d.world
 	w.waits.Store(true)
@@ -327,7 +328,8 @@ func (d *deployment) sleep(long time.Duration) {
 	time.Sleep(long)
 }
 
-// quiet waits until every goroutine of the bubble is blocked and no observer of the world has to run.
+// quiet waits until every goroutine of the bubble is blocked. Then it calls the functions given to WhenQuiet, and
+// repeats both until no function causes activity.
 func (d *deployment) quiet() {
 	for more := true; more; more = d.world.look() {
 		synctest.Wait()

@@ -42,7 +42,7 @@
 // With the overlay the fault model is larger: crashes that freeze a node, power failures that lose unsynced data
 // ([Files]), pauses and wrong clocks ([Faults]).
 //
-// # Findings beside properties
+// # Findings besides violated properties
 //
 // A panic in Start, in a handler or in a goroutine started with [Node.Go] is a finding with its stack. With the
 // overlay, so is a panic in a goroutine that the program started with a go statement. Without the overlay such a panic

@@ -20,7 +20,7 @@ const (
 	linger = time.Minute
 )
 
-// enclose makes a run in its own bubble and watches it in real time.
+// enclose performs a run in its own bubble and watches it in real time.
 func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	ended := make(chan any, 1) // with the panic of the bubble, or nil
 	d.number, d.world, d.lot = "", nil, &lot{}

@@ -55,7 +55,8 @@ func ExampleTurns() {
 		panic(err)
 	}
 	defer bench.Close()
-	if _, err := bench.Run(context.Background(), 0, nil); err != nil { // initializes what is made on first use
+	// initializes values that the process makes on first use
+	if _, err := bench.Run(context.Background(), 0, nil); err != nil {
 		panic(err)
 	}
 	var here, there strings.Builder

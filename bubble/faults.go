@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Faults is the fault model of nodes beside crashes. It needs the overlay. The settling stage adds no faults.
+// Faults is the fault model of nodes besides crashes. It needs the overlay. The settling stage adds no faults.
 type Faults struct {
 	// Pause is the longest time that a Pause step lasts. The step stops the goroutines of a node, which then continue.
 	// 0 means that there are no such steps.

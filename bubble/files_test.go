@@ -23,7 +23,7 @@ import (
 // storm crashes and restarts nodes.
 var storm = strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 60}
 
-// count is how many numbers a node has written, or found at its start.
+// count is how many numbers a node has written, or found at its start; -1 if they are damaged.
 type count struct {
 	found bool
 	n     int

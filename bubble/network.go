@@ -41,9 +41,9 @@ type Messages struct {
 // Sockets is a network for programs that communicate by package net, unaware of Lockstep. The data on their sockets
 // becomes messages of the engine. It needs a program built with the overlay ("lockstep go").
 //
-// Node n has the address 10.0.0.n and the name "node" n. Messages have the types connect, connected, refused, data,
-// close, reset, datagram and unreachable, unless the protocol is known. The sockets behave like those of Linux: see
-// bubble/sockettest.
+// Node n has the address 10.0.0.n; its host name is "node" followed by n, such as "node1". Messages have the types
+// connect, connected, refused, data, close, reset, datagram and unreachable, unless the protocol is known. The sockets
+// behave like those of Linux: see bubble/sockettest.
 type Sockets struct {
 	// Decode derives types and texts from the data on sockets. With nil it is wire.Detect, which recognizes some
 	// protocols by their first bytes.

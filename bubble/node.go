@@ -132,7 +132,7 @@ func (n *Node) ReceiveAtOnce(f func(from lockstep.Node, body any)) {
 
 // WhenQuiet sets a function to be called once, when the bubble is quiescent. The goroutine that performs the run's
 // steps calls it, as with ReceiveAtOnce. The function can inspect what the node made of a message without a goroutine
-// that waits for it. It returns whether it caused activity of the node, beside sending.
+// that waits for it. It returns whether it caused activity of the node other than sending.
 func (n *Node) WhenQuiet(look func() (moved bool)) {
 	w := n.world
 	w.mutex.Lock()

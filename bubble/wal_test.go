@@ -73,7 +73,8 @@ func (s *store) replay() error {
 	good := 0
 	for rest := data; len(rest) >= 12; {
 		number, size, sum :=
-			int(binary.LittleEndian.Uint32(rest)), int(binary.LittleEndian.Uint32(rest[4:])), binary.LittleEndian.Uint32(rest[8:])
+			int(binary.LittleEndian.Uint32(rest)), int(binary.LittleEndian.Uint32(rest[4:])),
+			binary.LittleEndian.Uint32(rest[8:])
 		if size == 0 || len(rest) < 12+size {
 			break
 		}
