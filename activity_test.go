@@ -49,7 +49,13 @@ func (w *activityWatcher) Look(r *lockstep.Run) {
 func TestActivityIsCounted(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		seen := &activity{events: map[string]int{}}
-		plan := lockstep.Plan{System: raft.Cluster{Nodes: 3, Requests: 2}, Strategy: strategy.DefaultUniform, Runs: 400, Workers: workers, KeepGoing: true}
+		plan := lockstep.Plan{
+			System:    raft.Cluster{Nodes: 3, Requests: 2},
+			Strategy:  strategy.DefaultUniform,
+			Runs:      400,
+			Workers:   workers,
+			KeepGoing: true,
+		}
 		plain, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +70,15 @@ func TestActivityIsCounted(t *testing.T) {
 			got[c.Name] = c.N
 		}
 		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.Quiet != seen.quiet {
-			t.Errorf("counted %v, %d requests, %d quiet runs; seen %v, %d, %d", got, r.Requests, r.Quiet, seen.events, seen.requests, seen.quiet)
+			t.Errorf(
+				"counted %v, %d requests, %d quiet runs; seen %v, %d, %d",
+				got,
+				r.Requests,
+				r.Quiet,
+				seen.events,
+				seen.requests,
+				seen.quiet,
+			)
 		}
 		if r.Quiet == 0 || r.Quiet == r.Runs || r.Requests == 0 {
 			t.Errorf("the sample shows nothing: %d quiet of %d, %d requests", r.Quiet, r.Runs, r.Requests)

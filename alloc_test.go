@@ -38,7 +38,10 @@ func TestNoAllocationPerStep(t *testing.T) {
 		var steps int64
 		count := func(runs int) float64 {
 			return testing.AllocsPerRun(3, func() {
-				result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: s, Runs: runs, Workers: 1})
+				result, err := lockstep.Explore(
+					context.Background(),
+					lockstep.Plan{System: system, Strategy: s, Runs: runs, Workers: 1},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -35,7 +35,12 @@ func (b *Budget) check() error {
 		value int
 	}{{"Crashes", b.Crashes}, {"Byzantine", b.Byzantine}, {"Losses", b.Losses}, {"Links", b.Links}, {"Duplicates", b.Duplicates}} {
 		if f.value < Unlimited {
-			return fmt.Errorf("lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)", f.name, f.value, Unlimited)
+			return fmt.Errorf(
+				"lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)",
+				f.name,
+				f.value,
+				Unlimited,
+			)
 		}
 	}
 	return nil

@@ -29,7 +29,10 @@ func TestFindingsAreValues(t *testing.T) {
 		}
 		return nil
 	}}
-	result := enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true},
+	)
 	if len(result.Found) < 90 {
 		t.Fatalf("%d findings", len(result.Found))
 	}
@@ -41,7 +44,11 @@ func TestFindingsAreValues(t *testing.T) {
 		steps[f.Finding.Step] = true
 	}
 	if len(steps) < 3 || shared.Step != 0 {
-		t.Errorf("steps %v: the test needs runs that fail at different ones; the shared finding has step %d", steps, shared.Step)
+		t.Errorf(
+			"steps %v: the test needs runs that fail at different ones; the shared finding has step %d",
+			steps,
+			shared.Step,
+		)
 	}
 }
 
@@ -75,8 +82,19 @@ func TestDigestCoversWhatHappened(t *testing.T) {
 	if digest(t, emits("elected"), steps...) == digest(t, emits("deposed"), steps...) {
 		t.Error("events of two types, equally long, have the same digest")
 	}
-	waits := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) }}
-	if digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 1}) == digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 2}) {
+	waits := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Info:   func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) },
+	}
+	if digest(
+		t,
+		waits,
+		lockstep.Step{Kind: trace.Wait, For: 1},
+	) == digest(
+		t,
+		waits,
+		lockstep.Step{Kind: trace.Wait, For: 2},
+	) {
 		t.Error("waits of two lengths have the same digest")
 	}
 }
@@ -95,7 +113,17 @@ func TestSerial(t *testing.T) {
 	for _, repeats := range []lockstep.Repeats{lockstep.Exactly, lockstep.Roughly} {
 		system := count
 		system.Info = func(i *lockstep.Info) { i.Serial, i.Repeats = true, repeats }
-		result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 60, Workers: 4, KeepGoing: true, Keep: 5})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:    system,
+				Strategy:  strategy.DefaultWalk,
+				Runs:      60,
+				Workers:   4,
+				KeepGoing: true,
+				Keep:      5,
+			},
+		)
 		if len(result.Found) != 5 || most.Load() != 1 || alive.Load() != 0 {
 			t.Errorf("%d findings, %d deployments at once, %d left", len(result.Found), most.Load(), alive.Load())
 		}
@@ -120,7 +148,10 @@ func TestPlace(t *testing.T) {
 		folders[dir] = p.Worker
 		return os.WriteFile(dir+"/file", nil, 0o666)
 	}}
-	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch},
+	)
 	workers := map[int]bool{}
 	for dir, worker := range folders {
 		workers[worker] = true
@@ -151,11 +182,26 @@ func TestInconclusive(t *testing.T) {
 			}
 			return d.Do(ctx, s, out)
 		}}
-	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20}, Runs: 100, Workers: 1}
+	plan := lockstep.Plan{
+		System:   system,
+		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20},
+		Runs:     100,
+		Workers:  1,
+	}
 	result := enginetest.Explore(t, plan)
 	n := result.Verdicts[trace.Unknown]
-	if result.Runs != 100 || n < 15 || result.Inconclusive != n || result.Reasons["process 2 died"] != n || deployed < n || deployed > n+1 || result.Verdict() != trace.Unknown {
-		t.Errorf("%d runs, %v, %v, %d inconclusive, %d deployments", result.Runs, result.Verdicts, result.Reasons, result.Inconclusive, deployed)
+	if result.Runs != 100 || n < 15 || result.Inconclusive != n || result.Reasons["process 2 died"] != n ||
+		deployed < n ||
+		deployed > n+1 ||
+		result.Verdict() != trace.Unknown {
+		t.Errorf(
+			"%d runs, %v, %v, %d inconclusive, %d deployments",
+			result.Runs,
+			result.Verdicts,
+			result.Reasons,
+			result.Inconclusive,
+			deployed,
+		)
 	}
 	// Too many of them are an error, with what was found until then.
 	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
@@ -163,7 +209,9 @@ func TestInconclusive(t *testing.T) {
 	}
 	plan.System, plan.Limits.Inconclusive = system, 3
 	result, err := lockstep.Explore(t.Context(), plan)
-	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" || result.Runs != 4 {
+	if err == nil ||
+		err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" ||
+		result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
 	// So are some one after the other, however many were good before.
@@ -176,7 +224,12 @@ func TestInconclusive(t *testing.T) {
 	}
 	plan.System = system
 	result, err = lockstep.Explore(t.Context(), plan)
-	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full", good+4, good) {
+	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 ||
+		err.Error() != fmt.Sprintf(
+			"lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full",
+			good+4,
+			good,
+		) {
 		t.Errorf("%v after %d runs, %d of them good", err, result.Runs, good)
 	}
 }
@@ -185,17 +238,29 @@ func TestInconclusive(t *testing.T) {
 func TestCancelEndsAHangingRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
-	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		if runs++; runs == 200 {
-			cancel()
-			<-ctx.Done() // as a server does that does not answer
-			return &lockstep.Inconclusive{Reason: "no answer: " + ctx.Err().Error()}
-		}
-		return d.Do(ctx, s, out)
-	}}
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1})
+	system := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if runs++; runs == 200 {
+				cancel()
+				<-ctx.Done() // as a server does that does not answer
+				return &lockstep.Inconclusive{Reason: "no answer: " + ctx.Err().Error()}
+			}
+			return d.Do(ctx, s, out)
+		},
+	}
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1},
+	)
 	if err != nil || !result.Interrupted || result.Runs != 3 || result.Inconclusive != 0 {
-		t.Errorf("%d runs, interrupted %v, %d inconclusive, %v", result.Runs, result.Interrupted, result.Inconclusive, err)
+		t.Errorf(
+			"%d runs, interrupted %v, %d inconclusive, %v",
+			result.Runs,
+			result.Interrupted,
+			result.Inconclusive,
+			err,
+		)
 	}
 }
 
@@ -212,7 +277,16 @@ func TestCancelEndsALongRun(t *testing.T) {
 		}
 		return nil
 	}}
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1}, Spec: spec, Runs: 2, Workers: 1})
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Strategy: strategy.Walk{Deliver: 1, Alarm: 1},
+			Spec:     spec,
+			Runs:     2,
+			Workers:  1,
+		},
+	)
 	if err != nil || !result.Interrupted || result.Runs != 0 || result.Verdict() != trace.Unknown {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -230,10 +304,22 @@ func TestRoughly(t *testing.T) {
 			}
 			return nil
 		}}
-		result := enginetest.Explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30}, Spec: spec, Runs: 1, Workers: 1, Repetitions: 10})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:      rough,
+				Strategy:    strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30},
+				Spec:        spec,
+				Runs:        1,
+				Workers:     1,
+				Repetitions: 10,
+			},
+		)
 		return result.First()
 	}
-	if f := failures(2); f.Failed != 5 || f.Repeated != 10 || f.Confirmed() != "failed in 5 of 10 repetitions" || f.Flaky != "" || f.Trace == nil {
+	if f := failures(2); f.Failed != 5 || f.Repeated != 10 || f.Confirmed() != "failed in 5 of 10 repetitions" ||
+		f.Flaky != "" ||
+		f.Trace == nil {
 		t.Errorf("%+v", f)
 	}
 	if f := failures(0); f.Failed != 0 || f.Repeated != 10 || f.Flaky != "it passed in all repetitions" {
@@ -253,7 +339,15 @@ func TestRecheck(t *testing.T) {
 				}
 				return d.Do(ctx, s, out)
 			}}
-		result := enginetest.Explore(t, lockstep.Plan{System: doubtful, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Runs: 20, Workers: 1})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   doubtful,
+				Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30},
+				Runs:     20,
+				Workers:  1,
+			},
+		)
 		switch {
 		case result.Runs != 20 || result.Rechecked != 4:
 			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
@@ -288,7 +382,18 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 		}
 		return 1
 	}}}
-	enginetest.Explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20}, Spec: spec, Scenario: dropper, Runs: 1, Workers: 1, Repetitions: 3})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:      rough,
+			Strategy:    strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20},
+			Spec:        spec,
+			Scenario:    dropper,
+			Runs:        1,
+			Workers:     1,
+			Repetitions: 3,
+		},
+	)
 	same := slices.IndexFunc(made, func(s string) bool { return s != made[0] }) < 0
 	if len(made) != 4 || !strings.Contains(made[0], "drop") || !same {
 		t.Errorf("steps of the run and of its repetitions:\n%s", strings.Join(made, "\n"))
@@ -297,10 +402,17 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 
 // On one clock only the alarm that is due first may fire.
 func TestOneClock(t *testing.T) {
-	two := sim.Cluster[int]{Name: "clocks", Nodes: 2, New: func(self lockstep.Node, _ int) sim.Node[int] { return ticker{self} }}
+	two := sim.Cluster[int]{
+		Name:  "clocks",
+		Nodes: 2,
+		New:   func(self lockstep.Node, _ int) sim.Node[int] { return ticker{self} },
+	}
 	one := toy.Wrapped{System: two, Info: func(i *lockstep.Info) { i.OneClock = true }}
 	alarm2 := lockstep.Step{Kind: trace.Alarm, Node: 2}
-	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(err, "another alarm is due before it, and all nodes live by one clock") {
+	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(
+		err,
+		"another alarm is due before it, and all nodes live by one clock",
+	) {
 		t.Error(err)
 	}
 	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
@@ -395,14 +507,17 @@ func (silentScheduler) Tell(bool) (a lockstep.Account) { return a }
 
 // A message that a system loses by itself is gone, counts as lost, and the trace says so.
 func TestLose(t *testing.T) {
-	breaks := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		if s.Kind == trace.Crash { // its connections break
-			out.Lose(1)
-			out.Lose(2)
-			out.Lose(2)
-		}
-		return d.Do(ctx, s, out)
-	}}
+	breaks := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if s.Kind == trace.Crash { // its connections break
+				out.Lose(1)
+				out.Lose(2)
+				out.Lose(2)
+			}
+			return d.Do(ctx, s, out)
+		},
+	}
 	lostBefore := 0
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		lostBefore = r.Faults().Lost
@@ -411,7 +526,14 @@ func TestLose(t *testing.T) {
 		}
 		return &toy.Anything
 	}}
-	tr := toy.One(t, lockstep.Plan{System: breaks, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}}, Spec: spec})
+	tr := toy.One(
+		t,
+		lockstep.Plan{
+			System:   breaks,
+			Strategy: toy.Steps{toy.Alarm1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}},
+			Spec:     spec,
+		},
+	)
 	if tr.Outcome.Finding.Text != "as asked" || !slices.Equal(tr.Records[3].Gone, []trace.ID{1, 2}) || lostBefore != 1 {
 		t.Errorf("%v, gone %v, %d lost: node 2 was down already", tr.Outcome.Finding, tr.Records[3].Gone, lostBefore)
 	}
@@ -434,7 +556,10 @@ func TestWait(t *testing.T) {
 	if want := []trace.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
 		t.Errorf("%d steps at %v, want a restart and three waits of 7: %v", result.Steps, waited, want)
 	}
-	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(err, "step 1 (wait for 0) is impossible: it must last") {
+	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(
+		err,
+		"step 1 (wait for 0) is impossible: it must last",
+	) {
 		t.Error(err)
 	}
 }
@@ -451,7 +576,15 @@ func TestPauseAndJump(t *testing.T) {
 		}
 		return d.Do(ctx, s, out)
 	}}
-	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: suffers, Strategy: strategy.Walk{Pause: 3, Jump: 3, Crash: 1, Restart: 1, Steps: 100}, Seed: 1}, 0)
+	tr, err := lockstep.Record(
+		t.Context(),
+		lockstep.Plan{
+			System:   suffers,
+			Strategy: strategy.Walk{Pause: 3, Jump: 3, Crash: 1, Restart: 1, Steps: 100},
+			Seed:     1,
+		},
+		0,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -460,19 +593,28 @@ func TestPauseAndJump(t *testing.T) {
 		counts[r.Step.Kind]++
 		texts[r.Text] = true
 	}
-	if counts[trace.Pause] < 20 || counts[trace.Jump] < 20 || len(struck) != counts[trace.Pause]+counts[trace.Jump] || !texts["2 pause"] || !texts["3 jump"] {
+	if counts[trace.Pause] < 20 || counts[trace.Jump] < 20 || len(struck) != counts[trace.Pause]+counts[trace.Jump] ||
+		!texts["2 pause"] ||
+		!texts["3 jump"] {
 		t.Errorf("%v, %d reached the system", counts, len(struck))
 	}
 	for _, kind := range []trace.Kind{trace.Pause, trace.Jump} {
 		steps := toy.Steps{{Kind: trace.Crash, Node: 2}, {Kind: kind, Node: 2}}
-		if err := fails(t, lockstep.Plan{System: suffers, Strategy: steps}); !strings.Contains(err, "there is no such node, or it is down") {
+		if err := fails(t, lockstep.Plan{System: suffers, Strategy: steps}); !strings.Contains(
+			err,
+			"there is no such node, or it is down",
+		) {
 			t.Error(err)
 		}
-		if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}}); !strings.Contains(err, "toy supports only") {
+		if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}}); !strings.Contains(
+			err,
+			"toy supports only",
+		) {
 			t.Error(err)
 		}
 	}
-	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)}); err == nil || !strings.Contains(err.Error(), "pause") {
+	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)}); err == nil ||
+		!strings.Contains(err.Error(), "pause") {
 		t.Errorf("walk with pauses fits a system without: %v", err)
 	}
 }
@@ -492,7 +634,17 @@ func TestEnclose(t *testing.T) {
 		}
 		return nil
 	}}
-	result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 30, Workers: 1, KeepGoing: true})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    system,
+			Strategy:  strategy.DefaultWalk,
+			Spec:      spec,
+			Runs:      30,
+			Workers:   1,
+			KeepGoing: true,
+		},
+	)
 	if len(result.Found) == 0 || runs != 30+len(result.Found) || inside != 0 {
 		t.Errorf("%d findings, %d runs enclosed, still inside %d", len(result.Found), runs, inside)
 	}
@@ -629,7 +781,10 @@ func TestTexts(t *testing.T) {
 
 // A monitor that does not count has not been shown to judge nothing.
 func TestNotCountedIsNotZero(t *testing.T) {
-	result := enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10},
+	)
 	if len(result.Unjudged()) != 0 || result.Judged[0].N != lockstep.NotCounted {
 		t.Errorf("unjudged %q, counted %+v", result.Unjudged(), result.Judged)
 	}
@@ -643,12 +798,16 @@ func TestPlayerWaits(t *testing.T) {
 		shows  bool
 	}{{1, true}, {4, true}, {40, false}} {
 		after := 1
-		plan := lockstep.Plan{System: late{&after}, Strategy: toy.Steps{{Kind: trace.Wait, For: 100}, toy.Deliver(1)}, Spec: toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
-			if len(r.Messages()) > 0 && r.Message(1).Fate == trace.Delivered {
-				return &toy.Anything
-			}
-			return nil
-		}}}
+		plan := lockstep.Plan{
+			System:   late{&after},
+			Strategy: toy.Steps{{Kind: trace.Wait, For: 100}, toy.Deliver(1)},
+			Spec: toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+				if len(r.Messages()) > 0 && r.Message(1).Fate == trace.Delivered {
+					return &toy.Anything
+				}
+				return nil
+			}},
+		}
 		recorded := toy.One(t, plan)
 		bench, err := lockstep.NewBenchFor(plan, recorded)
 		if err != nil {
@@ -667,7 +826,13 @@ func TestPlayerWaits(t *testing.T) {
 type late struct{ after *int }
 
 func (late) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "late", Nodes: 1, Pace: 100, Repeats: lockstep.Roughly, Supports: trace.KindsOf(trace.Wait, trace.Deliver)}, nil
+	return lockstep.Info{
+		Name:     "late",
+		Nodes:    1,
+		Pace:     100,
+		Repeats:  lockstep.Roughly,
+		Supports: trace.KindsOf(trace.Wait, trace.Deliver),
+	}, nil
 }
 func (l late) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &lateDeployment{after: l.after}, nil

@@ -62,7 +62,17 @@ func TestDistinct(t *testing.T) {
 
 // A campaign that ends with a finding has counted the runs up to it.
 func TestDistinctUpToTheFinding(t *testing.T) {
-	r := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 3000, Workers: 1, Distinct: true})
+	r := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3, Bug: true},
+			Strategy: strategy.DefaultWalk,
+			Spec:     smr.Prefix,
+			Runs:     3000,
+			Workers:  1,
+			Distinct: true,
+		},
+	)
 	if r.First() == nil || r.Runs > 64 || r.Schedules != r.Runs || r.StateRuns < 8 || r.States < r.Runs {
 		t.Errorf("%d runs: %d schedules, %d states of %d runs", r.Runs, r.Schedules, r.States, r.StateRuns)
 	}

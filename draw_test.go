@@ -31,9 +31,12 @@ func (n *dice) Request(c *sim.Context[int], id int32, _ string) {
 	c.Emit("request", [2]int{int(id), c.Chance().IntN(1_000_000)})
 }
 
-var dicePlan = lockstep.Plan{System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",
-	New: func(n lockstep.Node, _ int) sim.Node[int] { return &dice{n} }},
-	Strategy: strategy.Walk{Alarm: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40}, Seed: 3}
+var dicePlan = lockstep.Plan{
+	System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",
+		New: func(n lockstep.Node, _ int) sim.Node[int] { return &dice{n} }},
+	Strategy: strategy.Walk{Alarm: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40},
+	Seed:     3,
+}
 
 // drawn lists the events of each step of a run.
 func drawn(t *trace.Trace) []string {
@@ -169,7 +172,10 @@ func TestRecordingDrawsNothing(t *testing.T) {
 // remainder, and what the script does not say is drawn.
 func TestRecall(t *testing.T) {
 	of := record(t, 0)
-	script := trace.Script{{Step: toy.Alarm1, Draws: trace.Drew(7, 3_000_005)}, {Step: toy.Alarm1, Draws: trace.Drew(9)}}
+	script := trace.Script{
+		{Step: toy.Alarm1, Draws: trace.Drew(7, 3_000_005)},
+		{Step: toy.Alarm1, Draws: trace.Drew(9)},
+	}
 	got := retold(t, of, lockstep.NewPlayer(script, nil))
 	if d := got.Records[1].Events[0].Text; d != "[7 5]" {
 		t.Errorf("it drew %s", d)

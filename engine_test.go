@@ -55,7 +55,10 @@ func TestSteps(t *testing.T) {
 			[]string{"1 got 1", "1 got 3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := toy.Events(toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: c.steps})); !slices.Equal(got, c.want) {
+			if got := toy.Events(toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: c.steps})); !slices.Equal(
+				got,
+				c.want,
+			) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -64,8 +67,14 @@ func TestSteps(t *testing.T) {
 
 // Messages into a cut are sent and lost; a one-way cut loses only one direction.
 func TestCutLosesWhatIsSent(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: trace.Cut, From: 2, To: 1, OneWay: true}, toy.Alarm1,
-		{Kind: trace.Cut, From: 1, To: 6}, toy.Alarm1}})
+	tr := toy.One(
+		t,
+		lockstep.Plan{
+			System: toy.Cluster(nil),
+			Strategy: toy.Steps{{Kind: trace.Cut, From: 2, To: 1, OneWay: true}, toy.Alarm1,
+				{Kind: trace.Cut, From: 1, To: 6}, toy.Alarm1},
+		},
+	)
 	var lost []string
 	for _, r := range tr.Records {
 		for _, m := range r.Sent {
@@ -116,7 +125,9 @@ func TestImpossibleSteps(t *testing.T) {
 			}
 		})
 	}
-	if got := toy.Events(toy.One(t, lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}})); len(got) != 2 {
+	if got := toy.Events(toy.One(t, lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}})); len(
+		got,
+	) != 2 {
 		t.Errorf("FIFO in order: %q", got)
 	}
 }
@@ -124,7 +135,13 @@ func TestImpossibleSteps(t *testing.T) {
 func TestVirtualTime(t *testing.T) {
 	var times []trace.Time
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding { times = append(times, r.Now()); return nil }}
-	steps := toy.Steps{toy.Alarm1, toy.Alarm1, {Kind: trace.Deliver, Msg: 1, At: 35}, toy.Deliver(2), {Kind: trace.Deliver, Msg: 3, At: 5}}
+	steps := toy.Steps{
+		toy.Alarm1,
+		toy.Alarm1,
+		{Kind: trace.Deliver, Msg: 1, At: 35},
+		toy.Deliver(2),
+		{Kind: trace.Deliver, Msg: 3, At: 5},
+	}
 	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +164,10 @@ func TestLimits(t *testing.T) {
 		{lockstep.Limits{InFlight: 30}, "more than 30 messages in flight"},
 		{lockstep.Limits{Time: 100}, "time beyond 100"},
 	} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Spec: toy.AtEnd, Limits: c.limits, Runs: 3})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Spec: toy.AtEnd, Limits: c.limits, Runs: 3},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +176,10 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	// The plan's own length is not a limit.
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Steps: 20, Runs: 3})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Steps: 20, Runs: 3},
+	)
 	if err != nil || result.Verdict() != trace.Pass || result.Steps != 60 {
 		t.Errorf("with 20 steps: %v, %v, %v", result.Verdict(), result.Steps, err)
 	}
@@ -166,7 +189,13 @@ func TestLimits(t *testing.T) {
 // delivered, whatever the run did before.
 func TestSettling(t *testing.T) {
 	all := trace.AllNodes(3)
-	faults := toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Cut, From: 1, To: 6}, {Kind: trace.Crash, Node: 3}, {Kind: trace.Crash, Node: 1}}
+	faults := toy.Steps{
+		toy.Alarm1,
+		{Kind: trace.Drop, Msg: 1},
+		{Kind: trace.Cut, From: 1, To: 6},
+		{Kind: trace.Crash, Node: 3},
+		{Kind: trace.Crash, Node: 1},
+	}
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if !r.Settled() || r.Up() != all || r.Cut(1) != 0 || len(r.Pending()) != 0 {
 			return &lockstep.Finding{Property: "judge", Text: "not settled"}
@@ -199,7 +228,10 @@ func TestPanicIsAFinding(t *testing.T) {
 			panic("node 3 gives up")
 		}
 	})
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 40, KeepGoing: true})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 40, KeepGoing: true},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,13 +254,19 @@ func TestPanicIsAFinding(t *testing.T) {
 // A panic of a spec or a strategy is an error of the tool's user, not a finding.
 func TestPanicElsewhereIsAnError(t *testing.T) {
 	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { panic("bad spec") }}
-	if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec}); !strings.Contains(err, "panic outside the system under test, in the strategy, the scenario or the spec: bad spec") {
+	if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec}); !strings.Contains(
+		err,
+		"panic outside the system under test, in the strategy, the scenario or the spec: bad spec",
+	) {
 		t.Error(err)
 	}
 }
 
 func TestBrokenDeployment(t *testing.T) {
-	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error { return errBroken }}
+	system := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do:     func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error { return errBroken },
+	}
 	if err := fails(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}}); err != "toy: step 1 (alarm node 1): broken" {
 		t.Error(err)
 	}
@@ -237,12 +275,15 @@ func TestBrokenDeployment(t *testing.T) {
 // A system that does not repeat itself is found out: flaky, not failed.
 func TestFlaky(t *testing.T) {
 	calls := 0
-	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		if calls++; calls == 1 {
-			out.Event(lockstep.Event{Node: 1, Type: "odd"})
-		}
-		return d.Do(ctx, s, out)
-	}}
+	system := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if calls++; calls == 1 {
+				out.Event(lockstep.Event{Node: 1, Type: "odd"})
+			}
+			return d.Do(ctx, s, out)
+		},
+	}
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		for _, e := range r.Events() {
 			if e.Type == "odd" {
@@ -301,22 +342,43 @@ func TestScenario(t *testing.T) {
 		return len(r.Sent())
 	}
 	free := 0
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.InFlight()); return nil }, AtEnd: toy.AtEnd.AtEnd}
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: resetting{tally{look: look}}, Spec: spec})
+	spec := toy.Judge{
+		OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.InFlight()); return nil },
+		AtEnd:  toy.AtEnd.AtEnd,
+	}
+	tr := toy.One(
+		t,
+		lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Strategy: toy.Steps{toy.Alarm1},
+			Scenario: resetting{tally{look: look}},
+			Spec:     spec,
+		},
+	)
 	if got := toy.Events(tr); !slices.Equal(got, []string{"3 got 1"}) || free != 2 {
 		t.Errorf("events %q, %d in flight for the strategy", got, free)
 	}
-	again, err := replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Scenario: resetting{tally{look: look}}}, tr)
+	again, err := replay.Run(
+		t.Context(),
+		lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Scenario: resetting{tally{look: look}}},
+		tr,
+	)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Fail || again.Difference != "" {
 		t.Errorf("replay: %+v, %v", again, err)
 	}
 	idle := resetting{tally{look: func(*lockstep.Run, *lockstep.Hand) int { return 0 }}}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: idle, Runs: 4})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: idle, Runs: 4},
+	)
 	if err != nil || result.Verdict() != trace.Vacuous || result.Verdicts[trace.Vacuous] != 4 {
 		t.Errorf("an idle scenario: %v, %v", result.Verdicts, err)
 	}
 	early := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int { h.Finish(); return 1 }}}
-	result, err = lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: early, Runs: 1})
+	result, err = lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: early, Runs: 1},
+	)
 	if err != nil || result.Steps != 0 || result.Verdict() != trace.Pass {
 		t.Errorf("a scenario that finishes: %v steps, %v", result.Steps, err)
 	}
@@ -335,10 +397,13 @@ func (s resetting) Reset(*rand.Rand)                      { *s.n = 0 }
 // A system is told of the settling stage for the same steps as the trace, and in a replay.
 func TestSystemHearsOfSettling(t *testing.T) {
 	var heard []bool
-	told := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		heard = append(heard, out.Settling())
-		return d.Do(ctx, s, out)
-	}}
+	told := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			heard = append(heard, out.Settling())
+			return d.Do(ctx, s, out)
+		},
+	}
 	plan := lockstep.Plan{System: told, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1}, Settle: 10}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {

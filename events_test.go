@@ -100,7 +100,13 @@ func TestWatched(t *testing.T) {
 		watched  bool
 	}{{nil, strategy.DefaultWalk, false}, {looks{with: &a, without: &b}, strategy.DefaultWalk, true}, {nil, eventful{strategy.DefaultWalk}, true}} {
 		var watched [2]int
-		plan := lockstep.Plan{System: talker{toy.Cluster(nil), &watched}, Strategy: c.strategy, Spec: c.spec, Runs: 20, Workers: 1}
+		plan := lockstep.Plan{
+			System:   talker{toy.Cluster(nil), &watched},
+			Strategy: c.strategy,
+			Spec:     c.spec,
+			Runs:     20,
+			Workers:  1,
+		}
 		r := enginetest.Explore(t, plan)
 		if c.watched != (watched[1] > 0) || c.watched == (watched[0] > 0) {
 			t.Errorf("plan %d: watched in %d steps and not in %d", i, watched[1], watched[0])
@@ -109,10 +115,18 @@ func TestWatched(t *testing.T) {
 			want = r
 		}
 		if len(r.Events) == 0 || !reflect.DeepEqual(r.Events, want.Events) || r.Digest != want.Digest {
-			t.Errorf("plan %d: digest %x and events %v, want %x and %v", i, r.Digest, r.Events, want.Digest, want.Events)
+			t.Errorf(
+				"plan %d: digest %x and events %v, want %x and %v",
+				i,
+				r.Digest,
+				r.Events,
+				want.Digest,
+				want.Events,
+			)
 		}
 		watched = [2]int{}
-		if tr, err := lockstep.Record(context.Background(), plan, 0); err != nil || watched[0] > 0 || watched[1] == 0 || !slices.ContainsFunc(tr.Records, func(r trace.Record) bool { return len(r.Events) > 0 }) {
+		if tr, err := lockstep.Record(context.Background(), plan, 0); err != nil || watched[0] > 0 || watched[1] == 0 ||
+			!slices.ContainsFunc(tr.Records, func(r trace.Record) bool { return len(r.Events) > 0 }) {
 			t.Errorf("plan %d: a recording has no events, or is not watched in %d steps: %v", i, watched[0], err)
 		}
 	}
@@ -122,8 +136,11 @@ func TestWatched(t *testing.T) {
 func TestEventsOnly(t *testing.T) {
 	var with, without [2]int
 	for i, only := range []bool{false, true} {
-		enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 20, Workers: 1,
-			Spec: looks{only: only, with: &with[i], without: &without[i]}})
+		enginetest.Explore(
+			t,
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 20, Workers: 1,
+				Spec: looks{only: only, with: &with[i], without: &without[i]}},
+		)
 	}
 	if with[0] == 0 || with[0] != with[1] || without[0] == 0 || without[1] != 0 {
 		t.Errorf("called %v times with events and %v times without", with, without)

@@ -72,9 +72,17 @@ type ran struct {
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
 	c := &campaign{Crew: crew, prepared: crew.plan, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
-	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first, Repeats: c.info.Repeats,
-		Guarantee: c.terms.Guarantee, Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{},
-		InconclusiveLimit: c.Limits.Inconclusive}
+	c.result = &Result{
+		Target:            c.info.Name,
+		Strategy:          c.Strategy.String(),
+		Seed:              c.Seed,
+		From:              first,
+		Repeats:           c.info.Repeats,
+		Guarantee:         c.terms.Guarantee,
+		Verdicts:          map[trace.Verdict]int{},
+		Reasons:           map[string]int{},
+		InconclusiveLimit: c.Limits.Inconclusive,
+	}
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}

@@ -17,7 +17,14 @@ type timed struct {
 }
 
 func (s timed) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "timed", Nodes: 1, Supports: trace.KindsOf(trace.Wait), Pace: 1, Repeats: lockstep.Roughly, Events: []string{"bad"}}, nil
+	return lockstep.Info{
+		Name:     "timed",
+		Nodes:    1,
+		Supports: trace.KindsOf(trace.Wait),
+		Pace:     1,
+		Repeats:  lockstep.Roughly,
+		Events:   []string{"bad"},
+	}, nil
 }
 func (s timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
 
@@ -42,8 +49,22 @@ func (s timed) Close() error                  { return nil }
 func TestFoundAsTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	never := spec.OnEvent("never", "bad", func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} })
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: timed{cancel, new(int)}, Spec: never, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1, Repetitions: 3})
+	never := spec.OnEvent(
+		"never",
+		"bad",
+		func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} },
+	)
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{
+			System:      timed{cancel, new(int)},
+			Spec:        never,
+			Strategy:    strategy.Walk{Wait: 1, Steps: 3},
+			Runs:        5,
+			Workers:     1,
+			Repetitions: 3,
+		},
+	)
 	if err != nil || result.Verdict() != trace.Fail || result.First() == nil || result.First().Repeated != 0 {
 		t.Errorf("%v, %+v, %v", result.Verdict(), result.First(), err)
 	}
@@ -70,7 +91,10 @@ func TestInterruptedWhileDeploying(t *testing.T) {
 		<-system.begun
 		cancel()
 	}()
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1})
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1},
+	)
 	if err != nil || result.Runs != 0 || !result.Interrupted {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -16,15 +16,39 @@ import (
 // layers is the architecture: a package imports packages of its own layer or of lower ones. A path stands for
 // the packages below it, too, unless a longer path says otherwise. Tests may import anything.
 var layers = [][]string{
-	{"trace", "cover", "gen", "watchdog", "distal", "bubble/disk", "bubble/wire", "bubble/overlay", "kit/storage", "kit/failpoint", "clients", "examples/distal", "internal"},
+	{
+		"trace",
+		"cover",
+		"gen",
+		"watchdog",
+		"distal",
+		"bubble/disk",
+		"bubble/wire",
+		"bubble/overlay",
+		"kit/storage",
+		"kit/failpoint",
+		"clients",
+		"examples/distal",
+		"internal",
+	},
 	{"."},
 	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
 		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
 	{"closure", "shrink", "replay"},
 	{"keep", "report", "compare", "coverage"},
 	{"cli", "distal/command", "fleet", "locktest", "internal/stretch"},
-	{"cmd/lockstep", "fleet/program", "target/*", "remote/example", "examples", "internal/command", "internal/paper", "internal/tables",
-		"internal/integration", "internal/properties"},
+	{
+		"cmd/lockstep",
+		"fleet/program",
+		"target/*",
+		"remote/example",
+		"examples",
+		"internal/command",
+		"internal/paper",
+		"internal/tables",
+		"internal/integration",
+		"internal/properties",
+	},
 	{"internal/testkit"},
 }
 
@@ -56,7 +80,8 @@ func TestLayers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (name == "testdata" || name != "." && strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+		if name := d.Name(); d.IsDir() &&
+			(name == "testdata" || name != "." && strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -79,10 +104,17 @@ func TestLayers(t *testing.T) {
 			checked++
 			imported := cmp.Or(strings.TrimPrefix(rest, "/"), ".")
 			if layerOf(imported) > layerOf(own) {
-				t.Errorf("%s imports %s, which is in a higher layer (%d above %d)", file, imported, layerOf(imported), layerOf(own))
+				t.Errorf(
+					"%s imports %s, which is in a higher layer (%d above %d)",
+					file,
+					imported,
+					layerOf(imported),
+					layerOf(own),
+				)
 			}
 			for at, others := range separate {
-				if within(own, at) && slices.ContainsFunc(others, func(other string) bool { return within(imported, other) }) {
+				if within(own, at) &&
+					slices.ContainsFunc(others, func(other string) bool { return within(imported, other) }) {
 					t.Errorf("%s imports %s, which %s must not know", file, imported, at)
 				}
 			}

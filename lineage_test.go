@@ -14,15 +14,33 @@ import (
 
 // severally is a campaign of a strategy that learns in several lineages.
 func severally(lineages, epoch, runs int) lockstep.Plan {
-	g := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{Steps: 40}}, Fresh: 0.25, Keep: 20, Lineages: lineages, Epoch: epoch}
-	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: g, Spec: smr.Prefix, Runs: runs, KeepGoing: true, Keep: 2, Seed: 6}
+	g := strategy.Guided{
+		Inner:    strategy.Inner{Strategy: strategy.POS{Steps: 40}},
+		Fresh:    0.25,
+		Keep:     20,
+		Lineages: lineages,
+		Epoch:    epoch,
+	}
+	return lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3, Bug: true},
+		Strategy:  g,
+		Spec:      smr.Prefix,
+		Runs:      runs,
+		KeepGoing: true,
+		Keep:      2,
+		Seed:      6,
+	}
 }
 
 // The result of a strategy that learns in several lineages depends on their number and not on who makes their runs:
 // several workers, or several crews that tell each other what they have learned.
 func TestLineages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plan := severally(rapid.IntRange(2, 4).Draw(t, "lineages"), rapid.IntRange(5, 30).Draw(t, "epoch"), rapid.IntRange(1, 300).Draw(t, "runs"))
+		plan := severally(
+			rapid.IntRange(2, 4).Draw(t, "lineages"),
+			rapid.IntRange(5, 30).Draw(t, "epoch"),
+			rapid.IntRange(1, 300).Draw(t, "runs"),
+		)
 		plan.Workers = 1
 		want, err := lockstep.Explore(t.Context(), plan)
 		if err != nil || want.Runs != plan.Runs {

@@ -30,7 +30,11 @@ type link struct {
 }
 
 func newNetwork(info *Info) network {
-	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes, flying: make([]trace.ID, 0, 256)} // so that it is shifted seldom
+	n := network{
+		cut:    trace.NewLinks(info.Nodes),
+		nodes:  info.Nodes,
+		flying: make([]trace.ID, 0, 256),
+	} // so that it is shifted seldom
 	if info.FIFO {
 		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
 	}
@@ -194,7 +198,9 @@ func (r *Run) sendAll(from Node, kind string, tag trace.Tag, body trace.ID) {
 	for i := range messages {
 		m := &messages[i]
 		id := trace.ID(sent + i + 1)
-		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(
+			i+1,
+		), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
 }

@@ -17,7 +17,10 @@ func TestInFlight(t *testing.T) {
 	const nodes = 3
 	for seed := range uint64(200) {
 		source := rand.New(rand.NewPCG(seed, 0))
-		r := &newTurn(Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)}, Limits{}).Run
+		r := &newTurn(
+			Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)},
+			Limits{},
+		).Run
 		r.reset()
 		if seed%3 > 0 { // so that it must be shifted and grow
 			r.flying = nil

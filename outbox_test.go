@@ -56,7 +56,12 @@ func (f *flights) Look(run *lockstep.Run) {
 	}
 	for m := range (*f.out).Coming(1) {
 		if len(to1) == 0 || m.ID != to1[len(to1)-1] {
-			f.t.Fatalf("after step %d message %d is said to come to node 1, on their way are %v", run.Steps(), m.ID, to1)
+			f.t.Fatalf(
+				"after step %d message %d is said to come to node 1, on their way are %v",
+				run.Steps(),
+				m.ID,
+				to1,
+			)
 		}
 		to1 = to1[:len(to1)-1]
 	}
@@ -68,14 +73,38 @@ func (f *flights) Look(run *lockstep.Run) {
 // The outbox tells what is in flight, held or not, whatever becomes of the messages.
 func TestInFlight(t *testing.T) {
 	var out *lockstep.Outbox
-	system := sim.Cluster[int]{Name: "gossip", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return &gossip{} },
-		Begin: func(o *lockstep.Outbox, _ *lockstep.Chance) any { out = o; return nil }}
-	guide := scenario.New("hold").Faults(lockstep.Budget{Losses: lockstep.Unlimited, Crashes: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
+	system := sim.Cluster[int]{
+		Name:  "gossip",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &gossip{} },
+		Begin: func(o *lockstep.Outbox, _ *lockstep.Chance) any { out = o; return nil },
+	}
+	guide := scenario.New("hold").
+		Faults(lockstep.Budget{Losses: lockstep.Unlimited, Crashes: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	guide.If(scenario.IsEvent("third"), scenario.At(2)).Named("let go").Then(scenario.ReleaseAll("late"))
 	guide.If(scenario.From(2)).Named("hold").Then(scenario.Store("late"))
 	watch := &flights{t: t, out: &out}
-	walk := strategy.Walk{Deliver: 6, Drop: 1, Duplicate: 1, Alarm: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1, Steps: 120}
-	plan := lockstep.Plan{System: system, Strategy: walk, Scenario: guide, Runs: 40, Seed: 1, Workers: 1, AllowVacuous: true, Observers: []lockstep.Observer{watch}}
+	walk := strategy.Walk{
+		Deliver:   6,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     2,
+		Crash:     1,
+		Restart:   2,
+		Cut:       1,
+		Heal:      1,
+		Steps:     120,
+	}
+	plan := lockstep.Plan{
+		System:       system,
+		Strategy:     walk,
+		Scenario:     guide,
+		Runs:         40,
+		Seed:         1,
+		Workers:      1,
+		AllowVacuous: true,
+		Observers:    []lockstep.Observer{watch},
+	}
 	if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}

@@ -180,9 +180,21 @@ func (p Plan) Check() error {
 
 // header is the header of the traces of this plan.
 func (p *prepared) header(number int) trace.Header {
-	h := trace.Header{Tool: Version, Target: p.info.Name, Build: p.info.Build, Options: p.info.Options, Strategy: p.Strategy.String(),
-		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Phases: p.info.Phases, Aside: p.info.Aside, Settle: p.Settle,
-		Order: p.terms.Order}
+	h := trace.Header{
+		Tool:     Version,
+		Target:   p.info.Name,
+		Build:    p.info.Build,
+		Options:  p.info.Options,
+		Strategy: p.Strategy.String(),
+		Seed:     p.Seed,
+		Run:      number,
+		Nodes:    p.info.Nodes,
+		Rounds:   p.info.Rounds,
+		Phases:   p.info.Phases,
+		Aside:    p.info.Aside,
+		Settle:   p.Settle,
+		Order:    p.terms.Order,
+	}
 	if p.Scenario != nil {
 		h.Scenario = p.Scenario.Name()
 	}

@@ -15,7 +15,8 @@ func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 // most steps do, or nil. Such a step is possible without a closer look.
 func (r *Run) plain(s *Step) *trace.Message {
 	i := uint(s.Msg) - 1 // huge where the number is not positive
-	if r.calm && (s.Kind == trace.Deliver || s.Kind == trace.Drop) && i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight {
+	if r.calm && (s.Kind == trace.Deliver || s.Kind == trace.Drop) && i < uint(len(r.messages)) &&
+		r.messages[i].Fate == trace.InFlight {
 		return &r.messages[i]
 	}
 	return nil
@@ -54,7 +55,8 @@ func (r *Run) refusal(s *Step) string {
 		}
 	case trace.Request:
 		given := func(p trace.Pending) bool { return p.ID == s.Request && p.To.Has(s.Node) }
-		if !r.isNode(s.Node) || !r.up.Has(s.Node) || !slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
+		if !r.isNode(s.Node) || !r.up.Has(s.Node) ||
+			!slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
 			return "no such request waits for that node, or the node is down"
 		}
 	case trace.Pause, trace.Jump:

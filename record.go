@@ -129,7 +129,14 @@ func part[T any](list []T, from, to int) []T {
 
 // record is a note in words, without what the step caused.
 func (c *recorder) record(r *Run, n *note) trace.Record {
-	return trace.Record{Number: n.number, Step: n.step, Settle: n.settle, Round: n.round, Text: c.stepText(r, n), Body: n.body}
+	return trace.Record{
+		Number: n.number,
+		Step:   n.step,
+		Settle: n.settle,
+		Round:  n.round,
+		Text:   c.stepText(r, n),
+		Body:   n.body,
+	}
 }
 
 // finish ends the recording. Rounds after the last step, in which nothing happened, are

@@ -34,7 +34,11 @@ type pedantry struct {
 
 func (p *pedantry) Reset(*lockstep.Start) { p.runs++; p.left = p.runs }
 func (p *pedantry) Tell(bool) lockstep.Account {
-	return lockstep.Account{Done: p.runs == p.last, Reached: fmt.Sprintf("made %d runs", p.runs), Drawn: map[string]string{"left": fmt.Sprint(p.runs)}}
+	return lockstep.Account{
+		Done:    p.runs == p.last,
+		Reached: fmt.Sprintf("made %d runs", p.runs),
+		Drawn:   map[string]string{"left": fmt.Sprint(p.runs)},
+	}
 }
 func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if p.left--; p.left < 0 {
@@ -52,8 +56,11 @@ func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 // are recorded by their steps, and the campaign ends when it has nothing left to try.
 func TestSequential(t *testing.T) {
 	for _, workers := range []int{1, 4} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pedant{last: 25},
-			Spec: toy.AtEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pedant{last: 25},
+				Spec: toy.AtEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +124,8 @@ func TestLearning(t *testing.T) {
 		t.Errorf("%s, %+v, %s", result.Strategy, result.Seen, result.Guarantee)
 	}
 	plan.Strategy = pupil{fail: true}
-	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "impossible") {
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||
+		!strings.Contains(err.Error(), "impossible") {
 		t.Errorf("error %v", err)
 	}
 }

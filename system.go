@@ -101,7 +101,13 @@ func (r Repeats) String() string {
 // Require reports which of the kinds a strategy needs the system does not support.
 func (i Info) Require(who string, need trace.Kinds) error {
 	if missing := need &^ i.Supports; missing != 0 {
-		return fmt.Errorf("%s needs steps that %s does not support: %s (it supports %s)", who, i.Name, missing, i.Supports)
+		return fmt.Errorf(
+			"%s needs steps that %s does not support: %s (it supports %s)",
+			who,
+			i.Name,
+			missing,
+			i.Supports,
+		)
 	}
 	return nil
 }

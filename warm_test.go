@@ -41,11 +41,17 @@ func TestWarmUpIsNotWatched(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			paused := time.Duration(0)
-			plan := lockstep.Plan{System: cold{toy.Cluster(nil), told}, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1,
-				Watch: watchdog.After(time.Minute), Warming: func() func() {
+			plan := lockstep.Plan{
+				System:   cold{toy.Cluster(nil), told},
+				Strategy: strategy.DefaultWalk,
+				Runs:     3,
+				Workers:  1,
+				Watch:    watchdog.After(time.Minute),
+				Warming: func() func() {
 					began := time.Now()
 					return func() { paused += time.Since(began) }
-				}}
+				},
+			}
 			r, err := lockstep.Explore(t.Context(), plan)
 			hangs := err != nil || r.Verdict() != trace.Pass
 			if hangs == told || told && paused != time.Hour {
@@ -62,7 +68,10 @@ func TestWarmUpFails(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(place *lockstep.Place) error {
 		return place.WarmUp(func() error { return broken })
 	}}
-	if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1}); !errors.Is(err, broken) {
+	if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1}); !errors.Is(
+		err,
+		broken,
+	) {
 		t.Errorf("%v", err)
 	}
 }

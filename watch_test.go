@@ -84,11 +84,14 @@ func TestHang(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	f := r.First()
-	if f.Finding.Property != lockstep.Hang || !strings.Contains(f.Finding.Stack, "lockstep_test.(*trap).stuckInside\n\twatch_test.go:") {
+	if f.Finding.Property != lockstep.Hang ||
+		!strings.Contains(f.Finding.Stack, "lockstep_test.(*trap).stuckInside\n\twatch_test.go:") {
 		t.Errorf("finding %+v", f.Finding)
 	}
 	last := f.Trace.Records[len(f.Trace.Records)-1]
-	if f.Trace.Outcome.Verdict != trace.Fail || last.Number != f.Finding.Step || !strings.Contains(f.Finding.Text, last.Text) || f.Failed != 1 {
+	if f.Trace.Outcome.Verdict != trace.Fail || last.Number != f.Finding.Step ||
+		!strings.Contains(f.Finding.Text, last.Text) ||
+		f.Failed != 1 {
 		t.Errorf("trace ends in %+v, finding %+v", last, f.Finding)
 	}
 	if r.Left != 2 || r.Stalls != 0 || r.Verdict() != trace.Fail {
@@ -146,11 +149,13 @@ func TestBenchHang(t *testing.T) {
 	defer b.Close()
 	for range 4 {
 		o, err := b.Run(t.Context(), found.First().Run, nil)
-		if err != nil || o.Finding == nil || o.Finding.Property != lockstep.Hang || !strings.Contains(o.Finding.Stack, "stuckInside") {
+		if err != nil || o.Finding == nil || o.Finding.Property != lockstep.Hang ||
+			!strings.Contains(o.Finding.Stack, "stuckInside") {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}
-	if _, err := b.Run(t.Context(), found.First().Run, nil); err == nil || !strings.Contains(err.Error(), "5 goroutines that hang") {
+	if _, err := b.Run(t.Context(), found.First().Run, nil); err == nil ||
+		!strings.Contains(err.Error(), "5 goroutines that hang") {
 		t.Errorf("the fifth time: %v", err)
 	}
 }
@@ -161,7 +166,8 @@ func TestHangGoesOn(t *testing.T) {
 	plan := trapped(tr)
 	plan.KeepGoing = true
 	r, err := lockstep.Explore(context.Background(), plan)
-	if err == nil || !strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
 		t.Errorf("error %v", err)
 	}
 	if len(r.Found) < 2 || r.Runs <= r.Found[0].Run+1 {
@@ -191,7 +197,11 @@ func TestHangOfASerialSystem(t *testing.T) {
 	plan := trapped(tr)
 	plan.System = toy.Wrapped{System: plan.System, Info: func(i *lockstep.Info) { i.Serial = true }}
 	_, err := lockstep.Explore(context.Background(), plan)
-	if err == nil || !strings.Contains(err.Error(), "of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of") ||
+	if err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of",
+		) ||
 		!strings.Contains(err.Error(), "stuckInside") {
 		t.Errorf("error %v", err)
 	}

@@ -47,8 +47,16 @@ type worker struct {
 }
 
 func newWorker(p *prepared, number int) *worker {
-	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, turn: newTurn(p.info, p.Limits),
-		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential, watching: p.Watch != nil}
+	w := &worker{
+		prepared: p,
+		ctx:      context.Background(),
+		place:    Place{Worker: number, root: p.Scratch},
+		turn:     newTurn(p.info, p.Limits),
+		sched:    p.Strategy.New(p.info),
+		monitor:  p.Spec.New(p.info),
+		keep:     p.terms.Sequential,
+		watching: p.Watch != nil,
+	}
 	w.run = &w.turn.Run
 	w.place.warming = w.warms
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
@@ -394,7 +402,11 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	}
 	w.abandon()
 	if !w.inSystem {
-		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, where)
+		return trace.Outcome{}, fmt.Errorf(
+			"panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s",
+			p,
+			where,
+		)
 	}
 	w.inSystem = false
 	if w.rec != nil {

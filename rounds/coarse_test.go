@@ -135,28 +135,39 @@ func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matr
 	t.Helper()
 	was := make(matrix, nodes+1)
 	passed := 0
-	_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{nodes, cuts}, Strategy: p, Scenario: sc, Runs: 1, Workers: 1,
-		Spec: sight{func(run *lockstep.Run, cut matrix) {
-			switch last := run.Last(); last.Kind {
-			case trace.Wait:
-				passed++
-				if want := p.loses[passed-1].with(more); !slices.Equal(cut, want) || len(run.Rounds()) != passed || last.For != pace {
-					t.Fatalf("%v: time %d passes in round %d, %v are cut, want %v", p.loses, last.For, len(run.Rounds()), cut, want)
-				}
-			case trace.Cut, trace.Heal:
-				if slices.Equal(cut, was) {
-					t.Fatalf("%v: %s changes nothing", p.loses, last)
-				}
-				if now := p.loses[min(passed, len(p.loses)-1)]; passed > 0 {
-					for n, to := range p.loses[passed-1] {
-						if stays := to & now[n]; cut[n]&stays != stays {
-							t.Fatalf("%v: %s heals links of node %d that stay cut", p.loses, last, n)
+	_, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: servers{nodes, cuts}, Strategy: p, Scenario: sc, Runs: 1, Workers: 1,
+			Spec: sight{func(run *lockstep.Run, cut matrix) {
+				switch last := run.Last(); last.Kind {
+				case trace.Wait:
+					passed++
+					if want := p.loses[passed-1].with(more); !slices.Equal(cut, want) || len(run.Rounds()) != passed ||
+						last.For != pace {
+						t.Fatalf(
+							"%v: time %d passes in round %d, %v are cut, want %v",
+							p.loses,
+							last.For,
+							len(run.Rounds()),
+							cut,
+							want,
+						)
+					}
+				case trace.Cut, trace.Heal:
+					if slices.Equal(cut, was) {
+						t.Fatalf("%v: %s changes nothing", p.loses, last)
+					}
+					if now := p.loses[min(passed, len(p.loses)-1)]; passed > 0 {
+						for n, to := range p.loses[passed-1] {
+							if stays := to & now[n]; cut[n]&stays != stays {
+								t.Fatalf("%v: %s heals links of node %d that stay cut", p.loses, last, n)
+							}
 						}
 					}
 				}
-			}
-			was = cut
-		}}})
+				was = cut
+			}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +195,11 @@ func TestCutsFollowThePlan(t *testing.T) {
 		for range 12 {
 			m := make(matrix, nodes+1)
 			for n := 1; n <= nodes; n++ {
-				one, other := lockstep.Nodes(r.Uint64()), lockstep.Nodes(r.Uint64()) // each node with a chance of a quarter
+				one, other := lockstep.Nodes(
+					r.Uint64(),
+				), lockstep.Nodes(
+					r.Uint64(),
+				) // each node with a chance of a quarter
 				m[n] = one & other & trace.AllNodes(nodes).Without(lockstep.Node(n))
 			}
 			plan.loses = append(plan.loses, m)
@@ -200,9 +215,10 @@ func TestForeignCutsStay(t *testing.T) {
 	foreign[1], foreign[2] = trace.NodesOf(2), trace.NodesOf(1)
 	for _, first := range matrices(3) {
 		sc := scenario.New("a cut of its own")
-		sc.If(scenario.Did(trace.Start)).Then(scenario.Do("cut 1 from 2", func(_ *scenario.Moment, hand *lockstep.Hand) {
-			hand.Do(lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2)})
-		}))
+		sc.If(scenario.Did(trace.Start)).
+			Then(scenario.Do("cut 1 from 2", func(_ *scenario.Moment, hand *lockstep.Hand) {
+				hand.Do(lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2)})
+			}))
 		follow(t, lossPlan{loses: []matrix{first, make(matrix, 4), first}}, 3, sc, foreign)
 	}
 }
@@ -215,25 +231,36 @@ func TestForeignHealing(t *testing.T) {
 		for _, second := range []matrix{all[0], all[5], all[63], first} {
 			var healed, moved bool // by the scenario; nothing was to be done at the border
 			sc := scenario.New("a helper")
-			sc.If(scenario.Did(trace.Wait)).Once().Then(scenario.Do("heal all", func(m *scenario.Moment, hand *lockstep.Hand) {
-				hand.Do(lockstep.Step{Kind: trace.Heal, From: m.Run.All(), To: m.Run.All()})
-			}))
-			_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, cuts}, Strategy: lossPlan{loses: []matrix{first, second}}, Scenario: sc, Runs: 1, Workers: 1,
-				Spec: sight{func(run *lockstep.Run, cut matrix) {
-					switch run.Last().Kind {
-					case trace.Heal:
-						if healed {
-							t.Fatalf("%v, %v: %s", first, second, run.Last())
+			sc.If(scenario.Did(trace.Wait)).
+				Once().
+				Then(scenario.Do("heal all", func(m *scenario.Moment, hand *lockstep.Hand) {
+					hand.Do(lockstep.Step{Kind: trace.Heal, From: m.Run.All(), To: m.Run.All()})
+				}))
+			_, err := lockstep.Explore(
+				t.Context(),
+				lockstep.Plan{
+					System:   servers{3, cuts},
+					Strategy: lossPlan{loses: []matrix{first, second}},
+					Scenario: sc,
+					Runs:     1,
+					Workers:  1,
+					Spec: sight{func(run *lockstep.Run, cut matrix) {
+						switch run.Last().Kind {
+						case trace.Heal:
+							if healed {
+								t.Fatalf("%v, %v: %s", first, second, run.Last())
+							}
+							healed = true
+						case trace.Cut:
+							moved = moved || healed
+						case trace.Wait:
+							if len(run.Rounds()) == 2 && !slices.Equal(cut, second) {
+								t.Fatalf("%v, %v: cut are %v", first, second, cut)
+							}
 						}
-						healed = true
-					case trace.Cut:
-						moved = moved || healed
-					case trace.Wait:
-						if len(run.Rounds()) == 2 && !slices.Equal(cut, second) {
-							t.Fatalf("%v, %v: cut are %v", first, second, cut)
-						}
-					}
-				}}})
+					}},
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +278,15 @@ func kernelPlans(nodes, number int, byCrash bool) (plans []lossPlan) {
 		var longer []lossPlan
 		for _, p := range plans {
 			for kernel := lockstep.Nodes(0); kernel <= trace.AllNodes(nodes); kernel++ {
-				longer = append(longer, lossPlan{append(slices.Clip(p.loses), isolating(nodes, kernel)), append(slices.Clip(p.kernels), kernel), byCrash, 0})
+				longer = append(
+					longer,
+					lossPlan{
+						append(slices.Clip(p.loses), isolating(nodes, kernel)),
+						append(slices.Clip(p.kernels), kernel),
+						byCrash,
+						0,
+					},
+				)
 			}
 		}
 		plans = longer
@@ -344,26 +379,35 @@ func TestAfresh(t *testing.T) {
 		plan.phase = 2
 		passed := 0
 		var fell lockstep.Nodes // in this round
-		_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Runs: 1, Workers: 1,
-			Spec: sight{func(run *lockstep.Run, _ matrix) {
-				switch last := run.Last(); last.Kind {
-				case trace.Crash:
-					fell = fell.With(last.Node)
-				case trace.Wait:
-					before := trace.AllNodes(3)
-					if passed > 0 {
-						before = plan.kernels[passed-1]
+		_, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Runs: 1, Workers: 1,
+				Spec: sight{func(run *lockstep.Run, _ matrix) {
+					switch last := run.Last(); last.Kind {
+					case trace.Crash:
+						fell = fell.With(last.Node)
+					case trace.Wait:
+						before := trace.AllNodes(3)
+						if passed > 0 {
+							before = plan.kernels[passed-1]
+						}
+						want := before &^ plan.kernels[passed]
+						if passed%2 == 0 {
+							want = before
+						}
+						if run.Up() != plan.kernels[passed] || fell != want {
+							t.Fatalf(
+								"kernels %v: in round %d %s fell and %s are up",
+								plan.kernels,
+								passed+1,
+								fell,
+								run.Up(),
+							)
+						}
+						passed, fell = passed+1, 0
 					}
-					want := before &^ plan.kernels[passed]
-					if passed%2 == 0 {
-						want = before
-					}
-					if run.Up() != plan.kernels[passed] || fell != want {
-						t.Fatalf("kernels %v: in round %d %s fell and %s are up", plan.kernels, passed+1, fell, run.Up())
-					}
-					passed, fell = passed+1, 0
-				}
-			}}})
+				}}},
+		)
 		if err != nil || passed != 4 || fell != plan.kernels[3] {
 			t.Fatalf("kernels %v: after %d rounds %s fell, %v", plan.kernels, passed, fell, err)
 		}
@@ -504,7 +548,8 @@ func TestFindingsOnServers(t *testing.T) {
 			t.Fatalf("by=%s: %v, %v", c.by, result, err)
 		}
 		plan.Spec = c.finds
-		if result, err = lockstep.Explore(t.Context(), plan); err != nil || result.First() == nil || result.First().Flaky != "" {
+		if result, err = lockstep.Explore(t.Context(), plan); err != nil || result.First() == nil ||
+			result.First().Flaky != "" {
 			t.Fatalf("by=%s: %v, %v", c.by, result, err)
 		}
 		small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{})
@@ -531,20 +576,24 @@ func TestServersSettle(t *testing.T) {
 	for _, by := range []strategy.Means{strategy.ByCut, strategy.ByCrash} {
 		s := strategy.Uniform{Period: 4, Isolations: 4, Rounds: 4, Sampler: strategy.Exact, By: by}
 		broken, passed := 0, 0
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{5, cuts | crashes}, Strategy: s, Runs: 100, Workers: 1, Settle: 20,
-			Spec: sight{func(run *lockstep.Run, cut matrix) {
-				whole := run.Up() == run.All() && !slices.ContainsFunc(cut, func(to lockstep.Nodes) bool { return to != 0 })
-				switch {
-				case !run.Settling():
-					if len(run.Rounds()) == 4 && !whole {
-						broken++
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: servers{5, cuts | crashes}, Strategy: s, Runs: 100, Workers: 1, Settle: 20,
+				Spec: sight{func(run *lockstep.Run, cut matrix) {
+					whole := run.Up() == run.All() &&
+						!slices.ContainsFunc(cut, func(to lockstep.Nodes) bool { return to != 0 })
+					switch {
+					case !run.Settling():
+						if len(run.Rounds()) == 4 && !whole {
+							broken++
+						}
+					case run.Last().Kind == trace.Wait:
+						if passed++; !whole {
+							t.Fatalf("time passes while %s are up and %v cut", run.Up(), cut)
+						}
 					}
-				case run.Last().Kind == trace.Wait:
-					if passed++; !whole {
-						t.Fatalf("time passes while %s are up and %v cut", run.Up(), cut)
-					}
-				}
-			}}})
+				}}},
+		)
 		if err != nil || result.Verdict() != trace.Pass || broken == 0 || passed == 0 {
 			t.Errorf("by=%s: %v, %v; broken in %d steps at the end, %d waits", by, result, err, broken, passed)
 		}
@@ -554,13 +603,21 @@ func TestServersSettle(t *testing.T) {
 // Where a step is a stretch of time, the strategy partition has few of them between partitions and operations.
 func TestPartitionStretches(t *testing.T) {
 	waits, longest := 0, 0
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{5, trace.KindsOf(trace.Request, trace.Wait, trace.Cut, trace.Heal)}, Strategy: strategy.DefaultPartition, Runs: 60, Workers: 1,
-		Spec: sight{func(run *lockstep.Run, _ matrix) {
-			if waits++; run.Last().Kind != trace.Wait {
-				waits = 0
-			}
-			longest = max(longest, waits)
-		}}})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:   servers{5, trace.KindsOf(trace.Request, trace.Wait, trace.Cut, trace.Heal)},
+			Strategy: strategy.DefaultPartition,
+			Runs:     60,
+			Workers:  1,
+			Spec: sight{func(run *lockstep.Run, _ matrix) {
+				if waits++; run.Last().Kind != trace.Wait {
+					waits = 0
+				}
+				longest = max(longest, waits)
+			}},
+		},
+	)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatal(result, err)
 	}

@@ -153,8 +153,18 @@ const (
 
 // New makes a driver of so many rounds for a system.
 func New(info lockstep.Info, number int, plan Plan) *Driver {
-	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: Coarse(info), ticks: !Coarse(info) && Ticks(&info),
-		crash: onlyCrashes(info), want: make([]lockstep.Nodes, info.Nodes+1), mine: make([]lockstep.Nodes, info.Nodes+1)}
+	return &Driver{
+		plan:   plan,
+		names:  len(info.Rounds),
+		number: number,
+		coarse: Coarse(info),
+		ticks:  !Coarse(info) && Ticks(&info),
+		crash: onlyCrashes(
+			info,
+		),
+		want: make([]lockstep.Nodes, info.Nodes+1),
+		mine: make([]lockstep.Nodes, info.Nodes+1),
+	}
 }
 
 // ByCrash lets isolated nodes of a system without messages be crashed instead of cut off,
@@ -335,7 +345,8 @@ func (d *Driver) collect(turn *lockstep.Turn) bool {
 	flying := turn.InFlight()
 	d.mail, d.at, d.mixed = d.mail[:0], 0, false
 	mine := len(flying)
-	if d.mixed = mine > 0 && !d.gather(turn, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held && turn.Sweep(d.loses) {
+	if d.mixed = mine > 0 && !d.gather(turn, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held &&
+		turn.Sweep(d.loses) {
 		d.active++
 		return true
 	}
@@ -362,7 +373,9 @@ func (d *Driver) collect(turn *lockstep.Turn) bool {
 // protocol gets on: then nothing is late. It notes the phase.
 func (d *Driver) gather(turn *lockstep.Turn, flying []trace.ID) bool {
 	first := turn.Message(flying[0])
-	if len(d.kept) > 0 || d.names > 0 && (flying[0] < turn.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
+	if len(d.kept) > 0 ||
+		d.names > 0 &&
+			(flying[0] < turn.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
 	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(turn, flying)) {

@@ -172,7 +172,14 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 			m, _ := tr.Message(s.Msg)
 			heard := tr.Rounds[round-1].Kernel.Has(m.From) && tr.Rounds[round-1].Kernel.Has(m.To) && !late[s.Msg]
 			if due[s.Msg] != round || heard != (s.Kind == trace.Deliver) {
-				t.Fatalf("step %d, %s, in round %d with kernel %s: its round is %d", r.Number, r.Text, round, tr.Rounds[round-1].Kernel, due[s.Msg])
+				t.Fatalf(
+					"step %d, %s, in round %d with kernel %s: its round is %d",
+					r.Number,
+					r.Text,
+					round,
+					tr.Rounds[round-1].Kernel,
+					due[s.Msg],
+				)
 			}
 			if order = append(order, s.Msg); !slices.IsSorted(order) {
 				t.Fatalf("round %d takes messages in the order %v", round, order)
@@ -182,7 +189,13 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 		case trace.Alarm:
 			first := names > 0 && (round-1)%names == 0 || names == 0 && len(flying) == 0
 			if !first || !tr.Rounds[round-1].Kernel.Has(s.Node) || len(order) > 0 {
-				t.Fatalf("the alarm of node %d fires in round %d with kernel %s, in flight were %v", s.Node, round, tr.Rounds[round-1].Kernel, flying)
+				t.Fatalf(
+					"the alarm of node %d fires in round %d with kernel %s, in flight were %v",
+					s.Node,
+					round,
+					tr.Rounds[round-1].Kernel,
+					flying,
+				)
 			}
 		}
 		for _, m := range r.Sent {
@@ -208,7 +221,10 @@ func TestRules(t *testing.T) {
 		for _, system := range []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 3, Requests: 3}, gossip(), tagged()} {
 			s := turns{number: 25, kernels: kernels, give: map[int][]lockstep.Step{}}
 			if info, _ := system.Describe(); info.Name == "gossip" {
-				s.give[3] = []lockstep.Step{{Kind: trace.Request, Node: 1, Request: 1}, {Kind: trace.Request, Node: 2, Request: 2}}
+				s.give[3] = []lockstep.Step{
+					{Kind: trace.Request, Node: 1, Request: 1},
+					{Kind: trace.Request, Node: 2, Request: 2},
+				}
 				s.give[9] = []lockstep.Step{{Kind: trace.Request, Node: 3, Request: 3}}
 			}
 			tr := record(t, system, s)
@@ -295,7 +311,11 @@ func ticker() ticking {
 // TestWaitsInPlaceOfAlarms checks that where messages are in the engine's hands but there are
 // no alarms, time passes once in each round in which alarms would fire.
 func TestWaitsInPlaceOfAlarms(t *testing.T) {
-	s := turns{number: 6, kernels: []lockstep.Nodes{trace.AllNodes(3)}, give: map[int][]lockstep.Step{2: {{Kind: trace.Request, Node: 1, Request: 1}}}}
+	s := turns{
+		number:  6,
+		kernels: []lockstep.Nodes{trace.AllNodes(3)},
+		give:    map[int][]lockstep.Step{2: {{Kind: trace.Request, Node: 1, Request: 1}}},
+	}
 	var got []int
 	for _, r := range record(t, ticker(), s).Records {
 		if r.Step.Kind == trace.Wait {

@@ -51,8 +51,17 @@ func TestIsolation(t *testing.T) {
 			if (rang > 0) != (how != rounds.Frozen) && !leads {
 				t.Errorf("%T, %d: the isolated node's alarm rang %d times", system, how, rang)
 			}
-			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held || (len(arrived) > 0) != (how == rounds.Held) || !slices.IsSorted(arrived) {
-				t.Errorf("%T, %d: %d messages of the isolated node, %d lost, arrived %v", system, how, len(kept), lost, arrived)
+			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held ||
+				(len(arrived) > 0) != (how == rounds.Held) ||
+				!slices.IsSorted(arrived) {
+				t.Errorf(
+					"%T, %d: %d messages of the isolated node, %d lost, arrived %v",
+					system,
+					how,
+					len(kept),
+					lost,
+					arrived,
+				)
 			}
 		}
 	}

@@ -27,7 +27,13 @@ var (
 const pace = 5 // of servers
 
 func (s servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: s.nodes, Supports: s.supports, Pace: pace, Events: []string{"leader", "back"}}, nil
+	return lockstep.Info{
+		Name:     "servers",
+		Nodes:    s.nodes,
+		Supports: s.supports,
+		Pace:     pace,
+		Events:   []string{"leader", "back"},
+	}, nil
 }
 
 func (s servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -89,13 +95,20 @@ func (s *serving) Close() error                  { return nil }
 
 // oneLeader is what servers promise although cuts break it, and memory what crashes break.
 var (
-	oneLeader = spec.OnEvent("one leader", "leader", func(last *lockstep.Event, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		was := *last
-		if *last = *e; was.Value == e.Value {
-			return &lockstep.Finding{Text: fmt.Sprintf("nodes %d and %d both lead", was.Node, e.Node), Nodes: trace.NodesOf(was.Node, e.Node)}
-		}
-		return nil
-	})
+	oneLeader = spec.OnEvent(
+		"one leader",
+		"leader",
+		func(last *lockstep.Event, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			was := *last
+			if *last = *e; was.Value == e.Value {
+				return &lockstep.Finding{
+					Text:  fmt.Sprintf("nodes %d and %d both lead", was.Node, e.Node),
+					Nodes: trace.NodesOf(was.Node, e.Node),
+				}
+			}
+			return nil
+		},
+	)
 	memory = spec.OnEvent("memory", "back", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value != 0 {
 			return &lockstep.Finding{Text: fmt.Sprintf("node %d forgot %d values", e.Node, e.Value)}

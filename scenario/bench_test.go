@@ -19,7 +19,13 @@ func BenchmarkScenario(b *testing.B) {
 	for _, round := range []string{"Prepare", "Ack", "Propose", "Promise"} {
 		sc.If(Round(round), Phase(-1), From(1, 2)).Then(Drop())
 	}
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 300, Workers: 1}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3},
+		Strategy: strategy.DefaultWalk,
+		Spec:     smr.Prefix,
+		Runs:     300,
+		Workers:  1,
+	}
 	measure := func(s lockstep.Scenario) (time.Duration, int64) {
 		p := plan
 		p.Scenario = s

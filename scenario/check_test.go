@@ -191,13 +191,15 @@ func TestCheckUnsupported(t *testing.T) {
 	sc.If(From(1)).Then(Replace("Ask 7"))
 	plan := bellPlan(sc)
 	plan.System = b
-	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "bell does not support replace") {
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||
+		!strings.Contains(err.Error(), "bell does not support replace") {
 		t.Errorf("error %v", err)
 	}
 	b.FIFO = true
 	plan.System = b
 	plan.Scenario = New("holding").Use(Withhold(From(1), IsEvent("done")))
-	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "are FIFO") {
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||
+		!strings.Contains(err.Error(), "are FIFO") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -48,7 +48,16 @@ func (n *names) number(name, where string, gives bool) int {
 
 func newCompiler(s *Scenario, info lockstep.Info) *compiler {
 	return &compiler{scenario: s, info: info, keyed: map[string]string{},
-		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch, observe: s.observe, omits: len(s.omit) > 0}}
+		director: &director{
+			name:     s.name,
+			info:     info,
+			must:     s.must,
+			draws:    s.groups,
+			reserved: s.reserved,
+			watch:    s.watch,
+			observe:  s.observe,
+			omits:    len(s.omit) > 0,
+		}}
 }
 
 func (c *compiler) problem(format string, args ...any) {
@@ -91,7 +100,9 @@ func (c *compiler) compile() *director {
 	c.unfilled()
 	c.where = "scenario"
 	if s.must && !slices.ContainsFunc(d.machines, func(m readyMachine) bool { return m.succeeds }) {
-		c.problem("MustSucceed, but no state is one of success: no run could succeed; use MarkSuccess on a state of a machine")
+		c.problem(
+			"MustSucceed, but no state is one of success: no run could succeed; use MarkSuccess on a state of a machine",
+		)
 	}
 	for _, w := range s.reserved {
 		c.offered(w)
@@ -173,8 +184,11 @@ func (c *compiler) fits(f *Filter, a Action) {
 	}
 	switch {
 	case (a.on == touches || a.on == decides) && !slices.Contains(kinds, aSend):
-		c.problem("%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on nodes, links, sets and memory",
-			a.text, orWords(kinds))
+		c.problem(
+			"%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on nodes, links, sets and memory",
+			a.text,
+			orWords(kinds),
+		)
 	case a.on == notes && slices.Equal(kinds, []string{anEvent}):
 		c.problem("%q needs a message, but the condition holds only at an event", a.text)
 	}
@@ -188,12 +202,17 @@ func (c *compiler) shadowed(f *readyFilter) {
 	}
 	for i := range c.director.filters[:f.number-1] {
 		e := &c.director.filters[i]
-		changes := e.Filter.when.facts.memory() && slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.goesOn })
-		if e.omitted || e.limited || e.goesOn || e.needs && !f.needs || changes || !f.Filter.when.facts.implies(e.Filter.when.facts) {
+		changes := e.Filter.when.facts.memory() &&
+			slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.goesOn })
+		if e.omitted || e.limited || e.goesOn || e.needs && !f.needs || changes ||
+			!f.Filter.when.facts.implies(e.Filter.when.facts) {
 			continue
 		}
 		c.where = f.title()
-		c.problem("it never matches: %s takes all that it would; put it before that one, or let that one Continue", e.title())
+		c.problem(
+			"it never matches: %s takes all that it would; put it before that one, or let that one Continue",
+			e.title(),
+		)
 		return
 	}
 }
@@ -337,6 +356,9 @@ func (c *compiler) tagged() {
 // mayHold reports links on which nothing can be held back.
 func (c *compiler) mayHold() {
 	if c.info.FIFO {
-		c.problem("the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead", c.info.Name)
+		c.problem(
+			"the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead",
+			c.info.Name,
+		)
 	}
 }

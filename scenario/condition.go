@@ -130,7 +130,11 @@ func Did(kinds ...trace.Kind) Condition {
 // the events and messages that it caused.
 func During(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
-	return plain("during "+set.String(), facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}, func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
+	return plain(
+		"during "+set.String(),
+		facts{[]atom{{about: aboutStep, in: words(kinds)}}, true},
+		func(m *Moment) bool { return set.Has(m.Run.Last().Kind) },
+	)
 }
 
 // Type holds when the moment concerns a message of one of the types.
@@ -156,12 +160,20 @@ func At(nodes ...lockstep.Node) Condition { return AtGroup(Only(nodes...)) }
 
 // FromGroup holds when the moment concerns a message from a node of the group.
 func FromGroup(g Group) Condition {
-	return g.condition("from ", aboutFrom, func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) })
+	return g.condition(
+		"from ",
+		aboutFrom,
+		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) },
+	)
 }
 
 // ToGroup holds when the moment concerns a message to a node of the group.
 func ToGroup(g Group) Condition {
-	return g.condition("to ", aboutTo, func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) })
+	return g.condition(
+		"to ",
+		aboutTo,
+		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) },
+	)
 }
 
 // AtGroup holds when the node concerned is in the group.
@@ -209,7 +221,11 @@ func Round(name string) Condition {
 
 // Since holds when the virtual time is at least t.
 func Since(t trace.Time) Condition {
-	return plain(fmt.Sprintf("since time %d", t), facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true}, func(m *Moment) bool { return m.Run.Now() >= t })
+	return plain(
+		fmt.Sprintf("since time %d", t),
+		facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true},
+		func(m *Moment) bool { return m.Run.Now() >= t },
+	)
 }
 
 // Chance holds with the probability p, drawn from the run's seed each time it is asked.
@@ -249,7 +265,15 @@ func Value[V any](event, text string, holds func(V) bool) Condition {
 	return IsEvent(event).And(plain(text, facts{}, func(m *Moment) bool {
 		v, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, v, event, m.Event.Value))
+			m.Abort(
+				fmt.Errorf(
+					"%q is about values of type %T, but those of event %s are %T",
+					text,
+					v,
+					event,
+					m.Event.Value,
+				),
+			)
 			return false
 		}
 		return holds(v)

@@ -194,7 +194,17 @@ func (d *director) step(machine *readyMachine, m *Moment) {
 		machine.reached[to.number]++
 		d.watch.entered(machine, to)
 		if to.name == Fail {
-			d.fail(m, fmt.Sprintf("machine %s went from %s to %s on %q: %s", machine.name, from.name, Fail, from.edges[i].when, m))
+			d.fail(
+				m,
+				fmt.Sprintf(
+					"machine %s went from %s to %s on %q: %s",
+					machine.name,
+					from.name,
+					Fail,
+					from.edges[i].when,
+					m,
+				),
+			)
 		} else if to.ends {
 			d.finish(m)
 		}

@@ -84,7 +84,8 @@ func TestMinimiseRefuses(t *testing.T) {
 	sc.If(Type("Ask")).Then(Drop())
 	plan := lockstep.Plan{System: bell(), Scenario: sc, Runs: 10, Strategy: Synchronous{}}
 	for want, hold := range map[string]float64{"no run succeeds with all filters": 0.9, "allowed is (0,1]": 1.5} {
-		if _, err := Minimise(context.Background(), plan, hold, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Minimise(context.Background(), plan, hold, nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}

@@ -13,8 +13,10 @@ import (
 func ExampleVariable() {
 	sc := New("answers to the first question")
 	asked := Variable[int]("asked")
-	sc.If(IsSend(), Type("Ask"), asked.IsSet().Not()).Then(SetBody(asked, "its number", func(n note) int { return n.Number }))
-	sc.If(BodyWith(asked, "an answer to another question", func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked })).Then(Drop())
+	sc.If(IsSend(), Type("Ask"), asked.IsSet().Not()).
+		Then(SetBody(asked, "its number", func(n note) int { return n.Number }))
+	sc.If(BodyWith(asked, "an answer to another question", func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked })).
+		Then(Drop())
 	sc.If(Type("Answer"), From(2)).Once().Then(Replace("Answer 7"))
 	showOn(asking(), sc)
 	// Output:
@@ -58,7 +60,8 @@ func ExampleVar_Set() {
 	sc := New("the time of the first answer")
 	when := Variable[trace.Time]("first answer")
 	sc.If(IsEvent("heard")).Once().Then(when.Set("now", func(m *Moment) trace.Time { return m.Run.Now() }))
-	sc.If(IsEvent("done"), when.Is("in the same tick", func(m *Moment, t trace.Time) bool { return m.Run.Now() == t })).Then(when.Forget())
+	sc.If(IsEvent("done"), when.Is("in the same tick", func(m *Moment, t trace.Time) bool { return m.Run.Now() == t })).
+		Then(when.Forget())
 	show(sc)
 	// Output:
 	// event 1 heard | filter 1 (event heard): set first answer to now
@@ -71,7 +74,8 @@ func ExampleVar_Set() {
 func ExampleSetValue() {
 	sc := New("one answer after the other")
 	heard := Variable[int]("heard")
-	sc.If(ValueWith(heard, "heard", "one more than before", func(now, before int) bool { return now == before+1 })).Then(Finish())
+	sc.If(ValueWith(heard, "heard", "one more than before", func(now, before int) bool { return now == before+1 })).
+		Then(Finish())
 	sc.If(IsEvent("heard")).Then(SetValue(heard, "the number of answers", func(n int) int { return n }))
 	show(sc)
 	// Output:

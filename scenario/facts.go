@@ -93,7 +93,11 @@ func (f facts) not() facts {
 		return facts{}
 	}
 	if len(f.atoms) == 1 && f.atoms[0].about == aboutWhat {
-		return happened(slices.DeleteFunc(slices.Clone(everything), func(k string) bool { return slices.Contains(f.atoms[0].in, k) })...)
+		return happened(
+			slices.DeleteFunc(
+				slices.Clone(everything),
+				func(k string) bool { return slices.Contains(f.atoms[0].in, k) },
+			)...)
 	}
 	return facts{atoms: []atom{{about: "not (" + f.key() + ")", memory: f.memory()}}, whole: true}
 }
@@ -132,7 +136,8 @@ func (f facts) memory() bool {
 func (f facts) impossible() string {
 	for i, a := range f.atoms {
 		for _, b := range f.atoms[:i] {
-			if a.about == b.about && a.in != nil && !slices.ContainsFunc(a.in, func(v string) bool { return slices.Contains(b.in, v) }) {
+			if a.about == b.about && a.in != nil &&
+				!slices.ContainsFunc(a.in, func(v string) bool { return slices.Contains(b.in, v) }) {
 				return fmt.Sprintf("%s cannot be %s and %s at once", a.about, orWords(b.in), orWords(a.in))
 			}
 		}
@@ -145,7 +150,8 @@ func (f facts) impossible() string {
 
 // implies reports that the other condition, which must be whole, holds wherever this one does.
 func (f facts) implies(other facts) bool {
-	return other.whole && !slices.ContainsFunc(other.atoms, func(a atom) bool { return !slices.ContainsFunc(f.atoms, a.impliedBy) })
+	return other.whole &&
+		!slices.ContainsFunc(other.atoms, func(a atom) bool { return !slices.ContainsFunc(f.atoms, a.impliedBy) })
 }
 
 func (a atom) impliedBy(b atom) bool {

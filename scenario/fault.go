@@ -60,20 +60,25 @@ func Sever(a, b Group) Action {
 // DropInFlight loses what is on its way from one group to the other, held back by a filter
 // or not. The links stay as they are.
 func DropInFlight(from, to Group) Action {
-	return Action{text: "drop what is on its way from " + from.text + " to " + to.text, class: Dropping, compile: func(c *compiler) act {
-		c.need(trace.Drop)
-		inFrom, inTo := c.group(from), c.group(to)
-		return func(m *Moment) bool {
-			senders, receivers, acted := inFrom(m), inTo(m), false
-			for i := range m.Run.Messages() {
-				msg := &m.Run.Messages()[i]
-				if has(senders, msg.From) && has(receivers, msg.To) && (m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
-					acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
+	return Action{
+		text:  "drop what is on its way from " + from.text + " to " + to.text,
+		class: Dropping,
+		compile: func(c *compiler) act {
+			c.need(trace.Drop)
+			inFrom, inTo := c.group(from), c.group(to)
+			return func(m *Moment) bool {
+				senders, receivers, acted := inFrom(m), inTo(m), false
+				for i := range m.Run.Messages() {
+					msg := &m.Run.Messages()[i]
+					if has(senders, msg.From) && has(receivers, msg.To) &&
+						(m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
+						acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
+					}
 				}
+				return acted
 			}
-			return acted
-		}
-	}}
+		},
+	}
 }
 
 // both does several things, under one text.

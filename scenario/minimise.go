@@ -23,7 +23,14 @@ func (m *Minimal) String() string {
 	if len(m.Left) == 0 {
 		return fmt.Sprintf("%s: %d of %d runs succeed, no filter can be left out", m.Scenario.name, m.Before, m.Runs)
 	}
-	return fmt.Sprintf("%s: %d of %d runs succeed without %s, %d with all", m.Scenario.name, m.After, m.Runs, strings.Join(m.Left, ", "), m.Before)
+	return fmt.Sprintf(
+		"%s: %d of %d runs succeed without %s, %d with all",
+		m.Scenario.name,
+		m.After,
+		m.Runs,
+		strings.Join(m.Left, ", "),
+		m.Before,
+	)
 }
 
 // Minimise leaves filters of the plan's scenario out, the last first and one after the other,
@@ -31,7 +38,12 @@ func (m *Minimal) String() string {
 // successes, e.g. 0.9. In the result each filter is needed: without any one of them fewer runs
 // succeed. It says nothing about leaving out two at once, and leaves those that are Aside. What counts as a success, a function
 // says; nil means [Successes].
-func Minimise(ctx context.Context, plan lockstep.Plan, hold float64, successes func(*lockstep.Result) int) (*Minimal, error) {
+func Minimise(
+	ctx context.Context,
+	plan lockstep.Plan,
+	hold float64,
+	successes func(*lockstep.Result) int,
+) (*Minimal, error) {
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return nil, err

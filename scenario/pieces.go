@@ -50,7 +50,11 @@ func Withhold(what, until Condition) Piece {
 // DropFirst loses the first k messages that match, for each key.
 func DropFirst(k int, what Condition, per Key) Piece {
 	return func(s *Scenario) {
-		s.If(what).Named(fmt.Sprintf("drop the first %d per %s: %s", k, per.text, what.text)).First(k).Per(per).Then(Drop())
+		s.If(what).
+			Named(fmt.Sprintf("drop the first %d per %s: %s", k, per.text, what.text)).
+			First(k).
+			Per(per).
+			Then(Drop())
 	}
 }
 
@@ -58,7 +62,11 @@ func DropFirst(k int, what Condition, per Key) Piece {
 // all others.
 func AtMost(k int, what Condition, per Key) Piece {
 	return func(s *Scenario) {
-		s.If(what).Named(fmt.Sprintf("pass the first %d per %s: %s", k, per.text, what.text)).First(k).Per(per).Then(Pass())
+		s.If(what).
+			Named(fmt.Sprintf("pass the first %d per %s: %s", k, per.text, what.text)).
+			First(k).
+			Per(per).
+			Then(Pass())
 		s.If(what).Named("drop: " + what.text).Then(Drop())
 	}
 }

@@ -59,7 +59,16 @@ func TestVacuousPartOfCampaign(t *testing.T) {
 func TestVacuousProperty(t *testing.T) {
 	sc := New("nothing is output")
 	sc.If(Round("Propose")).Then(Drop())
-	result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3},
+			Strategy: strategy.DefaultWalk,
+			Scenario: sc,
+			Spec:     smr.Prefix,
+			Runs:     50,
+		},
+	)
 	if got, want := result.VacuousParts(), []string{"property prefix"}; !slices.Equal(got, want) {
 		t.Errorf("vacuous parts %q, want %q", got, want)
 	}
@@ -90,7 +99,13 @@ func TestDeterminism(t *testing.T) {
 	plan.Workers = 3
 	three := enginetest.Explore(t, plan)
 	if one.Digest != three.Digest || fmt.Sprint(one.Effects) != fmt.Sprint(three.Effects) {
-		t.Errorf("one worker and three differ: %x and %x,\n%v\n%v", one.Digest, three.Digest, one.Effects, three.Effects)
+		t.Errorf(
+			"one worker and three differ: %x and %x,\n%v\n%v",
+			one.Digest,
+			three.Digest,
+			one.Effects,
+			three.Effects,
+		)
 	}
 	if parts := one.VacuousParts(); len(parts) > 0 {
 		t.Errorf("never happened: %q", parts)
@@ -100,8 +115,14 @@ func TestDeterminism(t *testing.T) {
 // TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario
 // and without it, and shrink.
 func TestReplayAndShrink(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Scenario: guided(), Spec: smr.Prefix, Runs: 3_000, Seed: 1,
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Scenario: guided(),
+		Spec:     smr.Prefix,
+		Runs:     3_000,
+		Seed:     1,
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
+	}
 	found := enginetest.Explore(t, plan).First()
 	if found == nil {
 		t.Fatal("the bug was not found")
@@ -125,7 +146,8 @@ func TestReplayAndShrink(t *testing.T) {
 		t.Errorf("%d steps were shrunk to %d", len(found.Trace.Records), len(shrunk.Trace.Records))
 	}
 	again, err := replay.Run(t.Context(), plan, shrunk.Trace)
-	if err != nil || again.Difference != "" || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != "prefix" {
+	if err != nil || again.Difference != "" || again.Trace.Outcome.Finding == nil ||
+		again.Trace.Outcome.Finding.Property != "prefix" {
 		t.Errorf("the shrunk run replays to %+v, %v", again, err)
 	}
 }
@@ -181,7 +203,8 @@ func TestBudget(t *testing.T) {
 				}
 				return
 			}
-			if result.Verdict() != trace.Unknown || result.Reasons["fault budget exceeded: "+tt.reason] != 1 || len(result.Found) > 0 {
+			if result.Verdict() != trace.Unknown || result.Reasons["fault budget exceeded: "+tt.reason] != 1 ||
+				len(result.Found) > 0 {
 				t.Errorf("verdict %s %v, want unknown: %s", result.Verdict(), result.Reasons, tt.reason)
 			}
 		})
@@ -204,8 +227,15 @@ func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 // TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget goes
 // before the scenario's.
 func TestBudgetOfStrategy(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 2000, Seed: 1, KeepGoing: true,
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100}, Budget: &lockstep.Budget{}}
+	plan := lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3, Bug: true},
+		Spec:      smr.Prefix,
+		Runs:      2000,
+		Seed:      1,
+		KeepGoing: true,
+		Strategy:  strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100},
+		Budget:    &lockstep.Budget{},
+	}
 	result := enginetest.Explore(t, plan)
 	if len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
 		t.Errorf("verdicts %v with %d findings: a loss exceeds the empty budget", result.Verdicts, len(result.Found))
@@ -222,7 +252,11 @@ func TestBudgetOfStrategy(t *testing.T) {
 	}
 	plan.Budget = nil
 	if result = enginetest.Explore(t, plan); len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
-		t.Errorf("verdicts %v with %d findings: without a budget of the plan's the scenario's counts", result.Verdicts, len(result.Found))
+		t.Errorf(
+			"verdicts %v with %d findings: without a budget of the plan's the scenario's counts",
+			result.Verdicts,
+			len(result.Found),
+		)
 	}
 	plan.Budget = &lockstep.Budget{Losses: -2}
 	if _, err := lockstep.Explore(context.Background(), plan); err == nil {
@@ -242,7 +276,8 @@ func TestSplit(t *testing.T) {
 	for seed := range uint64(200) {
 		d.Reset(rand.New(rand.NewPCG(seed, 0)))
 		sets := Drawn(d)
-		if sets[0].Len() != 1 || sets[1].Len() != 2 || sets[0]|sets[1]|sets[2] != trace.AllNodes(5) || sets[2].Len() != 2 {
+		if sets[0].Len() != 1 || sets[1].Len() != 2 || sets[0]|sets[1]|sets[2] != trace.AllNodes(5) ||
+			sets[2].Len() != 2 {
 			t.Fatalf("seed %d: %v", seed, sets)
 		}
 		for i, s := range sets {
@@ -276,7 +311,8 @@ func TestMemoryIsOfOneRun(t *testing.T) {
 	first := Variable[int]("first")
 	senders := Count("senders").Distinct(BySender)
 	m.On(IsEvent("done").And(senders.Eq(2), first.IsSet(), m.InStateFor(1, Start)), "as in every run").MarkSuccess()
-	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
+	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).
+		Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
 	sc.If(IsReceive(), Type("Answer")).Then(senders.Incr())
 	sc.If(Type("Answer"), From(2)).Once().Then(Inject("Answer 1"), Drop()) // the copy takes its place
 	plan := bellPlan(sc)

@@ -35,7 +35,8 @@ func Record(set string) Action {
 	return Action{text: "record in " + set, on: notes, tame: true, compile: func(c *compiler) act {
 		number := c.set(set, true)
 		return func(m *Moment) bool {
-			if m.Message == nil || slices.ContainsFunc(m.director.sets[number], func(x member) bool { return x.id == m.Message.ID }) {
+			if m.Message == nil ||
+				slices.ContainsFunc(m.director.sets[number], func(x member) bool { return x.id == m.Message.ID }) {
 				return false
 			}
 			m.director.sets[number] = append(m.director.sets[number], member{m.Message.ID, false})
@@ -146,15 +147,25 @@ func forAll(verb, set string, all func(*Moment, []member) bool) Action {
 
 // InSet holds when the moment concerns a message that is in the set.
 func InSet(set string) Condition {
-	return setCondition("in "+set, set, ofMessage(true, atom{about: "in " + set, memory: true}), func(m *Moment, members []member) bool {
-		return m.Message != nil && slices.ContainsFunc(members, func(x member) bool { return x.id == m.Message.ID })
-	})
+	return setCondition(
+		"in "+set,
+		set,
+		ofMessage(true, atom{about: "in " + set, memory: true}),
+		func(m *Moment, members []member) bool {
+			return m.Message != nil && slices.ContainsFunc(members, func(x member) bool { return x.id == m.Message.ID })
+		},
+	)
 }
 
 // SetHas holds while the set has at least k messages.
 func SetHas(k int, set string) Condition {
 	text := fmt.Sprintf("%s has %d", set, k)
-	return setCondition(text, set, remembered(text), func(_ *Moment, members []member) bool { return len(members) >= k })
+	return setCondition(
+		text,
+		set,
+		remembered(text),
+		func(_ *Moment, members []member) bool { return len(members) >= k },
+	)
 }
 
 func setCondition(text, set string, known facts, holds func(*Moment, []member) bool) Condition {

@@ -25,8 +25,16 @@ func (s Synchronous) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if s.Steps < 0 {
 		return lockstep.Terms{}, fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)
 	}
-	return lockstep.Terms{Guarantee: lockstep.Guarantee{Class: "a given execution", Assumes: []string{"there is only one synchronous run"}}},
-		info.Require("synchronous", trace.KindsOf(trace.Deliver))
+	return lockstep.Terms{
+			Guarantee: lockstep.Guarantee{
+				Class:   "a given execution",
+				Assumes: []string{"there is only one synchronous run"},
+			},
+		},
+		info.Require(
+			"synchronous",
+			trace.KindsOf(trace.Deliver),
+		)
 }
 
 // New makes a scheduler.

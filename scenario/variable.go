@@ -39,7 +39,15 @@ func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
 		}
 		e, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, e, m.Event.Type, m.Event.Value))
+			m.Abort(
+				fmt.Errorf(
+					"%q is about values of type %T, but those of event %s are %T",
+					text,
+					e,
+					m.Event.Type,
+					m.Event.Value,
+				),
+			)
 			return value, false
 		}
 		return of(e), true
@@ -86,7 +94,15 @@ func ValueWith[V, T any](v Var[T], event, text string, holds func(V, T) bool) Co
 	return IsEvent(event).And(v.condition(text, facts{}, func(m *Moment, value T) bool {
 		e, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, e, event, m.Event.Value))
+			m.Abort(
+				fmt.Errorf(
+					"%q is about values of type %T, but those of event %s are %T",
+					text,
+					e,
+					event,
+					m.Event.Value,
+				),
+			)
 		}
 		return ok && holds(e, value)
 	}))

@@ -23,7 +23,10 @@ func New[J Judge](property string, judge func(lockstep.Info) J) lockstep.Spec {
 
 // OnEvent is a spec of one property that a function judges, at every event of the type
 // given. The state is the function's memory: its zero value at the start of a run.
-func OnEvent[S any](property, event string, judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding) lockstep.Spec {
+func OnEvent[S any](
+	property, event string,
+	judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding,
+) lockstep.Spec {
 	return New(property, func(lockstep.Info) *function[S] { return &function[S]{event: event, judge: judge} })
 }
 

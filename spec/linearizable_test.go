@@ -137,7 +137,14 @@ func TestLinearizable(t *testing.T) {
 }
 
 func TestUndecided(t *testing.T) {
-	history := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(1, 2, 2), answer(1, 2, 2), call(2, 3, 0), answer(2, 3, 2)}
+	history := []lockstep.Event{
+		call(1, 1, 1),
+		answer(1, 1, 1),
+		call(1, 2, 2),
+		answer(1, 2, 2),
+		call(2, 3, 0),
+		answer(2, 3, 2),
+	}
 	r := judge(t, script{history, history[:4]}, spec.All(spec.Linearizable{Model: register, Steps: 2}))
 	if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Verdicts[trace.Pass] != 1 {
 		t.Errorf("verdicts %v: a history that is not checked is not a pass", r.Verdicts)
@@ -165,7 +172,8 @@ func TestStepsOfLinearizable(t *testing.T) {
 		if r.Verdict() != c.want {
 			t.Errorf("%d steps: %v, want %v", c.steps, r.Verdict(), c.want)
 		}
-		if text := fmt.Sprintf("linearizability: %d operations: not decided within %d steps", c.ops, c.steps); c.want == trace.Unknown && r.Reasons[text] != 1 {
+		if text := fmt.Sprintf("linearizability: %d operations: not decided within %d steps", c.ops, c.steps); c.want == trace.Unknown &&
+			r.Reasons[text] != 1 {
 			t.Errorf("reasons %v", r.Reasons)
 		}
 	}
@@ -208,7 +216,8 @@ func TestLongHistories(t *testing.T) {
 		if r.Verdict() != c.want || r.Judged[0].N != 1 {
 			t.Errorf("%+v: %v, judged %v, %v", c, r.Verdicts, r.Judged, r.Reasons)
 		}
-		if c.want == trace.Unknown && r.Reasons["linearizability: 2000 operations: not decided within 5000 steps"] != 1 {
+		if c.want == trace.Unknown &&
+			r.Reasons["linearizability: 2000 operations: not decided within 5000 steps"] != 1 {
 			t.Errorf("reasons %v", r.Reasons)
 		}
 	}
@@ -230,7 +239,11 @@ func TestUnansweredIsNotJudged(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.All(spec.Linearizable{Model: register}))
+	r := judge(
+		t,
+		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
+		spec.All(spec.Linearizable{Model: register}),
+	)
 	f := r.First()
 	if f == nil || len(f.Trace.Pictures) != 1 {
 		t.Fatalf("found %+v", f)
@@ -251,7 +264,11 @@ func ExampleLinearizable() {
 
 // The finding names the steps in which its operations were called and answered.
 func TestFindingNamesItsOperations(t *testing.T) {
-	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.Linearizable{Model: register})
+	r := judge(
+		t,
+		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
+		spec.Linearizable{Model: register},
+	)
 	if f := r.First(); f == nil || !slices.Equal(f.Finding.About, []int{0}) {
 		t.Errorf("%+v is not about the start, where everything happened", f)
 	}

@@ -126,7 +126,15 @@ type orderer struct {
 }
 
 func newOrderer(s Sequential, ops []porcupine.Operation) *orderer {
-	o := &orderer{model: s.Model, reads: s.ReadOnly, inOrder: s.InOrder, ops: ops, part: make([]int, len(ops)), tries: s.Tries, visited: map[string][][]any{}}
+	o := &orderer{
+		model:   s.Model,
+		reads:   s.ReadOnly,
+		inOrder: s.InOrder,
+		ops:     ops,
+		part:    make([]int, len(ops)),
+		tries:   s.Tries,
+		visited: map[string][][]any{},
+	}
 	if o.reads == nil {
 		o.reads = func(any) bool { return false }
 	}

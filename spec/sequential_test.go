@@ -103,7 +103,13 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
 		}
 		o := told{client: c, key: r.IntN(2), op: op(r.IntN(3))}
 		open[c] = len(ops)
-		events = append(events, lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: c + 1, ID: len(ops), Input: keyed{o.key, o.op}}})
+		events = append(
+			events,
+			lockstep.Event{
+				Type:  spec.EventCall,
+				Value: &spec.Call{Client: c + 1, ID: len(ops), Input: keyed{o.key, o.op}},
+			},
+		)
 		ops = append(ops, o)
 	}
 	return events, ops
@@ -152,13 +158,26 @@ func TestSequential(t *testing.T) {
 	right, between, lost := 0, 0, 0
 	for i, ok := range want {
 		if inOrder[i] == ordered[i] {
-			t.Fatalf("history %d (%v): where all keep their order it is right: %v, the spec says %v", i, s[i], ordered[i], !inOrder[i])
+			t.Fatalf(
+				"history %d (%v): where all keep their order it is right: %v, the spec says %v",
+				i,
+				s[i],
+				ordered[i],
+				!inOrder[i],
+			)
 		}
 		if ok && !ordered[i] {
 			lost++
 		}
 		if sequential[i] == ok || reads[i] == ok {
-			t.Fatalf("history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v", i, s[i], ok, !sequential[i], !reads[i])
+			t.Fatalf(
+				"history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v",
+				i,
+				s[i],
+				ok,
+				!sequential[i],
+				!reads[i],
+			)
 		}
 		if !linearizable[i] && sequential[i] {
 			t.Fatalf("history %d (%v) is linearizable but not sequentially consistent", i, s[i])
@@ -171,13 +190,27 @@ func TestSequential(t *testing.T) {
 		}
 	}
 	if right < histories/10 || right > histories*9/10 || between < 100 || apart < 10 || lost < 5 {
-		t.Errorf("%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test says little", right, histories, between, apart, lost)
+		t.Errorf(
+			"%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test says little",
+			right,
+			histories,
+			between,
+			apart,
+			lost,
+		)
 	}
 }
 
 // Beyond its limits the spec does not decide, and says so.
 func TestSequentialUndecided(t *testing.T) {
-	history := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(1, 2, 2), answer(1, 2, 2), call(2, 3, 0), answer(2, 3, 2)}
+	history := []lockstep.Event{
+		call(1, 1, 1),
+		answer(1, 1, 1),
+		call(1, 2, 2),
+		answer(1, 2, 2),
+		call(2, 3, 0),
+		answer(2, 3, 2),
+	}
 	for _, c := range []struct {
 		spec spec.Sequential
 		want string
@@ -185,7 +218,8 @@ func TestSequentialUndecided(t *testing.T) {
 		{spec.Sequential{Model: register, Tries: 2}, "sequential-consistency: not decided within 2 tries"},
 	} {
 		r := judge(t, script{history, history[:2]}, c.spec)
-		if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Reasons[c.want] != 1 || r.Judged[0].N != 1 {
+		if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Reasons[c.want] != 1 ||
+			r.Judged[0].N != 1 {
 			t.Errorf("verdicts %v, reasons %v, judged %v; want %s", r.Verdicts, r.Reasons, r.Judged, c.want)
 		}
 	}
@@ -214,7 +248,11 @@ func TestSequentialLong(t *testing.T) {
 		}
 	}
 	wrong := append(append([]lockstep.Event(nil), events...), call(2, 1000, 0), answer(2, 1000, 1)) // and goes back
-	r := judge(t, script{events, wrong}, spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }})
+	r := judge(
+		t,
+		script{events, wrong},
+		spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }},
+	)
 	if r.Verdicts[trace.Pass] != 1 || r.Verdicts[trace.Fail] != 1 || r.First().Run != 1 {
 		t.Errorf("verdicts %v, reasons %v", r.Verdicts, r.Reasons)
 	}
@@ -310,12 +348,27 @@ func TestSequentialSystem(t *testing.T) {
 		{false, spec.Linearizable{Model: register}, trace.Fail},
 		{true, spec.Sequential{Model: register, ReadOnly: reads}, trace.Fail},
 	} {
-		system := sim.Cluster[update]{Name: "copies", Nodes: 3, FIFO: true, Requests: []string{"read", "write"}, Repeat: 10,
+		system := sim.Cluster[update]{
+			Name:     "copies",
+			Nodes:    3,
+			FIFO:     true,
+			Requests: []string{"read", "write"},
+			Repeat:   10,
 			New: func(self lockstep.Node, _ int) sim.Node[update] {
 				n := &copies{self: self, hasty: c.hasty}
 				return sim.With(n, sim.Capabilities[update]{Reset: n.Reset})
-			}}
-		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 3, Request: 1, Steps: 80}, Spec: c.spec, Runs: 500, KeepGoing: true})
+			},
+		}
+		r, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:    system,
+				Strategy:  strategy.Walk{Deliver: 3, Request: 1, Steps: 80},
+				Spec:      c.spec,
+				Runs:      500,
+				KeepGoing: true,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

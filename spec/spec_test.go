@@ -67,7 +67,11 @@ func TestVacuity(t *testing.T) {
 // A judge may return one finding again and again: each run has its own.
 func TestSharedFinding(t *testing.T) {
 	shared := &lockstep.Finding{Text: "again"}
-	s := spec.OnEvent("shared", "a", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared })
+	s := spec.OnEvent(
+		"shared",
+		"a",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared },
+	)
 	r := judge(t, script{{event("a")}, {event("a")}}, spec.All(s))
 	if len(r.Found) != 2 || shared.Property != "" || shared.Step != 0 {
 		t.Errorf("%d findings, and the shared one is %+v", len(r.Found), shared)
@@ -102,7 +106,11 @@ func (w *last) End(*lockstep.Run) *lockstep.Finding {
 }
 
 func TestNew(t *testing.T) {
-	r := judge(t, script{{event("a"), event("b")}, {event("b")}}, spec.New("order", func(lockstep.Info) *last { return &last{} }))
+	r := judge(
+		t,
+		script{{event("a"), event("b")}, {event("b")}},
+		spec.New("order", func(lockstep.Info) *last { return &last{} }),
+	)
 	if f := r.First(); f == nil || f.Run != 1 || f.Finding.String() != "order: saw b" {
 		t.Errorf("found %+v", r.Found)
 	}
@@ -146,7 +154,11 @@ type vote struct{ place, value int }
 
 func (v *vote) String() string { return fmt.Sprintf("%d at %d", v.value, v.place) }
 
-var agreed = spec.Agreement("decided", func(v *vote) int { return v.place }, func(a, b *vote) bool { return a.value == b.value })
+var agreed = spec.Agreement(
+	"decided",
+	func(v *vote) int { return v.place },
+	func(a, b *vote) bool { return a.value == b.value },
+)
 
 func TestAgreement(t *testing.T) {
 	decide := func(n lockstep.Node, place, value int) lockstep.Event {

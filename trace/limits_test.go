@@ -31,7 +31,9 @@ func TestLimits(t *testing.T) {
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
 	list := `"` + strings.Repeat(`x","`, trace.MaxNames) + `x"`
 	fail := func(finding string) string {
-		return header("") + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` + finding + `},"steps":0,"lines":2}`
+		return header(
+			"",
+		) + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` + finding + `},"steps":0,"lines":2}`
 	}
 	for _, c := range []struct{ name, file, want string }{
 		{"settle", header(`,"settle":1000000000000000`), "line 1: settle is 1000000000000000, allowed are 0..50000"},
@@ -112,7 +114,11 @@ func TestLimitsOfWriting(t *testing.T) {
 		"line 3 could not be read again: phase is":       func(t *trace.Trace) { t.Rounds = []trace.Round{{Number: 1, Phase: -1}} },
 		"line 3 could not be read again: the reason has": func(t *trace.Trace) { t.Outcome.Reason = value },
 	} {
-		tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: []trace.Record{{}}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+		tr := &trace.Trace{
+			Header:  trace.Header{Nodes: 1},
+			Records: []trace.Record{{}},
+			Outcome: trace.Outcome{Verdict: trace.Pass},
+		}
 		change(tr)
 		if err := trace.Write(&bytes.Buffer{}, tr); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.200v, want ...%s...", err, want)

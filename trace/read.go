@@ -53,7 +53,12 @@ func newReader(r io.Reader) (*reader, error) {
 		return nil, fmt.Errorf("%w: line 1 has no \"lockstep\" format version", ErrFormat)
 	}
 	if *probe.Format != Version {
-		return nil, fmt.Errorf("%w: line 1: format version %d, this tool reads version %d", ErrFormat, *probe.Format, Version)
+		return nil, fmt.Errorf(
+			"%w: line 1: format version %d, this tool reads version %d",
+			ErrFormat,
+			*probe.Format,
+			Version,
+		)
 	}
 	if err := strict(line, &tr.header); err != nil {
 		return nil, tr.bad(err)
@@ -78,7 +83,11 @@ func (r *reader) next() (*Round, *Record, error) {
 		return nil, nil, err
 	}
 	if line == nil {
-		return nil, nil, fmt.Errorf("%w: it ends after line %d without a verdict, so it was cut off", ErrFormat, r.number)
+		return nil, nil, fmt.Errorf(
+			"%w: it ends after line %d without a verdict, so it was cut off",
+			ErrFormat,
+			r.number,
+		)
 	}
 	switch what, err := classify(line); {
 	case err != nil:
@@ -128,7 +137,15 @@ func (r *reader) record(line []byte) (*Record, error) {
 		return nil, r.bad(err)
 	}
 	r.records++
-	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Body: s.Body, Draws: s.Draws, Settle: s.Settle, Round: r.round}
+	rec := &Record{
+		Number: s.Number,
+		Step:   s.Step,
+		Text:   s.Text,
+		Body:   s.Body,
+		Draws:  s.Draws,
+		Settle: s.Settle,
+		Round:  r.round,
+	}
 	if s.Settle {
 		rec.Round = 0
 	}

@@ -16,7 +16,9 @@ type Action struct {
 
 // Equal reports whether two actions are the same.
 func (a Action) Equal(b Action) bool {
-	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle && a.Again == b.Again && slices.Equal(a.Draws, b.Draws)
+	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle &&
+		a.Again == b.Again &&
+		slices.Equal(a.Draws, b.Draws)
 }
 
 // Script is a run as a list of actions.

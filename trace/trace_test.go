@@ -22,8 +22,10 @@ func genTrace(t *rapid.T) *trace.Trace {
 	set := func() trace.Nodes {
 		return trace.Nodes(rapid.Uint64().Draw(t, "set")) & trace.AllNodes(nodes)
 	}
-	tr := &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: word.Draw(t, "tool"), Target: word.Draw(t, "target"),
-		Strategy: word.Draw(t, "strategy"), Seed: rapid.Uint64().Draw(t, "seed"), Nodes: nodes}}
+	tr := &trace.Trace{
+		Header: trace.Header{Format: trace.Version, Tool: word.Draw(t, "tool"), Target: word.Draw(t, "target"),
+			Strategy: word.Draw(t, "strategy"), Seed: rapid.Uint64().Draw(t, "seed"), Nodes: nodes},
+	}
 	if rapid.Bool().Draw(t, "more") {
 		h := &tr.Header
 		h.Build, h.Scenario, h.Shrunk = word.Draw(t, "build"), word.Draw(t, "scenario"), word.Draw(t, "shrunk")
@@ -37,7 +39,10 @@ func genTrace(t *rapid.T) *trace.Trace {
 	for i := range rapid.IntRange(1, 12).Draw(t, "records") {
 		r := trace.Record{Number: i, Text: word.Draw(t, "text")}
 		if rounds && i > 0 && rapid.Bool().Draw(t, "open") {
-			tr.Rounds = append(tr.Rounds, trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()})
+			tr.Rounds = append(
+				tr.Rounds,
+				trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()},
+			)
 		}
 		r.Round = len(tr.Rounds)
 		if i > 0 {
@@ -49,16 +54,31 @@ func genTrace(t *rapid.T) *trace.Trace {
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "sends") {
 			sent++
-			m := trace.Message{ID: sent, Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")), From: node(), To: node(),
-				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
-				At: trace.Time(rapid.IntRange(0, 100).Draw(t, "due"))}
-			r.Sent = append(r.Sent, trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
+			m := trace.Message{
+				ID:   sent,
+				Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")),
+				From: node(),
+				To:   node(),
+				Type: word.Draw(
+					t,
+					"type",
+				),
+				Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
+				At:  trace.Time(rapid.IntRange(0, 100).Draw(t, "due")),
+			}
+			r.Sent = append(
+				r.Sent,
+				trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")},
+			)
 		}
 		for range rapid.IntRange(0, min(1, int(sent))).Draw(t, "gone") {
 			r.Gone = append(r.Gone, trace.ID(rapid.IntRange(1, int(sent)).Draw(t, "id")))
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "events") {
-			r.Events = append(r.Events, trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")})
+			r.Events = append(
+				r.Events,
+				trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")},
+			)
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
 		if rapid.Bool().Draw(t, "draws") {
@@ -71,8 +91,14 @@ func genTrace(t *rapid.T) *trace.Trace {
 	tr.Outcome = trace.Outcome{Verdict: trace.Pass, Steps: len(tr.Records) - 1}
 	if rapid.Bool().Draw(t, "fails") {
 		tr.Outcome.Verdict = trace.Fail
-		tr.Outcome.Finding = &trace.Finding{Property: word.Draw(t, "property"), Text: word.Draw(t, "text"), Nodes: set(), Step: len(tr.Records) - 1,
-			Values: rapid.SliceOfN(word, 1, 2).Draw(t, "values"), Stack: word.Draw(t, "stack")}
+		tr.Outcome.Finding = &trace.Finding{
+			Property: word.Draw(t, "property"),
+			Text:     word.Draw(t, "text"),
+			Nodes:    set(),
+			Step:     len(tr.Records) - 1,
+			Values:   rapid.SliceOfN(word, 1, 2).Draw(t, "values"),
+			Stack:    word.Draw(t, "stack"),
+		}
 	}
 	if last := &tr.Records[len(tr.Records)-1]; last.Number > 0 && rapid.Bool().Draw(t, "settles") {
 		last.Settle, last.Round = true, 0
@@ -81,7 +107,17 @@ func genTrace(t *rapid.T) *trace.Trace {
 }
 
 func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent trace.ID) trace.Step {
-	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
+	kinds := []trace.Kind{
+		trace.Alarm,
+		trace.Crash,
+		trace.Restart,
+		trace.Request,
+		trace.Cut,
+		trace.Heal,
+		trace.Wait,
+		trace.Pause,
+		trace.Jump,
+	}
 	if sent > 0 {
 		kinds = append(kinds, trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace)
 	}
@@ -195,8 +231,16 @@ func TestBadFiles(t *testing.T) {
 // written, and texts are cut before that.
 func TestTooLongToWrite(t *testing.T) {
 	long := strings.Repeat("x", 17<<20)
-	tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: []trace.Record{{Text: long}}, Outcome: trace.Outcome{Verdict: trace.Pass}}
-	if err := trace.Write(&bytes.Buffer{}, tr); err == nil || !strings.Contains(err.Error(), "line 2 could not be read again: the text has 17825792 bytes, allowed are 4352") {
+	tr := &trace.Trace{
+		Header:  trace.Header{Nodes: 1},
+		Records: []trace.Record{{Text: long}},
+		Outcome: trace.Outcome{Verdict: trace.Pass},
+	}
+	if err := trace.Write(&bytes.Buffer{}, tr); err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"line 2 could not be read again: the text has 17825792 bytes, allowed are 4352",
+		) {
 		t.Errorf("got %v", err)
 	}
 	tr.Records[0].Text = trace.Cap(long)
@@ -285,7 +329,11 @@ func TestFullDisk(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`))
+	f.Add(
+		[]byte(
+			`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := trace.Read(bytes.NewReader(data))
 		if err == nil {
@@ -300,7 +348,10 @@ func ExampleWrite() {
 	t := &trace.Trace{
 		Header: trace.Header{Tool: "example", Target: "echo", Strategy: "walk", Seed: 7, Nodes: 2},
 		Records: []trace.Record{
-			{Number: 0, Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}}},
+			{
+				Number: 0,
+				Sent:   []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}},
+			},
 			{Number: 1, Step: trace.Step{Kind: trace.Deliver, Msg: 1}, Text: "1->2 Ping",
 				Events: []trace.Event{{Type: "pinged", Node: 2}}},
 		},
@@ -344,7 +395,9 @@ func ExampleNodes() {
 }
 
 func ExampleTrace_Message() {
-	t := trace.Trace{Records: []trace.Record{{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}}}}}}
+	t := trace.Trace{
+		Records: []trace.Record{{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}}}}},
+	}
 	m, ok := t.Message(1)
 	fmt.Println(m.Message, ok)
 	_, ok = t.Message(2)
