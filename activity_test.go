@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// activity counts as a campaign does, from the outside.
+// activity counts the events, requests and idle runs of a campaign from outside.
 type activity struct {
 	events          map[string]int
 	requests, quiet int
@@ -45,7 +45,7 @@ func (w *activityWatcher) Look(r *lockstep.Run) {
 	}
 }
 
-// What a campaign counts of its own is what an observer sees, whatever the workers.
+// A campaign's own counts equal what an observer sees, with any number of workers.
 func TestActivityIsCounted(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		seen := &activity{events: map[string]int{}}

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// bouncer sends every message on to the next node; nothing in it allocates.
+// bouncer forwards every message to the next node without allocating.
 type bouncer struct{}
 
 func (bouncer) Start(c *sim.Context[int]) {
@@ -22,8 +22,8 @@ func (bouncer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 func (bouncer) Alarm(c *sim.Context[int])                { c.SetAlarm(10) }
 func (bouncer) Request(*sim.Context[int], int32, string) {}
 
-// Once warm, the engine and the strategies allocate nothing per step: more runs of a
-// campaign cost at most a few allocations each, however long they are.
+// Once warm, the engine and the strategies allocate nothing per step: further runs of a campaign cost at most a few
+// allocations each, however long they are.
 func TestNoAllocationPerStep(t *testing.T) {
 	system := sim.Cluster[int]{Name: "bouncer", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] {
 		return sim.With(bouncer{}, sim.Capabilities[int]{Reset: func() {}})

@@ -5,15 +5,14 @@ import "fmt"
 // Unlimited as a number in a Budget means that there is no bound.
 const Unlimited = -1
 
-// Budget is a fault model: how many faults of each kind a run may have, those of the
-// scenario and those of the strategy together. The zero Budget allows none. A run that
-// exceeds its budget proves nothing about a protocol that promises to survive so many:
-// it ends with the verdict unknown and is never a finding.
+// Budget is a fault model: how many faults of each kind a run may have. Faults of the scenario and of the strategy
+// count together. The zero Budget allows none. A run that exceeds its budget proves nothing about a protocol that
+// promises to survive only that many faults: it ends with the verdict unknown and is never a finding.
 type Budget struct {
 	// Crashes is the number of nodes that may crash, at once or one after the other.
 	Crashes int
-	// Byzantine is the number of nodes that may send forged messages. Whether such a
-	// node crashes and what it omits to send is its own choice and costs nothing more.
+	// Byzantine is the number of nodes that may send forged messages. Crashes of such a node and messages that it
+	// omits are its own choice and cost nothing more.
 	Byzantine int
 	// Losses is the number of messages that may be lost: dropped or sent into a cut.
 	// Messages to a crashed node and from a Byzantine node do not count.
@@ -46,8 +45,7 @@ func (b *Budget) check() error {
 	return nil
 }
 
-// exceeded says in which way a run has more faults than allowed, and is empty where it
-// has not.
+// exceeded says how a run exceeds the budget, or returns the empty string.
 func (b *Budget) exceeded(r *Run) string {
 	f := &r.faults
 	switch crashed := (f.Crashed &^ f.Forged).Len(); {
@@ -70,7 +68,7 @@ func (b *Budget) exceeded(r *Run) string {
 
 func over(n, limit int) bool { return limit != Unlimited && n > limit }
 
-// losses says which senders lost messages, and on which links.
+// losses records which senders lost messages, and on which links.
 type losses struct {
 	from []int   // by sender; 0 is a client
 	to   []Nodes // likewise
@@ -89,8 +87,7 @@ func (l *losses) reset() {
 	}
 }
 
-// without counts the messages lost and the links that lost them, leaving out some
-// senders.
+// without counts the lost messages and the links that lost them, excluding the given senders.
 func (l *losses) without(senders Nodes) (messages, links int) {
 	for n := range l.from {
 		if n > 0 && senders.Has(Node(n)) {
@@ -102,7 +99,7 @@ func (l *losses) without(senders Nodes) (messages, links int) {
 	return messages, links
 }
 
-// lose counts a lost message. One to a node that is down is lost by the crash.
+// lose counts a lost message. The crash loses a message to a node that is down.
 func (r *Run) lose(from, to Node) {
 	if !r.up.Has(to) {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A monitor may return the same finding in every run: each run's is its own, with the step
-// at which that run failed.
+// A monitor may return the same finding in every run. Each run gets its own copy, with the step at which that run
+// failed.
 func TestFindingsAreValues(t *testing.T) {
 	shared := &lockstep.Finding{Property: "judge", Text: "shared", Values: []string{"v"}}
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
@@ -58,8 +58,8 @@ func digest(t *testing.T, system lockstep.System, steps ...lockstep.Step) uint64
 	return enginetest.Explore(t, lockstep.Plan{System: system, Strategy: toy.Steps(steps), Runs: 1}).Digest
 }
 
-// The digest tells apart what happened: cuts in one direction or two, types of messages and
-// of events, forged bodies, waits of different lengths.
+// The digest distinguishes cuts in one direction from cuts in two, types of messages and of events, forged bodies,
+// and waits of different lengths.
 func TestDigestCoversWhatHappened(t *testing.T) {
 	cut := lockstep.Step{Kind: trace.Cut, From: 1, To: 2}
 	oneWay := cut
@@ -99,8 +99,8 @@ func TestDigestCoversWhatHappened(t *testing.T) {
 	}
 }
 
-// A serial system never has two deployments at a time, though failing runs are repeated and
-// broken deployments replaced.
+// A serial system never has two deployments at a time, though failing runs are repeated and broken deployments
+// replaced.
 func TestSerial(t *testing.T) {
 	var alive, most atomic.Int32
 	count := toy.Wrapped{System: toy.Cluster(func(c *sim.Context[int], m int) {
@@ -130,7 +130,7 @@ func TestSerial(t *testing.T) {
 	}
 }
 
-// Each deployment has its worker's number and a folder of its own, which is gone afterwards.
+// Each deployment has its worker's number and a directory of its own, which is removed afterwards.
 func TestPlace(t *testing.T) {
 	var mutex sync.Mutex
 	folders := map[string]int{}
@@ -171,8 +171,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A run that turns out inconclusive is unknown with its reason, its deployment is replaced, and
-// the campaign goes on.
+// An inconclusive run is unknown with its reason, its deployment is replaced, and the campaign continues.
 func TestInconclusive(t *testing.T) {
 	deployed, steps := 0, 0
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Place) error { deployed++; return nil },
@@ -203,7 +202,7 @@ func TestInconclusive(t *testing.T) {
 			deployed,
 		)
 	}
-	// Too many of them are an error, with what was found until then.
+	// Too many inconclusive runs are an error, which comes with the findings so far.
 	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
 		return &lockstep.Inconclusive{Reason: "not quiet in 5s"}
 	}
@@ -214,7 +213,7 @@ func TestInconclusive(t *testing.T) {
 		result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
-	// So are some one after the other, however many were good before.
+	// So are several in a row, however many good runs came before.
 	steps = 0
 	system.Do = func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 		if steps++; steps > 1000 {
@@ -234,7 +233,7 @@ func TestInconclusive(t *testing.T) {
 	}
 }
 
-// Cancelling ends a run that hangs: it is interrupted, not an error and not inconclusive.
+// Canceling ends a hanging run: it is interrupted, neither an error nor inconclusive.
 func TestCancelEndsAHangingRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
@@ -243,7 +242,7 @@ func TestCancelEndsAHangingRun(t *testing.T) {
 		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 			if runs++; runs == 200 {
 				cancel()
-				<-ctx.Done() // as a server does that does not answer
+				<-ctx.Done() // like a server that does not answer
 				return &lockstep.Inconclusive{Reason: "no answer: " + ctx.Err().Error()}
 			}
 			return d.Do(ctx, s, out)
@@ -264,7 +263,7 @@ func TestCancelEndsAHangingRun(t *testing.T) {
 	}
 }
 
-// A run of the engine's own that is too long to wait for ends, too.
+// Canceling also ends a run of the engine's own that is too long to wait for.
 func TestCancelEndsALongRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
@@ -292,8 +291,8 @@ func TestCancelEndsALongRun(t *testing.T) {
 	}
 }
 
-// A finding of a system that repeats itself roughly is repeated by the names of its messages,
-// and told as k of n; one that never comes again is flaky.
+// A finding of a best-effort system is repeated by the names of its messages and reported as k of n; a finding that
+// never fails again is flaky.
 func TestRoughly(t *testing.T) {
 	failures := func(share int) *lockstep.Found {
 		calls := 0
@@ -327,8 +326,8 @@ func TestRoughly(t *testing.T) {
 	}
 }
 
-// A share of the passing runs is made again, where the system wants it; one that comes out
-// differently makes the campaign flaky and is told with the first difference.
+// A share of the passing runs is rerun if the system wants it. A run that differs makes the campaign flaky and is
+// reported with the first difference.
 func TestRecheck(t *testing.T) {
 	for _, dice := range []bool{false, true} {
 		rolled := 0
@@ -400,7 +399,7 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 	}
 }
 
-// On one clock only the alarm that is due first may fire.
+// On one clock, only the earliest timer may fire.
 func TestOneClock(t *testing.T) {
 	two := sim.Cluster[int]{
 		Name:  "clocks",
@@ -415,7 +414,8 @@ func TestOneClock(t *testing.T) {
 	) {
 		t.Error(err)
 	}
-	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
+	// independent timers: any may
+	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1})
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*trace.Time(r.Steps()) {
 			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
@@ -427,7 +427,7 @@ func TestOneClock(t *testing.T) {
 	}
 }
 
-// ticker rings every 10 units, node 2 every 15.
+// ticker's timer fires every 10 units, that of node 2 every 15.
 type ticker struct{ self lockstep.Node }
 
 func (n ticker) Start(c *sim.Context[int])                   { c.SetAlarm(trace.Time(5 + 5*n.self)) }
@@ -435,8 +435,8 @@ func (n ticker) Alarm(c *sim.Context[int])                   { n.Start(c) }
 func (ticker) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (ticker) Request(*sim.Context[int], int32, string)      {}
 
-// A message held on a FIFO link holds up what was sent after it, and nothing else; dropping
-// or releasing it sets the others free.
+// A held message on a FIFO link blocks the messages sent after it, and nothing else; dropping or releasing it
+// unblocks them.
 func TestHoldOnFIFO(t *testing.T) {
 	fifo := toy.Cluster(nil)
 	fifo.FIFO = true
@@ -474,8 +474,8 @@ func TestHoldOnFIFO(t *testing.T) {
 	}
 }
 
-// eager fires two alarms, with a delivery to node 1 between them, then delivers whatever it
-// may, the newest first.
+// eager fires two timers, with a delivery to node 1 between them. Then it delivers any deliverable message, the
+// newest first.
 type eager struct{ toy.Steps }
 
 func (eager) New(lockstep.Info) lockstep.Scheduler { return &eagerness{} }
@@ -505,7 +505,7 @@ type silentScheduler struct{}
 func (silentScheduler) Reset(*lockstep.Start)          {}
 func (silentScheduler) Tell(bool) (a lockstep.Account) { return a }
 
-// A message that a system loses by itself is gone, counts as lost, and the trace says so.
+// A message that the system itself loses is gone, counts as lost, and appears as lost in the trace.
 func TestLose(t *testing.T) {
 	breaks := toy.Wrapped{
 		System: toy.Cluster(nil),
@@ -539,8 +539,7 @@ func TestLose(t *testing.T) {
 	}
 }
 
-// Time passes in a Wait, a system may tell its own time, and the settling stage waits where
-// a system moves by itself.
+// Time passes in a Wait, a system may report its own time, and the settling stage waits if a system moves on its own.
 func TestWait(t *testing.T) {
 	var waited []trace.Time
 	moves := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
@@ -548,7 +547,7 @@ func TestWait(t *testing.T) {
 	}, Do: func(_ context.Context, _ lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 		waited = append(waited, out.Now())
 		out.Advance(out.Now() + 1)
-		out.Advance(0) // never back
+		out.Advance(0) // time never goes back
 		return nil
 	}}
 	steps := toy.Steps{{Kind: trace.Wait, For: 3}, {Kind: trace.Crash, Node: 1}}
@@ -564,7 +563,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A system may let nodes stand still and their clocks jump: those that are up.
+// A system may let nodes pause and their clocks jump, if they are up.
 func TestPauseAndJump(t *testing.T) {
 	var struck []lockstep.Step
 	suffers := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
@@ -619,8 +618,7 @@ func TestPauseAndJump(t *testing.T) {
 	}
 }
 
-// A deployment that encloses its runs does so for every one, repeated and panicking ones
-// included.
+// A deployment that encloses its runs does so for each run, including repeated and panicking ones.
 func TestEnclose(t *testing.T) {
 	var inside, runs int
 	system := enclosing{System: toy.Cluster(func(c *sim.Context[int], m int) {
@@ -658,7 +656,7 @@ func TestEnclose(t *testing.T) {
 type enclosing struct {
 	lockstep.System
 	inside, runs *int
-	refuse       func(run func()) (*lockstep.Finding, error) // instead of just making the run
+	refuse       func(run func()) (*lockstep.Finding, error) // instead of only calling run
 }
 
 func (s enclosing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
@@ -686,8 +684,8 @@ func (d enclosed) Abilities() lockstep.Abilities {
 	return a
 }
 
-// What an enclosure returns counts where the run found nothing: a finding about what was
-// left behind, or why the run was given up in the middle.
+// The result of an enclosure counts if the run has no finding: a finding about leftovers, or the reason why the run
+// was abandoned midway.
 func TestEncloseJudges(t *testing.T) {
 	for name, test := range map[string]struct {
 		refuse func(run func()) (*lockstep.Finding, error)
@@ -723,7 +721,7 @@ func TestEncloseJudges(t *testing.T) {
 	}
 }
 
-// A wait lasts as long as it says, unless the system tells that it was less.
+// A wait lasts as long as it says, unless the system reports that it was shorter.
 func TestWaitEndsEarly(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		var got trace.Time
@@ -758,7 +756,7 @@ func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-// Texts are made only while somebody reads them, and are cut when they are too long.
+// Texts are made only if a reader wants them, and are truncated if too long.
 func TestTexts(t *testing.T) {
 	made := 0
 	talks := toy.Cluster(nil)
@@ -779,7 +777,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// A monitor that does not count has not been shown to judge nothing.
+// A monitor that does not count is not reported as having checked nothing.
 func TestNotCountedIsNotZero(t *testing.T) {
 	result := enginetest.Explore(
 		t,
@@ -790,8 +788,8 @@ func TestNotCountedIsNotZero(t *testing.T) {
 	}
 }
 
-// A system that repeats itself roughly may be slower when its run is made again: the player waits for what it has not sent yet, and not
-// for ever.
+// A best-effort system may be slower when its run is rerun. The player waits for messages not sent yet, but not
+// indefinitely.
 func TestPlayerWaits(t *testing.T) {
 	for _, c := range []struct {
 		slower int
@@ -822,7 +820,7 @@ func TestPlayerWaits(t *testing.T) {
 	}
 }
 
-// late sends a message after so many waits.
+// late sends a message after the given number of waits.
 type late struct{ after *int }
 
 func (late) Describe() (lockstep.Info, error) {

@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stretches makes a campaign in stretches that end at the given runs, by several crews, and adds
-// their results up. What a machine sends to another goes through JSON.
+// stretches makes a campaign in batches that end at the given runs, by several batch runners, and adds their results
+// up. Whatever one machine sends to another passes through JSON.
 func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.Result {
 	var hands []*lockstep.Crew
 	for range crews {
@@ -62,7 +62,7 @@ func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.
 	return sum
 }
 
-// oneClock is a system whose nodes live by one clock.
+// oneClock is a system whose nodes share one clock.
 type oneClock struct{ raft.Cluster }
 
 func (c oneClock) Describe() (lockstep.Info, error) {
@@ -71,7 +71,7 @@ func (c oneClock) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// However a campaign is cut into stretches, and whoever makes them, the result is that of Explore.
+// However a campaign is split into batches, and whichever batch runner makes them, the result is that of Explore.
 func TestStretches(t *testing.T) {
 	plans := []lockstep.Plan{
 		{
@@ -127,8 +127,7 @@ func TestStretches(t *testing.T) {
 	})
 }
 
-// A strategy that learns goes on where the stretch before ended, and schedules and states are
-// those of the stretch.
+// A learning strategy continues where the previous batch ended, and schedules and states are those of the batch.
 func TestStretchesOfOneCrew(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3},

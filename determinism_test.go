@@ -19,8 +19,8 @@ func recordedAlways(s lockstep.System) lockstep.System {
 	return toy.Wrapped{System: s, Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
 }
 
-// traceHash records every run of one campaign of 1000 runs, or of ten, each with its own seed, and
-// hashes the files.
+// traceHash records every run of one campaign of 1000 runs, or of ten campaigns with different seeds, and hashes the
+// files.
 func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 	h := sha256.New()
 	for seed := range uint64(tier.Pick(1, 10)) {
@@ -44,8 +44,8 @@ func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// The same plan and seed give byte-identical traces, twice and with one worker or two,
-// over 1,000 run seeds for each strategy, or 10,000 in full.
+// The same plan and seed give byte-identical traces, twice and with one or two workers, over 1,000 run seeds for each
+// strategy, or 10,000 in the full test.
 func TestTracesAreByteIdentical(t *testing.T) {
 	walk := strategy.Walk{
 		Deliver:   10,
@@ -70,8 +70,8 @@ func TestTracesAreByteIdentical(t *testing.T) {
 	}
 }
 
-// The digest stands for the steps of a campaign: it is equal for equal plans whatever
-// the workers, and differs for another seed or another number of runs.
+// The digest identifies the steps of a campaign: it is equal for equal plans with any number of workers, and differs
+// for another seed or another number of runs.
 func TestDigest(t *testing.T) {
 	explore := func(seed uint64, runs, workers int) uint64 {
 		result, err := lockstep.Explore(
@@ -95,7 +95,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// The first finding is the same whatever the workers, and so is everything counted.
+// The first finding and all counts are the same for any number of workers.
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	var first *lockstep.Result
 	for workers := 1; workers <= 3; workers++ {
@@ -127,8 +127,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// Nothing that a run leaves behind changes the next: runs made alone and in a campaign
-// are the same.
+// A run leaves nothing behind that changes the next: runs made alone and in a campaign are the same.
 func TestRunsAreIndependent(t *testing.T) {
 	for _, k := range strategy.All() {
 		whole, err := lockstep.Explore(

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// BenchmarkDistinct tells how much longer a campaign takes that counts different schedules
-// and states, as a ratio of processor time within one process.
+// BenchmarkDistinct reports how much longer a campaign takes if it counts distinct schedules and states, as a ratio
+// of CPU time within one process.
 func BenchmarkDistinct(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -88,7 +88,7 @@ func TestCutLosesWhatIsSent(t *testing.T) {
 	}
 }
 
-// A step that is impossible is a mistake of the strategy and says what is wrong.
+// An impossible step is a bug of the strategy, and the error says what is wrong.
 func TestImpossibleSteps(t *testing.T) {
 	crash := lockstep.Step{Kind: trace.Crash, Node: 2}
 	fifo := toy.Cluster(nil)
@@ -185,8 +185,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// After settling everyone is up, links are whole, requests are given and messages
-// delivered, whatever the run did before.
+// After settling, all nodes are up, links are whole, requests are given and messages delivered, whatever the run did
+// before.
 func TestSettling(t *testing.T) {
 	all := trace.AllNodes(3)
 	faults := toy.Steps{
@@ -221,7 +221,7 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// A panic of the system is a finding, the campaign goes on, and the next run is sound.
+// A panic of the system is a finding, the campaign continues, and the next run is sound.
 func TestPanicIsAFinding(t *testing.T) {
 	system := toy.Cluster(func(c *sim.Context[int], m int) {
 		if c.Self() == 3 {
@@ -272,7 +272,7 @@ func TestBrokenDeployment(t *testing.T) {
 	}
 }
 
-// A system that does not repeat itself is found out: flaky, not failed.
+// The engine detects a nondeterministic system: flaky, not failed.
 func TestFlaky(t *testing.T) {
 	calls := 0
 	system := toy.Wrapped{
@@ -302,7 +302,7 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
-// tally is a scenario made of a function.
+// tally is a scenario made from a function.
 type tally struct {
 	look func(*lockstep.Run, *lockstep.Hand) int
 	n    *int
@@ -323,8 +323,8 @@ func (s tally) Tell() (vacuous string, counts []lockstep.Count) {
 }
 
 func TestScenario(t *testing.T) {
-	// The strategy only fires alarms: what is delivered, the scenario delivers. It holds
-	// messages to node 2 and releases them when node 3 has got one.
+	// The strategy only fires timers; the scenario makes all deliveries. It holds messages to node 2 and releases
+	// them when node 3 has received one.
 	look := func(r *lockstep.Run, h *lockstep.Hand) int {
 		for _, m := range r.Sent() {
 			switch m.To {
@@ -388,13 +388,13 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// resetting is a scenario whose count begins anew with each run.
+// resetting is a scenario whose count restarts with each run.
 type resetting struct{ tally }
 
 func (s resetting) New(i lockstep.Info) lockstep.Director { return resetting{s.tally.New(i).(tally)} }
 func (s resetting) Reset(*rand.Rand)                      { *s.n = 0 }
 
-// A system is told of the settling stage for the same steps as the trace, and in a replay.
+// The engine informs a system of the settling stage for the same steps as in the trace, also in a replay.
 func TestSystemHearsOfSettling(t *testing.T) {
 	var heard []bool
 	told := toy.Wrapped{

@@ -34,7 +34,7 @@ func (l looks) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// talker is a system that takes note of whether it is watched.
+// talker is a system that records whether it is watched.
 type talker struct {
 	lockstep.System
 	watched *[2]int
@@ -89,8 +89,8 @@ func (e *eventWalker) Tell(drawn bool) lockstep.Account {
 	return e.Scheduler.Tell(drawn)
 }
 
-// Events that nobody looks at are counted and part of the digest like others. A system is told that it is
-// watched where there is a spec, a scheduler that wants to see events, or a recording.
+// Events without an observer are counted and are part of the digest like others. A system learns that it is watched
+// if there is a spec, a scheduler that wants events, or a recording.
 func TestWatched(t *testing.T) {
 	var a, b int
 	var want *lockstep.Result
@@ -132,7 +132,7 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// A monitor that looks at events only sees all of them, and no step without.
+// A monitor that looks at events only sees all of them, and no step without events.
 func TestEventsOnly(t *testing.T) {
 	var with, without [2]int
 	for i, only := range []bool{false, true} {

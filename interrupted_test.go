@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timed is a system that repeats itself roughly. Its first run fails; in the second the time is up.
+// timed is a best-effort system. Its first run fails; the second exceeds the campaign's time.
 type timed struct {
 	up   context.CancelFunc
 	runs *int
@@ -45,7 +45,7 @@ func (s timed) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 func (s timed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (s timed) Close() error                  { return nil }
 
-// What was found stays found where the time is up while it is repeated.
+// A finding stays if the campaign's time ends during its repetition.
 func TestFoundAsTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -82,7 +82,7 @@ func (s stuck) Deploy(ctx context.Context, _ *lockstep.Place) (lockstep.Deployme
 	return nil, ctx.Err()
 }
 
-// A campaign that is interrupted does not wait for a deployment that fetches or starts something.
+// An interrupted campaign does not wait for a deployment that fetches or starts something.
 func TestInterruptedWhileDeploying(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// layers is the architecture: a package imports packages of its own layer or of lower ones. A path stands for
-// the packages below it, too, unless a longer path says otherwise. Tests may import anything.
+// layers is the architecture: a package imports packages of its own layer or of lower ones. A path includes the
+// packages below it, unless a longer path says otherwise. Tests may import anything.
 var layers = [][]string{
 	{
 		"trace",
@@ -52,14 +52,14 @@ var layers = [][]string{
 	{"internal/testkit"},
 }
 
-// separate are packages that must not import others of their own layer or of lower ones: what a command line has besides the
-// commands on targets registers itself with cli.App.Commands. Both stand for the packages below them, too.
+// separate lists packages that must not import others of their own layer or of lower ones. Parts of the command line
+// that are not commands on targets register themselves with cli.App.Commands. Both include the packages below them.
 var separate = map[string][]string{"cli": {"distal", "fleet", "internal/paper"}}
 
 // within reports whether a package is the one at a path or below it.
 func within(pkg, at string) bool { return pkg == at || strings.HasPrefix(pkg, at+"/") }
 
-// layerOf is the layer of a package, by the longest path in the table that it is at or below, or -1.
+// layerOf is the layer of a package, by the longest matching path in the table, or -1.
 func layerOf(pkg string) int {
 	layer, length := -1, -1
 	for i, list := range layers {
