@@ -99,7 +99,7 @@ func (l *losses) without(senders Nodes) (messages, links int) {
 	return messages, links
 }
 
-// lose counts a lost message. The crash loses a message to a node that is down.
+// lose counts a lost message. A message to a node that is down does not count: the crash accounts for it.
 func (r *Run) lose(from, to Node) {
 	if !r.up.Has(to) {
 		return

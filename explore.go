@@ -253,7 +253,7 @@ func (c *campaign) take(b batch) bool {
 	return c.err == nil && !b.done
 }
 
-// merge merges one part and passes what was noted in its runs to the observers. It returns the rest of it.
+// merge merges one part and passes the watchers' notes on its runs to the observers. It returns the remaining notes.
 func (c *campaign) merge(part *Result, list []noted) []noted {
 	c.result.Add(part, c.Keep-c.before)
 	c.found.Store(int64(c.before + c.result.Findings()))

@@ -9,10 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestInFlight compares the list of messages in flight with one that is made anew from the
-// fates of all messages, while messages are sent singly and to all, held and released, and
-// taken from the front and from the middle, few at a time and many. It does the same for those
-// that have the tag of the last.
+// TestInFlight compares the list of messages in flight with one that is rebuilt from the fates of all messages.
+// Meanwhile messages are sent singly and to all, held and released, and taken from the front and from the middle, few
+// and many at a time. It does the same for the messages that have the tag of the last.
 func TestInFlight(t *testing.T) {
 	const nodes = 3
 	for seed := range uint64(200) {
@@ -25,7 +24,7 @@ func TestInFlight(t *testing.T) {
 		if seed%3 > 0 { // so that it must be shifted and grow
 			r.flying = nil
 		}
-		most := 1 + source.IntN(80) // about so many in flight
+		most := 1 + source.IntN(80) // approximate number of messages in flight
 		for range 600 {
 			flying := r.InFlight()
 			switch k := source.IntN(10); {
@@ -73,7 +72,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestHappenings counts events of more types than are told apart.
+// TestHappenings counts events of more types than a tally distinguishes.
 func TestHappenings(t *testing.T) {
 	var h happenings
 	for turn := range 3 {

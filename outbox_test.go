@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// gossip is nodes that send to all when their alarm fires, and tell of every third message.
+// gossip is nodes that send to all when their timer fires, and emit an event for every third message.
 type gossip struct{ heard int }
 
 func (*gossip) Start(c *sim.Context[int]) { c.SetAlarm(1) }
@@ -25,7 +25,7 @@ func (g *gossip) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
 }
 func (*gossip) Request(*sim.Context[int], int32, string) {}
 
-// flights compares what the outbox says is in flight with what the run says of each message.
+// flights compares the outbox's messages in flight with the fates that the run reports.
 type flights struct {
 	t    *testing.T
 	out  **lockstep.Outbox
@@ -70,7 +70,7 @@ func (f *flights) Look(run *lockstep.Run) {
 	}
 }
 
-// The outbox tells what is in flight, held or not, whatever becomes of the messages.
+// The outbox reports the messages in flight, held or not, whatever happens to them.
 func TestInFlight(t *testing.T) {
 	var out *lockstep.Outbox
 	system := sim.Cluster[int]{

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// pedant is a strategy that carries state from run to run: run i fires alarms and delivers
-// in turn for i steps, and after so many runs it has nothing left to try.
+// pedant is a strategy that carries state from run to run: run i fires timers and delivers in turn for i steps, and
+// after the given number of runs its space is exhausted.
 type pedant struct {
 	lockstep.Strategy
 	last int
@@ -52,8 +52,8 @@ func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return next.Kind == trace.Deliver || next.Node != 0
 }
 
-// A strategy that carries state gets one scheduler whatever the workers, its failing runs
-// are recorded by their steps, and the campaign ends when it has nothing left to try.
+// A strategy that carries state gets one scheduler for any number of workers, its failing runs are recorded by their
+// steps, and the campaign ends when its space is exhausted.
 func TestSequential(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		result, err := lockstep.Explore(
@@ -112,8 +112,7 @@ func (s *seer) Tell(bool) lockstep.Account {
 	return lockstep.Account{Seen: lockstep.Seen{Events: s.n, Width: 1}}
 }
 
-// A strategy learns once, before the campaign, and its guarantee takes account of the
-// largest run that was seen.
+// A strategy learns once, before the campaign, and its guarantee accounts for the largest run seen.
 func TestLearning(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pupil{}, Runs: 101, Workers: 3}
 	result, err := lockstep.Explore(context.Background(), plan)

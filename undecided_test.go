@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// doubtful is a spec whose monitor cannot judge a run in which something arrived, or,
-// where fails is set, finds fault with it and draws that.
+// doubtful is a spec whose monitor cannot check a run in which a message arrived, or, if fails is set, reports a
+// violation and draws it.
 type doubtful struct{ fails bool }
 
 func (s doubtful) Properties() []string               { return []string{"doubtful"} }
@@ -66,7 +66,7 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// The pictures of a spec go with the trace of a finding.
+// A finding's trace includes the pictures of the spec.
 func TestPictures(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   toy.Cluster(nil),

@@ -20,7 +20,7 @@ func ExampleResult_VacuousParts() {
 	// Output: pass [filter 2 (no such phase) acted] <nil>
 }
 
-// A run in which more nodes crash than the protocol promises to survive is no finding.
+// A run with more crashed nodes than the protocol promises to survive is no finding.
 func ExampleBudget() {
 	result, err := lockstep.Explore(
 		context.Background(),

@@ -17,11 +17,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// trap is a place in a node from which there is no way out until the test ends. Whoever
-// watches looks twice each time that somebody got into it.
+// trap blocks a node until the test ends. The watchdog looks twice each time that a node got into it.
 type trap struct {
 	entered, out chan struct{}
-	once         bool // it catches only the first
+	once         bool // it blocks only the first node
 	caught       atomic.Bool
 }
 
@@ -49,7 +48,7 @@ func (tr *trap) watch() (<-chan time.Time, func()) {
 			case <-tr.entered:
 			}
 			select {
-			case <-over: // it was somebody else's to see
+			case <-over: // another watchdog was to see it
 				tr.entered <- struct{}{}
 				return
 			default:
@@ -65,7 +64,7 @@ func (tr *trap) watch() (<-chan time.Time, func()) {
 	return look, func() { close(over) }
 }
 
-// trapped is a plan whose nodes get stuck when they hear a certain number.
+// trapped is a plan whose nodes block when they receive a certain number.
 func trapped(tr *trap) lockstep.Plan {
 	return lockstep.Plan{System: toy.Cluster(func(_ *sim.Context[int], m int) {
 		if m == 7 {
@@ -74,8 +73,8 @@ func trapped(tr *trap) lockstep.Plan {
 	}), Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40}, Runs: 200, Workers: 1, Watch: tr.watch}
 }
 
-// A run that hangs is a finding with its step, its stack and its trace; the campaign goes on
-// where it is told to; replaying the trace hangs again, and says so.
+// A hanging run is a finding with its step, its stack and its trace. The campaign continues under KeepGoing.
+// Replaying the trace hangs again, and reports it.
 func TestHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -107,8 +106,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// An interrupt does not wait for a run that hangs, in a campaign or in a replay, though the
-// watchdog sleeps on.
+// An interrupt does not wait for a hanging run, in a campaign or in a replay, though the watchdog is idle.
 func TestInterruptedHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -134,7 +132,7 @@ func TestInterruptedHang(t *testing.T) {
 	}
 }
 
-// A run of a bench that hangs is a finding, and the bench goes on, up to a number.
+// A hanging run of a bench is a finding, and the bench continues, up to a number of hangs.
 func TestBenchHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -160,7 +158,7 @@ func TestBenchHang(t *testing.T) {
 	}
 }
 
-// The runs around one that hangs are as they are without the watchdog.
+// The runs around a hanging one are as they are without the watchdog.
 func TestHangGoesOn(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -175,7 +173,7 @@ func TestHangGoesOn(t *testing.T) {
 	}
 }
 
-// Somebody who only was slow is no finding.
+// A node that was only slow is no finding.
 func TestStall(t *testing.T) {
 	tr := newTrap(t)
 	tr.once = true
@@ -191,7 +189,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// Where no other deployment can take over, the campaign ends and says why.
+// If no other deployment can replace a hanging one, the campaign ends and says why.
 func TestHangOfASerialSystem(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
