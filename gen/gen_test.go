@@ -9,12 +9,12 @@ import (
 	"github.com/lockstep-go/lockstep/gen"
 )
 
-// zeros draws the simplest of everything.
+// zeros draws only zeros, for the simplest values.
 type zeros struct{}
 
 func (zeros) IntN(int) int { return 0 }
 
-// Each choice comes as often as its weight says, each number as often as the others.
+// Each choice occurs in proportion to its weight, and each number as often as the others.
 func TestDistribution(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	letters := gen.Weighted(gen.Case(1, gen.Just("a")), gen.Case(2, gen.From("b", "c")), gen.Case(3, gen.Just("d")))
@@ -47,7 +47,7 @@ func TestSimplest(t *testing.T) {
 	}
 }
 
-// What cannot make a value is refused when it is built and not in the middle of a run.
+// A generator that cannot make a value is refused when it is built and not in the middle of a run.
 func TestBugs(t *testing.T) {
 	for name, f := range map[string]func(){
 		"empty range": func() { gen.Int(2, 1) }, "no values": func() { gen.From[int]() },

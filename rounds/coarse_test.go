@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// matrix says of each node, at its number, which others do not hear it.
+// matrix lists for each node, at its number, the nodes that do not hear it.
 type matrix []lockstep.Nodes
 
 func (m matrix) with(other matrix) matrix {
@@ -27,7 +27,7 @@ func (m matrix) with(other matrix) matrix {
 	return sum
 }
 
-// matrices lists all ways to cut links between so many nodes.
+// matrices lists all ways to cut links between the given number of nodes.
 func matrices(nodes int) (list []matrix) {
 	list = []matrix{make(matrix, nodes+1)}
 	for from := 1; from <= nodes; from++ {
@@ -57,13 +57,14 @@ func isolating(nodes int, kernel lockstep.Nodes) matrix {
 	return m
 }
 
-// lossPlan is a strategy in rounds that lose the messages of the links of a matrix, with the
-// kernels given or else with all nodes in the kernel.
+// lossPlan is a strategy in rounds that lose the messages of the links of a matrix. Its kernels are the given ones,
+// or all nodes.
 type lossPlan struct {
 	loses   []matrix
 	kernels []lockstep.Nodes
 	byCrash bool
-	phase   int // rounds of a phase, between which all nodes are down; 0: there are no phases
+	// rounds of a phase, between which all nodes are down; 0: there are no phases
+	phase int
 }
 
 func (p lossPlan) String() string { return "a plan of losses" }
@@ -107,7 +108,7 @@ func (l *losing) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	return 1, l.kernels[round]
 }
 
-// sight is a spec that never fails and hands the links that are cut on, after every step.
+// sight is a spec that never fails and passes the cut links on, after every step.
 type sight struct {
 	look func(run *lockstep.Run, cut matrix)
 }
@@ -127,10 +128,9 @@ func (s sight) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (sight) EventsOnly() bool                      { return false }
 func (s sight) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusion{} }
 
-// follow makes one run of a plan on servers with cuts and checks after every step that the
-// links which are cut follow the plan: exactly those of the round are cut while time passes; a
-// link that is to stay cut stays so at the border; no step is for nothing. More are cut by a
-// scenario.
+// follow makes one run of a plan on servers with cuts and checks after every step that the cut links follow the plan.
+// Exactly the links of the round are cut while time passes; a link that is to stay cut stays so at the border; no
+// step is superfluous. A scenario may cut more links.
 func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matrix) {
 	t.Helper()
 	was := make(matrix, nodes+1)
@@ -176,8 +176,7 @@ func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matr
 	}
 }
 
-// TestCutsFollowThePlan goes through all pairs of rounds of three nodes, and through long
-// plans of more nodes at random.
+// TestCutsFollowThePlan tries all pairs of rounds of three nodes, and long random plans of more nodes.
 func TestCutsFollowThePlan(t *testing.T) {
 	all := matrices(3)
 	if len(all) != 64 {
@@ -199,7 +198,7 @@ func TestCutsFollowThePlan(t *testing.T) {
 					r.Uint64(),
 				), lockstep.Nodes(
 					r.Uint64(),
-				) // each node with a chance of a quarter
+				) // each node with probability 1/4
 				m[n] = one & other & trace.AllNodes(nodes).Without(lockstep.Node(n))
 			}
 			plan.loses = append(plan.loses, m)
@@ -208,8 +207,8 @@ func TestCutsFollowThePlan(t *testing.T) {
 	}
 }
 
-// TestForeignCutsStay checks that links which a scenario cut are not healed at the border of
-// a round, whether the plan wants them cut for a while or not.
+// TestForeignCutsStay checks that the driver does not heal links of a scenario's cut at the border of a round,
+// whether or not the plan wants them cut for a while.
 func TestForeignCutsStay(t *testing.T) {
 	foreign := make(matrix, 4)
 	foreign[1], foreign[2] = trace.NodesOf(2), trace.NodesOf(1)
@@ -223,13 +222,13 @@ func TestForeignCutsStay(t *testing.T) {
 	}
 }
 
-// TestForeignHealing checks that links which a scenario healed while time passed are cut
-// again at the border where the plan wants that, and not healed in vain where it does not.
+// TestForeignHealing checks that links which a scenario healed while time passed are cut again at the border if the
+// plan wants that, and otherwise not healed again.
 func TestForeignHealing(t *testing.T) {
 	all := matrices(3)
 	for _, first := range all {
 		for _, second := range []matrix{all[0], all[5], all[63], first} {
-			var healed, moved bool // by the scenario; nothing was to be done at the border
+			var healed, moved bool // by the scenario; no step was needed at the border
 			sc := scenario.New("a helper")
 			sc.If(scenario.Did(trace.Wait)).
 				Once().
@@ -271,7 +270,7 @@ func TestForeignHealing(t *testing.T) {
 	}
 }
 
-// kernelPlans lists all plans of so many rounds that isolate nodes.
+// kernelPlans lists all plans of the given number of rounds that isolate nodes.
 func kernelPlans(nodes, number int, byCrash bool) (plans []lossPlan) {
 	plans = []lossPlan{{byCrash: byCrash}}
 	for range number {
@@ -294,7 +293,7 @@ func kernelPlans(nodes, number int, byCrash bool) (plans []lossPlan) {
 	return plans
 }
 
-// border lists the steps of each round that come before its wait, as a trace has them.
+// border lists the steps of each round before its wait, from a trace.
 func border(t *trace.Trace) (steps [][]lockstep.Step) {
 	steps = make([][]lockstep.Step, len(t.Rounds))
 	for _, r := range t.Records[1:] {
@@ -305,9 +304,9 @@ func border(t *trace.Trace) (steps [][]lockstep.Step) {
 	return steps
 }
 
-// TestIsolationByCuts checks on the traces of all plans that isolate nodes for three rounds
-// that links are cut or healed at the border of a round exactly when the plan loses other
-// links than in the round before, and that one step for each isolated node is enough.
+// TestIsolationByCuts checks the traces of all plans that isolate nodes for three rounds. Links are cut or healed at
+// the border of a round exactly if the plan loses other links than in the round before, and one step for each
+// isolated node is enough.
 func TestIsolationByCuts(t *testing.T) {
 	for _, plan := range kernelPlans(3, 3, false) {
 		follow(t, plan, 3, nil, nil)
@@ -331,8 +330,8 @@ func TestIsolationByCuts(t *testing.T) {
 	}
 }
 
-// TestIsolationByCrashes checks the same with crashes, where cuts are not supported and where
-// they are not wanted: while time passes, exactly the nodes of the kernel are up.
+// TestIsolationByCrashes checks the same with crashes, on systems without cuts and on request: while time passes,
+// exactly the nodes of the kernel are up.
 func TestIsolationByCrashes(t *testing.T) {
 	for _, supports := range []trace.Kinds{crashes, cuts | crashes} {
 		for _, plan := range kernelPlans(3, 3, supports.Has(trace.Cut)) {
@@ -372,8 +371,8 @@ func TestIsolationByCrashes(t *testing.T) {
 	}
 }
 
-// TestAfresh checks that all nodes are down between phases: each begins with the start of its
-// kernel, whatever was up before, and within a phase nodes of the kernel are left alone.
+// TestAfresh checks that all nodes are down between phases. Each phase begins with the start of its kernel, whatever
+// was up before, and within a phase nodes of the kernel are left alone.
 func TestAfresh(t *testing.T) {
 	for _, plan := range kernelPlans(3, 4, true) {
 		plan.phase = 2
@@ -414,7 +413,7 @@ func TestAfresh(t *testing.T) {
 	}
 }
 
-// TestForeignCrashesStay checks that a node which a scenario crashed is not restarted.
+// TestForeignCrashesStay checks that the driver does not restart a node that a scenario crashed.
 func TestForeignCrashesStay(t *testing.T) {
 	sc := scenario.New("a crash of its own")
 	sc.If(scenario.Did(trace.Start)).Then(scenario.Crash(scenario.Only(2)))
@@ -430,9 +429,9 @@ func TestForeignCrashesStay(t *testing.T) {
 	}
 }
 
-// TestStrategiesOnServers runs strategies with their defaults on a system without messages:
-// all steps are possible, faults happen by the steps that the system has, requests are given,
-// time passes, and everything depends on the seed alone.
+// TestStrategiesOnServers runs strategies with their defaults on a system without messages. All steps are possible,
+// faults happen by the steps that the system supports, requests are given, time passes, and everything depends on the
+// seed alone.
 func TestStrategiesOnServers(t *testing.T) {
 	both := cuts | crashes
 	periodic := strategy.Lossy{Rounds: 16, Period: 4, Losses: 6}
@@ -495,8 +494,8 @@ func TestStrategiesOnServers(t *testing.T) {
 	}
 }
 
-// TestLossOfBaselineOnServers checks that time passes under a cut with the probability that
-// baseline has, and that all ways to cut in two are drawn.
+// TestLossOfBaselineOnServers checks that time passes under a cut with baseline's probability, and that all ways to
+// cut in two are drawn.
 func TestLossOfBaselineOnServers(t *testing.T) {
 	for _, drop := range []float64{0, 0.25, 1} {
 		under, passed := 0, 0
@@ -525,9 +524,8 @@ func TestLossOfBaselineOnServers(t *testing.T) {
 	}
 }
 
-// TestFindingsOnServers goes the whole way with a bug that cuts show and one that crashes
-// show: it is found by the one and not by the other, shrinks to a single isolation, and
-// replays.
+// TestFindingsOnServers runs the whole process with two bugs, one that needs cuts and one that needs crashes. Each is
+// found by its kind of fault and not by the other, shrinks to a single isolation, and replays.
 func TestFindingsOnServers(t *testing.T) {
 	for _, c := range []struct {
 		by     strategy.Means
@@ -570,8 +568,8 @@ func TestFindingsOnServers(t *testing.T) {
 	}
 }
 
-// TestServersSettle checks that what a run left cut and down is whole and up after its
-// settling stage, in which time passes.
+// TestServersSettle checks that after the settling stage, in which time passes, all cuts of a run are healed and all
+// crashed nodes are up.
 func TestServersSettle(t *testing.T) {
 	for _, by := range []strategy.Means{strategy.ByCut, strategy.ByCrash} {
 		s := strategy.Uniform{Period: 4, Isolations: 4, Rounds: 4, Sampler: strategy.Exact, By: by}
@@ -600,7 +598,7 @@ func TestServersSettle(t *testing.T) {
 	}
 }
 
-// Where a step is a stretch of time, the strategy partition has few of them between partitions and operations.
+// If a step is a period of time, the strategy partition has few of them between partitions and operations.
 func TestPartitionStretches(t *testing.T) {
 	waits, longest := 0, 0
 	result, err := lockstep.Explore(
@@ -621,7 +619,7 @@ func TestPartitionStretches(t *testing.T) {
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatal(result, err)
 	}
-	// The stretch after an operation follows the one before where no request waits any more.
+	// The period after an operation follows the previous one if no request waits any more.
 	if longest < 2 || longest > 8 {
 		t.Errorf("%d stretches of time in a row", longest)
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// servers is a small system whose messages nobody sees: all that can be done to it is to cut
-// and heal links, crash and restart nodes, give requests and let time pass. While time passes
-// each node that hears no node with a lower number takes itself for the leader. What a node
-// stored is gone when it crashes.
+// servers is a small system with invisible messages: the engine can only cut and heal links, crash and restart nodes,
+// give requests and let time pass. While time passes, each node that hears no node with a lower number considers
+// itself the leader. A crashed node loses its stored values.
 type servers struct {
 	nodes    int
 	supports trace.Kinds
@@ -44,7 +43,7 @@ type serving struct {
 	servers
 	epoch     int
 	up        lockstep.Nodes
-	has, lost []int // by node: what it stored and still has, and what it lost
+	has, lost []int // by node: the stored values that it still has, and those that it lost
 }
 
 func (s *serving) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
@@ -93,7 +92,7 @@ func (s *serving) state(n lockstep.Node) string {
 func (s *serving) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (s *serving) Close() error                  { return nil }
 
-// oneLeader is what servers promise although cuts break it, and memory what crashes break.
+// servers promise oneLeader, which cuts violate, and memory, which crashes violate.
 var (
 	oneLeader = spec.OnEvent(
 		"one leader",

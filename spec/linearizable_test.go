@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// op is an operation on one register: a write of a value, or a read where it is 0.
+// op is an operation on one register: a write of a value, or a read if it is 0.
 type op int
 
 func (o op) String() string {
@@ -61,7 +61,7 @@ func explained(ops []timed, state int) bool {
 		if o.end >= 0 {
 			done = false
 		}
-		first := true // nothing that is left returned before it was called
+		first := true // no remaining operation returned before it was called
 		for j, p := range ops {
 			if j != i && p.end >= 0 && p.end < o.start {
 				first = false
@@ -82,7 +82,7 @@ func explained(ops []timed, state int) bool {
 			return true
 		}
 	}
-	return done // what was not answered may never happen
+	return done // an unanswered operation may never happen
 }
 
 // randomHistory draws a history of three clients with answers that are often right.
@@ -154,7 +154,7 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// A search that takes too many steps is given up; one that needs exactly as many is not.
+// A search that takes too many steps ends undecided; one that needs exactly the maximum does not.
 func TestStepsOfLinearizable(t *testing.T) {
 	var wrong []lockstep.Event // all orders of the writes are tried
 	for i := 1; i <= 8; i++ {
@@ -179,8 +179,8 @@ func TestStepsOfLinearizable(t *testing.T) {
 	}
 }
 
-// long is a history of so many operations of one key: four clients at a time write, and one reads the last of these
-// writes. With a wrong answer the last read sees the first write.
+// long is a history of the given number of operations of one key: four clients at a time write, and one reads the
+// last of these writes. With a wrong answer the last read sees the first write.
 func long(ops int, wrong bool) (events []lockstep.Event) {
 	id := 0
 	for id < ops {
@@ -203,8 +203,8 @@ func long(ops int, wrong bool) (events []lockstep.Event) {
 	return events
 }
 
-// Histories of thousands of operations of one key are checked, and what is wrong with them is found; only the steps that
-// it takes bound that.
+// Histories of thousands of operations of one key are checked, and their violations are found; only the number of
+// steps bounds that.
 func TestLongHistories(t *testing.T) {
 	for _, c := range []struct {
 		ops   int
@@ -223,8 +223,7 @@ func TestLongHistories(t *testing.T) {
 	}
 }
 
-// A history without an answer has nothing to explain: no run could have failed, however
-// long it is.
+// A history without an answer has nothing to explain: no run could have failed, however long it is.
 func TestUnansweredIsNotJudged(t *testing.T) {
 	silent := []lockstep.Event{call(1, 1, 1), call(2, 2, 0), call(3, 3, 2)}
 	for _, c := range []struct {
@@ -255,7 +254,7 @@ func TestPicture(t *testing.T) {
 
 func ExampleLinearizable() {
 	r := judge(&testing.T{}, script{{
-		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and knows it
+		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and got the answer
 		call(2, 2, 0), answer(2, 2, 0), // then client 2 reads 0
 	}}, spec.Linearizable{Model: register})
 	fmt.Println(r.First().Finding)

@@ -46,8 +46,8 @@ type told struct {
 	answered    bool
 }
 
-// inSomeOrder tries all orders: it is the definition of sequential consistency. Operations
-// are in the order of their calls. Where it is strict, those that were not answered keep it, too.
+// inSomeOrder tries all orders: it is the definition of sequential consistency. Operations are in the order of their
+// calls. If strict, unanswered operations keep it, too.
 func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 	all := true
 	for i, o := range ops {
@@ -55,7 +55,7 @@ func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 			continue
 		}
 		all = all && !o.answered
-		first := true // of those of its client that are answered
+		first := true // among the answered operations of its client
 		for j := range i {
 			first = first && (done[j] || ops[j].client != o.client || !ops[j].answered)
 		}
@@ -79,7 +79,7 @@ func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 			return true
 		}
 	}
-	return all // what was not answered may never happen
+	return all // an unanswered operation may never happen
 }
 
 // randomKeyed draws a history of three clients on two registers.
@@ -92,7 +92,7 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
 		if i := open[c]; i >= 0 {
 			open[c] = -1
 			if r.IntN(8) == 0 {
-				continue // the client goes on without an answer
+				continue // the client continues without an answer
 			}
 			ops[i].answered = true
 			if ops[i].value = int(ops[i].op); ops[i].op == 0 {
@@ -115,8 +115,8 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
 	return events, ops
 }
 
-// TestSequential compares with the definition on many small histories. What is linearizable
-// is sequentially consistent; and some histories are so for each register alone only.
+// TestSequential compares with the definition on many small histories. Linearizable histories are sequentially
+// consistent; some histories are so only for each register alone.
 func TestSequential(t *testing.T) {
 	const histories = 4000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -201,7 +201,7 @@ func TestSequential(t *testing.T) {
 	}
 }
 
-// Beyond its limits the spec does not decide, and says so.
+// Beyond its limits the spec reports that it is undecided.
 func TestSequentialUndecided(t *testing.T) {
 	history := []lockstep.Event{
 		call(1, 1, 1),
@@ -244,7 +244,7 @@ func TestSequentialLong(t *testing.T) {
 	for i := 1; i <= 40; i++ {
 		do(1, op(i), i)
 		for client := 2; client <= 4; client++ {
-			do(client, 0, max(0, i-client)) // each is behind by as much as its number
+			do(client, 0, max(0, i-client)) // client i lags by i operations
 		}
 	}
 	wrong := append(append([]lockstep.Event(nil), events...), call(2, 1000, 0), answer(2, 1000, 1)) // and goes back
@@ -258,10 +258,10 @@ func TestSequentialLong(t *testing.T) {
 	}
 }
 
-// copies is a system that is sequentially consistent but not linearizable: node 1 puts all
-// writes into an order, the others follow, on links that keep it. The client of each node
-// reads that node's own copy, and its write is answered when the copy has it. With hasty it is
-// answered at once, and then is not even sequentially consistent.
+// copies is a system that is sequentially consistent but not linearizable. Node 1 orders all writes, and the others
+// follow, on links that keep the order. The client of each node reads that node's own replica, and its write is
+// answered when the replica has it. With hasty set, the write is answered at once; then the system is not even
+// sequentially consistent.
 type copies struct {
 	self  lockstep.Node
 	hasty bool
@@ -270,7 +270,7 @@ type copies struct {
 	busy  bool
 }
 
-// update is a write on its way to node 1, or from there in its place.
+// update is a write in transit to node 1, or from there with its position.
 type update struct {
 	origin lockstep.Node
 	value  int
@@ -335,8 +335,8 @@ func (n *copies) answer(c *sim.Context[update], value int) {
 	c.Emit(spec.EventReturn, &spec.Return{Client: int(n.self), ID: n.id(), Output: value})
 }
 
-// A system that promises sequential consistency only keeps that promise, breaks the stronger
-// one, and is found out where it keeps neither.
+// A sequentially consistent system satisfies that spec and violates the stronger one. A system that satisfies neither
+// is detected.
 func TestSequentialSystem(t *testing.T) {
 	reads := func(input any) bool { return input.(op) == 0 }
 	for _, c := range []struct {
@@ -380,9 +380,9 @@ func TestSequentialSystem(t *testing.T) {
 
 func ExampleSequential() {
 	history := script{{
-		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and knows it
+		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and got the answer
 		call(2, 2, 0), answer(2, 2, 0), // then client 2 reads 0: it is behind
-		call(2, 3, 0), answer(2, 3, 7), // and now it is not
+		call(2, 3, 0), answer(2, 3, 7), // and now it is up to date
 	}}
 	for _, promised := range []lockstep.Spec{spec.Linearizable{Model: register}, spec.Sequential{Model: register}} {
 		r := judge(&testing.T{}, history, promised)

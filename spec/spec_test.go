@@ -12,7 +12,7 @@ import (
 
 func event(kind string) lockstep.Event { return lockstep.Event{Type: kind, Node: 1} }
 
-// atMost is the spec that an event happens so many times in a run.
+// atMost is the spec that an event happens at most so many times in a run.
 func atMost(kind string, most int) lockstep.Spec {
 	return spec.OnEvent("few "+kind, kind, func(seen *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if *seen++; *seen > most {
@@ -55,8 +55,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A property whose own event never came was not put to the test, whatever else happened;
-// one that does not count was perhaps.
+// A property whose own event never happened was not exercised, whatever else happened; one that does not count its
+// checks may have been.
 func TestVacuity(t *testing.T) {
 	r := judge(t, script{{event("a"), event("a")}}, spec.All(atMost("a", 5), atMost("b", 1), bare{}))
 	if got, want := r.Unjudged(), []string{"few b"}; !reflect.DeepEqual(got, want) {
@@ -64,7 +64,7 @@ func TestVacuity(t *testing.T) {
 	}
 }
 
-// A judge may return one finding again and again: each run has its own.
+// A checker may return one finding repeatedly: each run gets its own copy.
 func TestSharedFinding(t *testing.T) {
 	shared := &lockstep.Finding{Text: "again"}
 	s := spec.OnEvent(
@@ -78,7 +78,7 @@ func TestSharedFinding(t *testing.T) {
 	}
 }
 
-// bare is a spec that does not count its judgements.
+// bare is a spec that does not count its checks.
 type bare struct{}
 
 func (bare) Properties() []string                     { return []string{"bare"} }
@@ -89,7 +89,7 @@ func (bare) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
 func (bare) EventsOnly() bool                         { return false }
 func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
-// last is a judge of the end.
+// last is a checker of the end.
 type last struct{ seen string }
 
 func (w *last) Reset()      { w.seen = "" }

@@ -21,7 +21,7 @@ func (s optionsOf) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// A property that needs an option is vacuous only where the option is set.
+// A property that needs an option is vacuous only if the option is set.
 func TestWith(t *testing.T) {
 	never := func(name string) lockstep.Spec {
 		return spec.OnEvent(

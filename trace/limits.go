@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The limits of a trace. A file may come from anybody, and a number in it must not decide how much memory or time its
-// reader takes. They are far beyond what runs need: nothing beyond them is written either.
+// The limits of a trace. A file may come from an untrusted source, and a number in it must not determine the memory
+// or time that its reader takes. The limits are far beyond the needs of runs, and Write respects them too.
 const (
 	MaxBytes   = 256 << 20     // of a file
 	MaxEntries = 2_000_000     // steps, rounds, effects of steps and draws of a trace together
@@ -15,12 +15,12 @@ const (
 	MaxSettle  = 50_000        // steps of the settling stage that a plan asks for
 	MaxEffects = 100_000       // messages, events and states of one step, or its draws
 	MaxRun     = 1 << 40       // number of a run in its campaign
-	MaxNames   = 1000          // options, drawn values, names of rounds, types that are set aside, values of a finding
-	MaxName    = MaxText + 256 // bytes of a name or of a text that was cut: of a target, a message, a state
+	MaxNames   = 1000          // options, drawn values, names of rounds, types without a round, values of a finding
+	MaxName    = MaxText + 256 // bytes of a name or of a truncated text: of a target, a message, a state
 	MaxValue   = 64 << 10      // bytes of other texts: of an option, a finding, a reason
 	MaxPhase   = math.MaxInt32
 	MaxTime    = 1 << 60 // time of a run
-	MaxWait    = 3600e9  // time of one Wait step: an hour, where the unit is a nanosecond
+	MaxWait    = 3600e9  // time of one Wait step: an hour, if the unit is a nanosecond
 )
 
 // inRange reports that a number is outside its limits.
@@ -47,7 +47,7 @@ func few(what string, n, most int) error {
 	return nil
 }
 
-// first is the first error there is.
+// first is the first error, if any.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -57,7 +57,7 @@ func first(errs ...error) error {
 	return nil
 }
 
-// check reports what of a header is beyond its limit.
+// check reports the first part of a header that exceeds its limit.
 func (h *Header) check() error {
 	err := first(
 		inRange("nodes", h.Nodes, 1, MaxNodes),
@@ -87,13 +87,13 @@ func (h *Header) check() error {
 	return err
 }
 
-// check reports what of a step is beyond its limit.
+// check reports the first part of a step that exceeds its limit.
 func (s *stepLine) check() error {
 	return first(inRange("at", s.At, 0, MaxTime), inRange("for", s.For, 0, MaxWait),
 		short("the text", s.Text, MaxName), short("the body", s.Body, MaxBody), few("draws", len(s.Draws), MaxEffects))
 }
 
-// check reports what of a message is beyond its limit.
+// check reports the first part of a message that exceeds its limit.
 func (m *Sent) check() error {
 	return first(
 		inRange("at", m.At, 0, MaxTime),
@@ -116,7 +116,8 @@ func (r *Round) check() error {
 	)
 }
 
-// check reports what of an outcome is beyond its limit. Steps of a finding are those of the run, or the one after it.
+// check reports the first part of an outcome that exceeds its limit. The steps of a finding are steps of the run, or
+// the one after it.
 func (o *Outcome) check() error {
 	err := first(inRange("steps", o.Steps, 0, MaxSteps), short("the reason", o.Reason, MaxValue))
 	f := o.Finding
@@ -145,10 +146,10 @@ func (o *Outcome) check() error {
 	return err
 }
 
-// counter counts what a trace holds.
+// counter counts the entries of a trace.
 type counter struct{ entries int }
 
-// add counts entries, of a step and its draws for example.
+// add adds entries, for example those of a step and its draws.
 func (c *counter) add(n int) error {
 	c.entries += n
 	if c.entries > MaxEntries {

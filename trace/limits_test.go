@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// repeated is a text again and again, without holding all of it.
+// repeated is a text repeated so many times, without storing all of it.
 func repeated(text string, times int) io.Reader {
 	var parts []io.Reader
 	block := strings.Repeat(text, 1000)
@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What is beyond a limit is not written either: nothing is stored that cannot be read.
+// Values beyond a limit are not written either: every stored trace can be read.
 func TestLimitsOfWriting(t *testing.T) {
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
 	for want, change := range map[string]func(*trace.Trace){

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The book says what a table of all pairs says, entered pair by pair.
+// Links agrees with a table of all pairs that is updated pair by pair.
 func TestLinks(t *testing.T) {
 	const nodes = 4
 	for seed := range uint64(200) {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds the length of a line, so that a file that is no trace at all cannot
-// eat the memory. A forged body may have six bytes in the file for each of its own.
+// maxLine bounds the length of a line, so that a file that is no trace at all cannot exhaust the memory. A forged
+// body may have six bytes in the file for each of its own.
 const maxLine = 8 << 20
 
 // ErrFormat is wrapped by every error about the content of a trace file.
@@ -22,7 +22,7 @@ var ErrFormat = errors.New("not a readable Lockstep trace")
 type reader struct {
 	in     *bufio.Scanner
 	number int    // of the line last read
-	lines  int    // read so far, blank ones not counted
+	lines  int    // read so far, except blank ones
 	ahead  []byte // a line read but not yet used
 	header Header
 
@@ -34,7 +34,7 @@ type reader struct {
 	outcome *Outcome
 }
 
-// newReader reads the header of a trace and refuses what this version cannot read.
+// newReader reads the header of a trace and refuses one that this version cannot read.
 func newReader(r io.Reader) (*reader, error) {
 	in := bufio.NewScanner(io.LimitReader(r, MaxBytes+1))
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -72,8 +72,8 @@ func newReader(r io.Reader) (*reader, error) {
 	return tr, nil
 }
 
-// next reads the next round or record: exactly one of the two is not nil. After the
-// last it returns io.EOF, and any other error when the file is cut off or damaged.
+// next reads the next round or record: exactly one of the two is not nil. After the last it returns io.EOF, and
+// another error if the file is truncated or damaged.
 func (r *reader) next() (*Round, *Record, error) {
 	if r.outcome != nil {
 		return nil, nil, io.EOF
@@ -105,7 +105,7 @@ func (r *reader) next() (*Round, *Record, error) {
 	}
 }
 
-// probe holds the key that tells the kind of a line.
+// probe holds the key that determines the kind of a line.
 type probe struct {
 	Step    *json.RawMessage `json:"step"`
 	Round   *json.RawMessage `json:"round"`
@@ -152,7 +152,7 @@ func (r *reader) record(line []byte) (*Record, error) {
 	return rec, r.effects(rec)
 }
 
-// effects reads the lines that say what the step caused, up to the first that does not.
+// effects reads the lines with the effects of a step, up to the first other line.
 func (r *reader) effects(rec *Record) error {
 	for number := 0; ; number++ {
 		line, err := r.line()
@@ -291,7 +291,7 @@ func (r *reader) checkNode(n Node, zeroAllowed bool) error {
 
 // line is the next line that is not blank, or nil at the end.
 func (r *reader) line() ([]byte, error) {
-	if line := r.ahead; line != nil { // it was counted when it was read
+	if line := r.ahead; line != nil { // already counted when it was read
 		r.ahead = nil
 		return line, nil
 	}
@@ -321,8 +321,7 @@ func (r *reader) line() ([]byte, error) {
 
 func (r *reader) bad(err error) error { return fmt.Errorf("%w: line %d: %w", ErrFormat, r.number, err) }
 
-// strict decodes a line and refuses keys it does not know: they come from another
-// version, and guessing would misread it.
+// strict decodes a line and refuses unknown keys: they come from another version, and guessing would misread it.
 func strict(line []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genTrace draws a trace that is well formed: numbers run on, references point back.
+// genTrace draws a well-formed trace: numbers are consecutive, references point back.
 func genTrace(t *rapid.T) *trace.Trace {
 	nodes := rapid.IntRange(1, trace.MaxNodes).Draw(t, "nodes")
 	word := rapid.StringMatching(`[a-zA-Z0-9<>&"\\ é→-]{0,12}`)
@@ -158,7 +158,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// A file cut off at any line, or with any line left out, is refused.
+// A file truncated at any line, or with any line left out, is refused.
 func TestDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var file bytes.Buffer
@@ -227,8 +227,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// What a writer writes its reader reads: a line that is too long is refused when it is
-// written, and texts are cut before that.
+// The reader accepts everything that the writer writes: a line that is too long is refused when it is written, and
+// texts are truncated before that.
 func TestTooLongToWrite(t *testing.T) {
 	long := strings.Repeat("x", 17<<20)
 	tr := &trace.Trace{
@@ -307,7 +307,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// failing refuses to be written to after some bytes, as a full disk does.
+// failing refuses writes after some bytes, as a full disk does.
 type failing struct{ left int }
 
 var errFull = errors.New("disk full")
