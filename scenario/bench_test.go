@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// BenchmarkScenario compares a campaign under a scenario that looks at everything and
-// moves nothing with the same campaign without it: the price of looking.
+// BenchmarkScenario measures the cost of looking: it compares a campaign under a scenario that looks at everything
+// and moves nothing with the same campaign without it.
 func BenchmarkScenario(b *testing.B) {
 	sc := New("looks")
 	sc.Machine().On(IsEvent(smr.Output), "output")

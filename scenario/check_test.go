@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestCheck feeds bad scenarios to a campaign: each is refused before the first run, in
-// words that name what is wrong and what is allowed.
+// TestCheck feeds bad scenarios to a campaign: each is refused before the first run, with a text that names the error
+// and the allowed values.
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckRequests: where a system says which requests there are, the error lists them.
+// TestCheckRequests: if a system lists its requests, the error lists them.
 func TestCheckRequests(t *testing.T) {
 	sc := New("asking")
 	sc.If(Did(trace.Start)).Then(Request("z", Only(1)))
@@ -151,7 +151,7 @@ func TestCheckRequests(t *testing.T) {
 	}
 }
 
-// TestNotShadowed: what an earlier filter lets through, now or later, is not refused.
+// TestNotShadowed: a filter for messages that an earlier filter lets through, now or later, is not refused.
 func TestNotShadowed(t *testing.T) {
 	for name, build := range map[string]func(*Scenario){
 		"an earlier one with a limit":    func(sc *Scenario) { sc.If(Type("Ask")).Once().Then(Drop()) },
@@ -204,8 +204,7 @@ func TestCheckUnsupported(t *testing.T) {
 	}
 }
 
-// TestMistakesInARun are those that only a run shows: they end the campaign with an
-// error, not with a finding.
+// TestMistakesInARun has errors that appear only in a run: they end the campaign with an error, not with a finding.
 func TestMistakesInARun(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -233,7 +232,7 @@ func TestMistakesInARun(t *testing.T) {
 	}
 }
 
-// TestProblemsAreAllReported: one look at the error is enough to repair a scenario.
+// TestProblemsAreAllReported: one error message is enough to fix a scenario.
 func TestProblemsAreAllReported(t *testing.T) {
 	sc := New("bad in many ways")
 	sc.If(From(9)).Then(Drop())

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// compiler turns a scenario into a director and notes what is wrong with it on the way.
+// compiler turns a scenario into a director and collects its errors on the way.
 type compiler struct {
 	scenario *Scenario
 	info     lockstep.Info
@@ -19,17 +19,17 @@ type compiler struct {
 	counters names
 	keyed    map[string]string
 	sets     names
-	held     names // the sets again: asked by Store, given by what empties them
+	held     names // the same sets: Store asks for them, emptying actions give them
 	marks    names
 	vars     names
 }
 
-// names numbers the names of one kind and remembers which were given something and
-// which were asked for.
+// names numbers the names of one kind and remembers which of them parts of the scenario give a value and which they
+// ask for.
 type names struct {
 	list  []string
 	given []bool
-	asked []string // where it is first asked for; empty: nowhere
+	asked []string // location of the first request; empty: none
 }
 
 func (n *names) number(name, where string, gives bool) int {
@@ -64,8 +64,8 @@ func (c *compiler) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s: %s", c.where, fmt.Sprintf(format, args...)))
 }
 
-// compile compiles every part. Filters that are left out are compiled too, so that what
-// they fill counts as filled.
+// compile compiles every part. It also compiles filters that are left out, so that the names that they fill count as
+// filled.
 func (c *compiler) compile() *director {
 	s, d := c.scenario, c.director
 	c.where = "scenario"
@@ -115,7 +115,7 @@ func (c *compiler) compile() *director {
 	return d
 }
 
-// unfilled reports names that are asked for but never given anything.
+// unfilled reports names that are used but never filled.
 func (c *compiler) unfilled() {
 	for _, k := range []struct {
 		names names
@@ -176,10 +176,10 @@ func (c *compiler) filter(f *Filter) readyFilter {
 	return r
 }
 
-// fits reports an action that has nothing to act on when the filter matches.
+// fits reports an action without an object when the filter matches.
 func (c *compiler) fits(f *Filter, a Action) {
 	kinds := f.when.facts.kinds()
-	if len(kinds) == 0 { // reported before
+	if len(kinds) == 0 { // already reported
 		return
 	}
 	switch {
@@ -194,8 +194,7 @@ func (c *compiler) fits(f *Filter, a Action) {
 	}
 }
 
-// shadowed reports a filter that is never reached, because an earlier one takes all that it
-// would match.
+// shadowed reports a filter that is never reached, because an earlier one takes all of its matches.
 func (c *compiler) shadowed(f *readyFilter) {
 	if f.omitted {
 		return
@@ -251,7 +250,7 @@ func (c *compiler) machine(m *Machine) readyMachine {
 	return r
 }
 
-// The rest is for conditions, actions and groups to ask while they are compiled.
+// Conditions, actions and groups call the following methods during compilation.
 
 func (c *compiler) test(cond Condition) test {
 	if cond.compile == nil {
@@ -285,7 +284,7 @@ func (c *compiler) counter(n Counter, gives bool) int {
 	return c.counters.number(n.name, c.where, gives)
 }
 
-// offered reports a request that the system never offers, where it says which it does.
+// offered reports a request that the system never offers, if the system lists its requests.
 func (c *compiler) offered(w wanted) {
 	have := c.info.Requests
 	switch {
@@ -335,7 +334,7 @@ func (c *compiler) need(kind trace.Kind) {
 	}
 }
 
-// known reports types that the system does not have, where it says which it has.
+// known reports types that the system does not have, if the system lists its types.
 func (c *compiler) known(what string, types, have []string) {
 	if len(types) == 0 {
 		c.problem("no type of %s is named", what)
@@ -353,7 +352,7 @@ func (c *compiler) tagged() {
 	}
 }
 
-// mayHold reports links on which nothing can be held back.
+// mayHold reports links on which no message can be held back.
 func (c *compiler) mayHold() {
 	if c.info.FIFO {
 		c.problem(

@@ -9,26 +9,26 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Condition is a question about a moment. It is an immutable value.
+// Condition is a predicate on a moment. It is an immutable value.
 type Condition struct {
 	text    string
 	compile func(*compiler) test
 	facts   facts
 }
 
-// test is a condition made ready for one worker.
+// test is a condition prepared for one worker.
 type test func(*Moment) bool
 
-// String is the condition in words.
+// String is the condition as text.
 func (c Condition) String() string { return c.text }
 
-// plain is a condition that needs nothing of the scenario.
+// plain is a condition that needs nothing from the scenario.
 func plain(text string, known facts, t test) Condition {
 	return Condition{text, func(*compiler) test { return t }, known}
 }
 
-// Cond is a condition of one's own in plain Go. The text stands for it in reports. It
-// must not keep state of its own: one scenario serves many workers.
+// Cond is a custom condition in Go. The text describes it in reports. It must not keep state of its own: one scenario
+// serves many workers.
 func Cond(text string, holds func(*Moment) bool) Condition { return plain(text, facts{}, holds) }
 
 // And holds when this condition and all others hold.
@@ -49,7 +49,7 @@ func (c Condition) Not() Condition {
 	}, c.facts.not()}
 }
 
-// All holds when all conditions hold, and always where there is none.
+// All holds when all conditions hold, and always if there is none.
 func All(conditions ...Condition) Condition {
 	if len(conditions) == 1 {
 		return conditions[0]
@@ -114,8 +114,8 @@ func IsEvent(types ...string) Condition {
 	}, all([]Condition{{facts: happened(anEvent)}, {facts: facts{[]atom{{about: aboutEvent, in: types}}, true}}})}
 }
 
-// Did holds when a step of one of the kinds was taken that did not deliver a message:
-// an alarm, a crash, a drop and so on. trace.Start is the start of the run.
+// Did holds when a step of one of the kinds was taken that did not deliver a message: a timer, a crash, a drop and so
+// on. trace.Start is the start of the run.
 func Did(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return Condition{set.String(), func(c *compiler) test {
@@ -126,8 +126,8 @@ func Did(kinds ...trace.Kind) Condition {
 	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}}})}
 }
 
-// During holds at every moment of a step of one of the kinds: at the step itself and at
-// the events and messages that it caused.
+// During holds at every moment of a step of one of the kinds: at the step itself and at the events and messages that
+// it caused.
 func During(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return plain(
@@ -195,8 +195,7 @@ func Between(a, b Group) Condition {
 	}, ofMessage(a.key != "" && b.key != "", atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory})}
 }
 
-// Phase holds when the moment concerns a message of one of the phases, where messages
-// carry tags.
+// Phase holds when the moment concerns a message of one of the phases, if messages carry tags.
 func Phase(phases ...int32) Condition {
 	return Condition{"phase " + orList(phases), func(c *compiler) test {
 		c.tagged()
@@ -204,8 +203,7 @@ func Phase(phases ...int32) Condition {
 	}, ofMessage(true, atom{about: "the phase", in: words(phases)})}
 }
 
-// Round holds when the moment concerns a message of the round named, where messages
-// carry tags.
+// Round holds when the moment concerns a message of the named round, if messages carry tags.
 func Round(name string) Condition {
 	return Condition{"round " + name, func(c *compiler) test {
 		c.tagged()
@@ -228,7 +226,7 @@ func Since(t trace.Time) Condition {
 	)
 }
 
-// Chance holds with the probability p, drawn from the run's seed each time it is asked.
+// Chance holds with the probability p, drawn from the run's seed at each evaluation.
 func Chance(p float64) Condition {
 	return Condition{fmt.Sprintf("with chance %v", p), func(c *compiler) test {
 		if !(p >= 0 && p <= 1) {
@@ -238,8 +236,8 @@ func Chance(p float64) Condition {
 	}, facts{}}
 }
 
-// Body holds when the moment concerns a message whose content, the system's own message
-// of type M, is as asked for.
+// Body holds when the moment concerns a message whose content, the system's own message of type M, satisfies the
+// function.
 func Body[M any](text string, holds func(M) bool) Condition {
 	return plain(text, ofMessage(false), func(m *Moment) bool {
 		msg, ok := bodyOf[M](m, text)
@@ -247,8 +245,7 @@ func Body[M any](text string, holds func(M) bool) Condition {
 	})
 }
 
-// bodyOf is the system's own message, where the moment concerns one. That it is of
-// another type is a mistake of the scenario.
+// bodyOf is the system's own message, if the moment concerns one. Another type is a bug of the scenario.
 func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
 	if m.Message == nil {
 		return msg, false
@@ -260,7 +257,7 @@ func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
 	return msg, ok
 }
 
-// Value holds at an event of the given type whose value, of type V, is as asked for.
+// Value holds at an event of the given type whose value, of type V, satisfies the function.
 func Value[V any](event, text string, holds func(V) bool) Condition {
 	return IsEvent(event).And(plain(text, facts{}, func(m *Moment) bool {
 		v, ok := m.Event.Value.(V)

@@ -224,7 +224,7 @@ func ExampleRound() {
 	// filter 1 (round Propos): no round is called "Propos", there are Prepare, Propose
 }
 
-// Votes are counted as they arrive; the second one is dropped on its way.
+// Votes are counted as they arrive; the second one is dropped in flight.
 func ExampleCounter() {
 	answers := Count("answers")
 	sc := New("counting")

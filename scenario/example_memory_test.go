@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The number of the first question is remembered; answers to another are lost.
+// The scenario remembers the number of the first question and loses answers to other questions.
 func ExampleVariable() {
 	sc := New("answers to the first question")
 	asked := Variable[int]("asked")
@@ -184,7 +184,7 @@ func ExampleInject() {
 	// verdict pass
 }
 
-// What Cut does to a message on its way, and what Sever does to it.
+// The effect of Cut on a message in flight, and that of Sever.
 func ExampleSever() {
 	for _, cut := range []Action{Cut(Only(1), Only(2)), Sever(Only(1), Only(2))} {
 		sc := New("cut")

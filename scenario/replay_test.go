@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// replays records what node 2 receives and delivers it again when node 3 has received three messages.
+// replays records the messages that node 2 receives and delivers them again when node 3 has received three messages.
 func replays() *Scenario {
 	sc := New("replays")
 	third := Count("third")
@@ -43,8 +43,8 @@ var gotOnce = spec.OnEvent(
 	},
 )
 
-// What a node has received is delivered to it again, in the order in which it was recorded: the replay fault of the
-// paper's Table 2.
+// Messages that a node has received are delivered to it again, in the order of their recording: the replay fault of
+// the paper's Table 2.
 func TestStoredMessagesAreReplayed(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   toy.Cluster(nil),
@@ -92,11 +92,11 @@ func TestStoredMessagesAreReplayed(t *testing.T) {
 			small.Is,
 			r,
 			err,
-		) // send it, deliver it, double it, deliver that
+		) // send, deliver, duplicate, deliver the duplicate
 	}
 }
 
-// An action that did nothing has not acted: the set is empty, or what is in it cannot arrive.
+// An action without an effect has not acted: the set is empty, or its messages cannot arrive.
 func TestNothingIsNotActed(t *testing.T) {
 	for _, c := range []struct {
 		name   string

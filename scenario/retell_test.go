@@ -42,8 +42,8 @@ func ExampleRetell() {
 	// bug false: pass
 }
 
-// TestRetoldExactly: all runs of the scenario are the same, whatever the strategy (Theorem 1 of
-// the paper), and that is the run of the trace.
+// TestRetoldExactly: all runs of the scenario are the same as the run of the trace, for any strategy (Theorem 1 of
+// the paper).
 func TestRetoldExactly(t *testing.T) {
 	want := found()
 	for _, s := range []lockstep.Strategy{nil, strategy.DefaultWalk, strategy.DefaultPCTCP} {
@@ -69,8 +69,8 @@ func TestRetoldExactly(t *testing.T) {
 	}
 }
 
-// TestRetellGoesOn: after a prefix without a finding the strategy goes on from there, and runs
-// differ; all of the prefix is in every run.
+// TestRetellGoesOn: after a prefix without a finding the strategy continues, and runs differ; every run contains the
+// whole prefix.
 func TestRetellGoesOn(t *testing.T) {
 	prefix := *found()
 	prefix.Records = prefix.Records[:len(prefix.Records)/2]
@@ -90,7 +90,7 @@ func TestRetellGoesOn(t *testing.T) {
 	}
 }
 
-// TestRetellRefuses: what cannot be retold is refused.
+// TestRetellRefuses: a trace that cannot be repeated is refused.
 func TestRetellRefuses(t *testing.T) {
 	for want, r := range map[string]Retell{"it has no trace": {}, "the trace has 3 nodes, smr has 5": {Trace: found()}} {
 		_, err := lockstep.Explore(

@@ -21,7 +21,7 @@ func TestVacuity(t *testing.T) {
 	sc := New("vacuous")
 	m := sc.Machine()
 	m.On(IsReceive().And(Type("Answer"), From(2)), "answered")
-	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // nobody asks node 1
+	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // no node asks node 1
 	result := enginetest.Explore(t, bellPlan(sc))
 	if got := result.Verdict(); got != trace.Vacuous {
 		t.Errorf("verdict %s, want vacuous: %v", got, result.Verdicts)
@@ -74,8 +74,7 @@ func TestVacuousProperty(t *testing.T) {
 	}
 }
 
-// guided is a scenario on smr that uses most of what there is, for tests that hold for
-// any scenario.
+// guided is a scenario on smr that uses most features, for tests that hold for any scenario.
 func guided() *Scenario {
 	sc := New("guided")
 	m := sc.Machine()
@@ -112,8 +111,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario
-// and without it, and shrink.
+// TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario and without it, and shrink.
 func TestReplayAndShrink(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3, Bug: true},
@@ -152,8 +150,8 @@ func TestReplayAndShrink(t *testing.T) {
 	}
 }
 
-// TestBudget: what exceeds the fault model is unknown with a reason and never a
-// finding; what keeps to it is judged.
+// TestBudget: a run that exceeds the fault model is unknown with a reason and never a finding; a run within it is
+// checked.
 func TestBudget(t *testing.T) {
 	anyFault := lockstep.Budget{Crashes: -1, Byzantine: -1, Losses: -1, Links: -1, Duplicates: -1}
 	for _, tt := range []struct {
@@ -211,7 +209,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// alwaysWrong finds something at the end of every run.
+// alwaysWrong reports a finding at the end of every run.
 type alwaysWrong struct{}
 
 func (alwaysWrong) Properties() []string                 { return []string{"wrong"} }
@@ -224,8 +222,8 @@ func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Property: "wrong"}
 }
 
-// TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget goes
-// before the scenario's.
+// TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget takes precedence over the
+// scenario's.
 func TestBudgetOfStrategy(t *testing.T) {
 	plan := lockstep.Plan{
 		System:    smr.Cluster{Nodes: 3, Bug: true},
@@ -264,8 +262,8 @@ func TestBudgetOfStrategy(t *testing.T) {
 	}
 }
 
-// TestSplit: the parts drawn have the sizes asked for, cover all nodes where the last
-// takes the rest, have no node in common, and every node gets into every part.
+// TestSplit: the drawn parts have the given sizes, cover all nodes if the last takes the rest, and are disjoint, and
+// every node gets into every part.
 func TestSplit(t *testing.T) {
 	sc := New("split")
 	parts := sc.Split(Part{"one", 1}, Part{"two", 2}, Part{"rest", 0})
@@ -291,8 +289,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestOnceNeedsAnEffect: a match that changes nothing does not use up Once. Node 2 is up
-// when it is to be restarted first, and down when it is asked a second time.
+// TestOnceNeedsAnEffect: a match without an effect does not use up Once. Node 2 is up at its first restart, and down
+// at the second.
 func TestOnceNeedsAnEffect(t *testing.T) {
 	sc := New("once")
 	sc.If(Did(trace.Start, trace.Crash)).Once().Then(Restart(Only(2)))
@@ -303,8 +301,8 @@ func TestOnceNeedsAnEffect(t *testing.T) {
 	}
 }
 
-// TestMemoryIsOfOneRun: what variables, distinct counts and times in a state remember, they
-// forget before the next run; otherwise runs would depend on those before them.
+// TestMemoryIsOfOneRun: variables, distinct counts and times in a state are cleared before the next run; otherwise
+// runs would depend on earlier ones.
 func TestMemoryIsOfOneRun(t *testing.T) {
 	sc := New("memory")
 	m := sc.Machine()
