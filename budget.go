@@ -32,7 +32,13 @@ func (b *Budget) check() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"Crashes", b.Crashes}, {"Byzantine", b.Byzantine}, {"Losses", b.Losses}, {"Links", b.Links}, {"Duplicates", b.Duplicates}} {
+	}{
+		{"Crashes", b.Crashes},
+		{"Byzantine", b.Byzantine},
+		{"Losses", b.Losses},
+		{"Links", b.Links},
+		{"Duplicates", b.Duplicates},
+	} {
 		if f.value < Unlimited {
 			return fmt.Errorf(
 				"lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)",

@@ -352,7 +352,10 @@ func TestRecheck(t *testing.T) {
 			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
 		case !dice && (len(result.Divergences) > 0 || result.Verdict() != trace.Pass):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
-		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky || result.Divergences[1].Run != 9 || !strings.Contains(result.Divergences[1].Difference, "rolled-")):
+		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky || result.Divergences[1].Run != 9 || !strings.Contains(
+			result.Divergences[1].Difference,
+			"rolled-",
+		)):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
 		}
 	}
@@ -422,7 +425,10 @@ func TestOneClock(t *testing.T) {
 		}
 		return nil
 	}}
-	if result := enginetest.Explore(t, lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50}); result.First() != nil {
+	if result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50},
+	); result.First() != nil {
 		t.Error(result.First().Finding)
 	}
 }
@@ -446,8 +452,16 @@ func TestHoldOnFIFO(t *testing.T) {
 		want []string
 	}{
 		{"held", func(*lockstep.Hand) {}, []string{"1 got 1", "1 got 3", "3 got 1", "3 got 3"}},
-		{"released", func(h *lockstep.Hand) { h.Release(2) }, []string{"1 got 1", "2 got 1", "2 got 3", "1 got 3", "3 got 1", "3 got 3"}},
-		{"dropped", func(h *lockstep.Hand) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) }, []string{"1 got 1", "1 got 3", "2 got 3", "3 got 1", "3 got 3"}},
+		{
+			"released",
+			func(h *lockstep.Hand) { h.Release(2) },
+			[]string{"1 got 1", "2 got 1", "2 got 3", "1 got 3", "3 got 1", "3 got 3"},
+		},
+		{
+			"dropped",
+			func(h *lockstep.Hand) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) },
+			[]string{"1 got 1", "1 got 3", "2 got 3", "3 got 1", "3 got 3"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			idle := 0
@@ -605,14 +619,19 @@ func TestPauseAndJump(t *testing.T) {
 		) {
 			t.Error(err)
 		}
-		if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}}); !strings.Contains(
+		if err := fails(
+			t,
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}},
+		); !strings.Contains(
 			err,
 			"toy supports only",
 		) {
 			t.Error(err)
 		}
 	}
-	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)}); err == nil ||
+	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(
+		lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)},
+	); err == nil ||
 		!strings.Contains(err.Error(), "pause") {
 		t.Errorf("walk with pauses fits a system without: %v", err)
 	}
@@ -726,7 +745,11 @@ func TestWaitEndsEarly(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		var got trace.Time
 		spec := toy.Judge{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
-		if _, err := lockstep.Record(t.Context(), lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec}, 0); err != nil {
+		if _, err := lockstep.Record(
+			t.Context(),
+			lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec},
+			0,
+		); err != nil {
 			t.Fatal(err)
 		}
 		want := trace.Time(300)

@@ -121,7 +121,13 @@ func TestStretches(t *testing.T) {
 		if _, timed := plan.System.(oneClock); timed != (want.Virtual > 0) {
 			t.Errorf("%d of virtual time", want.Virtual)
 		}
-		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(lockstep.Found{}, "Trace"), cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(
+			want,
+			got,
+			cmpopts.IgnoreFields(lockstep.Found{}, "Trace"),
+			cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"),
+			cmpopts.EquateEmpty(),
+		); d != "" {
 			t.Errorf("Explore (-), stretches (+):\n%s", d)
 		}
 	})

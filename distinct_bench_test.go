@@ -19,8 +19,20 @@ func BenchmarkDistinct(b *testing.B) {
 		plan lockstep.Plan
 	}{
 		{"smr-walk", lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}},
-		{"smr-uniform", lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}},
-		{"register-walk", lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.DefaultWalk, Spec: register.Linearizability, KeepGoing: true, Keep: 1}},
+		{
+			"smr-uniform",
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix},
+		},
+		{
+			"register-walk",
+			lockstep.Plan{
+				System:    register.Cluster{Nodes: 5},
+				Strategy:  strategy.DefaultWalk,
+				Spec:      register.Linearizability,
+				KeepGoing: true,
+				Keep:      1,
+			},
+		},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkDistinct(b, c.plan) })
 	}

@@ -39,19 +39,67 @@ func TestSteps(t *testing.T) {
 		steps toy.Steps
 		want  []string
 	}{
-		{"any order", toy.Steps{toy.Alarm1, toy.Deliver(3), toy.Deliver(1), toy.Deliver(2)}, []string{"3 got 1", "1 got 1", "2 got 1"}},
+		{
+			"any order",
+			toy.Steps{toy.Alarm1, toy.Deliver(3), toy.Deliver(1), toy.Deliver(2)},
+			[]string{"3 got 1", "1 got 1", "2 got 1"},
+		},
 		{"drop", toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 2}, toy.Deliver(3)}, []string{"3 got 1"}},
-		{"duplicate", toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, toy.Deliver(4), toy.Deliver(2)}, []string{"2 got 1", "2 got 1"}},
-		{"replace", toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 2}, toy.Deliver(3), toy.Deliver(2)}, []string{"3 got 1", "2 got 100"}},
-		{"a forged message leaves its copy alone", toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, {Kind: trace.Replace, Msg: 2}, toy.Deliver(4), toy.Deliver(2)},
+		{
+			"duplicate",
+			toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, toy.Deliver(4), toy.Deliver(2)},
+			[]string{"2 got 1", "2 got 1"},
+		},
+		{
+			"replace",
+			toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 2}, toy.Deliver(3), toy.Deliver(2)},
+			[]string{"3 got 1", "2 got 100"},
+		},
+		{"a forged message leaves its copy alone", toy.Steps{
+			toy.Alarm1,
+			{Kind: trace.Duplicate, Msg: 2},
+			{Kind: trace.Replace, Msg: 2},
+			toy.Deliver(4),
+			toy.Deliver(2),
+		},
 			[]string{"2 got 1", "2 got 100"}},
-		{"a forged copy leaves its original alone", toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, {Kind: trace.Replace, Msg: 4}, toy.Deliver(4), toy.Deliver(2)},
+		{"a forged copy leaves its original alone", toy.Steps{
+			toy.Alarm1,
+			{Kind: trace.Duplicate, Msg: 2},
+			{Kind: trace.Replace, Msg: 4},
+			toy.Deliver(4),
+			toy.Deliver(2),
+		},
 			[]string{"2 got 100", "2 got 1"}},
 		{"request", toy.Steps{{Kind: trace.Request, Node: 2, Request: 2}}, []string{"2 request 2"}},
-		{"cut keeps what is in flight", toy.Steps{toy.Alarm1, {Kind: trace.Cut, From: all &^ 2, To: 2}, toy.Deliver(2)}, []string{"2 got 1"}},
-		{"heal", toy.Steps{{Kind: trace.Cut, From: 1, To: 6}, {Kind: trace.Heal, From: all, To: all}, toy.Alarm1, toy.Deliver(2)}, []string{"2 got 1"}},
-		{"a node reaches itself across a cut", toy.Steps{{Kind: trace.Cut, From: all, To: all}, toy.Alarm1, toy.Deliver(1)}, []string{"1 got 1"}},
-		{"restart keeps what is durable", toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Crash, Node: 1}, {Kind: trace.Restart, Node: 1}, toy.Alarm1, toy.Deliver(4)},
+		{
+			"cut keeps what is in flight",
+			toy.Steps{toy.Alarm1, {Kind: trace.Cut, From: all &^ 2, To: 2}, toy.Deliver(2)},
+			[]string{"2 got 1"},
+		},
+		{
+			"heal",
+			toy.Steps{
+				{Kind: trace.Cut, From: 1, To: 6},
+				{Kind: trace.Heal, From: all, To: all},
+				toy.Alarm1,
+				toy.Deliver(2),
+			},
+			[]string{"2 got 1"},
+		},
+		{
+			"a node reaches itself across a cut",
+			toy.Steps{{Kind: trace.Cut, From: all, To: all}, toy.Alarm1, toy.Deliver(1)},
+			[]string{"1 got 1"},
+		},
+		{"restart keeps what is durable", toy.Steps{
+			toy.Alarm1,
+			toy.Deliver(1),
+			{Kind: trace.Crash, Node: 1},
+			{Kind: trace.Restart, Node: 1},
+			toy.Alarm1,
+			toy.Deliver(4),
+		},
 			[]string{"1 got 1", "1 got 3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,23 +149,78 @@ func TestImpossibleSteps(t *testing.T) {
 		steps  toy.Steps
 		want   string
 	}{
-		{"unknown message", toy.Cluster(nil), toy.Steps{toy.Deliver(1)}, "step 1 (deliver message 1) is impossible: the message is not in flight"},
+		{
+			"unknown message",
+			toy.Cluster(nil),
+			toy.Steps{toy.Deliver(1)},
+			"step 1 (deliver message 1) is impossible: the message is not in flight",
+		},
 		{"no message", toy.Cluster(nil), toy.Steps{toy.Deliver(0)}, "not in flight"},
-		{"twice", toy.Cluster(nil), toy.Steps{toy.Alarm1, toy.Deliver(1), toy.Deliver(1)}, "step 3 (deliver message 1) is impossible: the message is not in flight"},
-		{"drop delivered", toy.Cluster(nil), toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Drop, Msg: 1}}, "not in flight"},
-		{"duplicate lost", toy.Cluster(nil), toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Duplicate, Msg: 1}}, "not in flight"},
+		{
+			"twice",
+			toy.Cluster(nil),
+			toy.Steps{toy.Alarm1, toy.Deliver(1), toy.Deliver(1)},
+			"step 3 (deliver message 1) is impossible: the message is not in flight",
+		},
+		{
+			"drop delivered",
+			toy.Cluster(nil),
+			toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Drop, Msg: 1}},
+			"not in flight",
+		},
+		{
+			"duplicate lost",
+			toy.Cluster(nil),
+			toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Duplicate, Msg: 1}},
+			"not in flight",
+		},
 		{"receiver down", toy.Cluster(nil), toy.Steps{toy.Alarm1, crash, toy.Deliver(2)}, "its receiver is down"},
 		{"crash twice", toy.Cluster(nil), toy.Steps{crash, crash}, "the node is in that condition already"},
-		{"restart up", toy.Cluster(nil), toy.Steps{{Kind: trace.Restart, Node: 1}}, "the node is in that condition already"},
+		{
+			"restart up",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Restart, Node: 1}},
+			"the node is in that condition already",
+		},
 		{"no node", toy.Cluster(nil), toy.Steps{{Kind: trace.Crash, Node: 9}}, "nodes are 1..3"},
-		{"no alarm", toy.Cluster(nil), toy.Steps{{Kind: trace.Alarm, Node: 2}}, "no alarm is set at that node, or it is down"},
-		{"alarm of no node", toy.Cluster(nil), toy.Steps{{Kind: trace.Alarm}}, "no alarm is set at that node, or it is down"},
-		{"alarm down", toy.Cluster(nil), toy.Steps{{Kind: trace.Crash, Node: 1}, toy.Alarm1}, "no alarm is set at that node, or it is down"},
-		{"no request", toy.Cluster(nil), toy.Steps{{Kind: trace.Request, Node: 1, Request: 7}}, "no such request waits"},
-		{"request down", toy.Cluster(nil), toy.Steps{crash, {Kind: trace.Request, Node: 2, Request: 1}}, "the node is down"},
+		{
+			"no alarm",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Alarm, Node: 2}},
+			"no alarm is set at that node, or it is down",
+		},
+		{
+			"alarm of no node",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Alarm}},
+			"no alarm is set at that node, or it is down",
+		},
+		{
+			"alarm down",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Crash, Node: 1}, toy.Alarm1},
+			"no alarm is set at that node, or it is down",
+		},
+		{
+			"no request",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Request, Node: 1, Request: 7}},
+			"no such request waits",
+		},
+		{
+			"request down",
+			toy.Cluster(nil),
+			toy.Steps{crash, {Kind: trace.Request, Node: 2, Request: 1}},
+			"the node is down",
+		},
 		{"start", toy.Cluster(nil), toy.Steps{{}}, "toy supports only deliver"},
 		{"no forging", honest, toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 1}}, "toy supports only deliver, drop"},
-		{"FIFO", fifo, toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(5)}, "an older message is in flight on the same link, and links are FIFO"},
+		{
+			"FIFO",
+			fifo,
+			toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(5)},
+			"an older message is in flight on the same link, and links are FIFO",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := fails(t, lockstep.Plan{System: c.system, Strategy: c.steps}); !strings.Contains(err, c.want) {
@@ -125,7 +228,12 @@ func TestImpossibleSteps(t *testing.T) {
 			}
 		})
 	}
-	if got := toy.Events(toy.One(t, lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}})); len(
+	if got := toy.Events(
+		toy.One(
+			t,
+			lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}},
+		),
+	); len(
 		got,
 	) != 2 {
 		t.Errorf("FIFO in order: %q", got)
@@ -142,7 +250,10 @@ func TestVirtualTime(t *testing.T) {
 		toy.Deliver(2),
 		{Kind: trace.Deliver, Msg: 3, At: 5},
 	}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1}); err != nil {
+	if _, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if want := []trace.Time{0, 10, 20, 35, 35, 35}; !slices.Equal(times, want) {
@@ -254,7 +365,10 @@ func TestPanicIsAFinding(t *testing.T) {
 // A panic of a spec or a strategy is an error of the tool's user, not a finding.
 func TestPanicElsewhereIsAnError(t *testing.T) {
 	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { panic("bad spec") }}
-	if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec}); !strings.Contains(
+	if err := fails(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec},
+	); !strings.Contains(
 		err,
 		"panic outside the system under test, in the strategy, the scenario or the spec: bad spec",
 	) {
@@ -267,7 +381,10 @@ func TestBrokenDeployment(t *testing.T) {
 		System: toy.Cluster(nil),
 		Do:     func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error { return errBroken },
 	}
-	if err := fails(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}}); err != "toy: step 1 (alarm node 1): broken" {
+	if err := fails(
+		t,
+		lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}},
+	); err != "toy: step 1 (alarm node 1): broken" {
 		t.Error(err)
 	}
 }
@@ -383,7 +500,10 @@ func TestScenario(t *testing.T) {
 		t.Errorf("a scenario that finishes: %v steps, %v", result.Steps, err)
 	}
 	angry := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int { h.Fail(toy.Anything); return 1 }}}
-	if tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: angry, Spec: toy.Judge{}}); tr.Outcome.Steps != 0 {
+	if tr := toy.One(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: angry, Spec: toy.Judge{}},
+	); tr.Outcome.Steps != 0 {
 		t.Errorf("a scenario that fails at once: %v", tr.Outcome)
 	}
 }

@@ -98,7 +98,11 @@ func TestWatched(t *testing.T) {
 		spec     lockstep.Spec
 		strategy lockstep.Strategy
 		watched  bool
-	}{{nil, strategy.DefaultWalk, false}, {looks{with: &a, without: &b}, strategy.DefaultWalk, true}, {nil, eventful{strategy.DefaultWalk}, true}} {
+	}{
+		{nil, strategy.DefaultWalk, false},
+		{looks{with: &a, without: &b}, strategy.DefaultWalk, true},
+		{nil, eventful{strategy.DefaultWalk}, true},
+	} {
 		var watched [2]int
 		plan := lockstep.Plan{
 			System:   talker{toy.Cluster(nil), &watched},

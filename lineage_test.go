@@ -86,7 +86,10 @@ func TestLineages(t *testing.T) {
 // A batch runner that lacks what other lineages have learned reports an error, and so does one that is to begin in
 // the middle.
 func TestLineagesRefuse(t *testing.T) {
-	for first, want := range map[int]string{40: "nobody said what was learned from run 0 on", 7: "begins at a multiple of 20 runs"} {
+	for first, want := range map[int]string{
+		40: "nobody said what was learned from run 0 on",
+		7:  "begins at a multiple of 20 runs",
+	} {
 		crew, err := lockstep.NewCrew(severally(2, 20, 100))
 		if err != nil {
 			t.Fatal(err)

@@ -32,14 +32,22 @@ func TestInFlight(t *testing.T) {
 				if source.IntN(2) == 0 {
 					r.out.Broadcast(Node(1+source.IntN(nodes)), "all", trace.Tag{Round: int32(source.IntN(2))})
 				} else {
-					r.out.Send(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", trace.Tag{Round: int32(source.IntN(2))})
+					r.out.Send(
+						Node(1+source.IntN(nodes)),
+						Node(1+source.IntN(nodes)),
+						"one",
+						trace.Tag{Round: int32(source.IntN(2))},
+					)
 				}
 			case k == 6 && seed%2 == 1:
 				r.out.Retype(flying[source.IntN(len(flying))], "other", trace.Tag{Round: int32(source.IntN(2))})
 			case k == 4:
 				r.hold(flying[source.IntN(len(flying))])
 			case k == 5:
-				if held := slices.IndexFunc(r.messages, func(m trace.Message) bool { return m.Fate == trace.Held }); held >= 0 {
+				if held := slices.IndexFunc(
+					r.messages,
+					func(m trace.Message) bool { return m.Fate == trace.Held },
+				); held >= 0 {
 					r.release(trace.ID(held + 1))
 				}
 			default:

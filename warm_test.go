@@ -68,7 +68,10 @@ func TestWarmUpFails(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(place *lockstep.Place) error {
 		return place.WarmUp(func() error { return broken })
 	}}
-	if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1}); !errors.Is(
+	if _, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1},
+	); !errors.Is(
 		err,
 		broken,
 	) {

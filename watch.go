@@ -241,7 +241,10 @@ func (b *Bench) runWatched(number int) (trace.Outcome, error) {
 	if hung == nil {
 		b.tell(number, err)
 	} else {
-		outcome = trace.Outcome{Verdict: trace.Fail, Finding: &Finding{Property: Hang, Text: "a step does not end", Stack: hung.stack()}}
+		outcome = trace.Outcome{
+			Verdict: trace.Fail,
+			Finding: &Finding{Property: Hang, Text: "a step does not end", Stack: hung.stack()},
+		}
 	}
 	return outcome, err
 }

@@ -217,7 +217,12 @@ func TestRules(t *testing.T) {
 		{set(1, 2), set(1, 2, 3), set(2, 3), set(1), set(1, 2, 3), set(1, 2, 3), set(1, 3)},
 		{0, set(1, 2, 3), set(1, 2, 3)},
 	} {
-		for _, system := range []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 3, Requests: 3}, gossip(), tagged()} {
+		for _, system := range []lockstep.System{
+			smr.Cluster{Nodes: 3},
+			smr.Cluster{Nodes: 3, Requests: 3},
+			gossip(),
+			tagged(),
+		} {
 			s := turns{number: 25, kernels: kernels, give: map[int][]lockstep.Step{}}
 			if info, _ := system.Describe(); info.Name == "gossip" {
 				s.give[3] = []lockstep.Step{

@@ -63,10 +63,22 @@ func TestCheck(t *testing.T) {
 			"cannot let the cascade continue"},
 		{"forge what is gone", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Replace("Ask 1")) },
 			"when the message is gone already"},
-		{"First of none", func(sc *Scenario) { sc.If(From(1)).First(0).Then(Drop()) }, "First(0), it must be at least 1"},
-		{"Per without First", func(sc *Scenario) { sc.If(From(1)).Per(ByReceiver).Then(Drop()) }, "Per needs a First or Once"},
+		{
+			"First of none",
+			func(sc *Scenario) { sc.If(From(1)).First(0).Then(Drop()) },
+			"First(0), it must be at least 1",
+		},
+		{
+			"Per without First",
+			func(sc *Scenario) { sc.If(From(1)).Per(ByReceiver).Then(Drop()) },
+			"Per needs a First or Once",
+		},
 		{"delay of nothing", func(sc *Scenario) { sc.If(From(1)).Then(Delay(0)) }, "a delay of 0, it must be positive"},
-		{"chance out of range", func(sc *Scenario) { sc.If(Chance(1.5)).Then(Drop()) }, "a chance of 1.5, allowed is [0,1]"},
+		{
+			"chance out of range",
+			func(sc *Scenario) { sc.If(Chance(1.5)).Then(Drop()) },
+			"a chance of 1.5, allowed is [0,1]",
+		},
 		{"parts too large", func(sc *Scenario) {
 			sc.If(FromGroup(sc.Pick("most", 4))).Then(Drop())
 		}, "the parts of a partition need 4 nodes, there are 3"},
@@ -126,7 +138,11 @@ func TestCheck(t *testing.T) {
 			m.On(IsEvent("done"), "a")
 			sc.If(m.InStateFor(0, "a")).Then(Finish())
 		}, "a time of 0 in a state, it must be positive"},
-		{"Did about deliveries", func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) }, "use IsReceive for deliveries"},
+		{
+			"Did about deliveries",
+			func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) },
+			"use IsReceive for deliveries",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sc := New("bad")
@@ -158,7 +174,11 @@ func TestNotShadowed(t *testing.T) {
 		"an earlier one that goes on":    func(sc *Scenario) { sc.If(Type("Ask")).Then(Count("n").Incr(), Continue()) },
 		"an earlier one of another type": func(sc *Scenario) { sc.If(Type("Answer")).Then(Drop()) },
 		"an earlier one by chance":       func(sc *Scenario) { sc.If(Chance(0.5)).Then(Drop()) },
-		"an earlier one in plain Go":     func(sc *Scenario) { sc.If(Cond("text", func(*Moment) bool { return false })).Then(Drop()) },
+		"an earlier one in plain Go": func(sc *Scenario) {
+			sc.If(
+				Cond("text", func(*Moment) bool { return false }),
+			).Then(Drop())
+		},
 		"an earlier one that is left out": func(sc *Scenario) {
 			sc.If(Type("Ask")).Then(Drop())
 			*sc = *sc.Without(1)
@@ -219,7 +239,11 @@ func TestMistakesInARun(t *testing.T) {
 		{"rewrite of another type", func(sc *Scenario) {
 			sc.If(From(1)).Then(Rewrite("odd", func(k trace.Kind, _ lockstep.Node) trace.Kind { return k }))
 		}, `"odd" is about messages of type trace.Kind`},
-		{"forged nonsense", func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) }, `forged message "nonsense"`},
+		{
+			"forged nonsense",
+			func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) },
+			`forged message "nonsense"`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sc := New("wrong")

@@ -123,7 +123,10 @@ func (c *compiler) unfilled() {
 	}{
 		{c.counters, "counter %q is never changed: nothing does Incr on it"},
 		{c.sets, "set %q is never filled: nothing does Store or Record in it"},
-		{c.held, "what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages"},
+		{
+			c.held,
+			"what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages",
+		},
 		{c.vars, "variable %q is never set: nothing does Set on it"},
 		{c.marks, "no node is ever marked %q: nothing does Mark"},
 	} {

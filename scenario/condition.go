@@ -192,7 +192,10 @@ func Between(a, b Group) Condition {
 			x, y, from, to := inA(m), inB(m), m.Message.From, m.Message.To
 			return has(x, from) && has(y, to) || has(y, from) && has(x, to)
 		}
-	}, ofMessage(a.key != "" && b.key != "", atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory})}
+	}, ofMessage(
+		a.key != "" && b.key != "",
+		atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory},
+	)}
 }
 
 // Phase holds when the moment concerns a message of one of the phases, if messages carry tags.

@@ -147,8 +147,12 @@ type foreign struct{ lockstep.Scenario }
 // or measure.
 func TestForeignScenarios(t *testing.T) {
 	for what, plan := range map[string]lockstep.Plan{
-		"must be one of this package, not <nil>":                 {System: bell(), Strategy: Synchronous{}},
-		"must be one of this package, not scenario_test.foreign": {System: bell(), Strategy: Synchronous{}, Scenario: foreign{New("mine")}},
+		"must be one of this package, not <nil>": {System: bell(), Strategy: Synchronous{}},
+		"must be one of this package, not scenario_test.foreign": {
+			System:   bell(),
+			Strategy: Synchronous{},
+			Scenario: foreign{New("mine")},
+		},
 	} {
 		for _, err := range []error{
 			Explain(context.Background(), plan, io.Discard),

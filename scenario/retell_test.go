@@ -92,7 +92,10 @@ func TestRetellGoesOn(t *testing.T) {
 
 // TestRetellRefuses: a trace that cannot be repeated is refused.
 func TestRetellRefuses(t *testing.T) {
-	for want, r := range map[string]Retell{"it has no trace": {}, "the trace has 3 nodes, smr has 5": {Trace: found()}} {
+	for want, r := range map[string]Retell{
+		"it has no trace":                  {},
+		"the trace has 3 nodes, smr has 5": {Trace: found()},
+	} {
 		_, err := lockstep.Explore(
 			context.Background(),
 			r.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: Synchronous{}}),

@@ -167,12 +167,21 @@ func TestStepsOfLinearizable(t *testing.T) {
 		history []lockstep.Event
 		ops     int
 		want    trace.Verdict
-	}{{100, wrong, 9, trace.Unknown}, {0, wrong, 9, trace.Fail}, {1, right, 2, trace.Unknown}, {2, right, 2, trace.Pass}} {
+	}{
+		{100, wrong, 9, trace.Unknown},
+		{0, wrong, 9, trace.Fail},
+		{1, right, 2, trace.Unknown},
+		{2, right, 2, trace.Pass},
+	} {
 		r := judge(t, script{c.history}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
 		if r.Verdict() != c.want {
 			t.Errorf("%d steps: %v, want %v", c.steps, r.Verdict(), c.want)
 		}
-		if text := fmt.Sprintf("linearizability: %d operations: not decided within %d steps", c.ops, c.steps); c.want == trace.Unknown &&
+		if text := fmt.Sprintf(
+			"linearizability: %d operations: not decided within %d steps",
+			c.ops,
+			c.steps,
+		); c.want == trace.Unknown &&
 			r.Reasons[text] != 1 {
 			t.Errorf("reasons %v", r.Reasons)
 		}
@@ -211,7 +220,12 @@ func TestLongHistories(t *testing.T) {
 		wrong bool
 		steps int
 		want  trace.Verdict
-	}{{2000, false, 0, trace.Pass}, {2000, true, 0, trace.Fail}, {10_000, false, 0, trace.Pass}, {2000, false, 5000, trace.Unknown}} {
+	}{
+		{2000, false, 0, trace.Pass},
+		{2000, true, 0, trace.Fail},
+		{10_000, false, 0, trace.Pass},
+		{2000, false, 5000, trace.Unknown},
+	} {
 		r := judge(t, script{long(c.ops, c.wrong)}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
 		if r.Verdict() != c.want || r.Judged[0].N != 1 {
 			t.Errorf("%+v: %v, judged %v, %v", c, r.Verdicts, r.Judged, r.Reasons)

@@ -149,7 +149,11 @@ func TestSequential(t *testing.T) {
 	for _, f := range judge(t, s, spec.Sequential{Model: registers}).Found {
 		sequential[f.Run] = true
 	}
-	for _, f := range judge(t, s, spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }}).Found {
+	for _, f := range judge(
+		t,
+		s,
+		spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }},
+	).Found {
 		reads[f.Run] = true
 	}
 	for _, f := range judge(t, s, spec.Linearizable{Model: registers}).Found {

@@ -174,7 +174,10 @@ func TestAgreement(t *testing.T) {
 	if len(r.Found) != 2 || r.Judged[0].N != 3 {
 		t.Fatalf("%d found, judged %v", len(r.Found), r.Judged)
 	}
-	for i, want := range []string{"node 2 decided 6 at 1, and node 1 had decided 5 at 1", "node 1 decided 6 at 1, and node 1 had decided 5 at 1"} {
+	for i, want := range []string{
+		"node 2 decided 6 at 1, and node 1 had decided 5 at 1",
+		"node 1 decided 6 at 1, and node 1 had decided 5 at 1",
+	} {
 		if f := r.Found[i].Finding; f.Text != want || f.Property != "agreement" {
 			t.Errorf("%s: %s, want %s", f.Property, f.Text, want)
 		}

@@ -38,31 +38,75 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"settle", header(`,"settle":1000000000000000`), "line 1: settle is 1000000000000000, allowed are 0..50000"},
 		{"settle below", header(`,"settle":-1`), "line 1: settle is -1"},
-		{"run", strings.Replace(header(""), `"run":0`, `"run":9000000000000000000`, 1), "line 1: run is 9000000000000000000"},
+		{
+			"run",
+			strings.Replace(header(""), `"run":0`, `"run":9000000000000000000`, 1),
+			"line 1: run is 9000000000000000000",
+		},
 		{"run below", strings.Replace(header(""), `"run":0`, `"run":-1`, 1), "line 1: run is -1"},
 		{"nodes", strings.Replace(header(""), `"nodes":3`, `"nodes":65`, 1), "line 1: nodes is 65"},
 		{"per", header(`,"phases":{"per":-1}`), "line 1: phases.per is -1"},
-		{"target", strings.Replace(header(""), `"target":"t"`, `"target":"`+name+`"`, 1), "line 1: target has 4353 bytes, allowed are 4352"},
+		{
+			"target",
+			strings.Replace(header(""), `"target":"t"`, `"target":"`+name+`"`, 1),
+			"line 1: target has 4353 bytes, allowed are 4352",
+		},
 		{"scenario", header(`,"scenario":"` + name + `"`), "line 1: scenario has 4353 bytes"},
 		{"key", header(`,"options":{"` + name + `":""}`), "line 1: a key has 4353 bytes"},
 		{"value", header(`,"options":{"a":"` + value + `"}`), "line 1: a value has 65537 bytes"},
 		{"rounds", header(`,"rounds":[` + list + `]`), "line 1: there are 1001 names of rounds, allowed are 1000"},
 		{"round name", header(`,"rounds":["` + name + `"]`), "line 1: a name has 4353 bytes"},
-		{"at", header("") + start + `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`, "line 3: at is 9000000000000000000"},
+		{
+			"at",
+			header("") + start + `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`,
+			"line 3: at is 9000000000000000000",
+		},
 		{"at below", header("") + start + `{"step":1,"do":"alarm","node":1,"at":-1}`, "line 3: at is -1"},
-		{"wait", header("") + start + `{"step":1,"do":"wait","for":9000000000000000000}`, "line 3: for is 9000000000000000000, allowed are 0..3600000000000"},
-		{"text", header("") + `{"step":0,"do":"start","text":"` + value + `"}`, "line 2: the text has 65537 bytes, allowed are 4352"},
-		{"body", header("") + `{"step":0,"do":"start","body":"` + strings.Repeat("b", trace.MaxBody+1) + `"}`, "line 2: the body has 1048577 bytes"},
-		{"draws", header("") + `{"step":0,"do":"start","draws":[` + strings.Repeat("1,", trace.MaxEffects) + `1]}`, "line 2: there are 100001 draws, allowed are 100000"},
-		{"message type", header("") + start + `{"sent":1,"from":1,"to":2,"type":"` + name + `"}`, "line 3: the type has 4353 bytes"},
+		{
+			"wait",
+			header("") + start + `{"step":1,"do":"wait","for":9000000000000000000}`,
+			"line 3: for is 9000000000000000000, allowed are 0..3600000000000",
+		},
+		{
+			"text",
+			header("") + `{"step":0,"do":"start","text":"` + value + `"}`,
+			"line 2: the text has 65537 bytes, allowed are 4352",
+		},
+		{
+			"body",
+			header("") + `{"step":0,"do":"start","body":"` + strings.Repeat("b", trace.MaxBody+1) + `"}`,
+			"line 2: the body has 1048577 bytes",
+		},
+		{
+			"draws",
+			header("") + `{"step":0,"do":"start","draws":[` + strings.Repeat("1,", trace.MaxEffects) + `1]}`,
+			"line 2: there are 100001 draws, allowed are 100000",
+		},
+		{
+			"message type",
+			header("") + start + `{"sent":1,"from":1,"to":2,"type":"` + name + `"}`,
+			"line 3: the type has 4353 bytes",
+		},
 		{"message time", header("") + start + `{"sent":1,"from":1,"to":2,"type":"x","at":-1}`, "line 3: at is -1"},
 		{"event type", header("") + start + `{"event":"` + name + `","node":1}`, "line 3: the type has 4353 bytes"},
 		{"state", header("") + start + `{"state":1,"text":"` + value + `"}`, "line 3: the text has 65537 bytes"},
-		{"phase", header("") + `{"round":1,"phase":9000000000000000000,"kernel":[1]}`, "line 2: phase is 9000000000000000000"},
+		{
+			"phase",
+			header("") + `{"round":1,"phase":9000000000000000000,"kernel":[1]}`,
+			"line 2: phase is 9000000000000000000",
+		},
 		{"finding", fail(`,"values":[` + list + `]`), "line 3: there are 1001 values, allowed are 1000"},
-		{"finding's step", strings.Replace(fail(""), `"step":0}`, `"step":7}`, 1), "line 3: the finding's step is 7, allowed are 0..1"},
+		{
+			"finding's step",
+			strings.Replace(fail(""), `"step":0}`, `"step":7}`, 1),
+			"line 3: the finding's step is 7, allowed are 0..1",
+		},
 		{"about", fail(`,"about":[7]`), "line 3: a step that the finding is about is 7"},
-		{"reason", header("") + start + `{"verdict":"unknown","reason":"` + value + `","steps":0,"lines":2}`, "line 3: the reason has 65537 bytes"},
+		{
+			"reason",
+			header("") + start + `{"verdict":"unknown","reason":"` + value + `","steps":0,"lines":2}`,
+			"line 3: the reason has 65537 bytes",
+		},
 		{"nesting", header(`,"options":` + strings.Repeat("[", 100_000)), "not a readable Lockstep trace: line 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,8 +121,16 @@ func TestLimits(t *testing.T) {
 		file io.Reader
 		want string
 	}{
-		{"effects", io.MultiReader(strings.NewReader(header("")+start), repeated(`{"event":"x","node":1}`+"\n", 1_500_000)), "line 100003: step 0 causes more than 100000 things"},
-		{"bytes", io.MultiReader(strings.NewReader(header("")+start), repeated(strings.Repeat(" ", 1<<20)+"\n", 300)), "line 258: the file has more than 268435456 bytes"},
+		{
+			"effects",
+			io.MultiReader(strings.NewReader(header("")+start), repeated(`{"event":"x","node":1}`+"\n", 1_500_000)),
+			"line 100003: step 0 causes more than 100000 things",
+		},
+		{
+			"bytes",
+			io.MultiReader(strings.NewReader(header("")+start), repeated(strings.Repeat(" ", 1<<20)+"\n", 300)),
+			"line 258: the file has more than 268435456 bytes",
+		},
 		{"no end", repeated(strings.Repeat("[", 1<<20), 100), "line 1 is longer than 8388608 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -133,7 +133,12 @@ func (r *reader) record(line []byte) (*Record, error) {
 	if s.Number != r.records {
 		return nil, r.bad(fmt.Errorf("step %d where step %d should be", s.Number, r.records))
 	}
-	if err := first(r.checkStep(s.Step), s.check(), inRange("step", s.Number, 0, MaxSteps), r.add(1+len(s.Draws))); err != nil {
+	if err := first(
+		r.checkStep(s.Step),
+		s.check(),
+		inRange("step", s.Number, 0, MaxSteps),
+		r.add(1+len(s.Draws)),
+	); err != nil {
 		return nil, r.bad(err)
 	}
 	r.records++
