@@ -30,16 +30,12 @@ func TestNoAllocationPerStep(t *testing.T) {
 	}}
 	for _, s := range []lockstep.Strategy{
 		strategy.Walk{Deliver: 10, Alarm: 1, Steps: 2000}, strategy.Baseline{Steps: 2000},
-		strategy.Partition{Stages: 5, Steps: 200}, strategy.Lossy{Rounds: 500}, strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8},
+		strategy.Partition{Stages: 5, Steps: 200}, strategy.Lossy{Rounds: 500},
+		strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8},
 		strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8, Sampler: strategy.Paper},
 		strategy.PCTCP{Depth: 4, Events: 2000, Steps: 2000}, strategy.POS{Steps: 2000},
-		strategy.Shadow{
-			Swarm:    true,
-			Drops:    1,
-			Dups:     2,
-			Distance: 2,
-			Steps:    2000,
-		}, strategy.Delay{Swarm: true, Steps: 2000},
+		strategy.Shadow{Swarm: true, Drops: 1, Dups: 2, Distance: 2, Steps: 2000},
+		strategy.Delay{Swarm: true, Steps: 2000},
 	} {
 		var steps int64
 		count := func(runs int) float64 {

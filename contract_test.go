@@ -86,15 +86,8 @@ func TestDigestCoversWhatHappened(t *testing.T) {
 		System: toy.Cluster(nil),
 		Info:   func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) },
 	}
-	if digest(
-		t,
-		waits,
-		lockstep.Step{Kind: trace.Wait, For: 1},
-	) == digest(
-		t,
-		waits,
-		lockstep.Step{Kind: trace.Wait, For: 2},
-	) {
+	if digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 1}) ==
+		digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 2}) {
 		t.Error("waits of two lengths have the same digest")
 	}
 }
@@ -352,10 +345,8 @@ func TestRecheck(t *testing.T) {
 			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
 		case !dice && (len(result.Divergences) > 0 || result.Verdict() != trace.Pass):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
-		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky || result.Divergences[1].Run != 9 || !strings.Contains(
-			result.Divergences[1].Difference,
-			"rolled-",
-		)):
+		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky ||
+			result.Divergences[1].Run != 9 || !strings.Contains(result.Divergences[1].Difference, "rolled-")):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
 		}
 	}
@@ -622,10 +613,7 @@ func TestPauseAndJump(t *testing.T) {
 		if err := fails(
 			t,
 			lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}},
-		); !strings.Contains(
-			err,
-			"toy supports only",
-		) {
+		); !strings.Contains(err, "toy supports only") {
 			t.Error(err)
 		}
 	}

@@ -26,8 +26,17 @@ func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 	for seed := range uint64(tier.Pick(1, 10)) {
 		result, err := lockstep.Explore(
 			context.Background(),
-			lockstep.Plan{System: recordedAlways(smr.Cluster{Nodes: 3, Requests: 3}),
-				Strategy: s, Spec: toy.AtEnd, Repetitions: 1, Seed: seed, Runs: 1000, Workers: workers, KeepGoing: true, Keep: 1000},
+			lockstep.Plan{
+				System:      recordedAlways(smr.Cluster{Nodes: 3, Requests: 3}),
+				Strategy:    s,
+				Spec:        toy.AtEnd,
+				Repetitions: 1,
+				Seed:        seed,
+				Runs:        1000,
+				Workers:     workers,
+				KeepGoing:   true,
+				Keep:        1000,
+			},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -59,8 +68,12 @@ func TestTracesAreByteIdentical(t *testing.T) {
 		Heal:      1,
 		Steps:     40,
 	}
-	for _, s := range []lockstep.Strategy{walk, strategy.Baseline{Drop: 0.25, Steps: 40}, strategy.Lossy{Rounds: 8, Loss: 0.2},
-		strategy.Uniform{Period: 4, Isolations: 3, Rounds: 8}} {
+	for _, s := range []lockstep.Strategy{
+		walk,
+		strategy.Baseline{Drop: 0.25, Steps: 40},
+		strategy.Lossy{Rounds: 8, Loss: 0.2},
+		strategy.Uniform{Period: 4, Isolations: 3, Rounds: 8},
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			first := traceHash(t, s, 1)
 			if again := traceHash(t, s, 2); again != first {
@@ -120,7 +133,8 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 				)
 			}
 			if !keepGoing &&
-				(result.Runs != first.Runs || result.Steps != first.Steps || result.Digest != first.Digest || result.Judged[0] != first.Judged[0]) {
+				(result.Runs != first.Runs || result.Steps != first.Steps ||
+					result.Digest != first.Digest || result.Judged[0] != first.Judged[0]) {
 				t.Errorf("%d workers: %+v, one: %+v", workers, result, first)
 			}
 		}

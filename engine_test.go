@@ -228,14 +228,10 @@ func TestImpossibleSteps(t *testing.T) {
 			}
 		})
 	}
-	if got := toy.Events(
-		toy.One(
-			t,
-			lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}},
-		),
-	); len(
-		got,
-	) != 2 {
+	if got := toy.Events(toy.One(
+		t,
+		lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}},
+	)); len(got) != 2 {
 		t.Errorf("FIFO in order: %q", got)
 	}
 }

@@ -24,10 +24,7 @@ func TestGuaranteeNamesScenario(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := result.Guarantee
-		if text := strings.Join(g.Assumes, "; "); !strings.Contains(
-			text,
-			"the scenario no acks comes before the strategy",
-		) ||
+		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, "the scenario no acks comes before the strategy") ||
 			!strings.Contains(text, "lose acks") {
 			t.Errorf("%s: %s", s, text)
 		}

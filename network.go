@@ -140,7 +140,8 @@ func (r *Run) send(from, to Node, kind string, tag trace.Tag, at trace.Time, bod
 	r.messages = r.messages[:len(r.messages)+1]
 	id := trace.ID(len(r.messages))
 	m := &r.messages[id-1]
-	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, to, trace.InFlight, kind, tag, at
+	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At =
+		id, body, 0, from, to, trace.InFlight, kind, tag, at
 	if r.cut[from] == 0 && r.links == nil || r.goes(m) {
 		r.flying = r.flying[:len(r.flying)+1]
 		r.flying[len(r.flying)-1] = id
@@ -198,9 +199,8 @@ func (r *Run) sendAll(from Node, kind string, tag trace.Tag, body trace.ID) {
 	for i := range messages {
 		m := &messages[i]
 		id := trace.ID(sent + i + 1)
-		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(
-			i+1,
-		), trace.InFlight, kind, tag, 0
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At =
+			id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
 }

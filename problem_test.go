@@ -96,8 +96,10 @@ func TestProblems(t *testing.T) {
 			{Name: "guard", Optional: true}}}, trace.Pass,
 			[]string{`warning vacuous-part: the part of the scenario "hold" never took effect []`}},
 		{"hanging", lockstep.Result{Runs: 9, Verdicts: passes(9), Stalls: 2, Left: 1}, trace.Pass,
-			[]string{"warning stall: no step ended in the time of the watchdog, 2 times, but the runs ended when repeated []",
-				"warning stall: goroutines that hang and cannot be stopped before the program ends: 1 []"}},
+			[]string{
+				"warning stall: no step ended in the time of the watchdog, 2 times, but the runs ended when repeated []",
+				"warning stall: goroutines that hang and cannot be stopped before the program ends: 1 []",
+			}},
 	} {
 		var got []string
 		for _, p := range c.result.Problems() {

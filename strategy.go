@@ -132,7 +132,8 @@ func (p *prepared) learn() error {
 		return nil
 	}
 	probe := *p
-	probe.Strategy, probe.Scenario, probe.Spec, probe.Seed, probe.Settle, probe.Observers = p.terms.Probe, nil, nothing{}, 0, 0, nil
+	probe.Strategy, probe.Scenario, probe.Spec, probe.Seed, probe.Settle, probe.Observers =
+		p.terms.Probe, nil, nothing{}, 0, 0, nil
 	probe.terms = Terms{}
 	w := newWorker(&probe, 0)
 	for number := range probes {

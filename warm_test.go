@@ -71,10 +71,7 @@ func TestWarmUpFails(t *testing.T) {
 	if _, err := lockstep.Explore(
 		t.Context(),
 		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1},
-	); !errors.Is(
-		err,
-		broken,
-	) {
+	); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,8 +20,11 @@ func TestDistribution(t *testing.T) {
 	letters := gen.Weighted(gen.Case(1, gen.Just("a")), gen.Case(2, gen.From("b", "c")), gen.Case(3, gen.Just("d")))
 	lists := gen.List(2, 4, gen.Int(5, 7))
 	const n = 60_000
-	got, want := map[string]int{}, map[string]float64{"a": 1. / 6, "b": 1. / 6, "c": 1. / 6, "d": 1. / 2,
-		"length 2": 1. / 3, "length 3": 1. / 3, "length 4": 1. / 3, "first 5": 1. / 3, "first 6": 1. / 3, "first 7": 1. / 3}
+	got, want := map[string]int{}, map[string]float64{
+		"a": 1. / 6, "b": 1. / 6, "c": 1. / 6, "d": 1. / 2,
+		"length 2": 1. / 3, "length 3": 1. / 3, "length 4": 1. / 3,
+		"first 5": 1. / 3, "first 6": 1. / 3, "first 7": 1. / 3,
+	}
 	for range n {
 		list := lists(source)
 		for _, s := range []string{letters(source), fmt.Sprint("length ", len(list)), fmt.Sprint("first ", list[0])} {

@@ -194,11 +194,8 @@ func TestCutsFollowThePlan(t *testing.T) {
 		for range 12 {
 			m := make(matrix, nodes+1)
 			for n := 1; n <= nodes; n++ {
-				one, other := lockstep.Nodes(
-					r.Uint64(),
-				), lockstep.Nodes(
-					r.Uint64(),
-				) // each node with probability 1/4
+				// Each node is in m[n] with probability 1/4.
+				one, other := lockstep.Nodes(r.Uint64()), lockstep.Nodes(r.Uint64())
 				m[n] = one & other & trace.AllNodes(nodes).Without(lockstep.Node(n))
 			}
 			plan.loses = append(plan.loses, m)
@@ -418,7 +415,8 @@ func TestForeignCrashesStay(t *testing.T) {
 	sc := scenario.New("a crash of its own")
 	sc.If(scenario.Did(trace.Start)).Then(scenario.Crash(scenario.Only(2)))
 	for _, plan := range kernelPlans(3, 2, true) {
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Scenario: sc, Runs: 1,
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{
+			System: servers{3, crashes}, Strategy: plan, Scenario: sc, Runs: 1,
 			Spec: sight{func(run *lockstep.Run, _ matrix) {
 				if run.Last().Kind == trace.Restart && run.Last().Node == 2 {
 					t.Fatalf("kernels %v: node 2 was restarted", plan.kernels)
@@ -520,7 +518,8 @@ func TestLossOfBaselineOnServers(t *testing.T) {
 	for _, drop := range []float64{0, 0.25, 1} {
 		under, passed := 0, 0
 		sides := map[lockstep.Nodes]int{}
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, cuts}, Strategy: strategy.Baseline{Drop: drop, Steps: 400}, Runs: 100, Workers: 1,
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{
+			System: servers{3, cuts}, Strategy: strategy.Baseline{Drop: drop, Steps: 400}, Runs: 100, Workers: 1,
 			Spec: sight{func(run *lockstep.Run, cut matrix) {
 				switch last := run.Last(); last.Kind {
 				case trace.Wait:

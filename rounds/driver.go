@@ -153,11 +153,9 @@ func New(info lockstep.Info, number int, plan Plan) *Driver {
 		number: number,
 		coarse: Coarse(info),
 		ticks:  !Coarse(info) && Ticks(&info),
-		crash: onlyCrashes(
-			info,
-		),
-		want: make([]lockstep.Nodes, info.Nodes+1),
-		mine: make([]lockstep.Nodes, info.Nodes+1),
+		crash:  onlyCrashes(info),
+		want:   make([]lockstep.Nodes, info.Nodes+1),
+		mine:   make([]lockstep.Nodes, info.Nodes+1),
 	}
 }
 

@@ -172,18 +172,21 @@ func TestBudget(t *testing.T) {
 			func(sc *Scenario) { sc.If(Did(trace.Alarm)).Then(Crash(Only(2))) }, ""},
 		{"two liars of one", func(b *lockstep.Budget) { b.Byzantine = 1 },
 			func(sc *Scenario) { sc.If(Type("Answer")).Then(Replace("Answer 7")) }, "2 Byzantine nodes, 1 allowed"},
-		{"one liar, who is silent and crashes too", func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
+		{"one liar, who is silent and crashes too",
+			func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
 			func(sc *Scenario) {
 				sc.If(Type("Ask"), To(2)).Then(Replace("Ask 7"))
 				sc.If(From(1)).Then(Drop())
 				sc.If(IsEvent("heard")).Then(Crash(Only(1)))
 			}, ""},
 		{"one loss of none", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 0 },
-			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) }, "1 messages lost on 1 links, 0 messages or 0 links allowed"},
+			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) },
+			"1 messages lost on 1 links, 0 messages or 0 links allowed"},
 		{"losses on one link of one", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 1 },
 			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) }, ""},
 		{"a cut loses on two links", func(b *lockstep.Budget) { b.Losses, b.Links = 1, 1 },
-			func(sc *Scenario) { sc.If(Did(trace.Start)).Then(Isolate(Only(1))) }, "2 messages lost on 2 links, 1 messages or 1 links allowed"},
+			func(sc *Scenario) { sc.If(Did(trace.Start)).Then(Isolate(Only(1))) },
+			"2 messages lost on 2 links, 1 messages or 1 links allowed"},
 		{"a copy of none", func(b *lockstep.Budget) { b.Duplicates = 0 },
 			func(sc *Scenario) { sc.If(To(3)).Then(Duplicate()) }, "1 messages duplicated, 0 allowed"},
 	} {

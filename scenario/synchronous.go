@@ -30,10 +30,7 @@ func (s Synchronous) Fit(info lockstep.Info) (lockstep.Terms, error) {
 				Assumes: []string{"there is only one synchronous run"},
 			},
 		},
-		info.Require(
-			"synchronous",
-			trace.KindsOf(trace.Deliver),
-		)
+		info.Require("synchronous", trace.KindsOf(trace.Deliver))
 }
 
 // New makes a scheduler.

@@ -69,8 +69,16 @@ func (h *Header) check() error {
 		few("names of rounds", len(h.Rounds), MaxNames),
 		few("types aside", len(h.Aside), MaxNames),
 	)
-	for _, t := range []struct{ what, text string }{{"tool", h.Tool}, {"target", h.Target}, {"build", h.Build}, {"strategy", h.Strategy},
-		{"scenario", h.Scenario}, {"shrunk", h.Shrunk}, {"phases.group", h.Phases.Group}, {"phases.name", h.Phases.Name}} {
+	for _, t := range []struct{ what, text string }{
+		{"tool", h.Tool},
+		{"target", h.Target},
+		{"build", h.Build},
+		{"strategy", h.Strategy},
+		{"scenario", h.Scenario},
+		{"shrunk", h.Shrunk},
+		{"phases.group", h.Phases.Group},
+		{"phases.name", h.Phases.Name},
+	} {
 		err = first(err, short(t.what, t.text, MaxName))
 	}
 	for _, names := range [][]string{h.Rounds, h.Aside} {
@@ -129,11 +137,7 @@ func (o *Outcome) check() error {
 		inRange("the finding's step", f.Step, 0, o.Steps+1),
 		short("the property", f.Property, MaxName),
 		short("the text", f.Text, MaxValue),
-		short(
-			"the stack",
-			f.Stack,
-			MaxValue,
-		),
+		short("the stack", f.Stack, MaxValue),
 		few("values", len(f.Values), MaxNames),
 		few("steps that the finding is about", len(f.About), MaxEffects),
 	)

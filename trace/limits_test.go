@@ -31,9 +31,8 @@ func TestLimits(t *testing.T) {
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
 	list := `"` + strings.Repeat(`x","`, trace.MaxNames) + `x"`
 	fail := func(finding string) string {
-		return header(
-			"",
-		) + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` + finding + `},"steps":0,"lines":2}`
+		return header("") + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` +
+			finding + `},"steps":0,"lines":2}`
 	}
 	for _, c := range []struct{ name, file, want string }{
 		{"settle", header(`,"settle":1000000000000000`), "line 1: settle is 1000000000000000, allowed are 0..50000"},
@@ -154,16 +153,32 @@ func TestLimits(t *testing.T) {
 func TestLimitsOfWriting(t *testing.T) {
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
 	for want, change := range map[string]func(*trace.Trace){
-		"line 1 could not be read again: settle is":      func(t *trace.Trace) { t.Header.Settle = trace.MaxSettle + 1 },
-		"line 1 could not be read again: target has":     func(t *trace.Trace) { t.Header.Target = name },
-		"line 2 could not be read again: the text has":   func(t *trace.Trace) { t.Records[0].Text = value },
-		"line 2 could not be read again: for is":         func(t *trace.Trace) { t.Records[0].Step.For = trace.MaxWait + 1 },
-		"there are 100001 draws":                         func(t *trace.Trace) { t.Records[0].Draws = make([]trace.Draw, trace.MaxEffects+1) },
-		"there are 100001 effects of a step":             func(t *trace.Trace) { t.Records[0].Gone = make([]trace.ID, trace.MaxEffects+1) },
-		"line 3 could not be read again: the type has":   func(t *trace.Trace) { t.Records[0].Events = []trace.Event{{Type: name}} },
-		"line 3 could not be read again: the text has":   func(t *trace.Trace) { t.Records[0].States = []trace.State{{Node: 1, Text: value}} },
-		"line 3 could not be read again: at is":          func(t *trace.Trace) { t.Records[0].Sent = []trace.Sent{{Message: trace.Message{ID: 1, At: -1}}} },
-		"line 3 could not be read again: phase is":       func(t *trace.Trace) { t.Rounds = []trace.Round{{Number: 1, Phase: -1}} },
+		"line 1 could not be read again: settle is": func(t *trace.Trace) {
+			t.Header.Settle = trace.MaxSettle + 1
+		},
+		"line 1 could not be read again: target has":   func(t *trace.Trace) { t.Header.Target = name },
+		"line 2 could not be read again: the text has": func(t *trace.Trace) { t.Records[0].Text = value },
+		"line 2 could not be read again: for is": func(t *trace.Trace) {
+			t.Records[0].Step.For = trace.MaxWait + 1
+		},
+		"there are 100001 draws": func(t *trace.Trace) {
+			t.Records[0].Draws = make([]trace.Draw, trace.MaxEffects+1)
+		},
+		"there are 100001 effects of a step": func(t *trace.Trace) {
+			t.Records[0].Gone = make([]trace.ID, trace.MaxEffects+1)
+		},
+		"line 3 could not be read again: the type has": func(t *trace.Trace) {
+			t.Records[0].Events = []trace.Event{{Type: name}}
+		},
+		"line 3 could not be read again: the text has": func(t *trace.Trace) {
+			t.Records[0].States = []trace.State{{Node: 1, Text: value}}
+		},
+		"line 3 could not be read again: at is": func(t *trace.Trace) {
+			t.Records[0].Sent = []trace.Sent{{Message: trace.Message{ID: 1, At: -1}}}
+		},
+		"line 3 could not be read again: phase is": func(t *trace.Trace) {
+			t.Rounds = []trace.Round{{Number: 1, Phase: -1}}
+		},
 		"line 3 could not be read again: the reason has": func(t *trace.Trace) { t.Outcome.Reason = value },
 	} {
 		tr := &trace.Trace{

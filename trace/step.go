@@ -94,7 +94,8 @@ type Time int64
 // Step is one choice of a run. Which fields count depends on Kind:
 //
 //	Deliver, Drop, Duplicate   Msg
-//	Replace                    Msg; Request numbers the new body among those forged in the run, in a trace among those used
+//	Replace                    Msg; Request numbers the new body among those forged in the run,
+//	                           in a trace among those used
 //	Alarm, Crash, Restart      Node
 //	Pause, Jump                Node
 //	Request                    Node, Request

@@ -59,12 +59,9 @@ func genTrace(t *rapid.T) *trace.Trace {
 				Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")),
 				From: node(),
 				To:   node(),
-				Type: word.Draw(
-					t,
-					"type",
-				),
-				Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
-				At:  trace.Time(rapid.IntRange(0, 100).Draw(t, "due")),
+				Type: word.Draw(t, "type"),
+				Tag:  trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
+				At:   trace.Time(rapid.IntRange(0, 100).Draw(t, "due")),
 			}
 			r.Sent = append(
 				r.Sent,
@@ -359,7 +356,8 @@ func TestFullDisk(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`,
+			`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
+				`{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`,
 		),
 	)
 	f.Fuzz(func(t *testing.T, data []byte) {
