@@ -22,7 +22,7 @@ func (bouncer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 func (bouncer) Alarm(c *sim.Context[int])                { c.SetAlarm(10) }
 func (bouncer) Request(*sim.Context[int], int32, string) {}
 
-// Once warm, the engine and the strategies allocate nothing per step: further runs of a campaign cost at most a few
+// Once warm, the engine and the strategies allocate nothing per step. Further runs of a campaign cost at most a few
 // allocations each, however long they are.
 func TestNoAllocationPerStep(t *testing.T) {
 	system := sim.Cluster[int]{Name: "bouncer", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] {

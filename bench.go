@@ -18,8 +18,8 @@ type Bench struct {
 	left   int          // hanging goroutines
 }
 
-// NewBench makes a bench for a plan. The plan's strategy makes the runs for which the caller gives no other
-// scheduler; the plan may have no strategy.
+// NewBench makes a bench for a plan. If the caller gives no scheduler for a run, the plan's strategy provides it.
+// Otherwise the plan needs no strategy.
 func NewBench(plan Plan) (*Bench, error) {
 	if plan.Strategy == nil {
 		plan.Strategy = silent("")
@@ -34,9 +34,9 @@ func NewBench(plan Plan) (*Bench, error) {
 	return &Bench{worker: newWorker(p, 0)}, nil
 }
 
-// NewBenchFor makes a bench that reruns the run of a trace, unchanged or changed. It uses the trace's seed and
-// settling stage. The scenario checks the run but moves nothing, because its steps are part of the trace. NewBenchFor
-// refuses a system other than the trace's.
+// NewBenchFor makes a bench that reruns the run of a trace, in its original or a changed form. It uses the trace's
+// seed and settling stage. The scenario checks the run but moves nothing, because its steps are part of the trace.
+// NewBenchFor refuses a system other than the trace's.
 func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
 	if plan.Strategy == nil {
 		plan.Strategy = silent(t.Header.Strategy)
@@ -186,7 +186,7 @@ func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error)
 	return t, err
 }
 
-// silent holds the place of a strategy that is not asked, by its name.
+// silent is the name of a strategy in place of the strategy, for a bench that does not need one.
 type silent string
 
 func (s silent) String() string        { return string(s) }

@@ -7,7 +7,7 @@ const Unlimited = -1
 
 // Budget is a fault model: how many faults of each kind a run may have. Faults of the scenario and of the strategy
 // count together. The zero Budget allows none. A run that exceeds its budget proves nothing about a protocol that
-// promises to survive only that many faults: it ends with the verdict unknown and is never a finding.
+// promises to survive only that many faults. Such a run ends with the verdict unknown and is never a finding.
 type Budget struct {
 	// Crashes is the number of nodes that may crash, at once or one after the other.
 	Crashes int
@@ -17,8 +17,8 @@ type Budget struct {
 	// Losses is the number of messages that may be lost: dropped or sent into a cut.
 	// Messages to a crashed node and from a Byzantine node do not count.
 	Losses int
-	// Links is the number of links, each in one direction, that may lose any number of
-	// messages. A run keeps to the model when it keeps to Losses or to Links.
+	// Links is the number of links, each in one direction, that may lose any number of messages. A run conforms to
+	// the model if it conforms to Losses or to Links.
 	Links int
 	// Duplicates is the number of messages that may arrive twice.
 	Duplicates int
@@ -77,7 +77,7 @@ func over(n, limit int) bool { return limit != Unlimited && n > limit }
 // losses records which senders lost messages, and on which links.
 type losses struct {
 	from []int   // by sender; 0 is a client
-	to   []Nodes // likewise
+	to   []Nodes // by sender; 0 is a client
 	any  bool
 }
 

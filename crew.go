@@ -19,8 +19,8 @@ import (
 // learns from one run for the next (Terms.Sequential).
 //
 // A learning strategy with one lineage needs one batch runner, which makes all runs in order. With several lineages,
-// a batch has the runs of one lineage in one epoch, and each batch runner gets what the lineages learned in the
-// epochs before ([Crew.Learn]). A Crew is not safe for concurrent use.
+// a batch has the runs of one lineage in one epoch. Each batch runner gets what the lineages learned in the epochs
+// before ([Crew.Learn]). A Crew is not safe for concurrent use.
 type Crew struct {
 	plan     *prepared
 	workers  int
@@ -73,9 +73,9 @@ func (c *Crew) WarmUp(ctx context.Context) error {
 	return x.worker(0).deploy()
 }
 
-// Make makes the runs from first up to, not including, end. found is the number of findings known to precede them,
-// because a campaign keeps no more findings than its plan says. The result is about these runs alone, up to the one
-// that ends the campaign; see [Result.Add].
+// Make makes the runs from first up to, not including, end. The parameter found is the number of findings known to
+// precede them: a campaign keeps no more findings than its plan says. The result is about these runs alone, up to the
+// one that ends the campaign; see [Result.Add].
 func (c *Crew) Make(ctx context.Context, first, end, found int) (*Result, error) {
 	x := newCampaign(ctx, c, first, end, found)
 	c.forget()

@@ -83,7 +83,7 @@ func TestTracesAreByteIdentical(t *testing.T) {
 	}
 }
 
-// The digest identifies the steps of a campaign: it is equal for equal plans with any number of workers, and differs
+// The digest identifies the steps of a campaign. It is equal for equal plans with any number of workers, and differs
 // for another seed or another number of runs.
 func TestDigest(t *testing.T) {
 	explore := func(seed uint64, runs, workers int) uint64 {

@@ -20,8 +20,8 @@ import (
 // Chance is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a trace and shrinks
 // better. A Chance is not safe for concurrent use.
 type Chance struct {
-	// By is the node that draws from this source, for systems whose nodes draw in a nondeterministic order: then each
-	// node gets its own recorded draws again. It is 0 for systems whose draws are ordered.
+	// By is the node that draws from this source, for systems whose nodes draw in a nondeterministic order. Each node
+	// then gets its own recorded draws again. It is 0 for systems whose draws are ordered.
 	By  Node
 	out *Outbox
 	pcg rand.PCG

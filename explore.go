@@ -41,8 +41,8 @@ type campaign struct {
 
 // batch is a worker's result for consecutive runs.
 type batch struct {
-	// parts are the results of the runs, in run order. A run that fails, is inconclusive or is rechecked is
-	// a part of its own, so that the campaign ends at the same run whatever the size of its batches.
+	// parts are the results of the runs, in run order. A run that fails, is inconclusive or is rechecked is a part of
+	// its own. So the campaign ends at the same run for any size of its batches.
 	parts   []Result
 	alone   bool // the last part is that of a single run and accepts no more
 	noted   []noted

@@ -216,8 +216,8 @@ func (r *Result) conclude(one *ran) {
 }
 
 // EnvironmentError is the error with which a campaign ends because its environment is broken, or nil. The environment
-// is broken if more runs are inconclusive than the limit allows, and if they are more than half of all runs or follow
-// each other directly.
+// is broken in two cases. Either more inconclusive runs than the limit follow each other at the end, or there are
+// more of them in all and they are more than half of all runs.
 func (r *Result) EnvironmentError() error {
 	limit, which := cmp.Or(r.InconclusiveLimit, DefaultInconclusive), ""
 	switch {

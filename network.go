@@ -74,14 +74,14 @@ func (r *Run) IsInFlight(id trace.ID) bool {
 	return i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight
 }
 
-// IsHeld reports whether a message is in flight but not free for the strategy: the scenario holds it, or holds an
+// IsHeld reports whether a message is in flight but not free for the strategy. The scenario holds it, or holds an
 // earlier message on the same FIFO link.
 func (r *Run) IsHeld(id trace.ID) bool {
 	return r.onItsWay(id) && r.messages[id-1].Fate != trace.InFlight
 }
 
-// Deliverable reports whether a message in flight may be delivered now: its receiver is up and, if links are FIFO, no
-// older message is in flight on its link.
+// Deliverable reports whether a message in flight may be delivered now. Its receiver must be up and, if links are
+// FIFO, no older message may be in flight on its link.
 func (r *Run) Deliverable(id trace.ID) bool {
 	return r.calm || r.arrives(id)
 }
@@ -123,7 +123,7 @@ func (r *Run) misaddressed(from, to Node) {
 const toAll Node = 255
 
 // send folds a message into the run's digest and enters it into the run's state. It takes and writes the fields one
-// by one: a Message is too large for registers, and a processor stalls when it copies a Message that it has just
+// by one. A Message is too large for registers, and a processor stalls when it copies a Message that it has just
 // built.
 func (r *Run) send(from, to Node, kind string, tag trace.Tag, at trace.Time, body trace.ID) trace.ID {
 	if int(from) > r.nodes || to < 1 || int(to) > r.nodes {

@@ -14,8 +14,8 @@ type Observer interface {
 type Watcher interface {
 	// Reset begins a new run.
 	Reset()
-	// Look is called after the start of a run and after every step, before the scenario and the spec see it.
-	// run.Settling distinguishes the steps of the settling stage.
+	// Look is called after the start of a run and after every step, before the scenario and the spec see it. The
+	// method run.Settling distinguishes the steps of the settling stage.
 	Look(run *Run)
 	// Noted returns the run's data for the observer. It must not change with the next run.
 	Noted() any

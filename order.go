@@ -15,7 +15,7 @@ type lineups struct {
 }
 
 // lineup is the network of one link. It sees only the order of deliveries, not when messages leave. So it treats
-// messages as late as possible: when a message is delivered, the messages before it are lost or swap places with it,
+// messages as late as possible. When a message is delivered, the messages before it are lost or swap places with it,
 // and its copies are inserted.
 type lineup struct {
 	network []slot
@@ -117,8 +117,8 @@ func (l *lineup) without(messages []trace.Message, id trace.ID, distance int) (n
 	return append(append(after, stays...), rest...), true
 }
 
-// orderOf is the order that the messages of a trace keep, that of its strategy, and the links that do not keep it,
-// because a scenario held messages back there.
+// orderOf is the order that the messages of a trace keep, which is that of its strategy. The second result is the set
+// of links that do not keep it, because a scenario held messages back there.
 func orderOf(t *trace.Trace, terms *Terms) (*trace.Order, map[[2]Node]bool) {
 	order := t.Header.Order
 	if order == nil {

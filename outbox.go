@@ -113,7 +113,7 @@ func (o *Outbox) Event(e Event) {
 		r.growEvents()
 	}
 	r.events = r.events[:len(r.events)+1]
-	to := &r.events[len(r.events)-1] // field by field, see post
+	to := &r.events[len(r.events)-1] // field by field, see send
 	to.Type, to.Node, to.Text, to.Value = e.Type, e.Node, e.Text, e.Value
 }
 
@@ -149,8 +149,8 @@ func (o *Outbox) Down(n Node) {
 // Offer announces a client's request that may be given to one of the nodes p.To.
 func (o *Outbox) Offer(p trace.Pending) { o.run.pending = append(o.run.pending, p) }
 
-// Tell reports as text what the step under way is about, if that was not known before: the content of a request, or
-// which of the node's timers fires.
+// Tell reports as text what the step under way is about, if the engine did not know it before: the content of a
+// request, or which of the node's timers fires.
 func (o *Outbox) Tell(text string) {
 	switch r := o.run; r.Last().Kind {
 	case trace.Request:
@@ -163,9 +163,9 @@ func (o *Outbox) Tell(text string) {
 // Withdraw takes back an offered request that has not been given yet.
 func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }
 
-// Texts reports whether the deployment should render messages and states as text now, with Text and State: while a
-// run is recorded, or watched by an observer that reads texts. Otherwise both do nothing, and the deployment saves
-// the work.
+// Texts reports whether the deployment should render messages and states as text now, with Text and State. It should
+// while a run is recorded, or watched by an observer that reads texts. Otherwise both do nothing, and the deployment
+// saves the work.
 func (o *Outbox) Texts() bool { return o.run.wantTexts }
 
 // Text is the content of a message after "1->2 Type", e.g. "phase=1 log=a", by the number of

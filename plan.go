@@ -39,7 +39,7 @@ type Plan struct {
 	// the strategy.
 	Steps int
 	// Settle is the number of steps of the settling stage, in which faults stop, links heal, crashed nodes return and
-	// delivery is fair; 0 means that there is no such stage and that liveness is not checked.
+	// delivery is fair. 0 means that there is no such stage and that liveness is not checked.
 	Settle int
 	// Budget is the fault model: a run with more faults is unknown, whatever it shows. Nil means the scenario's fault
 	// model; if the scenario declares none, any fault is allowed.
@@ -103,7 +103,7 @@ type prepared struct {
 	terms Terms
 }
 
-// prepare completes a plan and reports what is wrong with it.
+// prepare completes a plan and reports its errors.
 func (p Plan) prepare() (*prepared, error) {
 	if p.System == nil || p.Strategy == nil {
 		return nil, errors.New("lockstep: a plan needs a System and a Strategy")
@@ -166,7 +166,7 @@ func (p *Plan) complete() {
 	p.Limits.Inconclusive = cmp.Or(p.Limits.Inconclusive, DefaultInconclusive)
 }
 
-// Check reports what is wrong with a plan.
+// Check reports the errors of a plan.
 func (p Plan) Check() error {
 	_, err := p.prepare()
 	return err

@@ -8,9 +8,9 @@ import (
 
 // Player is the scheduler that repeats the steps of a script. It finds messages by their names, so that a script
 // keeps its meaning after steps are left out of it or the system changes a little. If an action's message is not in
-// flight, the player takes the newest one of its type on its link, or the oldest if links keep an order. It skips an
-// action that is impossible at its turn. Took lists the actions taken as written. A script may begin with the
-// system's draws at its start: an action of kind Start with draws.
+// flight, the player takes the newest message of its type on its link. If links keep an order, it takes the oldest.
+// It skips an action that is impossible at its turn. Took lists the actions taken as written. A script may begin with
+// the system's draws at its start: an action of kind Start with draws.
 //
 // Replaying, shrinking and the repetition of findings all use a Player.
 type Player struct {

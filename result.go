@@ -18,7 +18,7 @@ type Result struct {
 	Steps    int64      // of all runs
 	Messages int64      // sent in all runs
 	Requests int64      // given in all runs
-	Virtual  trace.Time // that passed in all runs, where the system has one clock
+	Virtual  trace.Time // that passed in all runs, if the system has one clock
 	Events   []Count    // in all runs, by type
 	Quiet    int        // runs without observable events
 	Verdicts map[trace.Verdict]int
@@ -44,7 +44,7 @@ type Result struct {
 	// Exhausted says that a strategy has made all of its runs.
 	Exhausted bool
 	// Digest is a hash over all runs with their numbers: steps, messages and events. It is equal for equal plan, seed
-	// and number of runs, for any number of workers and on any machine, because it is a sum over runs: the digest of
+	// and number of runs, for any number of workers and on any machine. It is a sum over runs, so that the digest of
 	// a campaign is the sum of its batches' digests.
 	Digest uint64
 	// Stalls is how often the watchdog saw no step end though the step did end when the runs were rerun. Left is the

@@ -9,7 +9,7 @@ import (
 )
 
 // Run is one execution in progress. Schedulers, directors, monitors and watchers may all read it. Only three actors
-// change it, each through a type of its own: the scheduler through its [Turn], the system through its [Outbox], the
+// change it, each through its own type: the scheduler through its [Turn], the system through its [Outbox], the
 // director through its [Hand]. Slices and pointers that a Run hands out are valid until the next step and must not be
 // written to.
 type Run struct {
@@ -148,7 +148,7 @@ func (r *Run) Now() trace.Time { return r.now }
 // Last is the last step; its Kind is trace.Start before the first.
 func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
 
-// next is the location for choosing the next step. The step is not copied when it is taken: it has just been written
+// next is the location for choosing the next step. Taking the step does not copy it. The step has just been written
 // field by field, and a processor stalls when it then reads the step as a whole.
 func (r *Run) next() *Step { return &r.pair[r.turn&1^1] }
 
@@ -218,7 +218,7 @@ func (r *Run) Rounds() []trace.Round {
 	return r.rounds
 }
 
-// Between lists the steps that a scenario took since the strategy chose its last one, or since the start: the
+// Between lists the steps that a scenario took since the strategy chose its last one, or since the start. The
 // strategy did not see them one by one. The last of them is Last, unless there are none. Before has the number of
 // messages sent before each of them.
 func (r *Run) Between() (steps []Step, before []int) { return r.between, r.before }

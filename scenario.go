@@ -32,9 +32,9 @@ type Director interface {
 	Idle(run *Run, hand *Hand) bool
 	// End is called when the run ends without a finding, and may fail it.
 	End(run *Run, hand *Hand)
-	// Tell reports what the scenario did in the run just ended. vacuous is the reason why the run does not count
-	// because the scenario never took effect in it, or empty. counts says how often each part of the scenario took
-	// effect, always in the same order; it is valid until the next run.
+	// Tell reports what the scenario did in the run just ended. If the scenario never took effect, vacuous says why
+	// the run does not count; otherwise it is empty. The counts say how often each part of the scenario took effect,
+	// always in the same order. They are valid until the next run.
 	Tell() (vacuous string, counts []Count)
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// pedant is a strategy that carries state from run to run: run i fires timers and delivers in turn for i steps, and
-// after the given number of runs its space is exhausted.
+// pedant is a strategy that carries state from run to run. Run i fires timers and delivers in turn for i steps. After
+// the given number of runs its space is exhausted.
 type pedant struct {
 	lockstep.Strategy
 	last int
@@ -52,7 +52,7 @@ func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return next.Kind == trace.Deliver || next.Node != 0
 }
 
-// A strategy that carries state gets one scheduler for any number of workers, its failing runs are recorded by their
+// A strategy that carries state gets one scheduler for any number of workers. Its failing runs are recorded by their
 // steps, and the campaign ends when its space is exhausted.
 func TestSequential(t *testing.T) {
 	for _, workers := range []int{1, 4} {

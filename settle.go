@@ -3,7 +3,7 @@ package lockstep
 import "github.com/lockstep-go/lockstep/trace"
 
 // settler chooses the steps of the settling stage. First cuts heal and crashed nodes return. Then each cycle delivers
-// everything in flight in the order of sending, gives every waiting request to a node, fires every timer, and lets
+// everything in flight in the order of sending, gives every waiting request to a node, and fires every timer. It lets
 // time pass if the system moves on its own. It draws nothing.
 type settler struct {
 	script *Player // its steps come first; may be nil

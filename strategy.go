@@ -25,8 +25,8 @@ type Terms struct {
 	Guarantee Guarantee
 	// Measured is the guarantee for a campaign whose runs have these measurements; nil if it does not depend on them.
 	Measured func(Seen) Guarantee
-	// Runs is the number of runs after which the strategy has made all distinct runs, so that a campaign need not
-	// make more; 0 if there is no such number. Then Given says what the strategy does not vary, e.g. the requests of
+	// Runs is the number of runs after which the strategy has made all distinct runs; a campaign need not make more.
+	// It is 0 if there is no such number. Then Given says what the strategy does not vary, e.g. the requests of
 	// clients; it is empty if the strategy varies everything.
 	Runs  int
 	Given string
@@ -66,17 +66,17 @@ type Scheduler interface {
 }
 
 // Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to the lineages in
-// turn: in each epoch, the first Terms.Epoch runs to the first lineage, as many to the second, and so on. All begin
-// an epoch with what every lineage learned in earlier epochs. So the result does not depend on the distribution of
-// the runs.
+// turn. In each epoch, the first Terms.Epoch runs belong to the first lineage, as many to the second, and so on. All
+// begin an epoch with what every lineage learned in earlier epochs. So the result does not depend on the distribution
+// of the runs.
 type Learner interface {
 	Scheduler
 	// Begin forgets what was learned since the last epoch.
 	Begin()
 	// Learned is what the scheduler has learned since Begin.
 	Learned() []byte
-	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. source returns
-	// the random source of a run as the run was made with it.
+	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. The function
+	// source returns the random source with which a run was made.
 	Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error
 }
 

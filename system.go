@@ -39,7 +39,7 @@ type Info struct {
 	// messages carry no tags and lock-step strategies use causal layers.
 	Rounds []string
 	// Phases says what phases are called, and Aside lists the types of messages that belong to no round, though they
-	// have tags: nodes use them to acknowledge what they have received. Both are for readers of a run.
+	// have tags. Nodes use them to acknowledge what they have received. Both are for readers of a run.
 	Phases trace.Phases
 	Aside  []string
 	// Roles names the roles of nodes, the most rewarding one to isolate first, if the deployment can report them.
@@ -50,9 +50,9 @@ type Info struct {
 	// Requests lists the texts of the requests that clients make, if all of them are known before a run; otherwise it
 	// is nil. A scenario that waits for another request is then refused.
 	Requests []string
-	// Waits is the number of Wait steps until a run has offered all of its requests and given them time, if the
-	// system offers them in turn as time passes. 0: requests do not depend on it. A strategy with time-based rounds
-	// is refused if it makes fewer.
+	// Waits is for systems that offer requests in turn as time passes. It is the number of Wait steps until a run has
+	// offered all of its requests and given them time. 0: requests do not depend on it. A strategy with time-based
+	// rounds is refused if it makes fewer.
 	Waits int
 	// OneClock says that all nodes share one clock, so that only the timer that is due first may fire. Otherwise each
 	// node has its own clock and any timer may fire. The shared clock is virtual and counts nanoseconds, and a
@@ -197,17 +197,17 @@ type Abilities struct {
 	Role func(Node) string
 	// View is the deployment's view for specs that know its type, as [Run.View].
 	View any
-	// Nondeterminism lists what the system did in the run just made that may differ when the run is repeated: each
-	// source of nondeterminism with its place in the system.
+	// Nondeterminism lists what the system did in the run just made that may differ when the run is repeated. Each
+	// entry is a source of nondeterminism with its place in the system.
 	Nondeterminism func() []string
-	// Enclose is called for each run and must call run once, which makes the whole of it, from Reset to the last
+	// Enclose is called for each run and must call run once. That call makes the whole run, from Reset to the last
 	// check of the spec. A deployment whose goroutines run in a bubble of virtual time makes the bubble here.
 	// Enclose's result counts if the run itself found nothing. It is a finding about leftovers of the run, or the
 	// error of a Do that will never return. In the latter case run must not continue either.
 	Enclose func(run func()) (*Finding, error)
 }
 
-// Inconclusive is the error of a Reset or Do after which the run says nothing about the system, because of its
+// Inconclusive is the error of a Reset or Do after which the run says nothing about the system. The reason is the
 // environment: a process was killed from outside, or the system did not become quiescent in time. The verdict of the
 // run is unknown, with this reason. The engine replaces the deployment and the campaign continues, unless the number
 // of such runs exceeds Limits.Inconclusive.

@@ -56,7 +56,7 @@ func (h *happenings) count(name string) uint64 {
 	return p.hash
 }
 
-// places is a cache of names by their address in memory: nearly all names are constants of a system, so that this is
+// places is a cache of names by their address in memory. Nearly all names are constants of a system, so that this is
 // faster than comparing their letters.
 type places [256]place
 

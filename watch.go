@@ -16,8 +16,8 @@ import (
 // Hang is the property that a run violates if a step does not end.
 const Hang = "hang"
 
-// mostLeft is the number of goroutines that a campaign leaves running, each of which may keep a processor busy,
-// before it stops.
+// mostLeft is the number of hanging goroutines that a campaign leaves running before it stops. Each of them may keep
+// a processor busy.
 const mostLeft = 4
 
 // life is the part of a worker that the watchdog can see.

@@ -119,7 +119,7 @@ func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 	return t
 }
 
-// one makes the numbered run. An error is a failure of the tool, the plan or the environment; every fault of the
+// one makes the numbered run. An error is a failure of the tool, the plan or the environment. Every failure of the
 // system under test is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	if err := w.deploy(); err != nil {

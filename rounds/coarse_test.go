@@ -129,8 +129,8 @@ func (sight) EventsOnly() bool                      { return false }
 func (s sight) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusion{} }
 
 // follow makes one run of a plan on servers with cuts and checks after every step that the cut links follow the plan.
-// Exactly the links of the round are cut while time passes; a link that is to stay cut stays so at the border; no
-// step is superfluous. A scenario may cut more links.
+// Exactly the links of the round are cut while time passes. A link that the plan keeps cut stays cut at the border.
+// No step is superfluous. A scenario may cut more links.
 func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matrix) {
 	t.Helper()
 	was := make(matrix, nodes+1)
@@ -302,8 +302,8 @@ func border(t *trace.Trace) (steps [][]lockstep.Step) {
 }
 
 // TestIsolationByCuts checks the traces of all plans that isolate nodes for three rounds. Links are cut or healed at
-// the border of a round exactly if the plan loses other links than in the round before, and one step for each
-// isolated node is enough.
+// the border of a round exactly if the plan loses other links than in the round before. One step for each isolated
+// node is enough.
 func TestIsolationByCuts(t *testing.T) {
 	for _, plan := range kernelPlans(3, 3, false) {
 		follow(t, plan, 3, nil, nil)

@@ -14,9 +14,9 @@
 // nothing is in flight. Only the timers of nodes in the kernel fire. If a system has no timers, time passes for all
 // nodes instead.
 //
-// If the engine does not control the messages of a system, a round is a period of time. At its border, links are cut
-// and healed according to the plan's losses, or the nodes outside the kernel are crashed and those in it restarted;
-// then time passes.
+// If the engine does not control the messages of a system, a round is a period of time. At its border, the driver
+// cuts and heals links according to the plan's losses. Or it crashes the nodes outside the kernel and restarts those
+// in it. Then time passes.
 package rounds
 
 import (
@@ -176,8 +176,8 @@ func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
 // [lockstep.Run.Sweep].
 func (d *Driver) InOrder() { d.inOrder, d.loses = true, d.plan.Loses }
 
-// Loosely sets whether a message that is sent when its round is over waits for the next round of that name, so that
-// rounds have messages of several phases. The default is false.
+// Loosely sets whether a message that is sent when its round is over waits for the next round of that name. Rounds
+// then have messages of several phases. The default is false.
 func (d *Driver) Loosely(loose bool) { d.loose = loose }
 
 // Isolation says what nodes outside the kernel do, if the engine controls messages. Otherwise, isolated nodes keep

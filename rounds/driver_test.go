@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// gossip is a system without tags: a node that receives a rumor for the first time sends it to all, and a timer
+// gossip is a system without tags. A node that receives a rumor for the first time sends it to all, and a timer
 // starts a new one.
 func gossip() sim.Cluster[int] {
 	return sim.Cluster[int]{Name: "gossip", Nodes: 3, Requests: []string{"x", "y", "z"},

@@ -299,7 +299,7 @@ func (c *compiler) offered(w wanted) {
 	}
 }
 
-// variable is the number of a variable, of which all uses must agree on the type.
+// variable is the number of a variable. All uses of a variable must agree on its type.
 func (c *compiler) variable(name, kind string, gives bool) int {
 	if as, ok := c.keyed["variable "+name]; ok && as != kind {
 		c.problem("variable %q is used as %s and as %s: all uses must agree", name, as, kind)

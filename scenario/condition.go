@@ -115,7 +115,7 @@ func IsEvent(types ...string) Condition {
 }
 
 // Did holds when a step of one of the kinds was taken that did not deliver a message: a timer, a crash, a drop and so
-// on. trace.Start is the start of the run.
+// on. The kind trace.Start is the start of the run.
 func Did(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return Condition{set.String(), func(c *compiler) test {
@@ -154,8 +154,8 @@ func To(nodes ...lockstep.Node) Condition { return ToGroup(Only(nodes...)) }
 // Link holds when the moment concerns a message between two nodes, in either direction.
 func Link(a, b lockstep.Node) Condition { return Between(Only(a), Only(b)) }
 
-// At holds when the node concerned is one of these: the node of an event, the sender of
-// a message sent, the receiver of a message received, the node that a step acts on.
+// At holds when the node concerned is one of these. It is the node of an event, the sender of a message sent, the
+// receiver of a message received, or the node that a step acts on.
 func At(nodes ...lockstep.Node) Condition { return AtGroup(Only(nodes...)) }
 
 // FromGroup holds when the moment concerns a message from a node of the group.

@@ -25,8 +25,8 @@ var classNames = [...]string{"neutral", "reorder", "drop", "byzantine"}
 // String is the name of the class.
 func (c Class) String() string { return classNames[c] }
 
-// Distance is how far a filter moves messages out of their order, measured in a run without faults: the number of
-// messages sent between the capture of a message and its release.
+// Distance is how far a filter moves messages out of their order, measured in a run without faults. It is the number
+// of messages sent between the capture of a message and its release.
 type Distance struct {
 	Filter int // its number, from 1
 	Name   string

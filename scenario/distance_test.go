@@ -127,7 +127,7 @@ func TestDelayDistances(t *testing.T) {
 	}
 }
 
-// TestObservationMovesNothing: the run in which distances are measured has no fault.
+// TestObservationMovesNothing: measuring distances causes no fault in the run.
 func TestObservationMovesNothing(t *testing.T) {
 	sc := New("everything")
 	sc.If(Did(trace.Start)).Then(Crash(Only(2)), Cut(Only(1), Only(3)), HoldAlarms(Only(1)), Continue())

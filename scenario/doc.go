@@ -1,5 +1,5 @@
-// Package scenario guides a search with filters and state machines, after "A Domain Specific Language for Testing
-// Consensus Implementations" (Drăgoi, Enea, Nagendra, Srivas), which calls the language Netrix.
+// Package scenario guides the exploration of runs with filters and state machines. It follows "A Domain Specific
+// Language for Testing Consensus Implementations" (Drăgoi, Enea, Nagendra, Srivas), which calls the language Netrix.
 //
 // A [Scenario] controls some choices and leaves all others to the strategy:
 //
@@ -28,7 +28,7 @@
 //
 // # Vacuity
 //
-// A scenario counts for each filter how often it matched and how often it acted, for each state how often it was
-// reached, and in how many runs it succeeded. A run in which no filter acted is vacuous, and
+// A scenario counts for each filter how often it matched and how often it acted, and for each state how often it was
+// reached. It also counts the runs in which it succeeded. A run in which no filter acted is vacuous, and
 // [lockstep.Result.VacuousParts] names the filters and states that were idle in a whole campaign.
 package scenario

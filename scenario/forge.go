@@ -15,7 +15,7 @@ func Replace(body string) Action {
 	return a
 }
 
-// Forge replaces the body by the result of a function of the moment: it may depend on the receiver, on the message
+// Forge replaces the body by the result of a function of the moment. It may depend on the receiver, on the message
 // itself and on the run's seed. An empty body leaves the message unchanged.
 func Forge(text string, body func(*Moment) string) Action {
 	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
@@ -54,8 +54,8 @@ func Equivocate(body, other string, g Group) Action {
 		}}
 }
 
-// Inject sends an additional message with a body of the scenario's own, as if from the sender of the moment's
-// message, which is Byzantine, to its receiver. The strategy controls the new message; filters see it when it is
+// Inject sends an additional message with a body of the scenario's own. The message has the sender and receiver of
+// the moment's message; the sender is Byzantine. The strategy controls the new message; filters see it when it is
 // received. It takes two steps, a copy of the message and the replacement of its body, both of which count as faults.
 func Inject(body string) Action {
 	return Action{text: fmt.Sprintf("inject %q", body), on: touches, class: Byzantine, compile: func(c *compiler) act {

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Retell is the scenario that repeats a recorded run: it keeps everything from the strategy, and takes the steps of
+// Retell is the scenario that repeats a recorded run. It keeps everything from the strategy, and takes the steps of
 // the run one after the other. So a finding becomes a test that outlives changes of the system. Messages are
-// identified by name (see [trace.Name]) and not by number, steps that are no longer possible are left out, and the
+// identified by name (see [trace.Name]) and not by number. Steps that are no longer possible are left out, and the
 // spec checks the result. Theorem 1 of the paper says that every run has such a monitor.
 //
 // Unlike a replay, it does not insist on the build and the options of the trace.

@@ -12,7 +12,7 @@ import (
 )
 
 // Explain makes the first run of a plan and writes one line for each moment, with the reactions of machines and
-// filters; the first moment of a step carries its number. The plan's scenario must be one of this package.
+// filters. The first moment of a step carries its number. The plan's scenario must be one of this package.
 func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
 	return ExplainRun(ctx, plan, 0, out)
 }
@@ -52,7 +52,7 @@ func ExplainRun(ctx context.Context, plan lockstep.Plan, run int, out io.Writer)
 	return err
 }
 
-// watch writes down the actions of a director; nil writes nothing.
+// watch writes the actions of a director to a text; nil writes nothing.
 type watch struct {
 	text  strings.Builder
 	begun int
@@ -77,7 +77,7 @@ func (w *watch) begin(d *director) {
 
 func (w *watch) off() bool { return w == nil || w.begun > 1 }
 
-// moment begins a line: the number of the step, where it is new, and the moment.
+// moment begins a line: the number of the step, if it is new, and the moment.
 func (w *watch) moment(m *Moment) {
 	if w.off() {
 		return

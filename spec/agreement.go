@@ -8,9 +8,9 @@ import (
 )
 
 // Agreement is the spec that no two correct nodes decide differently at one place, and no correct node twice. A
-// decision is the value *D of an event of the given type, whose name is a verb in the past tense: "decided". place
-// returns the location of a decision, for example its index in a log, and same compares two decisions of one place. A
-// node is correct as long as none of its messages was forged.
+// decision is the value *D of an event of the given type, whose name is a verb in the past tense: "decided". The
+// function place returns the location of a decision, for example its index in a log, and the function same compares
+// two decisions of one place. A node is correct as long as none of its messages was forged.
 func Agreement[D any](event string, place func(*D) int, same func(a, b *D) bool) lockstep.Spec {
 	return New("agreement", func(lockstep.Info) *agreement[D] {
 		return &agreement[D]{event: event, place: place, same: same}

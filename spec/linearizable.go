@@ -27,7 +27,7 @@ const stepOps = 256
 // takes too many steps has the verdict unknown; no limit depends on the machine.
 type Linearizable struct {
 	// Model is the sequential system. Its Step gets Unanswered as the output of an operation without an answer, and
-	// must accept it: the operation may take effect at any time after its call, or never.
+	// must accept it. The operation may take effect at any time after its call, or never.
 	Model porcupine.Model
 	// Steps is the number of steps of the model after which the check of one partition ends; 0 means DefaultSteps. In
 	// a partition of more than 256 operations, a step counts once for every 256 of them. The limit is not a time,

@@ -16,10 +16,10 @@ import (
 const DefaultTries = 200_000
 
 // Sequential is the spec that the clients' operations, as reported by the events EventCall and EventReturn, are
-// sequentially consistent: some order of all of them explains all answers. In this order, the operations of each
-// client keep the order of their calls. Unlike linearizability, it ignores the time between clients, so that a client
-// may see an old state, as long as it never goes back. ZooKeeper promises this for its reads. The spec is checked at
-// the end of a run.
+// sequentially consistent. This means that some order of all of them explains all answers. In this order, the
+// operations of each client keep the order of their calls. Unlike linearizability, it ignores the time between
+// clients, so that a client may see an old state, as long as it never goes back. ZooKeeper promises this for its
+// reads. The spec is checked at the end of a run.
 //
 // An operation without an answer may take effect at any time after its client's earlier answered operations, or
 // never.
@@ -28,13 +28,13 @@ const DefaultTries = 200_000
 // history takes too many attempts has the verdict unknown; no limit depends on the machine.
 type Sequential struct {
 	// Model is the sequential system. Its Step gets Unanswered as the output of an operation without an answer, and
-	// must accept it. If it has a Partition, each part has a state of its own, but all are checked together: parts
+	// must accept it. If it has a Partition, each part has a state of its own, but all are checked together. Parts
 	// may be sequentially consistent separately, but not together.
 	Model porcupine.Model
 	// ReadOnly reports that an operation with this input never changes the state, whatever its answer; nil knows of
 	// no such input. The search places such an operation as soon as it fits, which makes long histories decidable.
 	ReadOnly func(input any) bool
-	// InOrder says that an operation without an answer takes effect before the later ones of its client or never: a
+	// InOrder says that an operation without an answer takes effect before the later ones of its client or never. A
 	// client's messages travel in order, as in a session of ZooKeeper.
 	InOrder bool
 	// Tries is the number of operations that the search tries as the next one before the check ends; 0 means

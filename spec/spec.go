@@ -1,5 +1,5 @@
-// Package spec checks the promises of systems, as values to compose: [All] joins specs, [OnEvent] makes one from a
-// function, [Linearizable] and [Sequential] check the history of a system's clients.
+// Package spec checks the promises of systems with specs that can be combined. [All] joins specs, and [OnEvent] makes
+// one from a function. [Linearizable] and [Sequential] check the history of a system's clients.
 package spec
 
 import (

@@ -9,8 +9,8 @@ import "fmt"
 type Order struct {
 	// Distance is the number of places by which a message may move away from the order of sending.
 	Distance int `json:"distance"`
-	// Redundant allows steps that lead to no new state: to lose or swap the first message directly after its
-	// duplication, and to swap it again directly after a swap.
+	// Redundant allows steps that lead to no new state. The first message may be lost or swapped directly after its
+	// duplication, and swapped again directly after a swap.
 	Redundant bool `json:"redundant,omitempty"`
 }
 

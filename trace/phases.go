@@ -2,7 +2,7 @@ package trace
 
 import "fmt"
 
-// Phases names the phases of tags, for a protocol that counts in two numbers: with {"height", "round", 100} phase 204
+// Phases names the phases of tags, for a protocol that counts in two numbers. With {"height", "round", 100} phase 204
 // is round 3 of height 3. The zero value calls a phase by its number.
 type Phases struct {
 	Group string `json:"group,omitempty"` // name of a group of Per phases

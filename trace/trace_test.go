@@ -252,7 +252,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// The reader accepts everything that the writer writes: a line that is too long is refused when it is written, and
+// The reader accepts everything that the writer writes. A line that is too long is refused when it is written, and
 // texts are truncated before that.
 func TestTooLongToWrite(t *testing.T) {
 	long := strings.Repeat("x", 17<<20)
