@@ -18,8 +18,8 @@ type Bench struct {
 	left   int          // hanging goroutines
 }
 
-// NewBench makes a bench for a plan. If the caller gives no scheduler for a run, the plan's strategy provides it.
-// Otherwise the plan needs no strategy.
+// NewBench makes a bench for a plan. If the caller gives no scheduler for a run, the plan's strategy provides it. The
+// plan may omit the strategy if the caller gives a scheduler for every run.
 func NewBench(plan Plan) (*Bench, error) {
 	if plan.Strategy == nil {
 		plan.Strategy = silent("")
@@ -68,7 +68,7 @@ func sameSystem(h *trace.Header, info *Info) error {
 			info.Name,
 			info.Nodes,
 		)
-	// a program without a build name is taken as the right one
+	// an empty build name matches any
 	case info.Build != h.Build && info.Build != "" && h.Build != "":
 		return fmt.Errorf("lockstep: the trace is of the build %q of %s, this is %q", h.Build, h.Target, info.Build)
 	}
@@ -110,9 +110,9 @@ func (b *Bench) Info() Info { return b.worker.info }
 // Settle sets the maximum number of steps in the settling stage of subsequent runs.
 func (b *Bench) Settle(steps int) { b.worker.Settle = steps }
 
-// KeepOrder sets whether messages in subsequent runs keep the order of the trace's strategy. If they do, a step is
-// impossible that lets a message overtake more others of its link than that order allows. KeepOrder reports whether
-// there is such an order. The default is false.
+// KeepOrder sets whether messages in subsequent runs keep the order of the trace's strategy. A step is then
+// impossible if it lets a message overtake more messages of its link than that order allows. KeepOrder reports
+// whether there is such an order. The default is false.
 func (b *Bench) KeepOrder(keep bool) bool {
 	b.worker.run.lines = lineups{}
 	if keep {
@@ -186,7 +186,7 @@ func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error)
 	return t, err
 }
 
-// silent is the name of a strategy in place of the strategy, for a bench that does not need one.
+// silent is the strategy of a bench without one. It takes no steps and only has a name.
 type silent string
 
 func (s silent) String() string        { return string(s) }

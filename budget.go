@@ -24,7 +24,7 @@ type Budget struct {
 	Duplicates int
 }
 
-// check reports a number that makes no sense.
+// check reports a number that is out of range.
 func (b *Budget) check() error {
 	if b == nil {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// confirm repeats the failing run just made, on the same deployment, and compares. It reruns a deterministic system
-// once from its seed, with the recorder on. A run of a best-effort system was recorded when it happened; confirm
-// replays it several times by the names of its messages.
+// confirm repeats the failing run just made, on the same deployment, and compares the results. It reruns a
+// deterministic system once from its seed, with the recorder on. A run of a best-effort system was recorded when it
+// happened; confirm replays it several times by the names of its messages.
 func (w *worker) confirm(f *Found, digest uint64) error {
 	if w.info.Repeats == Roughly {
 		return w.confirmRoughly(f)

@@ -1,9 +1,9 @@
 // Package lockstep tests implementations of consensus and replication protocols by controlling message delivery,
 // faults and timers.
 //
-// The engine controls what such a system cannot: which message arrives and when, which nodes are cut off or crash,
-// and when a timer fires. It explores these choices with strategies that have a known probability of hitting a bug. A
-// failing run comes back short, replayable and drawn as rounds.
+// The engine makes the choices that such a system cannot make itself: which message arrives and when, which nodes are
+// cut off or crash, and when a timer fires. It explores these choices with strategies that have a known probability
+// of hitting a bug. A failing run comes back short, replayable and drawn as rounds.
 //
 // A [Plan] names a [System], a [Strategy], a [Spec] and optionally a [Scenario]. [Explore] makes many runs of it,
 // each from its own seed. In a run, the engine asks the strategy for the next step and performs it on the system.

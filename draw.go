@@ -25,7 +25,7 @@ type Chance struct {
 	By  Node
 	out *Outbox
 	pcg rand.PCG
-	own *rand.Rand // drawn from pcg
+	own *rand.Rand // draws from pcg
 }
 
 // Seed begins a new run; a deployment calls it in Reset. The stream distinguishes the sources of a deployment.
@@ -69,7 +69,7 @@ const (
 	nameStream                // of draws by the names of steps
 )
 
-// draws are the draws of the steps of a run.
+// draws holds the draws of the steps of a run.
 type draws struct {
 	seed  uint64
 	on    bool         // the run is recorded or rerun

@@ -107,7 +107,7 @@ func (p *prepared) unchecked() (list []Count) {
 func (c *campaign) worker(number int) *worker {
 	w := c.crew[number]
 	if w == nil {
-		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // abandoned workers keep their numbers
+		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // a new number: abandoned workers keep theirs
 		c.crew[number] = w
 	}
 	w.ctx = c.ctx
