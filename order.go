@@ -74,8 +74,8 @@ func (l *lineups) deliver(messages []trace.Message, id trace.ID) (ok bool) {
 	return ok
 }
 
-// loses reports whether a message may be lost. A duplicated message may not be, because the loss would undo the
-// duplication.
+// loses reports whether a message may be lost. Unless the order is Redundant, a duplicated message may not be,
+// because the loss would undo the duplication.
 func (l *lineups) loses(messages []trace.Message, id trace.ID) bool {
 	l.look(messages)
 	m := &messages[id-1]

@@ -11,7 +11,7 @@ const patience = 1 << 10
 
 // take takes the chooser's steps until there are no more, and before each of them those of the scenario. It checks
 // that a step is possible, updates the state of the run, lets the system perform the step, and lets all observers
-// look at it. A run breaks by a bug of the chooser, or by a broken deployment.
+// look at it. A bug of the chooser or a broken deployment breaks the run.
 func (w *worker) take(by chooser, end int) bool {
 	r := w.run
 	s, last := r.next(), r.Last()

@@ -138,8 +138,8 @@ func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
 	return step, turn.refusal(&step) == ""
 }
 
-// find is the message in flight of that name. If there is none, it is the newest message of its type on its link, or
-// 0.
+// find is the message in flight of that name. If there is none, it is the newest message of its type on its link (the
+// oldest if links keep an order), or 0.
 func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	if id := p.names.Find(name); id != 0 && turn.messages[id-1].Fate.OnItsWay() {
 		return id

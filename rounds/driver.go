@@ -34,9 +34,9 @@ type Plan interface {
 	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
 	// other in it.
 	Open(round int, turn *lockstep.Turn) (phase int, kernel lockstep.Nodes)
-	// Loses reports whether a message of this round that stays within the kernel is lost; all other messages are. For
-	// a system without messages of its own, the driver asks once for each link, with an envelope that has only its
-	// ends.
+	// Loses reports whether a message of this round that stays within the kernel is lost. Messages that leave the
+	// kernel are always lost. For a system without messages of its own, the driver asks once for each link, with an
+	// envelope that has only its ends.
 	Loses(m *trace.Message) bool
 	// Give chooses a step to take at the start of this round, usually a waiting request and its receiver, and writes
 	// it to next. The driver asks until Give reports false.
@@ -103,7 +103,7 @@ type Driver struct {
 	names  int  // rounds of a phase, if messages carry tags; 0: causal layers
 	number int  // rounds to drive
 	coarse bool // the engine does not control messages
-	ticks  bool // the engine does, but time passes by waits instead of timers
+	ticks  bool // the engine controls messages, but time passes by waits instead of timers
 	crash  bool // isolation is a crash
 	afresh bool // all nodes are down between phases; implies crash
 
@@ -168,7 +168,7 @@ func (d *Driver) ByCrash() { d.crash = true }
 func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 
 // ByRules declares that the plan leaves losses within the kernel, timers and the order of arrival to the rules and
-// gives only waiting requests. The driver then does not ask the plan, which would dominate the cost of a round of a
+// gives only waiting requests. The driver then does not ask the plan: asking would dominate the cost of a round of a
 // small system.
 func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
 

@@ -19,17 +19,16 @@ type compiler struct {
 	counters names
 	keyed    map[string]string
 	sets     names
-	held     names // the same sets: Store asks for them, emptying actions give them
+	held     names // set names as well: Store asks for them, actions that empty a set give them
 	marks    names
 	vars     names
 }
 
-// names numbers the names of one kind and remembers which of them parts of the scenario give a value and which they
-// ask for.
+// names numbers the names of one kind. It also records which names receive a value and which names are used.
 type names struct {
 	list  []string
 	given []bool
-	asked []string // location of the first request; empty: none
+	asked []string // where it is first used; empty: nowhere
 }
 
 func (n *names) number(name, where string, gives bool) int {
@@ -179,7 +178,7 @@ func (c *compiler) filter(f *Filter) readyFilter {
 	return r
 }
 
-// fits reports an action without an object when the filter matches.
+// fits reports an action on a message if the filter matches only moments without such a message.
 func (c *compiler) fits(f *Filter, a Action) {
 	kinds := f.when.facts.kinds()
 	if len(kinds) == 0 { // already reported
