@@ -26,8 +26,8 @@ type Terms struct {
 	// Measured is the guarantee for a campaign whose runs have these measurements; nil if it does not depend on them.
 	Measured func(Seen) Guarantee
 	// Runs is the number of runs after which the strategy has made all distinct runs; a campaign need not make more.
-	// It is 0 if there is no such number. Then Given says what the strategy does not vary, e.g. the requests of
-	// clients; it is empty if the strategy varies everything.
+	// It is 0 if there is no such number. If Runs is set, Given says what the strategy does not vary, e.g. the
+	// requests of clients. Given is empty if the strategy varies everything.
 	Runs  int
 	Given string
 	// Sequential says that the scheduler learns from one run for the next. Then one scheduler makes all runs of a

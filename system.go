@@ -39,7 +39,7 @@ type Info struct {
 	// messages carry no tags and lock-step strategies use causal layers.
 	Rounds []string
 	// Phases says what phases are called, and Aside lists the types of messages that belong to no round, though they
-	// have tags. Nodes use them to acknowledge what they have received. Both are for readers of a run.
+	// have tags. Nodes use them to report to each other what they have received. Both are for readers of a run.
 	Phases trace.Phases
 	Aside  []string
 	// Roles names the roles of nodes, the most rewarding one to isolate first, if the deployment can report them.
@@ -209,8 +209,8 @@ type Abilities struct {
 
 // Inconclusive is the error of a Reset or Do after which the run says nothing about the system. The reason is the
 // environment: a process was killed from outside, or the system did not become quiescent in time. The verdict of the
-// run is unknown, with this reason. The engine replaces the deployment and the campaign continues, unless the number
-// of such runs exceeds Limits.Inconclusive.
+// run is unknown, with this reason. The engine replaces the deployment and the campaign continues, unless this
+// happens more often than Limits.Inconclusive allows.
 type Inconclusive struct{ Reason string }
 
 // Error is the reason.
