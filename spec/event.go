@@ -11,7 +11,7 @@ type Judge interface {
 	// Judged is the number of times since Reset that the property could have failed, or
 	// lockstep.NotCounted.
 	Judged() int
-	// End checks the final state, see [lockstep.Monitor]; it returns nil if the judge checks only events.
+	// End checks the final state, see [lockstep.Monitor]; it returns nil if it looks only at events.
 	End(run *lockstep.Run) *lockstep.Finding
 }
 
