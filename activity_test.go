@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// activity counts as a campaign does, from the outside.
+// activity counts the events, requests and idle runs of a campaign from outside.
 type activity struct {
 	events          map[string]int
 	requests, quiet int
@@ -45,11 +45,17 @@ func (w *activityWatcher) Look(r *lockstep.Run) {
 	}
 }
 
-// What a campaign counts of its own is what an observer sees, whatever the workers.
+// A campaign's own counts equal what an observer sees, with any number of workers.
 func TestActivityIsCounted(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		seen := &activity{events: map[string]int{}}
-		plan := lockstep.Plan{System: raft.Cluster{Nodes: 3, Requests: 2}, Strategy: strategy.DefaultUniform, Runs: 400, Workers: workers, KeepGoing: true}
+		plan := lockstep.Plan{
+			System:    raft.Cluster{Nodes: 3, Requests: 2},
+			Strategy:  strategy.DefaultUniform,
+			Runs:      400,
+			Workers:   workers,
+			KeepGoing: true,
+		}
 		plain, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +70,15 @@ func TestActivityIsCounted(t *testing.T) {
 			got[c.Name] = c.N
 		}
 		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.Quiet != seen.quiet {
-			t.Errorf("counted %v, %d requests, %d quiet runs; seen %v, %d, %d", got, r.Requests, r.Quiet, seen.events, seen.requests, seen.quiet)
+			t.Errorf(
+				"counted %v, %d requests, %d quiet runs; seen %v, %d, %d",
+				got,
+				r.Requests,
+				r.Quiet,
+				seen.events,
+				seen.requests,
+				seen.quiet,
+			)
 		}
 		if r.Quiet == 0 || r.Quiet == r.Runs || r.Requests == 0 {
 			t.Errorf("the sample shows nothing: %d quiet of %d, %d requests", r.Quiet, r.Runs, r.Requests)

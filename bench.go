@@ -9,17 +9,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bench makes single runs of a plan on one deployment, with any scheduler: replaying,
-// shrinking and the lock-step form are built on it. It is not for several goroutines.
+// Bench makes single runs of a plan on one deployment, with any scheduler. Packages that replay, shrink and rewrite
+// runs in lock-step form are built on it. A Bench is not safe for concurrent use.
 type Bench struct {
 	worker *worker
-	of     *trace.Trace // whose run is made again, or nil
-	lines  lineups      // the order that its messages keep
-	left   int          // goroutines that hang
+	of     *trace.Trace // the trace whose run is rerun, or nil
+	lines  lineups      // the order that messages keep in of
+	left   int          // hanging goroutines
 }
 
-// NewBench makes a bench for a plan. The plan's strategy makes the runs for which no other
-// scheduler is given; it may be missing.
+// NewBench makes a bench for a plan. If the caller gives no scheduler for a run, the plan's strategy provides it. The
+// plan may omit the strategy if the caller gives a scheduler for every run.
 func NewBench(plan Plan) (*Bench, error) {
 	if plan.Strategy == nil {
 		plan.Strategy = silent("")
@@ -34,10 +34,9 @@ func NewBench(plan Plan) (*Bench, error) {
 	return &Bench{worker: newWorker(p, 0)}, nil
 }
 
-// NewBenchFor makes a bench on which the run of a trace can be made again, as it was or
-// changed: with its seed and settling stage, and with a scenario that judges but moves
-// nothing, because its steps are part of the trace. It refuses a system that is not the
-// trace's.
+// NewBenchFor makes a bench that reruns the run of a trace, in its original or a changed form. It uses the trace's
+// seed and settling stage. The scenario checks the run but moves nothing, because its steps are part of the trace.
+// NewBenchFor refuses a system other than the trace's.
 func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
 	if plan.Strategy == nil {
 		plan.Strategy = silent(t.Header.Strategy)
@@ -58,22 +57,41 @@ func NewBenchFor(plan Plan, t *trace.Trace) (*Bench, error) {
 	return b, nil
 }
 
-// sameSystem reports in what the system of a trace and that of a plan differ.
+// sameSystem reports the difference between the system of a trace and that of a plan.
 func sameSystem(h *trace.Header, info *Info) error {
 	switch {
 	case info.Name != h.Target || info.Nodes != h.Nodes:
-		return fmt.Errorf("lockstep: the trace is of %s with %d nodes, the plan's system is %s with %d nodes", h.Target, h.Nodes, info.Name, info.Nodes)
-	case info.Build != h.Build && info.Build != "" && h.Build != "": // a program without a name for itself takes the reader's word
+		return fmt.Errorf(
+			"lockstep: the trace is of %s with %d nodes, the plan's system is %s with %d nodes",
+			h.Target,
+			h.Nodes,
+			info.Name,
+			info.Nodes,
+		)
+	// an empty build name matches any
+	case info.Build != h.Build && info.Build != "" && h.Build != "":
 		return fmt.Errorf("lockstep: the trace is of the build %q of %s, this is %q", h.Build, h.Target, info.Build)
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.Options)) {
 		if is, ok := info.Options[key]; !ok || is != h.Options[key] {
-			return fmt.Errorf("lockstep: the trace is of %s with %s=%s, the plan's system has %s=%s", h.Target, key, h.Options[key], key, orNothing(is, ok))
+			return fmt.Errorf(
+				"lockstep: the trace is of %s with %s=%s, the plan's system has %s=%s",
+				h.Target,
+				key,
+				h.Options[key],
+				key,
+				orNothing(is, ok),
+			)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(info.Options)) {
 		if _, ok := h.Options[key]; !ok {
-			return fmt.Errorf("lockstep: the plan's %s has %s=%s, which the trace does not have", h.Target, key, info.Options[key])
+			return fmt.Errorf(
+				"lockstep: the plan's %s has %s=%s, which the trace does not have",
+				h.Target,
+				key,
+				info.Options[key],
+			)
 		}
 	}
 	return nil
@@ -86,15 +104,15 @@ func orNothing(text string, ok bool) string {
 	return text
 }
 
-// Info is what the system said of itself.
+// Info is the system's description of itself.
 func (b *Bench) Info() Info { return b.worker.info }
 
-// Settle says how many steps the settling stage of the runs may have that are made from now on.
+// Settle sets the maximum number of steps in the settling stage of subsequent runs.
 func (b *Bench) Settle(steps int) { b.worker.Settle = steps }
 
-// KeepOrder says whether messages keep to the order of the trace's strategy in the runs that are made from now on: then
-// a step that lets a message overtake others of its link by more is impossible. It reports whether there is such an
-// order. The default is that they do not.
+// KeepOrder sets whether messages in subsequent runs keep the order of the trace's strategy. A step is then
+// impossible if it lets a message overtake more messages of its link than that order allows. KeepOrder reports
+// whether there is such an order. The default is false.
 func (b *Bench) KeepOrder(keep bool) bool {
 	b.worker.run.lines = lineups{}
 	if keep {
@@ -103,10 +121,9 @@ func (b *Bench) KeepOrder(keep bool) bool {
 	return b.lines.order != nil
 }
 
-// Run makes the run with the given number. The scheduler is the plan's strategy's where it
-// is nil. An error is a failure of the tool, the plan or the environment, or that of the
-// context. Under the plan's watchdog, a run that hangs has that as its finding, and the bench
-// goes on with a new deployment.
+// Run makes the run with the given number. If s is nil, the plan's strategy provides the scheduler. An error is a
+// failure of the tool, the plan or the environment, or the context's error. Under the plan's watchdog, a hanging run
+// has the hang as its finding, and the bench continues with a new deployment.
 func (b *Bench) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
 	defer b.use(ctx, s)()
 	if b.worker.Watch != nil {
@@ -117,9 +134,8 @@ func (b *Bench) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome
 	return outcome, err
 }
 
-// Record is Run with a recording. The recording goes as far as the run went, also where
-// there is an error. Under the plan's watchdog, one that hangs is recorded up to there, and
-// the bench goes on with a new deployment.
+// Record is Run with a recording. The recording extends as far as the run did, also if there is an error. Under the
+// plan's watchdog, a hanging run is recorded up to the hang, and the bench continues with a new deployment.
 func (b *Bench) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
 	defer b.use(ctx, s)()
 	if b.worker.Watch != nil {
@@ -130,7 +146,7 @@ func (b *Bench) Record(ctx context.Context, number int, s Scheduler) (*trace.Tra
 	return t, err
 }
 
-// tell hands what the watchers noted to the plan's observers.
+// tell passes the watchers' notes to the plan's observers.
 func (b *Bench) tell(number int, err error) {
 	if err == nil {
 		for i, w := range b.worker.watchers {
@@ -139,7 +155,7 @@ func (b *Bench) tell(number int, err error) {
 	}
 }
 
-// use lets a scheduler make the next run, and returns what undoes that.
+// use sets the scheduler of the next run, and returns a function that undoes this.
 func (b *Bench) use(ctx context.Context, s Scheduler) func() {
 	w := b.worker
 	was := w.sched
@@ -157,8 +173,7 @@ func (b *Bench) use(ctx context.Context, s Scheduler) func() {
 // Close releases the deployment.
 func (b *Bench) Close() error { return b.worker.close() }
 
-// Record makes one run of a plan, the one with the given number, and records it whatever
-// its verdict.
+// Record makes the run of a plan with the given number and records it, whatever its verdict.
 func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error) {
 	b, err := NewBench(plan)
 	if err != nil {
@@ -171,7 +186,7 @@ func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error)
 	return t, err
 }
 
-// silent stands for a strategy that is not asked, by its name.
+// silent is the strategy of a bench without one. It takes no steps and only has a name.
 type silent string
 
 func (s silent) String() string        { return string(s) }

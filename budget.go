@@ -5,27 +5,26 @@ import "fmt"
 // Unlimited as a number in a Budget means that there is no bound.
 const Unlimited = -1
 
-// Budget is a fault model: how many faults of each kind a run may have, those of the
-// scenario and those of the strategy together. The zero Budget allows none. A run that
-// exceeds its budget proves nothing about a protocol that promises to survive so many:
-// it ends with the verdict unknown and is never a finding.
+// Budget is a fault model: how many faults of each kind a run may have. Faults of the scenario and of the strategy
+// count together. The zero Budget allows none. A run that exceeds its budget proves nothing about a protocol that
+// promises to survive only that many faults. Such a run ends with the verdict unknown and is never a finding.
 type Budget struct {
 	// Crashes is the number of nodes that may crash, at once or one after the other.
 	Crashes int
-	// Byzantine is the number of nodes that may send forged messages. Whether such a
-	// node crashes and what it omits to send is its own choice and costs nothing more.
+	// Byzantine is the number of nodes that may send forged messages. Crashes of such a node and messages that it
+	// omits are its own choice and cost nothing more.
 	Byzantine int
 	// Losses is the number of messages that may be lost: dropped or sent into a cut.
 	// Messages to a crashed node and from a Byzantine node do not count.
 	Losses int
-	// Links is the number of links, each in one direction, that may lose any number of
-	// messages. A run keeps to the model when it keeps to Losses or to Links.
+	// Links is the number of links, each in one direction, that may lose any number of messages. A run conforms to
+	// the model if it conforms to Losses or to Links.
 	Links int
 	// Duplicates is the number of messages that may arrive twice.
 	Duplicates int
 }
 
-// check reports a number that makes no sense.
+// check reports a number that is out of range.
 func (b *Budget) check() error {
 	if b == nil {
 		return nil
@@ -33,16 +32,26 @@ func (b *Budget) check() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"Crashes", b.Crashes}, {"Byzantine", b.Byzantine}, {"Losses", b.Losses}, {"Links", b.Links}, {"Duplicates", b.Duplicates}} {
+	}{
+		{"Crashes", b.Crashes},
+		{"Byzantine", b.Byzantine},
+		{"Losses", b.Losses},
+		{"Links", b.Links},
+		{"Duplicates", b.Duplicates},
+	} {
 		if f.value < Unlimited {
-			return fmt.Errorf("lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)", f.name, f.value, Unlimited)
+			return fmt.Errorf(
+				"lockstep: the budget's %s is %d, allowed are numbers from 0 and Unlimited (%d)",
+				f.name,
+				f.value,
+				Unlimited,
+			)
 		}
 	}
 	return nil
 }
 
-// exceeded says in which way a run has more faults than allowed, and is empty where it
-// has not.
+// exceeded says how a run exceeds the budget, or returns the empty string.
 func (b *Budget) exceeded(r *Run) string {
 	f := &r.faults
 	switch crashed := (f.Crashed &^ f.Forged).Len(); {
@@ -65,10 +74,10 @@ func (b *Budget) exceeded(r *Run) string {
 
 func over(n, limit int) bool { return limit != Unlimited && n > limit }
 
-// losses says which senders lost messages, and on which links.
+// losses records which senders lost messages, and on which links.
 type losses struct {
 	from []int   // by sender; 0 is a client
-	to   []Nodes // likewise
+	to   []Nodes // by sender; 0 is a client
 	any  bool
 }
 
@@ -84,8 +93,7 @@ func (l *losses) reset() {
 	}
 }
 
-// without counts the messages lost and the links that lost them, leaving out some
-// senders.
+// without counts the lost messages and the links that lost them, excluding the given senders.
 func (l *losses) without(senders Nodes) (messages, links int) {
 	for n := range l.from {
 		if n > 0 && senders.Has(Node(n)) {
@@ -97,7 +105,7 @@ func (l *losses) without(senders Nodes) (messages, links int) {
 	return messages, links
 }
 
-// lose counts a lost message. One to a node that is down is lost by the crash.
+// lose counts a lost message. A message to a node that is down does not count: the crash accounts for it.
 func (r *Run) lose(from, to Node) {
 	if !r.up.Has(to) {
 		return

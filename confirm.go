@@ -6,10 +6,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// confirm repeats the failing run just made, on the same deployment, and compares. A run of
-// a system that repeats itself exactly is made once more from its seed with the recorder on.
-// One that repeats itself roughly was recorded when it happened; it is followed by the names
-// of its messages, several times.
+// confirm repeats the failing run just made, on the same deployment, and compares the results. It reruns a
+// deterministic system once from its seed, with the recorder on. A run of a best-effort system was recorded when it
+// happened; confirm replays it several times by the names of its messages.
 func (w *worker) confirm(f *Found, digest uint64) error {
 	if w.info.Repeats == Roughly {
 		return w.confirmRoughly(f)
@@ -40,22 +39,22 @@ func (w *worker) confirm(f *Found, digest uint64) error {
 	return nil
 }
 
-// noted is the player of the run just made, by the notes of the scheduler's choices.
+// noted is the player of the run just made, based on the notes of the scheduler's choices.
 func (w *worker) noted() *Player {
 	p := NewPlayer(slices.Clone(w.notes), slices.Clone(w.run.Rounds()))
 	p.seedOf, p.drawn = w.start.SeedOf, w.sched.Tell(true).Drawn
 	return p
 }
 
-// play lets a player make the next runs, and returns what undoes that.
+// play makes a player the scheduler of the next runs, and returns a function that undoes this.
 func (w *worker) play(p *Player) func() {
 	sched, keep := w.sched, w.keep
 	w.sched, w.keep = p, false
 	return func() { w.sched, w.keep = sched, keep }
 }
 
-// confirmRoughly counts in how many repetitions the recorded run fails again. The scenario
-// moves nothing meanwhile: its steps are part of the recording, and so is what the system drew.
+// confirmRoughly counts in how many repetitions the recorded run fails again. The scenario moves nothing meanwhile:
+// the recording includes its steps and the values that the system drew.
 func (w *worker) confirmRoughly(f *Found) error {
 	script := trace.ScriptOf(f.Trace).Exploring()
 	defer w.play(NewPlayer(script, f.Trace.Rounds).Patiently())()
@@ -80,11 +79,11 @@ type Divergence struct {
 	Run int
 	// Difference is the first difference between the two runs.
 	Difference string
-	// Nondeterminism lists what the system did in the run that may differ from one run to the next.
+	// Nondeterminism lists what the system did in the run that may differ between runs.
 	Nondeterminism []string
 }
 
-// recheck makes the passing run just made again and compares.
+// recheck reruns the passing run just made and compares.
 func (w *worker) recheck(one *ran) (*Divergence, error) {
 	outcome, err := w.one(one.number)
 	if err != nil || w.run.digest == one.digest && outcome.Verdict == one.outcome.Verdict {
@@ -103,7 +102,7 @@ func (w *worker) recheck(one *ran) (*Divergence, error) {
 	return &Divergence{one.number, first, w.nondeterminism()}, nil
 }
 
-// nondeterminism lists what the system did in the run just made that may differ from one run to the next.
+// nondeterminism lists what the system did in the run just made that may differ between runs.
 func (w *worker) nondeterminism() []string {
 	if w.run.can.Nondeterminism == nil {
 		return nil

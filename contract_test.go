@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A monitor may return the same finding in every run: each run's is its own, with the step
-// at which that run failed.
+// A monitor may return the same finding in every run. Each run gets its own copy, with the step at which that run
+// failed.
 func TestFindingsAreValues(t *testing.T) {
 	shared := &lockstep.Finding{Property: "judge", Text: "shared", Values: []string{"v"}}
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
@@ -29,7 +29,10 @@ func TestFindingsAreValues(t *testing.T) {
 		}
 		return nil
 	}}
-	result := enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true},
+	)
 	if len(result.Found) < 90 {
 		t.Fatalf("%d findings", len(result.Found))
 	}
@@ -41,7 +44,11 @@ func TestFindingsAreValues(t *testing.T) {
 		steps[f.Finding.Step] = true
 	}
 	if len(steps) < 3 || shared.Step != 0 {
-		t.Errorf("steps %v: the test needs runs that fail at different ones; the shared finding has step %d", steps, shared.Step)
+		t.Errorf(
+			"steps %v: the test needs runs that fail at different ones; the shared finding has step %d",
+			steps,
+			shared.Step,
+		)
 	}
 }
 
@@ -51,8 +58,8 @@ func digest(t *testing.T, system lockstep.System, steps ...lockstep.Step) uint64
 	return enginetest.Explore(t, lockstep.Plan{System: system, Strategy: toy.Steps(steps), Runs: 1}).Digest
 }
 
-// The digest tells apart what happened: cuts in one direction or two, types of messages and
-// of events, forged bodies, waits of different lengths.
+// The digest distinguishes cuts in one direction from cuts in two, types of messages and of events, forged bodies,
+// and waits of different lengths.
 func TestDigestCoversWhatHappened(t *testing.T) {
 	cut := lockstep.Step{Kind: trace.Cut, From: 1, To: 2}
 	oneWay := cut
@@ -75,14 +82,18 @@ func TestDigestCoversWhatHappened(t *testing.T) {
 	if digest(t, emits("elected"), steps...) == digest(t, emits("deposed"), steps...) {
 		t.Error("events of two types, equally long, have the same digest")
 	}
-	waits := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) }}
-	if digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 1}) == digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 2}) {
+	waits := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Info:   func(i *lockstep.Info) { i.Supports |= trace.KindsOf(trace.Wait) },
+	}
+	if digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 1}) ==
+		digest(t, waits, lockstep.Step{Kind: trace.Wait, For: 2}) {
 		t.Error("waits of two lengths have the same digest")
 	}
 }
 
-// A serial system never has two deployments at a time, though failing runs are repeated and
-// broken deployments replaced.
+// A serial system never has two deployments at a time, though failing runs are repeated and broken deployments
+// replaced.
 func TestSerial(t *testing.T) {
 	var alive, most atomic.Int32
 	count := toy.Wrapped{System: toy.Cluster(func(c *sim.Context[int], m int) {
@@ -95,14 +106,24 @@ func TestSerial(t *testing.T) {
 	for _, repeats := range []lockstep.Repeats{lockstep.Exactly, lockstep.Roughly} {
 		system := count
 		system.Info = func(i *lockstep.Info) { i.Serial, i.Repeats = true, repeats }
-		result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 60, Workers: 4, KeepGoing: true, Keep: 5})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:    system,
+				Strategy:  strategy.DefaultWalk,
+				Runs:      60,
+				Workers:   4,
+				KeepGoing: true,
+				Keep:      5,
+			},
+		)
 		if len(result.Found) != 5 || most.Load() != 1 || alive.Load() != 0 {
 			t.Errorf("%d findings, %d deployments at once, %d left", len(result.Found), most.Load(), alive.Load())
 		}
 	}
 }
 
-// Each deployment has its worker's number and a folder of its own, which is gone afterwards.
+// Each deployment has its worker's number and a directory of its own, which is removed afterwards.
 func TestPlace(t *testing.T) {
 	var mutex sync.Mutex
 	folders := map[string]int{}
@@ -120,7 +141,10 @@ func TestPlace(t *testing.T) {
 		folders[dir] = p.Worker
 		return os.WriteFile(dir+"/file", nil, 0o666)
 	}}
-	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch},
+	)
 	workers := map[int]bool{}
 	for dir, worker := range folders {
 		workers[worker] = true
@@ -140,8 +164,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A run that turns out inconclusive is unknown with its reason, its deployment is replaced, and
-// the campaign goes on.
+// An inconclusive run is unknown with its reason, its deployment is replaced, and the campaign continues.
 func TestInconclusive(t *testing.T) {
 	deployed, steps := 0, 0
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Place) error { deployed++; return nil },
@@ -151,22 +174,39 @@ func TestInconclusive(t *testing.T) {
 			}
 			return d.Do(ctx, s, out)
 		}}
-	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20}, Runs: 100, Workers: 1}
+	plan := lockstep.Plan{
+		System:   system,
+		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20},
+		Runs:     100,
+		Workers:  1,
+	}
 	result := enginetest.Explore(t, plan)
 	n := result.Verdicts[trace.Unknown]
-	if result.Runs != 100 || n < 15 || result.Inconclusive != n || result.Reasons["process 2 died"] != n || deployed < n || deployed > n+1 || result.Verdict() != trace.Unknown {
-		t.Errorf("%d runs, %v, %v, %d inconclusive, %d deployments", result.Runs, result.Verdicts, result.Reasons, result.Inconclusive, deployed)
+	if result.Runs != 100 || n < 15 || result.Inconclusive != n || result.Reasons["process 2 died"] != n ||
+		deployed < n ||
+		deployed > n+1 ||
+		result.Verdict() != trace.Unknown {
+		t.Errorf(
+			"%d runs, %v, %v, %d inconclusive, %d deployments",
+			result.Runs,
+			result.Verdicts,
+			result.Reasons,
+			result.Inconclusive,
+			deployed,
+		)
 	}
-	// Too many of them are an error, with what was found until then.
+	// Too many inconclusive runs are an error, which comes with the findings so far.
 	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
 		return &lockstep.Inconclusive{Reason: "not quiet in 5s"}
 	}
 	plan.System, plan.Limits.Inconclusive = system, 3
 	result, err := lockstep.Explore(t.Context(), plan)
-	if err == nil || err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" || result.Runs != 4 {
+	if err == nil ||
+		err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" ||
+		result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
-	// So are some one after the other, however many were good before.
+	// So are several in a row, however many good runs came before.
 	steps = 0
 	system.Do = func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 		if steps++; steps > 1000 {
@@ -176,30 +216,47 @@ func TestInconclusive(t *testing.T) {
 	}
 	plan.System = system
 	result, err = lockstep.Explore(t.Context(), plan)
-	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 || err.Error() != fmt.Sprintf("lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full", good+4, good) {
+	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 ||
+		err.Error() != fmt.Sprintf(
+			"lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full",
+			good+4,
+			good,
+		) {
 		t.Errorf("%v after %d runs, %d of them good", err, result.Runs, good)
 	}
 }
 
-// Cancelling ends a run that hangs: it is interrupted, not an error and not inconclusive.
+// Canceling ends a hanging run: it is interrupted, neither an error nor inconclusive.
 func TestCancelEndsAHangingRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
-	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		if runs++; runs == 200 {
-			cancel()
-			<-ctx.Done() // as a server does that does not answer
-			return &lockstep.Inconclusive{Reason: "no answer: " + ctx.Err().Error()}
-		}
-		return d.Do(ctx, s, out)
-	}}
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1})
+	system := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if runs++; runs == 200 {
+				cancel()
+				<-ctx.Done() // like a server that does not answer
+				return &lockstep.Inconclusive{Reason: "no answer: " + ctx.Err().Error()}
+			}
+			return d.Do(ctx, s, out)
+		},
+	}
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1},
+	)
 	if err != nil || !result.Interrupted || result.Runs != 3 || result.Inconclusive != 0 {
-		t.Errorf("%d runs, interrupted %v, %d inconclusive, %v", result.Runs, result.Interrupted, result.Inconclusive, err)
+		t.Errorf(
+			"%d runs, interrupted %v, %d inconclusive, %v",
+			result.Runs,
+			result.Interrupted,
+			result.Inconclusive,
+			err,
+		)
 	}
 }
 
-// A run of the engine's own that is too long to wait for ends, too.
+// Canceling also ends a run of the engine's own that is too long to wait for.
 func TestCancelEndsALongRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
@@ -212,14 +269,23 @@ func TestCancelEndsALongRun(t *testing.T) {
 		}
 		return nil
 	}}
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1}, Spec: spec, Runs: 2, Workers: 1})
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Strategy: strategy.Walk{Deliver: 1, Alarm: 1},
+			Spec:     spec,
+			Runs:     2,
+			Workers:  1,
+		},
+	)
 	if err != nil || !result.Interrupted || result.Runs != 0 || result.Verdict() != trace.Unknown {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
 
-// A finding of a system that repeats itself roughly is repeated by the names of its messages,
-// and told as k of n; one that never comes again is flaky.
+// A finding of a best-effort system is repeated by the names of its messages and reported as k of n; a finding that
+// never fails again is flaky.
 func TestRoughly(t *testing.T) {
 	failures := func(share int) *lockstep.Found {
 		calls := 0
@@ -230,10 +296,22 @@ func TestRoughly(t *testing.T) {
 			}
 			return nil
 		}}
-		result := enginetest.Explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30}, Spec: spec, Runs: 1, Workers: 1, Repetitions: 10})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:      rough,
+				Strategy:    strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30},
+				Spec:        spec,
+				Runs:        1,
+				Workers:     1,
+				Repetitions: 10,
+			},
+		)
 		return result.First()
 	}
-	if f := failures(2); f.Failed != 5 || f.Repeated != 10 || f.Confirmed() != "failed in 5 of 10 repetitions" || f.Flaky != "" || f.Trace == nil {
+	if f := failures(2); f.Failed != 5 || f.Repeated != 10 || f.Confirmed() != "failed in 5 of 10 repetitions" ||
+		f.Flaky != "" ||
+		f.Trace == nil {
 		t.Errorf("%+v", f)
 	}
 	if f := failures(0); f.Failed != 0 || f.Repeated != 10 || f.Flaky != "it passed in all repetitions" {
@@ -241,8 +319,8 @@ func TestRoughly(t *testing.T) {
 	}
 }
 
-// A share of the passing runs is made again, where the system wants it; one that comes out
-// differently makes the campaign flaky and is told with the first difference.
+// A share of the passing runs is rerun if the system wants it. A run that differs makes the campaign flaky and is
+// reported with the first difference.
 func TestRecheck(t *testing.T) {
 	for _, dice := range []bool{false, true} {
 		rolled := 0
@@ -253,13 +331,22 @@ func TestRecheck(t *testing.T) {
 				}
 				return d.Do(ctx, s, out)
 			}}
-		result := enginetest.Explore(t, lockstep.Plan{System: doubtful, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Runs: 20, Workers: 1})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   doubtful,
+				Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30},
+				Runs:     20,
+				Workers:  1,
+			},
+		)
 		switch {
 		case result.Runs != 20 || result.Rechecked != 4:
 			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
 		case !dice && (len(result.Divergences) > 0 || result.Verdict() != trace.Pass):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
-		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky || result.Divergences[1].Run != 9 || !strings.Contains(result.Divergences[1].Difference, "rolled-")):
+		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky ||
+			result.Divergences[1].Run != 9 || !strings.Contains(result.Divergences[1].Difference, "rolled-")):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
 		}
 	}
@@ -288,34 +375,56 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 		}
 		return 1
 	}}}
-	enginetest.Explore(t, lockstep.Plan{System: rough, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20}, Spec: spec, Scenario: dropper, Runs: 1, Workers: 1, Repetitions: 3})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:      rough,
+			Strategy:    strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20},
+			Spec:        spec,
+			Scenario:    dropper,
+			Runs:        1,
+			Workers:     1,
+			Repetitions: 3,
+		},
+	)
 	same := slices.IndexFunc(made, func(s string) bool { return s != made[0] }) < 0
 	if len(made) != 4 || !strings.Contains(made[0], "drop") || !same {
 		t.Errorf("steps of the run and of its repetitions:\n%s", strings.Join(made, "\n"))
 	}
 }
 
-// On one clock only the alarm that is due first may fire.
+// On one clock, only the earliest timer may fire.
 func TestOneClock(t *testing.T) {
-	two := sim.Cluster[int]{Name: "clocks", Nodes: 2, New: func(self lockstep.Node, _ int) sim.Node[int] { return ticker{self} }}
+	two := sim.Cluster[int]{
+		Name:  "clocks",
+		Nodes: 2,
+		New:   func(self lockstep.Node, _ int) sim.Node[int] { return ticker{self} },
+	}
 	one := toy.Wrapped{System: two, Info: func(i *lockstep.Info) { i.OneClock = true }}
 	alarm2 := lockstep.Step{Kind: trace.Alarm, Node: 2}
-	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(err, "another alarm is due before it, and all nodes live by one clock") {
+	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(
+		err,
+		"another alarm is due before it, and all nodes live by one clock",
+	) {
 		t.Error(err)
 	}
-	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1}) // free alarms: any may
+	// independent timers: any may
+	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1})
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*trace.Time(r.Steps()) {
 			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
 		}
 		return nil
 	}}
-	if result := enginetest.Explore(t, lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50}); result.First() != nil {
+	if result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: one, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 50},
+	); result.First() != nil {
 		t.Error(result.First().Finding)
 	}
 }
 
-// ticker rings every 10 units, node 2 every 15.
+// ticker's timer fires every 10 units, that of node 2 every 15.
 type ticker struct{ self lockstep.Node }
 
 func (n ticker) Start(c *sim.Context[int])                   { c.SetAlarm(trace.Time(5 + 5*n.self)) }
@@ -323,8 +432,8 @@ func (n ticker) Alarm(c *sim.Context[int])                   { n.Start(c) }
 func (ticker) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (ticker) Request(*sim.Context[int], int32, string)      {}
 
-// A message held on a FIFO link holds up what was sent after it, and nothing else; dropping
-// or releasing it sets the others free.
+// A held message on a FIFO link blocks the messages sent after it, and nothing else; dropping or releasing it
+// unblocks them.
 func TestHoldOnFIFO(t *testing.T) {
 	fifo := toy.Cluster(nil)
 	fifo.FIFO = true
@@ -334,8 +443,16 @@ func TestHoldOnFIFO(t *testing.T) {
 		want []string
 	}{
 		{"held", func(*lockstep.Hand) {}, []string{"1 got 1", "1 got 3", "3 got 1", "3 got 3"}},
-		{"released", func(h *lockstep.Hand) { h.Release(2) }, []string{"1 got 1", "2 got 1", "2 got 3", "1 got 3", "3 got 1", "3 got 3"}},
-		{"dropped", func(h *lockstep.Hand) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) }, []string{"1 got 1", "1 got 3", "2 got 3", "3 got 1", "3 got 3"}},
+		{
+			"released",
+			func(h *lockstep.Hand) { h.Release(2) },
+			[]string{"1 got 1", "2 got 1", "2 got 3", "1 got 3", "3 got 1", "3 got 3"},
+		},
+		{
+			"dropped",
+			func(h *lockstep.Hand) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) },
+			[]string{"1 got 1", "1 got 3", "2 got 3", "3 got 1", "3 got 3"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			idle := 0
@@ -362,8 +479,8 @@ func TestHoldOnFIFO(t *testing.T) {
 	}
 }
 
-// eager fires two alarms, with a delivery to node 1 between them, then delivers whatever it
-// may, the newest first.
+// eager fires two timers, with a delivery to node 1 between them. Then it delivers any deliverable message, the
+// newest first.
 type eager struct{ toy.Steps }
 
 func (eager) New(lockstep.Info) lockstep.Scheduler { return &eagerness{} }
@@ -393,16 +510,19 @@ type silentScheduler struct{}
 func (silentScheduler) Reset(*lockstep.Start)          {}
 func (silentScheduler) Tell(bool) (a lockstep.Account) { return a }
 
-// A message that a system loses by itself is gone, counts as lost, and the trace says so.
+// A message that the system itself loses is gone, counts as lost, and appears as lost in the trace.
 func TestLose(t *testing.T) {
-	breaks := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		if s.Kind == trace.Crash { // its connections break
-			out.Lose(1)
-			out.Lose(2)
-			out.Lose(2)
-		}
-		return d.Do(ctx, s, out)
-	}}
+	breaks := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if s.Kind == trace.Crash { // its connections break
+				out.Lose(1)
+				out.Lose(2)
+				out.Lose(2)
+			}
+			return d.Do(ctx, s, out)
+		},
+	}
 	lostBefore := 0
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		lostBefore = r.Faults().Lost
@@ -411,14 +531,20 @@ func TestLose(t *testing.T) {
 		}
 		return &toy.Anything
 	}}
-	tr := toy.One(t, lockstep.Plan{System: breaks, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}}, Spec: spec})
+	tr := toy.One(
+		t,
+		lockstep.Plan{
+			System:   breaks,
+			Strategy: toy.Steps{toy.Alarm1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}},
+			Spec:     spec,
+		},
+	)
 	if tr.Outcome.Finding.Text != "as asked" || !slices.Equal(tr.Records[3].Gone, []trace.ID{1, 2}) || lostBefore != 1 {
 		t.Errorf("%v, gone %v, %d lost: node 2 was down already", tr.Outcome.Finding, tr.Records[3].Gone, lostBefore)
 	}
 }
 
-// Time passes in a Wait, a system may tell its own time, and the settling stage waits where
-// a system moves by itself.
+// Time passes in a Wait, a system may report its own time, and the settling stage waits if a system moves on its own.
 func TestWait(t *testing.T) {
 	var waited []trace.Time
 	moves := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
@@ -426,7 +552,7 @@ func TestWait(t *testing.T) {
 	}, Do: func(_ context.Context, _ lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 		waited = append(waited, out.Now())
 		out.Advance(out.Now() + 1)
-		out.Advance(0) // never back
+		out.Advance(0) // time never goes back
 		return nil
 	}}
 	steps := toy.Steps{{Kind: trace.Wait, For: 3}, {Kind: trace.Crash, Node: 1}}
@@ -434,12 +560,15 @@ func TestWait(t *testing.T) {
 	if want := []trace.Time{3, 4, 5, 13, 21, 29}; result.Steps != 6 || !slices.Equal(waited, want) {
 		t.Errorf("%d steps at %v, want a restart and three waits of 7: %v", result.Steps, waited, want)
 	}
-	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(err, "step 1 (wait for 0) is impossible: it must last") {
+	if err := fails(t, lockstep.Plan{System: moves, Strategy: toy.Steps{{Kind: trace.Wait}}}); !strings.Contains(
+		err,
+		"step 1 (wait for 0) is impossible: it must last",
+	) {
 		t.Error(err)
 	}
 }
 
-// A system may let nodes stand still and their clocks jump: those that are up.
+// A system may let nodes pause and their clocks jump, if they are up.
 func TestPauseAndJump(t *testing.T) {
 	var struck []lockstep.Step
 	suffers := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
@@ -451,7 +580,15 @@ func TestPauseAndJump(t *testing.T) {
 		}
 		return d.Do(ctx, s, out)
 	}}
-	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: suffers, Strategy: strategy.Walk{Pause: 3, Jump: 3, Crash: 1, Restart: 1, Steps: 100}, Seed: 1}, 0)
+	tr, err := lockstep.Record(
+		t.Context(),
+		lockstep.Plan{
+			System:   suffers,
+			Strategy: strategy.Walk{Pause: 3, Jump: 3, Crash: 1, Restart: 1, Steps: 100},
+			Seed:     1,
+		},
+		0,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -460,25 +597,35 @@ func TestPauseAndJump(t *testing.T) {
 		counts[r.Step.Kind]++
 		texts[r.Text] = true
 	}
-	if counts[trace.Pause] < 20 || counts[trace.Jump] < 20 || len(struck) != counts[trace.Pause]+counts[trace.Jump] || !texts["2 pause"] || !texts["3 jump"] {
+	if counts[trace.Pause] < 20 || counts[trace.Jump] < 20 || len(struck) != counts[trace.Pause]+counts[trace.Jump] ||
+		!texts["2 pause"] ||
+		!texts["3 jump"] {
 		t.Errorf("%v, %d reached the system", counts, len(struck))
 	}
 	for _, kind := range []trace.Kind{trace.Pause, trace.Jump} {
 		steps := toy.Steps{{Kind: trace.Crash, Node: 2}, {Kind: kind, Node: 2}}
-		if err := fails(t, lockstep.Plan{System: suffers, Strategy: steps}); !strings.Contains(err, "there is no such node, or it is down") {
+		if err := fails(t, lockstep.Plan{System: suffers, Strategy: steps}); !strings.Contains(
+			err,
+			"there is no such node, or it is down",
+		) {
 			t.Error(err)
 		}
-		if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}}); !strings.Contains(err, "toy supports only") {
+		if err := fails(
+			t,
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: kind, Node: 1}}},
+		); !strings.Contains(err, "toy supports only") {
 			t.Error(err)
 		}
 	}
-	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)}); err == nil || !strings.Contains(err.Error(), "pause") {
+	if _, err := (strategy.Walk{Deliver: 1, Pause: 1}).Fit(
+		lockstep.Info{Name: "toy", Nodes: 3, Supports: trace.KindsOf(trace.Deliver)},
+	); err == nil ||
+		!strings.Contains(err.Error(), "pause") {
 		t.Errorf("walk with pauses fits a system without: %v", err)
 	}
 }
 
-// A deployment that encloses its runs does so for every one, repeated and panicking ones
-// included.
+// A deployment that encloses its runs does so for each run, including repeated and panicking ones.
 func TestEnclose(t *testing.T) {
 	var inside, runs int
 	system := enclosing{System: toy.Cluster(func(c *sim.Context[int], m int) {
@@ -492,7 +639,17 @@ func TestEnclose(t *testing.T) {
 		}
 		return nil
 	}}
-	result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Spec: spec, Runs: 30, Workers: 1, KeepGoing: true})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    system,
+			Strategy:  strategy.DefaultWalk,
+			Spec:      spec,
+			Runs:      30,
+			Workers:   1,
+			KeepGoing: true,
+		},
+	)
 	if len(result.Found) == 0 || runs != 30+len(result.Found) || inside != 0 {
 		t.Errorf("%d findings, %d runs enclosed, still inside %d", len(result.Found), runs, inside)
 	}
@@ -506,7 +663,7 @@ func TestEnclose(t *testing.T) {
 type enclosing struct {
 	lockstep.System
 	inside, runs *int
-	refuse       func(run func()) (*lockstep.Finding, error) // instead of just making the run
+	refuse       func(run func()) (*lockstep.Finding, error) // instead of only calling run
 }
 
 func (s enclosing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
@@ -534,8 +691,8 @@ func (d enclosed) Abilities() lockstep.Abilities {
 	return a
 }
 
-// What an enclosure returns counts where the run found nothing: a finding about what was
-// left behind, or why the run was given up in the middle.
+// The result of an enclosure counts if the run has no finding: a finding about leftovers, or the reason why the run
+// was abandoned midway.
 func TestEncloseJudges(t *testing.T) {
 	for name, test := range map[string]struct {
 		refuse func(run func()) (*lockstep.Finding, error)
@@ -571,12 +728,16 @@ func TestEncloseJudges(t *testing.T) {
 	}
 }
 
-// A wait lasts as long as it says, unless the system tells that it was less.
+// A wait lasts as long as it says, unless the system reports that it was shorter.
 func TestWaitEndsEarly(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		var got trace.Time
 		spec := toy.Judge{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
-		if _, err := lockstep.Record(t.Context(), lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec}, 0); err != nil {
+		if _, err := lockstep.Record(
+			t.Context(),
+			lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec},
+			0,
+		); err != nil {
 			t.Fatal(err)
 		}
 		want := trace.Time(300)
@@ -606,7 +767,7 @@ func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-// Texts are made only while somebody reads them, and are cut when they are too long.
+// Texts are made only if a reader wants them, and are truncated if too long.
 func TestTexts(t *testing.T) {
 	made := 0
 	talks := toy.Cluster(nil)
@@ -627,28 +788,35 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// A monitor that does not count has not been shown to judge nothing.
+// A monitor that does not count is not reported as having checked nothing.
 func TestNotCountedIsNotZero(t *testing.T) {
-	result := enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10},
+	)
 	if len(result.Unjudged()) != 0 || result.Judged[0].N != lockstep.NotCounted {
 		t.Errorf("unjudged %q, counted %+v", result.Unjudged(), result.Judged)
 	}
 }
 
-// A system that repeats itself roughly may be slower when its run is made again: the player waits for what it has not sent yet, and not
-// for ever.
+// A best-effort system may be slower when its run is rerun. The player waits for messages not sent yet, but not
+// indefinitely.
 func TestPlayerWaits(t *testing.T) {
 	for _, c := range []struct {
 		slower int
 		shows  bool
 	}{{1, true}, {4, true}, {40, false}} {
 		after := 1
-		plan := lockstep.Plan{System: late{&after}, Strategy: toy.Steps{{Kind: trace.Wait, For: 100}, toy.Deliver(1)}, Spec: toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
-			if len(r.Messages()) > 0 && r.Message(1).Fate == trace.Delivered {
-				return &toy.Anything
-			}
-			return nil
-		}}}
+		plan := lockstep.Plan{
+			System:   late{&after},
+			Strategy: toy.Steps{{Kind: trace.Wait, For: 100}, toy.Deliver(1)},
+			Spec: toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+				if len(r.Messages()) > 0 && r.Message(1).Fate == trace.Delivered {
+					return &toy.Anything
+				}
+				return nil
+			}},
+		}
 		recorded := toy.One(t, plan)
 		bench, err := lockstep.NewBenchFor(plan, recorded)
 		if err != nil {
@@ -663,11 +831,17 @@ func TestPlayerWaits(t *testing.T) {
 	}
 }
 
-// late sends a message after so many waits.
+// late sends a message after the given number of waits.
 type late struct{ after *int }
 
 func (late) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "late", Nodes: 1, Pace: 100, Repeats: lockstep.Roughly, Supports: trace.KindsOf(trace.Wait, trace.Deliver)}, nil
+	return lockstep.Info{
+		Name:     "late",
+		Nodes:    1,
+		Pace:     100,
+		Repeats:  lockstep.Roughly,
+		Supports: trace.KindsOf(trace.Wait, trace.Deliver),
+	}, nil
 }
 func (l late) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &lateDeployment{after: l.after}, nil

@@ -13,19 +13,21 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// Crew makes stretches of a campaign's runs, on deployments that last from one stretch to the
-// next. [Explore] makes all runs in one. Others may have them made by several crews, on several
-// machines, and add up the results in the order of the runs: nothing depends on who made which,
-// unless the strategy learns from one run for the next (Terms.Sequential). Then one crew makes
-// all runs, in order; or, where it has several lineages, a stretch has the runs of one lineage in one epoch, and each
-// crew is told what was learned in the epochs before ([Crew.Learn]). A crew is not for several goroutines.
+// Crew makes batches of a campaign's runs, on deployments that last from one batch to the next. [Explore] makes all
+// runs in one batch. Other callers may distribute the batches over several batch runners on several machines, and add
+// up the results in the order of the runs. The result does not depend on this distribution, unless the strategy
+// learns from one run for the next (Terms.Sequential).
+//
+// A learning strategy with one lineage needs one batch runner, which makes all runs in order. With several lineages,
+// a batch has the runs of one lineage in one epoch. Each batch runner gets what the lineages learned in the epochs
+// before ([Crew.Learn]). A Crew is not safe for concurrent use.
 type Crew struct {
 	plan     *prepared
 	workers  int
 	crew     []*worker
-	distinct *distinct      // nil unless the plan counts what is distinct
-	left     atomic.Int64   // goroutines that hang and were left running
-	learned  map[int][]byte // by the first run, where there are several lineages
+	distinct *distinct      // nil unless the plan counts distinct schedules and states
+	left     atomic.Int64   // hanging goroutines that were left running
+	learned  map[int][]byte // by first run, if there are several lineages
 }
 
 // NewCrew prepares a plan.
@@ -58,11 +60,11 @@ func NewCrew(plan Plan) (*Crew, error) {
 	return c, nil
 }
 
-// Prepared is the plan with all defaults filled in, and with its strategy as it has learned; and
-// what system and strategy are like.
+// Prepared is the plan with all defaults filled in and with its strategy as it has learned, and the properties of
+// system and strategy.
 func (c *Crew) Prepared() (Plan, Info, Terms) { return c.plan.Plan, c.plan.info, c.plan.terms }
 
-// Properties are those of the spec, none of which has been checked in a run.
+// Properties are the properties of the spec, each with a count of zero checks.
 func (c *Crew) Properties() []Count { return c.plan.unchecked() }
 
 // WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
@@ -71,9 +73,9 @@ func (c *Crew) WarmUp(ctx context.Context) error {
 	return x.worker(0).deploy()
 }
 
-// Make makes the runs from first up to, not including, end; found is the number of findings known
-// to come before them, because no more than the plan's are kept in all. The result is about
-// these runs alone, up to the one that ends the campaign; see [Result.Add].
+// Make makes the runs from first up to, not including, end. The parameter found is the number of findings known to
+// precede them: a campaign keeps no more findings than its plan says. The result is about these runs alone, up to the
+// one that ends the campaign; see [Result.Add].
 func (c *Crew) Make(ctx context.Context, first, end, found int) (*Result, error) {
 	x := newCampaign(ctx, c, first, end, found)
 	c.forget()
@@ -101,7 +103,7 @@ func (c *campaign) makeAll(first int) {
 		func(_ int, b batch) bool { return c.take(b) })
 }
 
-// forget makes what was met in stretches before count as new.
+// forget makes schedules and states of earlier batches count as new.
 func (c *Crew) forget() {
 	if c.distinct == nil {
 		return
@@ -114,8 +116,7 @@ func (c *Crew) forget() {
 	}
 }
 
-// Met are the different schedules and states of the stretch last made, by their hashes, where
-// the plan counts them.
+// Met returns the distinct schedules and states of the last batch, by their hashes, if the plan counts them.
 func (c *Crew) Met() (schedules, states []uint64) {
 	if c.distinct == nil {
 		return nil, nil
@@ -133,7 +134,7 @@ func (c *Crew) Close() (err error) {
 	return err
 }
 
-// Conclude adds to the result of a whole campaign what is known only after the last run.
+// Conclude adds to the result of a whole campaign the values that are known only after the last run.
 func (c *Crew) Conclude(r *Result) {
 	if c.plan.terms.Measured != nil {
 		r.Guarantee = c.plan.terms.Measured(r.Seen)

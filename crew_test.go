@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stretches makes a campaign in stretches that end at the given runs, by several crews, and adds
-// their results up. What a machine sends to another goes through JSON.
+// stretches makes a campaign in batches that end at the given runs, by several batch runners, and adds their results
+// up. Whatever one machine sends to another passes through JSON.
 func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.Result {
 	var hands []*lockstep.Crew
 	for range crews {
@@ -62,7 +62,7 @@ func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.
 	return sum
 }
 
-// oneClock is a system whose nodes live by one clock.
+// oneClock is a system whose nodes share one clock.
 type oneClock struct{ raft.Cluster }
 
 func (c oneClock) Describe() (lockstep.Info, error) {
@@ -71,21 +71,46 @@ func (c oneClock) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// However a campaign is cut into stretches, and whoever makes them, the result is that of Explore.
+// However a campaign is split into batches, and whichever batch runner makes them, the result is that of Explore.
 func TestStretches(t *testing.T) {
 	plans := []lockstep.Plan{
-		{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Keep: 3, KeepGoing: true},
+		{
+			System:    smr.Cluster{Nodes: 3, Bug: true},
+			Strategy:  strategy.DefaultWalk,
+			Spec:      smr.Prefix,
+			Keep:      3,
+			KeepGoing: true,
+		},
 		{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Keep: 3},
 		{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultPCTCP, Spec: smr.Prefix, Keep: 3},
-		{System: raft.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
-		{System: oneClock{raft.Cluster{Nodes: 3}}, Strategy: strategy.DefaultWalk, Spec: raft.Targets[0].Spec, Keep: 3, Settle: 100, Steps: 200},
+		{
+			System:   raft.Cluster{Nodes: 3},
+			Strategy: strategy.DefaultWalk,
+			Spec:     raft.Targets[0].Spec,
+			Keep:     3,
+			Settle:   100,
+			Steps:    200,
+		},
+		{
+			System:   oneClock{raft.Cluster{Nodes: 3}},
+			Strategy: strategy.DefaultWalk,
+			Spec:     raft.Targets[0].Spec,
+			Keep:     3,
+			Settle:   100,
+			Steps:    200,
+		},
 		{System: toy.Troubled{Recheck: 3, Diverges: true, Inconclusive: 8, Nondeterminism: []string{"a.go:1",
 			"b.go:2"}}, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30},
 			Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		plan := rapid.SampledFrom(plans).Draw(t, "plan")
-		plan.Seed, plan.Runs, plan.Workers = rapid.Uint64Range(0, 3).Draw(t, "seed"), rapid.IntRange(1, 120).Draw(t, "runs"), rapid.IntRange(1, 3).Draw(t, "workers")
+		plan.Seed, plan.Runs, plan.Workers = rapid.Uint64Range(0, 3).
+			Draw(t, "seed"),
+			rapid.IntRange(1, 120).
+				Draw(t, "runs"),
+			rapid.IntRange(1, 3).
+				Draw(t, "workers")
 		ends := append(rapid.SliceOfN(rapid.IntRange(1, plan.Runs), 0, 5).Draw(t, "ends"), plan.Runs)
 		slices.Sort(ends)
 		got := stretches(t, plan, slices.Compact(ends), rapid.IntRange(1, 3).Draw(t, "crews"))
@@ -96,16 +121,27 @@ func TestStretches(t *testing.T) {
 		if _, timed := plan.System.(oneClock); timed != (want.Virtual > 0) {
 			t.Errorf("%d of virtual time", want.Virtual)
 		}
-		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(lockstep.Found{}, "Trace"), cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(
+			want,
+			got,
+			cmpopts.IgnoreFields(lockstep.Found{}, "Trace"),
+			cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"),
+			cmpopts.EquateEmpty(),
+		); d != "" {
 			t.Errorf("Explore (-), stretches (+):\n%s", d)
 		}
 	})
 }
 
-// A strategy that learns goes on where the stretch before ended, and schedules and states are
-// those of the stretch.
+// A learning strategy continues where the previous batch ended, and schedules and states are those of the batch.
 func TestStretchesOfOneCrew(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 300, Distinct: true}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3},
+		Strategy: strategy.DefaultSystematic,
+		Spec:     smr.Prefix,
+		Runs:     300,
+		Distinct: true,
+	}
 	want, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -132,12 +168,27 @@ func TestStretchesOfOneCrew(t *testing.T) {
 		digest, runs = digest+part.Digest, runs+part.Runs
 	}
 	if digest != want.Digest || runs != want.Runs || len(all) != want.States {
-		t.Errorf("digest %x, %d runs, %d states; in one piece %x, %d, %d", digest, runs, len(all), want.Digest, want.Runs, want.States)
+		t.Errorf(
+			"digest %x, %d runs, %d states; in one piece %x, %d, %d",
+			digest,
+			runs,
+			len(all),
+			want.Digest,
+			want.Runs,
+			want.States,
+		)
 	}
 }
 
 func ExampleCrew() {
-	crew, err := lockstep.NewCrew(lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Distinct: true})
+	crew, err := lockstep.NewCrew(
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3},
+			Strategy: strategy.DefaultUniform,
+			Spec:     smr.Prefix,
+			Distinct: true,
+		},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,13 +19,25 @@ func recordedAlways(s lockstep.System) lockstep.System {
 	return toy.Wrapped{System: s, Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
 }
 
-// traceHash records every run of one campaign of 1000 runs, or of ten, each with its own seed, and
-// hashes the files.
+// traceHash records every run of one campaign of 1000 runs, or of ten campaigns with different seeds, and hashes the
+// files.
 func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 	h := sha256.New()
 	for seed := range uint64(tier.Pick(1, 10)) {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: recordedAlways(smr.Cluster{Nodes: 3, Requests: 3}),
-			Strategy: s, Spec: toy.AtEnd, Repetitions: 1, Seed: seed, Runs: 1000, Workers: workers, KeepGoing: true, Keep: 1000})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:      recordedAlways(smr.Cluster{Nodes: 3, Requests: 3}),
+				Strategy:    s,
+				Spec:        toy.AtEnd,
+				Repetitions: 1,
+				Seed:        seed,
+				Runs:        1000,
+				Workers:     workers,
+				KeepGoing:   true,
+				Keep:        1000,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,12 +53,27 @@ func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// The same plan and seed give byte-identical traces, twice and with one worker or two,
-// over 1,000 run seeds for each strategy, or 10,000 in full.
+// The same plan and seed give byte-identical traces, twice and with one or two workers, over 1,000 run seeds for each
+// strategy, or 10,000 in the full test.
 func TestTracesAreByteIdentical(t *testing.T) {
-	walk := strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 1, Request: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 40}
-	for _, s := range []lockstep.Strategy{walk, strategy.Baseline{Drop: 0.25, Steps: 40}, strategy.Lossy{Rounds: 8, Loss: 0.2},
-		strategy.Uniform{Period: 4, Isolations: 3, Rounds: 8}} {
+	walk := strategy.Walk{
+		Deliver:   10,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     1,
+		Request:   1,
+		Crash:     1,
+		Restart:   1,
+		Cut:       1,
+		Heal:      1,
+		Steps:     40,
+	}
+	for _, s := range []lockstep.Strategy{
+		walk,
+		strategy.Baseline{Drop: 0.25, Steps: 40},
+		strategy.Lossy{Rounds: 8, Loss: 0.2},
+		strategy.Uniform{Period: 4, Isolations: 3, Rounds: 8},
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			first := traceHash(t, s, 1)
 			if again := traceHash(t, s, 2); again != first {
@@ -56,12 +83,15 @@ func TestTracesAreByteIdentical(t *testing.T) {
 	}
 }
 
-// The digest stands for the steps of a campaign: it is equal for equal plans whatever
-// the workers, and differs for another seed or another number of runs.
+// The digest identifies the steps of a campaign. It is equal for equal plans with any number of workers, and differs
+// for another seed or another number of runs.
 func TestDigest(t *testing.T) {
 	explore := func(seed uint64, runs, workers int) uint64 {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk,
-			Spec: smr.Prefix, Seed: seed, Runs: runs, Workers: workers})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk,
+				Spec: smr.Prefix, Seed: seed, Runs: runs, Workers: workers},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,13 +108,16 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// The first finding is the same whatever the workers, and so is everything counted.
+// The first finding and all counts are the same for any number of workers.
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	var first *lockstep.Result
 	for workers := 1; workers <= 3; workers++ {
 		for _, keepGoing := range []bool{false, true} {
-			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform,
-				Spec: smr.Prefix, Seed: 5, Runs: 2000, Workers: workers, KeepGoing: keepGoing})
+			result, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform,
+					Spec: smr.Prefix, Seed: 5, Runs: 2000, Workers: workers, KeepGoing: keepGoing},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,21 +125,30 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 				first = result
 			}
 			if result.First().Run != first.First().Run {
-				t.Errorf("%d workers: first finding in run %d, with one worker in %d", workers, result.First().Run, first.First().Run)
+				t.Errorf(
+					"%d workers: first finding in run %d, with one worker in %d",
+					workers,
+					result.First().Run,
+					first.First().Run,
+				)
 			}
-			if !keepGoing && (result.Runs != first.Runs || result.Steps != first.Steps || result.Digest != first.Digest || result.Judged[0] != first.Judged[0]) {
+			if !keepGoing &&
+				(result.Runs != first.Runs || result.Steps != first.Steps ||
+					result.Digest != first.Digest || result.Judged[0] != first.Judged[0]) {
 				t.Errorf("%d workers: %+v, one: %+v", workers, result, first)
 			}
 		}
 	}
 }
 
-// Nothing that a run leaves behind changes the next: runs made alone and in a campaign
-// are the same.
+// A run leaves nothing behind that changes the next: runs made alone and in a campaign are the same.
 func TestRunsAreIndependent(t *testing.T) {
 	for _, k := range strategy.All() {
-		whole, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: k.Default,
-			Spec: smr.Prefix, Runs: 3000, Workers: 1, KeepGoing: true})
+		whole, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: k.Default,
+				Spec: smr.Prefix, Runs: 3000, Workers: 1, KeepGoing: true},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +157,8 @@ func TestRunsAreIndependent(t *testing.T) {
 				t.Errorf("%s: run %d: %s", k.Name, f.Run, f.Flaky)
 			}
 		}
-		if terms, err := k.Default.Fit(lockstep.Info{Nodes: 3, Supports: ^trace.Kinds(0)}); err != nil || len(whole.Found) == 0 && !terms.Sequential {
+		if terms, err := k.Default.Fit(lockstep.Info{Nodes: 3, Supports: ^trace.Kinds(0)}); err != nil ||
+			len(whole.Found) == 0 && !terms.Sequential {
 			t.Errorf("%s: nothing found in 3000 runs", k.Name)
 		}
 	}

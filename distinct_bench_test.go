@@ -11,16 +11,28 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// BenchmarkDistinct tells how much longer a campaign takes that counts different schedules
-// and states, as a ratio of processor time within one process.
+// BenchmarkDistinct reports how much longer a campaign takes if it counts distinct schedules and states, as a ratio
+// of CPU time within one process.
 func BenchmarkDistinct(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		plan lockstep.Plan
 	}{
 		{"smr-walk", lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}},
-		{"smr-uniform", lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}},
-		{"register-walk", lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.DefaultWalk, Spec: register.Linearizability, KeepGoing: true, Keep: 1}},
+		{
+			"smr-uniform",
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix},
+		},
+		{
+			"register-walk",
+			lockstep.Plan{
+				System:    register.Cluster{Nodes: 5},
+				Strategy:  strategy.DefaultWalk,
+				Spec:      register.Linearizability,
+				KeepGoing: true,
+				Keep:      1,
+			},
+		},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkDistinct(b, c.plan) })
 	}

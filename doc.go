@@ -1,18 +1,17 @@
-// Package lockstep tests implementations of consensus and replication protocols.
+// Package lockstep tests implementations of consensus and replication protocols by controlling message delivery,
+// faults and timers.
 //
-// It takes over what such a system cannot control itself (which message arrives and
-// when, whether a process is cut off or crashes, when a timer fires), explores those
-// choices with strategies whose chance of hitting a bug is known, and hands back a
-// failing run that is short, replayable and drawn as rounds.
+// The engine makes the choices that such a system cannot make itself: which message arrives and when, which nodes are
+// cut off or crash, and when a timer fires. It explores these choices with strategies that have a known probability
+// of hitting a bug. A failing run comes back short, replayable and drawn as rounds.
 //
-// A [Plan] names a [System], a [Strategy], perhaps a [Scenario], and a [Spec]. [Explore]
-// makes many runs of it, each from its own seed. In one run the engine asks the strategy
-// for the next step, performs it on the system, and lets watchers, scenario and spec look
-// at what it caused, until there is a verdict. Packages above repeat recorded runs
-// (replay), make them shorter (shrink), rewrite them as rounds (closure), store and draw
-// them (keep, report), and do all of it in a Go test (locktest).
+// A [Plan] names a [System], a [Strategy], a [Spec] and optionally a [Scenario]. [Explore] makes many runs of it,
+// each from its own seed. In a run, the engine asks the strategy for the next step and performs it on the system.
+// Then watchers, scenario and spec observe its effects, until there is a verdict. Packages above this one repeat
+// recorded runs (replay), make them shorter (shrink), and rewrite them as rounds (closure). They store and draw runs
+// (keep, report), and do all of this in a Go test (locktest).
 //
-// A run is a pure function of plan, seed and number: the same three give the same trace,
-// byte for byte, with any number of workers. A system that cannot promise as much says so
-// in its [Info]; its runs are recorded as they happen and its findings repeated.
+// A run is a pure function of plan, seed and number. The same three give the same trace, byte for byte, with any
+// number of workers. A system that cannot promise this says so in its [Info]. The engine then records its runs as
+// they happen and repeats its findings.
 package lockstep

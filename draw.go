@@ -9,27 +9,27 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Chance is a source for what a system draws by itself: time-outs, slow storage, where a
-// crash strikes. Each draw belongs to the step in which it is made and is recorded with it, so
-// that a run made again without some step draws the same in all others.
+// Chance is a source of random numbers for the system's own draws: timeouts, slow storage, the point at which a crash
+// strikes. Each draw belongs to the step that makes it and is recorded with it. So a run that is replayed without
+// some step draws the same numbers in all other steps.
 //
-// In a run from its seed, draws come from a stream of the source's own. In one that a trace is
-// played or changed in, the step's recorded draws come first; what is not recorded follows from
-// the seed and the step's name, never from how many draws were made before.
+// In a run from its seed, draws come from a stream of the source's own. In a run that replays a trace or a changed
+// trace, the step's recorded draws come first. Draws that are not recorded follow from the seed and the step's name,
+// never from the number of earlier draws.
 //
-// It is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a
-// trace and shrinks better. It is not for several goroutines.
+// Chance is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a trace and shrinks
+// better. A Chance is not safe for concurrent use.
 type Chance struct {
-	// By is the node whose draws these are, where nodes draw in no order that repeats: then each
-	// gets its own again. 0, for systems whose draws come in order: nobody in particular.
+	// By is the node that draws from this source, for systems whose nodes draw in a nondeterministic order. Each node
+	// then gets its own recorded draws again. It is 0 for systems whose draws are ordered.
 	By  Node
 	out *Outbox
 	pcg rand.PCG
-	own *rand.Rand // of pcg
+	own *rand.Rand // draws from pcg
 }
 
-// Seed begins a new run, in the deployment's Reset. The stream tells the sources of a
-// deployment apart. Without an outbox, outside the engine, nothing is recorded.
+// Seed begins a new run; a deployment calls it in Reset. The stream distinguishes the sources of a deployment.
+// Without an outbox, outside the engine, nothing is recorded.
 func (c *Chance) Seed(out *Outbox, seed, stream uint64) {
 	if c.own == nil {
 		c.own = rand.New(&c.pcg)
@@ -54,7 +54,7 @@ func (c *Chance) Uint64() uint64 {
 	return c.out.run.draw((*rand.Rand).Uint64, c)
 }
 
-// Chance is a source that needs no seeding, for what the step under way draws.
+// Chance is a source for the draws of the step under way; it needs no seeding.
 func (o *Outbox) Chance() *Chance {
 	c := &o.run.chance
 	if c.out == nil {
@@ -65,20 +65,20 @@ func (o *Outbox) Chance() *Chance {
 
 // The streams of a run's seed that belong to the engine.
 const (
-	drawStream = 1<<63 + iota // Outbox.Chance
-	nameStream                // draws by the names of steps
+	drawStream = 1<<63 + iota // of Outbox.Chance
+	nameStream                // of draws by the names of steps
 )
 
-// draws are the draws of the steps of a run.
+// draws holds the draws of the steps of a run.
 type draws struct {
 	seed  uint64
-	on    bool         // the run is recorded, or made again
-	again bool         // the run is that of a trace, as it was or changed
+	on    bool         // the run is recorded or rerun
+	again bool         // the run replays a trace, unchanged or changed
 	begun bool         // the step under way has drawn
 	taken []trace.Draw // by the step under way
-	given []trace.Draw // by the one who chose the step; nil where there is nothing to tell
-	left  []trace.Draw // recorded draws that the step did not take yet
-	// Where the run is made again:
+	given []trace.Draw // set by the chooser of the step; nil if there are none
+	left  []trace.Draw // recorded draws that the step has not used yet
+	// For a replayed run:
 	known  map[stepName][]trace.Draw // of the trace
 	counts map[uint64]int            // steps of each name that have drawn
 	name   stepName                  // of the step under way
@@ -86,7 +86,7 @@ type draws struct {
 	rand   *rand.Rand
 }
 
-// stepName tells a step that draws apart from others by what it is: the nth of those alike.
+// stepName identifies a step that draws by its content: it is the nth of the equal steps.
 type stepName struct {
 	alike uint64
 	nth   int
@@ -103,14 +103,14 @@ func (d *draws) reset(seed uint64, recording bool) {
 // next begins the next step.
 func (d *draws) next() { d.begun, d.taken, d.left = false, d.taken[:0], d.left[:0] }
 
-// told is what the step under way drew, for a recording: by node, where nodes drew.
+// told returns the draws of the step under way, for a recording; by node, if nodes drew.
 func (d *draws) told() []trace.Draw {
 	list := slices.Clone(d.taken)
 	slices.SortStableFunc(list, func(a, b trace.Draw) int { return cmp.Compare(a.By, b.By) })
 	return list
 }
 
-// retell prepares for the runs in which the run of a trace is made again.
+// retell prepares for runs that replay the run of a trace.
 func (d *draws) retell(t *trace.Trace) {
 	d.again, d.known, d.counts = true, map[stepName][]trace.Draw{}, map[uint64]int{}
 	d.rand = rand.New(&d.pcg)
@@ -139,7 +139,7 @@ func (d *draws) nameOf(s *Step, m *trace.Message) stepName {
 		h.Mix(uint64(m.From)<<8 | uint64(m.To))
 		h.Text(m.Type)
 		h.Mix(uint64(uint32(m.Tag.Phase))<<32 | uint64(uint32(m.Tag.Round)))
-	case s.Kind == trace.Request: // whichever node it is given to
+	case s.Kind == trace.Request: // whichever node receives it
 		h.Mix(uint64(s.Request))
 	default:
 		h.Mix(uint64(s.Node))
@@ -171,8 +171,8 @@ func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Chance) uint64 {
 	return v
 }
 
-// unknown is the source for a draw of which nothing is recorded: it follows from the seed and the step's
-// name, and for a node from how many draws it made in the step.
+// unknown is the source for a draw without a recording. It follows from the seed and the step's name and, for a node,
+// from the number of its draws in the step.
 func (d *draws) unknown(by Node) *rand.Rand {
 	if by != 0 {
 		nth := uint64(1)
@@ -186,7 +186,7 @@ func (d *draws) unknown(by Node) *rand.Rand {
 	return d.rand
 }
 
-// begin looks up what is recorded of the step under way, when it draws first.
+// begin looks up the recorded draws of the step under way, at its first draw.
 func (d *draws) begin(r *Run) {
 	d.begun, d.left = true, append(d.left[:0], d.given...)
 	if !d.again {
@@ -203,8 +203,8 @@ func (d *draws) begin(r *Run) {
 	d.pcg.Seed(d.seed^d.name.alike, nameStream+uint64(d.name.nth))
 }
 
-// retell prepares for runs in which that of a trace is made again, as it was or changed. The
-// scenario moves nothing meanwhile: its steps are part of the trace.
+// retell prepares for runs that replay the run of a trace, unchanged or changed. The scenario moves nothing
+// meanwhile: its steps are part of the trace.
 func (r *Run) retell(t *trace.Trace) {
 	r.hand.mute = true
 	r.draws.retell(t)

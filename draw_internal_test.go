@@ -7,8 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Where nodes draw in no order that repeats, each gets its own draws again, and a recording has
-// them by node.
+// If nodes draw in a nondeterministic order, each gets its own draws again, and a recording has them by node.
 func TestDrawsOfNodes(t *testing.T) {
 	r := &Run{}
 	r.out.run = r
@@ -25,7 +24,7 @@ func TestDrawsOfNodes(t *testing.T) {
 	if !slices.Equal(r.draws.told(), recorded) {
 		t.Errorf("recorded %v", r.draws.told())
 	}
-	two.IntN(10) // which nobody has recorded
+	two.IntN(10) // a draw without a recording
 	if got := r.draws.told(); len(got) != 5 || got[4].By != 2 {
 		t.Errorf("recorded %v", got)
 	}
@@ -34,8 +33,8 @@ func TestDrawsOfNodes(t *testing.T) {
 	}
 }
 
-// What is not recorded of a node follows from the step and from how many draws it made in it,
-// whatever others drew meanwhile.
+// A node's draw without a recording follows from the step and from the number of its draws in it, whatever other
+// nodes drew meanwhile.
 func TestUnknownDrawsOfNodes(t *testing.T) {
 	drawn := func(others int) (list [3]int) {
 		r := &Run{}

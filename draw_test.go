@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// dice are nodes that tell what they draw: two numbers when their alarm fires, one for each
-// request, and a large one when they start.
+// dice are nodes that report what they draw: two numbers when their timer fires, one for each request, and a large
+// one when they start.
 type dice struct{ self lockstep.Node }
 
 func (n *dice) Start(c *sim.Context[int]) {
@@ -31,9 +31,12 @@ func (n *dice) Request(c *sim.Context[int], id int32, _ string) {
 	c.Emit("request", [2]int{int(id), c.Chance().IntN(1_000_000)})
 }
 
-var dicePlan = lockstep.Plan{System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",
-	New: func(n lockstep.Node, _ int) sim.Node[int] { return &dice{n} }},
-	Strategy: strategy.Walk{Alarm: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40}, Seed: 3}
+var dicePlan = lockstep.Plan{
+	System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",
+		New: func(n lockstep.Node, _ int) sim.Node[int] { return &dice{n} }},
+	Strategy: strategy.Walk{Alarm: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40},
+	Seed:     3,
+}
 
 // drawn lists the events of each step of a run.
 func drawn(t *trace.Trace) []string {
@@ -57,7 +60,7 @@ func record(t *testing.T, run int) *trace.Trace {
 	return tr
 }
 
-// retold makes the run of a trace again, by a script or by any scheduler.
+// retold reruns the run of a trace, by a script or by any scheduler.
 func retold(t *testing.T, of *trace.Trace, s lockstep.Scheduler) *trace.Trace {
 	t.Helper()
 	b, err := lockstep.NewBenchFor(dicePlan, of)
@@ -72,7 +75,7 @@ func retold(t *testing.T, of *trace.Trace, s lockstep.Scheduler) *trace.Trace {
 	return tr
 }
 
-// undrawn is a trace from which the draws were lost.
+// undrawn is a trace without its draws.
 func undrawn(t *trace.Trace) *trace.Trace {
 	u := *t
 	u.Records = slices.Clone(t.Records)
@@ -82,8 +85,8 @@ func undrawn(t *trace.Trace) *trace.Trace {
 	return &u
 }
 
-// Draws are recorded with their step, and a run played without one step draws the same in all
-// others, whichever it is.
+// Draws are recorded with their step. A run played without one step draws the same numbers in all others, whichever
+// step is missing.
 func TestDrawsBelongToTheirStep(t *testing.T) {
 	for run := range 5 {
 		of := record(t, run)
@@ -99,7 +102,7 @@ func TestDrawsBelongToTheirStep(t *testing.T) {
 			player := lockstep.NewPlayer(slices.Delete(slices.Clone(script), i, i+1), nil)
 			got, left := drawn(retold(t, of, player)), []string{want[0]}
 			for _, at := range player.Took() { // a node that did not crash does not restart
-				if at++; at > i { // the step that is gone
+				if at++; at > i { // the missing step
 					at++
 				}
 				left = append(left, want[at])
@@ -111,9 +114,9 @@ func TestDrawsBelongToTheirStep(t *testing.T) {
 	}
 }
 
-// A scheduler that knows nothing of the recording takes steps of the same names: they draw
-// what the trace has for them. Where the trace has nothing, draws follow from the seed and the
-// step's name, and leaving out a step changes those of other names not at all.
+// If a scheduler without the recording takes steps of the same names, they draw the numbers that the trace has for
+// them. Otherwise draws follow from the seed and the step's name, and leaving out a step does not change those of
+// other names.
 func TestDrawsGoByNames(t *testing.T) {
 	of := record(t, 1)
 	var steps toy.Steps
@@ -139,7 +142,7 @@ func TestDrawsGoByNames(t *testing.T) {
 	}
 }
 
-// Whether a run is recorded makes no difference to what is drawn.
+// Recording a run does not change what it draws.
 func TestRecordingDrawsNothing(t *testing.T) {
 	plan := dicePlan
 	var told []string
@@ -165,11 +168,14 @@ func TestRecordingDrawsNothing(t *testing.T) {
 	}
 }
 
-// A script may say what a step is to draw; numbers that are too large are taken as a
-// remainder, and what the script does not say is drawn.
+// A script may set the draws of a step. Numbers that are too large are taken as a remainder, and draws that the
+// script does not set are drawn.
 func TestRecall(t *testing.T) {
 	of := record(t, 0)
-	script := trace.Script{{Step: toy.Alarm1, Draws: trace.Drew(7, 3_000_005)}, {Step: toy.Alarm1, Draws: trace.Drew(9)}}
+	script := trace.Script{
+		{Step: toy.Alarm1, Draws: trace.Drew(7, 3_000_005)},
+		{Step: toy.Alarm1, Draws: trace.Drew(9)},
+	}
 	got := retold(t, of, lockstep.NewPlayer(script, nil))
 	if d := got.Records[1].Events[0].Text; d != "[7 5]" {
 		t.Errorf("it drew %s", d)

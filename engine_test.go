@@ -39,23 +39,74 @@ func TestSteps(t *testing.T) {
 		steps toy.Steps
 		want  []string
 	}{
-		{"any order", toy.Steps{toy.Alarm1, toy.Deliver(3), toy.Deliver(1), toy.Deliver(2)}, []string{"3 got 1", "1 got 1", "2 got 1"}},
+		{
+			"any order",
+			toy.Steps{toy.Alarm1, toy.Deliver(3), toy.Deliver(1), toy.Deliver(2)},
+			[]string{"3 got 1", "1 got 1", "2 got 1"},
+		},
 		{"drop", toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 2}, toy.Deliver(3)}, []string{"3 got 1"}},
-		{"duplicate", toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, toy.Deliver(4), toy.Deliver(2)}, []string{"2 got 1", "2 got 1"}},
-		{"replace", toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 2}, toy.Deliver(3), toy.Deliver(2)}, []string{"3 got 1", "2 got 100"}},
-		{"a forged message leaves its copy alone", toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, {Kind: trace.Replace, Msg: 2}, toy.Deliver(4), toy.Deliver(2)},
+		{
+			"duplicate",
+			toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, toy.Deliver(4), toy.Deliver(2)},
+			[]string{"2 got 1", "2 got 1"},
+		},
+		{
+			"replace",
+			toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 2}, toy.Deliver(3), toy.Deliver(2)},
+			[]string{"3 got 1", "2 got 100"},
+		},
+		{"a forged message leaves its copy alone", toy.Steps{
+			toy.Alarm1,
+			{Kind: trace.Duplicate, Msg: 2},
+			{Kind: trace.Replace, Msg: 2},
+			toy.Deliver(4),
+			toy.Deliver(2),
+		},
 			[]string{"2 got 1", "2 got 100"}},
-		{"a forged copy leaves its original alone", toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, {Kind: trace.Replace, Msg: 4}, toy.Deliver(4), toy.Deliver(2)},
+		{"a forged copy leaves its original alone", toy.Steps{
+			toy.Alarm1,
+			{Kind: trace.Duplicate, Msg: 2},
+			{Kind: trace.Replace, Msg: 4},
+			toy.Deliver(4),
+			toy.Deliver(2),
+		},
 			[]string{"2 got 100", "2 got 1"}},
 		{"request", toy.Steps{{Kind: trace.Request, Node: 2, Request: 2}}, []string{"2 request 2"}},
-		{"cut keeps what is in flight", toy.Steps{toy.Alarm1, {Kind: trace.Cut, From: all &^ 2, To: 2}, toy.Deliver(2)}, []string{"2 got 1"}},
-		{"heal", toy.Steps{{Kind: trace.Cut, From: 1, To: 6}, {Kind: trace.Heal, From: all, To: all}, toy.Alarm1, toy.Deliver(2)}, []string{"2 got 1"}},
-		{"a node reaches itself across a cut", toy.Steps{{Kind: trace.Cut, From: all, To: all}, toy.Alarm1, toy.Deliver(1)}, []string{"1 got 1"}},
-		{"restart keeps what is durable", toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Crash, Node: 1}, {Kind: trace.Restart, Node: 1}, toy.Alarm1, toy.Deliver(4)},
+		{
+			"cut keeps what is in flight",
+			toy.Steps{toy.Alarm1, {Kind: trace.Cut, From: all &^ 2, To: 2}, toy.Deliver(2)},
+			[]string{"2 got 1"},
+		},
+		{
+			"heal",
+			toy.Steps{
+				{Kind: trace.Cut, From: 1, To: 6},
+				{Kind: trace.Heal, From: all, To: all},
+				toy.Alarm1,
+				toy.Deliver(2),
+			},
+			[]string{"2 got 1"},
+		},
+		{
+			"a node reaches itself across a cut",
+			toy.Steps{{Kind: trace.Cut, From: all, To: all}, toy.Alarm1, toy.Deliver(1)},
+			[]string{"1 got 1"},
+		},
+		{"restart keeps what is durable", toy.Steps{
+			toy.Alarm1,
+			toy.Deliver(1),
+			{Kind: trace.Crash, Node: 1},
+			{Kind: trace.Restart, Node: 1},
+			toy.Alarm1,
+			toy.Deliver(4),
+		},
 			[]string{"1 got 1", "1 got 3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := toy.Events(toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: c.steps})); !slices.Equal(got, c.want) {
+			if got := toy.Events(toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: c.steps})); !slices.Equal(
+				got,
+				c.want,
+			) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -64,8 +115,14 @@ func TestSteps(t *testing.T) {
 
 // Messages into a cut are sent and lost; a one-way cut loses only one direction.
 func TestCutLosesWhatIsSent(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{{Kind: trace.Cut, From: 2, To: 1, OneWay: true}, toy.Alarm1,
-		{Kind: trace.Cut, From: 1, To: 6}, toy.Alarm1}})
+	tr := toy.One(
+		t,
+		lockstep.Plan{
+			System: toy.Cluster(nil),
+			Strategy: toy.Steps{{Kind: trace.Cut, From: 2, To: 1, OneWay: true}, toy.Alarm1,
+				{Kind: trace.Cut, From: 1, To: 6}, toy.Alarm1},
+		},
+	)
 	var lost []string
 	for _, r := range tr.Records {
 		for _, m := range r.Sent {
@@ -79,7 +136,7 @@ func TestCutLosesWhatIsSent(t *testing.T) {
 	}
 }
 
-// A step that is impossible is a mistake of the strategy and says what is wrong.
+// An impossible step is a bug of the strategy, and the error says what is wrong.
 func TestImpossibleSteps(t *testing.T) {
 	crash := lockstep.Step{Kind: trace.Crash, Node: 2}
 	fifo := toy.Cluster(nil)
@@ -92,23 +149,78 @@ func TestImpossibleSteps(t *testing.T) {
 		steps  toy.Steps
 		want   string
 	}{
-		{"unknown message", toy.Cluster(nil), toy.Steps{toy.Deliver(1)}, "step 1 (deliver message 1) is impossible: the message is not in flight"},
+		{
+			"unknown message",
+			toy.Cluster(nil),
+			toy.Steps{toy.Deliver(1)},
+			"step 1 (deliver message 1) is impossible: the message is not in flight",
+		},
 		{"no message", toy.Cluster(nil), toy.Steps{toy.Deliver(0)}, "not in flight"},
-		{"twice", toy.Cluster(nil), toy.Steps{toy.Alarm1, toy.Deliver(1), toy.Deliver(1)}, "step 3 (deliver message 1) is impossible: the message is not in flight"},
-		{"drop delivered", toy.Cluster(nil), toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Drop, Msg: 1}}, "not in flight"},
-		{"duplicate lost", toy.Cluster(nil), toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Duplicate, Msg: 1}}, "not in flight"},
+		{
+			"twice",
+			toy.Cluster(nil),
+			toy.Steps{toy.Alarm1, toy.Deliver(1), toy.Deliver(1)},
+			"step 3 (deliver message 1) is impossible: the message is not in flight",
+		},
+		{
+			"drop delivered",
+			toy.Cluster(nil),
+			toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Drop, Msg: 1}},
+			"not in flight",
+		},
+		{
+			"duplicate lost",
+			toy.Cluster(nil),
+			toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Duplicate, Msg: 1}},
+			"not in flight",
+		},
 		{"receiver down", toy.Cluster(nil), toy.Steps{toy.Alarm1, crash, toy.Deliver(2)}, "its receiver is down"},
 		{"crash twice", toy.Cluster(nil), toy.Steps{crash, crash}, "the node is in that condition already"},
-		{"restart up", toy.Cluster(nil), toy.Steps{{Kind: trace.Restart, Node: 1}}, "the node is in that condition already"},
+		{
+			"restart up",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Restart, Node: 1}},
+			"the node is in that condition already",
+		},
 		{"no node", toy.Cluster(nil), toy.Steps{{Kind: trace.Crash, Node: 9}}, "nodes are 1..3"},
-		{"no alarm", toy.Cluster(nil), toy.Steps{{Kind: trace.Alarm, Node: 2}}, "no alarm is set at that node, or it is down"},
-		{"alarm of no node", toy.Cluster(nil), toy.Steps{{Kind: trace.Alarm}}, "no alarm is set at that node, or it is down"},
-		{"alarm down", toy.Cluster(nil), toy.Steps{{Kind: trace.Crash, Node: 1}, toy.Alarm1}, "no alarm is set at that node, or it is down"},
-		{"no request", toy.Cluster(nil), toy.Steps{{Kind: trace.Request, Node: 1, Request: 7}}, "no such request waits"},
-		{"request down", toy.Cluster(nil), toy.Steps{crash, {Kind: trace.Request, Node: 2, Request: 1}}, "the node is down"},
+		{
+			"no alarm",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Alarm, Node: 2}},
+			"no alarm is set at that node, or it is down",
+		},
+		{
+			"alarm of no node",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Alarm}},
+			"no alarm is set at that node, or it is down",
+		},
+		{
+			"alarm down",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Crash, Node: 1}, toy.Alarm1},
+			"no alarm is set at that node, or it is down",
+		},
+		{
+			"no request",
+			toy.Cluster(nil),
+			toy.Steps{{Kind: trace.Request, Node: 1, Request: 7}},
+			"no such request waits",
+		},
+		{
+			"request down",
+			toy.Cluster(nil),
+			toy.Steps{crash, {Kind: trace.Request, Node: 2, Request: 1}},
+			"the node is down",
+		},
 		{"start", toy.Cluster(nil), toy.Steps{{}}, "toy supports only deliver"},
 		{"no forging", honest, toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 1}}, "toy supports only deliver, drop"},
-		{"FIFO", fifo, toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(5)}, "an older message is in flight on the same link, and links are FIFO"},
+		{
+			"FIFO",
+			fifo,
+			toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(5)},
+			"an older message is in flight on the same link, and links are FIFO",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := fails(t, lockstep.Plan{System: c.system, Strategy: c.steps}); !strings.Contains(err, c.want) {
@@ -116,7 +228,10 @@ func TestImpossibleSteps(t *testing.T) {
 			}
 		})
 	}
-	if got := toy.Events(toy.One(t, lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}})); len(got) != 2 {
+	if got := toy.Events(toy.One(
+		t,
+		lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}},
+	)); len(got) != 2 {
 		t.Errorf("FIFO in order: %q", got)
 	}
 }
@@ -124,8 +239,17 @@ func TestImpossibleSteps(t *testing.T) {
 func TestVirtualTime(t *testing.T) {
 	var times []trace.Time
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding { times = append(times, r.Now()); return nil }}
-	steps := toy.Steps{toy.Alarm1, toy.Alarm1, {Kind: trace.Deliver, Msg: 1, At: 35}, toy.Deliver(2), {Kind: trace.Deliver, Msg: 3, At: 5}}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1}); err != nil {
+	steps := toy.Steps{
+		toy.Alarm1,
+		toy.Alarm1,
+		{Kind: trace.Deliver, Msg: 1, At: 35},
+		toy.Deliver(2),
+		{Kind: trace.Deliver, Msg: 3, At: 5},
+	}
+	if _, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: steps, Spec: spec, Runs: 1},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if want := []trace.Time{0, 10, 20, 35, 35, 35}; !slices.Equal(times, want) {
@@ -147,7 +271,10 @@ func TestLimits(t *testing.T) {
 		{lockstep.Limits{InFlight: 30}, "more than 30 messages in flight"},
 		{lockstep.Limits{Time: 100}, "time beyond 100"},
 	} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Spec: toy.AtEnd, Limits: c.limits, Runs: 3})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Spec: toy.AtEnd, Limits: c.limits, Runs: 3},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,17 +283,26 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	// The plan's own length is not a limit.
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Steps: 20, Runs: 3})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Steps: 20, Runs: 3},
+	)
 	if err != nil || result.Verdict() != trace.Pass || result.Steps != 60 {
 		t.Errorf("with 20 steps: %v, %v, %v", result.Verdict(), result.Steps, err)
 	}
 }
 
-// After settling everyone is up, links are whole, requests are given and messages
-// delivered, whatever the run did before.
+// After settling, all nodes are up, links are whole, requests are given and messages delivered, whatever the run did
+// before.
 func TestSettling(t *testing.T) {
 	all := trace.AllNodes(3)
-	faults := toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Cut, From: 1, To: 6}, {Kind: trace.Crash, Node: 3}, {Kind: trace.Crash, Node: 1}}
+	faults := toy.Steps{
+		toy.Alarm1,
+		{Kind: trace.Drop, Msg: 1},
+		{Kind: trace.Cut, From: 1, To: 6},
+		{Kind: trace.Crash, Node: 3},
+		{Kind: trace.Crash, Node: 1},
+	}
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if !r.Settled() || r.Up() != all || r.Cut(1) != 0 || len(r.Pending()) != 0 {
 			return &lockstep.Finding{Property: "judge", Text: "not settled"}
@@ -192,14 +328,17 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// A panic of the system is a finding, the campaign goes on, and the next run is sound.
+// A panic of the system is a finding, the campaign continues, and the next run is sound.
 func TestPanicIsAFinding(t *testing.T) {
 	system := toy.Cluster(func(c *sim.Context[int], m int) {
 		if c.Self() == 3 {
 			panic("node 3 gives up")
 		}
 	})
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 40, KeepGoing: true})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 40, KeepGoing: true},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,27 +361,42 @@ func TestPanicIsAFinding(t *testing.T) {
 // A panic of a spec or a strategy is an error of the tool's user, not a finding.
 func TestPanicElsewhereIsAnError(t *testing.T) {
 	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { panic("bad spec") }}
-	if err := fails(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec}); !strings.Contains(err, "panic outside the system under test, in the strategy, the scenario or the spec: bad spec") {
+	if err := fails(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec},
+	); !strings.Contains(
+		err,
+		"panic outside the system under test, in the strategy, the scenario or the spec: bad spec",
+	) {
 		t.Error(err)
 	}
 }
 
 func TestBrokenDeployment(t *testing.T) {
-	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error { return errBroken }}
-	if err := fails(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}}); err != "toy: step 1 (alarm node 1): broken" {
+	system := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do:     func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error { return errBroken },
+	}
+	if err := fails(
+		t,
+		lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}},
+	); err != "toy: step 1 (alarm node 1): broken" {
 		t.Error(err)
 	}
 }
 
-// A system that does not repeat itself is found out: flaky, not failed.
+// The engine detects a nondeterministic system: flaky, not failed.
 func TestFlaky(t *testing.T) {
 	calls := 0
-	system := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		if calls++; calls == 1 {
-			out.Event(lockstep.Event{Node: 1, Type: "odd"})
-		}
-		return d.Do(ctx, s, out)
-	}}
+	system := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			if calls++; calls == 1 {
+				out.Event(lockstep.Event{Node: 1, Type: "odd"})
+			}
+			return d.Do(ctx, s, out)
+		},
+	}
 	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		for _, e := range r.Events() {
 			if e.Type == "odd" {
@@ -261,7 +415,7 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
-// tally is a scenario made of a function.
+// tally is a scenario made from a function.
 type tally struct {
 	look func(*lockstep.Run, *lockstep.Hand) int
 	n    *int
@@ -282,8 +436,8 @@ func (s tally) Tell() (vacuous string, counts []lockstep.Count) {
 }
 
 func TestScenario(t *testing.T) {
-	// The strategy only fires alarms: what is delivered, the scenario delivers. It holds
-	// messages to node 2 and releases them when node 3 has got one.
+	// The strategy only fires timers; the scenario makes all deliveries. It holds messages to node 2 and releases
+	// them when node 3 has received one.
 	look := func(r *lockstep.Run, h *lockstep.Hand) int {
 		for _, m := range r.Sent() {
 			switch m.To {
@@ -301,44 +455,71 @@ func TestScenario(t *testing.T) {
 		return len(r.Sent())
 	}
 	free := 0
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.InFlight()); return nil }, AtEnd: toy.AtEnd.AtEnd}
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: resetting{tally{look: look}}, Spec: spec})
+	spec := toy.Judge{
+		OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.InFlight()); return nil },
+		AtEnd:  toy.AtEnd.AtEnd,
+	}
+	tr := toy.One(
+		t,
+		lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Strategy: toy.Steps{toy.Alarm1},
+			Scenario: resetting{tally{look: look}},
+			Spec:     spec,
+		},
+	)
 	if got := toy.Events(tr); !slices.Equal(got, []string{"3 got 1"}) || free != 2 {
 		t.Errorf("events %q, %d in flight for the strategy", got, free)
 	}
-	again, err := replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Scenario: resetting{tally{look: look}}}, tr)
+	again, err := replay.Run(
+		t.Context(),
+		lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Scenario: resetting{tally{look: look}}},
+		tr,
+	)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Fail || again.Difference != "" {
 		t.Errorf("replay: %+v, %v", again, err)
 	}
 	idle := resetting{tally{look: func(*lockstep.Run, *lockstep.Hand) int { return 0 }}}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: idle, Runs: 4})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: idle, Runs: 4},
+	)
 	if err != nil || result.Verdict() != trace.Vacuous || result.Verdicts[trace.Vacuous] != 4 {
 		t.Errorf("an idle scenario: %v, %v", result.Verdicts, err)
 	}
 	early := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int { h.Finish(); return 1 }}}
-	result, err = lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: early, Runs: 1})
+	result, err = lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: early, Runs: 1},
+	)
 	if err != nil || result.Steps != 0 || result.Verdict() != trace.Pass {
 		t.Errorf("a scenario that finishes: %v steps, %v", result.Steps, err)
 	}
 	angry := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int { h.Fail(toy.Anything); return 1 }}}
-	if tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: angry, Spec: toy.Judge{}}); tr.Outcome.Steps != 0 {
+	if tr := toy.One(
+		t,
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: angry, Spec: toy.Judge{}},
+	); tr.Outcome.Steps != 0 {
 		t.Errorf("a scenario that fails at once: %v", tr.Outcome)
 	}
 }
 
-// resetting is a scenario whose count begins anew with each run.
+// resetting is a scenario whose count restarts with each run.
 type resetting struct{ tally }
 
 func (s resetting) New(i lockstep.Info) lockstep.Director { return resetting{s.tally.New(i).(tally)} }
 func (s resetting) Reset(*rand.Rand)                      { *s.n = 0 }
 
-// A system is told of the settling stage for the same steps as the trace, and in a replay.
+// The engine informs a system of the settling stage for the same steps as in the trace, also in a replay.
 func TestSystemHearsOfSettling(t *testing.T) {
 	var heard []bool
-	told := toy.Wrapped{System: toy.Cluster(nil), Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-		heard = append(heard, out.Settling())
-		return d.Do(ctx, s, out)
-	}}
+	told := toy.Wrapped{
+		System: toy.Cluster(nil),
+		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+			heard = append(heard, out.Settling())
+			return d.Do(ctx, s, out)
+		},
+	}
 	plan := lockstep.Plan{System: told, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1}, Settle: 10}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {

@@ -34,7 +34,7 @@ func (l looks) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// talker is a system that takes note of whether it is watched.
+// talker is a system that records whether it is watched.
 type talker struct {
 	lockstep.System
 	watched *[2]int
@@ -89,8 +89,8 @@ func (e *eventWalker) Tell(drawn bool) lockstep.Account {
 	return e.Scheduler.Tell(drawn)
 }
 
-// Events that nobody looks at are counted and part of the digest like others. A system is told that it is
-// watched where there is a spec, a scheduler that wants to see events, or a recording.
+// Events without an observer are counted and are part of the digest like others. A system learns that it is watched
+// if there is a spec, a scheduler that wants events, or a recording.
 func TestWatched(t *testing.T) {
 	var a, b int
 	var want *lockstep.Result
@@ -98,9 +98,19 @@ func TestWatched(t *testing.T) {
 		spec     lockstep.Spec
 		strategy lockstep.Strategy
 		watched  bool
-	}{{nil, strategy.DefaultWalk, false}, {looks{with: &a, without: &b}, strategy.DefaultWalk, true}, {nil, eventful{strategy.DefaultWalk}, true}} {
+	}{
+		{nil, strategy.DefaultWalk, false},
+		{looks{with: &a, without: &b}, strategy.DefaultWalk, true},
+		{nil, eventful{strategy.DefaultWalk}, true},
+	} {
 		var watched [2]int
-		plan := lockstep.Plan{System: talker{toy.Cluster(nil), &watched}, Strategy: c.strategy, Spec: c.spec, Runs: 20, Workers: 1}
+		plan := lockstep.Plan{
+			System:   talker{toy.Cluster(nil), &watched},
+			Strategy: c.strategy,
+			Spec:     c.spec,
+			Runs:     20,
+			Workers:  1,
+		}
 		r := enginetest.Explore(t, plan)
 		if c.watched != (watched[1] > 0) || c.watched == (watched[0] > 0) {
 			t.Errorf("plan %d: watched in %d steps and not in %d", i, watched[1], watched[0])
@@ -109,21 +119,32 @@ func TestWatched(t *testing.T) {
 			want = r
 		}
 		if len(r.Events) == 0 || !reflect.DeepEqual(r.Events, want.Events) || r.Digest != want.Digest {
-			t.Errorf("plan %d: digest %x and events %v, want %x and %v", i, r.Digest, r.Events, want.Digest, want.Events)
+			t.Errorf(
+				"plan %d: digest %x and events %v, want %x and %v",
+				i,
+				r.Digest,
+				r.Events,
+				want.Digest,
+				want.Events,
+			)
 		}
 		watched = [2]int{}
-		if tr, err := lockstep.Record(context.Background(), plan, 0); err != nil || watched[0] > 0 || watched[1] == 0 || !slices.ContainsFunc(tr.Records, func(r trace.Record) bool { return len(r.Events) > 0 }) {
+		if tr, err := lockstep.Record(context.Background(), plan, 0); err != nil || watched[0] > 0 || watched[1] == 0 ||
+			!slices.ContainsFunc(tr.Records, func(r trace.Record) bool { return len(r.Events) > 0 }) {
 			t.Errorf("plan %d: a recording has no events, or is not watched in %d steps: %v", i, watched[0], err)
 		}
 	}
 }
 
-// A monitor that looks at events only sees all of them, and no step without.
+// A monitor that looks at events only sees all of them, and no step without events.
 func TestEventsOnly(t *testing.T) {
 	var with, without [2]int
 	for i, only := range []bool{false, true} {
-		enginetest.Explore(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 20, Workers: 1,
-			Spec: looks{only: only, with: &with[i], without: &without[i]}})
+		enginetest.Explore(
+			t,
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 20, Workers: 1,
+				Spec: looks{only: only, with: &with[i], without: &without[i]}},
+		)
 	}
 	if with[0] == 0 || with[0] != with[1] || without[0] == 0 || without[1] != 0 {
 		t.Errorf("called %v times with events and %v times without", with, without)

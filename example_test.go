@@ -33,7 +33,7 @@ func ExampleExplore() {
 	// one run hits a given 4-periodic uniform execution of 16 rounds with at most 4 isolations with probability at least 7.05e-06 (there are 141905)
 }
 
-// Any run of a campaign can be made again and looked at, whether it failed or not.
+// Any run of a campaign can be rerun and inspected, whether it failed or not.
 func ExampleRecord() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, err := lockstep.Record(context.Background(), plan, 7)
@@ -58,7 +58,7 @@ func ExampleBench() {
 	// Output: 7 true 8 <nil>
 }
 
-// A player takes the steps of a recorded run again.
+// A player repeats the steps of a recorded run.
 func ExamplePlayer() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, _ := lockstep.Record(context.Background(), plan, 7)

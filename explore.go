@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Explore makes the runs of a plan. It returns an error for a plan that cannot be run
-// or when the tool itself fails, with what was found until then; findings are in the
-// result. When the context ends, the result covers the runs made so far.
+// Explore makes the runs of a plan. It returns an error for a plan that cannot be run, and, with the findings so far,
+// if the tool itself fails. Findings are in the result. When the context ends, the result covers the runs made so
+// far.
 func Explore(ctx context.Context, plan Plan) (*Result, error) {
 	crew, err := NewCrew(plan)
 	if err != nil {
@@ -31,34 +31,34 @@ type campaign struct {
 	result *Result
 	err    error
 	before int // findings in the runs before the first one
-	// found is the number of findings merged so far, with those before. A worker reads it to save the
-	// repetition of findings that will not be kept.
+	// found is the number of findings merged so far, including earlier ones. A worker reads it to avoid repeating
+	// findings that will not be kept.
 	found atomic.Int64
 	// reporting guards reported, the number of findings passed to Plan.Found.
 	reporting sync.Mutex
 	reported  int
 }
 
-// batch is what one worker brings back from consecutive runs.
+// batch is a worker's result for consecutive runs.
 type batch struct {
-	// parts are the results of the runs, in run order. A run that fails, is inconclusive or is rechecked is
-	// a part of its own, so that the campaign ends at the same run whatever the size of its batches.
+	// parts are the results of the runs, in run order. A run that fails, is inconclusive or is rechecked is a part of
+	// its own. So the campaign ends at the same run for any size of its batches.
 	parts   []Result
-	alone   bool // the last part is that of one run, and takes no more
+	alone   bool // the last part is that of a single run and accepts no more
 	noted   []noted
 	done    bool   // the space is exhausted
-	learned []byte // in these runs, which are of one of several lineages
+	learned []byte // in these runs, which belong to one of several lineages
 	err     error
 }
 
-// noted is what a run leaves for the observers of the plan.
+// noted is the data that a run leaves for the observers of the plan.
 type noted struct {
 	run    int
 	digest uint64
-	by     []any // one for each watcher that looked at the run
+	by     []any // one entry for each watcher of the run
 }
 
-// ran is what is known of a run until it is counted.
+// ran is the data of a run until it is counted.
 type ran struct {
 	number       int
 	digest       uint64
@@ -72,9 +72,17 @@ type ran struct {
 func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
 	c := &campaign{Crew: crew, prepared: crew.plan, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
-	c.result = &Result{Target: c.info.Name, Strategy: c.Strategy.String(), Seed: c.Seed, From: first, Repeats: c.info.Repeats,
-		Guarantee: c.terms.Guarantee, Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{},
-		InconclusiveLimit: c.Limits.Inconclusive}
+	c.result = &Result{
+		Target:            c.info.Name,
+		Strategy:          c.Strategy.String(),
+		Seed:              c.Seed,
+		From:              first,
+		Repeats:           c.info.Repeats,
+		Guarantee:         c.terms.Guarantee,
+		Verdicts:          map[trace.Verdict]int{},
+		Reasons:           map[string]int{},
+		InconclusiveLimit: c.Limits.Inconclusive,
+	}
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
@@ -82,7 +90,7 @@ func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campai
 	return c
 }
 
-// unchecked are the properties of the spec before the first run.
+// unchecked lists the properties of the spec before the first run.
 func (p *prepared) unchecked() (list []Count) {
 	names := p.Spec.Properties()
 	optional := make([]bool, len(names))
@@ -95,18 +103,18 @@ func (p *prepared) unchecked() (list []Count) {
 	return list
 }
 
-// worker is the worker of that number.
+// worker returns the worker with the given number.
 func (c *campaign) worker(number int) *worker {
 	w := c.crew[number]
 	if w == nil {
-		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // those that were left keep their numbers
+		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // a new number: abandoned workers keep theirs
 		c.crew[number] = w
 	}
 	w.ctx = c.ctx
 	return w
 }
 
-// make does the runs from first up to, not including, end.
+// make makes the runs from first up to, not including, end.
 func (c *campaign) make(worker, first, end int) batch {
 	if c.Watch != nil {
 		return c.watched(worker, first, end)
@@ -114,7 +122,7 @@ func (c *campaign) make(worker, first, end int) batch {
 	return c.runs(c.worker(worker), first, end)
 }
 
-// runs does so on a worker.
+// runs does this on one worker.
 func (c *campaign) runs(w *worker, first, end int) (b batch) {
 	if c.severally() {
 		if b.err = c.teach(w, first); b.err != nil {
@@ -128,7 +136,7 @@ func (c *campaign) runs(w *worker, first, end int) (b batch) {
 		if err == nil {
 			alone := one.found != nil || one.inconclusive || c.doubts(&one)
 			part := b.part(number, alone)
-			w.count(part, &one, &b) // before it is repeated, which overwrites it
+			w.count(part, &one, &b) // before the repetition overwrites it
 			if err = c.repeat(w, &one); err == nil {
 				part.conclude(&one)
 			} else {
@@ -157,7 +165,7 @@ func (b *batch) part(number int, alone bool) *Result {
 	return &b.parts[len(b.parts)-1]
 }
 
-// drop removes the last part, which is that of one run alone.
+// drop removes the last part, which is that of a single run.
 func (b *batch) drop(number int) {
 	b.parts = b.parts[:len(b.parts)-1]
 	if n := len(b.noted); n > 0 && b.noted[n-1].run == number {
@@ -165,13 +173,13 @@ func (b *batch) drop(number int) {
 	}
 }
 
-// repeat reruns the run just made, where it failed or is one of the passing runs that are rechecked.
+// repeat reruns the run just made if it failed or if it is among the passing runs to recheck.
 func (c *campaign) repeat(w *worker, one *ran) (err error) {
 	switch {
 	case one.found != nil && int(c.found.Load()) < c.Keep:
 		reported := c.report(one.found)
 		if err = w.confirm(one.found, one.digest); err != nil && c.ctx.Err() != nil && one.found.Trace != nil {
-			err = nil // time was up meanwhile: it was found, however often it could be repeated
+			err = nil // the campaign's time ended meanwhile: the finding stays, with the repetitions made so far
 		}
 		if !reported {
 			c.report(one.found)
@@ -183,8 +191,8 @@ func (c *campaign) repeat(w *worker, one *ran) (err error) {
 	return err
 }
 
-// report passes a finding to Plan.Found as soon as it has a trace, at most as many as the plan keeps, and
-// returns whether that is done.
+// report passes a finding to Plan.Found as soon as it has a trace, up to the plan's maximum. It returns whether this
+// is done.
 func (c *campaign) report(f *Found) bool {
 	if c.Found == nil || f.Trace == nil {
 		return c.Found == nil
@@ -198,8 +206,8 @@ func (c *campaign) report(f *Found) bool {
 	return true
 }
 
-// doubts reports whether a run is to be rerun though nothing was found. That of a strategy that learns
-// cannot be: it would learn twice.
+// doubts reports whether a run without a finding is to be rerun. A run of a learning strategy cannot be: the strategy
+// would learn twice.
 func (c *campaign) doubts(one *ran) bool {
 	every := c.info.Recheck
 	return every > 0 && one.number%every == every-1 && one.outcome.Verdict == trace.Pass &&
@@ -245,7 +253,7 @@ func (c *campaign) take(b batch) bool {
 	return c.err == nil && !b.done
 }
 
-// merge merges one part and passes what was noted in its runs to the observers. It returns the rest of it.
+// merge merges one part and passes the watchers' notes on its runs to the observers. It returns the remaining notes.
 func (c *campaign) merge(part *Result, list []noted) []noted {
 	c.result.Add(part, c.Keep-c.before)
 	c.found.Store(int64(c.before + c.result.Findings()))

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// Guarantee is a lower bound on the chance that a run hits a given target of the
-// strategy's class, whatever the system under test.
+// Guarantee is a lower bound on the probability that a run hits a given target of the strategy's class, whatever the
+// system under test.
 type Guarantee struct {
 	// Class says what a target is, e.g. "a given 4-periodic uniform execution".
 	Class string
-	// Space is the exact number of targets, nil where it is not known.
+	// Space is the exact number of targets, nil if unknown.
 	Space *big.Int
 	// PerRun is the bound for one run; 0 means that the strategy promises nothing.
 	PerRun float64
 	// Certain says that the campaign has hit every target.
 	Certain bool
-	// Assumes lists what the bound rests on.
+	// Assumes lists the assumptions of the bound.
 	Assumes []string
 }
 
-// After is the bound on the chance that at least one of the given number of runs hits
-// the target.
+// After is the bound on the probability that at least one of the given number of runs hits the target.
 func (g Guarantee) After(runs int) float64 {
 	if g.Certain {
 		return 1
@@ -32,8 +31,8 @@ func (g Guarantee) After(runs int) float64 {
 	return -math.Expm1(float64(runs) * math.Log1p(-g.PerRun))
 }
 
-// Runs is the number of runs after which the chance is at least want, which must lie
-// in (0,1). It is 0 where there is no such number below 2^53.
+// Runs is the number of runs after which the probability is at least want, which must lie in (0,1). It is 0 if there
+// is no such number below 2^53.
 func (g Guarantee) Runs(want float64) int {
 	if g.PerRun <= 0 || !(want > 0 && want < 1) {
 		return 0
@@ -48,8 +47,8 @@ func (g Guarantee) Runs(want float64) int {
 	return max(1, int(n))
 }
 
-// under is the guarantee for runs under a scenario, by the parts of it that took effect.
-// Whatever they do is not the strategy's choice.
+// under is the guarantee for runs under a scenario, by the parts of it that took effect. Whatever those parts do is
+// not the strategy's choice.
 func (g Guarantee) under(scenario string, effects []Count) Guarantee {
 	var parts []string
 	for _, c := range effects {
@@ -64,8 +63,11 @@ func (g Guarantee) under(scenario string, effects []Count) Guarantee {
 	if len(parts) > 0 {
 		what = "it excludes whatever goes against " + strings.Join(parts, ", ")
 	}
-	g.Assumes = append(slices.Clip(g.Assumes), fmt.Sprintf("the scenario %s comes before the strategy: %s", scenario, what))
-	g.Space = nil // how many are left is not known
+	g.Assumes = append(
+		slices.Clip(g.Assumes),
+		fmt.Sprintf("the scenario %s comes before the strategy: %s", scenario, what),
+	)
+	g.Space = nil // the number of remaining targets is unknown
 	return g
 }
 
@@ -84,7 +86,7 @@ func (g Guarantee) String() string {
 	return s
 }
 
-// every says what runs have done that hit every target.
+// every describes runs that hit every target.
 func (g Guarantee) every() string {
 	class, ok := strings.CutPrefix(g.Class, "a given ")
 	if !ok {

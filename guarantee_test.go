@@ -16,15 +16,20 @@ func TestGuaranteeNamesScenario(t *testing.T) {
 	sc := scenario.New("no acks")
 	sc.If(scenario.Round("Ack")).Named("lose acks").Then(scenario.Drop())
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultPCTCP, strategy.DefaultWalk} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Scenario: sc, Runs: 10})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Scenario: sc, Runs: 10},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := result.Guarantee
-		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, "the scenario no acks comes before the strategy") || !strings.Contains(text, "lose acks") {
+		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, "the scenario no acks comes before the strategy") ||
+			!strings.Contains(text, "lose acks") {
 			t.Errorf("%s: %s", s, text)
 		}
-		if g.Space != nil || g.PerRun > 0 && !strings.Contains(g.String(), "that the scenario no acks leaves possible") {
+		if g.Space != nil ||
+			g.PerRun > 0 && !strings.Contains(g.String(), "that the scenario no acks leaves possible") {
 			t.Errorf("%s: %s", s, g)
 		}
 	}

@@ -10,14 +10,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timed is a system that repeats itself roughly. Its first run fails; in the second the time is up.
+// timed is a best-effort system. Its first run fails; the second exceeds the campaign's time.
 type timed struct {
 	up   context.CancelFunc
 	runs *int
 }
 
 func (s timed) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "timed", Nodes: 1, Supports: trace.KindsOf(trace.Wait), Pace: 1, Repeats: lockstep.Roughly, Events: []string{"bad"}}, nil
+	return lockstep.Info{
+		Name:     "timed",
+		Nodes:    1,
+		Supports: trace.KindsOf(trace.Wait),
+		Pace:     1,
+		Repeats:  lockstep.Roughly,
+		Events:   []string{"bad"},
+	}, nil
 }
 func (s timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
 
@@ -38,12 +45,26 @@ func (s timed) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 func (s timed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (s timed) Close() error                  { return nil }
 
-// What was found stays found where the time is up while it is repeated.
+// A finding stays if the campaign's time ends during its repetition.
 func TestFoundAsTimeIsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	never := spec.OnEvent("never", "bad", func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} })
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: timed{cancel, new(int)}, Spec: never, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1, Repetitions: 3})
+	never := spec.OnEvent(
+		"never",
+		"bad",
+		func(*int, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return &lockstep.Finding{Text: "bad"} },
+	)
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{
+			System:      timed{cancel, new(int)},
+			Spec:        never,
+			Strategy:    strategy.Walk{Wait: 1, Steps: 3},
+			Runs:        5,
+			Workers:     1,
+			Repetitions: 3,
+		},
+	)
 	if err != nil || result.Verdict() != trace.Fail || result.First() == nil || result.First().Repeated != 0 {
 		t.Errorf("%v, %+v, %v", result.Verdict(), result.First(), err)
 	}
@@ -61,7 +82,7 @@ func (s stuck) Deploy(ctx context.Context, _ *lockstep.Place) (lockstep.Deployme
 	return nil, ctx.Err()
 }
 
-// A campaign that is interrupted does not wait for a deployment that fetches or starts something.
+// An interrupted campaign does not wait for a deployment that fetches or starts something.
 func TestInterruptedWhileDeploying(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -70,7 +91,10 @@ func TestInterruptedWhileDeploying(t *testing.T) {
 		<-system.begun
 		cancel()
 	}()
-	result, err := lockstep.Explore(ctx, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1})
+	result, err := lockstep.Explore(
+		ctx,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Runs: 5, Workers: 1},
+	)
 	if err != nil || result.Runs != 0 || !result.Interrupted {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -13,29 +13,53 @@ import (
 	"testing"
 )
 
-// layers is the architecture: a package imports packages of its own layer or of lower ones. A path stands for
-// the packages below it, too, unless a longer path says otherwise. Tests may import anything.
+// layers is the architecture: a package imports packages of its own layer or of lower ones. A path includes the
+// packages below it, unless a longer path says otherwise. Tests may import anything.
 var layers = [][]string{
-	{"trace", "cover", "gen", "watchdog", "distal", "bubble/disk", "bubble/wire", "bubble/overlay", "kit/storage", "kit/failpoint", "clients", "examples/distal", "internal"},
+	{
+		"trace",
+		"cover",
+		"gen",
+		"watchdog",
+		"distal",
+		"bubble/disk",
+		"bubble/wire",
+		"bubble/overlay",
+		"kit/storage",
+		"kit/failpoint",
+		"clients",
+		"examples/distal",
+		"internal",
+	},
 	{"."},
 	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
 		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
 	{"closure", "shrink", "replay"},
 	{"keep", "report", "compare", "coverage"},
 	{"cli", "distal/command", "fleet", "locktest", "internal/stretch"},
-	{"cmd/lockstep", "fleet/program", "target/*", "remote/example", "examples", "internal/command", "internal/paper", "internal/tables",
-		"internal/integration", "internal/properties"},
+	{
+		"cmd/lockstep",
+		"fleet/program",
+		"target/*",
+		"remote/example",
+		"examples",
+		"internal/command",
+		"internal/paper",
+		"internal/tables",
+		"internal/integration",
+		"internal/properties",
+	},
 	{"internal/testkit"},
 }
 
-// separate are packages that must not import others of their own layer or of lower ones: what a command line has besides the
-// commands on targets registers itself with cli.App.Commands. Both stand for the packages below them, too.
+// separate lists packages that must not import others of their own layer or of lower ones. Parts of the command line
+// that are not commands on targets register themselves with cli.App.Commands. Both include the packages below them.
 var separate = map[string][]string{"cli": {"distal", "fleet", "internal/paper"}}
 
 // within reports whether a package is the one at a path or below it.
 func within(pkg, at string) bool { return pkg == at || strings.HasPrefix(pkg, at+"/") }
 
-// layerOf is the layer of a package, by the longest path in the table that it is at or below, or -1.
+// layerOf is the layer of a package, by the longest matching path in the table, or -1.
 func layerOf(pkg string) int {
 	layer, length := -1, -1
 	for i, list := range layers {
@@ -56,7 +80,8 @@ func TestLayers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (name == "testdata" || name != "." && strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+		if name := d.Name(); d.IsDir() &&
+			(name == "testdata" || name != "." && strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -79,10 +104,17 @@ func TestLayers(t *testing.T) {
 			checked++
 			imported := cmp.Or(strings.TrimPrefix(rest, "/"), ".")
 			if layerOf(imported) > layerOf(own) {
-				t.Errorf("%s imports %s, which is in a higher layer (%d above %d)", file, imported, layerOf(imported), layerOf(own))
+				t.Errorf(
+					"%s imports %s, which is in a higher layer (%d above %d)",
+					file,
+					imported,
+					layerOf(imported),
+					layerOf(own),
+				)
 			}
 			for at, others := range separate {
-				if within(own, at) && slices.ContainsFunc(others, func(other string) bool { return within(imported, other) }) {
+				if within(own, at) &&
+					slices.ContainsFunc(others, func(other string) bool { return within(imported, other) }) {
 					t.Errorf("%s imports %s, which %s must not know", file, imported, at)
 				}
 			}

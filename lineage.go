@@ -16,8 +16,8 @@ func (c *Crew) epoch(run int) int {
 	return run / all * all
 }
 
-// Learn tells what others have learned in the runs of a lineage from first on, see [Learner]. Before a crew
-// makes runs it must know this of all runs of the epochs before theirs; what it has made itself it knows.
+// Learn passes to the batch runner what a lineage learned in its runs from first on; see [Learner]. A batch runner
+// needs this for all runs of earlier epochs before it makes runs. It already knows what its own runs learned.
 func (c *Crew) Learn(first int, learned []byte) {
 	if c.learned == nil {
 		c.learned = map[int][]byte{}
@@ -25,15 +25,20 @@ func (c *Crew) Learn(first int, learned []byte) {
 	c.learned[first] = learned
 }
 
-// Learned is what was learned in the runs of a lineage from first on, as far as the crew knows.
+// Learned is what the runs of a lineage from first on have learned, as far as the batch runner knows.
 func (c *Crew) Learned(first int) []byte { return c.learned[first] }
 
-// makeSeverally makes runs of several lineages: of all in an epoch at once, one epoch after the other.
+// makeSeverally makes the runs of several lineages: those of one epoch concurrently, one epoch after the other.
 func (c *campaign) makeSeverally(first int) {
 	size, going := c.plan.terms.Epoch, true
 	for going && first < c.end {
 		if first%size != 0 {
-			c.err = fmt.Errorf("lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d", c.plan.Strategy, size, first)
+			c.err = fmt.Errorf(
+				"lockstep: a lineage of %s begins at a multiple of %d runs, not at run %d",
+				c.plan.Strategy,
+				size,
+				first,
+			)
 			return
 		}
 		end := min(c.epoch(first)+c.plan.terms.Lineages*size, c.end)
@@ -45,18 +50,22 @@ func (c *campaign) makeSeverally(first int) {
 				going = c.take(b)
 				return going
 			})
-		for i, l := range learned { // only now, when nobody looks
+		for i, l := range learned { // only now, when no worker reads it
 			c.Learn(first+i*size, l)
 		}
 		first = end
 	}
 }
 
-// teach brings the scheduler of a worker to the begin of the epoch of a run.
+// teach brings the scheduler of a worker to the beginning of a run's epoch.
 func (c *Crew) teach(w *worker, run int) error {
 	learner, ok := w.sched.(Learner)
 	if !ok {
-		return fmt.Errorf("lockstep: the scheduler of %s is no Learner, though it has %d lineages", c.plan.Strategy, c.plan.terms.Lineages)
+		return fmt.Errorf(
+			"lockstep: the scheduler of %s is no Learner, though it has %d lineages",
+			c.plan.Strategy,
+			c.plan.terms.Lineages,
+		)
 	}
 	var pcg rand.PCG
 	source := func(run int) *rand.Rand {

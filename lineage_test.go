@@ -14,15 +14,33 @@ import (
 
 // severally is a campaign of a strategy that learns in several lineages.
 func severally(lineages, epoch, runs int) lockstep.Plan {
-	g := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{Steps: 40}}, Fresh: 0.25, Keep: 20, Lineages: lineages, Epoch: epoch}
-	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: g, Spec: smr.Prefix, Runs: runs, KeepGoing: true, Keep: 2, Seed: 6}
+	g := strategy.Guided{
+		Inner:    strategy.Inner{Strategy: strategy.POS{Steps: 40}},
+		Fresh:    0.25,
+		Keep:     20,
+		Lineages: lineages,
+		Epoch:    epoch,
+	}
+	return lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3, Bug: true},
+		Strategy:  g,
+		Spec:      smr.Prefix,
+		Runs:      runs,
+		KeepGoing: true,
+		Keep:      2,
+		Seed:      6,
+	}
 }
 
-// The result of a strategy that learns in several lineages depends on their number and not on who makes their runs:
-// several workers, or several crews that tell each other what they have learned.
+// The result of a strategy with several lineages depends on their number and not on the distribution of runs: several
+// workers, or several batch runners that exchange what they have learned.
 func TestLineages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plan := severally(rapid.IntRange(2, 4).Draw(t, "lineages"), rapid.IntRange(5, 30).Draw(t, "epoch"), rapid.IntRange(1, 300).Draw(t, "runs"))
+		plan := severally(
+			rapid.IntRange(2, 4).Draw(t, "lineages"),
+			rapid.IntRange(5, 30).Draw(t, "epoch"),
+			rapid.IntRange(1, 300).Draw(t, "runs"),
+		)
 		plan.Workers = 1
 		want, err := lockstep.Explore(t.Context(), plan)
 		if err != nil || want.Runs != plan.Runs {
@@ -65,9 +83,13 @@ func TestLineages(t *testing.T) {
 	})
 }
 
-// A crew that was not told what others have learned says so, and so does one that is to begin in the middle.
+// A batch runner that lacks what other lineages have learned reports an error, and so does one that is to begin in
+// the middle.
 func TestLineagesRefuse(t *testing.T) {
-	for first, want := range map[int]string{40: "nobody said what was learned from run 0 on", 7: "begins at a multiple of 20 runs"} {
+	for first, want := range map[int]string{
+		40: "nobody said what was learned from run 0 on",
+		7:  "begins at a multiple of 20 runs",
+	} {
 		crew, err := lockstep.NewCrew(severally(2, 20, 100))
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +101,8 @@ func TestLineagesRefuse(t *testing.T) {
 	}
 }
 
-// Two crews share a campaign of two lineages, each of which makes one, and tell each other what they have learned.
+// Two batch runners share a campaign of two lineages. Each makes the runs of one lineage, and they exchange what they
+// have learned.
 func ExampleCrew_Learn() {
 	plan := severally(2, 50, 200)
 	one, _ := lockstep.NewCrew(plan)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bounds of the lists in a result. What comes later is only counted.
+// Bounds of the lists in a result. Later entries are only counted.
 const (
 	maxNondeterminism = 10  // sources of nondeterminism
 	maxDivergences    = 100 // divergences
@@ -18,9 +18,9 @@ const (
 	maxUnknown        = 10  // unknown runs that are examples of reasons
 )
 
-// Add merges the result of the runs that follow those of r, and keeps at most the given number of findings. It
-// is the only place where results are merged: of the parts of a batch, of batches, of processes and of machines.
-// The numbers of different schedules and states do not add up and stay as they are.
+// Add merges the result of the runs that follow those of r, and keeps at most the given number of findings. Results
+// are merged only here: those of the parts of a batch, of batches, of processes and of machines. The numbers of
+// distinct schedules and states cannot be added and stay unchanged.
 func (r *Result) Add(next *Result, keep int) {
 	if next.InconclusiveTail < next.Runs {
 		r.InconclusiveTail = 0
@@ -53,7 +53,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.addLists(next, keep)
 }
 
-// addLists merges what few runs have.
+// addLists merges the lists that only few runs contribute to.
 func (r *Result) addLists(next *Result, keep int) {
 	r.Found = append(r.Found, atMost(next.Found, keep-len(r.Found))...)
 	r.Divergences = append(r.Divergences, atMost(next.Divergences, maxDivergences-len(r.Divergences))...)
@@ -63,7 +63,7 @@ func (r *Result) addLists(next *Result, keep int) {
 	}
 }
 
-// addNondeterminism adds sources that are new, as long as there is room.
+// addNondeterminism adds new sources until the list is full.
 func (r *Result) addNondeterminism(sources []string) {
 	for _, s := range sources {
 		if len(r.Nondeterminism) < maxNondeterminism && !slices.Contains(r.Nondeterminism, s) {
@@ -72,7 +72,7 @@ func (r *Result) addNondeterminism(sources []string) {
 	}
 }
 
-// addReasons merges why runs are unknown.
+// addReasons merges the reasons of unknown runs.
 func (r *Result) addReasons(next *Result) {
 	if r.Reasons == nil {
 		r.Reasons = map[string]int{}
@@ -117,7 +117,7 @@ func addJudged(sum, counts []Count) []Count {
 	return sum
 }
 
-// plus adds numbers that may not have been counted.
+// plus adds numbers, of which either may be NotCounted.
 func plus(a, b int) int {
 	switch {
 	case a == NotCounted:
@@ -140,7 +140,7 @@ func addCounts(sum, counts []Count) []Count {
 	return sum
 }
 
-// count counts the run just made, but for its verdict, which may depend on repetitions.
+// count counts the run just made, except for its verdict, which may depend on repetitions.
 func (w *worker) count(r *Result, one *ran, b *batch) {
 	r.Runs++
 	r.Steps += int64(w.run.steps)
@@ -215,8 +215,9 @@ func (r *Result) conclude(one *ran) {
 	}
 }
 
-// EnvironmentError is the error with which a campaign ends because its environment is broken, or nil: more runs
-// are inconclusive than the limit allows, and they are more than half of all runs or follow on each other.
+// EnvironmentError is the error with which a campaign ends because its environment is broken, or nil. The environment
+// is broken in two cases. Either more inconclusive runs than the limit follow each other at the end, or there are
+// more of them in all and they are more than half of all runs.
 func (r *Result) EnvironmentError() error {
 	limit, which := cmp.Or(r.InconclusiveLimit, DefaultInconclusive), ""
 	switch {

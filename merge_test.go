@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// troubledPlan is a plan with every kind of run that is counted apart.
+// troubledPlan is a plan with every kind of run that is counted separately.
 var troubledPlan = lockstep.Plan{System: toy.Troubled{Recheck: 3, Diverges: true, Inconclusive: 8,
 	Nondeterminism: []string{"a.go:1"}},
 	Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000},
@@ -44,7 +44,7 @@ func TestWorkersMergeAlike(t *testing.T) {
 	}
 }
 
-// A campaign whose environment is broken ends at the same run, whatever the number of workers.
+// A campaign with a broken environment ends at the same run for any number of workers.
 func TestBrokenEnvironmentEndsAtTheSameRun(t *testing.T) {
 	for _, c := range []struct {
 		share uint64
@@ -69,8 +69,8 @@ func TestBrokenEnvironmentEndsAtTheSameRun(t *testing.T) {
 	}
 }
 
-// The rule for inconclusive runs is the same for a result that was merged from batches: the last ones are
-// counted across their borders.
+// The rule for inconclusive runs is the same for a result merged from batches: the last runs are counted across batch
+// boundaries.
 func TestInconclusiveRunsAcrossBatches(t *testing.T) {
 	batch := func(from int, verdicts string) *lockstep.Result {
 		r := &lockstep.Result{From: from, Verdicts: map[trace.Verdict]int{}}
@@ -104,7 +104,7 @@ func TestInconclusiveRunsAcrossBatches(t *testing.T) {
 	}
 }
 
-// The lists of a result are bounded, however many runs there are: what comes later is only counted.
+// The lists of a result are bounded for any number of runs: later entries are only counted.
 func TestResultIsBounded(t *testing.T) {
 	sum := &lockstep.Result{}
 	for run := range 1000 {
@@ -122,7 +122,7 @@ func TestResultIsBounded(t *testing.T) {
 	}
 }
 
-// Findings are passed on as they are found, and no more of them than are kept.
+// Findings are passed on as the campaign finds them, and no more of them than it keeps.
 func TestFoundIsBounded(t *testing.T) {
 	var runs []int
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix,

@@ -7,30 +7,35 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// network is the book of a run's messages.
+// network is the state of a run's messages.
 type network struct {
 	messages []trace.Message // by ID-1
 	flying   []trace.ID      // in flight and free for the strategy, ascending, from landed on
 	landed   int
-	aside    int // messages that are held, or behind those
+	aside    int // messages that are held or behind held ones
 	kinds    places
 	tag      trace.Tag // of the last message
-	sameTag  trace.ID  // from this message on all have that tag
+	sameTag  trace.ID  // all messages from this one on have that tag
 	cut      trace.Links
 
 	nodes int
-	links []link // by sender and receiver, where links are FIFO
+	links []link // by sender and receiver, if links are FIFO
 }
 
 // link is the queue of a FIFO link.
 type link struct {
-	queue []trace.ID // in the order of sending, those that are gone included
-	first int        // where those that are not gone begin
-	held  int        // messages of it in the hands of the scenario
+	queue []trace.ID // in the order of sending, including delivered and lost messages
+	first int        // index of the first message that is neither delivered nor lost
+	held  int        // its messages held by the scenario
 }
 
 func newNetwork(info *Info) network {
-	n := network{cut: trace.NewLinks(info.Nodes), nodes: info.Nodes, flying: make([]trace.ID, 0, 256)} // so that it is shifted seldom
+	// flying has room, so that shifts are rare.
+	n := network{
+		cut:    trace.NewLinks(info.Nodes),
+		nodes:  info.Nodes,
+		flying: make([]trace.ID, 0, 256),
+	}
 	if info.FIFO {
 		n.links = make([]link, (info.Nodes+1)*(info.Nodes+1))
 	}
@@ -47,17 +52,17 @@ func (n *network) reset() {
 	}
 }
 
-// Sent are the messages that the last step sent, lost ones included.
+// Sent lists the messages that the last step sent, including lost ones.
 func (r *Run) Sent() []trace.Message { return r.messages[r.sent:] }
 
-// Messages are all messages sent so far, in order: the message with number i is at i-1.
+// Messages lists all messages sent so far, in order: the message with number i is at i-1.
 func (r *Run) Messages() []trace.Message { return r.messages }
 
 // Message is the envelope of a message.
 func (r *Run) Message(id trace.ID) *trace.Message { return &r.messages[id-1] }
 
-// SameTag is the number of the message from which on all messages carry the tag of the last
-// one. It is that of the next message where there is none yet.
+// SameTag is the number of the first message from which on all messages carry the tag of the last one. Before any
+// message is sent, it is the number of the next one.
 func (r *Run) SameTag() trace.ID { return r.sameTag }
 
 // InFlight lists the messages that a strategy may deliver or drop, oldest first.
@@ -65,18 +70,18 @@ func (r *Run) InFlight() []trace.ID { return r.flying[r.landed:] }
 
 // IsInFlight reports whether a message is in flight and free for the strategy.
 func (r *Run) IsInFlight(id trace.ID) bool {
-	i := uint(id) - 1 // huge where the number is not positive
+	i := uint(id) - 1 // huge if the number is not positive
 	return i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight
 }
 
-// IsHeld reports whether a message is in flight but not free for the strategy: it is in the
-// hands of the scenario, or behind such a message on a FIFO link.
+// IsHeld reports whether a message is in flight but not free for the strategy. The scenario holds it, or holds an
+// earlier message on the same FIFO link.
 func (r *Run) IsHeld(id trace.ID) bool {
 	return r.onItsWay(id) && r.messages[id-1].Fate != trace.InFlight
 }
 
-// Deliverable reports whether a message in flight may be delivered now: its receiver
-// is up and, where links are FIFO, no older message is in flight on its link.
+// Deliverable reports whether a message in flight may be delivered now. Its receiver must be up and, if links are
+// FIFO, no older message may be in flight on its link.
 func (r *Run) Deliverable(id trace.ID) bool {
 	return r.calm || r.arrives(id)
 }
@@ -85,8 +90,7 @@ func (r *Run) arrives(id trace.ID) bool {
 	return r.up.Has(r.messages[id-1].To) && r.Head(id) == id && !r.overtakes(id)
 }
 
-// Head is the oldest message in flight on the link of the message given, which is the
-// message itself where links are not FIFO.
+// Head is the oldest message in flight on the given message's link. It is the message itself if links are not FIFO.
 func (r *Run) Head(id trace.ID) trace.ID {
 	if r.links == nil {
 		return id
@@ -101,26 +105,26 @@ func (r *Run) Head(id trace.ID) trace.ID {
 // Cut is the set of nodes that messages from n do not reach.
 func (r *Run) Cut(n Node) Nodes { return r.cut[n] }
 
-// onItsWay reports whether there is such a message, neither delivered nor lost.
+// onItsWay reports whether the message exists and is neither delivered nor lost.
 func (n *network) onItsWay(id trace.ID) bool {
 	return id >= 1 && int(id) <= len(n.messages) && n.messages[id-1].Fate.OnItsWay()
 }
 
 func (n *network) link(m *trace.Message) *link { return &n.links[int(m.From)*(n.nodes+1)+int(m.To)] }
 
-// misaddressed is the mistake of a system that sends from or to a node that there is not.
+// misaddressed panics over a system that sends from or to a node that does not exist.
 //
 //go:noinline
 func (r *Run) misaddressed(from, to Node) {
 	panic(fmt.Sprintf("lockstep: the system sent a message from node %d to node %d of %d", from, to, r.nodes))
 }
 
-// toAll stands for the receivers of a broadcast.
+// toAll as receiver means all nodes, in a broadcast.
 const toAll Node = 255
 
-// send folds a message into the run's digest and enters it into the books. It takes the fields one by
-// one and writes them so: a Message is too large for registers, and a processor waits when it is to copy
-// one that has just been built.
+// send folds a message into the run's digest and enters it into the run's state. It takes and writes the fields one
+// by one. A Message is too large for registers, and a processor stalls when it copies a Message that it has just
+// built.
 func (r *Run) send(from, to Node, kind string, tag trace.Tag, at trace.Time, body trace.ID) trace.ID {
 	if int(from) > r.nodes || to < 1 || int(to) > r.nodes {
 		r.misaddressed(from, to)
@@ -136,7 +140,8 @@ func (r *Run) send(from, to Node, kind string, tag trace.Tag, at trace.Time, bod
 	r.messages = r.messages[:len(r.messages)+1]
 	id := trace.ID(len(r.messages))
 	m := &r.messages[id-1]
-	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, to, trace.InFlight, kind, tag, at
+	m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At =
+		id, body, 0, from, to, trace.InFlight, kind, tag, at
 	if r.cut[from] == 0 && r.links == nil || r.goes(m) {
 		r.flying = r.flying[:len(r.flying)+1]
 		r.flying[len(r.flying)-1] = id
@@ -144,7 +149,7 @@ func (r *Run) send(from, to Node, kind string, tag trace.Tag, at trace.Time, bod
 	return id
 }
 
-// announce folds the sending of a message into the run's digest, and notes its tag.
+// announce folds the sending of a message into the run's digest, and records its tag.
 func (r *Run) announce(from, to Node, kind *place, tag trace.Tag) {
 	r.mix(uint64(from)<<40 ^ uint64(to)<<32 ^ uint64(uint32(tag.Phase)<<8^uint32(tag.Round)) ^ kind.hash)
 	if tag != r.tag {
@@ -152,8 +157,8 @@ func (r *Run) announce(from, to Node, kind *place, tag trace.Tag) {
 	}
 }
 
-// goes enters the fate of a message that may be kept back: by a cut, or on a FIFO link. It
-// reports whether the message is in flight.
+// goes sets the fate of a message that a cut or a FIFO link may keep back. It reports whether the message is in
+// flight.
 func (r *Run) goes(m *trace.Message) bool {
 	if r.cut[m.From].Has(m.To) && m.From != m.To {
 		m.Fate = trace.Lost
@@ -169,8 +174,8 @@ func (r *Run) goes(m *trace.Message) bool {
 	return m.Fate == trace.InFlight
 }
 
-// sendAll sends a message to every node. Where nothing can keep them back, which is the rule, they are
-// entered together. In the digest they are one.
+// sendAll sends a message to every node. Usually nothing can keep the messages back; then they are entered together.
+// In the digest they are one.
 func (r *Run) sendAll(from Node, kind string, tag trace.Tag, body trace.ID) {
 	k := r.kinds.of(kind)
 	if !k.is(kind) {
@@ -194,13 +199,13 @@ func (r *Run) sendAll(from Node, kind string, tag trace.Tag, body trace.ID) {
 	for i := range messages {
 		m := &messages[i]
 		id := trace.ID(sent + i + 1)
-		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At = id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
+		m.ID, m.Body, m.Copy, m.From, m.To, m.Fate, m.Type, m.Tag, m.At =
+			id, body, 0, from, Node(i+1), trace.InFlight, kind, tag, 0
 		flying[i] = id
 	}
 }
 
-// grow makes room for k more messages in flight, and returns how many places of their list are
-// taken.
+// grow makes room for k more messages in flight, and returns the length of their list.
 func (n *network) grow(k int) int {
 	n.messages = slices.Grow(n.messages, k)
 	n.shift()
@@ -208,7 +213,7 @@ func (n *network) grow(k int) int {
 	return len(n.flying)
 }
 
-// hold takes a message from the strategy.
+// hold takes a message away from the strategy.
 func (n *network) hold(id trace.ID) {
 	n.unfly(id)
 	n.messages[id-1].Fate = trace.Held
@@ -229,7 +234,7 @@ func (n *network) release(id trace.ID) {
 	}
 }
 
-// takeOut removes a message from the network for good.
+// takeOut removes a message from the network permanently.
 func (n *network) takeOut(id trace.ID, to trace.Fate) {
 	m := &n.messages[id-1]
 	was := m.Fate
@@ -245,8 +250,8 @@ func (n *network) takeOut(id trace.ID, to trace.Fate) {
 	}
 }
 
-// relink settles what is behind a held message on the FIFO link of the message given, and
-// what no longer is.
+// relink updates the messages on the FIFO link of the given message: those behind a held message, and those no longer
+// behind one.
 func (n *network) relink(id trace.ID) {
 	l := n.link(&n.messages[id-1])
 	blocked := false
@@ -273,14 +278,14 @@ func (n *network) push(id trace.ID) {
 	n.flying = append(n.flying, id)
 }
 
-// shift moves the messages in flight to the start of their list where most of it is gone.
+// shift moves the messages in flight to the start of their list if most of the list is unused.
 func (n *network) shift() {
 	if 2*n.landed > len(n.flying) {
 		n.flying, n.landed = n.flying[:copy(n.flying, n.flying[n.landed:])], 0
 	}
 }
 
-// fly makes a message free for the strategy, in its place by age.
+// fly makes a message free for the strategy, at its place by age.
 func (n *network) fly(id trace.ID) {
 	n.messages[id-1].Fate = trace.InFlight
 	n.push(id)
@@ -290,8 +295,8 @@ func (n *network) fly(id trace.ID) {
 	flying[at] = id
 }
 
-// unfly takes a message out of those in flight. Lock-step strategies and fair delivery
-// take the oldest, which costs nothing.
+// unfly takes a message out of those in flight. Lock-step strategies and fair delivery take the oldest message, which
+// costs nothing.
 func (n *network) unfly(id trace.ID) {
 	if n.flying[n.landed] == id {
 		n.landed++
@@ -300,8 +305,8 @@ func (n *network) unfly(id trace.ID) {
 	}
 }
 
-// pull takes a message out of the middle of those in flight: older ones move up, or where
-// these may be many, younger ones down.
+// pull takes a message out of the middle of those in flight. Older messages move up; in a long list, younger ones
+// move down instead.
 func (n *network) pull(id trace.ID) {
 	flying := n.flying[n.landed:]
 	if len(flying) > 32 {

@@ -9,20 +9,22 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestInFlight compares the list of messages in flight with one that is made anew from the
-// fates of all messages, while messages are sent singly and to all, held and released, and
-// taken from the front and from the middle, few at a time and many. It does the same for those
-// that have the tag of the last.
+// TestInFlight compares the list of messages in flight with one that is rebuilt from the fates of all messages.
+// Meanwhile messages are sent singly and to all, held and released, and taken from the front and from the middle, few
+// and many at a time. It does the same for the messages that have the tag of the last.
 func TestInFlight(t *testing.T) {
 	const nodes = 3
 	for seed := range uint64(200) {
 		source := rand.New(rand.NewPCG(seed, 0))
-		r := &newTurn(Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)}, Limits{}).Run
+		r := &newTurn(
+			Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)},
+			Limits{},
+		).Run
 		r.reset()
 		if seed%3 > 0 { // so that it must be shifted and grow
 			r.flying = nil
 		}
-		most := 1 + source.IntN(80) // about so many in flight
+		most := 1 + source.IntN(80) // approximate number of messages in flight
 		for range 600 {
 			flying := r.InFlight()
 			switch k := source.IntN(10); {
@@ -30,14 +32,22 @@ func TestInFlight(t *testing.T) {
 				if source.IntN(2) == 0 {
 					r.out.Broadcast(Node(1+source.IntN(nodes)), "all", trace.Tag{Round: int32(source.IntN(2))})
 				} else {
-					r.out.Send(Node(1+source.IntN(nodes)), Node(1+source.IntN(nodes)), "one", trace.Tag{Round: int32(source.IntN(2))})
+					r.out.Send(
+						Node(1+source.IntN(nodes)),
+						Node(1+source.IntN(nodes)),
+						"one",
+						trace.Tag{Round: int32(source.IntN(2))},
+					)
 				}
 			case k == 6 && seed%2 == 1:
 				r.out.Retype(flying[source.IntN(len(flying))], "other", trace.Tag{Round: int32(source.IntN(2))})
 			case k == 4:
 				r.hold(flying[source.IntN(len(flying))])
 			case k == 5:
-				if held := slices.IndexFunc(r.messages, func(m trace.Message) bool { return m.Fate == trace.Held }); held >= 0 {
+				if held := slices.IndexFunc(
+					r.messages,
+					func(m trace.Message) bool { return m.Fate == trace.Held },
+				); held >= 0 {
 					r.release(trace.ID(held + 1))
 				}
 			default:
@@ -70,7 +80,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestHappenings counts events of more types than are told apart.
+// TestHappenings counts events of more types than a tally distinguishes.
 func TestHappenings(t *testing.T) {
 	var h happenings
 	for turn := range 3 {

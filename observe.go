@@ -1,28 +1,28 @@
 package lockstep
 
-// Observer watches the runs of a campaign without judging them, e.g. to measure what they
-// covered. It is part of a [Plan].
+// Observer watches the runs of a campaign without checking them, e.g. to measure what they cover. It is part of a
+// [Plan].
 type Observer interface {
 	// New makes a watcher, which serves many runs of one worker.
 	New(Info) Watcher
-	// Take gets what was noted in each run of the result, in run order and one after the
-	// other, however many workers there are.
+	// Take receives the watcher's notes on each run of the result, in run order and sequentially, for any number of
+	// workers.
 	Take(run int, noted any)
 }
 
-// Watcher looks at one run after the other.
+// Watcher observes one run after the other.
 type Watcher interface {
 	// Reset begins a new run.
 	Reset()
-	// Look is called after the start of a run and after every step, before the scenario and
-	// the spec look at it. run.Settling tells the steps of the settling stage apart.
+	// Look is called after the start of a run and after every step, before the scenario and the spec see it. The
+	// method run.Settling distinguishes the steps of the settling stage.
 	Look(run *Run)
-	// Noted is what the run leaves for the observer. It must not change with the next run.
+	// Noted returns the run's data for the observer. It must not change with the next run.
 	Noted() any
 }
 
-// Looking at every state costs a multiple of a fast system's own time, so that states are
-// counted in the first runs and then in one of many.
+// Looking at every state takes a multiple of a fast system's own time. So states are counted in the first runs and
+// then in one of many.
 const (
 	firstCounted = 8
 	oneOfCounted = 256
@@ -31,8 +31,8 @@ const (
 // countsStates reports whether the states of the numbered run are counted.
 func countsStates(number int) bool { return number < firstCounted || number%oneOfCounted == 0 }
 
-// distinct is the observer that counts the different schedules of a campaign, and the
-// different states of some of its runs. It comes last among the observers.
+// distinct is the observer that counts the distinct schedules of a campaign, and the distinct states of some of its
+// runs. It is the last observer.
 type distinct struct {
 	counted   int // runs whose states were counted
 	schedules map[uint64]struct{}
@@ -52,8 +52,7 @@ func (d *distinct) Take(_ int, noted any) {
 	}
 }
 
-// distinctWatcher notes states: the fingerprints of all nodes that are up, where the
-// system offers them.
+// distinctWatcher collects states: the fingerprints of all nodes that are up, if the system offers them.
 type distinctWatcher struct {
 	met   map[uint64]struct{} // by this worker
 	fresh []uint64
@@ -76,5 +75,5 @@ func (w *distinctWatcher) Look(r *Run) {
 	}
 }
 
-// Noted are the states that the worker had not met before.
+// Noted returns the states that are new to the worker.
 func (w *distinctWatcher) Noted() any { return w.fresh }

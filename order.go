@@ -6,23 +6,23 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// lineups follow the messages of a run on their links, where runs keep an order: see [trace.Order].
+// lineups track the messages of a run on their links, if runs keep an order: see [trace.Order].
 type lineups struct {
-	order *trace.Order     // nil: any, and nothing is followed
+	order *trace.Order     // nil: any order, and nothing is tracked
 	free  map[[2]Node]bool // links that do not keep it
 	links map[[2]Node]*lineup
-	seen  int // messages followed
+	seen  int // messages tracked
 }
 
-// lineup is the network of one link. When messages leave it is not seen, only in which order they are delivered; so
-// what is done to them is done as late as it can be: when a message is delivered, those before it are lost or change
-// places with it, and it is doubled as often as it was.
+// lineup is the network of one link. It sees only the order of deliveries, not when messages leave. So it treats
+// messages as late as possible. When a message is delivered, the messages before it are lost or swap places with it,
+// and its copies are inserted.
 type lineup struct {
 	network []slot
-	copies  map[trace.ID][]trace.ID // those of a message, in the order in which they were made
+	copies  map[trace.ID][]trace.ID // copies of a message, in the order of their creation
 }
 
-// slot is a message on the network, and how many places it has moved back.
+// slot is a message on the network, and the number of places that it has moved back.
 type slot struct {
 	id    trace.ID
 	moved int
@@ -43,7 +43,7 @@ func (l *lineups) link(m *trace.Message) *lineup {
 	return line
 }
 
-// look adds the messages that were sent since the last look, but those that were sent into a cut.
+// look adds the messages sent since the last call, except those sent into a cut.
 func (l *lineups) look(messages []trace.Message) {
 	for ; l.seen < len(messages); l.seen++ {
 		switch m := &messages[l.seen]; {
@@ -66,7 +66,7 @@ func (l *lineups) allows(messages []trace.Message, id trace.ID) bool {
 	return ok || l.free[[2]Node{m.From, m.To}]
 }
 
-// deliver follows the delivery of a message, and reports whether the order allows it.
+// deliver tracks the delivery of a message, and reports whether the order allows it.
 func (l *lineups) deliver(messages []trace.Message, id trace.ID) (ok bool) {
 	l.look(messages)
 	line := l.link(&messages[id-1])
@@ -74,15 +74,17 @@ func (l *lineups) deliver(messages []trace.Message, id trace.ID) (ok bool) {
 	return ok
 }
 
-// loses reports whether a message may be lost: not after it was doubled, which would undo that.
+// loses reports whether a message may be lost. Unless the order is Redundant, a duplicated message may not be,
+// because the loss would undo the duplication.
 func (l *lineups) loses(messages []trace.Message, id trace.ID) bool {
 	l.look(messages)
 	m := &messages[id-1]
 	return l.order.Redundant || len(l.link(m).copies[id]) == 0 || l.free[[2]Node{m.From, m.To}]
 }
 
-// without is the network after a message has left it to be delivered, and whether it can. The first message on the
-// network may be lost, or let the second pass: so a message passes one that stays, and those between them are lost.
+// without returns the network after the delivery of a message, and whether the order allows that delivery. The first
+// message on the network may be lost or let the second pass. So a message passes one that stays, and those between
+// them are lost.
 func (l *lineup) without(messages []trace.Message, id trace.ID, distance int) (network []slot, ok bool) {
 	network = l.network
 	for len(network) > 0 && messages[network[0].id-1].Fate == trace.Lost {
@@ -109,14 +111,14 @@ func (l *lineup) without(messages []trace.Message, id trace.ID, distance int) (n
 		stays = []slot{first}
 	}
 	after := make([]slot, 0, len(rest)+4)
-	for _, c := range slices.Backward(l.copies[id]) { // the last one made is right behind it
+	for _, c := range slices.Backward(l.copies[id]) { // the last copy directly follows the message
 		after = append(after, slot{c, it.moved})
 	}
 	return append(append(after, stays...), rest...), true
 }
 
-// orderOf is the order that the messages of a trace keep, that of its strategy, and the links on which they do not:
-// there a scenario held messages back.
+// orderOf is the order that the messages of a trace keep, which is that of its strategy. The second result is the set
+// of links that do not keep it, because a scenario held messages back there.
 func orderOf(t *trace.Trace, terms *Terms) (*trace.Order, map[[2]Node]bool) {
 	order := t.Header.Order
 	if order == nil {

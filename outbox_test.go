@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// gossip is nodes that send to all when their alarm fires, and tell of every third message.
+// gossip is nodes that send to all when their timer fires, and emit an event for every third message.
 type gossip struct{ heard int }
 
 func (*gossip) Start(c *sim.Context[int]) { c.SetAlarm(1) }
@@ -25,7 +25,7 @@ func (g *gossip) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
 }
 func (*gossip) Request(*sim.Context[int], int32, string) {}
 
-// flights compares what the outbox says is in flight with what the run says of each message.
+// flights compares the outbox's messages in flight with the fates that the run reports.
 type flights struct {
 	t    *testing.T
 	out  **lockstep.Outbox
@@ -56,7 +56,12 @@ func (f *flights) Look(run *lockstep.Run) {
 	}
 	for m := range (*f.out).Coming(1) {
 		if len(to1) == 0 || m.ID != to1[len(to1)-1] {
-			f.t.Fatalf("after step %d message %d is said to come to node 1, on their way are %v", run.Steps(), m.ID, to1)
+			f.t.Fatalf(
+				"after step %d message %d is said to come to node 1, on their way are %v",
+				run.Steps(),
+				m.ID,
+				to1,
+			)
 		}
 		to1 = to1[:len(to1)-1]
 	}
@@ -65,17 +70,41 @@ func (f *flights) Look(run *lockstep.Run) {
 	}
 }
 
-// The outbox tells what is in flight, held or not, whatever becomes of the messages.
+// The outbox reports the messages in flight, held or not, whatever happens to them.
 func TestInFlight(t *testing.T) {
 	var out *lockstep.Outbox
-	system := sim.Cluster[int]{Name: "gossip", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return &gossip{} },
-		Begin: func(o *lockstep.Outbox, _ *lockstep.Chance) any { out = o; return nil }}
-	guide := scenario.New("hold").Faults(lockstep.Budget{Losses: lockstep.Unlimited, Crashes: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
+	system := sim.Cluster[int]{
+		Name:  "gossip",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &gossip{} },
+		Begin: func(o *lockstep.Outbox, _ *lockstep.Chance) any { out = o; return nil },
+	}
+	guide := scenario.New("hold").
+		Faults(lockstep.Budget{Losses: lockstep.Unlimited, Crashes: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	guide.If(scenario.IsEvent("third"), scenario.At(2)).Named("let go").Then(scenario.ReleaseAll("late"))
 	guide.If(scenario.From(2)).Named("hold").Then(scenario.Store("late"))
 	watch := &flights{t: t, out: &out}
-	walk := strategy.Walk{Deliver: 6, Drop: 1, Duplicate: 1, Alarm: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1, Steps: 120}
-	plan := lockstep.Plan{System: system, Strategy: walk, Scenario: guide, Runs: 40, Seed: 1, Workers: 1, AllowVacuous: true, Observers: []lockstep.Observer{watch}}
+	walk := strategy.Walk{
+		Deliver:   6,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     2,
+		Crash:     1,
+		Restart:   2,
+		Cut:       1,
+		Heal:      1,
+		Steps:     120,
+	}
+	plan := lockstep.Plan{
+		System:       system,
+		Strategy:     walk,
+		Scenario:     guide,
+		Runs:         40,
+		Seed:         1,
+		Workers:      1,
+		AllowVacuous: true,
+		Observers:    []lockstep.Observer{watch},
+	}
 	if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}

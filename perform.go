@@ -6,13 +6,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the number of steps after which a run looks whether it is to be ended.
+// patience is the number of steps after which a run checks whether it should end.
 const patience = 1 << 10
 
-// take takes the steps that somebody chooses until there are no more, and before each of them
-// those of the scenario. It checks that a step is possible, keeps the books of the run, lets
-// the system do its part and everyone look at it. What breaks a run is a mistake of whoever
-// chose the step, or a broken deployment.
+// take takes the chooser's steps until there are no more, and before each of them those of the scenario. It checks
+// that a step is possible, updates the state of the run, lets the system perform the step, and lets all observers
+// look at it. A bug of the chooser or a broken deployment breaks the run.
 func (w *worker) take(by chooser, end int) bool {
 	r := w.run
 	s, last := r.next(), r.Last()
@@ -54,7 +53,7 @@ func (w *worker) take(by chooser, end int) bool {
 		case m == nil:
 			r.mix(uint64(s.Kind) | uint64(s.Node)<<4 | uint64(uint32(s.Msg))<<12 | uint64(uint32(s.Request))<<44)
 			r.enter(s)
-		default: // enter would do the same, after asking more
+		default: // equivalent to enter, with fewer checks
 			r.now = max(r.now, s.At)
 			r.mix(plainHash(s.Kind, m.ID))
 			m.Fate = r.fate(m, s.Kind)
@@ -81,8 +80,8 @@ func (w *worker) take(by chooser, end int) bool {
 	return r.broken == nil
 }
 
-// sweep takes the steps that the scheduler left to the engine as take would, in the place of the
-// last one: it asks nobody, nobody looks at a step without events, and nothing keeps a message back.
+// sweep takes the steps that the scheduler left to the engine, as take would, in place of the last step. It asks no
+// chooser, no observer sees a step without events, and nothing keeps a message back.
 func (w *worker) sweep(s *Step, end int) bool {
 	r := w.run
 	*s = Step{}
@@ -125,14 +124,13 @@ func (w *worker) sweep(s *Step, end int) bool {
 	return r.broken == nil
 }
 
-// leaves reports whether a message does not stay within the kernel of what is swept. A client,
-// which has no number, is never outside.
+// leaves reports whether a message leaves the kernel of the sweep. A client, which has no number, is never outside.
 func (r *Run) leaves(m *trace.Message) bool {
 	return !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0
 }
 
-// goesOn reports whether a run goes on that has come to the end of its stage or to one of the
-// steps at which it looks whether it is to be ended.
+// goesOn reports whether a run continues after the end of its stage, or at a step where it checks whether it should
+// end.
 func (w *worker) goesOn(end int) bool {
 	r := w.run
 	if r.ended || r.steps >= end {
@@ -166,10 +164,11 @@ func (r *Run) spoilt(s *Step, err error) bool {
 	return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
 }
 
-// plainHash is what a step that names nothing but a message adds to the digest.
+// plainHash is the contribution to the digest of a step that names only a message.
 func plainHash(kind trace.Kind, id trace.ID) uint64 { return uint64(kind) | uint64(uint32(id))<<12 }
 
-// fate is what becomes of a message that is delivered or dropped: the only place that says what this means for the run.
+// fate is the new fate of a message that is delivered or dropped. Only this method defines the consequences for the
+// run.
 func (r *Run) fate(m *trace.Message, by trace.Kind) trace.Fate {
 	if by == trace.Drop {
 		r.lose(m.From, m.To)
@@ -179,7 +178,7 @@ func (r *Run) fate(m *trace.Message, by trace.Kind) trace.Fate {
 	return trace.Delivered
 }
 
-// enter enters a step into the books.
+// enter updates the state of the run for a step.
 func (r *Run) enter(s *Step) {
 	r.now = max(r.now, s.At)
 	switch s.Kind {
@@ -213,7 +212,7 @@ func (r *Run) enter(s *Step) {
 	}
 }
 
-// keepLimits ends a run that has gone beyond a limit.
+// keepLimits ends a run that exceeds a limit.
 func (r *Run) keepLimits() {
 	if len(r.flying)-r.landed > r.limits.InFlight || r.now > r.limits.Time {
 		r.overdo()

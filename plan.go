@@ -26,7 +26,7 @@ type Plan struct {
 	Strategy Strategy
 	// Scenario guides the runs; nil leaves every choice to the strategy.
 	Scenario Scenario
-	// Spec is what the system promises; nil means that only a panic is a finding.
+	// Spec states the promises of the system; nil means that only a panic is a finding.
 	Spec Spec
 	// Observers watch the runs.
 	Observers []Observer
@@ -35,58 +35,52 @@ type Plan struct {
 	Seed uint64
 	// Runs is the number of runs; 0 means DefaultRuns.
 	Runs int
-	// Steps is the length of the exploring stage of a run, after which the run ends in
-	// good order; 0 leaves the length to the strategy.
+	// Steps is the length of the exploring stage of a run, after which the run ends normally; 0 leaves the length to
+	// the strategy.
 	Steps int
-	// Settle is the number of steps of the settling stage, in which faults stop, links
-	// heal, crashed nodes return and delivery is fair; 0 means that there is none and
-	// that liveness is not judged.
+	// Settle is the number of steps of the settling stage, in which faults stop, links heal, crashed nodes return and
+	// delivery is fair. 0 means that there is no such stage and that liveness is not checked.
 	Settle int
-	// Budget is the fault model: a run with more faults is unknown, whatever it shows.
-	// Nil means the model that the scenario declares or, where it declares none, that
-	// any fault is allowed.
+	// Budget is the fault model: a run with more faults is unknown, whatever it shows. Nil means the scenario's fault
+	// model; if the scenario declares none, any fault is allowed.
 	Budget *Budget
-	// Limits stop a run that got out of hand.
+	// Limits stop a runaway run.
 	Limits Limits
-	// Repetitions is how often a failing run of a system that repeats itself only roughly
-	// is repeated; 0 means DefaultRepetitions.
+	// Repetitions is how often a failing run of a best-effort system is repeated; 0 means DefaultRepetitions.
 	Repetitions int
 
-	// Workers is the number of runs under way at once; 0 means one for each processor.
-	// Results do not depend on it.
+	// Workers is the number of concurrent runs; 0 means one for each processor. Results do not depend on it.
 	Workers int
-	// Scratch is the folder in which deployments get folders of their own; empty means the
-	// system's folder for temporary files.
+	// Scratch is the directory in which each deployment gets a directory of its own; empty means the system's
+	// directory for temporary files.
 	Scratch string
 	// KeepGoing continues after a finding; otherwise the campaign ends with the first.
 	KeepGoing bool
-	// AllowVacuous lets a Go test pass though parts of the scenario never took effect, or a
-	// property was never judged; see Result.VacuousParts.
+	// AllowVacuous lets a Go test pass even if parts of the scenario never took effect, or a property was never
+	// checked; see Result.VacuousParts.
 	AllowVacuous bool
 	// Keep is the number of findings whose traces are kept; 0 means DefaultKeep.
 	Keep int
-	// Distinct counts the different schedules and, where the system offers fingerprints, the
-	// different states of the first runs and of one of many after them (Result.StateRuns). It
-	// costs less than a tenth of the time.
+	// Distinct counts the distinct schedules and, if the system offers fingerprints, the distinct states of the first
+	// runs and of one of many after them (Result.StateRuns). It adds less than a tenth to the time.
 	Distinct bool
-	// Texts puts messages and states into words in every run, for observers that read them.
-	// It costs time.
+	// Texts renders messages and states as text in every run, for observers that read them. It costs time.
 	Texts bool
-	// Watch, where it is set, is the watchdog: the engine has no clock. Each value from look
-	// makes it look whether a step was begun since the last; if not, the run hangs, which is a
-	// finding, and its goroutine, which nothing can stop, is left running. Package watchdog
-	// makes one. Nil waits for ever.
+	// Watch, if set, is the watchdog: the engine has no clock. On each value from look, the engine checks whether a
+	// step has begun since the previous value. If not, the run hangs, which is a finding. Its goroutine cannot be
+	// stopped and stays running. Package watchdog makes a watchdog. Nil waits indefinitely.
 	Watch func() (look <-chan time.Time, stop func())
-	// Warming, where it is set, is called when a deployment begins to warm its process up ([Place.WarmUp]), and what it
-	// returns when it has: a campaign with a time does not count that. Several may at once.
+	// Warming, if set, is called when a deployment begins to warm up its process ([Place.WarmUp]), and the returned
+	// function when it has done so. A campaign with a time limit does not count that time. Several deployments may
+	// warm up concurrently.
 	Warming func() (done func())
-	// Progress, where it is set, is called now and then from one goroutine at a time
-	// with the result so far, which it must not keep.
+	// Progress, if set, is called now and then from one goroutine at a time with the result so far, which it must not
+	// keep.
 	Progress func(*Result)
-	// Found, where it is set, is called from one goroutine at a time with findings as soon as they have a trace, at
-	// most Keep of them: that of a system that repeats itself roughly comes before the repetitions, which may take
-	// long. A caller that stores them loses no finding, whatever ends the campaign. Where there are more findings
-	// than Keep, the first to be found need not be the first in run order, which the result keeps.
+	// Found, if set, is called from one goroutine at a time with each finding as soon as it has a trace, at most Keep
+	// times. A finding of a best-effort system comes before its repetitions, which may take long. A caller that
+	// stores the findings loses none, however the campaign ends. If there are more findings than Keep, the first one
+	// passed need not be the first in run order, which the result keeps.
 	Found func(*Found)
 }
 
@@ -96,20 +90,20 @@ type Limits struct {
 	Steps    int        // steps of a run; 0 means DefaultSteps
 	InFlight int        // messages in flight at once; 0 means DefaultInFlight
 	Time     trace.Time // time of a run; 0 means no limit
-	// Inconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means
-	// DefaultInconclusive. A campaign with more of them ends with an error when they are more than half of
-	// its runs, or more than this number in a row.
+	// Inconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means DefaultInconclusive.
+	// A campaign with more of them ends with an error if they are more than half of its runs, or more than this
+	// number in a row.
 	Inconclusive int
 }
 
-// prepared is a plan that was checked and completed.
+// prepared is a plan that has been checked and completed.
 type prepared struct {
 	Plan
 	info  Info
 	terms Terms
 }
 
-// prepare completes a plan and reports what is wrong with it.
+// prepare completes a plan and reports its errors.
 func (p Plan) prepare() (*prepared, error) {
 	if p.System == nil || p.Strategy == nil {
 		return nil, errors.New("lockstep: a plan needs a System and a Strategy")
@@ -128,7 +122,7 @@ func (p Plan) prepare() (*prepared, error) {
 		name        string
 		value, most int
 	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
-		if f.value > f.most { // traces of such runs could not be read
+		if f.value > f.most { // traces of such runs would be unreadable
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
 		}
 	}
@@ -172,7 +166,7 @@ func (p *Plan) complete() {
 	p.Limits.Inconclusive = cmp.Or(p.Limits.Inconclusive, DefaultInconclusive)
 }
 
-// Check reports what is wrong with a plan.
+// Check reports the errors of a plan.
 func (p Plan) Check() error {
 	_, err := p.prepare()
 	return err
@@ -180,15 +174,26 @@ func (p Plan) Check() error {
 
 // header is the header of the traces of this plan.
 func (p *prepared) header(number int) trace.Header {
-	h := trace.Header{Tool: Version, Target: p.info.Name, Build: p.info.Build, Options: p.info.Options, Strategy: p.Strategy.String(),
-		Seed: p.Seed, Run: number, Nodes: p.info.Nodes, Rounds: p.info.Rounds, Phases: p.info.Phases, Aside: p.info.Aside, Settle: p.Settle,
-		Order: p.terms.Order}
+	h := trace.Header{
+		Tool:     Version,
+		Target:   p.info.Name,
+		Build:    p.info.Build,
+		Options:  p.info.Options,
+		Strategy: p.Strategy.String(),
+		Seed:     p.Seed,
+		Run:      number,
+		Nodes:    p.info.Nodes,
+		Rounds:   p.info.Rounds,
+		Phases:   p.info.Phases,
+		Aside:    p.info.Aside,
+		Settle:   p.Settle,
+		Order:    p.terms.Order,
+	}
 	if p.Scenario != nil {
 		h.Scenario = p.Scenario.Name()
 	}
 	return h
 }
 
-// RunSeed is the seed of one run of a campaign: a fixed mix of the campaign's seed and
-// the run's number.
+// RunSeed is the seed of one run of a campaign: a fixed mix of the campaign's seed and the run's number.
 func RunSeed(seed uint64, run int) uint64 { return mix.Seed(seed, run) }

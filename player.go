@@ -6,14 +6,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Player is the scheduler that takes the steps of a script again. Messages go by their
-// names, so that a script still means the same when steps were left out of it or the
-// system was changed a little. An action whose message is not in flight takes the newest one
-// of its type on its link instead, or the oldest where links keep an order, and one that is impossible when its turn comes is
-// skipped; Took tells which were taken as written. A script may begin with what the system is to
-// draw when it starts: an action of kind Start with draws.
+// Player is the scheduler that repeats the steps of a script. It finds messages by their names, so that a script
+// keeps its meaning after steps are left out of it or the system changes a little. If an action's message is not in
+// flight, the player takes the newest message of its type on its link. If links keep an order, it takes the oldest.
+// It skips an action that is impossible at its turn. Took lists the actions taken as written. A script may begin with
+// the system's draws at its start: an action of kind Start with draws.
 //
-// Replaying, shrinking and the repetition of findings are all played by it.
+// Replaying, shrinking and the repetition of findings all use a Player.
 type Player struct {
 	script trace.Script
 	rounds []trace.Round // of the run that the script is from
@@ -22,19 +21,18 @@ type Player struct {
 	took   []int
 	waits  patient
 	waiter bool // it waits for the system
-	strays int  // the action that was skipped or took another message first; len(script): none
+	strays int  // first action that was skipped or took another message; len(script): none
 	seedOf int  // the run whose seed to ask for, or -1
 	drawn  map[string]string
 }
 
-// NewPlayer makes a player of a script. The rounds are those of the run that it is from,
-// where it is in rounds.
+// NewPlayer makes a player of a script. The rounds are those of the run that it is from, if that run has rounds.
 func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
 	return &Player{script: script, rounds: rounds, strays: len(script), seedOf: -1}
 }
 
-// Patiently lets the player wait for what the system has not sent or offered yet, and returns it. A system that repeats itself only roughly
-// may be slower than it was; of a script that steps were left out of, much never comes.
+// Patiently makes the player wait for messages and requests that the system has not sent or offered yet, and returns
+// the player. A best-effort system may be slower in a rerun. Many messages of a script with omitted steps never come.
 func (p *Player) Patiently() *Player {
 	p.waiter = true
 	return p
@@ -69,7 +67,7 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 		}
 		p.at++
 		p.open(turn, a.Round)
-		if a.Step.Kind == trace.Start { // here the scheduler had nothing left, and the scenario went on
+		if a.Step.Kind == trace.Start { // here the scheduler had no step left, and the scenario continued
 			return false
 		}
 		if step, ok := p.resolve(turn, a); ok {
@@ -86,10 +84,10 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 	return false
 }
 
-// patient counts how often the system was waited for: at one action, and in all.
+// patient counts how often the player waited for the system: at one action, and in all.
 type patient struct{ at, here, all int }
 
-// again reports whether it is worth while to wait once more at an action.
+// again reports whether one more wait at an action is worthwhile.
 func (w *patient) again(at int) bool {
 	if at != w.at {
 		w.at, w.here = at, 0
@@ -99,7 +97,8 @@ func (w *patient) again(at int) bool {
 	return w.here <= 10 && w.all <= 50
 }
 
-// early reports whether the system has not sent yet what an action is about, or not offered it, and may still do so.
+// early reports whether the system has not sent or offered yet the message or request of an action, and may still do
+// so.
 func (p *Player) early(turn *Turn, a *trace.Action) bool {
 	if !p.waiter || turn.info.Repeats != Roughly || !turn.info.Supports.Has(trace.Wait) {
 		return false
@@ -110,7 +109,7 @@ func (p *Player) early(turn *Turn, a *trace.Action) bool {
 	return a.Msg.Nth > 0 && p.names.Find(a.Msg) == 0
 }
 
-// open opens the rounds up to the number given.
+// open opens the rounds up to the given number.
 func (p *Player) open(turn *Turn, number int) {
 	for i := len(turn.opened); i < min(number, len(p.rounds)); i++ {
 		turn.OpenRound(p.rounds[i].Phase, p.rounds[i].Kernel)
@@ -139,8 +138,8 @@ func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
 	return step, turn.refusal(&step) == ""
 }
 
-// find is the message in flight of that name or, where there is none, the newest of its
-// type on its link; or 0.
+// find is the message in flight of that name. If there is none, it is the newest message of its type on its link (the
+// oldest if links keep an order), or 0.
 func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	if id := p.names.Find(name); id != 0 && turn.messages[id-1].Fate.OnItsWay() {
 		return id
@@ -165,12 +164,11 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	return 0
 }
 
-// Took lists the actions that were taken, by their index in the script.
+// Took lists the actions taken, by their index in the script.
 func (p *Player) Took() []int { return p.took }
 
-// Strayed is the index of the first action that could not be taken as written, and whether
-// there was one.
+// Strayed is the index of the first action that could not be taken as written, and whether there is one.
 func (p *Player) Strayed() (int, bool) { return p.strays, p.strays < len(p.script) }
 
-// Tell tells what was drawn for the run that the script is from.
+// Tell returns the parameters drawn for the run that the script is from.
 func (p *Player) Tell(bool) Account { return Account{Drawn: p.drawn} }

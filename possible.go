@@ -7,21 +7,22 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Possible reports whether a step can be taken now. Held messages, alarms and requests
-// count: a director may take them.
+// Possible reports whether a step can be taken now. Held messages, timers and requests count: a director may take
+// them.
 func (r *Run) Possible(s Step) bool { return r.refusal(&s) == "" }
 
-// plain is the message of a step that delivers or loses one which nothing can keep back, as
-// most steps do, or nil. Such a step is possible without a closer look.
+// plain is the message of a step that delivers or loses a message which nothing can keep back, or nil. Most steps are
+// of this kind, and are possible without further checks.
 func (r *Run) plain(s *Step) *trace.Message {
-	i := uint(s.Msg) - 1 // huge where the number is not positive
-	if r.calm && (s.Kind == trace.Deliver || s.Kind == trace.Drop) && i < uint(len(r.messages)) && r.messages[i].Fate == trace.InFlight {
+	i := uint(s.Msg) - 1 // huge if the number is not positive
+	if r.calm && (s.Kind == trace.Deliver || s.Kind == trace.Drop) && i < uint(len(r.messages)) &&
+		r.messages[i].Fate == trace.InFlight {
 		return &r.messages[i]
 	}
 	return nil
 }
 
-// refusal says why a step cannot be taken now, and is empty where it can.
+// refusal returns the reason why a step cannot be taken now, or the empty string.
 func (r *Run) refusal(s *Step) string {
 	if !r.info.Supports.Has(s.Kind) {
 		return fmt.Sprintf("%s supports only %s", r.info.Name, r.info.Supports)
@@ -54,7 +55,8 @@ func (r *Run) refusal(s *Step) string {
 		}
 	case trace.Request:
 		given := func(p trace.Pending) bool { return p.ID == s.Request && p.To.Has(s.Node) }
-		if !r.isNode(s.Node) || !r.up.Has(s.Node) || !slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
+		if !r.isNode(s.Node) || !r.up.Has(s.Node) ||
+			!slices.ContainsFunc(r.pending, given) && !slices.ContainsFunc(r.reserved, given) {
 			return "no such request waits for that node, or the node is down"
 		}
 	case trace.Pause, trace.Jump:
@@ -93,13 +95,13 @@ func (r *Run) gone(id trace.ID) string {
 	return ""
 }
 
-// overtakes reports whether a message cannot be delivered because of the order that runs keep. The settling stage keeps
-// one of its own.
+// overtakes reports whether the order that runs keep prevents the delivery of a message. The settling stage keeps an
+// order of its own.
 func (r *Run) overtakes(id trace.ID) bool {
 	return r.lines.order != nil && !r.settling && !r.lines.allows(r.messages, id)
 }
 
-// unlosable says why a message cannot be lost.
+// unlosable returns the reason why a message cannot be lost.
 func (r *Run) unlosable(id trace.ID) string {
 	if why := r.gone(id); why != "" {
 		return why
@@ -110,7 +112,7 @@ func (r *Run) unlosable(id trace.ID) string {
 	return ""
 }
 
-// silent says why the alarm of a node cannot fire.
+// silent returns the reason why the timer of a node cannot fire.
 func (r *Run) silent(n Node) string {
 	armed := r.alarms & r.up
 	switch {
@@ -124,7 +126,7 @@ func (r *Run) silent(n Node) string {
 
 func (r *Run) isNode(n Node) bool { return n >= 1 && int(n) <= r.info.Nodes }
 
-// unqueue takes the next step of the director that is still possible.
+// unqueue takes the director's next step that is still possible.
 func (r *Run) unqueue(next *Step) bool {
 	for len(r.queue) > 0 {
 		*next = r.queue[0]

@@ -9,21 +9,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Problem is something about a campaign that whoever relies on it must know. [Result.Problems] lists them, and every
-// front end prints that list: what one of them calls an error is an error in all of them.
+// Problem is a fact about a campaign that its user must know. [Result.Problems] lists the problems, and every front
+// end prints that list: an error in one front end is an error in all of them.
 type Problem struct {
-	// Kind is what the problem is about, one of the constants that begin with Problem.
+	// Kind is the subject of the problem, one of the constants that begin with Problem.
 	Kind string `json:"kind"`
 	// Severity is SeverityError or SeverityWarning.
 	Severity string `json:"severity"`
-	// Property is the property concerned, where it is one.
+	// Property is the property concerned, if any.
 	Property string `json:"property,omitempty"`
 	// Text says what is wrong, in one line.
 	Text string `json:"text"`
-	// Count is the number of runs concerned, and Runs lists the first of them, where they are known.
+	// Count is the number of runs concerned, and Runs lists the first of them, if known.
 	Count int   `json:"count"`
 	Runs  []int `json:"runs,omitempty"`
-	// Places are where the problem may come from: sources of nondeterminism in the system.
+	// Places lists possible causes: sources of nondeterminism in the system.
 	Places []string `json:"places,omitempty"`
 }
 
@@ -31,16 +31,16 @@ type Problem struct {
 const (
 	ProblemFailure         = "failure"          // runs violate a property
 	ProblemFlaky           = "flaky"            // runs violated a property, but not when they were repeated
-	ProblemDivergence      = "divergence"       // a passing run differed when it was repeated
+	ProblemDivergence      = "divergence"       // a passing run differed when it was rerun
 	ProblemVacuousRuns     = "vacuous-runs"     // the scenario took effect in no run
-	ProblemInconclusive    = "inconclusive"     // runs say nothing because of their environment
-	ProblemUnknown         = "unknown"          // runs were not checked, e.g. they reached a limit
+	ProblemInconclusive    = "inconclusive"     // the environment made runs inconclusive
+	ProblemUnknown         = "unknown"          // runs were not checked, e.g. because they reached a limit
 	ProblemNoRuns          = "no-runs"          // the campaign ended before its first run
 	ProblemStopped         = "stopped"          // a person stopped the campaign
 	ProblemVacuousPart     = "vacuous-part"     // a part of the scenario never took effect
 	ProblemVacuousProperty = "vacuous-property" // a property was never checked
-	ProblemIdle            = "idle"             // little happens in the runs
-	ProblemNondeterminism  = "nondeterminism"   // the system does what may differ from one run to the next
+	ProblemIdle            = "idle"             // runs have little activity
+	ProblemNondeterminism  = "nondeterminism"   // the system has sources of nondeterminism
 	ProblemStall           = "stall"            // the watchdog saw no step end, or goroutines hang
 )
 
@@ -50,14 +50,15 @@ const (
 	SeverityWarning = "warning"
 )
 
-// verdicts is what a kind of problem makes of the campaign, where that is not a pass.
+// verdicts maps a kind of problem to the campaign's verdict, if that is not a pass.
 var verdicts = map[string]trace.Verdict{
 	ProblemFailure: trace.Fail, ProblemFlaky: trace.Flaky, ProblemDivergence: trace.Flaky,
 	ProblemVacuousRuns: trace.Vacuous, ProblemInconclusive: trace.Unknown, ProblemUnknown: trace.Unknown,
 	ProblemNoRuns: trace.Unknown, ProblemStopped: trace.Unknown,
 }
 
-// Verdict is what the problem makes of the campaign: pass where it only says how much the campaign is worth.
+// Verdict is the campaign's verdict because of the problem. It is pass for a problem that only limits the
+// significance of the campaign.
 func (p *Problem) Verdict() trace.Verdict {
 	if v, ok := verdicts[p.Kind]; ok {
 		return v
@@ -68,8 +69,8 @@ func (p *Problem) Verdict() trace.Verdict {
 // maxProblemRuns is the number of runs that a problem lists.
 const maxProblemRuns = 10
 
-// Problems lists what is wrong with a campaign, the worst first. The list is empty for a campaign that passed and
-// put everything to the test.
+// Problems lists the problems of a campaign, the worst first. The list is empty for a campaign that passed and
+// exercised everything.
 func (r *Result) Problems() []Problem {
 	list := append(r.failures(trace.Fail, ProblemFailure), r.failures(trace.Flaky, ProblemFlaky)...)
 	list = append(list, r.divergences()...)
@@ -91,8 +92,7 @@ func (r *Result) Problems() []Problem {
 	return slices.Concat(list, r.nondeterminism(), r.stalls())
 }
 
-// endedEarly reports whether the campaign ended with its only finding: the runs that did not follow might have
-// put the rest to the test.
+// endedEarly reports whether the campaign ended with its only finding: further runs might have exercised the rest.
 func (r *Result) endedEarly() bool {
 	return r.Findings() == 1 && len(r.Found) == 1 && r.Found[0].Run == r.From+r.Runs-1
 }
@@ -138,7 +138,7 @@ func (r *Result) failures(verdict trace.Verdict, kind string) (list []Problem) {
 		p.Text = fmt.Sprintf("%s in %d of %s%s", p.Property, p.Count, words.Count(r.Runs, "run"), first)
 		listed += p.Count
 	}
-	if more := r.Verdicts[verdict] - listed; more > 0 { // by whatever property
+	if more := r.Verdicts[verdict] - listed; more > 0 { // of any property
 		list = append(list, Problem{Kind: kind, Severity: SeverityError, Count: more,
 			Text: fmt.Sprintf("%d failing %s (traces not kept)", more, words.Plural(more, "run"))})
 	}
@@ -158,7 +158,7 @@ func (r *Result) countFailures(list []Problem) []Problem {
 	return list
 }
 
-// text is what a problem says of the first failing run of a property.
+// text is a problem's description of the first failing run of a property.
 func (f *Found) text() string {
 	text := ""
 	switch {
@@ -170,7 +170,7 @@ func (f *Found) text() string {
 	return text + ": " + f.Finding.Text
 }
 
-// add adds a run that the problem concerns.
+// add adds a run to the problem's runs.
 func (p *Problem) add(run int) {
 	p.Count++
 	if len(p.Runs) < maxProblemRuns {
@@ -178,7 +178,7 @@ func (p *Problem) add(run int) {
 	}
 }
 
-// divergences lists the passing runs that differed when they were repeated.
+// divergences lists the passing runs that differed when they were rerun.
 func (r *Result) divergences() (list []Problem) {
 	for _, d := range r.Divergences {
 		list = append(list, Problem{Kind: ProblemDivergence, Severity: SeverityError,
@@ -192,7 +192,7 @@ func (r *Result) divergences() (list []Problem) {
 	return list
 }
 
-// noRuns says that nothing was tested.
+// noRuns reports that nothing was tested.
 func (r *Result) noRuns() Problem {
 	text := "no run was made"
 	if r.Interrupted {
@@ -201,8 +201,8 @@ func (r *Result) noRuns() Problem {
 	return Problem{Kind: ProblemNoRuns, Severity: SeverityError, Text: text}
 }
 
-// unknown lists runs that were not checked. They are an error where the environment is broken, and where no run was
-// checked at all.
+// unknown lists runs that were not checked. They are an error if the environment is broken, or if no run at all was
+// checked.
 func (r *Result) unknown() (list []Problem) {
 	severity := SeverityWarning
 	if unknown := r.Verdicts[trace.Unknown]; unknown > 0 && unknown+r.Verdicts[trace.Vacuous] == r.Runs {
@@ -230,7 +230,7 @@ func (r *Result) unknown() (list []Problem) {
 	return list
 }
 
-// reasons says why runs are unknown, with the first reasons.
+// reasons lists the first reasons why runs are unknown.
 func (r *Result) reasons(inconclusive bool) string {
 	const most = 3
 	var list []string
@@ -249,13 +249,13 @@ func (r *Result) reasons(inconclusive bool) string {
 	return ": " + strings.Join(list, "; ")
 }
 
-// firstLine is a text without the stacks that may follow.
+// firstLine is a text without the stack traces that may follow it.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
 }
 
-// vacuous lists what no run put to the test.
+// vacuous lists the parts and properties that no run exercised.
 func (r *Result) vacuous() (list []Problem) {
 	for _, name := range r.Idle() {
 		list = append(list, Problem{Kind: ProblemVacuousPart, Severity: SeverityWarning, Count: r.Runs,
@@ -268,11 +268,11 @@ func (r *Result) vacuous() (list []Problem) {
 	return list
 }
 
-// seldom is the share of runs below which a property was hardly put to the test.
+// seldom is the share of runs below which a property counts as hardly exercised.
 const seldom = 0.2
 
-// idleRuns says why the runs show little. A system that never emits events is not idle for that: its spec may look
-// at states.
+// idleRuns reports why the runs show little. A system that never emits events is not idle for that reason: its spec
+// may look at states.
 func (r *Result) idleRuns() []Problem {
 	why := ""
 	if len(r.Events) > 0 && 2*r.Quiet > r.Runs || len(r.Events) == 0 && len(r.Unjudged()) > 0 {
@@ -289,7 +289,7 @@ func (r *Result) idleRuns() []Problem {
 	return []Problem{{Kind: ProblemIdle, Severity: SeverityWarning, Count: r.Runs, Text: why + ": " + r.instead()}}
 }
 
-// instead says what to try where the runs of a strategy are idle.
+// instead suggests an alternative if the runs of a strategy are idle.
 func (r *Result) instead() string {
 	name, _, _ := strings.Cut(r.Strategy, ":")
 	switch name {
@@ -305,7 +305,7 @@ func (r *Result) instead() string {
 
 const lookAtAdapter = "if they are idle, too, look at the system's adapter"
 
-// nondeterminism lists the sources of nondeterminism that runs came by.
+// nondeterminism lists the sources of nondeterminism that runs encountered.
 func (r *Result) nondeterminism() []Problem {
 	n := len(r.Nondeterminism)
 	if n == 0 {
@@ -315,7 +315,7 @@ func (r *Result) nondeterminism() []Problem {
 		Text: words.Count(n, "source") + " of nondeterminism, or of state that nodes share"}}
 }
 
-// stalls says what the watchdog saw.
+// stalls reports the observations of the watchdog.
 func (r *Result) stalls() (list []Problem) {
 	if n := r.Stalls; n > 0 {
 		list = append(list, Problem{Kind: ProblemStall, Severity: SeverityWarning, Count: n,

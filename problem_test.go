@@ -52,12 +52,16 @@ func TestProblems(t *testing.T) {
 		{"flaky", lockstep.Result{Runs: 9, Found: []lockstep.Found{found(3, "one",
 			"the second time nothing was found")}, Verdicts: map[trace.Verdict]int{trace.Flaky: 1, trace.Pass: 8}},
 			trace.Flaky,
-			[]string{"error flaky: one in 1 of 9 runs, first in run 3, but the second time nothing was found: two leaders [3]"}},
+			[]string{
+				"error flaky: one in 1 of 9 runs, first in run 3, but the second time nothing was found: two leaders [3]",
+			}},
 		{"best effort", lockstep.Result{Runs: 9, Found: []lockstep.Found{{Run: 3,
 			Finding: lockstep.Finding{Property: "one", Text: "two leaders"}, Failed: 7, Repeated: 10}},
 			Verdicts: map[trace.Verdict]int{trace.Fail: 1, trace.Pass: 8}},
 			trace.Fail,
-			[]string{"error failure: one in 1 of 9 runs, first in run 3, which failed in 7 of 10 repetitions: two leaders [3]"}},
+			[]string{
+				"error failure: one in 1 of 9 runs, first in run 3, which failed in 7 of 10 repetitions: two leaders [3]",
+			}},
 		{"divergence", lockstep.Result{Runs: 9, Verdicts: passes(9), Rechecked: 5, Diverged: 3,
 			Nondeterminism: []string{"a.go:1"},
 			Divergences:    []lockstep.Divergence{{Run: 4, Difference: "step 3", Nondeterminism: []string{"a.go:1"}}}},
@@ -67,7 +71,10 @@ func TestProblems(t *testing.T) {
 				"warning nondeterminism: 1 source of nondeterminism, or of state that nodes share at a.go:1"}},
 		{"some unknown", lockstep.Result{Runs: 9, Verdicts: map[trace.Verdict]int{trace.Unknown: 3, trace.Pass: 6},
 			Inconclusive: 1,
-			Reasons:      map[string]int{"more than 5 steps": 2, "killed\nstack": 1}, Unknown: []lockstep.Unknown{{Run: 2,
+			Reasons: map[string]int{
+				"more than 5 steps": 2,
+				"killed\nstack":     1,
+			}, Unknown: []lockstep.Unknown{{Run: 2,
 				Reason: "more than 5 steps"}, {Run: 4, Reason: "killed\nstack", Inconclusive: true}}},
 			trace.Unknown,
 			[]string{"warning inconclusive: 1 of 9 runs were inconclusive and discarded: killed (1, first run 4) [4]",
@@ -79,7 +86,9 @@ func TestProblems(t *testing.T) {
 			Verdicts: map[trace.Verdict]int{trace.Unknown: 3, trace.Pass: 6}, Inconclusive: 3, InconclusiveTail: 3,
 			InconclusiveLimit: 2, Reasons: map[string]int{"killed": 3}, Unknown: []lockstep.Unknown{{Run: 6,
 				Reason: "killed", Inconclusive: true}}}, trace.Unknown,
-			[]string{"error inconclusive: the last 3 of 9 runs of toy are inconclusive, where at most 2 are tolerated; e.g. run 6: killed [6]"}},
+			[]string{
+				"error inconclusive: the last 3 of 9 runs of toy are inconclusive, where at most 2 are tolerated; e.g. run 6: killed [6]",
+			}},
 		{"vacuous scenario", lockstep.Result{Runs: 9, Verdicts: map[trace.Verdict]int{trace.Vacuous: 9}},
 			trace.Vacuous,
 			[]string{"error vacuous-runs: the scenario took effect in none of 9 runs []"}},
@@ -87,8 +96,10 @@ func TestProblems(t *testing.T) {
 			{Name: "guard", Optional: true}}}, trace.Pass,
 			[]string{`warning vacuous-part: the part of the scenario "hold" never took effect []`}},
 		{"hanging", lockstep.Result{Runs: 9, Verdicts: passes(9), Stalls: 2, Left: 1}, trace.Pass,
-			[]string{"warning stall: no step ended in the time of the watchdog, 2 times, but the runs ended when repeated []",
-				"warning stall: goroutines that hang and cannot be stopped before the program ends: 1 []"}},
+			[]string{
+				"warning stall: no step ended in the time of the watchdog, 2 times, but the runs ended when repeated []",
+				"warning stall: goroutines that hang and cannot be stopped before the program ends: 1 []",
+			}},
 	} {
 		var got []string
 		for _, p := range c.result.Problems() {

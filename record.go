@@ -8,31 +8,30 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// recorder is the watcher that writes down a run step by step. Of a system that repeats only
-// roughly every run is recorded, and most recordings are thrown away: so it notes what there is
-// to tell, in lists that it uses again, and puts that into words when they are wanted.
+// recorder is the watcher that records a run step by step. Every run of a best-effort system is recorded, and most
+// recordings are discarded. So the recorder collects notes in reused lists, and renders them as text on demand.
 type recorder struct {
 	header  trace.Header
 	notes   []note
 	sent    []trace.Message // as they were sent, in order
 	gone    []trace.ID
 	draws   []trace.Draw
-	events  []Event // in words where their values do not last
+	events  []Event // as text, if their values do not last
 	changed []trace.State
 	states  []string // last seen text of each node's state
 	forged  int32    // bodies, in steps that were taken
 
-	records []trace.Record // of the notes put into words
+	records []trace.Record // of the notes rendered as text
 	texts   []string       // of the messages sent in them
 }
 
-// note is what there is to tell of a step. What it added to a list ends where the field of the list's
-// name says.
+// note is the data on a step. Each of the fields sent, gone, draws, events and changed is the end of the step's part
+// of the recorder's list with that name.
 type note struct {
 	number, round int
 	step          Step
 	settle        bool
-	text, body    string // what only the moment knows: see told
+	text, body    string // known only at the time of the step: see told
 	sent, gone    int
 	draws, events int
 	changed       int
@@ -49,7 +48,7 @@ func (c *recorder) begin(h trace.Header) {
 	c.records, c.texts, c.forged = nil, c.texts[:0], 0
 }
 
-// Look notes the step just taken and what it caused.
+// Look notes the step just taken and its effects.
 func (c *recorder) Look(r *Run) {
 	c.gone = append(c.gone, r.vanished...)
 	for i := range r.events {
@@ -67,8 +66,7 @@ func (c *recorder) Look(r *Run) {
 	c.broken(r)
 }
 
-// broken notes a step in which the system panicked: what it caused is not known, but for what it
-// sent and drew.
+// broken notes a step in which the system panicked: of its effects, only the messages sent and the draws are known.
 func (c *recorder) broken(r *Run) {
 	c.sent = append(c.sent, r.Sent()...)
 	c.draws = append(c.draws, r.draws.told()...)
@@ -80,7 +78,7 @@ func (c *recorder) broken(r *Run) {
 	c.notes = append(c.notes, n)
 }
 
-// told is the note of the last step, without what it caused. One who watches asks for it as well, before the step is over.
+// told is the note of the last step, without its effects. The watchdog asks for it as well, before the step ends.
 func (c *recorder) told(r *Run) note {
 	n := note{number: r.steps, step: *r.Last(), settle: r.settling}
 	if !r.settling {
@@ -89,7 +87,7 @@ func (c *recorder) told(r *Run) note {
 	switch n.step.Kind {
 	case trace.Replace:
 		n.text, n.body = messageText(r, &r.messages[n.step.Msg-1]), r.forged[n.step.Request]
-		n.step.Request = c.forged // bodies that were made up for steps not taken do not count
+		n.step.Request = c.forged // bodies forged for steps not taken do not count
 	case trace.Request:
 		n.text = r.given
 	case trace.Alarm:
@@ -98,7 +96,7 @@ func (c *recorder) told(r *Run) note {
 	return n
 }
 
-// write puts into words what was noted since the last time.
+// write renders the notes since the last call as text.
 func (c *recorder) write(r *Run) {
 	c.records = slices.Grow(c.records, len(c.notes)-len(c.records))
 	var from note
@@ -119,7 +117,7 @@ func (c *recorder) write(r *Run) {
 	}
 }
 
-// part is a copy of a part of a list, nil where that is empty.
+// part is a copy of a part of a list, nil if that is empty.
 func part[T any](list []T, from, to int) []T {
 	if from == to {
 		return nil
@@ -127,13 +125,19 @@ func part[T any](list []T, from, to int) []T {
 	return slices.Clone(list[from:to])
 }
 
-// record is a note in words, without what the step caused.
+// record is a note as text, without the step's effects.
 func (c *recorder) record(r *Run, n *note) trace.Record {
-	return trace.Record{Number: n.number, Step: n.step, Settle: n.settle, Round: n.round, Text: c.stepText(r, n), Body: n.body}
+	return trace.Record{
+		Number: n.number,
+		Step:   n.step,
+		Settle: n.settle,
+		Round:  n.round,
+		Text:   c.stepText(r, n),
+		Body:   n.body,
+	}
 }
 
-// finish ends the recording. Rounds after the last step, in which nothing happened, are
-// part of it.
+// finish ends the recording. Rounds without steps after the last step are part of it.
 func (c *recorder) finish(o trace.Outcome, r *Run, drawn map[string]string) *trace.Trace {
 	c.write(r)
 	t := c.soFar(r)
@@ -147,7 +151,7 @@ func (c *recorder) finish(o trace.Outcome, r *Run, drawn map[string]string) *tra
 	return &t
 }
 
-// soFar is the recording as far as it is in words.
+// soFar is the recording as far as it is rendered as text.
 func (c *recorder) soFar(r *Run) trace.Trace {
 	return trace.Trace{Header: c.header, Rounds: slices.Clone(r.Rounds()), Records: c.records}
 }
@@ -174,7 +178,7 @@ func messageText(r *Run, m *trace.Message) string {
 	return m.String()
 }
 
-// stepText is what a step was about. All that was sent before it is in words.
+// stepText describes a step. All messages sent before it are already rendered as text.
 func (c *recorder) stepText(r *Run, n *note) string {
 	switch s := &n.step; s.Kind {
 	case trace.Replace:

@@ -7,58 +7,57 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Result is what a campaign found out.
+// Result is the result of a campaign.
 type Result struct {
 	Target   string
 	Strategy string
 	Seed     uint64
-	From     int        // number of the first run: 0 but for a stretch of a campaign
+	From     int        // number of the first run: 0 except for a batch of a campaign
 	Repeats  Repeats    // whether the same steps have the same effects
 	Runs     int        // runs made, up to the one that ended the campaign
 	Steps    int64      // of all runs
 	Messages int64      // sent in all runs
 	Requests int64      // given in all runs
-	Virtual  trace.Time // that passed in all runs, where the system has one clock
+	Virtual  trace.Time // that passed in all runs, if the system has one clock
 	Events   []Count    // in all runs, by type
-	Quiet    int        // runs in which nothing observable happened
+	Quiet    int        // runs without observable events
 	Verdicts map[trace.Verdict]int
 	Reasons  map[string]int // why runs were unknown
 	Found    []Found        // the failing runs in order, at most as many as the plan keeps
-	Failures []Count        // all failing runs by property, flaky ones left out
-	Judged   []Count        // how often each property could have failed, where the spec counts
+	Failures []Count        // all failing runs by property, except flaky ones
+	Judged   []Count        // how often each property could have failed, if the spec counts
 	Effects  []Count        // how often each part of the scenario took effect
-	// Inconclusive is the number of runs that say nothing because of their environment, InconclusiveTail how
-	// many of them are the last runs, one after the other, and InconclusiveLimit the plan's limit.
+	// Inconclusive is the number of runs that say nothing because of their environment. InconclusiveTail is the
+	// number of consecutive inconclusive runs at the end, and InconclusiveLimit the plan's limit.
 	Inconclusive, InconclusiveTail, InconclusiveLimit int
-	// Unknown lists the first run for each reason of unknown runs, the first few.
+	// Unknown lists the first run for each reason of unknown runs, for the first few reasons.
 	Unknown   []Unknown
 	Guarantee Guarantee
-	Schedules int // different schedules, where the plan counts them
-	// States are the different states of StateRuns of the runs, where the plan counts them and
-	// the system offers fingerprints: the first few and then one of many, which costs little.
+	Schedules int // distinct schedules, if the plan counts them
+	// States is the number of distinct states in StateRuns of the runs, if the plan counts them and the system offers
+	// fingerprints. Only the first few runs and then one of many count, which costs little.
 	States, StateRuns int
-	// Seen is what the guarantee rests on, where the strategy measures its runs.
+	// Seen has the measurements that the guarantee rests on, if the strategy measures its runs.
 	Seen Seen
-	// Reached says how far a strategy that works through a space came, e.g. that it is
-	// complete to its bound.
+	// Reached says how far a strategy got that works through a space, e.g. that it is complete to its bound.
 	Reached string
-	// Exhausted says that a strategy has made all runs that it has to make.
+	// Exhausted says that a strategy has made all of its runs.
 	Exhausted bool
-	// Digest is a hash over what happened in all runs, with their numbers: steps, messages and
-	// events. It is equal for equal plan, seed and number of runs, whatever the workers or
-	// the machine, because it is a sum over runs: that of a campaign is the sum of its stretches'.
+	// Digest is a hash over all runs with their numbers: steps, messages and events. It is equal for equal plan, seed
+	// and number of runs, for any number of workers and on any machine. It is a sum over runs, so that the digest of
+	// a campaign is the sum of its batches' digests.
 	Digest uint64
-	// Stalls is how often the watchdog saw no step end though it did when the runs were made
-	// again, and Left the number of goroutines that hang and were left running.
+	// Stalls is how often the watchdog saw no step end though the step did end when the runs were rerun. Left is the
+	// number of hanging goroutines that were left running.
 	Stalls, Left int
-	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that
-	// differed, of which Divergences lists the first. Nondeterminism lists what the system did, in any run, that
-	// may differ from one run to the next: each source once, the first few.
+	// Rechecked is the number of passing runs that were rerun, and Diverged the number of those that differed, of
+	// which Divergences lists the first. Nondeterminism lists what the system did, in any run, that may differ
+	// between runs: each source once, the first few.
 	Rechecked, Diverged int
 	Divergences         []Divergence
 	Nondeterminism      []string
-	// Interrupted says that the context ended before the runs did, and Stopped that a person interrupted the
-	// campaign, which only whoever started it knows and sets.
+	// Interrupted says that the context ended before the runs did. Stopped says that a person interrupted the
+	// campaign; only the campaign's caller knows this and sets it.
 	Interrupted, Stopped bool
 }
 
@@ -66,7 +65,7 @@ type Result struct {
 type Unknown struct {
 	Run    int
 	Reason string
-	// Inconclusive says that the environment was the reason, and not a limit of the plan.
+	// Inconclusive says that the reason is the environment, and not a limit of the plan.
 	Inconclusive bool
 }
 
@@ -75,16 +74,16 @@ type Found struct {
 	Run     int
 	Finding Finding
 	Trace   *trace.Trace
-	// Failed and Repeated say that the run violated the same property again in so many
-	// of so many repetitions. Both are 0 where it was not repeated.
+	// Failed of Repeated repetitions of the run violated the same property again. Both are 0 if the run was not
+	// repeated.
 	Failed, Repeated int
-	// Flaky says why the run could not be repeated, and is empty where it could. Nondeterminism then lists
-	// what the system did in it that may differ from one run to the next.
+	// Flaky says why the run could not be repeated, and is empty if it could. Nondeterminism then lists what the
+	// system did in the run that may differ between runs.
 	Flaky          string
 	Nondeterminism []string
 }
 
-// Confirmed says in words how often the run failed again.
+// Confirmed says as text how often the run failed again.
 func (f *Found) Confirmed() string {
 	switch {
 	case f.Flaky != "":
@@ -109,8 +108,8 @@ func (r *Result) First() *Found {
 	return &r.Found[0]
 }
 
-// NotReproduced makes a failing run of Found flaky, because it was different when it was repeated outside of the campaign, and
-// says how. What its first repetitions said no longer counts.
+// NotReproduced marks a failing run of Found as flaky, because it differed when it was repeated outside of the
+// campaign, and says how. The results of its first repetitions no longer count.
 func (r *Result) NotReproduced(i int, how string) {
 	f := &r.Found[i]
 	if f.Flaky != "" {
@@ -128,8 +127,8 @@ func (r *Result) NotReproduced(i int, how string) {
 	}
 }
 
-// VacuousParts names what the campaign never put to the test: see Idle and Unjudged. A
-// campaign that found nothing has shown little about what is listed here.
+// VacuousParts names the parts and properties that the campaign never exercised: see Idle and Unjudged. A campaign
+// without findings has shown little about them.
 func (r *Result) VacuousParts() []string {
 	names := r.Idle()
 	for _, p := range r.Unjudged() {
@@ -138,14 +137,13 @@ func (r *Result) VacuousParts() []string {
 	return names
 }
 
-// Idle names the parts of the scenario that never took effect in any run, those left out
-// that need not.
+// Idle names the parts of the scenario that never took effect in any run, except optional ones.
 func (r *Result) Idle() []string { return zero(r.Effects) }
 
 // Unjudged names the properties that could never have failed, as far as the spec counts.
 func (r *Result) Unjudged() []string { return zero(r.Judged) }
 
-// zero names the counts that stayed zero and should not have.
+// zero names the counts that stayed zero and are not optional.
 func zero(counts []Count) (names []string) {
 	for _, c := range counts {
 		if c.N == 0 && !c.Optional {

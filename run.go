@@ -8,10 +8,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Run is one execution in progress. Everybody may read it: schedulers, directors, monitors and
-// watchers. Only three act on it, each through a type of its own: the scheduler through its
-// [Turn], the system through its [Outbox], the director through its [Hand]. Slices and pointers
-// that a Run hands out are valid until the next step and must not be written to.
+// Run is one execution in progress. Schedulers, directors, monitors and watchers may all read it. Only three actors
+// change it, each through its own type: the scheduler through its [Turn], the system through its [Outbox], the
+// director through its [Hand]. Slices and pointers that a Run hands out are valid until the next step and must not be
+// written to.
 type Run struct {
 	info   Info
 	system Deployment
@@ -24,63 +24,62 @@ type Run struct {
 	network
 	events   []Event
 	happened happenings
-	vanished []trace.ID // in the last step, by themselves
+	vanished []trace.ID // in the last step, lost by the system itself
 	queue    []Step     // of a director
-	between  []Step     // that a director had taken since the strategy chose
+	between  []Step     // steps taken for a director since the strategy's last choice
 	before   []int      // messages sent before each of them
 	opened   []openRound
 	sweeps   bool          // the scheduler may leave messages to the engine
-	rounds   []trace.Round // what Rounds has made of opened so far
+	rounds   []trace.Round // the rounds built from opened so far, by Rounds
 	all      Nodes
 	alarmAt  []trace.Time // by node
 	pending  []trace.Pending
-	reserved []trace.Pending // those that a director keeps from the strategy
-	forged   []string        // bodies made up for Replace steps
+	reserved []trace.Pending // held by a director from the strategy
+	forged   []string        // bodies forged for Replace steps
 	losses   losses
 	lines    lineups
 
 	draws  draws
 	chance Chance // of Outbox.Chance
 
-	watched   bool // somebody looks at events
+	watched   bool // events have an observer
 	wantTexts bool
 	texts     []string // of messages, by Body-1
 	states    []string // by node
 }
 
-// progress is the part of a run that begins at zero, but for the nodes that are up and the
-// digest.
+// progress is the part of a run that begins at zero, except for the nodes that are up and the digest.
 type progress struct {
 	steps      int
-	left       int // steps until it is looked whether the run goes on
+	left       int // steps until the next check whether the run continues
 	now        trace.Time
-	pair       [2]Step // the step last taken and the one being chosen, which take turns
-	turn       uint8   // where the step last taken is
+	pair       [2]Step // the last step and the one being chosen, alternating
+	turn       uint8   // index of the last step
 	sent       int     // messages sent before the last step
 	settling   bool
 	settled    bool
-	guided     int      // steps that a director had taken
-	finding    *Finding // what was found
-	broken     error    // a mistake of a strategy or director, or a broken deployment
+	guided     int      // steps taken for a director
+	finding    *Finding // the violation found
+	broken     error    // a bug of a strategy or director, or a broken deployment
 	ended      bool     // by a director, or by a limit
-	over       string   // the limit that was reached
+	over       string   // the limit reached
 	digest     uint64
 	up         Nodes
 	calm       bool // all nodes are up, and messages are delivered and dropped in any order
 	alarms     Nodes
-	heldAlarms Nodes    // those that a director keeps from the strategy
+	heldAlarms Nodes    // held by a director from the strategy
 	given      string   // text of the request last given
-	rang       string   // name of the timer that the last alarm was
+	rang       string   // name of the timer that fired last
 	requests   int      // given so far
 	bodies     trace.ID // bodies that the system holds
-	until      trace.ID // the last message that is swept
-	kernel     Nodes    // where it stays within
-	whole      bool     // that is everyone
+	until      trace.ID // the last message of the sweep
+	kernel     Nodes    // the sweep loses messages that leave it
+	whole      bool     // the kernel is all nodes
 	loses      func(*trace.Message) bool
 	faults     Faults
 }
 
-// Faults counts the faults that a run introduced, by scenario and strategy together.
+// Faults counts the faults of a run, those of the scenario and of the strategy together.
 type Faults struct {
 	Lost       int   // messages to nodes that were up, dropped or sent into a cut
 	Duplicated int   // messages duplicated
@@ -89,7 +88,7 @@ type Faults struct {
 	Cut        int   // cut steps
 }
 
-// openRound is the little of a lock-step round that is kept while nobody asks for more.
+// openRound is the part of a lock-step round that is kept until a caller of Rounds asks for more.
 type openRound struct {
 	phase  int
 	kernel Nodes
@@ -134,27 +133,27 @@ func (r *Run) setUp(up Nodes) {
 	r.up, r.calm = up, up == r.all && r.links == nil && r.lines.order == nil && r.info.Supports&plain == plain
 }
 
-// Info is what the system said of itself.
+// Info is the system's description of itself.
 func (r *Run) Info() *Info { return &r.info }
 
 // Steps is the number of steps taken so far.
 func (r *Run) Steps() int { return r.steps }
 
-// Guided is the number of steps so far that a scenario took itself and not the strategy.
+// Guided is the number of steps so far that a scenario took instead of the strategy.
 func (r *Run) Guided() int { return r.guided }
 
 // Now is the time.
 func (r *Run) Now() trace.Time { return r.now }
 
-// Last is the step last taken; its Kind is trace.Start before the first.
+// Last is the last step; its Kind is trace.Start before the first.
 func (r *Run) Last() *Step { return &r.pair[r.turn&1] }
 
-// next is where the next step is chosen. It is not copied when it is taken: it has just been
-// written field by field, and a processor waits when it is to read it as a whole.
+// next is the location for choosing the next step. Taking the step does not copy it. The step has just been written
+// field by field, and a processor stalls when it then reads the step as a whole.
 func (r *Run) next() *Step { return &r.pair[r.turn&1^1] }
 
-// Events are what happened in the last step. Where nobody said that they look at events, they are
-// counted and not kept; see [Outbox.Watched].
+// Events lists the events of the last step. If no observer of events exists, events are counted and not kept; see
+// [Outbox.Watched].
 func (r *Run) Events() []Event { return r.events }
 
 // All is the set of all nodes.
@@ -163,7 +162,7 @@ func (r *Run) All() Nodes { return r.all }
 // Up is the set of nodes that are not crashed.
 func (r *Run) Up() Nodes { return r.up }
 
-// Alarms is the set of nodes whose alarm may fire.
+// Alarms is the set of nodes whose timer may fire.
 func (r *Run) Alarms() Nodes {
 	if free := r.alarms & r.up &^ r.heldAlarms; !r.info.OneClock {
 		return free
@@ -171,13 +170,13 @@ func (r *Run) Alarms() Nodes {
 	return r.dueAlarms()
 }
 
-// AnyAlarm reports whether there is an alarm that may fire: whether Alarms has a node.
+// AnyAlarm reports whether any timer may fire: whether Alarms has a node.
 func (r *Run) AnyAlarm() bool { return r.alarms&r.up&^r.heldAlarms != 0 }
 
 //go:noinline
 func (r *Run) dueAlarms() Nodes { return r.due(r.alarms & r.up &^ r.heldAlarms) }
 
-// due is the set of those alarms that are due first.
+// due is the set of the given timers that are due first.
 func (r *Run) due(alarms Nodes) Nodes {
 	var first Nodes
 	var at trace.Time
@@ -192,7 +191,7 @@ func (r *Run) due(alarms Nodes) Nodes {
 	return first
 }
 
-// AlarmAt is the time for which a node's alarm is set.
+// AlarmAt is the time for which a node's timer is set.
 func (r *Run) AlarmAt(n Node) trace.Time { return r.alarmAt[n] }
 
 // Pending lists the requests that may be given to a node.
@@ -204,7 +203,7 @@ func (r *Run) Reserved() []trace.Pending { return r.reserved }
 // Given is the text of the request last given to a node.
 func (r *Run) Given() string { return r.given }
 
-// Wait makes the step that lets one pace of time pass.
+// Wait makes the step that lets the system's pace of time pass.
 func (r *Run) Wait() Step { return Step{Kind: trace.Wait, For: r.info.pace()} }
 
 // Rounds lists the lock-step rounds opened so far, empty ones included.
@@ -219,9 +218,9 @@ func (r *Run) Rounds() []trace.Round {
 	return r.rounds
 }
 
-// Between lists the steps that a scenario took since the strategy chose its last one, or
-// since the start: those that it did not see one by one. The last of them is Last, unless
-// there are none. Before has the number of messages sent before each of them.
+// Between lists the steps that a scenario took since the strategy chose its last one, or since the start. The
+// strategy did not see them one by one. The last of them is Last, unless there are none. Before has the number of
+// messages sent before each of them.
 func (r *Run) Between() (steps []Step, before []int) { return r.between, r.before }
 
 // quiet reports whether nothing observable has happened.
@@ -240,13 +239,13 @@ func (r *Run) Faults() Faults { return r.faults }
 // Settling reports whether the run is in its settling stage.
 func (r *Run) Settling() bool { return r.settling }
 
-// Settled reports whether the run has gone through its settling stage.
+// Settled reports whether the run has completed its settling stage.
 func (r *Run) Settled() bool { return r.settled }
 
-// View is what the deployment shows of itself to specs that know it, or nil: see Abilities.View.
+// View is the deployment's view for specs that know its type, or nil: see Abilities.View.
 func (r *Run) View() any { return r.can.View }
 
-// Body is the system's own message, where the deployment gives access, or nil.
+// Body is the system's own message, if the deployment gives access, or nil.
 func (r *Run) Body(id trace.ID) any {
 	if r.can.Body == nil {
 		return nil
@@ -262,8 +261,8 @@ func (r *Run) Fingerprint(n Node) (uint64, bool) {
 	return r.can.Fingerprint(n), true
 }
 
-// Playing is the set of the nodes that are up and play the part of that name. It is empty
-// where the deployment does not tell roles.
+// Playing is the set of nodes that are up and have the given role. It is empty if the deployment does not report
+// roles.
 func (r *Run) Playing(role string) Nodes {
 	var nodes Nodes
 	if r.can.Role != nil {
@@ -278,8 +277,7 @@ func (r *Run) Playing(role string) Nodes {
 	return nodes
 }
 
-// Text is the content of a message in words, where texts are wanted and the system tells
-// them.
+// Text is the content of a message as text, if texts are wanted and the system reports them.
 func (r *Run) Text(id trace.ID) string { return r.textOf(r.messages[id-1].Body) }
 
 // textOf is the text of a body.
@@ -294,7 +292,7 @@ func (r *Run) textOf(body trace.ID) string {
 	return r.texts[body-1]
 }
 
-// State is the state of a node in words, likewise.
+// State is the state of a node as text, under the same conditions.
 func (r *Run) State(n Node) string {
 	if !r.up.Has(n) {
 		return "down"
@@ -315,7 +313,7 @@ func (r *Run) takePending(id int32) (trace.Pending, bool) {
 	return trace.Pending{}, false
 }
 
-// releaseAll makes everything that a director holds free for the strategy.
+// releaseAll gives everything that a director holds back to the strategy.
 func (r *Run) releaseAll() {
 	r.heldAlarms = 0
 	r.pending = append(r.pending, r.reserved...)

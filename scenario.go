@@ -6,14 +6,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Scenario guides a run: it sees what every step caused before the strategy does and
-// takes over what it has an opinion on. What it leaves alone is the strategy's.
-// It is an immutable value.
+// Scenario guides a run: it sees the effects of each step before the strategy does and controls some of the choices.
+// All other choices are the strategy's. It is an immutable value.
 type Scenario interface {
 	// Name is the scenario's name in traces and reports.
 	Name() string
-	// Fit reports what is wrong with the scenario for such a system, or the fault model
-	// that it declares for its runs: nil where any fault is allowed.
+	// Fit reports why the scenario does not fit such a system. Otherwise it returns the fault model that it declares
+	// for its runs: nil if any fault is allowed.
 	Fit(Info) (*Budget, error)
 	// New makes a director, which serves many runs of one worker.
 	New(Info) Director
@@ -24,47 +23,45 @@ type Director interface {
 	// Reset begins a new run. The source is the run's own and may be kept until the
 	// next Reset.
 	Reset(*rand.Rand)
-	// Look is called after the start of a run and after every step. It sees the step
-	// (run.Last), the messages it sent (run.Sent) and its events (run.Events), and acts
-	// through the hand. While run.Settling reports true the hand moves nothing.
+	// Look is called after the start of a run and after every step. It sees the step (run.Last), the messages it sent
+	// (run.Sent) and its events (run.Events), and acts through the hand. While run.Settling reports true the hand
+	// moves nothing.
 	Look(run *Run, hand *Hand)
-	// Idle is called when the strategy has no step left. A director that makes one
-	// possible, by releasing or doing something, reports true and the run goes on.
+	// Idle is called when the strategy has no step left. A director that makes a step possible, by releasing or doing
+	// something, reports true and the run continues.
 	Idle(run *Run, hand *Hand) bool
-	// End is called when the run is over without a finding, and may fail it.
+	// End is called when the run ends without a finding, and may fail it.
 	End(run *Run, hand *Hand)
-	// Tell reports what the scenario did in the run just ended: why the run does not count because the scenario
-	// never took effect in it, which is empty where it did; and how often each part of the scenario took effect,
-	// always in the same order. The counts are valid until the next run.
+	// Tell reports what the scenario did in the run just ended. If the scenario never took effect, vacuous says why
+	// the run does not count; otherwise it is empty. The counts say how often each part of the scenario took effect,
+	// always in the same order. They are valid until the next run.
 	Tell() (vacuous string, counts []Count)
 }
 
-// Count is how often a named part of a scenario took effect, or how often a property
-// could have failed.
+// Count is how often a named part of a scenario took effect, or how often a property could have failed.
 type Count struct {
 	Name string
 	// N is the number, or NotCounted.
 	N int
-	// Runs is the number of runs that have checked the property at least once; of properties only.
+	// Runs is the number of runs that have checked the property at least once; only for properties.
 	Runs int
-	// Optional says that nothing is wrong with a count of zero: the part guards against
-	// something that need not happen.
+	// Optional says that a count of zero is fine: the part guards against an event that need not happen.
 	Optional bool
 }
 
-// NotCounted is the number of something that nobody counted, which is not zero.
+// NotCounted is the number of something without a counter. It is not zero.
 const NotCounted = -1
 
-// Hand is what a director acts with. In a replay its steps have been recorded and are
-// taken from the trace: there the director still judges, but moves nothing.
+// Hand is a director's means to act on a run. In a replay, the director's steps come from the trace. There the
+// director still checks, but moves nothing.
 type Hand struct {
 	turn *Turn
 	run  *Run // of turn
 	mute bool
 }
 
-// Hold takes a message in flight away from the strategy until it is released, or
-// delivered or dropped by Do. On a FIFO link it holds up what was sent after it.
+// Hold takes a message in flight away from the strategy until it is released, or delivered or dropped by Do. On a
+// FIFO link it blocks the messages sent after it.
 func (h *Hand) Hold(id trace.ID) {
 	r := h.run
 	if h.Moves() && r.messages[id-1].Fate == trace.InFlight {
@@ -80,38 +77,36 @@ func (h *Hand) Release(id trace.ID) {
 	}
 }
 
-// Do queues a step that is taken before the strategy is asked again. A step that has
-// become impossible when its turn comes is skipped.
+// Do queues a step to take before the strategy is asked again. A step that is impossible at its turn is skipped.
 func (h *Hand) Do(s Step) {
 	if h.Moves() {
 		h.run.queue = append(h.run.queue, s)
 	}
 }
 
-// Forge makes the step that gives a message in flight another body, as a Byzantine sender
-// would. The body is in the format that the system reads.
+// Forge makes the step that gives a message in flight another body, as a Byzantine sender would. The body is in the
+// format that the system reads.
 func (h *Hand) Forge(id trace.ID, body string) Step { return h.run.forge(id, body) }
 
-// Replay writes the next step of a player's script to next and reports true, or reports false
-// at the end of the script. The step is not taken: see Do.
+// Replay writes the next step of a player's script to next and reports true, or reports false at the end of the
+// script. It does not take the step: see Do.
 func (h *Hand) Replay(p *Player, next *Step) bool { return p.Next(h.turn, next) }
 
 // Moves reports whether the hand can move anything: not in a replay, and not while the
 // run settles.
 func (h *Hand) Moves() bool { return !h.mute && !h.run.settling }
 
-// Muted is a hand on the same run that moves nothing, to see what a director would do.
+// Muted is a hand on the same run that moves nothing, for checking what a director would do.
 func (h *Hand) Muted() *Hand { return &Hand{turn: h.turn, run: h.run, mute: true} }
 
-// HoldAlarms keeps the alarms of nodes from the strategy until they are released. Do
-// can still fire them.
+// HoldAlarms keeps the timers of nodes from the strategy until they are released. Do can still fire them.
 func (h *Hand) HoldAlarms(nodes Nodes) {
 	if h.Moves() {
 		h.run.heldAlarms |= nodes
 	}
 }
 
-// ReleaseAlarms gives the alarms of nodes back to the strategy.
+// ReleaseAlarms gives the timers of nodes back to the strategy.
 func (h *Hand) ReleaseAlarms(nodes Nodes) {
 	if h.Moves() {
 		h.run.heldAlarms &^= nodes
@@ -141,7 +136,7 @@ func (h *Hand) Fail(f Finding) {
 	}
 }
 
-// Finish ends the run: what the scenario was for has happened. The settling stage goes on.
+// Finish ends the run: the scenario has reached its goal. The settling stage still follows.
 func (h *Hand) Finish() {
 	if r := h.run; !r.settling {
 		r.ended, r.left = true, 0

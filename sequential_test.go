@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// pedant is a strategy that carries state from run to run: run i fires alarms and delivers
-// in turn for i steps, and after so many runs it has nothing left to try.
+// pedant is a strategy that carries state from run to run. Run i fires timers and delivers in turn for i steps. After
+// the given number of runs its space is exhausted.
 type pedant struct {
 	lockstep.Strategy
 	last int
@@ -34,7 +34,11 @@ type pedantry struct {
 
 func (p *pedantry) Reset(*lockstep.Start) { p.runs++; p.left = p.runs }
 func (p *pedantry) Tell(bool) lockstep.Account {
-	return lockstep.Account{Done: p.runs == p.last, Reached: fmt.Sprintf("made %d runs", p.runs), Drawn: map[string]string{"left": fmt.Sprint(p.runs)}}
+	return lockstep.Account{
+		Done:    p.runs == p.last,
+		Reached: fmt.Sprintf("made %d runs", p.runs),
+		Drawn:   map[string]string{"left": fmt.Sprint(p.runs)},
+	}
 }
 func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if p.left--; p.left < 0 {
@@ -48,12 +52,15 @@ func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return next.Kind == trace.Deliver || next.Node != 0
 }
 
-// A strategy that carries state gets one scheduler whatever the workers, its failing runs
-// are recorded by their steps, and the campaign ends when it has nothing left to try.
+// A strategy that carries state gets one scheduler for any number of workers. Its failing runs are recorded by their
+// steps, and the campaign ends when its space is exhausted.
 func TestSequential(t *testing.T) {
 	for _, workers := range []int{1, 4} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pedant{last: 25},
-			Spec: toy.AtEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pedant{last: 25},
+				Spec: toy.AtEnd, Runs: 1000, Workers: workers, KeepGoing: true, Settle: 5},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,8 +112,7 @@ func (s *seer) Tell(bool) lockstep.Account {
 	return lockstep.Account{Seen: lockstep.Seen{Events: s.n, Width: 1}}
 }
 
-// A strategy learns once, before the campaign, and its guarantee takes account of the
-// largest run that was seen.
+// A strategy learns once, before the campaign, and its guarantee accounts for the largest run seen.
 func TestLearning(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: pupil{}, Runs: 101, Workers: 3}
 	result, err := lockstep.Explore(context.Background(), plan)
@@ -117,7 +123,8 @@ func TestLearning(t *testing.T) {
 		t.Errorf("%s, %+v, %s", result.Strategy, result.Seen, result.Guarantee)
 	}
 	plan.Strategy = pupil{fail: true}
-	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "impossible") {
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||
+		!strings.Contains(err.Error(), "impossible") {
 		t.Errorf("error %v", err)
 	}
 }

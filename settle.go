@@ -2,14 +2,13 @@ package lockstep
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// settler chooses the steps of the settling stage: cuts heal and crashed nodes return;
-// then, over and over, everything in flight is delivered in the order of sending, every
-// waiting request is given to a node, every alarm fires, and time passes where the system
-// moves by itself. It draws nothing.
+// settler chooses the steps of the settling stage. First cuts heal and crashed nodes return. Then each cycle delivers
+// everything in flight in the order of sending, gives every waiting request to a node, and fires every timer. It lets
+// time pass if the system moves on its own. It draws nothing.
 type settler struct {
-	script *Player // its steps come first; nil: there is none
+	script *Player // its steps come first; may be nil
 	stage  int
-	layer  trace.ID // deliver what was sent up to here
+	layer  trace.ID // deliver the messages sent up to this one
 	alarms Nodes    // still to fire in this cycle
 	given  int      // requests given so far; the next goes to the next node in turn
 	left   int      // requests still to be given in this cycle
@@ -27,7 +26,7 @@ const (
 
 func (s *settler) reset() { *s = settler{} }
 
-// Next chooses the next fair step, or reports false when nothing is left to do.
+// Next chooses the next fair step, or reports false if there is none.
 func (s *settler) Next(turn *Turn, next *Step) bool {
 	if s.script != nil && s.script.Next(turn, next) {
 		return true
@@ -84,8 +83,7 @@ func (s *settler) begin(turn *Turn) {
 	s.stage, s.layer, s.moved = settleDeliver, trace.ID(len(turn.messages)), false
 }
 
-// deliver takes the oldest message of the layer. Where nodes cannot restart, one to a
-// crashed node is lost.
+// deliver takes the oldest message of the layer. If nodes cannot restart, a message to a crashed node is lost.
 func (s *settler) deliver(turn *Turn, next *Step) bool {
 	flying := turn.InFlight()
 	if len(flying) == 0 || flying[0] > s.layer {
@@ -100,8 +98,8 @@ func (s *settler) deliver(turn *Turn, next *Step) bool {
 	return turn.info.Supports.Has(next.Kind)
 }
 
-// request gives the oldest waiting request to the nodes that may have it in turn, so
-// that a client who retries gets round to everyone.
+// request gives the oldest waiting request to each eligible node in turn, so that a retrying client reaches every
+// node.
 func (s *settler) request(turn *Turn, next *Step) bool {
 	for s.left > 0 && len(turn.pending) > 0 {
 		s.left--

@@ -2,54 +2,51 @@ package lockstep
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// Spec is what a system promises. It is an immutable value. Package spec makes most of
-// them from less.
+// Spec states the promises of a system. It is an immutable value. Package spec makes most specs from less.
 type Spec interface {
-	// Properties names what the spec judges.
+	// Properties names the properties that the spec checks.
 	Properties() []string
 	// New makes a monitor, which serves many runs of one worker.
 	New(Info) Monitor
 }
 
-// ConditionalSpec is a spec with properties that not every system puts to the test, such as one about watches where no
-// client watches.
+// ConditionalSpec is a spec with properties that not every system exercises, such as one about watches in a system
+// where no client watches.
 type ConditionalSpec interface {
 	Spec
-	// Optional says of each property, in the order of Properties, that nothing is wrong where no run checks it.
+	// Optional says for each property, in the order of Properties, whether a campaign may leave it unchecked in all
+	// runs.
 	Optional(Info) []bool
 }
 
-// Monitor judges one run after the other. The finding it returns ends the run; the engine
-// copies it, so that a monitor may return the same one again.
+// Monitor checks one run after the other. The finding that it returns ends the run; the engine copies it, so that a
+// monitor may return the same one again.
 type Monitor interface {
 	// Reset begins a new run.
 	Reset()
-	// EventsOnly reports whether Step looks at nothing but the events of the step. Then Step is
-	// called only after steps that had events. The engine asks once, when it has made the monitor.
+	// EventsOnly reports whether Step looks at nothing but the events of the step. If so, Step is called only after
+	// steps with events. The engine asks once, after it has made the monitor.
 	EventsOnly() bool
-	// Step checks safety after every step: run.Events holds what happened in the step,
-	// run.View what the deployment shows of itself.
+	// Step checks safety after every step: run.Events holds the events of the step, run.View the deployment's view of
+	// itself.
 	Step(run *Run) *Finding
-	// End judges the final state. After a settling stage run.Settled is true and
-	// bounded liveness may be judged too.
+	// End checks the final state. After a settling stage, run.Settled is true and End may check bounded liveness too.
 	End(run *Run) *Finding
-	// Conclude sums up the run just ended. Pictures are wanted only where draw is true: the
-	// run failed and was recorded.
+	// Conclude sums up the run just ended. The engine wants pictures only if draw is true: the run failed and was
+	// recorded.
 	Conclude(draw bool) Conclusion
 }
 
-// Conclusion is what a monitor says of a run beside its finding. The zero value says
-// nothing.
+// Conclusion is a monitor's statement on a run beside its finding. The zero value states nothing.
 type Conclusion struct {
-	// Judged is how often each property could have failed, in the order of the spec's
-	// Properties, so that a campaign can tell one that held from one that was never put to
-	// the test. NotCounted, or a list that is too short, means that nobody counted. It is
-	// valid until the next run.
+	// Judged is how often each property could have failed, in the order of the spec's Properties. With it, a campaign
+	// distinguishes a property that held from one that was never exercised. NotCounted, or a list that is too short,
+	// means that the monitor does not count. It is valid until the next run.
 	Judged []int
-	// Undecided is why the run could not be judged, because a limit of the monitor's own was
-	// reached. Such a run has the verdict unknown: it did not pass.
+	// Undecided is why the run could not be checked, because the monitor reached a limit of its own. Such a run has
+	// the verdict unknown: it did not pass.
 	Undecided string
-	// Pictures draw what was found.
+	// Pictures draw the finding.
 	Pictures []trace.Picture
 }
 

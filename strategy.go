@@ -7,50 +7,48 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Strategy chooses the steps of a run. It is an immutable value with exported fields;
-// its zero value is valid or Fit refuses it with an error that names the field.
+// Strategy chooses the steps of a run. It is an immutable value with exported fields; its zero value is valid or Fit
+// refuses it with an error that names the field.
 type Strategy interface {
 	// String is the strategy as written on the command line, e.g.
 	// "uniform:isolations=4,rounds=16".
 	String() string
-	// Fit says on which terms the strategy explores such a system, or why it cannot.
+	// Fit returns the terms on which the strategy explores such a system, or why it cannot.
 	Fit(Info) (Terms, error)
 	// New makes a scheduler, which serves many runs of one worker. Fit has passed.
 	New(Info) Scheduler
 }
 
-// Terms are what a strategy promises and needs for a certain system.
+// Terms are the promises and needs of a strategy for a certain system.
 type Terms struct {
-	// Guarantee states the chance that one run hits a given target of the strategy's class.
+	// Guarantee states the probability that one run hits a given target of the strategy's class.
 	Guarantee Guarantee
-	// Measured is the guarantee for a campaign whose runs turned out to be such; nil where
-	// it does not depend on that.
+	// Measured is the guarantee for a campaign whose runs have these measurements; nil if it does not depend on them.
 	Measured func(Seen) Guarantee
-	// Runs is the number of runs after which the strategy has made all that are different, so
-	// that a campaign need not make more; 0 where there is no such number. Then Given says
-	// what it does not vary, e.g. the requests of clients, and is empty where there is nothing.
+	// Runs is the number of runs after which the strategy has made all distinct runs; a campaign need not make more.
+	// It is 0 if there is no such number. If Runs is set, Given says what the strategy does not vary, e.g. the
+	// requests of clients. Given is empty if the strategy varies everything.
 	Runs  int
 	Given string
-	// Sequential says that the scheduler learns from one run for the next. Then one
-	// scheduler makes all runs of a campaign in order, with one worker, and a failing run
-	// is recorded by repeating its steps instead of from its seed.
+	// Sequential says that the scheduler learns from one run for the next. Then one scheduler makes all runs of a
+	// campaign in order, with one worker. A failing run is recorded by repeating its steps instead of from its seed.
 	Sequential bool
-	// Lineages is the number of schedulers that learn apart from each other, where a strategy that learns has
-	// several, and Epoch the number of runs that one of them makes before all are told what the others
-	// have learned. 0 is one lineage, without an end. The schedulers of a strategy with more than one are a [Learner].
+	// Lineages is the number of schedulers that learn separately, if a strategy has several. Epoch is the number of
+	// runs that each of them makes before all learn what the others have learned. 0 means one lineage, without an
+	// end. The schedulers of a strategy with several lineages are a [Learner].
 	Lineages, Epoch int
-	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may arrive
-	// in any order. A run that is shrunk or replayed keeps to it.
+	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may
+	// arrive in any order. A run that is shrunk or replayed keeps to it.
 	Order *trace.Order
 	// Sweeps says that the scheduler leaves the messages of rounds to the engine ([Turn.Sweep]). A strategy that uses
-	// another one's scheduler, and chooses each step or looks at each, sets it to false.
+	// another strategy's scheduler, and chooses or observes each step, sets it to false.
 	Sweeps bool
 	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the
 	// events of steps.
 	Texts, Events bool
-	// Probe makes a few runs without faults before the campaign starts, and Learn returns
-	// the strategy with the parameters that they suggest. Its argument is the scheduler that
-	// made all of them. Both are nil where nothing is to be learned.
+	// Probe makes a few runs without faults before the campaign starts, and Learn returns the strategy with the
+	// parameters that they suggest. Learn's argument is the scheduler that made all of them. Both are nil if the
+	// strategy learns nothing.
 	Probe Strategy
 	Learn func(probe Scheduler) Strategy
 }
@@ -59,63 +57,64 @@ type Terms struct {
 type Scheduler interface {
 	// Reset begins a new run.
 	Reset(*Start)
-	// Next writes the next step to next, which is zero, and reports true; or it reports
-	// false when the run is over.
+	// Next writes the next step to next, which is zero, and reports true; or it reports false when the run should
+	// end.
 	Next(turn *Turn, next *Step) bool
-	// Tell tells about the run last made, and of the runs so far. Drawn and Reached, which take
-	// time to be put into words, are wanted only where words is true.
+	// Tell reports on the last run, and on the runs so far. Rendering Drawn and Reached as text takes time; the
+	// engine wants them only if words is true.
 	Tell(words bool) Account
 }
 
-// Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to them in turns: in
-// each epoch Terms.Epoch runs to the first, as many to the second, and so on. All begin an epoch with what every
-// lineage has learned in the epochs before, so that nothing depends on who makes the runs of which.
+// Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to the lineages in
+// turn. In each epoch, the first Terms.Epoch runs belong to the first lineage, as many to the second, and so on. All
+// begin an epoch with what every lineage learned in earlier epochs. So the result does not depend on the distribution
+// of the runs.
 type Learner interface {
 	Scheduler
 	// Begin forgets what was learned since the last epoch.
 	Begin()
-	// Learned is what was learned since Begin.
+	// Learned is what the scheduler has learned since Begin.
 	Learned() []byte
-	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. The
-	// source of a run is that which it was made with.
+	// Learn adds an epoch whose first run is given: what its lineages have learned, in their order. The function
+	// source returns the random source with which a run was made.
 	Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error
 }
 
-// Start is what a scheduler gets at the start of a run. All of its choices must follow
-// from it and from what it sees of the run.
+// Start is a scheduler's input at the start of a run. All of its choices must follow from it and from what it sees of
+// the run.
 type Start struct {
 	// Run is the number of the run in the campaign, from 0, for strategies that walk
 	// through a space instead of drawing from it.
 	Run int
 	// Rand is the run's own source, seeded for this run. It must not be kept.
 	Rand *rand.Rand
-	// SeedOf is the number of the run whose seed the system and the scenario get. A
-	// scheduler that goes back to an earlier run sets it, so that only its choices differ.
+	// SeedOf is the number of the run whose seed the system and the scenario get. A scheduler that returns to an
+	// earlier run sets it, so that only its choices differ.
 	SeedOf int
-	// Draws is what the system is to draw first when it starts, where a scheduler that takes the
-	// steps of a recording again sets it.
+	// Draws are the first draws of the system when it starts. A scheduler that repeats the steps of a recording sets
+	// it.
 	Draws []trace.Draw
 }
 
-// Account is what a scheduler tells of its runs.
+// Account is a scheduler's report on its runs.
 type Account struct {
 	// Drawn lists the parameters that were drawn for the run, for the header of its trace.
 	Drawn map[string]string
-	// Seen measures the run, where the guarantee depends on it.
+	// Seen measures the run, if the guarantee depends on it.
 	Seen Seen
-	// Done says that a space was worked through, which ends the campaign in good order, and
-	// Reached says in words how far the scheduler came.
+	// Done says that the strategy has exhausted a space, which ends the campaign normally, and Reached says as text
+	// how far the scheduler got.
 	Done    bool
 	Reached string
 }
 
-// Seen is what a strategy saw of the runs that its guarantee depends on.
+// Seen has a strategy's measurements of the runs that its guarantee depends on.
 type Seen struct {
-	Events  int     // things that happened or could have happened in a run, the most of all runs
-	Width   int     // of the partial order of these events, likewise
-	Runs    int     // that were measured
-	Changes int     // in all of them, what the strategy set out to do and could: events that were delayed, partitions that came about
-	Inverse float64 // the sum, over these runs, of one over the probability of their choices
+	Events  int     // events that happened or could have happened in a run, the maximum over runs
+	Width   int     // of the partial order of these events, the maximum over runs
+	Runs    int     // runs measured
+	Changes int     // in all of them, intended effects that came about: delayed events, partitions
+	Inverse float64 // the sum, over these runs, of the inverse probability of their choices
 }
 
 func (s *Seen) add(t Seen) {
@@ -126,14 +125,15 @@ func (s *Seen) add(t Seen) {
 // probes is the number of runs that a strategy learns from.
 const probes = 8
 
-// learn lets the strategy of a plan that has passed its check choose parameters. They do
-// not depend on the campaign's seed.
+// learn lets the strategy of a plan that has passed its check choose parameters. They do not depend on the campaign's
+// seed.
 func (p *prepared) learn() error {
 	if p.terms.Probe == nil {
 		return nil
 	}
 	probe := *p
-	probe.Strategy, probe.Scenario, probe.Spec, probe.Seed, probe.Settle, probe.Observers = p.terms.Probe, nil, nothing{}, 0, 0, nil
+	probe.Strategy, probe.Scenario, probe.Spec, probe.Seed, probe.Settle, probe.Observers =
+		p.terms.Probe, nil, nothing{}, 0, 0, nil
 	probe.terms = Terms{}
 	w := newWorker(&probe, 0)
 	for number := range probes {

@@ -6,16 +6,16 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// tally counts what happened by name. The names are few, so that they are looked through.
+// tally counts by name. The names are few, so that add searches them linearly.
 type tally []Count
 
-// mostNames bounds the names that a tally tells apart; what comes later counts as otherName.
+// mostNames bounds the names that a tally distinguishes; later names count as otherName.
 const (
 	mostNames = 64
 	otherName = "(other)"
 )
 
-// add counts something n times, and returns where.
+// add adds n to the count of a name, and returns its place.
 func (t *tally) add(name string, n int) int {
 	at := t.find(name)
 	if at < 0 && len(*t) >= mostNames {
@@ -45,7 +45,7 @@ type happenings struct {
 	known places // of the types
 }
 
-// count counts an event of a type and returns the hash of that, which the digest needs.
+// count counts an event of a type and returns the hash of the type, which the digest needs.
 func (h *happenings) count(name string) uint64 {
 	p := h.known.of(name)
 	if !p.is(name) || p.number == 0 {
@@ -56,8 +56,8 @@ func (h *happenings) count(name string) uint64 {
 	return p.hash
 }
 
-// places find what is known of a name again by where the name is in memory: nearly all names are
-// constants of a system, so that this is quicker than to look at their letters.
+// places is a cache of names by their address in memory. Nearly all names are constants of a system, so that this is
+// faster than comparing their letters.
 type places [256]place
 
 type place struct {
@@ -66,17 +66,17 @@ type place struct {
 	number int // in a tally, from 1
 }
 
-// of is where a name is kept, or another one that it takes the place of.
+// of is the slot of a name in the cache; another name may occupy it.
 func (l *places) of(name string) *place {
 	return &l[mix.Number(uint64(uintptr(unsafe.Pointer(unsafe.StringData(name)))))>>(64-8)]
 }
 
-// is reports whether it is that name that is kept there: the same letters elsewhere do not count.
+// is reports whether the slot has this name: the same letters at another address do not count.
 func (p *place) is(name string) bool {
 	return unsafe.StringData(p.name) == unsafe.StringData(name) && len(p.name) == len(name)
 }
 
-// learn keeps a name.
+// learn stores a name.
 //
 //go:noinline
 func (p *place) learn(name string) { p.name, p.hash, p.number = name, mix.Text(name), 0 }
@@ -90,7 +90,7 @@ func (t *tally) addAll(more tally) {
 	}
 }
 
-// reset begins anew. The names stay, because they will come again.
+// reset sets all counts to zero. The names stay, because they will recur.
 func (t tally) reset() {
 	for i := range t {
 		t[i].N = 0

@@ -2,8 +2,8 @@ package lockstep
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// Turn is what a scheduler chooses its next step with: the run, to read, and the few actions
-// that only a scheduler has.
+// Turn is a scheduler's means to choose its next step: the run, to read, and the few actions that only a scheduler
+// has.
 type Turn struct{ Run }
 
 // Forge makes the step that gives a message in flight another body, as a Byzantine sender
@@ -15,17 +15,16 @@ func (r *Run) forge(id trace.ID, body string) Step {
 	return Step{Kind: trace.Replace, Msg: id, Request: int32(len(r.forged) - 1)}
 }
 
-// OpenRound reports that a lock-step round begins: the step chosen next belongs to it. Phases
-// count from 1; the kernel is the set of nodes that hear each other.
+// OpenRound reports that a lock-step round begins: the step chosen next belongs to it. Phases count from 1; the
+// kernel is the set of nodes that hear each other.
 func (t *Turn) OpenRound(phase int, kernel Nodes) {
 	t.opened = append(t.opened, openRound{phase, kernel})
 }
 
-// Sweep leaves the messages that are in flight now to the engine, if the strategy's terms say
-// that it does ([Terms.Sweeps]) and nothing needs to see every step. The engine delivers them, the oldest first. It
-// loses those that leave the kernel of the round last opened, and those for which loses, where
-// it is not nil, reports true. Sweep reports whether the engine does that: then the scheduler
-// chooses no step, and is asked for the next one afterwards.
+// Sweep leaves the messages that are in flight now to the engine, if the strategy's terms allow that ([Terms.Sweeps])
+// and no observer needs to see every step. The engine delivers them, the oldest first. It loses those that leave the
+// kernel of the round last opened, and those for which a non-nil loses reports true. Sweep reports whether the engine
+// does that: then the scheduler chooses no step, and is asked for the next one afterwards.
 func (t *Turn) Sweep(loses func(*trace.Message) bool) bool {
 	if !t.sweeps || !t.calm || t.draws.on {
 		return false
@@ -35,8 +34,8 @@ func (t *Turn) Sweep(loses func(*trace.Message) bool) bool {
 	return true
 }
 
-// Recall gives the draws that the step chosen next makes first. A scheduler that takes the
-// steps of a recording again calls it for each of them.
+// Recall sets the first draws of the step chosen next. A scheduler that repeats the steps of a recording calls it for
+// each of them.
 func (t *Turn) Recall(draws []trace.Draw) { t.draws.recall(draws) }
 
 func (d *draws) recall(list []trace.Draw) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// doubtful is a spec whose monitor cannot judge a run in which something arrived, or,
-// where fails is set, finds fault with it and draws that.
+// doubtful is a spec whose monitor cannot check a run in which a message arrived, or, if fails is set, reports a
+// violation and draws it.
 type doubtful struct{ fails bool }
 
 func (s doubtful) Properties() []string               { return []string{"doubtful"} }
@@ -45,20 +45,35 @@ func (d *doubter) Conclude(draw bool) (c lockstep.Conclusion) {
 }
 
 func TestUndecided(t *testing.T) {
-	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 3}, Spec: doubtful{}, Runs: 50}
+	plan := lockstep.Plan{
+		System:   toy.Cluster(nil),
+		Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 3},
+		Spec:     doubtful{},
+		Runs:     50,
+	}
 	r, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	unknown := r.Verdicts[trace.Unknown]
-	if r.Verdict() != trace.Unknown || unknown == 0 || unknown == r.Runs || r.Reasons["too much for this spec"] != unknown {
-		t.Errorf("%v because of %v: runs in which something arrived are unknown, the others pass", r.Verdicts, r.Reasons)
+	if r.Verdict() != trace.Unknown || unknown == 0 || unknown == r.Runs ||
+		r.Reasons["too much for this spec"] != unknown {
+		t.Errorf(
+			"%v because of %v: runs in which something arrived are unknown, the others pass",
+			r.Verdicts,
+			r.Reasons,
+		)
 	}
 }
 
-// The pictures of a spec go with the trace of a finding.
+// A finding's trace includes the pictures of the spec.
 func TestPictures(t *testing.T) {
-	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: doubtful{fails: true}, Runs: 50}
+	plan := lockstep.Plan{
+		System:   toy.Cluster(nil),
+		Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5},
+		Spec:     doubtful{fails: true},
+		Runs:     50,
+	}
 	tr := toy.Find(t, plan)[0].Trace
 	if len(tr.Pictures) != 1 || string(tr.Pictures[0].Data) != "a picture" {
 		t.Errorf("pictures: %+v", tr.Pictures)

@@ -20,11 +20,14 @@ func ExampleResult_VacuousParts() {
 	// Output: pass [filter 2 (no such phase) acted] <nil>
 }
 
-// A run in which more nodes crash than the protocol promises to survive is no finding.
+// A run with more crashed nodes than the protocol promises to survive is no finding.
 func ExampleBudget() {
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix, Runs: 20,
-		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Crash: 1, Restart: 2, Steps: 100},
-		Budget:   &lockstep.Budget{Crashes: 1}})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix, Runs: 20,
+			Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Crash: 1, Restart: 2, Steps: 100},
+			Budget:   &lockstep.Budget{Crashes: 1}},
+	)
 	fmt.Println(result.Verdict(), result.Reasons, err)
 	// Output: unknown map[fault budget exceeded: 2 nodes crashed, 1 allowed:20] <nil>
 }

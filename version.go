@@ -1,5 +1,5 @@
 package lockstep
 
-// Version is the version of Lockstep, as traces and the command line state it: that of the next release, or of the
-// last one in its commit.
+// Version is the version of Lockstep in traces and on the command line. It is that of the next release, or in a
+// release commit that of the release.
 const Version = "0.1.0"

@@ -2,8 +2,7 @@ package lockstep
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// The vocabulary of a run. It belongs to package trace, so that tools which only read
-// traces need nothing else.
+// The vocabulary of a run. It belongs to package trace, so that tools which only read traces need no other package.
 type (
 	// Node is a process under test, numbered from 1.
 	Node = trace.Node

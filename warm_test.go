@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// cold is a system whose process must be warmed up for an hour; where it is not told that this is what takes so long, it
-// hangs.
+// cold is a system whose process must be warmed up for an hour. Without WarmUp the watchdog takes this time for a
+// hang.
 type cold struct {
 	lockstep.System
 	told bool
@@ -36,22 +36,28 @@ func (c cold) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deplo
 	return c.System.Deploy(ctx, place)
 }
 
-// Warming up does not hang, however long it takes; anything else that takes so long does.
+// Warming up is no hang, however long it takes; any other action that takes so long is one.
 func TestWarmUpIsNotWatched(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			paused := time.Duration(0)
-			plan := lockstep.Plan{System: cold{toy.Cluster(nil), told}, Strategy: strategy.DefaultWalk, Runs: 3, Workers: 1,
-				Watch: watchdog.After(time.Minute), Warming: func() func() {
+			plan := lockstep.Plan{
+				System:   cold{toy.Cluster(nil), told},
+				Strategy: strategy.DefaultWalk,
+				Runs:     3,
+				Workers:  1,
+				Watch:    watchdog.After(time.Minute),
+				Warming: func() func() {
 					began := time.Now()
 					return func() { paused += time.Since(began) }
-				}}
+				},
+			}
 			r, err := lockstep.Explore(t.Context(), plan)
 			hangs := err != nil || r.Verdict() != trace.Pass
 			if hangs == told || told && paused != time.Hour {
 				t.Errorf("told %v: %v, %v, paused for %v", told, r, err, paused)
 			}
-			time.Sleep(10 * time.Hour) // goroutines that were left end
+			time.Sleep(10 * time.Hour) // abandoned goroutines end
 		})
 	}
 }
@@ -62,7 +68,10 @@ func TestWarmUpFails(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(place *lockstep.Place) error {
 		return place.WarmUp(func() error { return broken })
 	}}
-	if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1}); !errors.Is(err, broken) {
+	if _, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 1},
+	); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,41 +13,41 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Hang is the property that a run violates in which a step does not end.
+// Hang is the property that a run violates if a step does not end.
 const Hang = "hang"
 
-// mostLeft is the number of goroutines that a campaign leaves running, each of which may
-// keep a processor busy, before it gives up.
+// mostLeft is the number of hanging goroutines that a campaign leaves running before it stops. Each of them may keep
+// a processor busy.
 const mostLeft = 4
 
-// life is what a worker shows to the one who watches it.
+// life is the part of a worker that the watchdog can see.
 type life struct {
 	asked  atomic.Bool  // cleared by the worker's next step
 	number atomic.Int64 // the run under way
 	id     atomic.Pointer[string]
-	warm   atomic.Int64 // it warms its process up, which takes its time
-	left   atomic.Bool  // nobody waits for this worker any more
+	warm   atomic.Int64 // number of warm-ups under way, which take their time
+	left   atomic.Bool  // the watchdog has abandoned this worker
 	moment atomic.Pointer[moment]
-	traced bool // runs are put into words as they go, so that a moment is known
+	traced bool // runs are rendered as text step by step, so that a moment is available
 }
 
-// moment is where a recorded run is: in the step of the record.
+// moment is the position of a recorded run: in the step of the record.
 type moment struct {
 	trace  trace.Trace // up to the step before; its slices are not written to
 	record trace.Record
 }
 
-// sign is called now and then by the worker.
+// sign shows that the worker is alive. The worker calls it now and then.
 func (l *life) sign() {
 	if l.asked.Load() {
 		l.asked.Store(false)
 	}
 }
 
-// alive reports whether the worker gave a sign since it was asked last, or warms its process up.
+// alive reports whether the worker has called sign since the last call of alive, or is warming up its process.
 func (l *life) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
 
-// name notes the goroutine that makes the runs.
+// name records the goroutine that makes the runs.
 func (l *life) name() {
 	id := stack.ID()
 	l.id.Store(&id)
@@ -61,8 +61,8 @@ func (l *life) stack() string {
 	return ""
 }
 
-// enters tells the one who watches that the run enters a step and, where it is recorded,
-// which one, in case that it never leaves it.
+// enters signals to the watchdog that the run enters a step. If the run is recorded, it also stores the step, in case
+// the run never leaves it.
 func (w *worker) enters() {
 	w.sign()
 	if w.rec == nil || !w.traced {
@@ -75,7 +75,7 @@ func (w *worker) enters() {
 	w.moment.Store(m)
 }
 
-// hanging is the trace of the recorded run that hangs, as far as it goes.
+// hanging is the trace of the recorded run that hangs, as far as it got.
 func (l *life) hanging() *trace.Trace {
 	m := l.moment.Load()
 	if m == nil {
@@ -92,7 +92,7 @@ func (l *life) hanging() *trace.Trace {
 	return &t
 }
 
-// watched makes the runs of a batch under the eyes of the plan's watchdog.
+// watched makes the runs of a batch under the plan's watchdog.
 func (c *campaign) watched(number, first, end int) batch {
 	look, stop := c.Watch()
 	defer stop()
@@ -103,11 +103,19 @@ func (c *campaign) watched(number, first, end int) batch {
 	}
 	c.leave(number)
 	if c.ctx.Err() != nil {
-		return batch{} // somebody interrupts, and waits
+		return batch{} // an interrupt must not wait
 	}
 	at := int(w.number.Load())
 	if why := c.cannotGoOn(); why != "" {
-		return batch{err: fmt.Errorf("lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s", at, c.Seed, why, w.stack())}
+		return batch{
+			err: fmt.Errorf(
+				"lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s",
+				at,
+				c.Seed,
+				why,
+				w.stack(),
+			),
+		}
 	}
 	return c.oneByOne(number, first, end, at, look)
 }
@@ -117,21 +125,21 @@ func (c *campaign) attempt(w *worker, first, end int, look <-chan time.Time) (ba
 	return pool.Watched(c.ctx, func() batch {
 		w.name()
 		b := c.runs(w, first, end)
-		if w.left.Load() { // it was slow and not stuck
+		if w.left.Load() { // it was slow, but did not hang
 			_ = w.close()
 		}
 		return b
 	}, look, w.alive)
 }
 
-// leave leaves a worker, its goroutine and its deployment to themselves.
+// leave abandons a worker, its goroutine and its deployment.
 func (c *campaign) leave(number int) {
 	c.crew[number].left.Store(true)
 	c.crew[number] = nil
 	c.left.Add(1)
 }
 
-// cannotGoOn says why the campaign ends with a run that hangs, or is empty where it need not.
+// cannotGoOn says why a hanging run ends the campaign, or is empty if the campaign can continue.
 func (c *campaign) cannotGoOn() string {
 	switch {
 	case c.terms.Sequential:
@@ -139,14 +147,16 @@ func (c *campaign) cannotGoOn() string {
 	case c.info.Serial:
 		return "there may be only one deployment of " + c.info.Name + " at a time, and this one cannot be stopped"
 	case c.left.Load() > mostLeft:
-		return fmt.Sprintf("%d goroutines that hang are left running, which is as many as a campaign bears", c.left.Load())
+		return fmt.Sprintf(
+			"%d goroutines that hang are left running, which is as many as a campaign bears",
+			c.left.Load(),
+		)
 	default:
 		return ""
 	}
 }
 
-// oneByOne makes the runs of a batch in which a run hangs again, recorded, so that it is
-// known which one, and where.
+// oneByOne reruns the runs of a batch with a hanging run, recorded, to find out which run hangs, and where.
 func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Time) (b batch) {
 	hung := false
 	for run := first; run < end; run++ {
@@ -191,8 +201,7 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 	return b
 }
 
-// watched makes a run under the eyes of the plan's watchdog. Of one that hangs it returns the
-// worker, which is replaced.
+// watched makes a run under the plan's watchdog. If the run hangs, watched returns its worker, which it replaces.
 func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *worker, err error) {
 	w := b.worker
 	look, stop := w.Watch()
@@ -217,23 +226,30 @@ func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *work
 		b.worker.run.lines.order, b.worker.run.lines.free = w.run.lines.order, w.run.lines.free
 	}
 	if b.left++; err == nil && b.left > mostLeft {
-		err = fmt.Errorf("lockstep: %d goroutines that hang are left running, which is as many as are borne\n%s", b.left, w.stack())
+		err = fmt.Errorf(
+			"lockstep: %d goroutines that hang are left running, which is as many as are borne\n%s",
+			b.left,
+			w.stack(),
+		)
 	}
 	return r.result, w, err
 }
 
-// runWatched makes a run under the eyes of the plan's watchdog.
+// runWatched makes a run under the plan's watchdog.
 func (b *Bench) runWatched(number int) (trace.Outcome, error) {
 	outcome, hung, err := watched(b, func(w *worker) (trace.Outcome, error) { return w.one(number) })
 	if hung == nil {
 		b.tell(number, err)
 	} else {
-		outcome = trace.Outcome{Verdict: trace.Fail, Finding: &Finding{Property: Hang, Text: "a step does not end", Stack: hung.stack()}}
+		outcome = trace.Outcome{
+			Verdict: trace.Fail,
+			Finding: &Finding{Property: Hang, Text: "a step does not end", Stack: hung.stack()},
+		}
 	}
 	return outcome, err
 }
 
-// recordWatched records one likewise.
+// recordWatched records a run under the plan's watchdog.
 func (b *Bench) recordWatched(number int) (*trace.Trace, error) {
 	b.worker.traced = true
 	t, hung, err := watched(b, func(w *worker) (*trace.Trace, error) { return w.record(number) })

@@ -17,11 +17,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// trap is a place in a node from which there is no way out until the test ends. Whoever
-// watches looks twice each time that somebody got into it.
+// trap blocks a node until the test ends. The watchdog looks twice each time that a node got into it.
 type trap struct {
 	entered, out chan struct{}
-	once         bool // it catches only the first
+	once         bool // it blocks only the first node
 	caught       atomic.Bool
 }
 
@@ -49,7 +48,7 @@ func (tr *trap) watch() (<-chan time.Time, func()) {
 			case <-tr.entered:
 			}
 			select {
-			case <-over: // it was somebody else's to see
+			case <-over: // another watchdog was to see it
 				tr.entered <- struct{}{}
 				return
 			default:
@@ -65,7 +64,7 @@ func (tr *trap) watch() (<-chan time.Time, func()) {
 	return look, func() { close(over) }
 }
 
-// trapped is a plan whose nodes get stuck when they hear a certain number.
+// trapped is a plan whose nodes block when they receive a certain number.
 func trapped(tr *trap) lockstep.Plan {
 	return lockstep.Plan{System: toy.Cluster(func(_ *sim.Context[int], m int) {
 		if m == 7 {
@@ -74,8 +73,8 @@ func trapped(tr *trap) lockstep.Plan {
 	}), Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40}, Runs: 200, Workers: 1, Watch: tr.watch}
 }
 
-// A run that hangs is a finding with its step, its stack and its trace; the campaign goes on
-// where it is told to; replaying the trace hangs again, and says so.
+// A hanging run is a finding with its step, its stack and its trace. The campaign continues under KeepGoing.
+// Replaying the trace hangs again, and reports it.
 func TestHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -84,11 +83,14 @@ func TestHang(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	f := r.First()
-	if f.Finding.Property != lockstep.Hang || !strings.Contains(f.Finding.Stack, "lockstep_test.(*trap).stuckInside\n\twatch_test.go:") {
+	if f.Finding.Property != lockstep.Hang ||
+		!strings.Contains(f.Finding.Stack, "lockstep_test.(*trap).stuckInside\n\twatch_test.go:") {
 		t.Errorf("finding %+v", f.Finding)
 	}
 	last := f.Trace.Records[len(f.Trace.Records)-1]
-	if f.Trace.Outcome.Verdict != trace.Fail || last.Number != f.Finding.Step || !strings.Contains(f.Finding.Text, last.Text) || f.Failed != 1 {
+	if f.Trace.Outcome.Verdict != trace.Fail || last.Number != f.Finding.Step ||
+		!strings.Contains(f.Finding.Text, last.Text) ||
+		f.Failed != 1 {
 		t.Errorf("trace ends in %+v, finding %+v", last, f.Finding)
 	}
 	if r.Left != 2 || r.Stalls != 0 || r.Verdict() != trace.Fail {
@@ -104,8 +106,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// An interrupt does not wait for a run that hangs, in a campaign or in a replay, though the
-// watchdog sleeps on.
+// An interrupt does not wait for a hanging run, in a campaign or in a replay, though the watchdog is idle.
 func TestInterruptedHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -131,7 +132,7 @@ func TestInterruptedHang(t *testing.T) {
 	}
 }
 
-// A run of a bench that hangs is a finding, and the bench goes on, up to a number.
+// A hanging run of a bench is a finding, and the bench continues, up to a number of hangs.
 func TestBenchHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -146,22 +147,25 @@ func TestBenchHang(t *testing.T) {
 	defer b.Close()
 	for range 4 {
 		o, err := b.Run(t.Context(), found.First().Run, nil)
-		if err != nil || o.Finding == nil || o.Finding.Property != lockstep.Hang || !strings.Contains(o.Finding.Stack, "stuckInside") {
+		if err != nil || o.Finding == nil || o.Finding.Property != lockstep.Hang ||
+			!strings.Contains(o.Finding.Stack, "stuckInside") {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}
-	if _, err := b.Run(t.Context(), found.First().Run, nil); err == nil || !strings.Contains(err.Error(), "5 goroutines that hang") {
+	if _, err := b.Run(t.Context(), found.First().Run, nil); err == nil ||
+		!strings.Contains(err.Error(), "5 goroutines that hang") {
 		t.Errorf("the fifth time: %v", err)
 	}
 }
 
-// The runs around one that hangs are as they are without the watchdog.
+// The runs around a hanging one are as they are without the watchdog.
 func TestHangGoesOn(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
 	plan.KeepGoing = true
 	r, err := lockstep.Explore(context.Background(), plan)
-	if err == nil || !strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
 		t.Errorf("error %v", err)
 	}
 	if len(r.Found) < 2 || r.Runs <= r.Found[0].Run+1 {
@@ -169,7 +173,7 @@ func TestHangGoesOn(t *testing.T) {
 	}
 }
 
-// Somebody who only was slow is no finding.
+// A node that was only slow is no finding.
 func TestStall(t *testing.T) {
 	tr := newTrap(t)
 	tr.once = true
@@ -185,13 +189,17 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// Where no other deployment can take over, the campaign ends and says why.
+// If no other deployment can replace a hanging one, the campaign ends and says why.
 func TestHangOfASerialSystem(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
 	plan.System = toy.Wrapped{System: plan.System, Info: func(i *lockstep.Info) { i.Serial = true }}
 	_, err := lockstep.Explore(context.Background(), plan)
-	if err == nil || !strings.Contains(err.Error(), "of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of") ||
+	if err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"of seed 0 hangs: no step ended in the time of the watchdog; there may be only one deployment of",
+		) ||
 		!strings.Contains(err.Error(), "stuckInside") {
 		t.Errorf("error %v", err)
 	}

@@ -11,44 +11,54 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// worker makes runs of a plan one after the other and reuses everything it can.
+// worker makes runs of a plan sequentially and reuses everything it can.
 type worker struct {
 	*prepared
 	ctx      context.Context // of the run under way
 	place    Place
 	run      *Run // of turn
 	turn     *Turn
-	system   Deployment // nil before the first run and after one that broke it
+	system   Deployment // nil before the first run and after a run that broke it
 	sched    Scheduler
 	monitor  Monitor
 	director Director
 	watchers []Watcher // of the plan's observers, in their order
-	looking  []Watcher // those of them that look at this run
+	looking  []Watcher // those of them that observe this run
 	settler  settler
 	rec      *recorder // nil while nothing is recorded
-	book     recorder  // what rec is otherwise
+	book     recorder  // the value of rec during a recording
 	lent     bool      // the scheduler is not that of the plan's strategy
 	keep     bool      // the run can be repeated only by its steps, which are noted
 	notes    trace.Script
 
-	start        Start
-	pcg          rand.PCG
-	sidePCG      rand.PCG // the director's, so that a scenario does not shift the strategy's draws
+	start Start
+	pcg   rand.PCG
+	// for the director, so that a scenario does not shift the strategy's draws
+	sidePCG      rand.PCG
 	sideRand     *rand.Rand
 	events       bool  // the monitor looks at events only
-	alone        bool  // nobody but the monitor looks at the run under way
-	calm         bool  // nor does the monitor, at a step without events
+	alone        bool  // only the monitor observes the run under way
+	calm         bool  // no observer, not even the monitor, needs a step without events
 	inSystem     bool  // the system under test is executing
 	watching     bool  // there is a watchdog
-	inconclusive bool  // the run last made said nothing
-	judged       []int // in the run last made, where the monitor was asked already
-	taught       int   // the first run of the epoch that the scheduler is in, where there are several lineages
+	inconclusive bool  // the last run was inconclusive
+	judged       []int // in the last run, if the monitor has already reported it
+	// the first run of the scheduler's epoch, if there are several lineages
+	taught int
 	life
 }
 
 func newWorker(p *prepared, number int) *worker {
-	w := &worker{prepared: p, ctx: context.Background(), place: Place{Worker: number, root: p.Scratch}, turn: newTurn(p.info, p.Limits),
-		sched: p.Strategy.New(p.info), monitor: p.Spec.New(p.info), keep: p.terms.Sequential, watching: p.Watch != nil}
+	w := &worker{
+		prepared: p,
+		ctx:      context.Background(),
+		place:    Place{Worker: number, root: p.Scratch},
+		turn:     newTurn(p.info, p.Limits),
+		sched:    p.Strategy.New(p.info),
+		monitor:  p.Spec.New(p.info),
+		keep:     p.terms.Sequential,
+		watching: p.Watch != nil,
+	}
 	w.run = &w.turn.Run
 	w.place.warming = w.warms
 	w.start.Rand, w.sideRand = rand.New(&w.pcg), rand.New(&w.sidePCG)
@@ -62,7 +72,7 @@ func newWorker(p *prepared, number int) *worker {
 	return w
 }
 
-// warms notes that the deployment warms its process up, until the function that it returns is called.
+// warms records that the deployment is warming up its process, until the caller calls the returned function.
 func (w *worker) warms() (done func()) {
 	w.warm.Add(1)
 	told := func() {}
@@ -91,7 +101,7 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 	return w.recorded(outcome), err
 }
 
-// noting makes the numbered run and notes it, so that it can be put into words.
+// noting makes the numbered run and notes it, so that it can be rendered as text.
 func (w *worker) noting(number int) (trace.Outcome, error) {
 	w.rec = &w.book
 	w.rec.begin(w.header(number))
@@ -99,7 +109,7 @@ func (w *worker) noting(number int) (trace.Outcome, error) {
 	return w.one(number)
 }
 
-// recorded puts the run just noted into words.
+// recorded renders the run just noted as text.
 func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 	w.book.header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
 	t := w.book.finish(outcome, w.run, w.sched.Tell(true).Drawn)
@@ -109,8 +119,8 @@ func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 	return t
 }
 
-// one makes the numbered run. An error is a failure of the tool, the plan or the
-// environment; whatever the system under test does wrong is a finding in the outcome.
+// one makes the numbered run. An error is a failure of the tool, the plan or the environment. Every failure of the
+// system under test is a finding in the outcome.
 func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	if err := w.deploy(); err != nil {
 		return outcome, err
@@ -128,7 +138,7 @@ func (w *worker) one(number int) (outcome trace.Outcome, err error) {
 	return outcome, nil
 }
 
-// deploy deploys the system where it is not.
+// deploy deploys the system if it is not deployed.
 func (w *worker) deploy() (err error) {
 	if w.system != nil {
 		return nil
@@ -141,7 +151,7 @@ func (w *worker) deploy() (err error) {
 	return nil
 }
 
-// failed tells an inconclusive run from one that broke.
+// failed distinguishes an inconclusive run from one that broke.
 func (w *worker) failed(outcome trace.Outcome, err error) (trace.Outcome, error) {
 	var inconclusive *Inconclusive
 	if w.inconclusive = errors.As(err, &inconclusive) && w.ctx.Err() == nil; w.inconclusive {
@@ -151,13 +161,13 @@ func (w *worker) failed(outcome trace.Outcome, err error) (trace.Outcome, error)
 	return outcome, err
 }
 
-// enclosed makes a run in the enclosure that the deployment makes for it.
+// enclosed makes a run in the deployment's enclosure for it.
 func (w *worker) enclosed(enclose func(func()) (*Finding, error), number int) (trace.Outcome, error) {
 	type end struct {
 		outcome trace.Outcome
 		err     error
 	}
-	ended := make(chan end, 1) // not a variable: a run that was given up may write to it at any time
+	ended := make(chan end, 1) // not a variable: an abandoned run may write to it at any time
 	finding, broken := enclose(func() {
 		if w.watching {
 			w.name()
@@ -205,7 +215,7 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 	return w.judge(finding), nil
 }
 
-// begin makes everyone ready for a new run.
+// begin prepares all parts of the worker for a new run.
 func (w *worker) begin(number int) {
 	w.run.wantTexts = w.rec != nil || w.Texts || w.terms.Texts
 	w.looking = w.watchers
@@ -235,7 +245,7 @@ func (w *worker) begin(number int) {
 	}
 }
 
-// stages takes a run through start, exploring, settling and the end, up to a finding.
+// stages makes the stages of a run, start, exploring, settling and end, up to a finding.
 func (w *worker) stages(number int) (*Finding, error) {
 	w.begin(number)
 	r := w.run
@@ -258,7 +268,7 @@ func (w *worker) stages(number int) (*Finding, error) {
 	return r.finding, r.broken
 }
 
-// end lets spec and scenario judge the final state.
+// end lets spec and scenario check the final state.
 func (w *worker) end() {
 	r := w.run
 	if f := w.monitor.End(r); f != nil {
@@ -268,8 +278,8 @@ func (w *worker) end() {
 	}
 }
 
-// explore takes the strategy's steps. Like all that a run goes through, it reports whether the
-// run goes on: it does not with a finding, or when something broke.
+// explore takes the strategy's steps. Like all stages of a run, it reports whether the run continues: it does not
+// with a finding, or when something broke.
 func (w *worker) explore() bool {
 	r := w.run
 	end := w.Limits.Steps
@@ -283,8 +293,8 @@ func (w *worker) explore() bool {
 	return goesOn
 }
 
-// settle takes fair steps, where the plan wants some, until nothing moves or their number is
-// used up. Where a script is played that has steps of a settling stage, these come first.
+// settle takes fair steps, if the plan wants some, until nothing moves or their number is used up. If the scheduler
+// plays a script with steps of a settling stage, these come first.
 func (w *worker) settle() bool {
 	if w.Settle == 0 {
 		return true
@@ -301,13 +311,13 @@ func (w *worker) settle() bool {
 	return true
 }
 
-// idle reports whether the scenario goes on where the strategy has no step to take.
+// idle reports whether the scenario continues if the strategy has no step to take.
 func (w *worker) idle() bool {
 	return w.director != nil && !w.run.settling && w.director.Idle(w.run, &w.run.hand)
 }
 
-// note notes the scheduler's choice where only notes can repeat the run. That it had none is
-// noted, too: the scenario may go on from there.
+// note records the scheduler's choice if only notes can repeat the run. It also records that there was no choice: the
+// scenario may continue from there.
 //
 //go:noinline
 func (w *worker) note(chose bool) {
@@ -321,7 +331,7 @@ func (w *worker) note(chose bool) {
 	w.notes = append(w.notes, a)
 }
 
-// look lets everyone look at the step just taken.
+// look lets all observers look at the step just taken.
 func (w *worker) look() bool {
 	if w.alone {
 		return w.judges()
@@ -344,7 +354,7 @@ func (w *worker) look() bool {
 	return w.judges() && r.finding == nil && r.broken == nil
 }
 
-// judges lets the monitor look at the step just taken.
+// judges lets the monitor check the step just taken.
 func (w *worker) judges() bool {
 	f := w.monitor.Step(w.run)
 	if f != nil {
@@ -353,8 +363,7 @@ func (w *worker) judges() bool {
 	return f == nil
 }
 
-// judge turns the end of a run into its outcome. The finding is copied: whose it is may
-// use it again.
+// judge turns the end of a run into its outcome. It copies the finding, because the monitor or director may reuse it.
 func (w *worker) judge(f *Finding) trace.Outcome {
 	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
 	if w.Budget != nil {
@@ -385,8 +394,8 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 	return o
 }
 
-// panicked makes a finding of a panic of the system under test. The deployment is not
-// used again. A panic elsewhere is a mistake of a strategy, a spec or of Lockstep.
+// panicked makes a finding of a panic of the system under test. The deployment is not used again. A panic elsewhere
+// is a bug of a strategy, a spec or Lockstep itself.
 func (w *worker) panicked(p any) (trace.Outcome, error) {
 	property, where := "panic", stack.Text(2)
 	if moved, ok := p.(stack.Panic); ok {
@@ -394,7 +403,11 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	}
 	w.abandon()
 	if !w.inSystem {
-		return trace.Outcome{}, fmt.Errorf("panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s", p, where)
+		return trace.Outcome{}, fmt.Errorf(
+			"panic outside the system under test, in the strategy, the scenario or the spec: %v\n%s",
+			p,
+			where,
+		)
 	}
 	w.inSystem = false
 	if w.rec != nil {
@@ -403,7 +416,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	return w.judge(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
 }
 
-// abandon gives up a deployment that may be in any condition.
+// abandon drops a deployment that may be in any state.
 func (w *worker) abandon() {
 	system := w.system
 	w.system = nil

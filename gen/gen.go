@@ -1,5 +1,5 @@
-// Package gen makes values out of draws: clients' operations, as a rule, for systems that
-// generate their requests instead of listing them.
+// Package gen generates random values, usually clients' operations for systems that generate their requests instead
+// of listing them.
 //
 // A generator is a function, and a larger one is a function that calls smaller ones:
 //
@@ -8,19 +8,19 @@
 //	get := func(s gen.Source) string { return "get " + key(s) }
 //	operation := gen.Weighted(gen.Case(3, get), gen.Case(1, put))
 //
-// What is drawn from a [lockstep.Chance] is recorded with the step, so that shrinking a run
-// makes its operations simpler by lowering the draws. Every generator makes its simplest value
-// of zeros: the least number, the first choice, the shortest list. So name the simplest first.
+// Draws from a [lockstep.Chance] are recorded with the step, so that shrinking a run makes its operations simpler by
+// lowering the draws. Every generator makes its simplest value from zeros: the smallest number, the first choice, the
+// shortest list. So name the simplest first.
 package gen
 
-// Source is what values are drawn from: IntN draws a number from 0 to n-1. A lockstep.Chance
-// is one, and so is a Rand of math/rand/v2.
+// Source is the source of random numbers for values: IntN draws a number from 0 to n-1. A lockstep.Chance is one, and
+// so is a Rand of math/rand/v2.
 type Source interface{ IntN(n int) int }
 
-// Gen makes a value out of draws, always the same of the same draws.
+// Gen makes a value out of draws, always the same from the same draws.
 type Gen[T any] func(Source) T
 
-// Just makes always the same value.
+// Just always makes the same value.
 func Just[T any](value T) Gen[T] { return func(Source) T { return value } }
 
 // Int makes a number from least to most, both included.
@@ -53,7 +53,7 @@ func Case[T any](weight int, g func(Source) T) Choice[T] {
 	return Choice[T]{weight, g}
 }
 
-// Weighted makes a value with one of the generators, each as often as its weight says.
+// Weighted makes a value with one of the generators, with probabilities in proportion to their weights.
 func Weighted[T any](choices ...Choice[T]) Gen[T] {
 	total := 0
 	for _, c := range choices {

@@ -9,19 +9,22 @@ import (
 	"github.com/lockstep-go/lockstep/gen"
 )
 
-// zeros draws the simplest of everything.
+// zeros draws only zeros, for the simplest values.
 type zeros struct{}
 
 func (zeros) IntN(int) int { return 0 }
 
-// Each choice comes as often as its weight says, each number as often as the others.
+// Each choice occurs in proportion to its weight, and each number as often as the others.
 func TestDistribution(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	letters := gen.Weighted(gen.Case(1, gen.Just("a")), gen.Case(2, gen.From("b", "c")), gen.Case(3, gen.Just("d")))
 	lists := gen.List(2, 4, gen.Int(5, 7))
 	const n = 60_000
-	got, want := map[string]int{}, map[string]float64{"a": 1. / 6, "b": 1. / 6, "c": 1. / 6, "d": 1. / 2,
-		"length 2": 1. / 3, "length 3": 1. / 3, "length 4": 1. / 3, "first 5": 1. / 3, "first 6": 1. / 3, "first 7": 1. / 3}
+	got, want := map[string]int{}, map[string]float64{
+		"a": 1. / 6, "b": 1. / 6, "c": 1. / 6, "d": 1. / 2,
+		"length 2": 1. / 3, "length 3": 1. / 3, "length 4": 1. / 3,
+		"first 5": 1. / 3, "first 6": 1. / 3, "first 7": 1. / 3,
+	}
 	for range n {
 		list := lists(source)
 		for _, s := range []string{letters(source), fmt.Sprint("length ", len(list)), fmt.Sprint("first ", list[0])} {
@@ -47,7 +50,7 @@ func TestSimplest(t *testing.T) {
 	}
 }
 
-// What cannot make a value is refused when it is built and not in the middle of a run.
+// A generator that cannot make a value is refused when it is built and not in the middle of a run.
 func TestBugs(t *testing.T) {
 	for name, f := range map[string]func(){
 		"empty range": func() { gen.Int(2, 1) }, "no values": func() { gen.From[int]() },

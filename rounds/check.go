@@ -6,9 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Check reports the first delivery of a recorded run in rounds that does not keep to them, or
-// nil: a delivery keeps to its round if the message was sent for it and for no other. The
-// settling stage is not in rounds.
+// Check reports the first delivery of a recorded run in rounds that violates them, or nil. A delivery respects its
+// round if the message was sent for this round and for no other. The settling stage is not in rounds.
 func Check(t *trace.Trace) error {
 	c := checker{names: len(t.Header.Rounds), sent: map[trace.ID]sending{}}
 	for i := range t.Records {
@@ -29,8 +28,8 @@ func Check(t *trace.Trace) error {
 	return nil
 }
 
-// sending is a message with the round in which it was sent, from 1 (0: before the first), and
-// whether by a node that had got a message of that round.
+// sending is a message with the round in which it was sent, from 1 (0: before the first), and whether its sender had
+// received a message of that round.
 type sending struct {
 	trace.Message
 	round int
@@ -40,12 +39,12 @@ type sending struct {
 type checker struct {
 	names int
 	sent  map[trace.ID]sending
-	round int   // of the delivery before
-	phase int32 // of the tag of the delivery before
+	round int   // of the previous delivery
+	phase int32 // of the tag of the previous delivery
 	ended int32 // the same before this phase of the run
 }
 
-// breaks says why a delivery does not keep to its round.
+// breaks says why a delivery does not respect its round.
 func (c *checker) breaks(rec *trace.Record) string {
 	m := c.sent[rec.Step.Msg]
 	if c.names == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// climber is a node whose phase is one more at each alarm, which tells everyone in round A;
-// whoever hears of a phase that is not behind its own joins it and answers in round B, and
-// whoever gets an answer calls again in round A, which is over by then.
+// climber is a node that increments its phase at each timer and announces it to all in round A. A node that receives
+// a phase not behind its own joins it and answers in round B. A node that receives an answer sends again in round A,
+// which is over by then.
 type climber struct{ phase int32 }
 
 func (n *climber) Start(c *sim.Context[trace.Tag])                { c.SetAlarm(1) }
@@ -46,9 +46,8 @@ func (s loosely) New(info lockstep.Info) lockstep.Scheduler {
 	return p
 }
 
-// Messages of a closed round or phase are lost for good: no delivery crosses a phase, and
-// Check, which goes by the trace alone, confirms it. It finds the deliveries that do where
-// messages are let wait.
+// Messages of a closed round or phase are lost permanently: no delivery crosses a phase. Check, which uses the trace
+// alone, confirms it. It detects the deliveries that do so if messages may wait.
 func TestRoundsAreClosed(t *testing.T) {
 	set := trace.NodesOf
 	s := turns{number: 30, kernels: []lockstep.Nodes{set(1, 2), set(1, 2), set(1, 2, 3), set(2, 3), set(2, 3)}}
@@ -66,7 +65,15 @@ func TestRoundsAreClosed(t *testing.T) {
 		}
 		m, _ := strict.Message(r.Step.Msg)
 		if (sent[m.ID]-1)/2 != (r.Round-1)/2 || m.Tag.Phase < phase {
-			t.Errorf("step %d delivers %s, sent in round %d, of phase %d after %d, in round %d", r.Number, m.Message, sent[m.ID], m.Tag.Phase, phase, r.Round)
+			t.Errorf(
+				"step %d delivers %s, sent in round %d, of phase %d after %d, in round %d",
+				r.Number,
+				m.Message,
+				sent[m.ID],
+				m.Tag.Phase,
+				phase,
+				r.Round,
+			)
 		}
 		phase, heard[m.Tag.Phase] = m.Tag.Phase, true
 	}
@@ -82,9 +89,8 @@ func TestRoundsAreClosed(t *testing.T) {
 	}
 }
 
-// leaper is a node that answers a call of round A in round B, and whoever gets an answer
-// calls in round A of the next phase, which has not begun, and in round A of this phase, which
-// is over.
+// leaper is a node that answers a call of round A in round B. A node that receives an answer sends in round A of the
+// next phase, which has not begun, and in round A of this phase, which is over.
 type leaper struct{ climber }
 
 func (n *leaper) Alarm(c *sim.Context[trace.Tag]) {
@@ -108,8 +114,8 @@ func (n *leaper) Receive(c *sim.Context[trace.Tag], from lockstep.Node, m trace.
 	}
 }
 
-// A message of a phase that has not begun when it is sent is for the phase after, whatever its
-// round; one of the phase under way whose round is over is lost.
+// A message of a phase that has not begun at the time of sending is for the next phase, in any round. A message of
+// the current phase is lost if its round is over.
 func TestPhasesToCome(t *testing.T) {
 	system := climbers()
 	system.New = func(lockstep.Node, int) sim.Node[trace.Tag] { return &leaper{} }

@@ -17,9 +17,8 @@ func (d *Driver) aim(turn *lockstep.Turn) {
 	}
 }
 
-// lower chooses a step at the border of a round that brings the system closer to what the
-// plan wants of it, or reports false at the end of the stage. What somebody else cut or
-// crashed is left alone.
+// lower chooses a step at the border of a round that brings the system closer to the plan, or reports false at the
+// end of the stage. It leaves cuts and crashes by others alone.
 func (d *Driver) lower(turn *lockstep.Turn, next *lockstep.Step) bool {
 	switch {
 	case d.stage == end:
@@ -35,7 +34,7 @@ func (d *Driver) lower(turn *lockstep.Turn, next *lockstep.Step) bool {
 	}
 }
 
-// restart restarts a node that is in the kernel again.
+// restart restarts a node that has returned to the kernel.
 func (d *Driver) restart(turn *lockstep.Turn, next *lockstep.Step) bool {
 	d.down &^= turn.Up()
 	n := (d.down & d.kernel).First()
@@ -46,7 +45,7 @@ func (d *Driver) restart(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// crashNext crashes a node that is not among those to be spared.
+// crashNext crashes a node that is not spared.
 func (d *Driver) crashNext(turn *lockstep.Turn, spared lockstep.Nodes, next *lockstep.Step) bool {
 	n := (turn.Up() &^ spared).First()
 	if n == 0 {
@@ -57,10 +56,10 @@ func (d *Driver) crashNext(turn *lockstep.Turn, spared lockstep.Nodes, next *loc
 	return true
 }
 
-// heal heals what is cut too much, sender by sender, or everything at once.
+// heal heals excess cuts, sender by sender, or everything at once.
 func (d *Driver) heal(turn *lockstep.Turn, next *lockstep.Step) bool {
-	var n lockstep.Node // cut off from too many
-	whole := true       // nothing stays cut
+	var n lockstep.Node // sender with excess cuts
+	whole := true       // no cut remains
 	for m := range turn.All().All() {
 		d.mine[m] &= turn.Cut(m)
 		if n == 0 && d.mine[m]&^d.want[m] != 0 {
@@ -74,13 +73,17 @@ func (d *Driver) heal(turn *lockstep.Turn, next *lockstep.Step) bool {
 	case whole:
 		*next = lockstep.Step{Kind: trace.Heal, From: turn.All(), To: turn.All()}
 	default:
-		*next = both(turn, trace.Heal, n, func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) })
+		*next = both(
+			turn,
+			trace.Heal,
+			n,
+			func(from, to lockstep.Node) bool { return (d.mine[from] &^ d.want[from]).Has(to) },
+		)
 	}
 	return true
 }
 
-// cut cuts what is not cut yet, sender by sender: isolated nodes first, for which one step
-// each is enough.
+// cut makes the missing cuts, sender by sender. It begins with isolated nodes, for which one step each is enough.
 func (d *Driver) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 	missing := func(from, to lockstep.Node) bool { return (d.want[from] &^ turn.Cut(from)).Has(to) }
 	for _, group := range [...]lockstep.Nodes{turn.All() &^ d.kernel, d.kernel} {
@@ -95,9 +98,14 @@ func (d *Driver) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-// both makes the step on all links from a node that need one: in both directions where all
-// the ways back need it, too.
-func both(turn *lockstep.Turn, kind trace.Kind, n lockstep.Node, needs func(from, to lockstep.Node) bool) lockstep.Step {
+// both makes the step on all links from a node that need one. The step has both directions if all reverse links need
+// it, too.
+func both(
+	turn *lockstep.Turn,
+	kind trace.Kind,
+	n lockstep.Node,
+	needs func(from, to lockstep.Node) bool,
+) lockstep.Step {
 	s := lockstep.Step{Kind: kind, From: trace.NodesOf(n)}
 	for m := range turn.All().Without(n).All() {
 		if needs(n, m) {
@@ -108,7 +116,7 @@ func both(turn *lockstep.Turn, kind trace.Kind, n lockstep.Node, needs func(from
 	return s
 }
 
-// note writes down which links the driver itself cuts.
+// note records the links that the driver itself cuts.
 func (d *Driver) note(s *lockstep.Step) {
 	n := s.From.First()
 	d.mine[n] |= s.To

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// matrix says of each node, at its number, which others do not hear it.
+// matrix lists for each node, at its number, the nodes that do not hear it.
 type matrix []lockstep.Nodes
 
 func (m matrix) with(other matrix) matrix {
@@ -27,7 +27,7 @@ func (m matrix) with(other matrix) matrix {
 	return sum
 }
 
-// matrices lists all ways to cut links between so many nodes.
+// matrices lists all ways to cut links between the given number of nodes.
 func matrices(nodes int) (list []matrix) {
 	list = []matrix{make(matrix, nodes+1)}
 	for from := 1; from <= nodes; from++ {
@@ -57,13 +57,14 @@ func isolating(nodes int, kernel lockstep.Nodes) matrix {
 	return m
 }
 
-// lossPlan is a strategy in rounds that lose the messages of the links of a matrix, with the
-// kernels given or else with all nodes in the kernel.
+// lossPlan is a strategy in rounds that lose the messages of the links of a matrix. Its kernels are the given ones,
+// or all nodes.
 type lossPlan struct {
 	loses   []matrix
 	kernels []lockstep.Nodes
 	byCrash bool
-	phase   int // rounds of a phase, between which all nodes are down; 0: there are no phases
+	// rounds of a phase, between which all nodes are down; 0: there are no phases
+	phase int
 }
 
 func (p lossPlan) String() string { return "a plan of losses" }
@@ -107,7 +108,7 @@ func (l *losing) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	return 1, l.kernels[round]
 }
 
-// sight is a spec that never fails and hands the links that are cut on, after every step.
+// sight is a spec that never fails and passes the cut links on, after every step.
 type sight struct {
 	look func(run *lockstep.Run, cut matrix)
 }
@@ -127,36 +128,46 @@ func (s sight) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (sight) EventsOnly() bool                      { return false }
 func (s sight) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusion{} }
 
-// follow makes one run of a plan on servers with cuts and checks after every step that the
-// links which are cut follow the plan: exactly those of the round are cut while time passes; a
-// link that is to stay cut stays so at the border; no step is for nothing. More are cut by a
-// scenario.
+// follow makes one run of a plan on servers with cuts and checks after every step that the cut links follow the plan.
+// Exactly the links of the round are cut while time passes. A link that the plan keeps cut stays cut at the border.
+// No step is superfluous. A scenario may cut more links.
 func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matrix) {
 	t.Helper()
 	was := make(matrix, nodes+1)
 	passed := 0
-	_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{nodes, cuts}, Strategy: p, Scenario: sc, Runs: 1, Workers: 1,
-		Spec: sight{func(run *lockstep.Run, cut matrix) {
-			switch last := run.Last(); last.Kind {
-			case trace.Wait:
-				passed++
-				if want := p.loses[passed-1].with(more); !slices.Equal(cut, want) || len(run.Rounds()) != passed || last.For != pace {
-					t.Fatalf("%v: time %d passes in round %d, %v are cut, want %v", p.loses, last.For, len(run.Rounds()), cut, want)
-				}
-			case trace.Cut, trace.Heal:
-				if slices.Equal(cut, was) {
-					t.Fatalf("%v: %s changes nothing", p.loses, last)
-				}
-				if now := p.loses[min(passed, len(p.loses)-1)]; passed > 0 {
-					for n, to := range p.loses[passed-1] {
-						if stays := to & now[n]; cut[n]&stays != stays {
-							t.Fatalf("%v: %s heals links of node %d that stay cut", p.loses, last, n)
+	_, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: servers{nodes, cuts}, Strategy: p, Scenario: sc, Runs: 1, Workers: 1,
+			Spec: sight{func(run *lockstep.Run, cut matrix) {
+				switch last := run.Last(); last.Kind {
+				case trace.Wait:
+					passed++
+					if want := p.loses[passed-1].with(more); !slices.Equal(cut, want) || len(run.Rounds()) != passed ||
+						last.For != pace {
+						t.Fatalf(
+							"%v: time %d passes in round %d, %v are cut, want %v",
+							p.loses,
+							last.For,
+							len(run.Rounds()),
+							cut,
+							want,
+						)
+					}
+				case trace.Cut, trace.Heal:
+					if slices.Equal(cut, was) {
+						t.Fatalf("%v: %s changes nothing", p.loses, last)
+					}
+					if now := p.loses[min(passed, len(p.loses)-1)]; passed > 0 {
+						for n, to := range p.loses[passed-1] {
+							if stays := to & now[n]; cut[n]&stays != stays {
+								t.Fatalf("%v: %s heals links of node %d that stay cut", p.loses, last, n)
+							}
 						}
 					}
 				}
-			}
-			was = cut
-		}}})
+				was = cut
+			}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +176,7 @@ func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matr
 	}
 }
 
-// TestCutsFollowThePlan goes through all pairs of rounds of three nodes, and through long
-// plans of more nodes at random.
+// TestCutsFollowThePlan tries all pairs of rounds of three nodes, and long random plans of more nodes.
 func TestCutsFollowThePlan(t *testing.T) {
 	all := matrices(3)
 	if len(all) != 64 {
@@ -184,7 +194,8 @@ func TestCutsFollowThePlan(t *testing.T) {
 		for range 12 {
 			m := make(matrix, nodes+1)
 			for n := 1; n <= nodes; n++ {
-				one, other := lockstep.Nodes(r.Uint64()), lockstep.Nodes(r.Uint64()) // each node with a chance of a quarter
+				// Each node is in m[n] with probability 1/4.
+				one, other := lockstep.Nodes(r.Uint64()), lockstep.Nodes(r.Uint64())
 				m[n] = one & other & trace.AllNodes(nodes).Without(lockstep.Node(n))
 			}
 			plan.loses = append(plan.loses, m)
@@ -193,47 +204,59 @@ func TestCutsFollowThePlan(t *testing.T) {
 	}
 }
 
-// TestForeignCutsStay checks that links which a scenario cut are not healed at the border of
-// a round, whether the plan wants them cut for a while or not.
+// TestForeignCutsStay checks that the driver does not heal links of a scenario's cut at the border of a round,
+// whether or not the plan wants them cut for a while.
 func TestForeignCutsStay(t *testing.T) {
 	foreign := make(matrix, 4)
 	foreign[1], foreign[2] = trace.NodesOf(2), trace.NodesOf(1)
 	for _, first := range matrices(3) {
 		sc := scenario.New("a cut of its own")
-		sc.If(scenario.Did(trace.Start)).Then(scenario.Do("cut 1 from 2", func(_ *scenario.Moment, hand *lockstep.Hand) {
-			hand.Do(lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2)})
-		}))
+		sc.If(scenario.Did(trace.Start)).
+			Then(scenario.Do("cut 1 from 2", func(_ *scenario.Moment, hand *lockstep.Hand) {
+				hand.Do(lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2)})
+			}))
 		follow(t, lossPlan{loses: []matrix{first, make(matrix, 4), first}}, 3, sc, foreign)
 	}
 }
 
-// TestForeignHealing checks that links which a scenario healed while time passed are cut
-// again at the border where the plan wants that, and not healed in vain where it does not.
+// TestForeignHealing checks that links which a scenario healed while time passed are cut again at the border if the
+// plan wants that, and otherwise not healed again.
 func TestForeignHealing(t *testing.T) {
 	all := matrices(3)
 	for _, first := range all {
 		for _, second := range []matrix{all[0], all[5], all[63], first} {
-			var healed, moved bool // by the scenario; nothing was to be done at the border
+			var healed, moved bool // by the scenario; no step was needed at the border
 			sc := scenario.New("a helper")
-			sc.If(scenario.Did(trace.Wait)).Once().Then(scenario.Do("heal all", func(m *scenario.Moment, hand *lockstep.Hand) {
-				hand.Do(lockstep.Step{Kind: trace.Heal, From: m.Run.All(), To: m.Run.All()})
-			}))
-			_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, cuts}, Strategy: lossPlan{loses: []matrix{first, second}}, Scenario: sc, Runs: 1, Workers: 1,
-				Spec: sight{func(run *lockstep.Run, cut matrix) {
-					switch run.Last().Kind {
-					case trace.Heal:
-						if healed {
-							t.Fatalf("%v, %v: %s", first, second, run.Last())
+			sc.If(scenario.Did(trace.Wait)).
+				Once().
+				Then(scenario.Do("heal all", func(m *scenario.Moment, hand *lockstep.Hand) {
+					hand.Do(lockstep.Step{Kind: trace.Heal, From: m.Run.All(), To: m.Run.All()})
+				}))
+			_, err := lockstep.Explore(
+				t.Context(),
+				lockstep.Plan{
+					System:   servers{3, cuts},
+					Strategy: lossPlan{loses: []matrix{first, second}},
+					Scenario: sc,
+					Runs:     1,
+					Workers:  1,
+					Spec: sight{func(run *lockstep.Run, cut matrix) {
+						switch run.Last().Kind {
+						case trace.Heal:
+							if healed {
+								t.Fatalf("%v, %v: %s", first, second, run.Last())
+							}
+							healed = true
+						case trace.Cut:
+							moved = moved || healed
+						case trace.Wait:
+							if len(run.Rounds()) == 2 && !slices.Equal(cut, second) {
+								t.Fatalf("%v, %v: cut are %v", first, second, cut)
+							}
 						}
-						healed = true
-					case trace.Cut:
-						moved = moved || healed
-					case trace.Wait:
-						if len(run.Rounds()) == 2 && !slices.Equal(cut, second) {
-							t.Fatalf("%v, %v: cut are %v", first, second, cut)
-						}
-					}
-				}}})
+					}},
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,14 +267,22 @@ func TestForeignHealing(t *testing.T) {
 	}
 }
 
-// kernelPlans lists all plans of so many rounds that isolate nodes.
+// kernelPlans lists all plans of the given number of rounds that isolate nodes.
 func kernelPlans(nodes, number int, byCrash bool) (plans []lossPlan) {
 	plans = []lossPlan{{byCrash: byCrash}}
 	for range number {
 		var longer []lossPlan
 		for _, p := range plans {
 			for kernel := lockstep.Nodes(0); kernel <= trace.AllNodes(nodes); kernel++ {
-				longer = append(longer, lossPlan{append(slices.Clip(p.loses), isolating(nodes, kernel)), append(slices.Clip(p.kernels), kernel), byCrash, 0})
+				longer = append(
+					longer,
+					lossPlan{
+						append(slices.Clip(p.loses), isolating(nodes, kernel)),
+						append(slices.Clip(p.kernels), kernel),
+						byCrash,
+						0,
+					},
+				)
 			}
 		}
 		plans = longer
@@ -259,7 +290,7 @@ func kernelPlans(nodes, number int, byCrash bool) (plans []lossPlan) {
 	return plans
 }
 
-// border lists the steps of each round that come before its wait, as a trace has them.
+// border lists the steps of each round before its wait, from a trace.
 func border(t *trace.Trace) (steps [][]lockstep.Step) {
 	steps = make([][]lockstep.Step, len(t.Rounds))
 	for _, r := range t.Records[1:] {
@@ -270,9 +301,9 @@ func border(t *trace.Trace) (steps [][]lockstep.Step) {
 	return steps
 }
 
-// TestIsolationByCuts checks on the traces of all plans that isolate nodes for three rounds
-// that links are cut or healed at the border of a round exactly when the plan loses other
-// links than in the round before, and that one step for each isolated node is enough.
+// TestIsolationByCuts checks the traces of all plans that isolate nodes for three rounds. Links are cut or healed at
+// the border of a round exactly if the plan loses other links than in the round before. One step for each isolated
+// node is enough.
 func TestIsolationByCuts(t *testing.T) {
 	for _, plan := range kernelPlans(3, 3, false) {
 		follow(t, plan, 3, nil, nil)
@@ -296,8 +327,8 @@ func TestIsolationByCuts(t *testing.T) {
 	}
 }
 
-// TestIsolationByCrashes checks the same with crashes, where cuts are not supported and where
-// they are not wanted: while time passes, exactly the nodes of the kernel are up.
+// TestIsolationByCrashes checks the same with crashes, on systems without cuts and on request: while time passes,
+// exactly the nodes of the kernel are up.
 func TestIsolationByCrashes(t *testing.T) {
 	for _, supports := range []trace.Kinds{crashes, cuts | crashes} {
 		for _, plan := range kernelPlans(3, 3, supports.Has(trace.Cut)) {
@@ -337,45 +368,55 @@ func TestIsolationByCrashes(t *testing.T) {
 	}
 }
 
-// TestAfresh checks that all nodes are down between phases: each begins with the start of its
-// kernel, whatever was up before, and within a phase nodes of the kernel are left alone.
+// TestAfresh checks that all nodes are down between phases. Each phase begins with the start of its kernel, whatever
+// was up before, and within a phase nodes of the kernel are left alone.
 func TestAfresh(t *testing.T) {
 	for _, plan := range kernelPlans(3, 4, true) {
 		plan.phase = 2
 		passed := 0
 		var fell lockstep.Nodes // in this round
-		_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Runs: 1, Workers: 1,
-			Spec: sight{func(run *lockstep.Run, _ matrix) {
-				switch last := run.Last(); last.Kind {
-				case trace.Crash:
-					fell = fell.With(last.Node)
-				case trace.Wait:
-					before := trace.AllNodes(3)
-					if passed > 0 {
-						before = plan.kernels[passed-1]
+		_, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Runs: 1, Workers: 1,
+				Spec: sight{func(run *lockstep.Run, _ matrix) {
+					switch last := run.Last(); last.Kind {
+					case trace.Crash:
+						fell = fell.With(last.Node)
+					case trace.Wait:
+						before := trace.AllNodes(3)
+						if passed > 0 {
+							before = plan.kernels[passed-1]
+						}
+						want := before &^ plan.kernels[passed]
+						if passed%2 == 0 {
+							want = before
+						}
+						if run.Up() != plan.kernels[passed] || fell != want {
+							t.Fatalf(
+								"kernels %v: in round %d %s fell and %s are up",
+								plan.kernels,
+								passed+1,
+								fell,
+								run.Up(),
+							)
+						}
+						passed, fell = passed+1, 0
 					}
-					want := before &^ plan.kernels[passed]
-					if passed%2 == 0 {
-						want = before
-					}
-					if run.Up() != plan.kernels[passed] || fell != want {
-						t.Fatalf("kernels %v: in round %d %s fell and %s are up", plan.kernels, passed+1, fell, run.Up())
-					}
-					passed, fell = passed+1, 0
-				}
-			}}})
+				}}},
+		)
 		if err != nil || passed != 4 || fell != plan.kernels[3] {
 			t.Fatalf("kernels %v: after %d rounds %s fell, %v", plan.kernels, passed, fell, err)
 		}
 	}
 }
 
-// TestForeignCrashesStay checks that a node which a scenario crashed is not restarted.
+// TestForeignCrashesStay checks that the driver does not restart a node that a scenario crashed.
 func TestForeignCrashesStay(t *testing.T) {
 	sc := scenario.New("a crash of its own")
 	sc.If(scenario.Did(trace.Start)).Then(scenario.Crash(scenario.Only(2)))
 	for _, plan := range kernelPlans(3, 2, true) {
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, crashes}, Strategy: plan, Scenario: sc, Runs: 1,
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{
+			System: servers{3, crashes}, Strategy: plan, Scenario: sc, Runs: 1,
 			Spec: sight{func(run *lockstep.Run, _ matrix) {
 				if run.Last().Kind == trace.Restart && run.Last().Node == 2 {
 					t.Fatalf("kernels %v: node 2 was restarted", plan.kernels)
@@ -386,9 +427,9 @@ func TestForeignCrashesStay(t *testing.T) {
 	}
 }
 
-// TestStrategiesOnServers runs strategies with their defaults on a system without messages:
-// all steps are possible, faults happen by the steps that the system has, requests are given,
-// time passes, and everything depends on the seed alone.
+// TestStrategiesOnServers runs strategies with their defaults on a system without messages. All steps are possible,
+// faults happen by the steps that the system supports, requests are given, time passes, and everything depends on the
+// seed alone.
 func TestStrategiesOnServers(t *testing.T) {
 	both := cuts | crashes
 	periodic := strategy.Lossy{Rounds: 16, Period: 4, Losses: 6}
@@ -405,21 +446,41 @@ func TestStrategiesOnServers(t *testing.T) {
 		{s: strategy.DefaultUniform, supports: both, want: "request, cut, heal, wait"},
 		{s: strategy.DefaultUniform, supports: cuts, want: "request, cut, heal, wait"},
 		{s: strategy.DefaultUniform, supports: crashes, want: "crash, restart, request, wait"},
-		{s: strategy.DefaultUniform, supports: waits, refused: "uniform needs steps that servers does not support: cut, heal"},
+		{
+			s:        strategy.DefaultUniform,
+			supports: waits,
+			refused:  "uniform needs steps that servers does not support: cut, heal",
+		},
 		{s: byCrash, supports: both, want: "crash, restart, request, wait"},
 		{s: byCrash, supports: cuts, refused: "uniform needs steps that servers does not support: crash, restart"},
 		{s: strategy.DefaultLossy, supports: both, want: "request, cut, heal, wait"},
-		{s: strategy.DefaultLossy, supports: crashes, refused: "lossy needs steps that servers does not support: cut, heal"},
+		{
+			s:        strategy.DefaultLossy,
+			supports: crashes,
+			refused:  "lossy needs steps that servers does not support: cut, heal",
+		},
 		{s: periodic, supports: both, want: "request, cut, heal, wait"},
 		{s: periodic, supports: crashes, refused: "lossy needs steps that servers does not support: cut, heal"},
 		{s: strategy.DefaultWalk, supports: both, want: "request, cut, heal, wait"},
 		{s: strategy.DefaultWalk, supports: crashes, want: "crash, restart, request, wait"},
-		{s: strategy.DefaultWalk, supports: waits, refused: "walk needs steps that servers does not support: cut, heal"},
+		{
+			s:        strategy.DefaultWalk,
+			supports: waits,
+			refused:  "walk needs steps that servers does not support: cut, heal",
+		},
 		{s: strategy.DefaultBaseline, supports: both, want: "request, cut, heal, wait"},
-		{s: strategy.DefaultBaseline, supports: crashes, refused: "baseline needs steps that servers does not support: cut, heal"},
+		{
+			s:        strategy.DefaultBaseline,
+			supports: crashes,
+			refused:  "baseline needs steps that servers does not support: cut, heal",
+		},
 		{s: calm, supports: crashes, want: "request, wait"},
 		{s: strategy.DefaultPartition, supports: both, want: "request, cut, heal, wait"},
-		{s: strategy.DefaultPartition, supports: crashes, refused: "partition needs steps that servers does not support: cut, heal"},
+		{
+			s:        strategy.DefaultPartition,
+			supports: crashes,
+			refused:  "partition needs steps that servers does not support: cut, heal",
+		},
 		{s: strategy.DefaultPOS, supports: both, refused: "pos needs steps that servers does not support: deliver"},
 	} {
 		t.Run(fmt.Sprintf("%s on %s", c.s, c.supports), func(t *testing.T) {
@@ -451,13 +512,14 @@ func TestStrategiesOnServers(t *testing.T) {
 	}
 }
 
-// TestLossOfBaselineOnServers checks that time passes under a cut with the probability that
-// baseline has, and that all ways to cut in two are drawn.
+// TestLossOfBaselineOnServers checks that time passes under a cut with baseline's probability, and that all ways to
+// cut in two are drawn.
 func TestLossOfBaselineOnServers(t *testing.T) {
 	for _, drop := range []float64{0, 0.25, 1} {
 		under, passed := 0, 0
 		sides := map[lockstep.Nodes]int{}
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{3, cuts}, Strategy: strategy.Baseline{Drop: drop, Steps: 400}, Runs: 100, Workers: 1,
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{
+			System: servers{3, cuts}, Strategy: strategy.Baseline{Drop: drop, Steps: 400}, Runs: 100, Workers: 1,
 			Spec: sight{func(run *lockstep.Run, cut matrix) {
 				switch last := run.Last(); last.Kind {
 				case trace.Wait:
@@ -481,9 +543,8 @@ func TestLossOfBaselineOnServers(t *testing.T) {
 	}
 }
 
-// TestFindingsOnServers goes the whole way with a bug that cuts show and one that crashes
-// show: it is found by the one and not by the other, shrinks to a single isolation, and
-// replays.
+// TestFindingsOnServers runs the whole process with two bugs, one that needs cuts and one that needs crashes. Each is
+// found by its kind of fault and not by the other, shrinks to a single isolation, and replays.
 func TestFindingsOnServers(t *testing.T) {
 	for _, c := range []struct {
 		by     strategy.Means
@@ -504,7 +565,8 @@ func TestFindingsOnServers(t *testing.T) {
 			t.Fatalf("by=%s: %v, %v", c.by, result, err)
 		}
 		plan.Spec = c.finds
-		if result, err = lockstep.Explore(t.Context(), plan); err != nil || result.First() == nil || result.First().Flaky != "" {
+		if result, err = lockstep.Explore(t.Context(), plan); err != nil || result.First() == nil ||
+			result.First().Flaky != "" {
 			t.Fatalf("by=%s: %v, %v", c.by, result, err)
 		}
 		small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{})
@@ -525,46 +587,58 @@ func TestFindingsOnServers(t *testing.T) {
 	}
 }
 
-// TestServersSettle checks that what a run left cut and down is whole and up after its
-// settling stage, in which time passes.
+// TestServersSettle checks that after the settling stage, in which time passes, all cuts of a run are healed and all
+// crashed nodes are up.
 func TestServersSettle(t *testing.T) {
 	for _, by := range []strategy.Means{strategy.ByCut, strategy.ByCrash} {
 		s := strategy.Uniform{Period: 4, Isolations: 4, Rounds: 4, Sampler: strategy.Exact, By: by}
 		broken, passed := 0, 0
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{5, cuts | crashes}, Strategy: s, Runs: 100, Workers: 1, Settle: 20,
-			Spec: sight{func(run *lockstep.Run, cut matrix) {
-				whole := run.Up() == run.All() && !slices.ContainsFunc(cut, func(to lockstep.Nodes) bool { return to != 0 })
-				switch {
-				case !run.Settling():
-					if len(run.Rounds()) == 4 && !whole {
-						broken++
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: servers{5, cuts | crashes}, Strategy: s, Runs: 100, Workers: 1, Settle: 20,
+				Spec: sight{func(run *lockstep.Run, cut matrix) {
+					whole := run.Up() == run.All() &&
+						!slices.ContainsFunc(cut, func(to lockstep.Nodes) bool { return to != 0 })
+					switch {
+					case !run.Settling():
+						if len(run.Rounds()) == 4 && !whole {
+							broken++
+						}
+					case run.Last().Kind == trace.Wait:
+						if passed++; !whole {
+							t.Fatalf("time passes while %s are up and %v cut", run.Up(), cut)
+						}
 					}
-				case run.Last().Kind == trace.Wait:
-					if passed++; !whole {
-						t.Fatalf("time passes while %s are up and %v cut", run.Up(), cut)
-					}
-				}
-			}}})
+				}}},
+		)
 		if err != nil || result.Verdict() != trace.Pass || broken == 0 || passed == 0 {
 			t.Errorf("by=%s: %v, %v; broken in %d steps at the end, %d waits", by, result, err, broken, passed)
 		}
 	}
 }
 
-// Where a step is a stretch of time, the strategy partition has few of them between partitions and operations.
+// If a step is a period of time, the strategy partition has few of them between partitions and operations.
 func TestPartitionStretches(t *testing.T) {
 	waits, longest := 0, 0
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: servers{5, trace.KindsOf(trace.Request, trace.Wait, trace.Cut, trace.Heal)}, Strategy: strategy.DefaultPartition, Runs: 60, Workers: 1,
-		Spec: sight{func(run *lockstep.Run, _ matrix) {
-			if waits++; run.Last().Kind != trace.Wait {
-				waits = 0
-			}
-			longest = max(longest, waits)
-		}}})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:   servers{5, trace.KindsOf(trace.Request, trace.Wait, trace.Cut, trace.Heal)},
+			Strategy: strategy.DefaultPartition,
+			Runs:     60,
+			Workers:  1,
+			Spec: sight{func(run *lockstep.Run, _ matrix) {
+				if waits++; run.Last().Kind != trace.Wait {
+					waits = 0
+				}
+				longest = max(longest, waits)
+			}},
+		},
+	)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatal(result, err)
 	}
-	// The stretch after an operation follows the one before where no request waits any more.
+	// The period after an operation follows the previous one if no request waits any more.
 	if longest < 2 || longest > 8 {
 		t.Errorf("%d stretches of time in a row", longest)
 	}

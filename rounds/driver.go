@@ -1,24 +1,22 @@
-// Package rounds drives runs in lock-step rounds, for strategies and for the rewriting of
-// runs to build on: a [Plan] says who hears whom in a round, a [Driver] turns that into
-// steps.
+// Package rounds drives runs in lock-step rounds, as a basis for strategies and for rewriting runs. A [Plan] defines
+// which nodes hear each other in a round, and a [Driver] turns that into steps.
 //
-// In a round everyone sends; the messages of the round that its plan does not lose are
-// delivered, in the order of sending; all others are lost for good.
+// In a round all nodes send. The messages of the round that its plan does not lose are delivered, in the order of
+// sending. All others are lost permanently.
 //
-// Where messages carry tags, the rounds of the run go through the rounds of a phase in
-// turn, and alarms fire in the first round of a phase. A message belongs to the round of its
-// tag in the phase in which it is sent: one that is sent when its round is over is lost, unless
-// it is tagged with a phase that has not begun, and so is for the next. All
-// messages of a round have the same phase in their tags, the latest that a node of the kernel
-// has sent; those of earlier phases are lost, in this round and all that follow.
+// If messages carry tags, the rounds of the run follow the rounds of a phase in turn, and timers fire in the first
+// round of a phase. A message belongs to the round of its tag in the phase in which it is sent. A message that is
+// sent when its round is over is lost. The exception is a message tagged with a phase that has not begun: it is for
+// the next phase. All messages of a round have the same phase in their tags, the latest that a node of the kernel has
+// sent. Those of earlier phases are lost, in this round and all that follow.
 //
-// Where messages carry no tags, those in flight when the round starts are its messages, and
-// alarms fire when nothing is in flight. Only the alarms of nodes in the kernel fire. Where a
-// system has no alarms, time passes for all nodes instead.
+// If messages carry no tags, the messages in flight at the start of a round are its messages, and timers fire when
+// nothing is in flight. Only the timers of nodes in the kernel fire. If a system has no timers, time passes for all
+// nodes instead.
 //
-// Where the messages of a system are not in the engine's hands, a round is a stretch of
-// time: at its border links are cut and healed as the plan loses their messages, or the
-// nodes outside the kernel are crashed and those in it restarted, and then time passes.
+// If the engine does not control the messages of a system, a round is a period of time. At its border, the driver
+// cuts and heals links according to the plan's losses. Or it crashes the nodes outside the kernel and restarts those
+// in it. Then time passes.
 package rounds
 
 import (
@@ -29,44 +27,41 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Plan decides what happens in the rounds that a [Driver] drives. Rules may be embedded for
-// the decisions that follow rules.
+// Plan decides what happens in the rounds that a [Driver] drives. A plan may embed Rules for the decisions that it
+// leaves to the rules.
 type Plan interface {
 	// Open begins the round with the given index, from 0. It returns the phase of the
 	// plan that the round belongs to, from 1, and its kernel: the nodes that hear each
 	// other in it.
 	Open(round int, turn *lockstep.Turn) (phase int, kernel lockstep.Nodes)
-	// Loses reports whether a message of this round is lost, of those that stay within the
-	// kernel: all others are. Of a system without messages of its own it is asked once for
-	// each link, with an envelope that has only its ends.
+	// Loses reports whether a message of this round that stays within the kernel is lost. Messages that leave the
+	// kernel are always lost. For a system without messages of its own, the driver asks once for each link, with an
+	// envelope that has only its ends.
 	Loses(m *trace.Message) bool
-	// Give chooses a step to be taken at the start of this round, as a rule a waiting
-	// request and the node that gets it, and writes it to next. It is asked until it
-	// reports false.
+	// Give chooses a step to take at the start of this round, usually a waiting request and its receiver, and writes
+	// it to next. The driver asks until Give reports false.
 	Give(turn *lockstep.Turn, next *lockstep.Step) bool
-	// Ring chooses among the alarms that would fire in this round by the rules. Others
-	// fire as steps that Give writes.
+	// Ring chooses among the timers that would fire in this round by the rules. Other timers fire as steps that Give
+	// writes.
 	Ring(byRule lockstep.Nodes) lockstep.Nodes
-	// Order puts the messages of the round, given in the order of sending, into the order
-	// in which they are delivered or lost.
+	// Order sorts the messages of the round, given in the order of sending, into the order in which they are
+	// delivered or lost.
 	Order(turn *lockstep.Turn, mail []trace.ID)
 }
 
-// Rules are the decisions of a plan that leaves losses, alarms and the order of arrival to
-// the rules of rounds.
+// Rules are the decisions of a plan that leaves losses, timers and the order of arrival to the rules of rounds.
 type Rules struct{}
 
-// Loses loses nothing but what does not stay within the kernel.
+// Loses loses no message within the kernel.
 func (Rules) Loses(*trace.Message) bool { return false }
 
-// Ring lets all alarms fire.
+// Ring lets all timers fire.
 func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 
-// Order leaves the order of sending.
+// Order keeps the order of sending.
 func (Rules) Order(*lockstep.Turn, []trace.ID) {}
 
-// Need lists the kinds of step that a driver needs of a system for a plan that loses messages
-// link by link.
+// Need lists the kinds of step that a driver needs for a plan that loses messages link by link.
 func Need(info lockstep.Info) trace.Kinds {
 	switch {
 	case Coarse(info):
@@ -78,8 +73,8 @@ func Need(info lockstep.Info) trace.Kinds {
 	}
 }
 
-// NeedIsolation is Need for a plan that only isolates nodes, which may be done by crashes:
-// where that is asked for, and where a system without messages has no cuts.
+// NeedIsolation is Need for a plan that only isolates nodes. Crashes may isolate nodes: if byCrash is set, or if a
+// system without messages has no cuts.
 func NeedIsolation(info lockstep.Info, byCrash bool) trace.Kinds {
 	if Coarse(info) && (byCrash || onlyCrashes(info)) {
 		return trace.KindsOf(trace.Crash, trace.Restart, trace.Wait)
@@ -87,18 +82,17 @@ func NeedIsolation(info lockstep.Info, byCrash bool) trace.Kinds {
 	return Need(info)
 }
 
-// Coarse reports whether a system moves by itself while time passes, with messages that are
-// not in the engine's hands.
+// Coarse reports whether a system moves on its own while time passes, with messages that the engine does not control.
 func Coarse(info lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Deliver)
 }
 
-// Ticks reports whether time passes by waits alone: the system has no alarms to fire.
+// Ticks reports whether time passes by waits alone: the system has no timers to fire.
 func Ticks(info *lockstep.Info) bool {
 	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
 }
 
-// onlyCrashes reports whether nodes can be isolated only by crashes.
+// onlyCrashes reports whether crashes are the only way to isolate nodes.
 func onlyCrashes(info lockstep.Info) bool {
 	return !info.Supports.Has(trace.Cut) && info.Supports.Has(trace.Crash)
 }
@@ -106,97 +100,105 @@ func onlyCrashes(info lockstep.Info) bool {
 // Driver drives a run in lock-step rounds.
 type Driver struct {
 	plan   Plan
-	names  int  // rounds of a phase, where messages carry tags; 0: causal layers
+	names  int  // rounds of a phase, if messages carry tags; 0: causal layers
 	number int  // rounds to drive
-	coarse bool // messages are not in the engine's hands
-	ticks  bool // they are, but time passes by waits instead of alarms
+	coarse bool // the engine does not control messages
+	ticks  bool // the engine controls messages, but time passes by waits instead of timers
 	crash  bool // isolation is a crash
-	afresh bool // and all nodes are down between phases
+	afresh bool // all nodes are down between phases; implies crash
 
 	opened int
 	block  int   // the phase of the plan
-	round  int32 // of its phase, where messages carry tags
-	loose  bool  // a message waits for the next round of its name, whatever its phase
+	round  int32 // of its phase, if messages carry tags
+	loose  bool  // a message waits for the next round of its name, in any phase
 	apart  Isolation
 	kept   []trace.ID // messages of isolated nodes that wait for their return
 	begun  int        // messages sent before this phase began
-	phase  int32      // the latest phase of a tag that was delivered
+	phase  int32      // the latest phase of a delivered tag
 	ended  int32      // the same before this phase began
 	stage  stage
 	kernel lockstep.Nodes
-	whole  bool             // the kernel is everyone
-	want   []lockstep.Nodes // coarse: by sender, the receivers it is to be cut off from
-	mine   []lockstep.Nodes // coarse: by sender, those that the driver has cut it off from, as long as they are
-	down   lockstep.Nodes   // coarse: the nodes that the driver has crashed, as long as they are
+	whole  bool             // the kernel is all nodes
+	want   []lockstep.Nodes // coarse: by sender, the receivers to cut it off from
+	mine   []lockstep.Nodes // coarse: by sender, the receivers that the driver keeps it cut off from
+	down   lockstep.Nodes   // coarse: the nodes that the driver keeps crashed
 	alarms lockstep.Nodes   // still to fire
-	tick   bool             // time is still to pass
+	tick   bool             // time must still pass
 	active int              // rounds so far that had messages
 	mail   []trace.ID       // of this round
-	at     int              // the next of them
+	at     int              // index of the next of them
 	ruled  bool             // the plan follows the rules
-	mixed  bool             // not all of them are of this round and its phase
+	mixed  bool             // some of them are of another round or phase
 
 	inOrder bool                      // messages arrive in the order of sending
-	loses   func(*trace.Message) bool // within the kernel; nil: none
+	loses   func(*trace.Message) bool // applies within the kernel; nil: no losses
 }
 
 type stage uint8
 
 const (
 	open    stage = iota
-	end           // coarse: crash everyone, where a phase begins afresh
+	end           // coarse: crash all nodes, if a phase begins afresh
 	undo          // coarse: heal or restart
 	isolate       // coarse: cut or crash
 	give
 	ring
 )
 
-// New makes a driver of so many rounds for a system.
+// New makes a driver of the given number of rounds for a system.
 func New(info lockstep.Info, number int, plan Plan) *Driver {
-	return &Driver{plan: plan, names: len(info.Rounds), number: number, coarse: Coarse(info), ticks: !Coarse(info) && Ticks(&info),
-		crash: onlyCrashes(info), want: make([]lockstep.Nodes, info.Nodes+1), mine: make([]lockstep.Nodes, info.Nodes+1)}
+	return &Driver{
+		plan:   plan,
+		names:  len(info.Rounds),
+		number: number,
+		coarse: Coarse(info),
+		ticks:  !Coarse(info) && Ticks(&info),
+		crash:  onlyCrashes(info),
+		want:   make([]lockstep.Nodes, info.Nodes+1),
+		mine:   make([]lockstep.Nodes, info.Nodes+1),
+	}
 }
 
-// ByCrash lets isolated nodes of a system without messages be crashed instead of cut off,
-// as it is done anyway where there are no cuts. Then the plan must lose nothing else.
+// ByCrash lets the driver crash isolated nodes of a system without messages instead of cutting them off. It always
+// does so for a system without cuts. Then the plan must lose nothing else.
 func (d *Driver) ByCrash() { d.crash = true }
 
-// Afresh is ByCrash with all nodes down between phases and after the last: each phase begins with
-// the start of those that are in its kernel.
+// Afresh is ByCrash with all nodes down between phases and after the last: each phase begins with the start of the
+// nodes in its kernel.
 func (d *Driver) Afresh() { d.crash, d.afresh = true, true }
 
-// ByRules tells that the plan leaves losses within the kernel, alarms and the order of arrival to the rules and gives
-// nothing but waiting requests, so that it need not be asked, which is most of what a round of a small system costs.
+// ByRules declares that the plan leaves losses within the kernel, timers and the order of arrival to the rules and
+// gives only waiting requests. The driver then does not ask the plan: asking would dominate the cost of a round of a
+// small system.
 func (d *Driver) ByRules() { d.ruled, d.inOrder, d.loses = true, true, nil }
 
-// InOrder tells that the plan leaves the order of arrival to the rules: it may then be asked for losses by
-// the engine, see [lockstep.Run.Sweep].
+// InOrder declares that the plan leaves the order of arrival to the rules: the engine may then ask it for losses, see
+// [lockstep.Run.Sweep].
 func (d *Driver) InOrder() { d.inOrder, d.loses = true, d.plan.Loses }
 
-// Loosely says whether a message that is sent when its round is over waits for the next round
-// of that name, so that rounds have messages of several phases. It does not unless told.
+// Loosely sets whether a message that is sent when its round is over waits for the next round of that name. Rounds
+// then have messages of several phases. The default is false.
 func (d *Driver) Loosely(loose bool) { d.loose = loose }
 
-// Isolation says what nodes outside the kernel do, where messages are in the engine's hands.
-// Where they are not, isolated nodes run on without being heard, or are down.
+// Isolation says what nodes outside the kernel do, if the engine controls messages. Otherwise, isolated nodes keep
+// running without being heard, or are down.
 type Isolation uint8
 
 // The kinds of isolation.
 const (
-	// Frozen nodes do nothing: their alarms do not fire, and messages from and to them are lost.
+	// Frozen nodes do nothing: their timers do not fire, and messages from and to them are lost.
 	Frozen Isolation = iota
-	// CutOff nodes run: their alarms fire, but messages from and to them are lost.
+	// CutOff nodes run: their timers fire, but messages from and to them are lost.
 	CutOff
-	// Held nodes run, and messages from and to them wait: they arrive in the first round in
-	// which sender and receiver hear each other again, before those of the round, whatever
-	// their tags.
+	// Held nodes run, and messages from and to them wait. Waiting messages arrive in the first round in which sender
+	// and receiver hear each other again, before those of the round, whatever their tags.
 	Held
 )
 
-// Isolates says what nodes outside the kernel do; they are frozen unless told.
+// Isolates sets what nodes outside the kernel do; the default is Frozen.
 func (d *Driver) Isolates(how Isolation) { d.apart = how }
 
-// Reset begins a new run of so many rounds.
+// Reset begins a new run of the given number of rounds.
 func (d *Driver) Reset(number int) {
 	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
 	d.mail, d.at = d.mail[:0], 0
@@ -211,11 +213,11 @@ func (d *Driver) Active() int { return d.active }
 
 // Next chooses the next step, or reports false after the last round.
 func (d *Driver) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
-	for d.at < len(d.mail) { // what is left of the round
+	for d.at < len(d.mail) { // remaining messages of the round
 		id := d.mail[d.at]
 		d.at++
 		m := turn.Message(id)
-		if m.Fate != trace.InFlight { // a scenario took it
+		if m.Fate != trace.InFlight { // a scenario holds it
 			continue
 		}
 		next.Kind, next.Msg = trace.Deliver, id
@@ -232,8 +234,7 @@ func (d *Driver) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return d.advance(turn, next)
 }
 
-// advance chooses what comes before the messages of a round, from round to round until one
-// has messages.
+// advance chooses the steps before the messages of a round, from round to round until one has messages.
 func (d *Driver) advance(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for {
 		if d.stage == open {
@@ -267,7 +268,7 @@ func (d *Driver) advance(turn *lockstep.Turn, next *lockstep.Step) bool {
 	}
 }
 
-// ring fires the next alarm of the round, or lets time pass in place of them.
+// ring fires the next timer of the round, or lets time pass instead.
 func (d *Driver) ring(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if d.tick {
 		d.tick = false
@@ -283,8 +284,7 @@ func (d *Driver) ring(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// isolates reports whether a message does not stay within the kernel. A client, which has no
-// number, is never isolated.
+// isolates reports whether a message leaves the kernel. A client, which has no number, is never isolated.
 func (d *Driver) isolates(m *trace.Message) bool {
 	return !d.whole && (!d.kernel.Has(m.To) || !d.kernel.Has(m.From) && m.From != 0)
 }
@@ -329,13 +329,14 @@ func (d *Driver) open(turn *lockstep.Turn) {
 	}
 }
 
-// collect gathers the messages of the round now that everyone has sent, with those whose
-// round is over, and reports whether there are any.
+// collect gathers the messages of the round, after all nodes have sent, and those whose round is over. It reports
+// whether there are any.
 func (d *Driver) collect(turn *lockstep.Turn) bool {
 	flying := turn.InFlight()
 	d.mail, d.at, d.mixed = d.mail[:0], 0, false
 	mine := len(flying)
-	if d.mixed = mine > 0 && !d.gather(turn, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held && turn.Sweep(d.loses) {
+	if d.mixed = mine > 0 && !d.gather(turn, flying); mine > 0 && !d.mixed && d.inOrder && d.apart != Held &&
+		turn.Sweep(d.loses) {
 		d.active++
 		return true
 	}
@@ -358,11 +359,13 @@ func (d *Driver) collect(turn *lockstep.Turn) bool {
 	return len(d.mail) > 0
 }
 
-// gather reports whether everything in flight is of this round and of one phase, as it is when a
-// protocol gets on: then nothing is late. It notes the phase.
+// gather reports whether everything in flight is of this round and of one phase, as in a protocol that makes
+// progress: then nothing is late. It records the phase.
 func (d *Driver) gather(turn *lockstep.Turn, flying []trace.ID) bool {
 	first := turn.Message(flying[0])
-	if len(d.kept) > 0 || d.names > 0 && (flying[0] < turn.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
+	if len(d.kept) > 0 ||
+		d.names > 0 &&
+			(flying[0] < turn.SameTag() || first.Tag.Round != d.round || first.Tag.Phase < d.phase || d.past(first)) {
 		return false
 	}
 	if phase := first.Tag.Phase; phase != d.phase && (d.whole || d.heard(turn, flying)) {
@@ -371,14 +374,14 @@ func (d *Driver) gather(turn *lockstep.Turn, flying []trace.ID) bool {
 	return true
 }
 
-// heard reports whether some message stays within the kernel: if only an isolated node has come
-// to a phase, the others have not.
+// heard reports whether some message stays within the kernel: if only an isolated node has reached a phase, the
+// others have not.
 func (d *Driver) heard(turn *lockstep.Turn, mail []trace.ID) bool {
 	return slices.ContainsFunc(mail, func(id trace.ID) bool { return !d.isolates(turn.Message(id)) })
 }
 
-// sort leaves of the messages in flight those of the round and those whose round is over. It
-// counts the former and notes their latest phase.
+// sort keeps those messages in flight that are of the round or whose round is over. It counts the former and records
+// their latest phase.
 func (d *Driver) sort(turn *lockstep.Turn) (mine int) {
 	d.mail = slices.DeleteFunc(d.mail, func(id trace.ID) bool {
 		m := turn.Message(id)
@@ -397,7 +400,7 @@ func (d *Driver) sort(turn *lockstep.Turn) (mine int) {
 	return mine
 }
 
-// keep lets a message from or to a held node wait, and reports whether it does.
+// keep makes a message from or to a held node wait, and reports whether it does.
 func (d *Driver) keep(m *trace.Message) bool {
 	switch {
 	case d.waits(m.ID):
@@ -410,14 +413,14 @@ func (d *Driver) keep(m *trace.Message) bool {
 	}
 }
 
-// late reports whether the round of a message is over and it does not wait.
+// late reports whether the round of a message is over and the message does not wait.
 func (d *Driver) late(m *trace.Message) bool { return d.closed(m) && !d.waits(m.ID) }
 
 // waits reports whether a message waits for the return of an isolated node.
 func (d *Driver) waits(id trace.ID) bool { return len(d.kept) > 0 && slices.Contains(d.kept, id) }
 
-// past reports whether the round of a message was over when the present one began. A message
-// of a phase that had not begun when it was sent is for the phase after.
+// past reports whether the round of a message was over when the present one began. A message of a phase that had not
+// begun at the time of sending is for the next phase.
 func (d *Driver) past(m *trace.Message) bool {
 	switch {
 	case d.names == 0 || d.loose:
@@ -434,8 +437,7 @@ func (d *Driver) closed(m *trace.Message) bool {
 	return d.names > 0 && !d.loose && (d.past(m) || m.Tag.Phase < d.phase)
 }
 
-// Sort orders the messages of a round by their places; those of one place stay in the order of
-// sending.
+// Sort orders the messages of a round by their places; those of one place stay in the order of sending.
 func Sort(mail []trace.ID, place func(trace.ID) int) {
 	slices.SortStableFunc(mail, func(a, b trace.ID) int { return cmp.Compare(place(a), place(b)) })
 }

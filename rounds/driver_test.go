@@ -13,15 +13,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// gossip is a system without tags: who hears a rumour for the first time tells everyone, and
-// an alarm starts a new one.
+// gossip is a system without tags. A node that receives a rumor for the first time sends it to all, and a timer
+// starts a new one.
 func gossip() sim.Cluster[int] {
 	return sim.Cluster[int]{Name: "gossip", Nodes: 3, Requests: []string{"x", "y", "z"},
 		New: func(self lockstep.Node, _ int) sim.Node[int] { return &gossiper{} }}
 }
 
-// tagged is gossip in rounds: a rumour belongs to the round that its number says, so that its
-// echoes come too late for it.
+// tagged is gossip in rounds: a rumor belongs to the round of its number, so that its echoes come too late for it.
 func tagged() sim.Cluster[int] {
 	system := gossip()
 	system.Rounds = []string{"A", "B", "C"}
@@ -31,7 +30,7 @@ func tagged() sim.Cluster[int] {
 
 type gossiper struct {
 	heard  []int
-	silent bool // it sets no alarm
+	silent bool // it sets no timer
 }
 
 func (g *gossiper) Start(c *sim.Context[int]) {
@@ -52,13 +51,13 @@ func (g *gossiper) tell(c *sim.Context[int], rumour int) {
 	}
 }
 
-// turns is a strategy of rounds with kernels in turn, and a request and perhaps other steps
-// in some of them. Its driver is told about.
+// turns is a strategy of rounds with kernels in turn, and with requests and perhaps other steps in some of them. It
+// reports on its driver.
 type turns struct {
 	number  int
 	kernels []lockstep.Nodes
 	give    map[int][]lockstep.Step // by index of the round
-	silent  bool                    // no alarms but those given
+	silent  bool                    // no timers except those given
 	reverse bool                    // the newest message first
 	driver  **rounds.Driver
 }
@@ -123,9 +122,9 @@ func record(t *testing.T, system lockstep.System, s turns) *trace.Trace {
 	return tr
 }
 
-// fates finds out by the rules alone in which round each message is taken: the first that
-// begins to deliver after it was sent, or, with tags, the first of those that is of its name
-// or after it in the phase, in which it is lost. It is 0 where there is none any more.
+// fates computes, by the rules alone, the round in which each message is taken. It is the first that begins to
+// deliver after the message was sent. With tags, it is the first of those with the message's round name, or a later
+// one in the phase, in which the message is lost. It is 0 if there is no such round any more.
 func fates(tr *trace.Trace) (due map[trace.ID]int, late map[trace.ID]bool) {
 	names := len(tr.Header.Rounds)
 	due, late = map[trace.ID]int{}, map[trace.ID]bool{}
@@ -157,7 +156,7 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 	names := len(tr.Header.Rounds)
 	due, late := fates(tr)
 	taken := map[trace.ID]bool{}
-	var flying, order []trace.ID // at the start of the round, and as taken in it
+	var flying, order []trace.ID // at the start of the round, and in the order of its steps
 	round, open := 0, []trace.ID(nil)
 	for i := range tr.Records {
 		r := &tr.Records[i]
@@ -172,7 +171,14 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 			m, _ := tr.Message(s.Msg)
 			heard := tr.Rounds[round-1].Kernel.Has(m.From) && tr.Rounds[round-1].Kernel.Has(m.To) && !late[s.Msg]
 			if due[s.Msg] != round || heard != (s.Kind == trace.Deliver) {
-				t.Fatalf("step %d, %s, in round %d with kernel %s: its round is %d", r.Number, r.Text, round, tr.Rounds[round-1].Kernel, due[s.Msg])
+				t.Fatalf(
+					"step %d, %s, in round %d with kernel %s: its round is %d",
+					r.Number,
+					r.Text,
+					round,
+					tr.Rounds[round-1].Kernel,
+					due[s.Msg],
+				)
 			}
 			if order = append(order, s.Msg); !slices.IsSorted(order) {
 				t.Fatalf("round %d takes messages in the order %v", round, order)
@@ -182,7 +188,13 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 		case trace.Alarm:
 			first := names > 0 && (round-1)%names == 0 || names == 0 && len(flying) == 0
 			if !first || !tr.Rounds[round-1].Kernel.Has(s.Node) || len(order) > 0 {
-				t.Fatalf("the alarm of node %d fires in round %d with kernel %s, in flight were %v", s.Node, round, tr.Rounds[round-1].Kernel, flying)
+				t.Fatalf(
+					"the alarm of node %d fires in round %d with kernel %s, in flight were %v",
+					s.Node,
+					round,
+					tr.Rounds[round-1].Kernel,
+					flying,
+				)
 			}
 		}
 		for _, m := range r.Sent {
@@ -196,8 +208,8 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 	}
 }
 
-// TestRules checks runs with and without tags against the rules, with kernels that leave
-// somebody out and some that leave nobody in.
+// TestRules checks runs with and without tags against the rules, with kernels that leave some nodes out and some that
+// are empty.
 func TestRules(t *testing.T) {
 	set := trace.NodesOf
 	for _, kernels := range [][]lockstep.Nodes{
@@ -205,10 +217,18 @@ func TestRules(t *testing.T) {
 		{set(1, 2), set(1, 2, 3), set(2, 3), set(1), set(1, 2, 3), set(1, 2, 3), set(1, 3)},
 		{0, set(1, 2, 3), set(1, 2, 3)},
 	} {
-		for _, system := range []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 3, Requests: 3}, gossip(), tagged()} {
+		for _, system := range []lockstep.System{
+			smr.Cluster{Nodes: 3},
+			smr.Cluster{Nodes: 3, Requests: 3},
+			gossip(),
+			tagged(),
+		} {
 			s := turns{number: 25, kernels: kernels, give: map[int][]lockstep.Step{}}
 			if info, _ := system.Describe(); info.Name == "gossip" {
-				s.give[3] = []lockstep.Step{{Kind: trace.Request, Node: 1, Request: 1}, {Kind: trace.Request, Node: 2, Request: 2}}
+				s.give[3] = []lockstep.Step{
+					{Kind: trace.Request, Node: 1, Request: 1},
+					{Kind: trace.Request, Node: 2, Request: 2},
+				}
 				s.give[9] = []lockstep.Step{{Kind: trace.Request, Node: 3, Request: 3}}
 			}
 			tr := record(t, system, s)
@@ -234,8 +254,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestOwnDecisions checks that a plan can keep alarms from firing, fire others, and choose
-// the order of arrival.
+// TestOwnDecisions checks that a plan can keep timers from firing, fire others, and choose the order of arrival.
 func TestOwnDecisions(t *testing.T) {
 	all := []lockstep.Nodes{trace.AllNodes(3)}
 	tr := record(t, gossip(), turns{number: 4, kernels: all, silent: true, reverse: true,
@@ -255,7 +274,7 @@ func TestOwnDecisions(t *testing.T) {
 	}
 }
 
-// TestMessagesToTheDown checks that a message to a node that crashed is lost.
+// TestMessagesToTheDown checks that a message to a crashed node is lost.
 func TestMessagesToTheDown(t *testing.T) {
 	tr := record(t, gossip(), turns{number: 3, kernels: []lockstep.Nodes{trace.AllNodes(3)},
 		give: map[int][]lockstep.Step{1: {{Kind: trace.Crash, Node: 3}}}})
@@ -277,7 +296,7 @@ func TestMessagesToTheDown(t *testing.T) {
 	}
 }
 
-// ticking is a system whose time passes by waits instead of alarms.
+// ticking is a system whose time passes by waits instead of timers.
 type ticking struct{ sim.Cluster[int] }
 
 func (s ticking) Describe() (lockstep.Info, error) {
@@ -292,24 +311,28 @@ func ticker() ticking {
 	return ticking{system}
 }
 
-// TestWaitsInPlaceOfAlarms checks that where messages are in the engine's hands but there are
-// no alarms, time passes once in each round in which alarms would fire.
+// TestWaitsInPlaceOfAlarms checks a system without timers whose messages the engine controls. Time passes once in
+// each round in which timers would fire.
 func TestWaitsInPlaceOfAlarms(t *testing.T) {
-	s := turns{number: 6, kernels: []lockstep.Nodes{trace.AllNodes(3)}, give: map[int][]lockstep.Step{2: {{Kind: trace.Request, Node: 1, Request: 1}}}}
+	s := turns{
+		number:  6,
+		kernels: []lockstep.Nodes{trace.AllNodes(3)},
+		give:    map[int][]lockstep.Step{2: {{Kind: trace.Request, Node: 1, Request: 1}}},
+	}
 	var got []int
 	for _, r := range record(t, ticker(), s).Records {
 		if r.Step.Kind == trace.Wait {
 			got = append(got, r.Round)
 		}
 	}
-	// The rumour of round 3 is delivered in it, its echoes in round 4.
+	// The rumor of round 3 is delivered in it, its echoes in round 4.
 	if want := []int{1, 2, 3, 5, 6}; !slices.Equal(got, want) {
 		t.Errorf("time passes in rounds %v, want %v", got, want)
 	}
 }
 
-// TestCounts checks the number of rounds opened and of those with messages, and that a driver
-// can be used again for another number.
+// TestCounts checks the number of rounds opened and of those with messages, and that a driver can be reused for
+// another number.
 func TestCounts(t *testing.T) {
 	var d *rounds.Driver
 	s := turns{number: 5, kernels: []lockstep.Nodes{trace.AllNodes(3)}, silent: true, driver: &d,
@@ -323,7 +346,7 @@ func TestCounts(t *testing.T) {
 		if _, err := b.Run(t.Context(), run, nil); err != nil {
 			t.Fatal(err)
 		}
-		// The rumour is in round 2, its echoes are in round 3.
+		// The rumor is in round 2, its echoes are in round 3.
 		if d.Opened() != 5-run || d.Active() != 2 {
 			t.Errorf("%d rounds opened, %d with messages", d.Opened(), d.Active())
 		}

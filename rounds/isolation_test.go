@@ -10,9 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Frozen nodes stand still, nodes that are cut off live by their clocks and lose their
-// messages, and the messages of nodes that are held arrive in the round of their return, in
-// the order of sending.
+// Frozen nodes are paused. Nodes that are cut off keep running on their clocks and lose their messages. The messages
+// of held nodes arrive in the round of their return, in the order of sending.
 func TestIsolation(t *testing.T) {
 	all, two := trace.AllNodes(3), trace.NodesOf(1, 2)
 	kernels := []lockstep.Nodes{two, two, two, two, two, two, all, all, all, all}
@@ -47,12 +46,21 @@ func TestIsolation(t *testing.T) {
 					}
 				}
 			}
-			_, leads := system.(smr.Cluster) // only the leader of a phase has an alarm there
+			_, leads := system.(smr.Cluster) // there, only the leader of a phase has a timer
 			if (rang > 0) != (how != rounds.Frozen) && !leads {
 				t.Errorf("%T, %d: the isolated node's alarm rang %d times", system, how, rang)
 			}
-			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held || (len(arrived) > 0) != (how == rounds.Held) || !slices.IsSorted(arrived) {
-				t.Errorf("%T, %d: %d messages of the isolated node, %d lost, arrived %v", system, how, len(kept), lost, arrived)
+			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held ||
+				(len(arrived) > 0) != (how == rounds.Held) ||
+				!slices.IsSorted(arrived) {
+				t.Errorf(
+					"%T, %d: %d messages of the isolated node, %d lost, arrived %v",
+					system,
+					how,
+					len(kept),
+					lost,
+					arrived,
+				)
 			}
 		}
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// servers is a small system whose messages nobody sees: all that can be done to it is to cut
-// and heal links, crash and restart nodes, give requests and let time pass. While time passes
-// each node that hears no node with a lower number takes itself for the leader. What a node
-// stored is gone when it crashes.
+// servers is a small system with invisible messages: the engine can only cut and heal links, crash and restart nodes,
+// give requests and let time pass. While time passes, each node that hears no node with a lower number considers
+// itself the leader. A crashed node loses its stored values.
 type servers struct {
 	nodes    int
 	supports trace.Kinds
@@ -27,7 +26,13 @@ var (
 const pace = 5 // of servers
 
 func (s servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: s.nodes, Supports: s.supports, Pace: pace, Events: []string{"leader", "back"}}, nil
+	return lockstep.Info{
+		Name:     "servers",
+		Nodes:    s.nodes,
+		Supports: s.supports,
+		Pace:     pace,
+		Events:   []string{"leader", "back"},
+	}, nil
 }
 
 func (s servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -38,7 +43,7 @@ type serving struct {
 	servers
 	epoch     int
 	up        lockstep.Nodes
-	has, lost []int // by node: what it stored and still has, and what it lost
+	has, lost []int // by node: the stored values that it still has, and those that it lost
 }
 
 func (s *serving) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
@@ -87,15 +92,22 @@ func (s *serving) state(n lockstep.Node) string {
 func (s *serving) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 func (s *serving) Close() error                  { return nil }
 
-// oneLeader is what servers promise although cuts break it, and memory what crashes break.
+// servers promise oneLeader, which cuts violate, and memory, which crashes violate.
 var (
-	oneLeader = spec.OnEvent("one leader", "leader", func(last *lockstep.Event, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		was := *last
-		if *last = *e; was.Value == e.Value {
-			return &lockstep.Finding{Text: fmt.Sprintf("nodes %d and %d both lead", was.Node, e.Node), Nodes: trace.NodesOf(was.Node, e.Node)}
-		}
-		return nil
-	})
+	oneLeader = spec.OnEvent(
+		"one leader",
+		"leader",
+		func(last *lockstep.Event, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			was := *last
+			if *last = *e; was.Value == e.Value {
+				return &lockstep.Finding{
+					Text:  fmt.Sprintf("nodes %d and %d both lead", was.Node, e.Node),
+					Nodes: trace.NodesOf(was.Node, e.Node),
+				}
+			}
+			return nil
+		},
+	)
 	memory = spec.OnEvent("memory", "back", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value != 0 {
 			return &lockstep.Finding{Text: fmt.Sprintf("node %d forgot %d values", e.Node, e.Value)}

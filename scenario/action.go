@@ -13,28 +13,28 @@ type Action struct {
 	on      on
 	goesOn  bool
 	class   Class
-	tame    bool // it only remembers, judges or asks for a request: with such actions alone a run has no faults
+	tame    bool // it only remembers, checks or makes a request: with such actions alone a run has no faults
 	compile func(*compiler) act
 }
 
-// act is an action made ready for one worker. It reports whether it took effect.
+// act is an action prepared for one worker. It reports whether it took effect.
 type act func(*Moment) bool
 
-// on says what an action has to do with the message of the moment.
+// on says what an action needs of the moment's message.
 type on uint8
 
 const (
 	nothing on = iota
-	notes      // it needs a message, on its way or not
+	notes      // it needs a message, in flight or not
 	touches    // it needs a message in flight
-	decides    // it says what becomes of it
+	decides    // it decides the message's fate
 )
 
-// String is the action in words.
+// String is the action as text.
 func (a Action) String() string { return a.text }
 
-// Do is an action of one's own in plain Go. The text stands for it in reports. It must
-// not keep state of its own: one scenario serves many workers.
+// Do is a custom action in Go. The text describes it in reports. It must not keep state of its own: one scenario
+// serves many workers.
 func Do(text string, do func(*Moment, *lockstep.Hand)) Action {
 	return Action{text: text, compile: func(*compiler) act {
 		return func(m *Moment) bool {
@@ -47,14 +47,14 @@ func Do(text string, do func(*Moment, *lockstep.Hand)) Action {
 // Deliver delivers the message at once.
 func Deliver() Action { return message("deliver", decides, trace.Deliver) }
 
-// Drop loses the message for good.
+// Drop loses the message permanently.
 func Drop() Action {
 	a := message("drop", decides, trace.Drop)
 	a.class = Dropping
 	return a
 }
 
-// Duplicate makes a second copy of the message, which is the strategy's.
+// Duplicate makes a second copy of the message, which it leaves to the strategy.
 func Duplicate() Action { return message("duplicate", touches, trace.Duplicate) }
 
 // Pass leaves the message to the strategy, whatever later filters say.
@@ -64,16 +64,16 @@ func Pass() Action {
 	}}
 }
 
-// Continue lets the cascade go on with the next filter after this one. It cannot stand
-// beside an action that decides over a message.
+// Continue continues the cascade with the next filter after this one. It cannot be combined with an action that
+// decides over a message.
 func Continue() Action {
 	return Action{text: "continue", goesOn: true, tame: true, compile: func(*compiler) act {
 		return func(*Moment) bool { return false }
 	}}
 }
 
-// Delay holds the message back for so much virtual time; then it is the strategy's. If
-// nothing else can happen in the meantime, the clock moves on and it is delivered.
+// Delay holds the message back for the given virtual time; then the strategy controls it. If nothing else can happen
+// in the meantime, the clock advances and the message is delivered.
 func Delay(d trace.Time) Action {
 	return Action{text: fmt.Sprintf("delay by %d", d), on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
@@ -88,8 +88,7 @@ func Delay(d trace.Time) Action {
 	}}
 }
 
-// DelayUntil holds the message back until the condition holds at some later moment; then
-// it is the strategy's.
+// DelayUntil holds the message back until the condition holds at some later moment; then the strategy controls it.
 func DelayUntil(until Condition) Action {
 	return Action{text: "delay until " + until.text, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
@@ -105,7 +104,7 @@ func DelayUntil(until Condition) Action {
 	}}
 }
 
-// Finish ends the exploring stage of the run: what the scenario was for has happened.
+// Finish ends the exploring stage of the run: the scenario has reached its goal.
 func Finish() Action {
 	return Action{text: "finish", tame: true, compile: func(*compiler) act {
 		return func(m *Moment) bool {
@@ -133,7 +132,7 @@ func message(text string, what on, kind trace.Kind) Action {
 	}}
 }
 
-// do queues a step and reports whether it is possible as things are.
+// do queues a step and reports whether it is possible in the present state.
 func do(m *Moment, s lockstep.Step) bool {
 	if !m.Run.Possible(s) {
 		return false

@@ -10,10 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// bell is the small system of these tests. When the alarm of node 1 fires, it sends an
-// Ask to the others, who Answer; a request makes any node ask. A node that asked emits
-// "heard" for each answer, with the number of answers so far, and "done" when all have
-// answered.
+// bell is the small system of these tests. When the timer of node 1 fires, it sends an Ask to the others, which
+// Answer; a request makes any node ask. A node that asked emits "heard" for each answer, with the number of answers
+// so far, and "done" when all have answered.
 func bell() sim.Cluster[note] {
 	return sim.Cluster[note]{
 		Name: "bell", Nodes: 3,
@@ -39,7 +38,7 @@ type note struct {
 	Number int
 }
 
-// String is the note in the words in which Parse reads it.
+// String is the note in the format that Parse reads.
 func (n note) String() string { return fmt.Sprintf("%s %d", n.Kind, n.Number) }
 
 type ringer struct {
@@ -97,7 +96,7 @@ func showOn(system lockstep.System, sc *scenario.Scenario) {
 	if err := scenario.Explain(context.Background(), plan, &text); err != nil {
 		fmt.Println(err)
 	}
-	// What happens before the scenario does anything is left out.
+	// Moments before the scenario's first action are left out.
 	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 	for len(lines) > 1 && !strings.Contains(lines[0], "|") && !strings.HasPrefix(lines[0], "drawn") {
 		lines = lines[1:]
@@ -105,7 +104,7 @@ func showOn(system lockstep.System, sc *scenario.Scenario) {
 	fmt.Println(strings.Join(lines, "\n"))
 }
 
-// asking is a bell with two requests and no alarm that matters.
+// asking is a bell with two requests; its timers do not matter.
 func asking() sim.Cluster[note] {
 	b := bell()
 	b.Requests = []string{"x", "y"}

@@ -11,15 +11,21 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// BenchmarkScenario compares a campaign under a scenario that looks at everything and
-// moves nothing with the same campaign without it: the price of looking.
+// BenchmarkScenario measures the cost of looking: it compares a campaign under a scenario that looks at everything
+// and moves nothing with the same campaign without it.
 func BenchmarkScenario(b *testing.B) {
 	sc := New("looks")
 	sc.Machine().On(IsEvent(smr.Output), "output")
 	for _, round := range []string{"Prepare", "Ack", "Propose", "Promise"} {
 		sc.If(Round(round), Phase(-1), From(1, 2)).Then(Drop())
 	}
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 300, Workers: 1}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3},
+		Strategy: strategy.DefaultWalk,
+		Spec:     smr.Prefix,
+		Runs:     300,
+		Workers:  1,
+	}
 	measure := func(s lockstep.Scenario) (time.Duration, int64) {
 		p := plan
 		p.Scenario = s

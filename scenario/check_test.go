@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestCheck feeds bad scenarios to a campaign: each is refused before the first run, in
-// words that name what is wrong and what is allowed.
+// TestCheck feeds bad scenarios to a campaign: each is refused before the first run, with a text that names the error
+// and the allowed values.
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -63,10 +63,22 @@ func TestCheck(t *testing.T) {
 			"cannot let the cascade continue"},
 		{"forge what is gone", func(sc *Scenario) { sc.If(From(1)).Then(Deliver(), Replace("Ask 1")) },
 			"when the message is gone already"},
-		{"First of none", func(sc *Scenario) { sc.If(From(1)).First(0).Then(Drop()) }, "First(0), it must be at least 1"},
-		{"Per without First", func(sc *Scenario) { sc.If(From(1)).Per(ByReceiver).Then(Drop()) }, "Per needs a First or Once"},
+		{
+			"First of none",
+			func(sc *Scenario) { sc.If(From(1)).First(0).Then(Drop()) },
+			"First(0), it must be at least 1",
+		},
+		{
+			"Per without First",
+			func(sc *Scenario) { sc.If(From(1)).Per(ByReceiver).Then(Drop()) },
+			"Per needs a First or Once",
+		},
 		{"delay of nothing", func(sc *Scenario) { sc.If(From(1)).Then(Delay(0)) }, "a delay of 0, it must be positive"},
-		{"chance out of range", func(sc *Scenario) { sc.If(Chance(1.5)).Then(Drop()) }, "a chance of 1.5, allowed is [0,1]"},
+		{
+			"chance out of range",
+			func(sc *Scenario) { sc.If(Chance(1.5)).Then(Drop()) },
+			"a chance of 1.5, allowed is [0,1]",
+		},
 		{"parts too large", func(sc *Scenario) {
 			sc.If(FromGroup(sc.Pick("most", 4))).Then(Drop())
 		}, "the parts of a partition need 4 nodes, there are 3"},
@@ -126,7 +138,11 @@ func TestCheck(t *testing.T) {
 			m.On(IsEvent("done"), "a")
 			sc.If(m.InStateFor(0, "a")).Then(Finish())
 		}, "a time of 0 in a state, it must be positive"},
-		{"Did about deliveries", func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) }, "use IsReceive for deliveries"},
+		{
+			"Did about deliveries",
+			func(sc *Scenario) { sc.If(Did(trace.Deliver)).Then(Finish()) },
+			"use IsReceive for deliveries",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sc := New("bad")
@@ -139,7 +155,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckRequests: where a system says which requests there are, the error lists them.
+// TestCheckRequests: if a system lists its requests, the error lists them.
 func TestCheckRequests(t *testing.T) {
 	sc := New("asking")
 	sc.If(Did(trace.Start)).Then(Request("z", Only(1)))
@@ -151,14 +167,18 @@ func TestCheckRequests(t *testing.T) {
 	}
 }
 
-// TestNotShadowed: what an earlier filter lets through, now or later, is not refused.
+// TestNotShadowed: a filter for messages that an earlier filter lets through, now or later, is not refused.
 func TestNotShadowed(t *testing.T) {
 	for name, build := range map[string]func(*Scenario){
 		"an earlier one with a limit":    func(sc *Scenario) { sc.If(Type("Ask")).Once().Then(Drop()) },
 		"an earlier one that goes on":    func(sc *Scenario) { sc.If(Type("Ask")).Then(Count("n").Incr(), Continue()) },
 		"an earlier one of another type": func(sc *Scenario) { sc.If(Type("Answer")).Then(Drop()) },
 		"an earlier one by chance":       func(sc *Scenario) { sc.If(Chance(0.5)).Then(Drop()) },
-		"an earlier one in plain Go":     func(sc *Scenario) { sc.If(Cond("text", func(*Moment) bool { return false })).Then(Drop()) },
+		"an earlier one in plain Go": func(sc *Scenario) {
+			sc.If(
+				Cond("text", func(*Moment) bool { return false }),
+			).Then(Drop())
+		},
 		"an earlier one that is left out": func(sc *Scenario) {
 			sc.If(Type("Ask")).Then(Drop())
 			*sc = *sc.Without(1)
@@ -191,19 +211,20 @@ func TestCheckUnsupported(t *testing.T) {
 	sc.If(From(1)).Then(Replace("Ask 7"))
 	plan := bellPlan(sc)
 	plan.System = b
-	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "bell does not support replace") {
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||
+		!strings.Contains(err.Error(), "bell does not support replace") {
 		t.Errorf("error %v", err)
 	}
 	b.FIFO = true
 	plan.System = b
 	plan.Scenario = New("holding").Use(Withhold(From(1), IsEvent("done")))
-	if _, err := lockstep.Explore(context.Background(), plan); err == nil || !strings.Contains(err.Error(), "are FIFO") {
+	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||
+		!strings.Contains(err.Error(), "are FIFO") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestMistakesInARun are those that only a run shows: they end the campaign with an
-// error, not with a finding.
+// TestMistakesInARun has errors that appear only in a run: they end the campaign with an error, not with a finding.
 func TestMistakesInARun(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -218,7 +239,11 @@ func TestMistakesInARun(t *testing.T) {
 		{"rewrite of another type", func(sc *Scenario) {
 			sc.If(From(1)).Then(Rewrite("odd", func(k trace.Kind, _ lockstep.Node) trace.Kind { return k }))
 		}, `"odd" is about messages of type trace.Kind`},
-		{"forged nonsense", func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) }, `forged message "nonsense"`},
+		{
+			"forged nonsense",
+			func(sc *Scenario) { sc.If(From(1)).Then(Replace("nonsense")) },
+			`forged message "nonsense"`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sc := New("wrong")
@@ -231,7 +256,7 @@ func TestMistakesInARun(t *testing.T) {
 	}
 }
 
-// TestProblemsAreAllReported: one look at the error is enough to repair a scenario.
+// TestProblemsAreAllReported: one error message is enough to fix a scenario.
 func TestProblemsAreAllReported(t *testing.T) {
 	sc := New("bad in many ways")
 	sc.If(From(9)).Then(Drop())

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// compiler turns a scenario into a director and notes what is wrong with it on the way.
+// compiler turns a scenario into a director and collects its errors on the way.
 type compiler struct {
 	scenario *Scenario
 	info     lockstep.Info
@@ -19,17 +19,16 @@ type compiler struct {
 	counters names
 	keyed    map[string]string
 	sets     names
-	held     names // the sets again: asked by Store, given by what empties them
+	held     names // set names as well: Store asks for them, actions that empty a set give them
 	marks    names
 	vars     names
 }
 
-// names numbers the names of one kind and remembers which were given something and
-// which were asked for.
+// names numbers the names of one kind. It also records which names receive a value and which names are used.
 type names struct {
 	list  []string
 	given []bool
-	asked []string // where it is first asked for; empty: nowhere
+	asked []string // where it is first used; empty: nowhere
 }
 
 func (n *names) number(name, where string, gives bool) int {
@@ -48,15 +47,24 @@ func (n *names) number(name, where string, gives bool) int {
 
 func newCompiler(s *Scenario, info lockstep.Info) *compiler {
 	return &compiler{scenario: s, info: info, keyed: map[string]string{},
-		director: &director{name: s.name, info: info, must: s.must, draws: s.groups, reserved: s.reserved, watch: s.watch, observe: s.observe, omits: len(s.omit) > 0}}
+		director: &director{
+			name:     s.name,
+			info:     info,
+			must:     s.must,
+			draws:    s.groups,
+			reserved: s.reserved,
+			watch:    s.watch,
+			observe:  s.observe,
+			omits:    len(s.omit) > 0,
+		}}
 }
 
 func (c *compiler) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("%s: %s", c.where, fmt.Sprintf(format, args...)))
 }
 
-// compile compiles every part. Filters that are left out are compiled too, so that what
-// they fill counts as filled.
+// compile compiles every part. It also compiles filters that are left out, so that the names that they fill count as
+// filled.
 func (c *compiler) compile() *director {
 	s, d := c.scenario, c.director
 	c.where = "scenario"
@@ -91,7 +99,9 @@ func (c *compiler) compile() *director {
 	c.unfilled()
 	c.where = "scenario"
 	if s.must && !slices.ContainsFunc(d.machines, func(m readyMachine) bool { return m.succeeds }) {
-		c.problem("MustSucceed, but no state is one of success: no run could succeed; use MarkSuccess on a state of a machine")
+		c.problem(
+			"MustSucceed, but no state is one of success: no run could succeed; use MarkSuccess on a state of a machine",
+		)
 	}
 	for _, w := range s.reserved {
 		c.offered(w)
@@ -104,7 +114,7 @@ func (c *compiler) compile() *director {
 	return d
 }
 
-// unfilled reports names that are asked for but never given anything.
+// unfilled reports names that are used but never filled.
 func (c *compiler) unfilled() {
 	for _, k := range []struct {
 		names names
@@ -112,7 +122,10 @@ func (c *compiler) unfilled() {
 	}{
 		{c.counters, "counter %q is never changed: nothing does Incr on it"},
 		{c.sets, "set %q is never filled: nothing does Store or Record in it"},
-		{c.held, "what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages"},
+		{
+			c.held,
+			"what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages",
+		},
 		{c.vars, "variable %q is never set: nothing does Set on it"},
 		{c.marks, "no node is ever marked %q: nothing does Mark"},
 	} {
@@ -165,35 +178,42 @@ func (c *compiler) filter(f *Filter) readyFilter {
 	return r
 }
 
-// fits reports an action that has nothing to act on when the filter matches.
+// fits reports an action on a message if the filter matches only moments without such a message.
 func (c *compiler) fits(f *Filter, a Action) {
 	kinds := f.when.facts.kinds()
-	if len(kinds) == 0 { // reported before
+	if len(kinds) == 0 { // already reported
 		return
 	}
 	switch {
 	case (a.on == touches || a.on == decides) && !slices.Contains(kinds, aSend):
-		c.problem("%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on nodes, links, sets and memory",
-			a.text, orWords(kinds))
+		c.problem(
+			"%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on nodes, links, sets and memory",
+			a.text,
+			orWords(kinds),
+		)
 	case a.on == notes && slices.Equal(kinds, []string{anEvent}):
 		c.problem("%q needs a message, but the condition holds only at an event", a.text)
 	}
 }
 
-// shadowed reports a filter that is never reached, because an earlier one takes all that it
-// would match.
+// shadowed reports a filter that is never reached, because an earlier one takes all of its matches.
 func (c *compiler) shadowed(f *readyFilter) {
 	if f.omitted {
 		return
 	}
 	for i := range c.director.filters[:f.number-1] {
 		e := &c.director.filters[i]
-		changes := e.Filter.when.facts.memory() && slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.goesOn })
-		if e.omitted || e.limited || e.goesOn || e.needs && !f.needs || changes || !f.Filter.when.facts.implies(e.Filter.when.facts) {
+		changes := e.Filter.when.facts.memory() &&
+			slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.goesOn })
+		if e.omitted || e.limited || e.goesOn || e.needs && !f.needs || changes ||
+			!f.Filter.when.facts.implies(e.Filter.when.facts) {
 			continue
 		}
 		c.where = f.title()
-		c.problem("it never matches: %s takes all that it would; put it before that one, or let that one Continue", e.title())
+		c.problem(
+			"it never matches: %s takes all that it would; put it before that one, or let that one Continue",
+			e.title(),
+		)
 		return
 	}
 }
@@ -232,7 +252,7 @@ func (c *compiler) machine(m *Machine) readyMachine {
 	return r
 }
 
-// The rest is for conditions, actions and groups to ask while they are compiled.
+// Conditions, actions and groups call the following methods during compilation.
 
 func (c *compiler) test(cond Condition) test {
 	if cond.compile == nil {
@@ -266,7 +286,7 @@ func (c *compiler) counter(n Counter, gives bool) int {
 	return c.counters.number(n.name, c.where, gives)
 }
 
-// offered reports a request that the system never offers, where it says which it does.
+// offered reports a request that the system never offers, if the system lists its requests.
 func (c *compiler) offered(w wanted) {
 	have := c.info.Requests
 	switch {
@@ -278,7 +298,7 @@ func (c *compiler) offered(w wanted) {
 	}
 }
 
-// variable is the number of a variable, of which all uses must agree on the type.
+// variable is the number of a variable. All uses of a variable must agree on its type.
 func (c *compiler) variable(name, kind string, gives bool) int {
 	if as, ok := c.keyed["variable "+name]; ok && as != kind {
 		c.problem("variable %q is used as %s and as %s: all uses must agree", name, as, kind)
@@ -316,7 +336,7 @@ func (c *compiler) need(kind trace.Kind) {
 	}
 }
 
-// known reports types that the system does not have, where it says which it has.
+// known reports types that the system does not have, if the system lists its types.
 func (c *compiler) known(what string, types, have []string) {
 	if len(types) == 0 {
 		c.problem("no type of %s is named", what)
@@ -334,9 +354,12 @@ func (c *compiler) tagged() {
 	}
 }
 
-// mayHold reports links on which nothing can be held back.
+// mayHold reports links on which no message can be held back.
 func (c *compiler) mayHold() {
 	if c.info.FIFO {
-		c.problem("the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead", c.info.Name)
+		c.problem(
+			"the links of %s are FIFO: a message cannot be held back while later ones pass, cut the link instead",
+			c.info.Name,
+		)
 	}
 }

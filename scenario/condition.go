@@ -9,26 +9,26 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Condition is a question about a moment. It is an immutable value.
+// Condition is a predicate on a moment. It is an immutable value.
 type Condition struct {
 	text    string
 	compile func(*compiler) test
 	facts   facts
 }
 
-// test is a condition made ready for one worker.
+// test is a condition prepared for one worker.
 type test func(*Moment) bool
 
-// String is the condition in words.
+// String is the condition as text.
 func (c Condition) String() string { return c.text }
 
-// plain is a condition that needs nothing of the scenario.
+// plain is a condition that needs nothing from the scenario.
 func plain(text string, known facts, t test) Condition {
 	return Condition{text, func(*compiler) test { return t }, known}
 }
 
-// Cond is a condition of one's own in plain Go. The text stands for it in reports. It
-// must not keep state of its own: one scenario serves many workers.
+// Cond is a custom condition in Go. The text describes it in reports. It must not keep state of its own: one scenario
+// serves many workers.
 func Cond(text string, holds func(*Moment) bool) Condition { return plain(text, facts{}, holds) }
 
 // And holds when this condition and all others hold.
@@ -49,7 +49,7 @@ func (c Condition) Not() Condition {
 	}, c.facts.not()}
 }
 
-// All holds when all conditions hold, and always where there is none.
+// All holds when all conditions hold, and always if there is none.
 func All(conditions ...Condition) Condition {
 	if len(conditions) == 1 {
 		return conditions[0]
@@ -114,8 +114,8 @@ func IsEvent(types ...string) Condition {
 	}, all([]Condition{{facts: happened(anEvent)}, {facts: facts{[]atom{{about: aboutEvent, in: types}}, true}}})}
 }
 
-// Did holds when a step of one of the kinds was taken that did not deliver a message:
-// an alarm, a crash, a drop and so on. trace.Start is the start of the run.
+// Did holds when a step of one of the kinds was taken that did not deliver a message: a timer, a crash, a drop and so
+// on. The kind trace.Start is the start of the run.
 func Did(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return Condition{set.String(), func(c *compiler) test {
@@ -126,11 +126,15 @@ func Did(kinds ...trace.Kind) Condition {
 	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}}})}
 }
 
-// During holds at every moment of a step of one of the kinds: at the step itself and at
-// the events and messages that it caused.
+// During holds at every moment of a step of one of the kinds: at the step itself and at the events and messages that
+// it caused.
 func During(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
-	return plain("during "+set.String(), facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}, func(m *Moment) bool { return set.Has(m.Run.Last().Kind) })
+	return plain(
+		"during "+set.String(),
+		facts{[]atom{{about: aboutStep, in: words(kinds)}}, true},
+		func(m *Moment) bool { return set.Has(m.Run.Last().Kind) },
+	)
 }
 
 // Type holds when the moment concerns a message of one of the types.
@@ -150,18 +154,26 @@ func To(nodes ...lockstep.Node) Condition { return ToGroup(Only(nodes...)) }
 // Link holds when the moment concerns a message between two nodes, in either direction.
 func Link(a, b lockstep.Node) Condition { return Between(Only(a), Only(b)) }
 
-// At holds when the node concerned is one of these: the node of an event, the sender of
-// a message sent, the receiver of a message received, the node that a step acts on.
+// At holds when the node concerned is one of these. It is the node of an event, the sender of a message sent, the
+// receiver of a message received, or the node that a step acts on.
 func At(nodes ...lockstep.Node) Condition { return AtGroup(Only(nodes...)) }
 
 // FromGroup holds when the moment concerns a message from a node of the group.
 func FromGroup(g Group) Condition {
-	return g.condition("from ", aboutFrom, func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) })
+	return g.condition(
+		"from ",
+		aboutFrom,
+		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.From) },
+	)
 }
 
 // ToGroup holds when the moment concerns a message to a node of the group.
 func ToGroup(g Group) Condition {
-	return g.condition("to ", aboutTo, func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) })
+	return g.condition(
+		"to ",
+		aboutTo,
+		func(m *Moment, in lockstep.Nodes) bool { return m.Message != nil && has(in, m.Message.To) },
+	)
 }
 
 // AtGroup holds when the node concerned is in the group.
@@ -180,11 +192,13 @@ func Between(a, b Group) Condition {
 			x, y, from, to := inA(m), inB(m), m.Message.From, m.Message.To
 			return has(x, from) && has(y, to) || has(y, from) && has(x, to)
 		}
-	}, ofMessage(a.key != "" && b.key != "", atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory})}
+	}, ofMessage(
+		a.key != "" && b.key != "",
+		atom{about: "between " + a.key + " and " + b.key, memory: a.memory || b.memory},
+	)}
 }
 
-// Phase holds when the moment concerns a message of one of the phases, where messages
-// carry tags.
+// Phase holds when the moment concerns a message of one of the phases, if messages carry tags.
 func Phase(phases ...int32) Condition {
 	return Condition{"phase " + orList(phases), func(c *compiler) test {
 		c.tagged()
@@ -192,8 +206,7 @@ func Phase(phases ...int32) Condition {
 	}, ofMessage(true, atom{about: "the phase", in: words(phases)})}
 }
 
-// Round holds when the moment concerns a message of the round named, where messages
-// carry tags.
+// Round holds when the moment concerns a message of the named round, if messages carry tags.
 func Round(name string) Condition {
 	return Condition{"round " + name, func(c *compiler) test {
 		c.tagged()
@@ -209,10 +222,14 @@ func Round(name string) Condition {
 
 // Since holds when the virtual time is at least t.
 func Since(t trace.Time) Condition {
-	return plain(fmt.Sprintf("since time %d", t), facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true}, func(m *Moment) bool { return m.Run.Now() >= t })
+	return plain(
+		fmt.Sprintf("since time %d", t),
+		facts{[]atom{{about: fmt.Sprintf("since time %d", t)}}, true},
+		func(m *Moment) bool { return m.Run.Now() >= t },
+	)
 }
 
-// Chance holds with the probability p, drawn from the run's seed each time it is asked.
+// Chance holds with the probability p, drawn from the run's seed at each evaluation.
 func Chance(p float64) Condition {
 	return Condition{fmt.Sprintf("with chance %v", p), func(c *compiler) test {
 		if !(p >= 0 && p <= 1) {
@@ -222,8 +239,8 @@ func Chance(p float64) Condition {
 	}, facts{}}
 }
 
-// Body holds when the moment concerns a message whose content, the system's own message
-// of type M, is as asked for.
+// Body holds when the moment concerns a message whose content, the system's own message of type M, satisfies the
+// function.
 func Body[M any](text string, holds func(M) bool) Condition {
 	return plain(text, ofMessage(false), func(m *Moment) bool {
 		msg, ok := bodyOf[M](m, text)
@@ -231,8 +248,7 @@ func Body[M any](text string, holds func(M) bool) Condition {
 	})
 }
 
-// bodyOf is the system's own message, where the moment concerns one. That it is of
-// another type is a mistake of the scenario.
+// bodyOf is the system's own message, if the moment concerns one. Another type is a bug of the scenario.
 func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
 	if m.Message == nil {
 		return msg, false
@@ -244,12 +260,20 @@ func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
 	return msg, ok
 }
 
-// Value holds at an event of the given type whose value, of type V, is as asked for.
+// Value holds at an event of the given type whose value, of type V, satisfies the function.
 func Value[V any](event, text string, holds func(V) bool) Condition {
 	return IsEvent(event).And(plain(text, facts{}, func(m *Moment) bool {
 		v, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, v, event, m.Event.Value))
+			m.Abort(
+				fmt.Errorf(
+					"%q is about values of type %T, but those of event %s are %T",
+					text,
+					v,
+					event,
+					m.Event.Value,
+				),
+			)
 			return false
 		}
 		return holds(v)

@@ -11,14 +11,13 @@ type Counter struct {
 	per   Key
 	keyed bool
 	of    Key
-	once  bool // it counts each key of of only once
+	once  bool // it counts each value of the key of only once
 }
 
 // Count is the counter with the given name.
 func Count(name string) Counter { return Counter{name: name} }
 
-// Per is the counter with a number of its own for each key. All uses of one name must
-// agree on it.
+// Per is the counter with a separate number for each key. All uses of one name must agree on it.
 func (c Counter) Per(key Key) Counter {
 	c.per, c.keyed = key, true
 	return c
@@ -31,7 +30,7 @@ func (c Counter) Distinct(key Key) Counter {
 	return c
 }
 
-// String is the counter's name, with what it counts and is kept for.
+// String is the counter's name, with its keys.
 func (c Counter) String() string {
 	text := c.name
 	if c.once {
@@ -43,7 +42,7 @@ func (c Counter) String() string {
 	return text
 }
 
-// Incr counts one more, of a Distinct counter only where the key is new: otherwise it has no
+// Incr increments the counter. A Distinct counter is incremented only if the key is new: otherwise Incr has no
 // effect.
 func (c Counter) Incr() Action {
 	return c.change("count "+c.String(), func(t *tally, m *Moment) bool {
@@ -107,10 +106,10 @@ func (c Counter) change(text string, change func(*tally, *Moment) bool) Action {
 type tally struct {
 	one  int
 	per  map[uint64]*int
-	seen map[[2]uint64]struct{} // what a Distinct counter has counted, by key and what it is kept for
+	seen map[[2]uint64]struct{} // keys that a Distinct counter has counted, each with the key of its number
 }
 
-// isNew reports whether a Distinct counter meets this key first, and notes it.
+// isNew reports whether a Distinct counter sees this key for the first time, and records it.
 func (t *tally) isNew(m *Moment, c Counter) bool {
 	key := [2]uint64{c.kept(m), c.of.of(m)}
 	if _, ok := t.seen[key]; ok {
@@ -123,7 +122,7 @@ func (t *tally) isNew(m *Moment, c Counter) bool {
 	return true
 }
 
-// forget makes everything new again that a Distinct counter counted in one of its numbers.
+// forget makes all keys new again that a Distinct counter has counted in one of its numbers.
 func (t *tally) forget(m *Moment, c Counter) {
 	kept := c.kept(m)
 	maps.DeleteFunc(t.seen, func(key [2]uint64, _ struct{}) bool { return key[0] == kept })

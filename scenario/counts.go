@@ -10,18 +10,18 @@ import (
 // effect and all machines ended in a success state.
 const Success = "success"
 
-// The names of what Share divides.
+// The names of the two counts that Share divides.
 const (
 	allSteps    = "steps"
 	guidedSteps = "steps taken by the scenario"
 )
 
-// Tell tells what the scenario did in the run just ended.
+// Tell reports what the scenario did in the run just ended.
 func (d *director) Tell() (vacuous string, counts []lockstep.Count) {
 	return d.vacuous(), d.count()
 }
 
-// vacuous says why the run does not count, and is empty where it does.
+// vacuous says why the run does not count, or is empty.
 func (d *director) vacuous() string {
 	filters := 0
 	for i := range d.filters {
@@ -32,7 +32,7 @@ func (d *director) vacuous() string {
 			}
 		}
 	}
-	if filters > 0 && !d.omits { // the others may depend on the one that is left out
+	if filters > 0 && !d.omits { // the others may depend on the omitted one
 		return "no filter of the scenario acted"
 	}
 	for i := range d.machines {
@@ -45,7 +45,7 @@ func (d *director) vacuous() string {
 	return "no state of the scenario was reached"
 }
 
-// count counts what took effect.
+// count counts the effects of the scenario's parts.
 func (d *director) count() []lockstep.Count {
 	if d.counts == nil {
 		d.counts = d.names()
@@ -74,11 +74,11 @@ func (d *director) count() []lockstep.Count {
 	return d.counts
 }
 
-// names lists what is counted.
+// names lists the names of the counts.
 func (d *director) names() (counts []lockstep.Count) {
 	for i := range d.filters {
 		f := &d.filters[i]
-		counts = append(counts, // a filter that never matched never acted: it is missed once
+		counts = append(counts, // a filter that never matched never acted: it is reported once
 			lockstep.Count{Name: f.title() + " matched", Optional: true},
 			lockstep.Count{Name: f.title() + " acted", Optional: d.omits || f.aside})
 	}
@@ -103,8 +103,8 @@ func CanSucceed(r *lockstep.Result) bool {
 	return slices.ContainsFunc(r.Effects, func(c lockstep.Count) bool { return c.Name == Success && !c.Optional })
 }
 
-// Share is the share of the steps of a campaign that its scenario took itself, in [0,1]; the
-// strategy took the others. What a scenario only holds back or gives back is no step.
+// Share is the fraction of a campaign's steps that its scenario took, in [0,1]; the strategy took the others. Holding
+// and releasing messages are not steps.
 func Share(r *lockstep.Result) float64 {
 	steps := counted(r, allSteps)
 	if steps == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// director carries out a scenario: what a compiler made of it, and the state of the run.
+// director carries out a scenario: it is the compiled scenario and the state of the run.
 type director struct {
 	name     string
 	info     lockstep.Info
@@ -21,7 +21,7 @@ type director struct {
 	must     bool
 	watch    *watch
 	observe  *observation
-	omits    bool // a filter is left out
+	omits    bool // some filter is left out
 
 	rand     *rand.Rand
 	moment   Moment
@@ -31,15 +31,15 @@ type director struct {
 	vars     []any // nil: not set
 	injects  []injection
 	sets     [][]member
-	batches  [][]delivery // that wait for copies
+	batches  [][]delivery // deliveries that wait for copies
 	marks    []lockstep.Nodes
 	drawn    []lockstep.Nodes
 	delayed  []delayed
 	waits    []wait
-	asked    []int32 // requests asked for at this moment
+	asked    []int32 // requests made at this moment
 	steps    int     // of the exploring stage
 	guided   int     // taken by the scenario
-	done     bool    // the run was ended: nothing counts any more
+	done     bool    // the run was ended, and counting has stopped
 	success  bool
 	counts   []lockstep.Count
 }
@@ -107,7 +107,7 @@ func (d *director) Reset(source *rand.Rand) {
 	d.watch.begin(d)
 }
 
-// Look takes a step into account.
+// Look processes a step.
 func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.done {
 		return
@@ -194,7 +194,17 @@ func (d *director) step(machine *readyMachine, m *Moment) {
 		machine.reached[to.number]++
 		d.watch.entered(machine, to)
 		if to.name == Fail {
-			d.fail(m, fmt.Sprintf("machine %s went from %s to %s on %q: %s", machine.name, from.name, Fail, from.edges[i].when, m))
+			d.fail(
+				m,
+				fmt.Sprintf(
+					"machine %s went from %s to %s on %q: %s",
+					machine.name,
+					from.name,
+					Fail,
+					from.edges[i].when,
+					m,
+				),
+			)
 		} else if to.ends {
 			d.finish(m)
 		}
@@ -214,7 +224,7 @@ func (d *director) matches(f *readyFilter, m *Moment) bool {
 	return true
 }
 
-// key is what the filter counts its matches by.
+// key is the key of the filter's count of matches.
 func (f *readyFilter) key(m *Moment) uint64 {
 	if f.per.of == nil {
 		return 0
@@ -224,7 +234,7 @@ func (f *readyFilter) key(m *Moment) uint64 {
 
 func (d *director) carryOut(f *readyFilter, m *Moment) {
 	acted, key := false, uint64(0)
-	if f.limited { // before the actions, which may change what the key looks at
+	if f.limited { // before the actions, which may change the state behind the key
 		key = f.key(m)
 	}
 	for _, a := range f.actions {
@@ -249,7 +259,7 @@ func (f *readyFilter) use(key uint64) {
 	f.used[key]++
 }
 
-// reserve keeps requests from the strategy.
+// reserve reserves requests.
 func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
 	if len(d.reserved) == 0 || !hand.Moves() {
 		return
@@ -264,7 +274,7 @@ func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// releaseDue gives back the messages whose delay is over.
+// releaseDue releases the messages whose delay is over.
 func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 	d.delayed = slices.DeleteFunc(d.delayed, func(x delayed) bool {
 		if x.at <= run.Now() {
@@ -275,8 +285,7 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 	})
 }
 
-// Idle helps when nothing can happen but a delayed message:
-// the clock moves on to it.
+// Idle advances the clock to the next delayed message when nothing else can happen.
 func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
 	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.AnyAlarm() || len(run.Pending()) > 0 {
 		return false
@@ -292,7 +301,7 @@ func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
 	return true
 }
 
-// finish ends the run in good order.
+// finish ends the run without a finding.
 func (d *director) finish(m *Moment) {
 	if d.observe != nil {
 		return
@@ -310,7 +319,7 @@ func (d *director) fail(m *Moment, text string) {
 	m.hand.Fail(lockstep.Finding{Property: "scenario " + d.name, Text: text, Nodes: one(m.Node)})
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
 	if d.observe != nil {
 		d.observe.end()

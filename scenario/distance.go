@@ -9,40 +9,38 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Class says what a filter does to the order of a run, as section 5.4 of the paper sorts
-// filters.
+// Class says how a filter changes the order of a run, as in section 5.4 of the paper.
 type Class uint8
 
 // The classes, from the weakest to the strongest.
 const (
-	Neutral    Class = iota // it takes no message out of its order
+	Neutral    Class = iota // it keeps messages in order
 	Reordering              // it holds messages back and releases them later
-	Dropping                // it loses messages: it releases them after the end, so to speak
+	Dropping                // it loses messages, which amounts to a release after the end
 	Byzantine               // it forges messages
 )
 
 var classNames = [...]string{"neutral", "reorder", "drop", "byzantine"}
 
-// String is the class in a word.
+// String is the name of the class.
 func (c Class) String() string { return classNames[c] }
 
-// Distance is how far a filter takes messages out of their order, measured in a run
-// without faults: the number of messages sent between the capture of a message and its
-// release.
+// Distance is how far a filter moves messages out of their order, measured in a run without faults. It is the number
+// of messages sent between the capture of a message and its release.
 type Distance struct {
 	Filter int // its number, from 1
 	Name   string
 	Class  Class
 	// Captured is the number of messages that the filter would have taken, in all runs.
 	Captured int
-	// Mean and Max are over the messages that it would have released again.
+	// Mean and Max are over the messages that it would have released.
 	Mean float64
 	Max  int
 	// Kept is the number of messages that it would not have released before the end.
 	Kept int
 }
 
-// String is the distance in words, where ∞ stands for never.
+// String is the distance as text, with ∞ for never.
 func (d Distance) String() string {
 	switch {
 	case d.Class == Byzantine:
@@ -58,14 +56,13 @@ func (d Distance) String() string {
 	}
 }
 
-// distanceRuns is the number of synchronous runs that distances are averaged over.
+// distanceRuns is the number of synchronous runs for averaging distances.
 const distanceRuns = 20
 
-// Distances measures the filters of the plan's scenario in synchronous runs of the plan's
-// system, in which the filters look but move nothing, and averages over as many runs as the
-// plan has, at most 20: they differ where the system draws something itself. A filter that
-// depends on a fault captures nothing there. The runs have the plan's Steps, or as many as
-// they need.
+// Distances measures the filters of the plan's scenario in synchronous runs of the plan's system, in which the
+// filters look but move nothing. It averages over the plan's number of runs, at most 20: runs differ if the system
+// draws something itself. A filter that depends on a fault captures nothing there. The runs have the plan's Steps, or
+// as many as they need.
 func Distances(ctx context.Context, plan lockstep.Plan) ([]Distance, error) {
 	s, err := own(plan.Scenario)
 	if err != nil {
@@ -97,14 +94,14 @@ func own(s lockstep.Scenario) (*Scenario, error) {
 	return nil, fmt.Errorf("scenario: the plan's scenario must be one of this package, not %T", s)
 }
 
-// observation notes what filters would take and release; nil notes nothing.
+// observation records which messages filters would take and release; nil records nothing.
 type observation struct {
 	filters  []Distance
 	released []int            // by filter
 	open     map[trace.ID]int // the filter that captured a message of this run, by index
 }
 
-// capture notes the message that a filter would take.
+// capture records the message that a filter would take.
 func (o *observation) capture(f *readyFilter, m *Moment) {
 	if o == nil || !f.needs {
 		return
@@ -116,7 +113,7 @@ func (o *observation) capture(f *readyFilter, m *Moment) {
 	}
 }
 
-// release notes that a captured message would be free again.
+// release records that a captured message would be free again.
 func (o *observation) release(run *lockstep.Run, id trace.ID) {
 	if o == nil {
 		return
@@ -133,7 +130,7 @@ func (o *observation) release(run *lockstep.Run, id trace.ID) {
 	d.Max = max(d.Max, distance)
 }
 
-// end counts what a run would have kept to its end.
+// end counts the messages that a run would have kept to its end.
 func (o *observation) end() {
 	//lockstep:unordered they are only counted
 	for _, at := range o.open {
@@ -142,7 +139,7 @@ func (o *observation) end() {
 	clear(o.open)
 }
 
-// Ablation tells which filters of a scenario the strategy could do without.
+// Ablation reports the campaigns without single filters of a scenario, to show which filters the strategy needs.
 type Ablation struct {
 	Scenario  string
 	Strategy  string
@@ -151,17 +148,17 @@ type Ablation struct {
 	Filters   []Ablated
 }
 
-// Ablated is what is left of a scenario without one of its filters.
+// Ablated is the result for a scenario without one of its filters.
 type Ablated struct {
 	Distance
 	Successes int // in as many runs
 }
 
-// Ablate makes the plan's campaign once with all filters of its scenario and once
-// without each of them, and counts the runs that succeed: Table 4 of the paper. A filter
-// without which the strategy still succeeds now and then helps, but is not needed.
+// Ablate runs the plan's campaign once with all filters of its scenario and once without each of them, and counts the
+// successful runs: Table 4 of the paper. If the strategy still succeeds occasionally without a filter, the filter
+// helps, but is not needed.
 //
-// What counts as a success, a function says; nil means [Successes].
+// The function successes counts the successes; nil means [Successes].
 func Ablate(ctx context.Context, plan lockstep.Plan, successes func(*lockstep.Result) int) (*Ablation, error) {
 	if successes == nil {
 		successes = Successes
@@ -189,21 +186,21 @@ func Ablate(ctx context.Context, plan lockstep.Plan, successes func(*lockstep.Re
 	return a, nil
 }
 
-// trial is the campaign by which forms of a scenario are compared.
+// trial is the campaign for comparing variants of a scenario.
 type trial struct {
 	ctx       context.Context
 	plan      lockstep.Plan
 	successes func(*lockstep.Result) int
 }
 
-// of counts the runs of the campaign that succeed under a form of the scenario.
+// of counts the runs of the campaign and the successful ones under a variant of the scenario.
 func (t trial) of(s *Scenario) (runs, successes int, err error) {
 	t.plan.Scenario, t.plan.KeepGoing, t.plan.Keep = s, true, 1
 	result, err := lockstep.Explore(t.ctx, t.plan)
 	if err != nil {
 		return 0, 0, err
 	}
-	if result.Interrupted { // a part of the runs would look like a rate
+	if result.Interrupted { // a rate over part of the runs would mislead
 		return 0, 0, t.ctx.Err()
 	}
 	return result.Runs, t.successes(result), nil

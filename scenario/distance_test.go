@@ -14,9 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The asks are messages 1 and 2, the answers 3 and 4. The ask to node 2 (message 1) is
-// released when the answer of node 3 is heard: by then all four have been sent, three
-// of them after it.
+// The asks are messages 1 and 2, the answers 3 and 4. The ask to node 2 (message 1) is released when node 1 hears the
+// answer of node 3. By then all four have been sent, three of them after message 1.
 func ExampleDistances() {
 	sc := New("distances")
 	sc.If(Type("Ask"), To(2)).Named("hold the ask").Then(Store("late"))
@@ -36,8 +35,7 @@ func ExampleDistances() {
 	// <nil>
 }
 
-// Node 1 hears node 3 before node 2. In a random order that happens by itself now and
-// then; that an answer is forged does not.
+// Node 1 hears node 3 before node 2. In a random order that happens occasionally; a forged answer does not.
 func ExampleAblate() {
 	sc := New("3 before 2, and a lie")
 	m := sc.Machine("order")
@@ -77,20 +75,21 @@ func ExampleMinimise() {
 	// nothing from 2: 100 of 100 runs succeed without filter 3 (at once), filter 1 (count), 100 with all <nil>
 }
 
-// TestMinimiseRefuses: there must be a rate to hold.
+// TestMinimiseRefuses: without successes there is no rate to keep.
 func TestMinimiseRefuses(t *testing.T) {
 	sc := New("never")
 	sc.Machine().On(Did(trace.Crash), "crashed").MarkSuccess()
 	sc.If(Type("Ask")).Then(Drop())
 	plan := lockstep.Plan{System: bell(), Scenario: sc, Runs: 10, Strategy: Synchronous{}}
 	for want, hold := range map[string]float64{"no run succeeds with all filters": 0.9, "allowed is (0,1]": 1.5} {
-		if _, err := Minimise(context.Background(), plan, hold, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Minimise(context.Background(), plan, hold, nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
 
-// TestDistancesAreAveraged: what a filter captures in each of many runs is counted.
+// TestDistancesAreAveraged: the captures of a filter are counted over many runs.
 func TestDistancesAreAveraged(t *testing.T) {
 	sc := New("until the output")
 	sc.If(Round("Promise")).Once().Then(DelayUntil(IsEvent(smr.Output)))
@@ -117,18 +116,18 @@ func TestDelayDistances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Two of the three asks come from node 1 to node 2, each three messages before done.
+	// Two of the three asks go from node 1 to node 2, each three messages before done.
 	if d := list[0]; d.Captured != 2 || d.Kept != 0 || d.Mean != 3 || d.Max != 3 {
 		t.Errorf("delay until done: %+v", d)
 	}
-	// The clock moves only with the alarm, which comes after the requests: their asks wait
-	// for it, and its own ask waits for ever.
+	// The clock moves only with the timer, which fires after the requests. Their asks wait for it, and the ask of the
+	// timer itself waits indefinitely.
 	if d := list[1]; d.Captured != 3 || d.Kept != 1 {
 		t.Errorf("delay by 5: %+v", d)
 	}
 }
 
-// TestObservationMovesNothing: the run in which distances are measured has no fault.
+// TestObservationMovesNothing: measuring distances causes no fault in the run.
 func TestObservationMovesNothing(t *testing.T) {
 	sc := New("everything")
 	sc.If(Did(trace.Start)).Then(Crash(Only(2)), Cut(Only(1), Only(3)), HoldAlarms(Only(1)), Continue())
@@ -144,12 +143,16 @@ func TestObservationMovesNothing(t *testing.T) {
 // foreign is a scenario that is not one of this package.
 type foreign struct{ lockstep.Scenario }
 
-// TestForeignScenarios: a plan without a scenario, or with one that is not of this package,
-// has no filters to be explained or measured.
+// TestForeignScenarios: a plan without a scenario, or with one that is not of this package, has no filters to explain
+// or measure.
 func TestForeignScenarios(t *testing.T) {
 	for what, plan := range map[string]lockstep.Plan{
-		"must be one of this package, not <nil>":                 {System: bell(), Strategy: Synchronous{}},
-		"must be one of this package, not scenario_test.foreign": {System: bell(), Strategy: Synchronous{}, Scenario: foreign{New("mine")}},
+		"must be one of this package, not <nil>": {System: bell(), Strategy: Synchronous{}},
+		"must be one of this package, not scenario_test.foreign": {
+			System:   bell(),
+			Strategy: Synchronous{},
+			Scenario: foreign{New("mine")},
+		},
 	} {
 		for _, err := range []error{
 			Explain(context.Background(), plan, io.Discard),

@@ -160,8 +160,8 @@ func ExampleRecord() {
 	// verdict pass
 }
 
-// The message waits until the clock has moved on; as nothing else can happen here, the
-// clock moves to the end of the delay.
+// The message waits until the clock has advanced. As nothing else can happen here, the clock advances to the end of
+// the delay.
 func ExampleDelay() {
 	sc := New("slow link")
 	sc.If(To(3)).Then(Delay(50))
@@ -272,8 +272,8 @@ func ExampleCrash() {
 	// verdict pass
 }
 
-// A scenario that asks for what a system cannot do is refused. In a bubble built with the overlay
-// nodes can stand still and have clocks of their own.
+// A scenario that needs a capability which the system lacks is refused. In a bubble built with the overlay, nodes can
+// pause and have their own clocks.
 func ExamplePause() {
 	sc := New("sleepy")
 	sc.If(IsEvent("heard")).Once().Then(Pause(Here()))

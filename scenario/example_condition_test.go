@@ -191,7 +191,14 @@ func ExampleAny() {
 func ExamplePhase() {
 	sc := New("phases")
 	sc.If(Phase(2), Round("Propose")).Then(Drop())
-	_, err := sc.Fit(lockstep.Info{Name: "smr", Nodes: 3, Rounds: []string{"Prepare", "Propose"}, Supports: trace.KindsOf(trace.Drop)})
+	_, err := sc.Fit(
+		lockstep.Info{
+			Name:     "smr",
+			Nodes:    3,
+			Rounds:   []string{"Prepare", "Propose"},
+			Supports: trace.KindsOf(trace.Drop),
+		},
+	)
 	fmt.Println(err)
 	_, err = sc.Fit(lockstep.Info{Name: "untagged", Nodes: 3, Supports: trace.KindsOf(trace.Drop)})
 	fmt.Println(err)
@@ -204,13 +211,20 @@ func ExamplePhase() {
 func ExampleRound() {
 	sc := New("rounds")
 	sc.If(Round("Propos")).Then(Drop())
-	_, err := sc.Fit(lockstep.Info{Name: "smr", Nodes: 3, Rounds: []string{"Prepare", "Propose"}, Supports: trace.KindsOf(trace.Drop)})
+	_, err := sc.Fit(
+		lockstep.Info{
+			Name:     "smr",
+			Nodes:    3,
+			Rounds:   []string{"Prepare", "Propose"},
+			Supports: trace.KindsOf(trace.Drop),
+		},
+	)
 	fmt.Println(err)
 	// Output:
 	// filter 1 (round Propos): no round is called "Propos", there are Prepare, Propose
 }
 
-// Votes are counted as they arrive; the second one is dropped on its way.
+// Votes are counted as they arrive; the second one is dropped in flight.
 func ExampleCounter() {
 	answers := Count("answers")
 	sc := New("counting")

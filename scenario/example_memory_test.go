@@ -9,12 +9,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The number of the first question is remembered; answers to another are lost.
+// The scenario remembers the number of the first question and loses answers to other questions.
 func ExampleVariable() {
 	sc := New("answers to the first question")
 	asked := Variable[int]("asked")
-	sc.If(IsSend(), Type("Ask"), asked.IsSet().Not()).Then(SetBody(asked, "its number", func(n note) int { return n.Number }))
-	sc.If(BodyWith(asked, "an answer to another question", func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked })).Then(Drop())
+	sc.If(IsSend(), Type("Ask"), asked.IsSet().Not()).
+		Then(SetBody(asked, "its number", func(n note) int { return n.Number }))
+	sc.If(
+		BodyWith(
+			asked,
+			"an answer to another question",
+			func(n note, asked int) bool { return n.Kind == "Answer" && n.Number != asked },
+		),
+	).
+		Then(Drop())
 	sc.If(Type("Answer"), From(2)).Once().Then(Replace("Answer 7"))
 	showOn(asking(), sc)
 	// Output:
@@ -58,7 +66,8 @@ func ExampleVar_Set() {
 	sc := New("the time of the first answer")
 	when := Variable[trace.Time]("first answer")
 	sc.If(IsEvent("heard")).Once().Then(when.Set("now", func(m *Moment) trace.Time { return m.Run.Now() }))
-	sc.If(IsEvent("done"), when.Is("in the same tick", func(m *Moment, t trace.Time) bool { return m.Run.Now() == t })).Then(when.Forget())
+	sc.If(IsEvent("done"), when.Is("in the same tick", func(m *Moment, t trace.Time) bool { return m.Run.Now() == t })).
+		Then(when.Forget())
 	show(sc)
 	// Output:
 	// event 1 heard | filter 1 (event heard): set first answer to now
@@ -71,7 +80,8 @@ func ExampleVar_Set() {
 func ExampleSetValue() {
 	sc := New("one answer after the other")
 	heard := Variable[int]("heard")
-	sc.If(ValueWith(heard, "heard", "one more than before", func(now, before int) bool { return now == before+1 })).Then(Finish())
+	sc.If(ValueWith(heard, "heard", "one more than before", func(now, before int) bool { return now == before+1 })).
+		Then(Finish())
 	sc.If(IsEvent("heard")).Then(SetValue(heard, "the number of answers", func(n int) int { return n }))
 	show(sc)
 	// Output:
@@ -180,7 +190,7 @@ func ExampleInject() {
 	// verdict pass
 }
 
-// What Cut does to a message on its way, and what Sever does to it.
+// The effect of Cut on a message in flight, and that of Sever.
 func ExampleSever() {
 	for _, cut := range []Action{Cut(Only(1), Only(2)), Sever(Only(1), Only(2))} {
 		sc := New("cut")

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// facts are what is known of a condition before any run: it holds only where all of the
-// atoms do. They tell conditions that can never hold, and filters that are never reached.
+// facts are the static knowledge of a condition: it holds only if all of the atoms do. They reveal conditions that
+// can never hold, and filters that are never reached.
 type facts struct {
 	atoms []atom
 	// whole says that the condition also holds wherever all atoms do.
 	whole bool
 }
 
-// atom is a fact about one thing. Where in is nil, the text in about says all of it.
+// atom is a fact about one subject. If in is nil, the text in about says all of it.
 type atom struct {
 	about string
 	in    []string
-	// memory says that what happened earlier in the run decides, which a filter may change.
+	// memory says that earlier events of the run decide, which a filter may change.
 	memory bool
 }
 
-// What atoms are about, where conditions of several kinds speak of the same.
+// The subjects of atoms that conditions of several kinds share.
 const (
 	aboutWhat  = "what happened"
 	aboutType  = "the type of the message"
@@ -58,7 +58,7 @@ func remembered(text string) facts {
 	return facts{atoms: []atom{{about: text, memory: true}}, whole: true}
 }
 
-// all is what is known where all conditions hold.
+// all combines the facts of conditions that all hold.
 func all(conditions []Condition) facts {
 	f := facts{whole: true}
 	for _, c := range conditions {
@@ -68,7 +68,7 @@ func all(conditions []Condition) facts {
 	return f
 }
 
-// anyOf is what is known where one of the conditions holds.
+// anyOf combines the facts of conditions of which one holds.
 func anyOf(conditions []Condition) facts {
 	f := facts{whole: true}
 	var kinds, keys []string
@@ -87,13 +87,17 @@ func anyOf(conditions []Condition) facts {
 	return f
 }
 
-// not is what is known where the condition does not hold.
+// not is the facts when the condition does not hold.
 func (f facts) not() facts {
 	if !f.whole {
 		return facts{}
 	}
 	if len(f.atoms) == 1 && f.atoms[0].about == aboutWhat {
-		return happened(slices.DeleteFunc(slices.Clone(everything), func(k string) bool { return slices.Contains(f.atoms[0].in, k) })...)
+		return happened(
+			slices.DeleteFunc(
+				slices.Clone(everything),
+				func(k string) bool { return slices.Contains(f.atoms[0].in, k) },
+			)...)
 	}
 	return facts{atoms: []atom{{about: "not (" + f.key() + ")", memory: f.memory()}}, whole: true}
 }
@@ -128,11 +132,12 @@ func (f facts) memory() bool {
 	return slices.ContainsFunc(f.atoms, func(a atom) bool { return a.memory })
 }
 
-// impossible says why the condition can never hold, and is empty where it may.
+// impossible says why the condition can never hold, or is empty if it may.
 func (f facts) impossible() string {
 	for i, a := range f.atoms {
 		for _, b := range f.atoms[:i] {
-			if a.about == b.about && a.in != nil && !slices.ContainsFunc(a.in, func(v string) bool { return slices.Contains(b.in, v) }) {
+			if a.about == b.about && a.in != nil &&
+				!slices.ContainsFunc(a.in, func(v string) bool { return slices.Contains(b.in, v) }) {
 				return fmt.Sprintf("%s cannot be %s and %s at once", a.about, orWords(b.in), orWords(a.in))
 			}
 		}
@@ -145,7 +150,8 @@ func (f facts) impossible() string {
 
 // implies reports that the other condition, which must be whole, holds wherever this one does.
 func (f facts) implies(other facts) bool {
-	return other.whole && !slices.ContainsFunc(other.atoms, func(a atom) bool { return !slices.ContainsFunc(f.atoms, a.impliedBy) })
+	return other.whole &&
+		!slices.ContainsFunc(other.atoms, func(a atom) bool { return !slices.ContainsFunc(f.atoms, a.impliedBy) })
 }
 
 func (a atom) impliedBy(b atom) bool {
@@ -162,7 +168,7 @@ func orWords(list []string) string {
 	return strings.Join(list, " or ")
 }
 
-// words are things as texts.
+// words renders values as texts.
 func words[T any](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {

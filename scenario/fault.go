@@ -10,34 +10,34 @@ import (
 // Crash stops the nodes of a group that are up.
 func Crash(g Group) Action { return each("crash ", g, trace.Crash) }
 
-// Restart brings back the nodes of a group that are down.
+// Restart restarts the nodes of a group that are down.
 func Restart(g Group) Action { return each("restart ", g, trace.Restart) }
 
-// Pause lets the nodes of a group that are up stand still for a while.
+// Pause pauses the nodes of a group that are up for a while.
 func Pause(g Group) Action { return each("pause ", g, trace.Pause) }
 
 // Jump lets the clocks of a group jump.
 func Jump(g Group) Action { return each("let the clock jump of ", g, trace.Jump) }
 
-// FireAlarm fires the alarms of a group, where they are set.
+// FireAlarm fires the timers of a group, if they are set.
 func FireAlarm(g Group) Action { return each("fire alarm of ", g, trace.Alarm) }
 
-// HoldAlarms keeps the strategy from firing the alarms of a group.
+// HoldAlarms keeps the strategy from firing the timers of a group.
 func HoldAlarms(g Group) Action {
 	return withGroup("hold alarms of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.HoldAlarms(in) })
 }
 
-// ReleaseAlarms gives the alarms of a group back to the strategy.
+// ReleaseAlarms gives the timers of a group back to the strategy.
 func ReleaseAlarms(g Group) Action {
 	return withGroup("release alarms of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.ReleaseAlarms(in) })
 }
 
-// Cut cuts the links between two groups: what is sent on them from now on is lost. What is
-// on its way, or held back by a filter, still arrives; Sever loses that as well.
+// Cut cuts the links between two groups: messages sent on them from now on are lost. Messages in flight, or held back
+// by a filter, still arrive; Sever loses those as well.
 func Cut(a, b Group) Action { return links("cut ", a, b, trace.Cut, false) }
 
-// CutOneWay cuts the links from one group to the other, not back. What is on its way still
-// arrives; DropInFlight loses it.
+// CutOneWay cuts the links from one group to the other, not back. Messages in flight still arrive; DropInFlight loses
+// them.
 func CutOneWay(from, to Group) Action { return links("cut one way ", from, to, trace.Cut, true) }
 
 // Heal makes the links between two groups carry again.
@@ -51,32 +51,37 @@ func HealAll() Action {
 	return a
 }
 
-// Sever cuts the links between two groups as Cut does, and loses what is on its way on them
-// in either direction, held back by a filter or not.
+// Sever cuts the links between two groups as Cut does, and loses the messages in flight on them in either direction,
+// held back by a filter or not.
 func Sever(a, b Group) Action {
 	return both("sever "+a.text+" and "+b.text, Cut(a, b), DropInFlight(a, b), DropInFlight(b, a))
 }
 
-// DropInFlight loses what is on its way from one group to the other, held back by a filter
-// or not. The links stay as they are.
+// DropInFlight loses the messages in flight from one group to the other, held back by a filter or not. The links stay
+// as they are.
 func DropInFlight(from, to Group) Action {
-	return Action{text: "drop what is on its way from " + from.text + " to " + to.text, class: Dropping, compile: func(c *compiler) act {
-		c.need(trace.Drop)
-		inFrom, inTo := c.group(from), c.group(to)
-		return func(m *Moment) bool {
-			senders, receivers, acted := inFrom(m), inTo(m), false
-			for i := range m.Run.Messages() {
-				msg := &m.Run.Messages()[i]
-				if has(senders, msg.From) && has(receivers, msg.To) && (m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
-					acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
+	return Action{
+		text:  "drop what is on its way from " + from.text + " to " + to.text,
+		class: Dropping,
+		compile: func(c *compiler) act {
+			c.need(trace.Drop)
+			inFrom, inTo := c.group(from), c.group(to)
+			return func(m *Moment) bool {
+				senders, receivers, acted := inFrom(m), inTo(m), false
+				for i := range m.Run.Messages() {
+					msg := &m.Run.Messages()[i]
+					if has(senders, msg.From) && has(receivers, msg.To) &&
+						(m.Run.IsInFlight(msg.ID) || m.Run.IsHeld(msg.ID)) {
+						acted = do(m, lockstep.Step{Kind: trace.Drop, Msg: msg.ID}) || acted
+					}
 				}
+				return acted
 			}
-			return acted
-		}
-	}}
+		},
+	}
 }
 
-// both does several things, under one text.
+// both is several actions under one text.
 func both(text string, actions ...Action) Action {
 	a := Action{text: text, compile: func(c *compiler) act {
 		var ready []act
@@ -128,7 +133,7 @@ func Partition(groups ...Group) Action {
 	}}
 }
 
-// each is an action that takes a step on every node of a group where that is possible.
+// each is an action that takes a step on every node of a group for which it is possible.
 func each(verb string, g Group, kind trace.Kind) Action {
 	return Action{text: verb + g.text, compile: func(c *compiler) act {
 		c.need(kind)

@@ -7,18 +7,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Replace gives the message another body, in the words in which the system reads and
-// writes its messages: its sender is Byzantine. What becomes of it then, another action
-// says; otherwise it is the strategy's.
+// Replace gives the message another body, in the text format in which the system reads and writes its messages: its
+// sender is Byzantine. Another action decides the message's fate; otherwise the strategy does.
 func Replace(body string) Action {
 	a := Forge("replace", func(*Moment) string { return body })
 	a.text = fmt.Sprintf("replace by %q", body)
 	return a
 }
 
-// Forge replaces the body by what a function makes of the moment: it may depend on the
-// receiver, on the message itself and on the run's seed. An empty body leaves the
-// message as it is.
+// Forge replaces the body by the result of a function of the moment. It may depend on the receiver, on the message
+// itself and on the run's seed. An empty body leaves the message unchanged.
 func Forge(text string, body func(*Moment) string) Action {
 	return Action{text: text, on: touches, class: Byzantine, compile: func(c *compiler) act {
 		c.need(trace.Replace)
@@ -29,8 +27,8 @@ func Forge(text string, body func(*Moment) string) Action {
 	}}
 }
 
-// Rewrite replaces the body by a change of the system's own message, for a receiver.
-// The message's String must be the words in which the system reads its messages.
+// Rewrite replaces the body by a changed copy of the system's own message, for a receiver. The message's String must
+// be the text format in which the system reads its messages.
 func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M) Action {
 	return Forge(text, func(m *Moment) string {
 		msg, ok := bodyOf[M](m, text)
@@ -41,8 +39,8 @@ func Rewrite[M fmt.Stringer](text string, change func(msg M, to lockstep.Node) M
 	})
 }
 
-// Equivocate tells different nodes different things: receivers in the group get the
-// second body, all others the first. An empty body leaves the message as it is.
+// Equivocate sends different contents to different nodes: receivers in the group get the second body, all others the
+// first. An empty body leaves the message unchanged.
 func Equivocate(body, other string, g Group) Action {
 	return Action{text: fmt.Sprintf("say %q, but %q to %s", body, other, g.text), on: touches, class: Byzantine,
 		compile: func(c *compiler) act {
@@ -56,10 +54,9 @@ func Equivocate(body, other string, g Group) Action {
 		}}
 }
 
-// Inject puts one more message on its way, with a body of the scenario's own: as if the sender
-// of the moment's message, which is Byzantine, had said something more to its receiver. The
-// new message is the strategy's; filters see it when it is received. It takes two steps, a
-// copy of the message and the replacement of its body, both of which count as faults.
+// Inject sends an additional message with a body of the scenario's own. The message has the sender and receiver of
+// the moment's message; the sender is Byzantine. The strategy controls the new message; filters see it when it is
+// received. It takes two steps, a copy of the message and the replacement of its body, both of which count as faults.
 func Inject(body string) Action {
 	return Action{text: fmt.Sprintf("inject %q", body), on: touches, class: Byzantine, compile: func(c *compiler) act {
 		c.need(trace.Replace)
@@ -74,7 +71,7 @@ func Inject(body string) Action {
 	}}
 }
 
-// injection is a copy that is to get another body.
+// injection is a copy whose body is to be replaced.
 type injection struct {
 	of   trace.ID
 	body string

@@ -7,23 +7,24 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Group is a set of nodes: fixed, drawn anew for each run, or depending on what has
-// happened. It is an immutable value.
+// Group is a set of nodes: fixed, drawn again for each run, or depending on the events so far. It is an immutable
+// value.
 type Group struct {
 	text    string
 	compile func(*compiler) members
-	key     string   // two groups have the same only if they are the same at any moment; empty: not known
-	nodes   []string // of a group that is always the same, for those who compare
-	memory  bool     // what happened earlier in the run decides
+	key     string // two groups have the same only if they are the same at any moment; empty: unknown
+	// of a group that is always the same, for comparisons
+	nodes  []string
+	memory bool // earlier events of the run decide
 }
 
-// members is a group made ready for one worker.
+// members is a group prepared for one worker.
 type members func(*Moment) lockstep.Nodes
 
-// String is the group in words.
+// String is the group as text.
 func (g Group) String() string { return g.text }
 
-// Only is the group of the nodes given.
+// Only is the group of the given nodes.
 func Only(nodes ...lockstep.Node) Group {
 	set := lockstep.Nodes(0)
 	for _, n := range nodes {
@@ -48,7 +49,7 @@ func Here() Group {
 	}, "here", nil, false}
 }
 
-// Where is a group of one's own, by what is known at the moment, e.g. the leader.
+// Where is a custom group, computed at the moment, e.g. the leader.
 func Where(text string, nodes func(*Moment) lockstep.Nodes) Group {
 	return Group{text, func(*compiler) members { return nodes }, "", nil, false}
 }
@@ -68,14 +69,14 @@ func (g Group) Others() Group {
 // Part is a part of a random partition of the nodes.
 type Part struct {
 	Name string
-	// Size is the number of nodes; 0 means all that are left.
+	// Size is the number of nodes; 0 means all remaining nodes.
 	Size int
 }
 
 // draw is a random partition.
 type draw struct {
 	parts []Part
-	first int // number of the first part among the groups that are drawn
+	first int // number of the first part among the drawn groups
 }
 
 // Pick is a group of k nodes, drawn from the seed for each run.
@@ -83,8 +84,7 @@ func (s *Scenario) Pick(name string, k int) Group {
 	return s.Split(Part{Name: name, Size: k})[0]
 }
 
-// Split is a partition of the nodes, drawn from the seed for each run: groups of the
-// sizes given that have no node in common.
+// Split is a partition of the nodes, drawn from the seed for each run: disjoint groups of the given sizes.
 func (s *Scenario) Split(parts ...Part) []Group {
 	d := draw{parts: parts}
 	for _, other := range s.groups {
@@ -101,8 +101,8 @@ func (s *Scenario) Split(parts ...Part) []Group {
 	return groups
 }
 
-// Mark remembers the node that the moment concerns under a name; Marked is the group of
-// it. An earlier mark of the name is forgotten.
+// Mark remembers the node that the moment concerns under a name; Marked is the group with this node. Mark replaces an
+// earlier mark of the same name.
 func Mark(name string) Action {
 	return Action{text: "mark " + name, tame: true, compile: func(c *compiler) act {
 		number := c.mark(name, true)
@@ -113,7 +113,7 @@ func Mark(name string) Action {
 	}}
 }
 
-// Marked is the node that Mark remembered, or nobody as long as it has not.
+// Marked is the node that Mark remembered, or the empty set before that.
 func Marked(name string) Group {
 	return Group{name, func(c *compiler) members {
 		number := c.mark(name, false)
@@ -121,7 +121,7 @@ func Marked(name string) Group {
 	}, "marked " + name, nil, true}
 }
 
-// condition asks something of the moment and the members of the group.
+// condition is a predicate on the moment and the members of the group.
 func (g Group) condition(text, about string, holds func(*Moment, lockstep.Nodes) bool) Condition {
 	return Condition{text + g.text, func(c *compiler) test {
 		in := c.group(g)
@@ -129,7 +129,7 @@ func (g Group) condition(text, about string, holds func(*Moment, lockstep.Nodes)
 	}, g.facts(about)}
 }
 
-// facts are what is known where the sender, the receiver or the node concerned is in the group.
+// facts are the facts if the sender, the receiver or the node concerned is in the group.
 func (g Group) facts(about string) facts {
 	a := atom{about: about, in: g.nodes, memory: g.memory}
 	if g.nodes == nil {
@@ -153,7 +153,11 @@ func (d draw) check(c *compiler) {
 	left := c.info.Nodes
 	for i, p := range d.parts {
 		if p.Size < 0 || p.Size == 0 && i < len(d.parts)-1 {
-			c.problem("part %s of a partition has size %d: sizes are positive, only the last may be 0 for the rest", p.Name, p.Size)
+			c.problem(
+				"part %s of a partition has size %d: sizes are positive, only the last may be 0 for the rest",
+				p.Name,
+				p.Size,
+			)
 		}
 		left -= p.Size
 	}

@@ -37,8 +37,7 @@ type edge struct {
 	to   *State
 }
 
-// Machine adds a machine. Without a name it is called like the scenario; two machines
-// need two names.
+// Machine adds a machine. Without a name it has the scenario's name; two machines need two names.
 func (s *Scenario) Machine(name ...string) *Machine {
 	m := &Machine{name: s.name, number: len(s.machines)}
 	if len(name) > 0 {
@@ -49,8 +48,7 @@ func (s *Scenario) Machine(name ...string) *Machine {
 	return m
 }
 
-// At is the state with the given name, which is new if there was none. It leads
-// somewhere and can be reached only by the edges that On adds.
+// At is the state with the given name, which is new if there was none. Only On adds edges from it and to it.
 func (m *Machine) At(name string) *State {
 	for _, s := range m.states {
 		if s.name == name {
@@ -62,9 +60,8 @@ func (m *Machine) At(name string) *State {
 	return s
 }
 
-// On adds an edge: when the condition holds in this state, the machine goes to the
-// state named, which On returns. Edges are tried in the order in which they were added;
-// several may lead to one state.
+// On adds an edge: if the condition holds in this state, the machine goes to the named state, which On returns. Edges
+// are tried in the order in which they were added; several may lead to one state.
 func (s *State) On(when Condition, to string) *State {
 	target := s.machine.At(to)
 	s.edges = append(s.edges, edge{when: when, to: target})
@@ -77,9 +74,8 @@ func (s *State) MarkSuccess() *State {
 	return s
 }
 
-// MarkDead says that the state need not be reached: that it never is is not vacuous. It
-// may be a state that should not be reached, but is no finding (that is what [Fail] is
-// for), or one of several ends.
+// MarkDead says that the state need not be reached: it is not vacuous if no run reaches it. It may be an undesired
+// state that is no finding ([Fail] is for findings), or one of several ends.
 func (s *State) MarkDead() *State {
 	s.dead = true
 	return s
@@ -91,7 +87,7 @@ func (s *State) EndRun() *State {
 	return s
 }
 
-// InState holds while the machine is in one of the states named.
+// InState holds while the machine is in one of the named states.
 func (m *Machine) InState(names ...string) Condition {
 	return Condition{
 		text: fmt.Sprintf("%s in %s", m.name, orList(names)),
@@ -107,9 +103,8 @@ func (m *Machine) InState(names ...string) Condition {
 	}
 }
 
-// InStateFor holds when the machine has been in one of the states named, without leaving it,
-// for at least so much virtual time. As conditions are asked at moments only, it takes a
-// moment after that time to notice.
+// InStateFor holds when the machine has been in one of the named states, without leaving it, for at least the given
+// virtual time. Conditions are evaluated at moments only, so it takes a moment after that time to take effect.
 func (m *Machine) InStateFor(d trace.Time, names ...string) Condition {
 	in := m.InState(names...)
 	text := fmt.Sprintf("%s for %d", in.text, d)

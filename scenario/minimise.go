@@ -8,30 +8,41 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Minimal is what is left of a scenario when filters that do not matter are left out.
+// Minimal is a scenario reduced by the filters that do not matter.
 type Minimal struct {
 	Scenario *Scenario
 	// Left names the filters that were left out.
 	Left []string
-	// Runs is the number of runs of a campaign, Before the successes with all filters, and
-	// After those with the ones that are left.
+	// Runs is the number of runs of a campaign, Before the successes with all filters, and After those with the
+	// remaining filters.
 	Runs, Before, After int
 }
 
-// String is the result in words.
+// String is the result as text.
 func (m *Minimal) String() string {
 	if len(m.Left) == 0 {
 		return fmt.Sprintf("%s: %d of %d runs succeed, no filter can be left out", m.Scenario.name, m.Before, m.Runs)
 	}
-	return fmt.Sprintf("%s: %d of %d runs succeed without %s, %d with all", m.Scenario.name, m.After, m.Runs, strings.Join(m.Left, ", "), m.Before)
+	return fmt.Sprintf(
+		"%s: %d of %d runs succeed without %s, %d with all",
+		m.Scenario.name,
+		m.After,
+		m.Runs,
+		strings.Join(m.Left, ", "),
+		m.Before,
+	)
 }
 
-// Minimise leaves filters of the plan's scenario out, the last first and one after the other,
-// as long as the plan's campaign has at least the share hold of its first number of
-// successes, e.g. 0.9. In the result each filter is needed: without any one of them fewer runs
-// succeed. It says nothing about leaving out two at once, and leaves those that are Aside. What counts as a success, a function
-// says; nil means [Successes].
-func Minimise(ctx context.Context, plan lockstep.Plan, hold float64, successes func(*lockstep.Result) int) (*Minimal, error) {
+// Minimise removes filters from the plan's scenario, one after the other and the last first. It does so as long as
+// the plan's campaign keeps at least the share hold of its original number of successes, e.g. 0.9. In the result each
+// filter is needed: without any one of them fewer runs succeed. It does not try to remove two at once, and keeps
+// filters that are Aside. The function successes counts the successes; nil means [Successes].
+func Minimise(
+	ctx context.Context,
+	plan lockstep.Plan,
+	hold float64,
+	successes func(*lockstep.Result) int,
+) (*Minimal, error) {
 	s, err := own(plan.Scenario)
 	if err != nil {
 		return nil, err
@@ -59,7 +70,7 @@ func Minimise(ctx context.Context, plan lockstep.Plan, hold float64, successes f
 	return m, nil
 }
 
-// pass tries to leave out each filter that is left, and reports whether one could be.
+// pass tries to remove each remaining filter, and reports whether it removed one.
 func (m *Minimal) pass(t trial, hold float64) (changed bool, err error) {
 	for i := len(m.Scenario.filters) - 1; i >= 0; i-- {
 		f := m.Scenario.filters[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// What says what kind of moment it is.
+// What is the kind of a moment.
 type What uint8
 
 // The kinds of moment.
@@ -19,26 +19,25 @@ const (
 	Sent                 // a message was sent
 )
 
-// Moment is something that just happened in a run, as conditions and actions see it. It
-// is valid only during the call.
+// Moment is something that just happened in a run, as conditions and actions see it. It is valid only during the
+// call.
 type Moment struct {
 	What What
 	// Run is the run, with the step last taken in Run.Last().
 	Run *lockstep.Run
-	// Message is the message sent, received, dropped, duplicated or replaced; nil where
-	// there is none.
+	// Message is the message sent, received, dropped, duplicated or replaced, or nil.
 	Message *trace.Message
-	// Event is the event, nil where there is none.
+	// Event is the event, or nil.
 	Event *lockstep.Event
-	// Node is the node concerned: of the event, the sender of a message sent, the
-	// receiver of a message received, the node of the step; 0 where there is none.
+	// Node is the node concerned: of the event, the sender of a message sent, the receiver of a message received, the
+	// node of the step; or 0.
 	Node lockstep.Node
 
 	director *director
 	hand     *lockstep.Hand
 }
 
-// Body is the system's own message, where the system gives access, or nil.
+// Body is the system's own message, if the system gives access, or nil.
 func (m *Moment) Body() any {
 	if m.Message == nil {
 		return nil
@@ -55,7 +54,7 @@ func (m *Moment) Abort(err error) {
 	m.hand.Abort(fmt.Errorf("scenario %s: %w", m.director.name, err))
 }
 
-// String is the moment in words: "receive 1->2 Prepare", "event 3 leader".
+// String is the moment as text: "receive 1->2 Prepare", "event 3 leader".
 func (m *Moment) String() string {
 	switch m.What {
 	case Sent:
@@ -75,7 +74,7 @@ func (m *Moment) String() string {
 	return s.String()
 }
 
-// Key sorts moments, e.g. by receiver, so that each sort is counted on its own.
+// Key classifies moments, e.g. by receiver, so that each class is counted separately.
 type Key struct {
 	text string
 	of   func(*Moment) uint64
@@ -89,7 +88,7 @@ var (
 	ByNode     = Key{"node", func(m *Moment) uint64 { return uint64(m.Node) }}
 )
 
-// By is a key of one's own, e.g. the term and the receiver of a vote.
+// By is a custom key, e.g. the term and the receiver of a vote.
 func By(text string, of func(*Moment) uint64) Key { return Key{text, of} }
 
 var noMessage trace.Message

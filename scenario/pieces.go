@@ -6,15 +6,15 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// IsolateWhile loses everything from and to a group while the condition holds. Unlike
-// the action Isolate it needs no moment to begin and none to end.
+// IsolateWhile loses all messages from and to a group while the condition holds. Unlike the action Isolate, it needs
+// no moment to begin or to end.
 func IsolateWhile(g Group, while Condition) Piece {
 	return func(s *Scenario) {
 		s.If(while, Any(FromGroup(g), ToGroup(g))).Named("isolate " + g.text).Then(Drop())
 	}
 }
 
-// BreakLinks loses everything between each two nodes given, in both directions.
+// BreakLinks loses all messages between each given pair of nodes, in both directions.
 func BreakLinks(pairs ...[2]lockstep.Node) Piece {
 	return func(s *Scenario) {
 		for _, p := range pairs {
@@ -23,8 +23,7 @@ func BreakLinks(pairs ...[2]lockstep.Node) Piece {
 	}
 }
 
-// PartitionWhile loses everything between every two of the groups while the condition
-// holds.
+// PartitionWhile loses all messages between every two of the groups while the condition holds.
 func PartitionWhile(while Condition, groups ...Group) Piece {
 	return func(s *Scenario) {
 		for i := range groups {
@@ -36,8 +35,8 @@ func PartitionWhile(while Condition, groups ...Group) Piece {
 	}
 }
 
-// Withhold keeps the messages that match from the strategy until a condition holds, and
-// gives them to it then. What matches after that is not withheld any more.
+// Withhold keeps the matching messages from the strategy until a condition holds, and releases them then. Later
+// matches are not withheld.
 func Withhold(what, until Condition) Piece {
 	return func(s *Scenario) {
 		set := fmt.Sprintf("withheld %d", len(s.filters)+1)
@@ -47,18 +46,25 @@ func Withhold(what, until Condition) Piece {
 	}
 }
 
-// DropFirst loses the first k messages that match, for each key.
+// DropFirst loses the first k matching messages, for each key.
 func DropFirst(k int, what Condition, per Key) Piece {
 	return func(s *Scenario) {
-		s.If(what).Named(fmt.Sprintf("drop the first %d per %s: %s", k, per.text, what.text)).First(k).Per(per).Then(Drop())
+		s.If(what).
+			Named(fmt.Sprintf("drop the first %d per %s: %s", k, per.text, what.text)).
+			First(k).
+			Per(per).
+			Then(Drop())
 	}
 }
 
-// AtMost leaves the first k messages that match, for each key, to the strategy and loses
-// all others.
+// AtMost leaves the first k matching messages, for each key, to the strategy and loses all others.
 func AtMost(k int, what Condition, per Key) Piece {
 	return func(s *Scenario) {
-		s.If(what).Named(fmt.Sprintf("pass the first %d per %s: %s", k, per.text, what.text)).First(k).Per(per).Then(Pass())
+		s.If(what).
+			Named(fmt.Sprintf("pass the first %d per %s: %s", k, per.text, what.text)).
+			First(k).
+			Per(per).
+			Then(Pass())
 		s.If(what).Named("drop: " + what.text).Then(Drop())
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// replays records what node 2 receives and delivers it again when node 3 has received three messages.
+// replays records the messages that node 2 receives and delivers them again when node 3 has received three messages.
 func replays() *Scenario {
 	sc := New("replays")
 	third := Count("third")
@@ -27,22 +27,30 @@ func replays() *Scenario {
 }
 
 // gotOnce is the property that a node gets no number twice.
-var gotOnce = spec.OnEvent("once", "got", func(got *map[string]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if *got == nil {
-		*got = map[string]bool{}
-	}
-	key := fmt.Sprint(e.Node, e.Value)
-	if (*got)[key] {
-		return &lockstep.Finding{Property: "once", Text: key + " again"}
-	}
-	(*got)[key] = true
-	return nil
-})
+var gotOnce = spec.OnEvent(
+	"once",
+	"got",
+	func(got *map[string]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		if *got == nil {
+			*got = map[string]bool{}
+		}
+		key := fmt.Sprint(e.Node, e.Value)
+		if (*got)[key] {
+			return &lockstep.Finding{Property: "once", Text: key + " again"}
+		}
+		(*got)[key] = true
+		return nil
+	},
+)
 
-// What a node has received is delivered to it again, in the order in which it was recorded: the replay fault of the
-// paper's Table 2.
+// Messages that a node has received are delivered to it again, in the order of their recording: the replay fault of
+// the paper's Table 2.
 func TestStoredMessagesAreReplayed(t *testing.T) {
-	plan := lockstep.Plan{System: toy.Cluster(nil), Scenario: replays(), Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 60}}
+	plan := lockstep.Plan{
+		System:   toy.Cluster(nil),
+		Scenario: replays(),
+		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 60},
+	}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -76,12 +84,19 @@ func TestStoredMessagesAreReplayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := replay.Run(t.Context(), plan, small.Trace); err != nil || r.Difference != "" || small.Trace.Outcome.Steps > 4 {
-		t.Errorf("%s became %s, and then: %v, %v", small.Was, small.Is, r, err) // send it, deliver it, double it, deliver that
+	if r, err := replay.Run(t.Context(), plan, small.Trace); err != nil || r.Difference != "" ||
+		small.Trace.Outcome.Steps > 4 {
+		t.Errorf(
+			"%s became %s, and then: %v, %v",
+			small.Was,
+			small.Is,
+			r,
+			err,
+		) // send, deliver, duplicate, deliver the duplicate
 	}
 }
 
-// An action that did nothing has not acted: the set is empty, or what is in it cannot arrive.
+// An action without an effect has not acted: the set is empty, or its messages cannot arrive.
 func TestNothingIsNotActed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -104,7 +119,12 @@ func TestNothingIsNotActed(t *testing.T) {
 			sc.If(IsReceive(), To(3)).Once().Then(Crash(Only(2)), Continue())
 		}
 		sc.If(IsReceive(), To(3), third.Ge(2)).Once().Named("act").Then(c.action)
-		plan := lockstep.Plan{System: toy.Cluster(nil), Scenario: sc, Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 60}, Runs: 20}
+		plan := lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Scenario: sc,
+			Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 60},
+			Runs:     20,
+		}
 		acted := 0
 		for _, n := range enginetest.Explore(t, plan).Effects {
 			if n.Name == fmt.Sprintf("filter %d (act) acted", sizeOf(sc)) {

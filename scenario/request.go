@@ -8,13 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// wanted is the kind of request that an action or a reservation is about.
+// wanted is the kind of request of an action or a reservation.
 type wanted struct {
 	text string
 	is   func(trace.Pending) bool
 }
 
-// called are the requests with a text, an empty one standing for any.
+// called is the requests with the given text; an empty text means any.
 func called(text string) wanted {
 	if text == "" {
 		return wanted{"of any kind", func(trace.Pending) bool { return true }}
@@ -22,17 +22,16 @@ func called(text string) wanted {
 	return wanted{fmt.Sprintf("%q", text), func(p trace.Pending) bool { return p.Text == text }}
 }
 
-// Request gives the oldest waiting request with this text to the nodes of a group, one
-// to each that may have it; an empty text stands for any request. Without Reserve the
-// strategy may have given it before.
+// Request gives the oldest waiting request with this text to the nodes of a group, one to each eligible node; an
+// empty text means any request. Without Reserve the strategy may have given it before.
 func Request(text string, g Group) Action {
 	a := request(called(text), g)
 	a.text = fmt.Sprintf("request %q at %s", text, g.text)
 	return a
 }
 
-// RequestWhere gives the oldest waiting request that a function picks to the nodes of a
-// group, one to each that may have it. The text says which they are.
+// RequestWhere gives the oldest waiting request that a function selects to the nodes of a group, one to each eligible
+// node. The text describes the selection.
 func RequestWhere(text string, is func(trace.Pending) bool, g Group) Action {
 	return request(wanted{text, is}, g)
 }
@@ -66,14 +65,13 @@ func (s *Scenario) Reserve(texts ...string) *Scenario {
 	return s
 }
 
-// ReserveWhere keeps the waiting requests that a function picks from the strategy.
+// ReserveWhere keeps the waiting requests that a function selects from the strategy.
 func (s *Scenario) ReserveWhere(text string, is func(trace.Pending) bool) *Scenario {
 	s.reserved = append(s.reserved, wanted{text, is})
 	return s
 }
 
-// waiting is the oldest such request that a node may have and that was not asked for at
-// this moment already.
+// waiting is the oldest such request for which a node is eligible and that was not used at this moment already.
 func (d *director) waiting(run *lockstep.Run, w wanted, n lockstep.Node) (int32, bool) {
 	for _, list := range [...][]trace.Pending{run.Reserved(), run.Pending()} {
 		for _, p := range list {

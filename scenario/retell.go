@@ -8,28 +8,27 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Retell is the scenario that a recorded run is: everything is kept from the strategy, and
-// the steps of the run are taken one after the other. So a finding becomes a test that
-// outlives changes of the system: messages go by what they are (see [trace.Name]) and not by
-// their numbers, what is not possible any more is left out, and the spec judges what
-// happens. Theorem 1 of the paper says that every run has such a monitor.
+// Retell is the scenario that repeats a recorded run. It keeps everything from the strategy, and takes the steps of
+// the run one after the other. So a finding becomes a test that outlives changes of the system. Messages are
+// identified by name (see [trace.Name]) and not by number. Steps that are no longer possible are left out, and the
+// spec checks the result. Theorem 1 of the paper says that every run has such a monitor.
 //
-// Unlike a replay it does not insist on the build and the options that the trace is of.
+// Unlike a replay, it does not insist on the build and the options of the trace.
 type Retell struct {
 	Trace *trace.Trace
-	// GoOn gives everything to the strategy when the last step has been taken, which then
-	// explores what could have come after it. Otherwise the run ends there.
+	// GoOn releases everything to the strategy after the last step; the strategy then explores possible
+	// continuations. Otherwise the run ends there.
 	GoOn bool
 }
 
-// Retold is the name under which a campaign counts the steps of the trace that were taken, and
-// Strayed that of those that were not possible.
+// Retold is the name under which a campaign counts the steps taken from the trace, and Strayed that of the impossible
+// ones.
 const (
 	Retold  = "steps retold"
 	Strayed = "steps that were not possible"
 )
 
-// Name tells which run it is.
+// Name identifies the run.
 func (r Retell) Name() string {
 	if r.Trace == nil {
 		return "retell"
@@ -37,12 +36,12 @@ func (r Retell) Name() string {
 	return fmt.Sprintf("retell %s seed %d run %d", r.Trace.Header.Target, r.Trace.Header.Seed, r.Trace.Header.Run)
 }
 
-// Plan is the plan with this scenario and the seed of the trace, so that whatever the system
-// draws is drawn alike: one run, or as many as the plan has where the strategy goes on.
+// Plan is the plan with this scenario and the seed of the trace, so that the system's draws are the same. It makes
+// one run, or with GoOn the plan's number of runs.
 func (r Retell) Plan(p lockstep.Plan) lockstep.Plan {
 	p.Scenario = r
 	if r.Trace == nil {
-		return p // which is refused
+		return p // Fit will refuse it
 	}
 	p.Seed, p.Settle = r.Trace.Header.Seed, r.Trace.Header.Settle
 	if !r.GoOn || p.Strategy == nil {
@@ -52,7 +51,7 @@ func (r Retell) Plan(p lockstep.Plan) lockstep.Plan {
 	return p
 }
 
-// Fit says whether the run can be retold on such a system.
+// Fit reports whether the run can be repeated on such a system.
 func (r Retell) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	switch {
 	case r.Trace == nil:
@@ -60,7 +59,10 @@ func (r Retell) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	case r.Trace.Header.Nodes != info.Nodes:
 		return nil, fmt.Errorf("the trace has %d nodes, %s has %d", r.Trace.Header.Nodes, info.Name, info.Nodes)
 	case info.FIFO:
-		return nil, fmt.Errorf("the links of %s are FIFO: messages cannot be held back while later ones pass", info.Name)
+		return nil, fmt.Errorf(
+			"the links of %s are FIFO: messages cannot be held back while later ones pass",
+			info.Name,
+		)
 	}
 	return nil, nil
 }
@@ -71,7 +73,7 @@ func (r Retell) New(info lockstep.Info) lockstep.Director {
 	return &teller{goOn: r.GoOn, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
 }
 
-// teller takes the steps of a run again.
+// teller repeats the steps of a run.
 type teller struct {
 	goOn   bool
 	info   lockstep.Info
@@ -109,8 +111,8 @@ func (t *teller) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// keep keeps alarms and messages from the strategy. Requests stay where they are, as the
-// strategy is not asked while there is a step to take.
+// keep keeps timers and messages from the strategy. Requests stay where they are, because the strategy is not asked
+// while there is a step to take.
 func (t *teller) keep(run *lockstep.Run, hand *lockstep.Hand) {
 	hand.HoldAlarms(trace.AllNodes(t.info.Nodes))
 	for i := range run.Sent() {
@@ -118,13 +120,13 @@ func (t *teller) keep(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// Idle has nothing to offer.
+// Idle makes no step possible.
 func (t *teller) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
 
-// End leaves the judgement to the spec.
+// End leaves the check to the spec.
 func (t *teller) End(*lockstep.Run, *lockstep.Hand) {}
 
-// Tell tells how much of the trace could be retold.
+// Tell reports how much of the trace could be repeated.
 func (t *teller) Tell() (vacuous string, counts []lockstep.Count) {
 	took := len(t.player.Took())
 	t.counts = [2]lockstep.Count{{Name: Retold, N: took}, {Name: Strayed, N: len(t.script) - took, Optional: true}}
@@ -134,7 +136,7 @@ func (t *teller) Tell() (vacuous string, counts []lockstep.Count) {
 	return vacuous, t.counts[:]
 }
 
-// seeded is a strategy whose runs all have the seed of one.
+// seeded is a strategy whose runs all have the seed of one run.
 type seeded struct {
 	lockstep.Strategy
 	run int
@@ -150,7 +152,7 @@ type seededScheduler struct {
 	run int
 }
 
-// Reset begins a new run, with the seed of the one.
+// Reset begins a new run, with the seed of that run.
 func (s seededScheduler) Reset(start *lockstep.Start) {
 	s.Scheduler.Reset(start)
 	start.SeedOf = s.run

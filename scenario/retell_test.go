@@ -42,17 +42,25 @@ func ExampleRetell() {
 	// bug false: pass
 }
 
-// TestRetoldExactly: all runs of the scenario are the same, whatever the strategy (Theorem 1 of
-// the paper), and that is the run of the trace.
+// TestRetoldExactly: all runs of the scenario are the same as the run of the trace, for any strategy (Theorem 1 of
+// the paper).
 func TestRetoldExactly(t *testing.T) {
 	want := found()
 	for _, s := range []lockstep.Strategy{nil, strategy.DefaultWalk, strategy.DefaultPCTCP} {
-		plan := Retell{Trace: want}.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s})
+		plan := Retell{
+			Trace: want,
+		}.Plan(
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s},
+		)
 		got, err := lockstep.Record(context.Background(), plan, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.EqualFunc(want.Records, got.Records, func(a, b trace.Record) bool { return a.Text == b.Text && a.Step.Kind == b.Step.Kind }) {
+		if !slices.EqualFunc(
+			want.Records,
+			got.Records,
+			func(a, b trace.Record) bool { return a.Text == b.Text && a.Step.Kind == b.Step.Kind },
+		) {
 			t.Errorf("%v: %d steps retold, the trace has %d, or they differ", s, len(got.Records), len(want.Records))
 		}
 		if got.Outcome.Finding == nil || got.Outcome.Finding.Property != want.Outcome.Finding.Property {
@@ -61,13 +69,18 @@ func TestRetoldExactly(t *testing.T) {
 	}
 }
 
-// TestRetellGoesOn: after a prefix without a finding the strategy goes on from there, and runs
-// differ; all of the prefix is in every run.
+// TestRetellGoesOn: after a prefix without a finding the strategy continues, and runs differ; every run contains the
+// whole prefix.
 func TestRetellGoesOn(t *testing.T) {
 	prefix := *found()
 	prefix.Records = prefix.Records[:len(prefix.Records)/2]
-	plan := Retell{Trace: &prefix, GoOn: true}.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
-		Strategy: strategy.DefaultWalk, Runs: 50, KeepGoing: true, Distinct: true})
+	plan := Retell{
+		Trace: &prefix,
+		GoOn:  true,
+	}.Plan(
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
+			Strategy: strategy.DefaultWalk, Runs: 50, KeepGoing: true, Distinct: true},
+	)
 	result := enginetest.Explore(t, plan)
 	if result.Runs != 50 || result.Schedules < 2 {
 		t.Errorf("%d runs with %d schedules", result.Runs, result.Schedules)
@@ -77,10 +90,16 @@ func TestRetellGoesOn(t *testing.T) {
 	}
 }
 
-// TestRetellRefuses: what cannot be retold is refused.
+// TestRetellRefuses: a trace that cannot be repeated is refused.
 func TestRetellRefuses(t *testing.T) {
-	for want, r := range map[string]Retell{"it has no trace": {}, "the trace has 3 nodes, smr has 5": {Trace: found()}} {
-		_, err := lockstep.Explore(context.Background(), r.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: Synchronous{}}))
+	for want, r := range map[string]Retell{
+		"it has no trace":                  {},
+		"the trace has 3 nodes, smr has 5": {Trace: found()},
+	} {
+		_, err := lockstep.Explore(
+			context.Background(),
+			r.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: Synchronous{}}),
+		)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}

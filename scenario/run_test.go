@@ -21,7 +21,7 @@ func TestVacuity(t *testing.T) {
 	sc := New("vacuous")
 	m := sc.Machine()
 	m.On(IsReceive().And(Type("Answer"), From(2)), "answered")
-	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // nobody asks node 1
+	sc.If(Type("Ask"), To(1)).Named("asks to 1").Then(Drop()) // no node asks node 1
 	result := enginetest.Explore(t, bellPlan(sc))
 	if got := result.Verdict(); got != trace.Vacuous {
 		t.Errorf("verdict %s, want vacuous: %v", got, result.Verdicts)
@@ -59,14 +59,22 @@ func TestVacuousPartOfCampaign(t *testing.T) {
 func TestVacuousProperty(t *testing.T) {
 	sc := New("nothing is output")
 	sc.If(Round("Propose")).Then(Drop())
-	result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3},
+			Strategy: strategy.DefaultWalk,
+			Scenario: sc,
+			Spec:     smr.Prefix,
+			Runs:     50,
+		},
+	)
 	if got, want := result.VacuousParts(), []string{"property prefix"}; !slices.Equal(got, want) {
 		t.Errorf("vacuous parts %q, want %q", got, want)
 	}
 }
 
-// guided is a scenario on smr that uses most of what there is, for tests that hold for
-// any scenario.
+// guided is a scenario on smr that uses most features, for tests that hold for any scenario.
 func guided() *Scenario {
 	sc := New("guided")
 	m := sc.Machine()
@@ -90,18 +98,29 @@ func TestDeterminism(t *testing.T) {
 	plan.Workers = 3
 	three := enginetest.Explore(t, plan)
 	if one.Digest != three.Digest || fmt.Sprint(one.Effects) != fmt.Sprint(three.Effects) {
-		t.Errorf("one worker and three differ: %x and %x,\n%v\n%v", one.Digest, three.Digest, one.Effects, three.Effects)
+		t.Errorf(
+			"one worker and three differ: %x and %x,\n%v\n%v",
+			one.Digest,
+			three.Digest,
+			one.Effects,
+			three.Effects,
+		)
 	}
 	if parts := one.VacuousParts(); len(parts) > 0 {
 		t.Errorf("never happened: %q", parts)
 	}
 }
 
-// TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario
-// and without it, and shrink.
+// TestReplayAndShrink: runs under a scenario replay by their choices, with the scenario and without it, and shrink.
 func TestReplayAndShrink(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Scenario: guided(), Spec: smr.Prefix, Runs: 3_000, Seed: 1,
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Scenario: guided(),
+		Spec:     smr.Prefix,
+		Runs:     3_000,
+		Seed:     1,
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
+	}
 	found := enginetest.Explore(t, plan).First()
 	if found == nil {
 		t.Fatal("the bug was not found")
@@ -125,13 +144,14 @@ func TestReplayAndShrink(t *testing.T) {
 		t.Errorf("%d steps were shrunk to %d", len(found.Trace.Records), len(shrunk.Trace.Records))
 	}
 	again, err := replay.Run(t.Context(), plan, shrunk.Trace)
-	if err != nil || again.Difference != "" || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != "prefix" {
+	if err != nil || again.Difference != "" || again.Trace.Outcome.Finding == nil ||
+		again.Trace.Outcome.Finding.Property != "prefix" {
 		t.Errorf("the shrunk run replays to %+v, %v", again, err)
 	}
 }
 
-// TestBudget: what exceeds the fault model is unknown with a reason and never a
-// finding; what keeps to it is judged.
+// TestBudget: a run that exceeds the fault model is unknown with a reason and never a finding; a run within it is
+// checked.
 func TestBudget(t *testing.T) {
 	anyFault := lockstep.Budget{Crashes: -1, Byzantine: -1, Losses: -1, Links: -1, Duplicates: -1}
 	for _, tt := range []struct {
@@ -152,18 +172,21 @@ func TestBudget(t *testing.T) {
 			func(sc *Scenario) { sc.If(Did(trace.Alarm)).Then(Crash(Only(2))) }, ""},
 		{"two liars of one", func(b *lockstep.Budget) { b.Byzantine = 1 },
 			func(sc *Scenario) { sc.If(Type("Answer")).Then(Replace("Answer 7")) }, "2 Byzantine nodes, 1 allowed"},
-		{"one liar, who is silent and crashes too", func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
+		{"one liar, who is silent and crashes too",
+			func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
 			func(sc *Scenario) {
 				sc.If(Type("Ask"), To(2)).Then(Replace("Ask 7"))
 				sc.If(From(1)).Then(Drop())
 				sc.If(IsEvent("heard")).Then(Crash(Only(1)))
 			}, ""},
 		{"one loss of none", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 0 },
-			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) }, "1 messages lost on 1 links, 0 messages or 0 links allowed"},
+			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) },
+			"1 messages lost on 1 links, 0 messages or 0 links allowed"},
 		{"losses on one link of one", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 1 },
 			func(sc *Scenario) { sc.If(To(3)).Then(Drop()) }, ""},
 		{"a cut loses on two links", func(b *lockstep.Budget) { b.Losses, b.Links = 1, 1 },
-			func(sc *Scenario) { sc.If(Did(trace.Start)).Then(Isolate(Only(1))) }, "2 messages lost on 2 links, 1 messages or 1 links allowed"},
+			func(sc *Scenario) { sc.If(Did(trace.Start)).Then(Isolate(Only(1))) },
+			"2 messages lost on 2 links, 1 messages or 1 links allowed"},
 		{"a copy of none", func(b *lockstep.Budget) { b.Duplicates = 0 },
 			func(sc *Scenario) { sc.If(To(3)).Then(Duplicate()) }, "1 messages duplicated, 0 allowed"},
 	} {
@@ -181,14 +204,15 @@ func TestBudget(t *testing.T) {
 				}
 				return
 			}
-			if result.Verdict() != trace.Unknown || result.Reasons["fault budget exceeded: "+tt.reason] != 1 || len(result.Found) > 0 {
+			if result.Verdict() != trace.Unknown || result.Reasons["fault budget exceeded: "+tt.reason] != 1 ||
+				len(result.Found) > 0 {
 				t.Errorf("verdict %s %v, want unknown: %s", result.Verdict(), result.Reasons, tt.reason)
 			}
 		})
 	}
 }
 
-// alwaysWrong finds something at the end of every run.
+// alwaysWrong reports a finding at the end of every run.
 type alwaysWrong struct{}
 
 func (alwaysWrong) Properties() []string                 { return []string{"wrong"} }
@@ -201,11 +225,18 @@ func (alwaysWrong) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Property: "wrong"}
 }
 
-// TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget goes
-// before the scenario's.
+// TestBudgetOfStrategy: the strategy's faults count as well, and the plan's budget takes precedence over the
+// scenario's.
 func TestBudgetOfStrategy(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 2000, Seed: 1, KeepGoing: true,
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100}, Budget: &lockstep.Budget{}}
+	plan := lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3, Bug: true},
+		Spec:      smr.Prefix,
+		Runs:      2000,
+		Seed:      1,
+		KeepGoing: true,
+		Strategy:  strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100},
+		Budget:    &lockstep.Budget{},
+	}
 	result := enginetest.Explore(t, plan)
 	if len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
 		t.Errorf("verdicts %v with %d findings: a loss exceeds the empty budget", result.Verdicts, len(result.Found))
@@ -222,7 +253,11 @@ func TestBudgetOfStrategy(t *testing.T) {
 	}
 	plan.Budget = nil
 	if result = enginetest.Explore(t, plan); len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
-		t.Errorf("verdicts %v with %d findings: without a budget of the plan's the scenario's counts", result.Verdicts, len(result.Found))
+		t.Errorf(
+			"verdicts %v with %d findings: without a budget of the plan's the scenario's counts",
+			result.Verdicts,
+			len(result.Found),
+		)
 	}
 	plan.Budget = &lockstep.Budget{Losses: -2}
 	if _, err := lockstep.Explore(context.Background(), plan); err == nil {
@@ -230,8 +265,8 @@ func TestBudgetOfStrategy(t *testing.T) {
 	}
 }
 
-// TestSplit: the parts drawn have the sizes asked for, cover all nodes where the last
-// takes the rest, have no node in common, and every node gets into every part.
+// TestSplit: the drawn parts have the given sizes, cover all nodes if the last takes the rest, and are disjoint, and
+// every node gets into every part.
 func TestSplit(t *testing.T) {
 	sc := New("split")
 	parts := sc.Split(Part{"one", 1}, Part{"two", 2}, Part{"rest", 0})
@@ -242,7 +277,8 @@ func TestSplit(t *testing.T) {
 	for seed := range uint64(200) {
 		d.Reset(rand.New(rand.NewPCG(seed, 0)))
 		sets := Drawn(d)
-		if sets[0].Len() != 1 || sets[1].Len() != 2 || sets[0]|sets[1]|sets[2] != trace.AllNodes(5) || sets[2].Len() != 2 {
+		if sets[0].Len() != 1 || sets[1].Len() != 2 || sets[0]|sets[1]|sets[2] != trace.AllNodes(5) ||
+			sets[2].Len() != 2 {
 			t.Fatalf("seed %d: %v", seed, sets)
 		}
 		for i, s := range sets {
@@ -256,8 +292,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestOnceNeedsAnEffect: a match that changes nothing does not use up Once. Node 2 is up
-// when it is to be restarted first, and down when it is asked a second time.
+// TestOnceNeedsAnEffect: a match without an effect does not use up Once. Node 2 is up at its first restart, and down
+// at the second.
 func TestOnceNeedsAnEffect(t *testing.T) {
 	sc := New("once")
 	sc.If(Did(trace.Start, trace.Crash)).Once().Then(Restart(Only(2)))
@@ -268,15 +304,16 @@ func TestOnceNeedsAnEffect(t *testing.T) {
 	}
 }
 
-// TestMemoryIsOfOneRun: what variables, distinct counts and times in a state remember, they
-// forget before the next run; otherwise runs would depend on those before them.
+// TestMemoryIsOfOneRun: variables, distinct counts and times in a state are cleared before the next run; otherwise
+// runs would depend on earlier ones.
 func TestMemoryIsOfOneRun(t *testing.T) {
 	sc := New("memory")
 	m := sc.Machine()
 	first := Variable[int]("first")
 	senders := Count("senders").Distinct(BySender)
 	m.On(IsEvent("done").And(senders.Eq(2), first.IsSet(), m.InStateFor(1, Start)), "as in every run").MarkSuccess()
-	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
+	sc.If(IsReceive(), Type("Answer"), first.IsSet().Not()).
+		Then(SetBody(first, "its number", func(n note) int { return n.Number }), senders.Incr())
 	sc.If(IsReceive(), Type("Answer")).Then(senders.Incr())
 	sc.If(Type("Answer"), From(2)).Once().Then(Inject("Answer 1"), Drop()) // the copy takes its place
 	plan := bellPlan(sc)

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Scenario is a [lockstep.Scenario] in the making. Once it is part of a plan it must not
-// be changed any more; it then serves any number of workers.
+// Scenario is a [lockstep.Scenario] under construction. Once it is part of a plan it must not change any more; it
+// then serves any number of workers.
 type Scenario struct {
 	name     string
 	filters  []*Filter
@@ -19,12 +19,12 @@ type Scenario struct {
 	reserved []wanted
 	budget   *lockstep.Budget
 	must     bool  // a run without success is a finding
-	omit     []int // numbers of the filters that are left out
+	omit     []int // numbers of the omitted filters
 	watch    *watch
 	observe  *observation
 }
 
-// New begins a scenario.
+// New makes an empty scenario.
 func New(name string) *Scenario { return &Scenario{name: name} }
 
 // Name is the scenario's name.
@@ -35,7 +35,7 @@ type Filter struct {
 	name    string
 	number  int // from 1
 	when    Condition
-	limit   int // matches with an effect that are allowed, for each key
+	limit   int // allowed matches with an effect, for each key
 	limited bool
 	per     Key
 	actions []Action
@@ -43,8 +43,8 @@ type Filter struct {
 	aside   bool
 }
 
-// If adds a filter to the end of the cascade. It matches when all conditions hold;
-// without a condition it matches always. What it does, Then says.
+// If adds a filter to the end of the cascade. It matches when all conditions hold; without a condition it matches
+// always. Then sets its actions.
 func (s *Scenario) If(conditions ...Condition) *Filter {
 	f := &Filter{when: All(conditions...), number: len(s.filters) + 1}
 	s.filters = append(s.filters, f)
@@ -57,9 +57,8 @@ func (f *Filter) Named(name string) *Filter {
 	return f
 }
 
-// First lets the filter act only k times in a run. After that it is as if it were not
-// there: later filters see what it would have matched. A match whose actions had no effect,
-// such as the crash of a node that is down, is not counted.
+// First lets the filter act only k times in a run. After that, later filters see its matches, as if the filter did
+// not exist. A match whose actions had no effect, such as the crash of a node that is down, is not counted.
 func (f *Filter) First(k int) *Filter {
 	f.limit, f.limited = k, true
 	return f
@@ -68,20 +67,20 @@ func (f *Filter) First(k int) *Filter {
 // Once lets the filter act only once in a run.
 func (f *Filter) Once() *Filter { return f.First(1) }
 
-// Per makes First and Once count for each key on its own, e.g. for each receiver.
+// Per makes First and Once count separately for each key, e.g. for each receiver.
 func (f *Filter) Per(key Key) *Filter {
 	f.per = key
 	return f
 }
 
-// Aside keeps the filter out of the question whether a run or a part is vacuous: it only
-// sees to the surroundings of what the scenario is about.
+// Aside excludes the filter from the check whether a run or a part is vacuous: it only prepares the environment for
+// the scenario's subject.
 func (f *Filter) Aside() *Filter {
 	f.aside = true
 	return f
 }
 
-// Then says what the filter does, in order.
+// Then sets the actions of the filter, in order.
 func (f *Filter) Then(actions ...Action) *Filter {
 	f.actions, f.then = append(f.actions, actions...), true
 	return f
@@ -96,7 +95,7 @@ func (f *Filter) title() string {
 	return fmt.Sprintf("filter %d (%s)", f.number, name)
 }
 
-// does lists the filter's actions in words.
+// does lists the filter's actions as text.
 func (f *Filter) does() string {
 	words := make([]string, len(f.actions))
 	for i, a := range f.actions {
@@ -116,22 +115,21 @@ func (s *Scenario) Use(pieces ...Piece) *Scenario {
 	return s
 }
 
-// Faults declares the fault model: a run with more faults than the budget allows, by
-// scenario and strategy together, is unknown and never a finding.
+// Faults declares the fault model: a run with more faults than the budget allows, by scenario and strategy together,
+// is unknown and never a finding.
 func (s *Scenario) Faults(b lockstep.Budget) *Scenario {
 	s.budget = &b
 	return s
 }
 
-// MustSucceed makes a finding of every run that ends outside the success states, though
-// the scenario took effect: bounded liveness. Without it such runs are only counted.
+// MustSucceed makes a finding of every run that ends outside the success states, although the scenario took effect:
+// bounded liveness. Without it such runs are only counted.
 func (s *Scenario) MustSucceed() *Scenario {
 	s.must = true
 	return s
 }
 
-// Without is the scenario with filters, counted from 1, left out. The numbers of the
-// others stay.
+// Without is the scenario without the given filters, counted from 1. The others keep their numbers.
 func (s *Scenario) Without(filters ...int) *Scenario {
 	c := *s
 	c.omit = append(slices.Clone(s.omit), filters...)
@@ -141,9 +139,8 @@ func (s *Scenario) Without(filters ...int) *Scenario {
 // omits reports whether a filter is left out.
 func (s *Scenario) omits(f *Filter) bool { return slices.Contains(s.omit, f.number) }
 
-// Control is the scenario without its faults and its steering: only filters stay that
-// remember, judge or give requests, and those that are Aside. How often it succeeds is what
-// the others are measured against.
+// Control is the scenario without its faults and its steering. It keeps only filters that remember, check or give
+// requests, and those that are Aside. Its success rate is the baseline for the other variants.
 func (s *Scenario) Control() *Scenario {
 	var moving []int
 	for _, f := range s.filters {
@@ -162,8 +159,7 @@ func (s *Scenario) Size() (filters, states int) {
 	return len(s.filters), states
 }
 
-// Fit reports everything that is wrong with the scenario as far as that can be known before
-// a run, or the fault model that Faults declared.
+// Fit reports all errors of the scenario that can be detected before a run, or the fault model that Faults declared.
 func (s *Scenario) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 	c := newCompiler(s, info)
 	c.compile()

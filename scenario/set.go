@@ -8,8 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Store holds the message back, in the set named: the strategy does not see it until it
-// is released.
+// Store holds the message back, in the named set: the strategy does not see it until it is released.
 func Store(set string) Action {
 	return Action{text: "store in " + set, on: decides, class: Reordering, compile: func(c *compiler) act {
 		c.mayHold()
@@ -29,13 +28,14 @@ type member struct {
 	held bool
 }
 
-// Record notes the message in the set named without taking it away from anyone: one that is sent, or one that is
+// Record adds the message to the named set without holding it back. It may be a message that is sent, or one that is
 // received, which DeliverAll delivers again.
 func Record(set string) Action {
 	return Action{text: "record in " + set, on: notes, tame: true, compile: func(c *compiler) act {
 		number := c.set(set, true)
 		return func(m *Moment) bool {
-			if m.Message == nil || slices.ContainsFunc(m.director.sets[number], func(x member) bool { return x.id == m.Message.ID }) {
+			if m.Message == nil ||
+				slices.ContainsFunc(m.director.sets[number], func(x member) bool { return x.id == m.Message.ID }) {
 				return false
 			}
 			m.director.sets[number] = append(m.director.sets[number], member{m.Message.ID, false})
@@ -44,7 +44,8 @@ func Record(set string) Action {
 	}}
 }
 
-// ReleaseAll gives the messages of a set to the strategy and empties the set. It acts where one of them was held back.
+// ReleaseAll gives the messages of a set to the strategy and empties the set. It takes effect if one of them was held
+// back.
 func ReleaseAll(set string) Action {
 	return forAll("release ", set, func(m *Moment, members []member) (acted bool) {
 		for _, x := range members {
@@ -63,10 +64,9 @@ func release(m *Moment, x member) bool {
 
 func onItsWay(run *lockstep.Run, id trace.ID) bool { return run.IsInFlight(id) || run.IsHeld(id) }
 
-// DeliverAll delivers the messages of a set at once, in the order in which they were
-// stored, and empties the set. A message that was recorded and has been delivered since is delivered again, as
-// a copy: the network replays it. What cannot be delivered, because its receiver is down,
-// is the strategy's.
+// DeliverAll delivers the messages of a set at once, in the order in which they were stored, and empties the set. A
+// recorded message that has been delivered since is delivered again, as a copy: the network replays it. A message to
+// a node that is down cannot be delivered and is left to the strategy.
 func DeliverAll(set string) Action {
 	return forAll("deliver all of ", set, func(m *Moment, members []member) (acted bool) {
 		var batch []delivery
@@ -84,13 +84,13 @@ func DeliverAll(set string) Action {
 	})
 }
 
-// arrives reports whether a copy of a message would get to its receiver.
+// arrives reports whether a copy of a message would reach its receiver.
 func arrives(run *lockstep.Run, id trace.ID) bool {
 	m := run.Message(id)
 	return run.Up().Has(m.To) && !run.Cut(m.From).Has(m.To)
 }
 
-// delivery is a message that DeliverAll delivers, or of which it delivers a copy once that is made.
+// delivery is a message that DeliverAll delivers, or of which it delivers a copy once that exists.
 type delivery struct {
 	id    trace.ID
 	again bool
@@ -107,7 +107,7 @@ func (d *director) deliver(hand *lockstep.Hand, batch []delivery) {
 	}
 }
 
-// replay takes note of a copy that was just made, for the first batch of deliveries that waits for it.
+// replay assigns a copy that was just made to the first batch of deliveries that waits for it.
 func (d *director) replay(run *lockstep.Run, hand *lockstep.Hand) {
 	for i, batch := range d.batches {
 		for k, x := range batch {
@@ -121,7 +121,7 @@ func (d *director) replay(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// DropAll loses the messages of a set and empties it. It acts where one of them is on its way.
+// DropAll loses the messages of a set and empties it. It takes effect if one of them is in flight.
 func DropAll(set string) Action {
 	return forAll("drop all of ", set, func(m *Moment, members []member) (acted bool) {
 		for _, x := range members {
@@ -131,7 +131,7 @@ func DropAll(set string) Action {
 	})
 }
 
-// forAll does something with the messages of a set and empties it.
+// forAll applies a function to the messages of a set and empties it.
 func forAll(verb, set string, all func(*Moment, []member) bool) Action {
 	return Action{text: verb + set, compile: func(c *compiler) act {
 		number := c.set(set, false)
@@ -146,15 +146,25 @@ func forAll(verb, set string, all func(*Moment, []member) bool) Action {
 
 // InSet holds when the moment concerns a message that is in the set.
 func InSet(set string) Condition {
-	return setCondition("in "+set, set, ofMessage(true, atom{about: "in " + set, memory: true}), func(m *Moment, members []member) bool {
-		return m.Message != nil && slices.ContainsFunc(members, func(x member) bool { return x.id == m.Message.ID })
-	})
+	return setCondition(
+		"in "+set,
+		set,
+		ofMessage(true, atom{about: "in " + set, memory: true}),
+		func(m *Moment, members []member) bool {
+			return m.Message != nil && slices.ContainsFunc(members, func(x member) bool { return x.id == m.Message.ID })
+		},
+	)
 }
 
 // SetHas holds while the set has at least k messages.
 func SetHas(k int, set string) Condition {
 	text := fmt.Sprintf("%s has %d", set, k)
-	return setCondition(text, set, remembered(text), func(_ *Moment, members []member) bool { return len(members) >= k })
+	return setCondition(
+		text,
+		set,
+		remembered(text),
+		func(_ *Moment, members []member) bool { return len(members) >= k },
+	)
 }
 
 func setCondition(text, set string, known facts, holds func(*Moment, []member) bool) Condition {
@@ -164,8 +174,8 @@ func setCondition(text, set string, known facts, holds func(*Moment, []member) b
 	}, known}
 }
 
-// Like holds when the moment concerns a message that is like one in the set, as a
-// function of the system's own messages says.
+// Like holds when the moment concerns a message that is like one in the set, according to a function of the system's
+// own messages.
 func Like[M any](set, text string, like func(now, stored M) bool) Condition {
 	return setCondition(text, set, ofMessage(false), func(m *Moment, members []member) bool {
 		now, ok := bodyOf[M](m, text)

@@ -7,25 +7,29 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Synchronous is the run without faults against which distances are measured: messages
-// arrive in the order of sending. When none is in flight, the waiting requests are given
-// to the nodes in turn, and when none waits, the alarm that is due first fires. A request that waits again after it was
-// given, because the node could not serve it, is given again after the next alarm: otherwise clients that try again
-// would stop the clock. It draws nothing.
+// Synchronous is the strategy for runs without faults, the reference for distances. Messages arrive in the order of
+// sending. When none is in flight, the waiting requests are given to the nodes in turn; when none waits, the timer
+// that is due first fires. A request may wait again after it was given, because the node could not serve it. It is
+// given again after the next timer: otherwise retrying clients would stop the clock. Synchronous draws nothing.
 type Synchronous struct {
-	// Steps is the length of a run; 0 means as long as anything is possible.
+	// Steps is the length of a run; 0 means as long as a step is possible.
 	Steps int
 }
 
 // String is the strategy as written on the command line.
 func (s Synchronous) String() string { return fmt.Sprintf("synchronous:steps=%d", s.Steps) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores such a system.
 func (s Synchronous) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if s.Steps < 0 {
 		return lockstep.Terms{}, fmt.Errorf("synchronous: steps is %d, it must not be negative", s.Steps)
 	}
-	return lockstep.Terms{Guarantee: lockstep.Guarantee{Class: "a given execution", Assumes: []string{"there is only one synchronous run"}}},
+	return lockstep.Terms{
+			Guarantee: lockstep.Guarantee{
+				Class:   "a given execution",
+				Assumes: []string{"there is only one synchronous run"},
+			},
+		},
 		info.Require("synchronous", trace.KindsOf(trace.Deliver))
 }
 
@@ -35,13 +39,13 @@ func (s Synchronous) New(lockstep.Info) lockstep.Scheduler { return &inOrder{ste
 type inOrder struct {
 	steps int
 	given int
-	since map[int32]bool // the requests given since the last alarm
+	since map[int32]bool // the requests given since a timer last fired
 }
 
 // Reset begins a new run.
 func (o *inOrder) Reset(*lockstep.Start) { o.given, o.since = 0, map[int32]bool{} }
 
-// Tell has nothing to tell.
+// Tell returns an empty account.
 func (o *inOrder) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
@@ -70,7 +74,7 @@ func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return alarm != 0
 }
 
-// alarm is the node whose alarm is due first, or 0.
+// alarm is the node whose timer is due first, or 0.
 func (o *inOrder) alarm(turn *lockstep.Turn) (first lockstep.Node) {
 	for n := range turn.Alarms().All() {
 		if first == 0 || turn.AlarmAt(n) < turn.AlarmAt(first) {

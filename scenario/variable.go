@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Var is a value of the type T that belongs to the run: a term, an index, a block. It is
-// not set when the run begins, and conditions on it do not hold before it is.
+// Var is a value of the type T that belongs to the run: a term, an index, a block. It is unset when the run begins,
+// and conditions on it do not hold while it is unset.
 type Var[T any] struct{ name string }
 
 // Variable is the variable with the given name. All uses of a name must agree on the type.
@@ -15,12 +15,12 @@ func Variable[T any](name string) Var[T] { return Var[T]{name} }
 // String is the name of the variable.
 func (v Var[T]) String() string { return v.name }
 
-// Set remembers what a function reads off the moment.
+// Set stores the result of a function of the moment.
 func (v Var[T]) Set(text string, of func(*Moment) T) Action {
 	return v.set(text, nothing, func(m *Moment) (T, bool) { return of(m), true })
 }
 
-// SetBody remembers something of the moment's message, the system's own of type M.
+// SetBody stores the result of a function of the moment's message, the system's own of type M.
 func SetBody[M, T any](v Var[T], text string, of func(M) T) Action {
 	return v.set(text, notes, func(m *Moment) (value T, ok bool) {
 		msg, ok := bodyOf[M](m, text)
@@ -31,7 +31,7 @@ func SetBody[M, T any](v Var[T], text string, of func(M) T) Action {
 	})
 }
 
-// SetValue remembers something of the value, of type V, of the moment's event.
+// SetValue stores the result of a function of the value, of type V, of the moment's event.
 func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
 	return v.set(text, nothing, func(m *Moment) (value T, ok bool) {
 		if m.Event == nil {
@@ -39,14 +39,22 @@ func SetValue[V, T any](v Var[T], text string, of func(V) T) Action {
 		}
 		e, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, e, m.Event.Type, m.Event.Value))
+			m.Abort(
+				fmt.Errorf(
+					"%q is about values of type %T, but those of event %s are %T",
+					text,
+					e,
+					m.Event.Type,
+					m.Event.Value,
+				),
+			)
 			return value, false
 		}
 		return of(e), true
 	})
 }
 
-// Forget makes the variable one that is not set.
+// Forget unsets the variable.
 func (v Var[T]) Forget() Action {
 	return Action{text: "forget " + v.name, tame: true, compile: func(c *compiler) act {
 		number := v.number(c, false)
@@ -66,13 +74,13 @@ func (v Var[T]) IsSet() Condition {
 	}, remembered(v.name + " is set")}
 }
 
-// Is holds while the variable has a value that is as asked for, at this moment.
+// Is holds while the variable is set and its value satisfies the function at this moment.
 func (v Var[T]) Is(text string, holds func(*Moment, T) bool) Condition {
 	return v.condition(text, facts{}, holds)
 }
 
-// BodyWith holds when the moment concerns a message whose content, compared with the
-// variable, is as asked for.
+// BodyWith holds when the moment concerns a message whose content, compared with the variable, satisfies the
+// function.
 func BodyWith[M, T any](v Var[T], text string, holds func(M, T) bool) Condition {
 	return v.condition(text, ofMessage(false), func(m *Moment, value T) bool {
 		msg, ok := bodyOf[M](m, text)
@@ -80,13 +88,20 @@ func BodyWith[M, T any](v Var[T], text string, holds func(M, T) bool) Condition 
 	})
 }
 
-// ValueWith holds at an event of the given type whose value, compared with the variable, is
-// as asked for.
+// ValueWith holds at an event of the given type whose value, compared with the variable, satisfies the function.
 func ValueWith[V, T any](v Var[T], event, text string, holds func(V, T) bool) Condition {
 	return IsEvent(event).And(v.condition(text, facts{}, func(m *Moment, value T) bool {
 		e, ok := m.Event.Value.(V)
 		if !ok {
-			m.Abort(fmt.Errorf("%q is about values of type %T, but those of event %s are %T", text, e, event, m.Event.Value))
+			m.Abort(
+				fmt.Errorf(
+					"%q is about values of type %T, but those of event %s are %T",
+					text,
+					e,
+					event,
+					m.Event.Value,
+				),
+			)
 		}
 		return ok && holds(e, value)
 	}))

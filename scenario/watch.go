@@ -11,9 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Explain makes the first run of a plan and writes down, a line for each moment, what
-// machines and filters made of it; the first moment of a step carries its number. The
-// plan's scenario must be one of this package.
+// Explain makes the first run of a plan and writes one line for each moment, with the reactions of machines and
+// filters. The first moment of a step carries its number. The plan's scenario must be one of this package.
 func Explain(ctx context.Context, plan lockstep.Plan, out io.Writer) error {
 	return ExplainRun(ctx, plan, 0, out)
 }
@@ -53,18 +52,17 @@ func ExplainRun(ctx context.Context, plan lockstep.Plan, run int, out io.Writer)
 	return err
 }
 
-// watch writes down what a director does; nil writes nothing.
+// watch writes the actions of a director to a text; nil writes nothing.
 type watch struct {
 	text  strings.Builder
 	begun int
 	steps int
-	open  bool // a line is begun
+	open  bool // a line has begun
 
 	director *director
 }
 
-// begin opens a run. A failing run is made again with the recorder on, which is not
-// written down a second time.
+// begin opens a run. A failing run is rerun with the recorder on, which is not written down a second time.
 func (w *watch) begin(d *director) {
 	if w == nil {
 		return
@@ -79,7 +77,7 @@ func (w *watch) begin(d *director) {
 
 func (w *watch) off() bool { return w == nil || w.begun > 1 }
 
-// moment begins a line: the number of the step, where it is new, and the moment.
+// moment begins a line: the number of the step, if it is new, and the moment.
 func (w *watch) moment(m *Moment) {
 	if w.off() {
 		return
@@ -101,7 +99,7 @@ func (w *watch) endLine() {
 	w.open = false
 }
 
-// note adds to the line what was made of the moment.
+// note adds a reaction to the moment to the line.
 func (w *watch) note(format string, args ...any) {
 	if !w.off() {
 		fmt.Fprintf(&w.text, " | "+format, args...)
@@ -117,7 +115,7 @@ func (w *watch) released(m *Moment, id trace.ID) {
 }
 
 func (w *watch) took(f *readyFilter, acted bool) {
-	if w.off() { // before anything is put into words
+	if w.off() { // before texts are rendered
 		return
 	}
 	effect := ""

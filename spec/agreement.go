@@ -7,19 +7,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Agreement is the spec that no two correct nodes decide differently at one place, and no
-// correct node twice. A decision is the value *D of an event of the type given, whose name
-// is a verb in the past: "decided". Place tells where it is, for example its index in a log,
-// and same compares two of one place. A node is correct as long as none of its messages was
-// forged.
+// Agreement is the spec that no two correct nodes decide differently at one place, and no correct node twice. A
+// decision is the value *D of an event of the given type, whose name is a verb in the past tense: "decided". The
+// function place returns the location of a decision, for example its index in a log, and the function same compares
+// two decisions of one place. A node is correct as long as none of its messages was forged.
 func Agreement[D any](event string, place func(*D) int, same func(a, b *D) bool) lockstep.Spec {
 	return New("agreement", func(lockstep.Info) *agreement[D] {
 		return &agreement[D]{event: event, place: place, same: same}
 	})
 }
 
-// agreement keeps all decisions: a node whose decision was taken for granted may turn out to
-// be faulty later.
+// agreement keeps all decisions: a node whose decision was accepted may turn out to be faulty later.
 type agreement[D any] struct {
 	event  string
 	place  func(*D) int
@@ -45,10 +43,10 @@ func (a *agreement[D]) Reset() {
 // End returns nil: only events are checked.
 func (*agreement[D]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the judgements.
+// Judged counts the checks.
 func (a *agreement[D]) Judged() int { return a.judged }
 
-// Event judges a decision.
+// Event checks a decision.
 func (a *agreement[D]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	forged := run.Faults().Forged
 	if e.Type != a.event || forged.Has(e.Node) {

@@ -2,28 +2,30 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// Judge judges the events of one run after the other, for [New].
+// Judge checks the events of one run after the other, for [New].
 type Judge interface {
 	// Reset begins a new run.
 	Reset()
-	// Event judges an event. It may leave the finding's property to the spec.
+	// Event checks an event. It may leave the finding's property to the spec.
 	Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	// Judged is the number of times since Reset that the property could have failed, or
 	// lockstep.NotCounted.
 	Judged() int
-	// End judges the final state, see [lockstep.Monitor]; nil where only events are judged.
+	// End checks the final state, see [lockstep.Monitor]; it returns nil if it looks only at events.
 	End(run *lockstep.Run) *lockstep.Finding
 }
 
-// New is a spec of one property, judged event by event. The function makes a judge for
-// each worker.
+// New is a spec of one property, checked event by event. The function makes a checker for each worker.
 func New[J Judge](property string, judge func(lockstep.Info) J) lockstep.Spec {
 	return single{property: property, judge: func(i lockstep.Info) Judge { return judge(i) }}
 }
 
-// OnEvent is a spec of one property that a function judges, at every event of the type
-// given. The state is the function's memory: its zero value at the start of a run.
-func OnEvent[S any](property, event string, judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding) lockstep.Spec {
+// OnEvent is a spec of one property that a function checks, at every event of the given type. The state is the
+// function's memory: its zero value at the start of a run.
+func OnEvent[S any](
+	property, event string,
+	judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding,
+) lockstep.Spec {
 	return New(property, func(lockstep.Info) *function[S] { return &function[S]{event: event, judge: judge} })
 }
 
@@ -40,7 +42,7 @@ func (f *function[S]) Reset() {
 	f.state, f.judged = zero, 0
 }
 
-// Event judges an event of the property's type.
+// Event checks an event of the property's type.
 func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type != f.event {
 		return nil
@@ -52,7 +54,7 @@ func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Find
 // End returns nil: only events are checked.
 func (f *function[S]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the events judged.
+// Judged counts the events checked.
 func (f *function[S]) Judged() int { return f.judged }
 
 // single is a spec of one property.
@@ -61,7 +63,7 @@ type single struct {
 	judge    func(lockstep.Info) Judge
 }
 
-// Properties names what is judged.
+// Properties names the property.
 func (s single) Properties() []string { return []string{s.property} }
 
 // New makes a monitor.
@@ -78,10 +80,10 @@ type monitor struct {
 // Reset begins a new run.
 func (m *monitor) Reset() { m.judge.Reset() }
 
-// EventsOnly says that the watcher gets events.
+// EventsOnly says that the monitor uses only events.
 func (m *monitor) EventsOnly() bool { return true }
 
-// Step judges after a step.
+// Step checks the events of a step.
 func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
 	for i := range events {
@@ -92,18 +94,18 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	return m.named(m.judge.End(run))
 }
 
-// Conclude counts the judgements.
+// Conclude counts the checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
 	m.judged[0] = m.judge.Judged()
 	return lockstep.Conclusion{Judged: m.judged[:]}
 }
 
-// named gives a finding the property's name, in a copy: the judge may use it again.
+// named gives a finding the property's name, in a copy: the checker may reuse the finding.
 func (m *monitor) named(f *lockstep.Finding) *lockstep.Finding {
 	if f == nil || f.Property != "" {
 		return f

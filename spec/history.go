@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// The events by which a system tells of its clients' operations.
+// The events by which a system reports its clients' operations.
 const (
 	EventCall   = "call"   // a client began an operation: *Call
 	EventReturn = "return" // a client got its answer: *Return
@@ -21,7 +21,7 @@ const (
 type Call struct {
 	Client int // from 1
 	ID     int // of the operation, unique in the run
-	Input  any // what is asked for; valid until the end of the run
+	Input  any // the request; valid until the end of the run
 }
 
 // String is the input.
@@ -36,17 +36,17 @@ type Return struct {
 // String is the output.
 func (r *Return) String() string { return fmt.Sprintf("c%d %v", r.Client, r.Output) }
 
-// Unanswered is the output of an operation that was never answered.
+// Unanswered is the output of an operation without an answer.
 type Unanswered struct{}
 
-// String says so.
+// String is "no answer".
 func (Unanswered) String() string { return "no answer" }
 
-// history writes down the operations of a run's clients.
+// history records the operations of a run's clients.
 type history struct {
 	ops []porcupine.Operation
 	ids []int // of the operations
-	// steps are, by moment of the history from 1, those in which it was; the last moment is now.
+	// steps has the step of each moment of the history, from 1; the last moment is now.
 	steps []int
 	now   int64
 }
@@ -75,7 +75,7 @@ func (h *history) about(ops []porcupine.Operation) []int {
 	return slices.Compact(steps)
 }
 
-// note takes the events of a step into account.
+// note adds the events of a step to the history.
 func (h *history) note(run *lockstep.Run) {
 	events := run.Events()
 	for i := range events {

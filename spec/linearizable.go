@@ -15,30 +15,27 @@ import (
 // DefaultSteps is the default of Linearizable.Steps.
 const DefaultSteps = 1_000_000
 
-// stepOps is the number of operations for which the check of a partition pays one step each time it asks the model: the
-// search remembers which operations it has placed, so that long histories take more memory for a step.
+// stepOps is the number of operations for which the check of a partition pays one step each time it asks the model.
+// The search remembers which operations it has placed, so that long histories take more memory for a step.
 const stepOps = 256
 
-// Linearizable is the spec that the clients' operations, as the events EventCall and
-// EventReturn tell of them, are linearizable: some order of them, in which none moves
-// before an operation that had returned when it was called, explains all answers. It is
-// judged at the end of a run by porcupine.
+// Linearizable is the spec that the clients' operations, as reported by the events EventCall and EventReturn, are
+// linearizable: some order of them explains all answers. In this order, no operation moves before one that had
+// returned when it was called. porcupine checks it at the end of a run.
 //
-// Deciding it can take time and memory that are exponential in the number of operations that overlap. A run
-// whose history takes too many steps has the verdict unknown; no limit depends on the machine.
+// A check can take time and memory that are exponential in the number of concurrent operations. A run whose history
+// takes too many steps has the verdict unknown; no limit depends on the machine.
 type Linearizable struct {
-	// Model is the sequential system. Its Step gets Unanswered as the output of an operation
-	// that was never answered, and must accept it: the operation may take effect at any
-	// time after its call, or never.
+	// Model is the sequential system. Its Step gets Unanswered as the output of an operation without an answer, and
+	// must accept it. The operation may take effect at any time after its call, or never.
 	Model porcupine.Model
-	// Steps is the number of steps of the model after which the check of one partition is given
-	// up; 0 means DefaultSteps. In a partition of more than 256 operations, a step counts once for every 256 of them.
-	// It is no time, because where a run has its own clock, as in a bubble, that stands
-	// still while the run is judged.
+	// Steps is the number of steps of the model after which the check of one partition ends; 0 means DefaultSteps. In
+	// a partition of more than 256 operations, a step counts once for every 256 of them. The limit is not a time,
+	// because the clock of a run that has its own, as in a bubble, does not advance while the run is checked.
 	Steps int
 }
 
-// Properties names what is judged.
+// Properties names the property.
 func (Linearizable) Properties() []string { return []string{"linearizability"} }
 
 // New makes a monitor.
@@ -54,7 +51,7 @@ type linearizable struct {
 	history   history
 	judged    [1]int
 	undecided string
-	illegal   []porcupine.Operation // the partition that was found wrong
+	illegal   []porcupine.Operation // the partition that violates the property
 }
 
 // Reset begins a new run.
@@ -63,16 +60,16 @@ func (m *linearizable) Reset() {
 	m.judged[0], m.undecided, m.illegal = 0, "", nil
 }
 
-// EventsOnly says that the history is made of events.
+// EventsOnly says that the history consists of events.
 func (m *linearizable) EventsOnly() bool { return true }
 
-// Step judges after a step: it writes the history down.
+// Step adds the events of a step to the history.
 func (m *linearizable) Step(run *lockstep.Run) *lockstep.Finding {
 	m.history.note(run)
 	return nil
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 	parts := [][]porcupine.Operation{m.history.ops}
 	if m.Model.Partition != nil {
@@ -80,7 +77,7 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 	}
 	for _, p := range parts {
 		if !slices.ContainsFunc(p, answered) {
-			continue // nothing to explain
+			continue // no answers to explain
 		}
 		m.judged[0]++
 		model, left := m.bounded(1 + (len(p)-1)/stepOps)
@@ -105,8 +102,8 @@ func (m *linearizable) whole() porcupine.Model {
 	return model
 }
 
-// bounded is the model of one partition, of whose steps each counts as so many, and the steps that it has left. When it
-// has none it refuses whatever is tried, so that the search for an order ends, and there are less than none.
+// bounded is the model of one partition, whose steps have the given price, and the number of steps left. When no
+// steps are left, the model refuses everything, so that the search for an order ends, and the number is negative.
 func (m *linearizable) bounded(price int) (model porcupine.Model, left *int) {
 	model, left = m.whole(), new(m.Steps)
 	step := model.StepContext
@@ -126,9 +123,8 @@ func (m *linearizable) bounded(price int) (model porcupine.Model, left *int) {
 	return model, left
 }
 
-// Conclude counts the partitions of the history that were judged, which are those with an
-// answer, and draws the one that was
-// found wrong with porcupine.
+// Conclude counts the partitions that were checked, which are those with an answer, and draws the partition that
+// violates the property with porcupine.
 func (m *linearizable) Conclude(draw bool) lockstep.Conclusion {
 	c := lockstep.Conclusion{Judged: m.judged[:], Undecided: m.undecided}
 	if !draw || m.illegal == nil {

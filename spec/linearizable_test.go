@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// op is an operation on one register: a write of a value, or a read where it is 0.
+// op is an operation on one register: a write of a value, or a read if it is 0.
 type op int
 
 func (o op) String() string {
@@ -61,7 +61,7 @@ func explained(ops []timed, state int) bool {
 		if o.end >= 0 {
 			done = false
 		}
-		first := true // nothing that is left returned before it was called
+		first := true // no remaining operation returned before it was called
 		for j, p := range ops {
 			if j != i && p.end >= 0 && p.end < o.start {
 				first = false
@@ -82,7 +82,7 @@ func explained(ops []timed, state int) bool {
 			return true
 		}
 	}
-	return done // what was not answered may never happen
+	return done // an unanswered operation may never happen
 }
 
 // randomHistory draws a history of three clients with answers that are often right.
@@ -137,7 +137,14 @@ func TestLinearizable(t *testing.T) {
 }
 
 func TestUndecided(t *testing.T) {
-	history := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(1, 2, 2), answer(1, 2, 2), call(2, 3, 0), answer(2, 3, 2)}
+	history := []lockstep.Event{
+		call(1, 1, 1),
+		answer(1, 1, 1),
+		call(1, 2, 2),
+		answer(1, 2, 2),
+		call(2, 3, 0),
+		answer(2, 3, 2),
+	}
 	r := judge(t, script{history, history[:4]}, spec.All(spec.Linearizable{Model: register, Steps: 2}))
 	if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Verdicts[trace.Pass] != 1 {
 		t.Errorf("verdicts %v: a history that is not checked is not a pass", r.Verdicts)
@@ -147,7 +154,7 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// A search that takes too many steps is given up; one that needs exactly as many is not.
+// A search that takes too many steps ends undecided; one that needs exactly the maximum does not.
 func TestStepsOfLinearizable(t *testing.T) {
 	var wrong []lockstep.Event // all orders of the writes are tried
 	for i := 1; i <= 8; i++ {
@@ -160,19 +167,29 @@ func TestStepsOfLinearizable(t *testing.T) {
 		history []lockstep.Event
 		ops     int
 		want    trace.Verdict
-	}{{100, wrong, 9, trace.Unknown}, {0, wrong, 9, trace.Fail}, {1, right, 2, trace.Unknown}, {2, right, 2, trace.Pass}} {
+	}{
+		{100, wrong, 9, trace.Unknown},
+		{0, wrong, 9, trace.Fail},
+		{1, right, 2, trace.Unknown},
+		{2, right, 2, trace.Pass},
+	} {
 		r := judge(t, script{c.history}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
 		if r.Verdict() != c.want {
 			t.Errorf("%d steps: %v, want %v", c.steps, r.Verdict(), c.want)
 		}
-		if text := fmt.Sprintf("linearizability: %d operations: not decided within %d steps", c.ops, c.steps); c.want == trace.Unknown && r.Reasons[text] != 1 {
+		if text := fmt.Sprintf(
+			"linearizability: %d operations: not decided within %d steps",
+			c.ops,
+			c.steps,
+		); c.want == trace.Unknown &&
+			r.Reasons[text] != 1 {
 			t.Errorf("reasons %v", r.Reasons)
 		}
 	}
 }
 
-// long is a history of so many operations of one key: four clients at a time write, and one reads the last of these
-// writes. With a wrong answer the last read sees the first write.
+// long is a history of the given number of operations of one key: four clients at a time write, and one reads the
+// last of these writes. With a wrong answer the last read sees the first write.
 func long(ops int, wrong bool) (events []lockstep.Event) {
 	id := 0
 	for id < ops {
@@ -195,27 +212,32 @@ func long(ops int, wrong bool) (events []lockstep.Event) {
 	return events
 }
 
-// Histories of thousands of operations of one key are checked, and what is wrong with them is found; only the steps that
-// it takes bound that.
+// Histories of thousands of operations of one key are checked, and their violations are found; only the number of
+// steps bounds that.
 func TestLongHistories(t *testing.T) {
 	for _, c := range []struct {
 		ops   int
 		wrong bool
 		steps int
 		want  trace.Verdict
-	}{{2000, false, 0, trace.Pass}, {2000, true, 0, trace.Fail}, {10_000, false, 0, trace.Pass}, {2000, false, 5000, trace.Unknown}} {
+	}{
+		{2000, false, 0, trace.Pass},
+		{2000, true, 0, trace.Fail},
+		{10_000, false, 0, trace.Pass},
+		{2000, false, 5000, trace.Unknown},
+	} {
 		r := judge(t, script{long(c.ops, c.wrong)}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
 		if r.Verdict() != c.want || r.Judged[0].N != 1 {
 			t.Errorf("%+v: %v, judged %v, %v", c, r.Verdicts, r.Judged, r.Reasons)
 		}
-		if c.want == trace.Unknown && r.Reasons["linearizability: 2000 operations: not decided within 5000 steps"] != 1 {
+		if c.want == trace.Unknown &&
+			r.Reasons["linearizability: 2000 operations: not decided within 5000 steps"] != 1 {
 			t.Errorf("reasons %v", r.Reasons)
 		}
 	}
 }
 
-// A history without an answer has nothing to explain: no run could have failed, however
-// long it is.
+// A history without an answer has nothing to explain: no run could have failed, however long it is.
 func TestUnansweredIsNotJudged(t *testing.T) {
 	silent := []lockstep.Event{call(1, 1, 1), call(2, 2, 0), call(3, 3, 2)}
 	for _, c := range []struct {
@@ -230,7 +252,11 @@ func TestUnansweredIsNotJudged(t *testing.T) {
 }
 
 func TestPicture(t *testing.T) {
-	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.All(spec.Linearizable{Model: register}))
+	r := judge(
+		t,
+		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
+		spec.All(spec.Linearizable{Model: register}),
+	)
 	f := r.First()
 	if f == nil || len(f.Trace.Pictures) != 1 {
 		t.Fatalf("found %+v", f)
@@ -242,7 +268,7 @@ func TestPicture(t *testing.T) {
 
 func ExampleLinearizable() {
 	r := judge(&testing.T{}, script{{
-		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and knows it
+		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and got the answer
 		call(2, 2, 0), answer(2, 2, 0), // then client 2 reads 0
 	}}, spec.Linearizable{Model: register})
 	fmt.Println(r.First().Finding)
@@ -251,7 +277,11 @@ func ExampleLinearizable() {
 
 // The finding names the steps in which its operations were called and answered.
 func TestFindingNamesItsOperations(t *testing.T) {
-	r := judge(t, script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}}, spec.Linearizable{Model: register})
+	r := judge(
+		t,
+		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
+		spec.Linearizable{Model: register},
+	)
 	if f := r.First(); f == nil || !slices.Equal(f.Finding.About, []int{0}) {
 		t.Errorf("%+v is not about the start, where everything happened", f)
 	}

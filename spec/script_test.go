@@ -9,11 +9,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// script is a system that does nothing but report events, another list of them in each
-// run of a campaign with the seed 0.
+// script is a system that only reports events, another list of them in each run of a campaign with the seed 0.
 type script [][]lockstep.Event
 
-// Describe says what the system is and can do.
+// Describe returns the system's name and capabilities.
 func (script) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "script", Nodes: 2, Supports: trace.KindsOf(trace.Deliver)}, nil
 }
@@ -41,13 +40,13 @@ func (r reader) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) erro
 // Do takes one step.
 func (reader) Do(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil }
 
-// Abilities are none.
+// Abilities is empty.
 func (reader) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 
 // Close has nothing to release.
 func (reader) Close() error { return nil }
 
-// judge makes the runs of a script and judges them by a spec.
+// judge makes the runs of a script and checks them by a spec.
 func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 	t.Helper()
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Deliver: 1},

@@ -15,38 +15,34 @@ import (
 // DefaultTries is the default of Sequential.Tries.
 const DefaultTries = 200_000
 
-// Sequential is the spec that the clients' operations, as the events EventCall and
-// EventReturn tell of them, are sequentially consistent: some order of all of them, in which
-// the operations of each client keep the order in which it called them, explains all answers.
-// Unlike linearizability it says nothing about the time between clients, so that a client may
-// see an old state, as long as it never goes back. ZooKeeper promises as much of its reads. It
-// is judged at the end of a run.
+// Sequential is the spec that the clients' operations, as reported by the events EventCall and EventReturn, are
+// sequentially consistent. This means that some order of all of them explains all answers. In this order, the
+// operations of each client keep the order of their calls. Unlike linearizability, it ignores the time between
+// clients, so that a client may see an old state, as long as it never goes back. ZooKeeper promises this for its
+// reads. The spec is checked at the end of a run.
 //
-// An operation that was never answered may take effect at any time after the earlier ones of
-// its client that were answered, or never.
+// An operation without an answer may take effect at any time after its client's earlier answered operations, or
+// never.
 //
-// Deciding it takes time that is exponential in the number of clients and of operations
-// without an answer. A run whose history takes too many tries has the verdict
-// unknown; no limit depends on the machine.
+// A check takes time that is exponential in the number of clients and of operations without an answer. A run whose
+// history takes too many attempts has the verdict unknown; no limit depends on the machine.
 type Sequential struct {
-	// Model is the sequential system. Its Step gets Unanswered as the output of an operation
-	// that was never answered, and must accept it. Where it has a Partition, each part has a
-	// state of its own, but all are judged together: parts that are sequentially consistent
-	// each for itself need not be so together.
+	// Model is the sequential system. Its Step gets Unanswered as the output of an operation without an answer, and
+	// must accept it. If it has a Partition, each part has a state of its own, but all are checked together. Parts
+	// may be sequentially consistent separately, but not together.
 	Model porcupine.Model
-	// ReadOnly tells of an input that no operation with it ever changes the state, whatever
-	// its answer; nil knows of none. Such an operation is put where it fits first, which
-	// makes long histories decidable.
+	// ReadOnly reports that an operation with this input never changes the state, whatever its answer; nil knows of
+	// no such input. The search places such an operation as soon as it fits, which makes long histories decidable.
 	ReadOnly func(input any) bool
-	// InOrder says that an operation that was never answered takes effect before the later ones of
-	// its client or never: what a client sends travels in order, as in a session of ZooKeeper.
+	// InOrder says that an operation without an answer takes effect before the later ones of its client or never. A
+	// client's messages travel in order, as in a session of ZooKeeper.
 	InOrder bool
-	// Tries is the number of operations that are tried as the next one before the check is
-	// given up; 0 means DefaultTries.
+	// Tries is the number of operations that the search tries as the next one before the check ends; 0 means
+	// DefaultTries.
 	Tries int
 }
 
-// Properties names what is judged.
+// Properties names the property.
 func (Sequential) Properties() []string { return []string{"sequential-consistency"} }
 
 // New makes a monitor.
@@ -70,20 +66,20 @@ func (m *sequential) Reset() {
 	m.judged[0], m.undecided = 0, ""
 }
 
-// EventsOnly says that the history is made of events.
+// EventsOnly says that the history consists of events.
 func (m *sequential) EventsOnly() bool { return true }
 
-// Step judges after a step: it writes the history down.
+// Step adds the events of a step to the history.
 func (m *sequential) Step(run *lockstep.Run) *lockstep.Finding {
 	m.history.note(run)
 	return nil
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 	ops := m.history.ops
 	if !slices.ContainsFunc(ops, answered) {
-		return nil // nothing to explain
+		return nil // no answers to explain
 	}
 	o := newOrderer(m.Sequential, ops)
 	explained := o.explain()
@@ -98,15 +94,14 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 		Text: "no order that keeps to the clients' own explains the answers: " + historyText(ops)}
 }
 
-// Conclude counts the histories that were judged.
+// Conclude counts the histories that were checked.
 func (m *sequential) Conclude(bool) lockstep.Conclusion {
 	return lockstep.Conclusion{Judged: m.judged[:], Undecided: m.undecided}
 }
 
-// orderer looks for an order of operations, depth first. Of the operations that may be next it
-// first tries those that fit and leave the state as it is, then the others, by the time of
-// their calls: that explains most histories nearly at once. It does not come back to a state
-// with the same operations done.
+// orderer searches for an order of operations, depth first. Among the possible next operations, it first tries those
+// that fit and do not change the state, then the others, by the time of their calls. This explains most histories
+// almost at once. It does not revisit a state with the same operations placed.
 type orderer struct {
 	model   porcupine.Model
 	reads   func(input any) bool
@@ -114,19 +109,27 @@ type orderer struct {
 	ops     []porcupine.Operation
 	part    []int   // of each operation
 	queues  [][]int // by client: its answered operations, in the order of their calls
-	loose   []int   // the others
-	after   []int   // of each loose one: how many of its client's answered operations come before it
+	loose   []int   // the operations without an answer
+	after   []int   // of each loose one: the number of its client's answered operations before it
 	states  []any   // by part
 	taken   []int   // by client, of its queue
 	used    []bool  // of the loose ones
-	left    int     // answered operations that are not in the order yet
-	tries   int     // until the search is given up
+	left    int     // answered operations not yet in the order
+	tries   int     // attempts left until the search ends
 	visited map[string][][]any
 	key     []byte
 }
 
 func newOrderer(s Sequential, ops []porcupine.Operation) *orderer {
-	o := &orderer{model: s.Model, reads: s.ReadOnly, inOrder: s.InOrder, ops: ops, part: make([]int, len(ops)), tries: s.Tries, visited: map[string][][]any{}}
+	o := &orderer{
+		model:   s.Model,
+		reads:   s.ReadOnly,
+		inOrder: s.InOrder,
+		ops:     ops,
+		part:    make([]int, len(ops)),
+		tries:   s.Tries,
+		visited: map[string][][]any{},
+	}
 	if o.reads == nil {
 		o.reads = func(any) bool { return false }
 	}
@@ -141,7 +144,7 @@ func newOrderer(s Sequential, ops []porcupine.Operation) *orderer {
 		if answered(op) {
 			o.queues[op.ClientId] = append(o.queues[op.ClientId], i)
 			o.left++
-		} else if !o.reads(op.Input) { // nobody would notice
+		} else if !o.reads(op.Input) { // a read without an answer has no effect
 			o.loose = append(o.loose, i)
 			o.after = append(o.after, len(o.queues[op.ClientId]))
 		}
@@ -150,8 +153,8 @@ func newOrderer(s Sequential, ops []porcupine.Operation) *orderer {
 	return o
 }
 
-// divide finds out to which part of the model's state each operation belongs. Operations are
-// known by the time of their call.
+// divide determines the part of the model's state of each operation. It identifies operations by the time of their
+// call.
 func (o *orderer) divide() {
 	parts := 1
 	if o.model.Partition != nil {
@@ -172,7 +175,7 @@ func (o *orderer) divide() {
 	}
 }
 
-// explain reports whether the operations that are left can be put into order.
+// explain reports whether the remaining operations can be ordered.
 func (o *orderer) explain() bool {
 	if o.left == 0 {
 		return true
@@ -191,7 +194,7 @@ func (o *orderer) explain() bool {
 		o.take(n, -1)
 		o.states[part] = before
 		if o.reads(o.ops[n.op].Input) {
-			return false // later it could not do better
+			return false // a later position would not help
 		}
 	}
 	return false
@@ -199,12 +202,12 @@ func (o *orderer) explain() bool {
 
 // candidate is an operation that fits next, with the state after it.
 type candidate struct {
-	op, client, loose int // loose is -1 for one of a client's queue
+	op, client, loose int // loose is -1 for an operation of a client's queue
 	state             any
 	same              bool // the state is as before
 }
 
-// next lists the operations that fit next in the order in which they are tried.
+// next lists the operations that fit next, in the order in which explain tries them.
 func (o *orderer) next() []candidate {
 	var list []candidate
 	try := func(c candidate) {
@@ -247,7 +250,7 @@ func (o *orderer) next() []candidate {
 	return list
 }
 
-// timely reports whether nothing that its client called later is in the order yet.
+// timely reports whether the order contains no later call of the operation's client.
 func (o *orderer) timely(loose int) bool {
 	client := o.ops[o.loose[loose]].ClientId
 	for j := loose + 1; j < len(o.loose); j++ {
@@ -268,7 +271,7 @@ func (o *orderer) take(c candidate, by int) {
 	o.left -= by
 }
 
-// met reports whether the search was here before, and notes that it is now.
+// met reports whether the search has visited this state before, and marks it as visited.
 func (o *orderer) met() bool {
 	o.key = o.key[:0]
 	for _, k := range o.taken {

@@ -46,8 +46,8 @@ type told struct {
 	answered    bool
 }
 
-// inSomeOrder tries all orders: it is the definition of sequential consistency. Operations
-// are in the order of their calls. Where it is strict, those that were not answered keep it, too.
+// inSomeOrder tries all orders: it is the definition of sequential consistency. Operations are in the order of their
+// calls. If strict, unanswered operations keep it, too.
 func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 	all := true
 	for i, o := range ops {
@@ -55,7 +55,7 @@ func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 			continue
 		}
 		all = all && !o.answered
-		first := true // of those of its client that are answered
+		first := true // among the answered operations of its client
 		for j := range i {
 			first = first && (done[j] || ops[j].client != o.client || !ops[j].answered)
 		}
@@ -79,7 +79,7 @@ func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 			return true
 		}
 	}
-	return all // what was not answered may never happen
+	return all // an unanswered operation may never happen
 }
 
 // randomKeyed draws a history of three clients on two registers.
@@ -92,7 +92,7 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
 		if i := open[c]; i >= 0 {
 			open[c] = -1
 			if r.IntN(8) == 0 {
-				continue // the client goes on without an answer
+				continue // the client continues without an answer
 			}
 			ops[i].answered = true
 			if ops[i].value = int(ops[i].op); ops[i].op == 0 {
@@ -103,14 +103,20 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
 		}
 		o := told{client: c, key: r.IntN(2), op: op(r.IntN(3))}
 		open[c] = len(ops)
-		events = append(events, lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: c + 1, ID: len(ops), Input: keyed{o.key, o.op}}})
+		events = append(
+			events,
+			lockstep.Event{
+				Type:  spec.EventCall,
+				Value: &spec.Call{Client: c + 1, ID: len(ops), Input: keyed{o.key, o.op}},
+			},
+		)
 		ops = append(ops, o)
 	}
 	return events, ops
 }
 
-// TestSequential compares with the definition on many small histories. What is linearizable
-// is sequentially consistent; and some histories are so for each register alone only.
+// TestSequential compares with the definition on many small histories. Linearizable histories are sequentially
+// consistent; some histories are so only for each register alone.
 func TestSequential(t *testing.T) {
 	const histories = 4000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -143,7 +149,11 @@ func TestSequential(t *testing.T) {
 	for _, f := range judge(t, s, spec.Sequential{Model: registers}).Found {
 		sequential[f.Run] = true
 	}
-	for _, f := range judge(t, s, spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }}).Found {
+	for _, f := range judge(
+		t,
+		s,
+		spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }},
+	).Found {
 		reads[f.Run] = true
 	}
 	for _, f := range judge(t, s, spec.Linearizable{Model: registers}).Found {
@@ -152,13 +162,26 @@ func TestSequential(t *testing.T) {
 	right, between, lost := 0, 0, 0
 	for i, ok := range want {
 		if inOrder[i] == ordered[i] {
-			t.Fatalf("history %d (%v): where all keep their order it is right: %v, the spec says %v", i, s[i], ordered[i], !inOrder[i])
+			t.Fatalf(
+				"history %d (%v): where all keep their order it is right: %v, the spec says %v",
+				i,
+				s[i],
+				ordered[i],
+				!inOrder[i],
+			)
 		}
 		if ok && !ordered[i] {
 			lost++
 		}
 		if sequential[i] == ok || reads[i] == ok {
-			t.Fatalf("history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v", i, s[i], ok, !sequential[i], !reads[i])
+			t.Fatalf(
+				"history %d (%v): sequentially consistent is %v, the spec says %v and, knowing reads, %v",
+				i,
+				s[i],
+				ok,
+				!sequential[i],
+				!reads[i],
+			)
 		}
 		if !linearizable[i] && sequential[i] {
 			t.Fatalf("history %d (%v) is linearizable but not sequentially consistent", i, s[i])
@@ -171,13 +194,27 @@ func TestSequential(t *testing.T) {
 		}
 	}
 	if right < histories/10 || right > histories*9/10 || between < 100 || apart < 10 || lost < 5 {
-		t.Errorf("%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test says little", right, histories, between, apart, lost)
+		t.Errorf(
+			"%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test says little",
+			right,
+			histories,
+			between,
+			apart,
+			lost,
+		)
 	}
 }
 
-// Beyond its limits the spec does not decide, and says so.
+// Beyond its limits the spec reports that it is undecided.
 func TestSequentialUndecided(t *testing.T) {
-	history := []lockstep.Event{call(1, 1, 1), answer(1, 1, 1), call(1, 2, 2), answer(1, 2, 2), call(2, 3, 0), answer(2, 3, 2)}
+	history := []lockstep.Event{
+		call(1, 1, 1),
+		answer(1, 1, 1),
+		call(1, 2, 2),
+		answer(1, 2, 2),
+		call(2, 3, 0),
+		answer(2, 3, 2),
+	}
 	for _, c := range []struct {
 		spec spec.Sequential
 		want string
@@ -185,7 +222,8 @@ func TestSequentialUndecided(t *testing.T) {
 		{spec.Sequential{Model: register, Tries: 2}, "sequential-consistency: not decided within 2 tries"},
 	} {
 		r := judge(t, script{history, history[:2]}, c.spec)
-		if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Reasons[c.want] != 1 || r.Judged[0].N != 1 {
+		if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Reasons[c.want] != 1 ||
+			r.Judged[0].N != 1 {
 			t.Errorf("verdicts %v, reasons %v, judged %v; want %s", r.Verdicts, r.Reasons, r.Judged, c.want)
 		}
 	}
@@ -210,20 +248,24 @@ func TestSequentialLong(t *testing.T) {
 	for i := 1; i <= 40; i++ {
 		do(1, op(i), i)
 		for client := 2; client <= 4; client++ {
-			do(client, 0, max(0, i-client)) // each is behind by as much as its number
+			do(client, 0, max(0, i-client)) // client i lags by i operations
 		}
 	}
 	wrong := append(append([]lockstep.Event(nil), events...), call(2, 1000, 0), answer(2, 1000, 1)) // and goes back
-	r := judge(t, script{events, wrong}, spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }})
+	r := judge(
+		t,
+		script{events, wrong},
+		spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }},
+	)
 	if r.Verdicts[trace.Pass] != 1 || r.Verdicts[trace.Fail] != 1 || r.First().Run != 1 {
 		t.Errorf("verdicts %v, reasons %v", r.Verdicts, r.Reasons)
 	}
 }
 
-// copies is a system that is sequentially consistent but not linearizable: node 1 puts all
-// writes into an order, the others follow, on links that keep it. The client of each node
-// reads that node's own copy, and its write is answered when the copy has it. With hasty it is
-// answered at once, and then is not even sequentially consistent.
+// copies is a system that is sequentially consistent but not linearizable. Node 1 orders all writes, and the others
+// follow, on links that keep the order. The client of each node reads that node's own replica, and its write is
+// answered when the replica has it. With hasty set, the write is answered at once; then the system is not even
+// sequentially consistent.
 type copies struct {
 	self  lockstep.Node
 	hasty bool
@@ -232,7 +274,7 @@ type copies struct {
 	busy  bool
 }
 
-// update is a write on its way to node 1, or from there in its place.
+// update is a write in transit to node 1, or from there with its position.
 type update struct {
 	origin lockstep.Node
 	value  int
@@ -297,8 +339,8 @@ func (n *copies) answer(c *sim.Context[update], value int) {
 	c.Emit(spec.EventReturn, &spec.Return{Client: int(n.self), ID: n.id(), Output: value})
 }
 
-// A system that promises sequential consistency only keeps that promise, breaks the stronger
-// one, and is found out where it keeps neither.
+// A sequentially consistent system satisfies that spec and violates the stronger one. A system that satisfies neither
+// is detected.
 func TestSequentialSystem(t *testing.T) {
 	reads := func(input any) bool { return input.(op) == 0 }
 	for _, c := range []struct {
@@ -310,12 +352,27 @@ func TestSequentialSystem(t *testing.T) {
 		{false, spec.Linearizable{Model: register}, trace.Fail},
 		{true, spec.Sequential{Model: register, ReadOnly: reads}, trace.Fail},
 	} {
-		system := sim.Cluster[update]{Name: "copies", Nodes: 3, FIFO: true, Requests: []string{"read", "write"}, Repeat: 10,
+		system := sim.Cluster[update]{
+			Name:     "copies",
+			Nodes:    3,
+			FIFO:     true,
+			Requests: []string{"read", "write"},
+			Repeat:   10,
 			New: func(self lockstep.Node, _ int) sim.Node[update] {
 				n := &copies{self: self, hasty: c.hasty}
 				return sim.With(n, sim.Capabilities[update]{Reset: n.Reset})
-			}}
-		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 3, Request: 1, Steps: 80}, Spec: c.spec, Runs: 500, KeepGoing: true})
+			},
+		}
+		r, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:    system,
+				Strategy:  strategy.Walk{Deliver: 3, Request: 1, Steps: 80},
+				Spec:      c.spec,
+				Runs:      500,
+				KeepGoing: true,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,9 +384,9 @@ func TestSequentialSystem(t *testing.T) {
 
 func ExampleSequential() {
 	history := script{{
-		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and knows it
+		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and got the answer
 		call(2, 2, 0), answer(2, 2, 0), // then client 2 reads 0: it is behind
-		call(2, 3, 0), answer(2, 3, 7), // and now it is not
+		call(2, 3, 0), answer(2, 3, 7), // and now it is up to date
 	}}
 	for _, promised := range []lockstep.Spec{spec.Linearizable{Model: register}, spec.Sequential{Model: register}} {
 		r := judge(&testing.T{}, history, promised)

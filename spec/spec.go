@@ -1,6 +1,5 @@
-// Package spec holds what systems promise, as values to compose: [All] joins specs,
-// [OnEvent] makes one of a function, [Linearizable] and [Sequential] judge the history
-// of a system's clients.
+// Package spec checks the promises of systems with specs that can be combined. [All] joins specs, and [OnEvent] makes
+// one from a function. [Linearizable] and [Sequential] check the history of a system's clients.
 package spec
 
 import (
@@ -10,13 +9,12 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// All is the spec that promises what all of the specs promise. The first of them that is
-// violated in a step makes the finding.
+// All is the conjunction of the specs. The first spec violated in a step makes the finding.
 func All(specs ...lockstep.Spec) lockstep.Spec { return all(specs) }
 
 type all []lockstep.Spec
 
-// Properties names what is judged.
+// Properties names the properties of all specs.
 func (a all) Properties() []string {
 	var names []string
 	for _, s := range a {
@@ -25,7 +23,7 @@ func (a all) Properties() []string {
 	return names
 }
 
-// Optional joins what the specs say.
+// Optional joins the specs' answers.
 func (a all) Optional(info lockstep.Info) (list []bool) {
 	for _, s := range a {
 		list = append(list, optionalOf(s, info)...)
@@ -45,7 +43,7 @@ func (a all) New(info lockstep.Info) lockstep.Monitor {
 	return m
 }
 
-// flat lists the specs without those that are All of others.
+// flat lists the specs, with nested All values expanded.
 func (a all) flat() []lockstep.Spec {
 	var list []lockstep.Spec
 	for _, s := range a {
@@ -60,7 +58,7 @@ func (a all) flat() []lockstep.Spec {
 
 type allMonitor struct {
 	monitors []lockstep.Monitor
-	byEvent  []bool // of each, whether it looks at events only
+	byEvent  []bool // of each, whether it uses events only
 	counts   []int  // properties of each
 	judged   []int
 }
@@ -72,10 +70,10 @@ func (a *allMonitor) Reset() {
 	}
 }
 
-// EventsOnly reports whether all of the monitors look at events only.
+// EventsOnly reports whether all of the monitors use events only.
 func (a *allMonitor) EventsOnly() bool { return !slices.Contains(a.byEvent, false) }
 
-// Step judges after a step.
+// Step checks a step.
 func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	quiet := len(run.Events()) == 0
 	for i, m := range a.monitors {
@@ -89,7 +87,7 @@ func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End judges the end of a run.
+// End checks the end of a run.
 func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 	for _, m := range a.monitors {
 		if f := m.End(run); f != nil {
@@ -99,7 +97,7 @@ func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// Conclude joins what the monitors say.
+// Conclude joins the monitors' conclusions.
 func (a *allMonitor) Conclude(draw bool) lockstep.Conclusion {
 	var all lockstep.Conclusion
 	a.judged = a.judged[:0]

@@ -12,7 +12,7 @@ import (
 
 func event(kind string) lockstep.Event { return lockstep.Event{Type: kind, Node: 1} }
 
-// atMost is the spec that an event happens so many times in a run.
+// atMost is the spec that an event happens at most so many times in a run.
 func atMost(kind string, most int) lockstep.Spec {
 	return spec.OnEvent("few "+kind, kind, func(seen *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if *seen++; *seen > most {
@@ -55,8 +55,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A property whose own event never came was not put to the test, whatever else happened;
-// one that does not count was perhaps.
+// A property whose own event never happened was not exercised, whatever else happened; one that does not count its
+// checks may have been.
 func TestVacuity(t *testing.T) {
 	r := judge(t, script{{event("a"), event("a")}}, spec.All(atMost("a", 5), atMost("b", 1), bare{}))
 	if got, want := r.Unjudged(), []string{"few b"}; !reflect.DeepEqual(got, want) {
@@ -64,17 +64,21 @@ func TestVacuity(t *testing.T) {
 	}
 }
 
-// A judge may return one finding again and again: each run has its own.
+// A checker may return one finding repeatedly: each run gets its own copy.
 func TestSharedFinding(t *testing.T) {
 	shared := &lockstep.Finding{Text: "again"}
-	s := spec.OnEvent("shared", "a", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared })
+	s := spec.OnEvent(
+		"shared",
+		"a",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared },
+	)
 	r := judge(t, script{{event("a")}, {event("a")}}, spec.All(s))
 	if len(r.Found) != 2 || shared.Property != "" || shared.Step != 0 {
 		t.Errorf("%d findings, and the shared one is %+v", len(r.Found), shared)
 	}
 }
 
-// bare is a spec that does not count its judgements.
+// bare is a spec that does not count its checks.
 type bare struct{}
 
 func (bare) Properties() []string                     { return []string{"bare"} }
@@ -85,7 +89,7 @@ func (bare) End(*lockstep.Run) (f *lockstep.Finding)  { return nil }
 func (bare) EventsOnly() bool                         { return false }
 func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
-// last is a judge of the end.
+// last is a checker of the end.
 type last struct{ seen string }
 
 func (w *last) Reset()      { w.seen = "" }
@@ -102,7 +106,11 @@ func (w *last) End(*lockstep.Run) *lockstep.Finding {
 }
 
 func TestNew(t *testing.T) {
-	r := judge(t, script{{event("a"), event("b")}, {event("b")}}, spec.New("order", func(lockstep.Info) *last { return &last{} }))
+	r := judge(
+		t,
+		script{{event("a"), event("b")}, {event("b")}},
+		spec.New("order", func(lockstep.Info) *last { return &last{} }),
+	)
 	if f := r.First(); f == nil || f.Run != 1 || f.Finding.String() != "order: saw b" {
 		t.Errorf("found %+v", r.Found)
 	}
@@ -146,7 +154,11 @@ type vote struct{ place, value int }
 
 func (v *vote) String() string { return fmt.Sprintf("%d at %d", v.value, v.place) }
 
-var agreed = spec.Agreement("decided", func(v *vote) int { return v.place }, func(a, b *vote) bool { return a.value == b.value })
+var agreed = spec.Agreement(
+	"decided",
+	func(v *vote) int { return v.place },
+	func(a, b *vote) bool { return a.value == b.value },
+)
 
 func TestAgreement(t *testing.T) {
 	decide := func(n lockstep.Node, place, value int) lockstep.Event {
@@ -162,7 +174,10 @@ func TestAgreement(t *testing.T) {
 	if len(r.Found) != 2 || r.Judged[0].N != 3 {
 		t.Fatalf("%d found, judged %v", len(r.Found), r.Judged)
 	}
-	for i, want := range []string{"node 2 decided 6 at 1, and node 1 had decided 5 at 1", "node 1 decided 6 at 1, and node 1 had decided 5 at 1"} {
+	for i, want := range []string{
+		"node 2 decided 6 at 1, and node 1 had decided 5 at 1",
+		"node 1 decided 6 at 1, and node 1 had decided 5 at 1",
+	} {
 		if f := r.Found[i].Finding; f.Text != want || f.Property != "agreement" {
 			t.Errorf("%s: %s, want %s", f.Property, f.Text, want)
 		}

@@ -2,8 +2,8 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// With is a spec that a system puts to the test only where one of its options is set: without them nothing is wrong
-// where no run checks the properties.
+// With is a spec that a system exercises only if one of its options is set. Without them, a campaign may leave the
+// properties unchecked.
 func With(s lockstep.Spec, options ...string) lockstep.Spec { return conditional{s, options} }
 
 type conditional struct {
@@ -11,7 +11,7 @@ type conditional struct {
 	options []string
 }
 
-// Optional says so of all properties.
+// Optional makes all properties optional if none of the options is set.
 func (c conditional) Optional(info lockstep.Info) []bool {
 	set := false
 	for _, name := range c.options {

@@ -21,15 +21,30 @@ func (s optionsOf) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// A property that needs an option is vacuous only where the option is set.
+// A property that needs an option is vacuous only if the option is set.
 func TestWith(t *testing.T) {
 	never := func(name string) lockstep.Spec {
-		return spec.OnEvent(name, "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
+		return spec.OnEvent(
+			name,
+			"no such event",
+			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
+		)
 	}
-	all := spec.All(never("always"), spec.With(spec.All(never("watched"), never("watched-again")), "clients", "watchers"))
+	all := spec.All(
+		never("always"),
+		spec.With(spec.All(never("watched"), never("watched-again")), "clients", "watchers"),
+	)
 	for option, want := range map[string]int{"": 1, "other": 1, "watchers": 3, "clients": 3} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: optionsOf{options: map[string]string{option: "1"}}, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 10},
-			Spec: all, Runs: 30, Workers: 2})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   optionsOf{options: map[string]string{option: "1"}},
+				Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 10},
+				Spec:     all,
+				Runs:     30,
+				Workers:  2,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

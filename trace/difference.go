@@ -2,8 +2,7 @@ package trace
 
 import "fmt"
 
-// Difference tells in what a recording and one made again differ first, and is empty where they
-// do not.
+// Difference returns the first difference between a recording and its rerun, or the empty string.
 func Difference(want, got *Trace) string {
 	for i := range min(len(want.Records), len(got.Records)) {
 		if d := differentRecord(&want.Records[i], &got.Records[i]); d != "" {
@@ -13,7 +12,7 @@ func Difference(want, got *Trace) string {
 	return differentEnd(want, got)
 }
 
-// differentEnd says how the ends of two recordings differ.
+// differentEnd reports the difference between the ends of two recordings.
 func differentEnd(want, got *Trace) string {
 	was, is := outcomeText(want.Outcome), outcomeText(got.Outcome)
 	switch {
@@ -57,7 +56,7 @@ func differentRecord(want, got *Record) string {
 	})
 }
 
-// differentList compares what a step caused, thing by thing, in words.
+// differentList compares the effects of a step one by one, as text.
 func differentList[T any](what string, want, got []T, text func(T) string) string {
 	for i := range max(len(want), len(got)) {
 		switch {

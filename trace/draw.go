@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Draw is a number that the system drew itself. Where nodes run at once, in no order, it is that
-// of a node: then the order counts only among those of the same.
+// Draw is a number that the system drew itself. If nodes draw concurrently, in no fixed order, a draw belongs to a
+// node: then the order counts only among draws of the same node.
 type Draw struct {
-	By Node // 0 where the order of all counts
+	By Node // 0 if the order of all draws counts
 	N  uint64
 }
 
-// Drew are draws of nobody in particular.
+// Drew makes draws without a node.
 func Drew(numbers ...uint64) []Draw {
 	var list []Draw
 	for _, n := range numbers {
@@ -29,7 +29,7 @@ func (d Draw) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "[%d,%d]", d.By, d.N), nil
 }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads both forms.
 func (d *Draw) UnmarshalJSON(text []byte) error {
 	*d = Draw{}
 	if err := json.Unmarshal(text, &d.N); err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleDrew() {
-	// What a step is to draw when it is taken again; the second time nothing else matters.
+	// The action's draws for a replay of the step. The second action has only draws.
 	a := trace.Action{Step: trace.Step{Kind: trace.Crash, Node: 2}, Draws: trace.Drew(3, 0)}
 	text, err := json.Marshal(append(a.Draws, trace.Draw{By: 2, N: 7}))
 	fmt.Println(string(text), err)

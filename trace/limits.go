@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The limits of a trace. A file may come from anybody, and a number in it must not decide how much memory or time its
-// reader takes. They are far beyond what runs need: nothing beyond them is written either.
+// The limits of a trace. A file may come from an untrusted source, and a number in it must not determine the memory
+// or time that its reader takes. The limits are far beyond the needs of runs, and Write respects them too.
 const (
 	MaxBytes   = 256 << 20     // of a file
 	MaxEntries = 2_000_000     // steps, rounds, effects of steps and draws of a trace together
@@ -15,12 +15,12 @@ const (
 	MaxSettle  = 50_000        // steps of the settling stage that a plan asks for
 	MaxEffects = 100_000       // messages, events and states of one step, or its draws
 	MaxRun     = 1 << 40       // number of a run in its campaign
-	MaxNames   = 1000          // options, drawn values, names of rounds, types that are set aside, values of a finding
-	MaxName    = MaxText + 256 // bytes of a name or of a text that was cut: of a target, a message, a state
+	MaxNames   = 1000          // options, drawn values, names of rounds, types without a round, values of a finding
+	MaxName    = MaxText + 256 // bytes of a name or of a truncated text: of a target, a message, a state
 	MaxValue   = 64 << 10      // bytes of other texts: of an option, a finding, a reason
 	MaxPhase   = math.MaxInt32
 	MaxTime    = 1 << 60 // time of a run
-	MaxWait    = 3600e9  // time of one Wait step: an hour, where the unit is a nanosecond
+	MaxWait    = 3600e9  // time of one Wait step: an hour, if the unit is a nanosecond
 )
 
 // inRange reports that a number is outside its limits.
@@ -47,7 +47,7 @@ func few(what string, n, most int) error {
 	return nil
 }
 
-// first is the first error there is.
+// first is the first error, if any.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -57,14 +57,28 @@ func first(errs ...error) error {
 	return nil
 }
 
-// check reports what of a header is beyond its limit.
+// check reports the first part of a header that exceeds its limit.
 func (h *Header) check() error {
-	err := first(inRange("nodes", h.Nodes, 1, MaxNodes), inRange("run", h.Run, 0, MaxRun), inRange("settle", h.Settle, 0, MaxSettle),
+	err := first(
+		inRange("nodes", h.Nodes, 1, MaxNodes),
+		inRange("run", h.Run, 0, MaxRun),
+		inRange("settle", h.Settle, 0, MaxSettle),
 		inRange("phases.per", h.Phases.Per, 0, MaxPhase),
-		few("options", len(h.Options), MaxNames), few("drawn values", len(h.Drawn), MaxNames),
-		few("names of rounds", len(h.Rounds), MaxNames), few("types aside", len(h.Aside), MaxNames))
-	for _, t := range []struct{ what, text string }{{"tool", h.Tool}, {"target", h.Target}, {"build", h.Build}, {"strategy", h.Strategy},
-		{"scenario", h.Scenario}, {"shrunk", h.Shrunk}, {"phases.group", h.Phases.Group}, {"phases.name", h.Phases.Name}} {
+		few("options", len(h.Options), MaxNames),
+		few("drawn values", len(h.Drawn), MaxNames),
+		few("names of rounds", len(h.Rounds), MaxNames),
+		few("types aside", len(h.Aside), MaxNames),
+	)
+	for _, t := range []struct{ what, text string }{
+		{"tool", h.Tool},
+		{"target", h.Target},
+		{"build", h.Build},
+		{"strategy", h.Strategy},
+		{"scenario", h.Scenario},
+		{"shrunk", h.Shrunk},
+		{"phases.group", h.Phases.Group},
+		{"phases.name", h.Phases.Name},
+	} {
 		err = first(err, short(t.what, t.text, MaxName))
 	}
 	for _, names := range [][]string{h.Rounds, h.Aside} {
@@ -81,15 +95,19 @@ func (h *Header) check() error {
 	return err
 }
 
-// check reports what of a step is beyond its limit.
+// check reports the first part of a step that exceeds its limit.
 func (s *stepLine) check() error {
 	return first(inRange("at", s.At, 0, MaxTime), inRange("for", s.For, 0, MaxWait),
 		short("the text", s.Text, MaxName), short("the body", s.Body, MaxBody), few("draws", len(s.Draws), MaxEffects))
 }
 
-// check reports what of a message is beyond its limit.
+// check reports the first part of a message that exceeds its limit.
 func (m *Sent) check() error {
-	return first(inRange("at", m.At, 0, MaxTime), short("the type", m.Type, MaxName), short("the text", m.Text, MaxName))
+	return first(
+		inRange("at", m.At, 0, MaxTime),
+		short("the type", m.Type, MaxName),
+		short("the text", m.Text, MaxName),
+	)
 }
 
 func (e *Event) check() error {
@@ -99,18 +117,30 @@ func (e *Event) check() error {
 func (s *State) check() error { return short("the text", s.Text, MaxName) }
 
 func (r *Round) check() error {
-	return first(inRange("round", r.Number, 0, MaxRounds), inRange("phase", r.Phase, 0, MaxPhase), short("the name", r.Name, MaxName))
+	return first(
+		inRange("round", r.Number, 0, MaxRounds),
+		inRange("phase", r.Phase, 0, MaxPhase),
+		short("the name", r.Name, MaxName),
+	)
 }
 
-// check reports what of an outcome is beyond its limit. Steps of a finding are those of the run, or the one after it.
+// check reports the first part of an outcome that exceeds its limit. The steps of a finding are steps of the run, or
+// the one after it.
 func (o *Outcome) check() error {
 	err := first(inRange("steps", o.Steps, 0, MaxSteps), short("the reason", o.Reason, MaxValue))
 	f := o.Finding
 	if f == nil {
 		return err
 	}
-	err = first(err, inRange("the finding's step", f.Step, 0, o.Steps+1), short("the property", f.Property, MaxName), short("the text", f.Text, MaxValue),
-		short("the stack", f.Stack, MaxValue), few("values", len(f.Values), MaxNames), few("steps that the finding is about", len(f.About), MaxEffects))
+	err = first(
+		err,
+		inRange("the finding's step", f.Step, 0, o.Steps+1),
+		short("the property", f.Property, MaxName),
+		short("the text", f.Text, MaxValue),
+		short("the stack", f.Stack, MaxValue),
+		few("values", len(f.Values), MaxNames),
+		few("steps that the finding is about", len(f.About), MaxEffects),
+	)
 	for _, text := range f.Values {
 		err = first(err, short("a value", text, MaxValue))
 	}
@@ -120,10 +150,10 @@ func (o *Outcome) check() error {
 	return err
 }
 
-// counter counts what a trace holds.
+// counter counts the entries of a trace.
 type counter struct{ entries int }
 
-// add counts entries, of a step and its draws for example.
+// add adds entries, for example those of a step and its draws.
 func (c *counter) add(n int) error {
 	c.entries += n
 	if c.entries > MaxEntries {

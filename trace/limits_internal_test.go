@@ -17,7 +17,12 @@ func TestLimitsOfAll(t *testing.T) {
 		{`{"step":1000000,"do":"heal"}`, MaxSteps, MaxSteps, ""},
 		{`{"step":1000001,"do":"heal"}`, MaxSteps + 1, MaxSteps + 1, "line 2: step is 1000001, allowed are 0..1000000"},
 		{`{"step":1,"do":"heal"}`, 1, MaxEntries - 1, ""},
-		{`{"step":1,"do":"heal"}`, 1, MaxEntries, "line 2: there are more than 2000000 steps, rounds, effects and draws"},
+		{
+			`{"step":1,"do":"heal"}`,
+			1,
+			MaxEntries,
+			"line 2: there are more than 2000000 steps, rounds, effects and draws",
+		},
 		{`{"step":1,"do":"heal","draws":[1,2]}`, 1, MaxEntries - 2, "line 2: there are more than 2000000"},
 		{`{"step":1,"do":"heal"}` + "\n" + `{"event":"x"}`, 1, MaxEntries - 1, "line 3: there are more than 2000000"},
 		{`{"round":100001,"phase":1,"kernel":[]}`, 1, 1, "line 2: round is 100001, allowed are 0..100000"},

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// repeated is a text again and again, without holding all of it.
+// repeated is a text repeated so many times, without storing all of it.
 func repeated(text string, times int) io.Reader {
 	var parts []io.Reader
 	block := strings.Repeat(text, 1000)
@@ -31,36 +31,81 @@ func TestLimits(t *testing.T) {
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
 	list := `"` + strings.Repeat(`x","`, trace.MaxNames) + `x"`
 	fail := func(finding string) string {
-		return header("") + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` + finding + `},"steps":0,"lines":2}`
+		return header("") + start + `{"verdict":"fail","finding":{"property":"p","text":"t","step":0` +
+			finding + `},"steps":0,"lines":2}`
 	}
 	for _, c := range []struct{ name, file, want string }{
 		{"settle", header(`,"settle":1000000000000000`), "line 1: settle is 1000000000000000, allowed are 0..50000"},
 		{"settle below", header(`,"settle":-1`), "line 1: settle is -1"},
-		{"run", strings.Replace(header(""), `"run":0`, `"run":9000000000000000000`, 1), "line 1: run is 9000000000000000000"},
+		{
+			"run",
+			strings.Replace(header(""), `"run":0`, `"run":9000000000000000000`, 1),
+			"line 1: run is 9000000000000000000",
+		},
 		{"run below", strings.Replace(header(""), `"run":0`, `"run":-1`, 1), "line 1: run is -1"},
 		{"nodes", strings.Replace(header(""), `"nodes":3`, `"nodes":65`, 1), "line 1: nodes is 65"},
 		{"per", header(`,"phases":{"per":-1}`), "line 1: phases.per is -1"},
-		{"target", strings.Replace(header(""), `"target":"t"`, `"target":"`+name+`"`, 1), "line 1: target has 4353 bytes, allowed are 4352"},
+		{
+			"target",
+			strings.Replace(header(""), `"target":"t"`, `"target":"`+name+`"`, 1),
+			"line 1: target has 4353 bytes, allowed are 4352",
+		},
 		{"scenario", header(`,"scenario":"` + name + `"`), "line 1: scenario has 4353 bytes"},
 		{"key", header(`,"options":{"` + name + `":""}`), "line 1: a key has 4353 bytes"},
 		{"value", header(`,"options":{"a":"` + value + `"}`), "line 1: a value has 65537 bytes"},
 		{"rounds", header(`,"rounds":[` + list + `]`), "line 1: there are 1001 names of rounds, allowed are 1000"},
 		{"round name", header(`,"rounds":["` + name + `"]`), "line 1: a name has 4353 bytes"},
-		{"at", header("") + start + `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`, "line 3: at is 9000000000000000000"},
+		{
+			"at",
+			header("") + start + `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`,
+			"line 3: at is 9000000000000000000",
+		},
 		{"at below", header("") + start + `{"step":1,"do":"alarm","node":1,"at":-1}`, "line 3: at is -1"},
-		{"wait", header("") + start + `{"step":1,"do":"wait","for":9000000000000000000}`, "line 3: for is 9000000000000000000, allowed are 0..3600000000000"},
-		{"text", header("") + `{"step":0,"do":"start","text":"` + value + `"}`, "line 2: the text has 65537 bytes, allowed are 4352"},
-		{"body", header("") + `{"step":0,"do":"start","body":"` + strings.Repeat("b", trace.MaxBody+1) + `"}`, "line 2: the body has 1048577 bytes"},
-		{"draws", header("") + `{"step":0,"do":"start","draws":[` + strings.Repeat("1,", trace.MaxEffects) + `1]}`, "line 2: there are 100001 draws, allowed are 100000"},
-		{"message type", header("") + start + `{"sent":1,"from":1,"to":2,"type":"` + name + `"}`, "line 3: the type has 4353 bytes"},
+		{
+			"wait",
+			header("") + start + `{"step":1,"do":"wait","for":9000000000000000000}`,
+			"line 3: for is 9000000000000000000, allowed are 0..3600000000000",
+		},
+		{
+			"text",
+			header("") + `{"step":0,"do":"start","text":"` + value + `"}`,
+			"line 2: the text has 65537 bytes, allowed are 4352",
+		},
+		{
+			"body",
+			header("") + `{"step":0,"do":"start","body":"` + strings.Repeat("b", trace.MaxBody+1) + `"}`,
+			"line 2: the body has 1048577 bytes",
+		},
+		{
+			"draws",
+			header("") + `{"step":0,"do":"start","draws":[` + strings.Repeat("1,", trace.MaxEffects) + `1]}`,
+			"line 2: there are 100001 draws, allowed are 100000",
+		},
+		{
+			"message type",
+			header("") + start + `{"sent":1,"from":1,"to":2,"type":"` + name + `"}`,
+			"line 3: the type has 4353 bytes",
+		},
 		{"message time", header("") + start + `{"sent":1,"from":1,"to":2,"type":"x","at":-1}`, "line 3: at is -1"},
 		{"event type", header("") + start + `{"event":"` + name + `","node":1}`, "line 3: the type has 4353 bytes"},
 		{"state", header("") + start + `{"state":1,"text":"` + value + `"}`, "line 3: the text has 65537 bytes"},
-		{"phase", header("") + `{"round":1,"phase":9000000000000000000,"kernel":[1]}`, "line 2: phase is 9000000000000000000"},
+		{
+			"phase",
+			header("") + `{"round":1,"phase":9000000000000000000,"kernel":[1]}`,
+			"line 2: phase is 9000000000000000000",
+		},
 		{"finding", fail(`,"values":[` + list + `]`), "line 3: there are 1001 values, allowed are 1000"},
-		{"finding's step", strings.Replace(fail(""), `"step":0}`, `"step":7}`, 1), "line 3: the finding's step is 7, allowed are 0..1"},
+		{
+			"finding's step",
+			strings.Replace(fail(""), `"step":0}`, `"step":7}`, 1),
+			"line 3: the finding's step is 7, allowed are 0..1",
+		},
 		{"about", fail(`,"about":[7]`), "line 3: a step that the finding is about is 7"},
-		{"reason", header("") + start + `{"verdict":"unknown","reason":"` + value + `","steps":0,"lines":2}`, "line 3: the reason has 65537 bytes"},
+		{
+			"reason",
+			header("") + start + `{"verdict":"unknown","reason":"` + value + `","steps":0,"lines":2}`,
+			"line 3: the reason has 65537 bytes",
+		},
 		{"nesting", header(`,"options":` + strings.Repeat("[", 100_000)), "not a readable Lockstep trace: line 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,8 +120,16 @@ func TestLimits(t *testing.T) {
 		file io.Reader
 		want string
 	}{
-		{"effects", io.MultiReader(strings.NewReader(header("")+start), repeated(`{"event":"x","node":1}`+"\n", 1_500_000)), "line 100003: step 0 causes more than 100000 things"},
-		{"bytes", io.MultiReader(strings.NewReader(header("")+start), repeated(strings.Repeat(" ", 1<<20)+"\n", 300)), "line 258: the file has more than 268435456 bytes"},
+		{
+			"effects",
+			io.MultiReader(strings.NewReader(header("")+start), repeated(`{"event":"x","node":1}`+"\n", 1_500_000)),
+			"line 100003: step 0 causes more than 100000 things",
+		},
+		{
+			"bytes",
+			io.MultiReader(strings.NewReader(header("")+start), repeated(strings.Repeat(" ", 1<<20)+"\n", 300)),
+			"line 258: the file has more than 268435456 bytes",
+		},
 		{"no end", repeated(strings.Repeat("[", 1<<20), 100), "line 1 is longer than 8388608 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,23 +149,43 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What is beyond a limit is not written either: nothing is stored that cannot be read.
+// Values beyond a limit are not written either: every stored trace can be read.
 func TestLimitsOfWriting(t *testing.T) {
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
 	for want, change := range map[string]func(*trace.Trace){
-		"line 1 could not be read again: settle is":      func(t *trace.Trace) { t.Header.Settle = trace.MaxSettle + 1 },
-		"line 1 could not be read again: target has":     func(t *trace.Trace) { t.Header.Target = name },
-		"line 2 could not be read again: the text has":   func(t *trace.Trace) { t.Records[0].Text = value },
-		"line 2 could not be read again: for is":         func(t *trace.Trace) { t.Records[0].Step.For = trace.MaxWait + 1 },
-		"there are 100001 draws":                         func(t *trace.Trace) { t.Records[0].Draws = make([]trace.Draw, trace.MaxEffects+1) },
-		"there are 100001 effects of a step":             func(t *trace.Trace) { t.Records[0].Gone = make([]trace.ID, trace.MaxEffects+1) },
-		"line 3 could not be read again: the type has":   func(t *trace.Trace) { t.Records[0].Events = []trace.Event{{Type: name}} },
-		"line 3 could not be read again: the text has":   func(t *trace.Trace) { t.Records[0].States = []trace.State{{Node: 1, Text: value}} },
-		"line 3 could not be read again: at is":          func(t *trace.Trace) { t.Records[0].Sent = []trace.Sent{{Message: trace.Message{ID: 1, At: -1}}} },
-		"line 3 could not be read again: phase is":       func(t *trace.Trace) { t.Rounds = []trace.Round{{Number: 1, Phase: -1}} },
+		"line 1 could not be read again: settle is": func(t *trace.Trace) {
+			t.Header.Settle = trace.MaxSettle + 1
+		},
+		"line 1 could not be read again: target has":   func(t *trace.Trace) { t.Header.Target = name },
+		"line 2 could not be read again: the text has": func(t *trace.Trace) { t.Records[0].Text = value },
+		"line 2 could not be read again: for is": func(t *trace.Trace) {
+			t.Records[0].Step.For = trace.MaxWait + 1
+		},
+		"there are 100001 draws": func(t *trace.Trace) {
+			t.Records[0].Draws = make([]trace.Draw, trace.MaxEffects+1)
+		},
+		"there are 100001 effects of a step": func(t *trace.Trace) {
+			t.Records[0].Gone = make([]trace.ID, trace.MaxEffects+1)
+		},
+		"line 3 could not be read again: the type has": func(t *trace.Trace) {
+			t.Records[0].Events = []trace.Event{{Type: name}}
+		},
+		"line 3 could not be read again: the text has": func(t *trace.Trace) {
+			t.Records[0].States = []trace.State{{Node: 1, Text: value}}
+		},
+		"line 3 could not be read again: at is": func(t *trace.Trace) {
+			t.Records[0].Sent = []trace.Sent{{Message: trace.Message{ID: 1, At: -1}}}
+		},
+		"line 3 could not be read again: phase is": func(t *trace.Trace) {
+			t.Rounds = []trace.Round{{Number: 1, Phase: -1}}
+		},
 		"line 3 could not be read again: the reason has": func(t *trace.Trace) { t.Outcome.Reason = value },
 	} {
-		tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: []trace.Record{{}}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+		tr := &trace.Trace{
+			Header:  trace.Header{Nodes: 1},
+			Records: []trace.Record{{}},
+			Outcome: trace.Outcome{Verdict: trace.Pass},
+		}
 		change(tr)
 		if err := trace.Write(&bytes.Buffer{}, tr); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.200v, want ...%s...", err, want)

@@ -1,13 +1,12 @@
 package trace
 
-// Links is the book of cut links: by sender, the receivers that its messages do not reach.
-// Index 0 is nobody's.
+// Links is the set of cut links: by sender, the receivers that its messages do not reach. Index 0 is unused.
 type Links []Nodes
 
-// NewLinks is the book of so many nodes, with no link cut.
+// NewLinks is the set for the given number of nodes, with no link cut.
 func NewLinks(nodes int) Links { return make(Links, nodes+1) }
 
-// Switch enters a Cut or Heal step. No node is ever cut off from itself.
+// Switch applies a Cut or Heal step. No node is ever cut off from itself.
 func (l Links) Switch(s *Step) {
 	l.set(s.From, s.To, s.Kind == Cut)
 	if !s.OneWay {

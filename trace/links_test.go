@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The book says what a table of all pairs says, entered pair by pair.
+// Links agrees with a table of all pairs that is updated pair by pair.
 func TestLinks(t *testing.T) {
 	const nodes = 4
 	for seed := range uint64(200) {
@@ -16,7 +16,12 @@ func TestLinks(t *testing.T) {
 		links := trace.NewLinks(nodes)
 		var cut [nodes + 1][nodes + 1]bool
 		for range 10 {
-			s := trace.Step{Kind: []trace.Kind{trace.Cut, trace.Heal}[r.IntN(2)], From: trace.Nodes(r.IntN(32)), To: trace.Nodes(r.IntN(32)), OneWay: r.IntN(2) == 0}
+			s := trace.Step{
+				Kind:   []trace.Kind{trace.Cut, trace.Heal}[r.IntN(2)],
+				From:   trace.Nodes(r.IntN(32)),
+				To:     trace.Nodes(r.IntN(32)),
+				OneWay: r.IntN(2) == 0,
+			}
 			links.Switch(&s)
 			for a := trace.Node(1); a <= nodes; a++ {
 				for b := trace.Node(1); b <= nodes; b++ {
@@ -24,7 +29,15 @@ func TestLinks(t *testing.T) {
 						cut[a][b] = s.Kind == trace.Cut
 					}
 					if links[a].Has(b) != cut[a][b] {
-						t.Fatalf("seed %d: after %v the link from %d to %d is cut: %v, want %v", seed, s, a, b, links[a].Has(b), cut[a][b])
+						t.Fatalf(
+							"seed %d: after %v the link from %d to %d is cut: %v, want %v",
+							seed,
+							s,
+							a,
+							b,
+							links[a].Has(b),
+							cut[a][b],
+						)
 					}
 				}
 			}

@@ -5,9 +5,8 @@ import "strconv"
 // ID numbers the messages of a run from 1 in the order in which they were sent.
 type ID int32
 
-// Tag is the synchronization tag of a message: the phase and the round within the
-// phase that the sender was in, both as the protocol counts them. Phases count from 1,
-// so that the zero Tag means that the message has none.
+// Tag is the synchronization tag of a message: the phase and the round within the phase of the sender, both as the
+// protocol counts them. Phases count from 1, so that the zero Tag means that the message has none.
 type Tag struct {
 	Phase int32 `json:"phase"`
 	Round int32 `json:"round"`
@@ -21,32 +20,31 @@ func (t Tag) Less(u Tag) bool {
 	return t.Round < u.Round
 }
 
-// Message is the envelope of a message: what the engine and a strategy know of it.
-// The body stays with the system, under the number Body: bodies are numbered from 1 in
-// the order in which they are sent or forged; the messages of a broadcast share one, and a
-// copy shares that of its original.
+// Message is the envelope of a message, the part that the engine and a strategy know. The body stays with the system,
+// under the number Body. Bodies are numbered from 1 in the order in which they are sent or forged. The messages of a
+// broadcast share one body, and a duplicate shares that of its original.
 type Message struct {
 	ID   ID     `json:"sent"`
 	Body ID     `json:"-"`
 	Copy ID     `json:"copy_of,omitempty"` // the message that this one duplicates
 	From Node   `json:"from"`
 	To   Node   `json:"to"`
-	Fate Fate   `json:"-"` // in a run under way, where it is the engine's; zero in a trace
+	Fate Fate   `json:"-"` // during a run, set by the engine; zero in a trace
 	Type string `json:"type"`
 	Tag  Tag    `json:"tag,omitzero"`
-	At   Time   `json:"at,omitempty"` // earliest delivery in virtual time, where the system sets one
+	At   Time   `json:"at,omitempty"` // earliest delivery in virtual time, if the system sets one
 }
 
-// Fate says what became of a message so far.
+// Fate says what has happened to a message so far.
 type Fate uint8
 
-// What may become of a message. Until it is delivered or lost it is on its way.
+// The fates of a message. Until it is delivered or lost it is in flight.
 const (
 	InFlight  Fate = iota // a strategy may deliver or drop it
-	Held                  // in the hands of the scenario
+	Held                  // a scenario holds it
 	Behind                // behind a held one on a FIFO link
-	Delivered             // for good
-	Lost                  // likewise
+	Delivered             // final
+	Lost                  // final
 )
 
 // OnItsWay reports whether the message is neither delivered nor lost.
@@ -62,7 +60,7 @@ func (m Message) String() string {
 type Event struct {
 	Type string `json:"event"`
 	Node Node   `json:"node,omitempty"`
-	Text string `json:"text,omitempty"` // Value in words; filled only while a run is recorded
+	Text string `json:"text,omitempty"` // Value as text; filled only while a run is recorded
 	// Value is the system's own description. It may point into the system and is valid
 	// only during the step that caused the event.
 	Value any `json:"-"`
@@ -71,11 +69,11 @@ type Event struct {
 // Pending is a client's request that waits to be given to a node.
 type Pending struct {
 	ID   int32
-	To   Nodes // the nodes it may be given to
+	To   Nodes // the nodes that may receive it
 	Text string
 }
 
-// State is what a node's state became in a step.
+// State is the new state of a node after a step.
 type State struct {
 	Node Node   `json:"state"`
 	Text string `json:"text"`

@@ -2,10 +2,9 @@ package trace
 
 import "fmt"
 
-// Name tells a message apart from all others of a run by what it is and not by its
-// number, so that it means the same message in another run of the same system, although
-// steps were left out or the system was changed a little: the Nth message, counted from 1,
-// of its type and tag on its link.
+// Name identifies a message of a run by its content instead of its number. So it means the same message in another
+// run of the same system, even if steps were left out or the system changed a little. It is the Nth message, counted
+// from 1, of its type and tag on its link.
 type Name struct {
 	From, To Node
 	Type     string
@@ -13,7 +12,7 @@ type Name struct {
 	Nth      int
 }
 
-// String is the name in words: "1->2 Prepare #3", the number only from the second on.
+// String is the name as text: "1->2 Prepare #3", with the number only from the second message on.
 func (n Name) String() string {
 	s := fmt.Sprintf("%d->%d %s", n.From, n.To, n.Type)
 	if n.Tag != (Tag{}) {
@@ -31,7 +30,7 @@ type Namer struct {
 	names []Name        // by ID-1
 }
 
-// Reset forgets the messages of the run before.
+// Reset forgets the messages of the previous run.
 func (n *Namer) Reset() {
 	clear(n.ids)
 	n.names = n.names[:0]
@@ -55,7 +54,7 @@ func (n *Namer) Add(m *Message) Name {
 // Name is the name of a message that was added.
 func (n *Namer) Name(id ID) Name { return n.names[id-1] }
 
-// Find is the message of that name, or 0 when there is none so far.
+// Find is the message of that name, or 0 if there is none so far.
 func (n *Namer) Find(name Name) ID {
 	nth := name.Nth
 	name.Nth = 0

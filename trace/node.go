@@ -26,7 +26,7 @@ func AllNodes(n int) Nodes {
 	return 1<<n - 1
 }
 
-// NodesOf is the set of the nodes given.
+// NodesOf is the set of the given nodes.
 func NodesOf(nodes ...Node) Nodes {
 	var s Nodes
 	for _, n := range nodes {
@@ -47,7 +47,7 @@ func (s Nodes) Without(n Node) Nodes { return s &^ (1 << (n - 1)) }
 // Len is the number of nodes in the set.
 func (s Nodes) Len() int { return bits.OnesCount64(uint64(s)) }
 
-// First is the smallest node of the set, or 0 when it is empty.
+// First is the smallest node of the set, or 0 if it is empty.
 func (s Nodes) First() Node {
 	if s == 0 {
 		return 0
@@ -55,7 +55,7 @@ func (s Nodes) First() Node {
 	return Node(bits.TrailingZeros64(uint64(s)) + 1)
 }
 
-// Nth is the i-th smallest node of the set, counted from 0; 0 when there are fewer.
+// Nth is the i-th smallest node of the set, counted from 0; 0 if there are fewer.
 func (s Nodes) Nth(i int) Node {
 	for ; i > 0; i-- {
 		s &= s - 1

@@ -2,11 +2,11 @@ package trace
 
 import "fmt"
 
-// Phases says what the phases of tags are called, where a protocol counts in two numbers: with {"height", "round", 100}
-// phase 204 is round 3 of height 3. The zero value calls a phase by its number.
+// Phases names the phases of tags, for a protocol that counts in two numbers. With {"height", "round", 100} phase 204
+// is round 3 of height 3. The zero value calls a phase by its number.
 type Phases struct {
-	Group string `json:"group,omitempty"` // what Per phases make up
-	Name  string `json:"name,omitempty"`  // what a phase is in it, counted from 0
+	Group string `json:"group,omitempty"` // name of a group of Per phases
+	Name  string `json:"name,omitempty"`  // name of a phase in its group, counted from 0
 	Per   int32  `json:"per,omitempty"`
 }
 
@@ -18,7 +18,7 @@ func (p Phases) Of(phase int32) string {
 	return fmt.Sprintf("%s %d, %s %d", p.Group, (phase-1)/p.Per+1, p.Name, (phase-1)%p.Per)
 }
 
-// String says by what runs are sorted that are shown by their phases: "height and round".
+// String names the sort key of runs that are shown by their phases: "height and round".
 func (p Phases) String() string {
 	if p.Per < 1 {
 		return "phase"

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds the length of a line, so that a file that is no trace at all cannot
-// eat the memory. A forged body may have six bytes in the file for each of its own.
+// maxLine bounds the length of a line, so that a file that is no trace at all cannot exhaust the memory. A forged
+// body may have six bytes in the file for each of its own.
 const maxLine = 8 << 20
 
 // ErrFormat is wrapped by every error about the content of a trace file.
@@ -22,7 +22,7 @@ var ErrFormat = errors.New("not a readable Lockstep trace")
 type reader struct {
 	in     *bufio.Scanner
 	number int    // of the line last read
-	lines  int    // read so far, blank ones not counted
+	lines  int    // read so far, except blank ones
 	ahead  []byte // a line read but not yet used
 	header Header
 
@@ -34,7 +34,7 @@ type reader struct {
 	outcome *Outcome
 }
 
-// newReader reads the header of a trace and refuses what this version cannot read.
+// newReader reads the header of a trace and refuses one that this version cannot read.
 func newReader(r io.Reader) (*reader, error) {
 	in := bufio.NewScanner(io.LimitReader(r, MaxBytes+1))
 	in.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -53,7 +53,12 @@ func newReader(r io.Reader) (*reader, error) {
 		return nil, fmt.Errorf("%w: line 1 has no \"lockstep\" format version", ErrFormat)
 	}
 	if *probe.Format != Version {
-		return nil, fmt.Errorf("%w: line 1: format version %d, this tool reads version %d", ErrFormat, *probe.Format, Version)
+		return nil, fmt.Errorf(
+			"%w: line 1: format version %d, this tool reads version %d",
+			ErrFormat,
+			*probe.Format,
+			Version,
+		)
 	}
 	if err := strict(line, &tr.header); err != nil {
 		return nil, tr.bad(err)
@@ -67,8 +72,8 @@ func newReader(r io.Reader) (*reader, error) {
 	return tr, nil
 }
 
-// next reads the next round or record: exactly one of the two is not nil. After the
-// last it returns io.EOF, and any other error when the file is cut off or damaged.
+// next reads the next round or record: exactly one of the two is not nil. After the last it returns io.EOF, and
+// another error if the file is truncated or damaged.
 func (r *reader) next() (*Round, *Record, error) {
 	if r.outcome != nil {
 		return nil, nil, io.EOF
@@ -78,7 +83,11 @@ func (r *reader) next() (*Round, *Record, error) {
 		return nil, nil, err
 	}
 	if line == nil {
-		return nil, nil, fmt.Errorf("%w: it ends after line %d without a verdict, so it was cut off", ErrFormat, r.number)
+		return nil, nil, fmt.Errorf(
+			"%w: it ends after line %d without a verdict, so it was cut off",
+			ErrFormat,
+			r.number,
+		)
 	}
 	switch what, err := classify(line); {
 	case err != nil:
@@ -96,7 +105,7 @@ func (r *reader) next() (*Round, *Record, error) {
 	}
 }
 
-// probe holds the key that tells the kind of a line.
+// probe holds the key that determines the kind of a line.
 type probe struct {
 	Step    *json.RawMessage `json:"step"`
 	Round   *json.RawMessage `json:"round"`
@@ -124,18 +133,31 @@ func (r *reader) record(line []byte) (*Record, error) {
 	if s.Number != r.records {
 		return nil, r.bad(fmt.Errorf("step %d where step %d should be", s.Number, r.records))
 	}
-	if err := first(r.checkStep(s.Step), s.check(), inRange("step", s.Number, 0, MaxSteps), r.add(1+len(s.Draws))); err != nil {
+	if err := first(
+		r.checkStep(s.Step),
+		s.check(),
+		inRange("step", s.Number, 0, MaxSteps),
+		r.add(1+len(s.Draws)),
+	); err != nil {
 		return nil, r.bad(err)
 	}
 	r.records++
-	rec := &Record{Number: s.Number, Step: s.Step, Text: s.Text, Body: s.Body, Draws: s.Draws, Settle: s.Settle, Round: r.round}
+	rec := &Record{
+		Number: s.Number,
+		Step:   s.Step,
+		Text:   s.Text,
+		Body:   s.Body,
+		Draws:  s.Draws,
+		Settle: s.Settle,
+		Round:  r.round,
+	}
 	if s.Settle {
 		rec.Round = 0
 	}
 	return rec, r.effects(rec)
 }
 
-// effects reads the lines that say what the step caused, up to the first that does not.
+// effects reads the lines with the effects of a step, up to the first other line.
 func (r *reader) effects(rec *Record) error {
 	for number := 0; ; number++ {
 		line, err := r.line()
@@ -274,7 +296,7 @@ func (r *reader) checkNode(n Node, zeroAllowed bool) error {
 
 // line is the next line that is not blank, or nil at the end.
 func (r *reader) line() ([]byte, error) {
-	if line := r.ahead; line != nil { // it was counted when it was read
+	if line := r.ahead; line != nil { // already counted when it was read
 		r.ahead = nil
 		return line, nil
 	}
@@ -304,8 +326,7 @@ func (r *reader) line() ([]byte, error) {
 
 func (r *reader) bad(err error) error { return fmt.Errorf("%w: line %d: %w", ErrFormat, r.number, err) }
 
-// strict decodes a line and refuses keys it does not know: they come from another
-// version, and guessing would misread it.
+// strict decodes a line and refuses unknown keys: they come from another version, and guessing would misread it.
 func strict(line []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

@@ -2,21 +2,22 @@ package trace
 
 import "slices"
 
-// Action is one step of a run in a form that another run can take, too: the message that it
-// is about goes by its name.
+// Action is one step of a run in a form that another run can take, too: it refers to its message by name.
 type Action struct {
 	Step   Step
-	Msg    Name   // of the message, where the step is about one; without a name Step.Msg counts
+	Msg    Name   // of the step's message, if any; without a name Step.Msg counts
 	Body   string // the forged body of a Replace
-	Round  int    // number of the lock-step round, 0 where there is none
+	Round  int    // number of the lock-step round, or 0
 	Settle bool   // it belongs to the settling stage
 	Again  bool   // a Duplicate of a message that was delivered: it is sent again
-	Draws  []Draw // what the system is to draw; nil where that is not told
+	Draws  []Draw // the system's draws in the step; nil if not specified
 }
 
 // Equal reports whether two actions are the same.
 func (a Action) Equal(b Action) bool {
-	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle && a.Again == b.Again && slices.Equal(a.Draws, b.Draws)
+	return a.Step == b.Step && a.Msg == b.Msg && a.Body == b.Body && a.Round == b.Round && a.Settle == b.Settle &&
+		a.Again == b.Again &&
+		slices.Equal(a.Draws, b.Draws)
 }
 
 // Script is a run as a list of actions.

@@ -8,23 +8,23 @@ import (
 // Kind says what a step does.
 type Kind uint8
 
-// The kinds of step. Start is not a choice: it heads the record of what the system
-// did when it was brought up.
+// The kinds of step. Start is not a choice: it is the first record and contains the actions of the system at its
+// start.
 const (
 	Start     Kind = iota
 	Deliver        // a message in flight reaches its receiver
-	Drop           // a message in flight is lost for good
-	Duplicate      // a second copy of a message appears; one that was delivered is sent again
+	Drop           // a message in flight is lost permanently
+	Duplicate      // a second copy of a message appears; a delivered message is sent again
 	Replace        // a message in flight gets another body (Byzantine sender)
 	Alarm          // a node's timer fires
-	Crash          // a node stops and forgets what is not durable
-	Restart        // a crashed node comes back
+	Crash          // a node stops and loses its volatile state
+	Restart        // a crashed node restarts
 	Request        // a client's request reaches a node
-	Cut            // links stop carrying what is sent from now on
+	Cut            // links stop carrying new messages
 	Heal           // cut links carry again
-	Wait           // time passes, and a system that moves by itself moves
-	Pause          // a node stands still for a while, which the system draws, and then goes on
-	Jump           // a node's clock jumps, to where the system draws
+	Wait           // time passes, and a system that moves on its own moves
+	Pause          // a node pauses for a time that the system draws, and then continues
+	Jump           // a node's clock jumps to a time that the system draws
 	kindEnd
 )
 
@@ -61,7 +61,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // Kinds is a set of kinds of step.
 type Kinds uint16
 
-// KindsOf is the set of the kinds given.
+// KindsOf is the set of the given kinds.
 func KindsOf(kinds ...Kind) Kinds {
 	var s Kinds
 	for _, k := range kinds {
@@ -87,22 +87,22 @@ func (s Kinds) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Time is the time of a run, in a unit the system chooses: as a rule virtual (sim: a
-// nanosecond of the simulated clock; ticks elsewhere). A system whose time is real tells
-// it in nanoseconds since the start of the run.
+// Time is the time of a run, in a unit the system chooses. Usually it is virtual (sim: a nanosecond of the simulated
+// clock; ticks elsewhere). A system with real time reports it in nanoseconds since the start of the run.
 type Time int64
 
 // Step is one choice of a run. Which fields count depends on Kind:
 //
 //	Deliver, Drop, Duplicate   Msg
-//	Replace                    Msg; Request numbers the new body among those forged in the run, in a trace among those used
+//	Replace                    Msg; Request numbers the new body among those forged in the run,
+//	                           in a trace among those used
 //	Alarm, Crash, Restart      Node
 //	Pause, Jump                Node
 //	Request                    Node, Request
 //	Cut, Heal                  From, To, OneWay: the links from From to To, and back unless OneWay
 //	Wait                       For, how long it lasts
 //
-// At, where it is later than the run's clock, moves the clock before the step is taken.
+// If At is later than the run's clock, it moves the clock before the step is taken.
 type Step struct {
 	Kind    Kind  `json:"do"`
 	OneWay  bool  `json:"one_way,omitempty"`

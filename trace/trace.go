@@ -5,28 +5,29 @@ import "fmt"
 // Version is the version of the file format that this package reads and writes.
 const Version = 3
 
-// Header says where a run came from.
+// Header identifies the origin of a run.
 type Header struct {
 	Format   int               `json:"lockstep"` // version of the file format
 	Tool     string            `json:"tool"`     // version of the tool that wrote it
 	Target   string            `json:"target"`
-	Build    string            `json:"build,omitempty"`   // of the target, where it is a program of its own
-	Options  map[string]string `json:"options,omitempty"` // the target's options that were set
+	Build    string            `json:"build,omitempty"`   // of the target, if it is a separate program
+	Options  map[string]string `json:"options,omitempty"` // options set on the target
 	Strategy string            `json:"strategy"`
 	Scenario string            `json:"scenario,omitempty"`
 	Seed     uint64            `json:"seed"`
 	Run      int               `json:"run"` // number of the run in its campaign, from 0
 	Nodes    int               `json:"nodes"`
-	Rounds   []string          `json:"rounds,omitempty"` // names of the rounds of a phase, where messages are tagged
-	Phases   Phases            `json:"phases,omitzero"`  // what phases are called
-	Aside    []string          `json:"aside,omitempty"`  // types of messages that are of no round, whatever their tags
-	Drawn    map[string]string `json:"drawn,omitempty"`  // what the strategy drew for this run
-	Shrunk   string            `json:"shrunk,omitempty"` // what the run was before it was shrunk
-	Settle   int               `json:"settle,omitempty"` // steps of the settling stage that the plan asked for
-	Order    *Order            `json:"order,omitempty"`  // that the strategy keeps on every link; nil: any
+	Rounds   []string          `json:"rounds,omitempty"` // names of the rounds of a phase, if messages are tagged
+	Phases   Phases            `json:"phases,omitzero"`  // names of phases
+	// types of messages that belong to no round, whatever their tags
+	Aside  []string          `json:"aside,omitempty"`
+	Drawn  map[string]string `json:"drawn,omitempty"`  // parameters that the strategy drew for this run
+	Shrunk string            `json:"shrunk,omitempty"` // size of the run before it was shrunk
+	Settle int               `json:"settle,omitempty"` // steps of the settling stage that the plan asked for
+	Order  *Order            `json:"order,omitempty"`  // of messages on every link, kept by the strategy; nil: any
 }
 
-// Verdict is the judgement on a run or a campaign.
+// Verdict is the verdict on a run or a campaign.
 type Verdict string
 
 // The verdicts.
@@ -35,7 +36,7 @@ const (
 	Fail    Verdict = "fail"
 	Unknown Verdict = "unknown" // a limit was reached, or the run was inconclusive
 	Vacuous Verdict = "vacuous" // the scenario never took effect
-	Flaky   Verdict = "flaky"   // the system did not repeat itself
+	Flaky   Verdict = "flaky"   // the system was nondeterministic
 )
 
 // Finding is a violated property, with the nodes, values and step concerned.
@@ -44,12 +45,12 @@ type Finding struct {
 	Text     string   `json:"text"`
 	Nodes    Nodes    `json:"nodes,omitempty"`
 	Values   []string `json:"values,omitempty"`
-	Step     int      `json:"step"`            // number of the step at which it was noticed
-	About    []int    `json:"about,omitempty"` // numbers of the steps it is about, where it can be told better than by Step
-	Stack    string   `json:"stack,omitempty"` // where the finding is a panic
+	Step     int      `json:"step"`            // number of the step at which the monitor noticed it
+	About    []int    `json:"about,omitempty"` // numbers of the related steps, if known more precisely than Step
+	Stack    string   `json:"stack,omitempty"` // if the finding is a panic
 }
 
-// Capped is a copy of the finding that shares nothing with it and whose texts fit a trace.
+// Capped is a deep copy of the finding whose texts fit a trace.
 func (f Finding) Capped() Finding {
 	f.Property, f.Text, f.Stack = Cap(f.Property), Cap(f.Text), Cap(f.Stack)
 	f.Values, f.About = append([]string(nil), f.Values...), append([]int(nil), f.About...)
@@ -62,11 +63,11 @@ func (f Finding) Capped() Finding {
 // String is the property and the text.
 func (f Finding) String() string { return fmt.Sprintf("%s: %s", f.Property, f.Text) }
 
-// Outcome is how a run ended.
+// Outcome is the end of a run.
 type Outcome struct {
 	Verdict Verdict `json:"verdict"`
-	// Reason says why the verdict is unknown, vacuous or flaky; of a replay that fails as
-	// the trace did, it tells the first difference, where there is one.
+	// Reason says why the verdict is unknown, vacuous or flaky. For a replay that fails as the trace did, it states
+	// the first difference, if any.
 	Reason  string   `json:"reason,omitempty"`
 	Finding *Finding `json:"finding,omitempty"`
 	Steps   int      `json:"steps"`
@@ -75,35 +76,35 @@ type Outcome struct {
 // Round is one lock-step round of a run.
 type Round struct {
 	Number int    `json:"round"` // from 1
-	Phase  int    `json:"phase"` // period of isolation the round belongs to, from 1
+	Phase  int    `json:"phase"` // period of isolation of the round, from 1
 	Name   string `json:"name,omitempty"`
 	Kernel Nodes  `json:"kernel"` // the nodes that hear each other
 }
 
-// Sent is a message at the moment it was sent.
+// Sent is a message at the moment of sending.
 type Sent struct {
 	Message
 	Text string `json:"text,omitempty"`
 	Lost bool   `json:"lost,omitempty"` // its link was cut
 }
 
-// Record is one step and what it caused. The record with number 0 has Kind Start and
-// holds what the system did when it was brought up.
+// Record is one step and its effects. The record with number 0 has Kind Start and holds the actions of the system at
+// its start.
 type Record struct {
 	Number int
 	Step   Step
 	Text   string // the message delivered, the request given, ...
 	Body   string // the forged body of a Replace
-	Round  int    // number of the lock-step round, 0 where there is none
+	Round  int    // number of the lock-step round, or 0
 	Settle bool   // the step belongs to the settling stage
 	Sent   []Sent
-	Gone   []ID // messages in flight that the step took away, though nobody dropped them
+	Gone   []ID // messages in flight that the step lost, though it did not drop them
 	Events []Event
 	States []State
-	Draws  []Draw // what the system drew itself, in order
+	Draws  []Draw // the system's own draws, in order
 }
 
-// Picture is a drawing that goes with a trace, a file of its own.
+// Picture is a drawing that accompanies a trace as a separate file.
 type Picture struct {
 	Name string // with its extension, e.g. "history.html"
 	Data []byte
@@ -115,11 +116,11 @@ type Trace struct {
 	Rounds  []Round
 	Records []Record // Records[i].Number == i
 	Outcome Outcome
-	// Pictures are what the spec drew of a finding. They are not part of the file.
+	// Pictures are the spec's drawings of a finding. They are not part of the file.
 	Pictures []Picture
 }
 
-// Message finds the message with the given number, and whether there is one.
+// Message finds the message with the given number, and reports whether there is one.
 func (t *Trace) Message(id ID) (Sent, bool) {
 	for i := range t.Records {
 		sent := t.Records[i].Sent

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genTrace draws a trace that is well formed: numbers run on, references point back.
+// genTrace draws a well-formed trace: numbers are consecutive, references point back.
 func genTrace(t *rapid.T) *trace.Trace {
 	nodes := rapid.IntRange(1, trace.MaxNodes).Draw(t, "nodes")
 	word := rapid.StringMatching(`[a-zA-Z0-9<>&"\\ é→-]{0,12}`)
@@ -22,8 +22,10 @@ func genTrace(t *rapid.T) *trace.Trace {
 	set := func() trace.Nodes {
 		return trace.Nodes(rapid.Uint64().Draw(t, "set")) & trace.AllNodes(nodes)
 	}
-	tr := &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: word.Draw(t, "tool"), Target: word.Draw(t, "target"),
-		Strategy: word.Draw(t, "strategy"), Seed: rapid.Uint64().Draw(t, "seed"), Nodes: nodes}}
+	tr := &trace.Trace{
+		Header: trace.Header{Format: trace.Version, Tool: word.Draw(t, "tool"), Target: word.Draw(t, "target"),
+			Strategy: word.Draw(t, "strategy"), Seed: rapid.Uint64().Draw(t, "seed"), Nodes: nodes},
+	}
 	if rapid.Bool().Draw(t, "more") {
 		h := &tr.Header
 		h.Build, h.Scenario, h.Shrunk = word.Draw(t, "build"), word.Draw(t, "scenario"), word.Draw(t, "shrunk")
@@ -37,7 +39,10 @@ func genTrace(t *rapid.T) *trace.Trace {
 	for i := range rapid.IntRange(1, 12).Draw(t, "records") {
 		r := trace.Record{Number: i, Text: word.Draw(t, "text")}
 		if rounds && i > 0 && rapid.Bool().Draw(t, "open") {
-			tr.Rounds = append(tr.Rounds, trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()})
+			tr.Rounds = append(
+				tr.Rounds,
+				trace.Round{Number: len(tr.Rounds) + 1, Phase: 1, Name: word.Draw(t, "name"), Kernel: set()},
+			)
 		}
 		r.Round = len(tr.Rounds)
 		if i > 0 {
@@ -49,16 +54,28 @@ func genTrace(t *rapid.T) *trace.Trace {
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "sends") {
 			sent++
-			m := trace.Message{ID: sent, Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")), From: node(), To: node(),
-				Type: word.Draw(t, "type"), Tag: trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
-				At: trace.Time(rapid.IntRange(0, 100).Draw(t, "due"))}
-			r.Sent = append(r.Sent, trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")})
+			m := trace.Message{
+				ID:   sent,
+				Copy: trace.ID(rapid.IntRange(0, int(sent)-1).Draw(t, "copy")),
+				From: node(),
+				To:   node(),
+				Type: word.Draw(t, "type"),
+				Tag:  trace.Tag{Phase: rapid.Int32().Draw(t, "phase"), Round: rapid.Int32Range(0, 9).Draw(t, "round")},
+				At:   trace.Time(rapid.IntRange(0, 100).Draw(t, "due")),
+			}
+			r.Sent = append(
+				r.Sent,
+				trace.Sent{Message: m, Text: word.Draw(t, "text"), Lost: rapid.Bool().Draw(t, "lost")},
+			)
 		}
 		for range rapid.IntRange(0, min(1, int(sent))).Draw(t, "gone") {
 			r.Gone = append(r.Gone, trace.ID(rapid.IntRange(1, int(sent)).Draw(t, "id")))
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "events") {
-			r.Events = append(r.Events, trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")})
+			r.Events = append(
+				r.Events,
+				trace.Event{Type: word.Draw(t, "event"), Node: node(), Text: word.Draw(t, "text")},
+			)
 			r.States = append(r.States, trace.State{Node: node(), Text: word.Draw(t, "state")})
 		}
 		if rapid.Bool().Draw(t, "draws") {
@@ -71,8 +88,14 @@ func genTrace(t *rapid.T) *trace.Trace {
 	tr.Outcome = trace.Outcome{Verdict: trace.Pass, Steps: len(tr.Records) - 1}
 	if rapid.Bool().Draw(t, "fails") {
 		tr.Outcome.Verdict = trace.Fail
-		tr.Outcome.Finding = &trace.Finding{Property: word.Draw(t, "property"), Text: word.Draw(t, "text"), Nodes: set(), Step: len(tr.Records) - 1,
-			Values: rapid.SliceOfN(word, 1, 2).Draw(t, "values"), Stack: word.Draw(t, "stack")}
+		tr.Outcome.Finding = &trace.Finding{
+			Property: word.Draw(t, "property"),
+			Text:     word.Draw(t, "text"),
+			Nodes:    set(),
+			Step:     len(tr.Records) - 1,
+			Values:   rapid.SliceOfN(word, 1, 2).Draw(t, "values"),
+			Stack:    word.Draw(t, "stack"),
+		}
 	}
 	if last := &tr.Records[len(tr.Records)-1]; last.Number > 0 && rapid.Bool().Draw(t, "settles") {
 		last.Settle, last.Round = true, 0
@@ -81,7 +104,17 @@ func genTrace(t *rapid.T) *trace.Trace {
 }
 
 func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent trace.ID) trace.Step {
-	kinds := []trace.Kind{trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
+	kinds := []trace.Kind{
+		trace.Alarm,
+		trace.Crash,
+		trace.Restart,
+		trace.Request,
+		trace.Cut,
+		trace.Heal,
+		trace.Wait,
+		trace.Pause,
+		trace.Jump,
+	}
 	if sent > 0 {
 		kinds = append(kinds, trace.Deliver, trace.Drop, trace.Duplicate, trace.Replace)
 	}
@@ -122,7 +155,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// A file cut off at any line, or with any line left out, is refused.
+// A file truncated at any line, or with any line left out, is refused.
 func TestDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var file bytes.Buffer
@@ -158,12 +191,28 @@ func TestBadFiles(t *testing.T) {
 		{"cut off later", header + start, "it ends after line 2 without a verdict"},
 		{"no JSON", header + start + "}{\n", "line 3: invalid character"},
 		{"binary", header + "\xff\xfe\n", "line 2: it is not UTF-8"},
-		{"unknown kind", header + start + `{"step":1,"do":"leap"}`, `line 3: unknown kind of step "leap": one of deliver, drop`},
+		{
+			"unknown kind",
+			header + start + `{"step":1,"do":"leap"}`,
+			`line 3: unknown kind of step "leap": one of deliver, drop`,
+		},
 		{"step missing", header + start + `{"step":2,"do":"alarm","node":1}`, "line 3: step 2 where step 1 should be"},
 		{"node", header + start + `{"step":1,"do":"alarm","node":4}`, "line 3: node 4 is not in 1..3"},
-		{"message", header + start + `{"step":1,"do":"drop","msg":1}`, "line 3: drop of message 1, but 0 messages were sent so far"},
-		{"sent", header + start + `{"sent":2,"from":1,"to":2,"type":"x"}`, "line 3: message 2 where message 1 should be"},
-		{"copy", header + start + `{"sent":1,"copy_of":5,"from":1,"to":2,"type":"x"}`, "line 3: message 1 is a copy of message 5"},
+		{
+			"message",
+			header + start + `{"step":1,"do":"drop","msg":1}`,
+			"line 3: drop of message 1, but 0 messages were sent so far",
+		},
+		{
+			"sent",
+			header + start + `{"sent":2,"from":1,"to":2,"type":"x"}`,
+			"line 3: message 2 where message 1 should be",
+		},
+		{
+			"copy",
+			header + start + `{"sent":1,"copy_of":5,"from":1,"to":2,"type":"x"}`,
+			"line 3: message 1 is a copy of message 5",
+		},
 		{"start twice", header + start + `{"step":1,"do":"start"}`, "line 3: start cannot be step 1"},
 		{"gone", header + start + `{"gone":1}`, "line 3: message 1 is gone, but 0 messages were sent so far"},
 		{"stray event", header + `{"event":"x","node":1}`, "line 2: expected a step, a round or the verdict"},
@@ -172,9 +221,21 @@ func TestBadFiles(t *testing.T) {
 		{"round", header + start + `{"round":2,"phase":1,"kernel":[1]}`, "line 3: round 2 where round 1 should be"},
 		{"set", header + start + `{"round":1,"phase":1,"kernel":[0]}`, "line 3: node 0 is not in 1..64"},
 		{"verdict", header + start + `{"verdict":"maybe","steps":0,"lines":2}`, `line 3: unknown verdict "maybe"`},
-		{"steps", header + start + `{"verdict":"pass","steps":5,"lines":2}`, "line 3: the verdict counts 5 steps, the file holds 0"},
-		{"finding", header + start + `{"verdict":"fail","steps":0,"lines":2}`, "line 3: a finding belongs to the verdict fail"},
-		{"lines", header + start + `{"verdict":"pass","steps":0,"lines":3}`, "line 3: the verdict counts 3 lines before it, the file holds 2"},
+		{
+			"steps",
+			header + start + `{"verdict":"pass","steps":5,"lines":2}`,
+			"line 3: the verdict counts 5 steps, the file holds 0",
+		},
+		{
+			"finding",
+			header + start + `{"verdict":"fail","steps":0,"lines":2}`,
+			"line 3: a finding belongs to the verdict fail",
+		},
+		{
+			"lines",
+			header + start + `{"verdict":"pass","steps":0,"lines":3}`,
+			"line 3: the verdict counts 3 lines before it, the file holds 2",
+		},
 		{"wait", header + start + `{"step":1,"do":"wait","for":-1}`, "line 3: wait for -1, it must last"},
 		{"more", header + start + pass + "{}", "line 4: something follows the verdict"},
 		{"two values", header + `{"step":0,"do":"start"} {}` + "\n", "line 2: "},
@@ -191,12 +252,20 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// What a writer writes its reader reads: a line that is too long is refused when it is
-// written, and texts are cut before that.
+// The reader accepts everything that the writer writes. A line that is too long is refused when it is written, and
+// texts are truncated before that.
 func TestTooLongToWrite(t *testing.T) {
 	long := strings.Repeat("x", 17<<20)
-	tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: []trace.Record{{Text: long}}, Outcome: trace.Outcome{Verdict: trace.Pass}}
-	if err := trace.Write(&bytes.Buffer{}, tr); err == nil || !strings.Contains(err.Error(), "line 2 could not be read again: the text has 17825792 bytes, allowed are 4352") {
+	tr := &trace.Trace{
+		Header:  trace.Header{Nodes: 1},
+		Records: []trace.Record{{Text: long}},
+		Outcome: trace.Outcome{Verdict: trace.Pass},
+	}
+	if err := trace.Write(&bytes.Buffer{}, tr); err == nil ||
+		!strings.Contains(
+			err.Error(),
+			"line 2 could not be read again: the text has 17825792 bytes, allowed are 4352",
+		) {
 		t.Errorf("got %v", err)
 	}
 	tr.Records[0].Text = trace.Cap(long)
@@ -263,7 +332,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// failing refuses to be written to after some bytes, as a full disk does.
+// failing refuses writes after some bytes, as a full disk does.
 type failing struct{ left int }
 
 var errFull = errors.New("disk full")
@@ -285,7 +354,12 @@ func TestFullDisk(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`))
+	f.Add(
+		[]byte(
+			`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
+				`{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := trace.Read(bytes.NewReader(data))
 		if err == nil {
@@ -300,7 +374,10 @@ func ExampleWrite() {
 	t := &trace.Trace{
 		Header: trace.Header{Tool: "example", Target: "echo", Strategy: "walk", Seed: 7, Nodes: 2},
 		Records: []trace.Record{
-			{Number: 0, Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}}},
+			{
+				Number: 0,
+				Sent:   []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}, Text: "1->2 Ping"}},
+			},
 			{Number: 1, Step: trace.Step{Kind: trace.Deliver, Msg: 1}, Text: "1->2 Ping",
 				Events: []trace.Event{{Type: "pinged", Node: 2}}},
 		},
@@ -344,7 +421,9 @@ func ExampleNodes() {
 }
 
 func ExampleTrace_Message() {
-	t := trace.Trace{Records: []trace.Record{{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}}}}}}
+	t := trace.Trace{
+		Records: []trace.Record{{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ping"}}}}},
+	}
 	m, ok := t.Message(1)
 	fmt.Println(m.Message, ok)
 	_, ok = t.Message(2)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// stepLine is a step as the file holds it; what it caused follows on lines of its own.
+// stepLine is a step in the file; its effects follow on separate lines.
 type stepLine struct {
 	Number int  `json:"step"`
 	Settle bool `json:"settle,omitempty"`
@@ -18,13 +18,12 @@ type stepLine struct {
 	Draws []Draw `json:"draws,omitempty"`
 }
 
-// goneLine is a message that a step took away.
+// goneLine is a message that a step lost.
 type goneLine struct {
 	ID ID `json:"gone"`
 }
 
-// outcomeLine is the outcome as the file holds it, with the number of lines before it: a
-// file from which a line was lost is known to be damaged.
+// outcomeLine is the outcome in the file, with the number of lines before it. A reader thus detects a missing line.
 type outcomeLine struct {
 	Outcome
 	Lines int `json:"lines"`
@@ -36,7 +35,7 @@ type writer struct {
 	w     *bufio.Writer
 	buf   bytes.Buffer
 	lines int // written so far
-	bytes int // likewise
+	bytes int // written so far
 	counter
 	err error
 }
@@ -50,11 +49,18 @@ func newWriter(w io.Writer, h Header) (*writer, error) {
 	return tw, tw.err
 }
 
-// record writes a step and what it caused.
+// record writes a step and its effects.
 func (w *writer) record(r Record) error {
 	s := stepLine{Number: r.Number, Settle: r.Settle, Step: r.Step, Text: r.Text, Body: r.Body, Draws: r.Draws}
 	effects := len(r.Sent) + len(r.Gone) + len(r.Events) + len(r.States)
-	w.fits(first(s.check(), inRange("step", r.Number, 0, MaxSteps), few("effects of a step", effects, MaxEffects), w.add(1+effects+len(r.Draws))))
+	w.fits(
+		first(
+			s.check(),
+			inRange("step", r.Number, 0, MaxSteps),
+			few("effects of a step", effects, MaxEffects),
+			w.add(1+effects+len(r.Draws)),
+		),
+	)
 	w.line(s)
 	for _, m := range r.Sent {
 		w.fits(m.check())
@@ -74,7 +80,7 @@ func (w *writer) record(r Record) error {
 	return w.err
 }
 
-// fits notes that the next line has something that no reader would take.
+// fits records an error if the next line contains a value that no reader would accept.
 func (w *writer) fits(err error) {
 	if w.err == nil && err != nil {
 		w.err = fmt.Errorf("trace: line %d could not be read again: %w", w.lines+1, err)
@@ -87,7 +93,7 @@ func (w *writer) round(r Round) {
 	w.line(r)
 }
 
-// outcome ends the trace. A file without this line is known to be cut off.
+// outcome ends the trace. A file without this line is truncated.
 func (w *writer) outcome(o Outcome) error {
 	w.fits(o.check())
 	w.line(outcomeLine{o, w.lines})
@@ -97,8 +103,7 @@ func (w *writer) outcome(o Outcome) error {
 	return w.err
 }
 
-// line writes one line, unless something has failed before. A line that no reader would
-// take is not written.
+// line writes one line, unless an error has occurred before. It does not write a line that no reader would accept.
 func (w *writer) line(v any) {
 	if w.err != nil {
 		return
@@ -111,11 +116,20 @@ func (w *writer) line(v any) {
 		return
 	}
 	if w.buf.Len() > maxLine {
-		w.err = fmt.Errorf("trace: line %d would have %d bytes, at most %d can be read again", w.lines+1, w.buf.Len(), maxLine)
+		w.err = fmt.Errorf(
+			"trace: line %d would have %d bytes, at most %d can be read again",
+			w.lines+1,
+			w.buf.Len(),
+			maxLine,
+		)
 		return
 	}
 	if w.bytes += w.buf.Len(); w.bytes > MaxBytes {
-		w.err = fmt.Errorf("trace: line %d would make the file longer than the %d bytes that can be read again", w.lines+1, MaxBytes)
+		w.err = fmt.Errorf(
+			"trace: line %d would make the file longer than the %d bytes that can be read again",
+			w.lines+1,
+			MaxBytes,
+		)
 		return
 	}
 	if _, err := w.w.Write(w.buf.Bytes()); err != nil {
@@ -140,7 +154,7 @@ func Write(w io.Writer, t *Trace) error {
 			return err
 		}
 	}
-	for _, r := range rounds { // trailing rounds in which nothing happened
+	for _, r := range rounds { // trailing rounds without steps
 		tw.round(r)
 	}
 	return tw.outcome(t.Outcome)

@@ -1,14 +1,13 @@
-// Package watchdog has the clock by which the engine, which has none, sees that a run hangs.
+// Package watchdog detects hanging runs; it has the clock for this, because the engine has none.
 package watchdog
 
 import "time"
 
-// Default is the patience of go tests and of the command line.
+// Default is the timeout of go tests and of the command line.
 const Default = 30 * time.Second
 
-// After is a watchdog for the field Watch of a plan: a run in which no step is begun for the
-// given time hangs. It is noticed before twice the time is over. Zero or less means that
-// there is no watchdog.
+// After is a watchdog for the field Watch of a plan: a run hangs if no step begins within the given time. The
+// watchdog detects it within twice that time. Zero or less means that there is no watchdog.
 func After(patience time.Duration) func() (look <-chan time.Time, stop func()) {
 	if patience <= 0 {
 		return nil
