@@ -224,7 +224,7 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if err != nil {
 		return lockstep.Guarantee{Class: "a goal", Assumes: []string{err.Error()}}
 	}
-	chance, _ := cover.ProbabilityOf(criterion, space) // Tested has asked the same
+	chance, _ := cover.ProbabilityOf(criterion, space) // Tested has already checked that this succeeds
 	one, _ := chance.P.Float64()
 	class := fmt.Sprintf("a given goal of %v", criterion)
 	if p.Stages > 1 {
@@ -250,14 +250,14 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	return g
 }
 
-// walk is the number of runs in a row that go through the whole family.
+// walk returns the number of consecutive runs that cover the whole family.
 func (p Partition) walk(criterion cover.Criterion, space cover.Space) int {
-	family, _ := cover.Build(criterion, space) // Check has built it, too
+	family, _ := cover.Build(criterion, space) // check has already built the family
 	return (len(family.Partitions) + p.Stages - 1) / p.Stages
 }
 
-// walked is the guarantee of a walk through a family for the runs made: it is certain where they
-// went through all of it, and every partition came about.
+// walked returns the guarantee of a walk through a family for the executed runs. It is certain if the runs covered the
+// whole family and every partition took effect.
 func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
 	g := p.guarantee(info)
 	criterion, space, err := p.Tested(info.Nodes)
@@ -267,7 +267,7 @@ func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guara
 	return g
 }
 
-// sequenceGuarantee is the chance that a sampling covers the sequence's partitions.
+// sequenceGuarantee returns the probability that a sampling covers the sequence's partitions.
 func (p Partition) sequenceGuarantee(info lockstep.Info) lockstep.Guarantee {
 	sequence, err := cover.ParsePartitionSequence(p.Sequence)
 	if err != nil {
@@ -290,7 +290,7 @@ func (p Partition) sequenceGuarantee(info lockstep.Info) lockstep.Guarantee {
 	return g
 }
 
-// atLeastOnce is the probability that independent trials have at least one hit.
+// atLeastOnce returns the probability that independent trials have at least one hit.
 func atLeastOnce(p float64, trials int) float64 {
 	if p >= 1 {
 		return 1
@@ -298,7 +298,7 @@ func atLeastOnce(p float64, trials int) float64 {
 	return -math.Expm1(float64(trials) * math.Log1p(-p))
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	s := &partitioner{Partition: p, perStage: 1}
 	if s.Steps == 0 {
@@ -312,7 +312,7 @@ func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 
-// prepare makes what partitions are drawn from: a sampler for each partition, or a family.
+// prepare creates the source of the partitions: a sampler for each partition, or a family.
 func (s *partitioner) prepare(nodes int) error {
 	if s.Sequence != "" {
 		sequence, err := cover.ParsePartitionSequence(s.Sequence)
@@ -344,10 +344,10 @@ func (s *partitioner) prepare(nodes int) error {
 	return err
 }
 
-// tries is how many partitions are looked at for one that covers the goal of a role.
+// tries is how many partitions the strategy draws to find one that covers the goal of a role.
 const tries = 100
 
-// moment is a part of a stage.
+// moment is one part of a stage.
 type moment uint8
 
 const (
@@ -359,25 +359,25 @@ const (
 	stageEnd
 )
 
-// partitioner goes through the stages of a run.
+// partitioner executes the stages of a run.
 type partitioner struct {
 	Partition
 	sequence cover.PartitionSequence
-	perStage int              // of a stage; without a partition sequence there is one
+	perStage int              // partitions of a stage; 1 without a partition sequence
 	samplers []*cover.Sampler // by partition
 	family   []cover.Partition
 	rand     *rand.Rand
 	fair     fair
 
-	drawn     []cover.Partition // for each stage, one for each partition; roles may replace it
+	drawn     []cover.Partition // for each stage, one for each partition; a role may replace it
 	first     int               // number of the run's first partition in the walk through the family
 	stage     int
 	goalIndex int
 	at        moment
-	given     int              // operations at this moment
-	sides     []lockstep.Nodes // of the partition in force or to be cut
-	cuts      int              // sides that are cut off already
-	made      int              // partitions that came about in this run
+	given     int              // operations given at this moment
+	sides     []lockstep.Nodes // sides of the partition in force, or of the next one
+	cuts      int              // sides that are already cut off
+	made      int              // partitions that took effect in this run
 }
 
 // Reset begins a new run.
@@ -394,7 +394,7 @@ func (s *partitioner) Reset(start *lockstep.Start) {
 	s.rest()
 }
 
-// draw is the run's i-th partition. Within a partition sequence it is another than the one before.
+// draw returns the run's i-th partition. Within a partition sequence it differs from the previous one.
 func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 	if s.family != nil {
 		return s.family[(s.first+i)%len(s.family)]
@@ -407,7 +407,7 @@ func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 	}
 }
 
-// Tell tells what was drawn for the run, and how many partitions came about.
+// Tell reports what was drawn for the run, and how many partitions took effect.
 func (s *partitioner) Tell(words bool) (a lockstep.Account) {
 	a.Seen = lockstep.Seen{Runs: 1, Changes: s.made}
 	if words {
@@ -417,7 +417,7 @@ func (s *partitioner) Tell(words bool) (a lockstep.Account) {
 }
 
 func (s *partitioner) parameters() map[string]string {
-	if s.Role != "" || s.Seek { // not known before they are made
+	if s.Role != "" || s.Seek { // not known in advance
 		return nil
 	}
 	var texts []string
@@ -427,7 +427,7 @@ func (s *partitioner) parameters() map[string]string {
 	return map[string]string{"partitions": strings.Join(texts, " ")}
 }
 
-// rest begins a fair stretch.
+// rest begins a fair part of the run.
 func (s *partitioner) rest() {
 	steps := s.Steps
 	if s.Vary {
@@ -481,7 +481,7 @@ func (s *partitioner) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-// operate gives a request to a node, as long as there are operations left at this moment.
+// operate gives a request to a node while operations are left at this moment.
 func (s *partitioner) operate(turn *lockstep.Turn, next *lockstep.Step) bool {
 	nodes := turn.All()
 	if s.at == during && s.Sides {
@@ -494,9 +494,8 @@ func (s *partitioner) operate(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// cut makes the partition: each side is cut off from those after it, and healed within itself
-// where the partition before had cut it. Then what is in flight across it is lost, where that
-// is wanted.
+// cut applies the partition. It cuts each side off from the sides after it, and heals links within a side that the
+// previous partition cut. Then, with Wipe, it drops the messages in flight across the partition.
 func (s *partitioner) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.cuts == 0 {
 		s.choose(turn)
@@ -536,8 +535,7 @@ func cutWithin(turn *lockstep.Turn, nodes lockstep.Nodes) bool {
 	return false
 }
 
-// choose settles which partition comes now. Where roles are the goal, it looks for one
-// that covers it.
+// choose determines the next partition. If roles are the goal, it searches for one that covers it.
 func (s *partitioner) choose(turn *lockstep.Turn) {
 	i := s.stage*s.perStage + s.goalIndex
 	for k := 0; k < tries && !s.covers(turn, s.drawn[i]); k++ {
@@ -553,10 +551,10 @@ func (s *partitioner) choose(turn *lockstep.Turn) {
 	}
 }
 
-// covers reports whether a partition does what is wanted of it with the roles as they are
-// played now; where nothing is wanted, any does.
+// covers reports whether a partition covers the goal with the current roles. Without a goal, every partition does.
 func (s *partitioner) covers(turn *lockstep.Turn, p cover.Partition) bool {
-	if s.goalIndex > 0 && p == s.drawn[s.stage*s.perStage+s.goalIndex-1] { // which was drawn anew
+	// the previous partition, which was drawn again
+	if s.goalIndex > 0 && p == s.drawn[s.stage*s.perStage+s.goalIndex-1] {
 		return false
 	}
 	if s.Seek {
@@ -566,7 +564,7 @@ func (s *partitioner) covers(turn *lockstep.Turn, p cover.Partition) bool {
 	return goal.A == 0 || goal.CoveredBy(p)
 }
 
-// goal is the goal of the roles as they are played now, if there are any.
+// goal returns the goal of the current roles, if there are any.
 func (s *partitioner) goal(turn *lockstep.Turn) (goal cover.PartitionGoal) {
 	if s.Role == "" {
 		return goal
