@@ -23,13 +23,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// word is a message of the little protocols of these tests.
+// word is a message of the small protocols of these tests.
 type word struct {
 	phase, round int32
 	text         string
 }
 
-// talker is a node whose behaviour is a function.
+// talker is a node whose behavior is a function.
 type talker struct {
 	self  lockstep.Node
 	heard []string
@@ -73,8 +73,8 @@ func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {
 	return c
 }
 
-// asker is a tagged protocol in which node 1 asks in phases and counts the answers: those
-// of earlier phases too unless it is strict.
+// asker is a tagged protocol in which node 1 asks in phases and counts the answers. It also counts those of earlier
+// phases unless it is strict.
 func asker(strict bool) sim.Cluster[word] {
 	return talkers(true, func(t *talker) {
 		if t.self == 1 {
@@ -100,7 +100,7 @@ func asker(strict bool) sim.Cluster[word] {
 func alarm(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
 func deliver(m trace.ID) lockstep.Step    { return lockstep.Step{Kind: trace.Deliver, Msg: m} }
 
-// form records the run with the given steps and looks for its lock-step form.
+// form records the run with the given steps and searches for its lock-step form.
 func form(t *testing.T, system lockstep.System, s lockstep.Strategy) (*trace.Trace, *closure.Result) {
 	t.Helper()
 	plan := lockstep.Plan{System: system, Strategy: s}
@@ -121,7 +121,7 @@ func form(t *testing.T, system lockstep.System, s lockstep.Strategy) (*trace.Tra
 	return run, res
 }
 
-// The asker's messages: 1, 2, 3 are the asks of the first alarm, 4, 5, 6 those of the second.
+// The asker's messages: 1, 2, 3 are the questions of the first timer, 4, 5, 6 those of the second.
 var lateAnswer = steps.List{alarm(1), alarm(1), deliver(2), deliver(7), deliver(5), deliver(8)}
 
 func TestLateMessageBreaksRounds(t *testing.T) {
@@ -140,7 +140,7 @@ func TestIgnoredLateMessageIsLost(t *testing.T) {
 	if res.Trace == nil {
 		t.Fatalf("%+v", res)
 	}
-	// Neither the late answer nor the question that it answers does anything.
+	// Neither the late answer nor its question has an effect.
 	if res.Ignored != 2 || len(res.Trace.Rounds) != 2 {
 		t.Errorf("%d ignored, %d rounds", res.Ignored, len(res.Trace.Rounds))
 	}
@@ -192,8 +192,7 @@ func TestPanicKeepsItsForm(t *testing.T) {
 	}
 }
 
-// relay is an untagged protocol: node 1 tells node 2 and node 3 on every alarm, node 2
-// tells node 3 what it hears.
+// relay is an untagged protocol: node 1 sends to nodes 2 and 3 on every timer, and node 2 forwards to node 3.
 func relay() sim.Cluster[word] {
 	return talkers(false, func(t *talker) {
 		if t.self == 1 {
@@ -214,13 +213,13 @@ func relay() sim.Cluster[word] {
 	})
 }
 
-// The relay's messages: 1 and 2 are the news of the first alarm to nodes 2 and 3.
+// The relay's messages: 1 and 2 are those of the first timer to nodes 2 and 3.
 func TestCausalLayers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		steps  steps.List
 		rounds int    // 0: none
-		breaks string // message that breaks them
+		breaks string // the message that breaks them
 	}{
 		{"in order", steps.List{alarm(1), deliver(1), deliver(2), deliver(3)}, 2, ""},
 		{"reordered", steps.List{alarm(1), deliver(2), deliver(1), deliver(3)}, 2, ""},
@@ -257,7 +256,7 @@ func TestRunInRoundsIsItsOwnForm(t *testing.T) {
 	}
 }
 
-// as is a system that says something else of itself.
+// as is a system with a changed description.
 type as struct {
 	lockstep.System
 	change func(*lockstep.Info)
@@ -269,7 +268,7 @@ func (a as) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// TestNoFormOfSuchSystems checks that the reason is told where a system has no lock-step forms.
+// TestNoFormOfSuchSystems checks that Form reports why a system has no lock-step forms.
 func TestNoFormOfSuchSystems(t *testing.T) {
 	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
 	if err != nil {
@@ -310,8 +309,7 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	}
 }
 
-// An environment that breaks once, whenever that is, is an error and never the reason why
-// there is no form.
+// An environment that breaks once, at any time, is an error and never the reason why there is no form.
 func TestFormErrors(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 5000}
 	small, err := shrink.Run(t.Context(), plan, toy.Find(t, plan)[0].Trace, shrink.Options{Tries: 300})

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// led is a protocol in which node 1 asks everyone and everyone answers it.
+// led is a protocol in which node 1 asks all nodes and all nodes answer it.
 type led struct{}
 
 func (led) Start(c *sim.Context[int32]) {
@@ -58,8 +58,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// The running example of the paper has a last round in which everyone sends to everyone, and
-// is not leader-based.
+// The running example of the paper has a last round in which all nodes send to all nodes, and is not leader-based.
 func ExampleShapesOf() {
 	s, err := closure.ShapesOf(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform}, 200)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestHitRate compares with what can be computed by hand.
+// TestHitRate compares with values computed by hand.
 func TestHitRate(t *testing.T) {
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestMedian(t *testing.T) {
 		median, low, high int
 	}{
 		{nil, 0, 0, 0},
-		{[]int{5, 7, 9}, 7, 1, 0},                                // too few to say anything
+		{[]int{5, 7, 9}, 7, 1, 0},                                // too few for an interval
 		{[]int{6, 5, 4, 3, 2, 1}, 3, 1, 6},                       // 2/64 < 5%
 		{[]int{10, 20, 30, 40, 50, 60, 70, 80, 0, 0}, 50, 20, 0}, // ranks 2 and 9 of 10
 		{[]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}, 0, 0, 0},
@@ -76,7 +76,7 @@ func plan(runs int) lockstep.Plan {
 	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: runs, Seed: 1}
 }
 
-// TestStrategies checks a comparison against the campaigns that it says it made.
+// TestStrategies checks a comparison against the campaigns that it reports.
 func TestStrategies(t *testing.T) {
 	now := time.Duration(0)
 	strategies := []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Uniform{Period: 4, Rounds: 4},
@@ -94,7 +94,7 @@ func TestStrategies(t *testing.T) {
 		if row.Found+row.Nothing != 8 || row.Campaigns != 8 || len(row.First) != 8 || len(row.Seconds) != 8 || row.Seconds[0] != 1 {
 			t.Errorf("%+v", row)
 		}
-		if learns := i >= 3; (row.Hits == nil) != learns { // systematic and guided: runs depend on those before
+		if learns := i >= 3; (row.Hits == nil) != learns { // systematic and guided: runs depend on earlier ones
 			t.Errorf("%s: interval %v", row.Strategy, row.Hits)
 		}
 		for k, first := range row.First {
@@ -147,8 +147,8 @@ func TestStrategiesRefuses(t *testing.T) {
 	}
 }
 
-// TestProfile checks the counts of runs that are known: without isolations all rounds and
-// phases have a quorum, and with all nodes isolated from the start none.
+// TestProfile checks known counts of runs: without isolations all rounds and phases have a quorum, and with all nodes
+// isolated from the start none.
 func TestProfile(t *testing.T) {
 	for _, c := range []struct {
 		s    strategy.Uniform
@@ -156,7 +156,7 @@ func TestProfile(t *testing.T) {
 	}{
 		// A phase is 3 Prepares, 3 Acks, 3 Proposes and 9 Promises.
 		{strategy.Uniform{Period: 4, Rounds: 16}, "16.0 16.0 4.0 4.0 72.0"},
-		// Nobody hears anything: there is no step at all, but there are rounds.
+		// No node receives a message: there is no step at all, but there are rounds.
 		{strategy.Uniform{Period: 1, Isolations: 24, Rounds: 8, Sampler: strategy.Paper}, "8.0 0.0 2.0 0.0 0.0"},
 	} {
 		p := plan(50)
@@ -219,7 +219,7 @@ func ExampleShare() {
 }
 
 func ExampleHitRate() {
-	// Four campaigns of at most 1000 runs: three found something, one did not.
+	// Four campaigns of at most 1000 runs: three had a finding, one did not.
 	i := compare.HitRate([]int{120, 0, 40, 310}, 1000, 0.95)
 	fmt.Printf("%.5f to %.5f\n", i.Low, i.High)
 	// Output: 0.00066 to 0.00586

@@ -31,7 +31,7 @@ func campaign(rng *rand.Rand, space cover.Space, runs int, watches ...coverage.W
 	return all, meter
 }
 
-// TestMeterCounts recounts from scratch what the meter counted run by run.
+// TestMeterCounts recomputes the incremental counts of the meter from scratch.
 func TestMeterCounts(t *testing.T) {
 	space := cover.Uniform(6, 2)
 	reads := cover.Op{Name: "read"}
@@ -88,8 +88,8 @@ func TestMeterCounts(t *testing.T) {
 	}
 }
 
-// TestMeterTheory measures 400 campaigns: the mean share covered is what the theory
-// expects, and full coverage is at least as frequent as it guarantees.
+// TestMeterTheory measures 400 campaigns: the mean covered share is as expected by the theory, and full coverage is at
+// least as frequent as guaranteed.
 func TestMeterTheory(t *testing.T) {
 	const campaigns, runs = 400, 12
 	space := cover.Balanced(5, 2)
@@ -121,7 +121,7 @@ func TestMeterTheory(t *testing.T) {
 	}
 }
 
-// TestMeterEmpty reads a meter before the first run, and one that saw no partition.
+// TestMeterEmpty reads a meter before the first run, and one that observed no partition.
 func TestMeterEmpty(t *testing.T) {
 	meter := must(coverage.NewMeter(must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))))
 	if r := meter.Read()[0]; len(r.Curve) != 0 || r.Covered != 0 || *r.Theory != (coverage.Theory{}) {
@@ -134,7 +134,7 @@ func TestMeterEmpty(t *testing.T) {
 	}
 }
 
-// TestMeterRefusesChance wants the chance of a watch checked.
+// TestMeterRefusesChance checks that NewMeter validates the chance of a watch.
 func TestMeterRefusesChance(t *testing.T) {
 	aims := []cover.Goal{cover.PartitionGoal{}}
 	for _, w := range [][]coverage.Watch{
@@ -168,7 +168,7 @@ func TestMeterCountsHits(t *testing.T) {
 	}
 }
 
-// TestMeterRefuses wants what is out of range named.
+// TestMeterRefuses checks that errors name the value that is out of range.
 func TestMeterRefuses(t *testing.T) {
 	for _, c := range []struct {
 		want string
@@ -205,8 +205,7 @@ func draw(rng *rand.Rand, sampler *cover.Sampler, operations int) cover.Stage {
 	return stage
 }
 
-// BenchmarkMeter adds a run of one stage and reports how many times as long that
-// takes as drawing its partition.
+// BenchmarkMeter adds a run of one stage and reports the cost relative to drawing its partition.
 func BenchmarkMeter(b *testing.B) {
 	space := cover.Uniform(7, 2)
 	watches := []coverage.Watch{
@@ -266,7 +265,7 @@ func ExampleWatchIrregular() {
 	links, _ := cover.AllLinks(3)
 	one, _ := cover.SetOf(1)
 	two, _ := cover.SetOf(2)
-	links.Cut(one, two) // node 2 does not hear node 1, which hears node 2
+	links.Cut(one, two) // node 2 does not receive from node 1, but node 1 receives from node 2
 	meter.Add([]cover.Stage{{Links: links}})
 	for _, r := range meter.Read() {
 		fmt.Println(r.Name, r.Covered, "of", r.Goals)

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// diary is an observer that keeps what the observer of the package notes.
+// diary is an observer that keeps the stages of the package's observer.
 type diary struct {
 	coverage.Observer
 	stages []cover.Stage
@@ -31,7 +31,7 @@ func (d *diary) Take(_ int, noted any) {
 	}
 }
 
-// Steps are read as stages: who is divided how, with which operations.
+// The observer derives stages from steps: the partition of the nodes and the operations.
 func TestObserverReadsSteps(t *testing.T) {
 	set := func(nodes ...lockstep.Node) lockstep.Nodes { return trace.NodesOf(nodes...) }
 	cut := func(a, b lockstep.Nodes) lockstep.Step { return lockstep.Step{Kind: trace.Cut, From: a, To: b} }
@@ -87,7 +87,7 @@ func TestObserverReadsSteps(t *testing.T) {
 	}
 }
 
-// kernels notes the kernels of a run's rounds in which something happened, as partitions.
+// kernels records the kernels of a run's nonempty rounds, as partitions.
 type kernels struct {
 	runs [][]string
 	now  []string
@@ -119,8 +119,8 @@ func (k *kernels) Look(run *lockstep.Run) {
 	}
 }
 
-// Rounds that isolate nodes are stages: the nodes of the kernel hear each other, and nobody
-// hears the others or is heard by them.
+// Rounds that isolate nodes are stages: the nodes of the kernel are connected, and the other nodes neither send nor
+// receive.
 func TestObserverReadsRounds(t *testing.T) {
 	want := &kernels{}
 	var have [][]string
@@ -150,7 +150,7 @@ func TestObserverReadsRounds(t *testing.T) {
 	}
 }
 
-// What is cut but not divided is read apart, and only where there was such a thing.
+// Networks that are cut but not divided have separate readings, and only if such a network occurred.
 func TestObserverReadsIrregular(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -189,14 +189,14 @@ func TestImpossibleRole(t *testing.T) {
 	if r := meter.Read(); len(r) != 1 || r[0].Name != "leader" || r[0].Covered != 1 {
 		t.Errorf("readings %+v", r)
 	}
-	roles[1].Nodes = 6 // only two followers: possible, but not done
+	roles[1].Nodes = 6 // only two followers: possible, but not covered
 	meter.Add([]cover.Stage{{Partition: whole, Roles: roles}, {Partition: cut, Roles: roles}})
 	if r := meter.Read(); len(r) != 2 || r[1].Covered != 0 || r[1].Tests != 1 {
 		t.Errorf("readings %+v", r)
 	}
 }
 
-// readings makes a campaign and reads its meter.
+// readings runs a campaign and reads its meter.
 func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading {
 	t.Helper()
 	isolate, err := coverage.WatchGoals(cover.Isolate{}, cover.Balanced(5, 2))
@@ -219,7 +219,7 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 	return meter.Read()
 }
 
-// The curve goes by runs, not by who finished first: workers do not matter.
+// The curve is ordered by runs, not by completion: the number of workers does not matter.
 func TestObserverWorkers(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
 		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300}} {
@@ -235,7 +235,7 @@ func TestObserverWorkers(t *testing.T) {
 	}
 }
 
-// On the whole, campaigns cover as much as the theorems expect of as many tests.
+// On average, campaigns cover as much as the theorems expect of as many tests.
 func TestObserverAgreesWithTheory(t *testing.T) {
 	watch, err := coverage.WatchGoals(cover.Separate{K: 2, L: 2}, cover.Balanced(5, 2))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/coverage"
 )
 
-// However the runs are shared between meters, the sum is what one meter counts.
+// For any distribution of the runs over meters, the sum is the count of a single meter.
 func TestSums(t *testing.T) {
 	space := cover.Uniform(6, 2)
 	watches := []coverage.Watch{
@@ -53,7 +53,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// What no meter with these watches has counted is refused, and changes nothing.
+// Sums that no meter with these watches can have counted are rejected, and change nothing.
 func TestSumsRefuse(t *testing.T) {
 	watch := must(coverage.WatchGoals(cover.Split{K: 2}, cover.Uniform(4, 2)))
 	good := func() coverage.Sum {
@@ -82,7 +82,7 @@ func TestSumsRefuse(t *testing.T) {
 	}
 }
 
-// Runs measured in two places, added up.
+// The sum of runs measured in two places.
 func ExampleMeter_Put() {
 	watch, _ := coverage.WatchGoals(cover.Isolate{}, cover.Uniform(3, 2))
 	here, _ := coverage.NewMeter(watch)

@@ -22,7 +22,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// buggy is a plan that finds something.
+// buggy is a plan with a finding.
 var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}
 
 // found is the first finding of the plan.
@@ -35,8 +35,7 @@ func found(t *testing.T) *trace.Trace {
 	return result.First().Trace
 }
 
-// Everything that is stored can be used: the traces replay, and the page shows all three
-// views and the command.
+// All stored files are usable: the traces replay, and the page shows all three views and the command.
 func TestRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	run := found(t)
@@ -62,7 +61,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What cannot be stored is told, and the rest is there.
+// Run reports what cannot be stored, and still returns the rest.
 func TestCannotStore(t *testing.T) {
 	full := errors.New("disk full")
 	for _, c := range []struct{ what, fails string }{{"trace", ".trace"}, {"page", ".html"}, {"the found run", ".found.trace"}} {
@@ -83,7 +82,7 @@ func TestCannotStore(t *testing.T) {
 	}
 }
 
-// A run that does not fail again is kept as it is, and the reason is there.
+// A run that does not fail again is kept unchanged, with the reason.
 func TestNotShrunk(t *testing.T) {
 	plan := buggy
 	plan.Spec = nil
@@ -93,7 +92,7 @@ func TestNotShrunk(t *testing.T) {
 	}
 }
 
-// A file is whole under its name or not there at all.
+// A file is complete under its name or does not exist.
 func TestWriteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write := func(text string, fails error) error {
@@ -187,7 +186,8 @@ func ExampleNameOfRun() {
 	// Output: smr-pass-seed7-run41
 }
 
-// Findings of other versions, scenarios, options or strategies do not overwrite each other's files; the same one found again does.
+// Findings of other versions, scenarios, options or strategies do not overwrite each other's files; the same finding
+// does.
 func TestUniqueNames(t *testing.T) {
 	dir, names := t.TempDir(), map[string]bool{}
 	store := func(h trace.Header) string {
@@ -236,7 +236,7 @@ func ExampleNameIn() {
 	// raft-pass-seed0-run41-4ca3
 }
 
-// The page links the pictures that the spec drew, which are stored beside it.
+// The page links the pictures of the spec, which are stored beside it.
 func TestPageLinksPictures(t *testing.T) {
 	run := found(t)
 	run.Pictures = []trace.Picture{{Name: "history.html", Data: []byte("a history")}}
@@ -275,8 +275,8 @@ func TestPictureNames(t *testing.T) {
 	}
 }
 
-// A run that is being shrunk is stored as it was found, whatever happens then; when the time for
-// shrinking is over, the smallest so far counts.
+// The original run is stored before shrinking starts, whatever happens later. When the time limit expires, the smallest
+// run so far is used.
 func TestStoredBefore(t *testing.T) {
 	run := found(t)
 	var first *trace.Trace
@@ -311,7 +311,7 @@ func ExampleShrink() {
 	// Output: true
 }
 
-// Whatever a run is called, its files have names that every file system takes, and different runs have different ones.
+// For any name of a run, its file names are valid in every file system, and different runs have different names.
 func TestNamesAreBounded(t *testing.T) {
 	long := strings.Repeat("é/", 300)
 	dir := t.TempDir()

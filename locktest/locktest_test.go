@@ -20,7 +20,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// inTest calls Test as a test of that name would, in a folder of its own.
+// inTest calls Run as a test with that name would.
 func inTest(f *enginetest.FakeT, plan lockstep.Plan) *enginetest.FakeT {
 	f.Run(func(t testing.TB) { locktest.Run(t, plan) })
 	return f
@@ -95,7 +95,7 @@ func TestTestSettings(t *testing.T) {
 	}
 }
 
-// Neither a limit nor a scenario without effect passes a test, and a wrong plan fails it.
+// A limit or a scenario without effect fails a test, and so does an invalid plan.
 func TestTestVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	base := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 10}
@@ -131,7 +131,7 @@ func TestTestVerdicts(t *testing.T) {
 	}
 }
 
-// The deadline ends a campaign that would run for ever, and the test says so.
+// The deadline ends a campaign that would run indefinitely, and the test reports that.
 func TestTestDeadline(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := &enginetest.FakeT{TestName: "TestDeadline", Until: time.Now().Add(5*time.Second + 200*time.Millisecond)}
@@ -141,7 +141,7 @@ func TestTestDeadline(t *testing.T) {
 	}
 }
 
-// A trace that cannot be stored loses nothing: the run is printed, with its seed.
+// If a trace cannot be stored, the run is still printed, with its seed.
 func TestTestCannotStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("testdata", nil, 0o666); err != nil {
@@ -153,15 +153,14 @@ func TestTestCannotStore(t *testing.T) {
 	}
 }
 
-// idleScenario never does anything.
+// idleScenario returns a scenario that never takes effect.
 func idleScenario() lockstep.Scenario {
 	sc := scenario.New("idle")
 	sc.If(scenario.Type("none such")).Then(scenario.Drop())
 	return sc
 }
 
-// Test fails when a part of a scenario never took effect in any run, unless it is told
-// that this is as it should be.
+// Run fails if a part of a scenario never took effect in any run, unless the plan allows that.
 func TestVacuousPartsFailTest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	sc := scenario.New("half idle")
@@ -178,8 +177,8 @@ func TestVacuousPartsFailTest(t *testing.T) {
 	}
 }
 
-// A property that was never judged fails a test, unless it is told that this is as it should
-// be; a test that passes says how much happened.
+// A property that was never checked fails a test, unless the plan allows that. A passing test reports the activity of
+// its runs.
 func TestUnjudgedPropertiesFailTest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	never := spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
@@ -225,7 +224,7 @@ func TestStoredTraceOfAChangedSystem(t *testing.T) {
 	}
 }
 
-// A failing run that is not in rounds is drawn in its lock-step form, and the page has it.
+// A failing run that is not in rounds is drawn in its lock-step form, and the page contains that.
 func TestLockstepForm(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := inTest(&enginetest.FakeT{TestName: "TestForm"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 5000})
@@ -241,7 +240,7 @@ func TestLockstepForm(t *testing.T) {
 	}
 }
 
-// Undecided runs fail a test, and the pictures of a finding lie beside its trace.
+// Undecided runs fail a test, and the pictures of a finding are stored beside its trace.
 func TestPicturesAreStored(t *testing.T) {
 	t.Chdir(t.TempDir())
 	history := spec.Linearizable{Model: porcupine.Model{Init: func() any { return 0 },

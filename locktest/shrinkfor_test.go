@@ -14,7 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// Shrinking a failing run ends after a time, with the smallest run so far, and says meanwhile how far it has come.
+// Shrinking a failing run ends after a time limit with the smallest run so far, and reports its progress in the
+// meantime.
 func TestShrinkFor(t *testing.T) {
 	t.Chdir(t.TempDir())
 	slow := toy.Wrapped{System: smr.Cluster{Nodes: 3, Bug: true}, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {

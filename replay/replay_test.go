@@ -36,8 +36,7 @@ func reread(t testing.TB, tr *trace.Trace) *trace.Trace {
 	return again
 }
 
-// Every kept trace, written and read back, replays to the same finding, and so does
-// every shrunk one.
+// Every kept trace, and every shrunk one, replays to the same finding after a write and a read.
 func TestReplayEndsInTheSameFinding(t *testing.T) {
 	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline, faults} {
@@ -60,8 +59,8 @@ func TestReplayEndsInTheSameFinding(t *testing.T) {
 	}
 }
 
-// A finding is kept: the same property that fails again is a failure, with the first
-// difference beside it, however small or large that is.
+// A replay that violates the same property is a failure and reports the first difference, however small or large that
+// is.
 func TestTheSamePropertyFails(t *testing.T) {
 	system := toy.Cluster(nil)
 	tr := toy.One(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2), toy.Deliver(3)}})
@@ -97,7 +96,7 @@ func TestTheSamePropertyFails(t *testing.T) {
 	}
 }
 
-// Another property is another finding; it is told as such.
+// A violation of another property is reported as another finding.
 func TestAnotherFinding(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2)}})
 	again, err := replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd}, tr)
@@ -109,8 +108,8 @@ func TestAnotherFinding(t *testing.T) {
 	}
 }
 
-// A run that no longer fails was mended, which is not flaky: the system repeats itself. A
-// step that has become impossible is passed over.
+// If a run no longer fails, its bug was fixed; the run is not flaky, because the system is deterministic. A step that
+// has become impossible is skipped.
 func TestMended(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultUniform, 5000
@@ -134,7 +133,7 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// Flaky is only what comes out in two ways.
+// Only runs with different results are flaky.
 func TestFlaky(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}})
 	calls := 0
@@ -148,7 +147,7 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
-// A broken environment is an error and neither flaky nor a pass.
+// A broken environment is an error, neither flaky nor a pass.
 func TestBrokenEnvironment(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
 	inUse := errors.New("port in use")
@@ -158,7 +157,7 @@ func TestBrokenEnvironment(t *testing.T) {
 	}
 }
 
-// A run of a system that repeats itself roughly is repeated several times.
+// A run of a system with best-effort determinism is repeated several times.
 func TestSeveralTimes(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}})
 	calls := 0
@@ -178,7 +177,7 @@ func TestSeveralTimes(t *testing.T) {
 	}
 }
 
-// A trace is refused by another system, another build and other options.
+// Another system, another build or other options reject a trace.
 func TestReplayOnTheWrongSystem(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
 	built := new(trace.Trace)
@@ -202,7 +201,7 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 	}
 }
 
-// A liveness finding, made at the end of the settling stage, replays and shrinks too.
+// A liveness finding at the end of the settling stage can be replayed and shrunk, too.
 func TestReplayAfterSettling(t *testing.T) {
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Settled() && r.Faults().Crashed.Has(2) {
@@ -239,7 +238,7 @@ func ExampleReplayed_Words() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}
 	result, _ := lockstep.Explore(context.Background(), plan)
 	run := result.First().Trace
-	run.Header.Target = "smr" // as if the code had been mended
+	run.Header.Target = "smr" // as if the bug had been fixed
 	again, err := replay.Run(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix}, run)
 	fmt.Println(again.Words(run), err)
 	// Output:

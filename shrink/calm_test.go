@@ -16,13 +16,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// forgetful is a system in virtual time: the nodes tell each other that they are there, ten times a second. A request is carried to node 3, which
-// answers it and stores it a second later; a crash loses what is not stored. Clients, whose requests are numbered from a thousand on, each ask for
-// one thing after the other.
+// forgetful is a system in virtual time whose nodes send heartbeats ten times a second. A request is forwarded to node
+// 3, which answers it and stores it a second later; a crash loses unstored requests. Client requests are numbered from
+// a thousand on. Each client sends one request after another.
 type forgetful struct {
 	beats   int
 	asked   map[trace.ID]int32 // by body
-	holds   []trace.Time       // when node 3 was told
+	holds   []trace.Time       // when node 3 received the request
 	answers int
 	up      lockstep.Nodes
 }
@@ -87,7 +87,7 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 	return nil
 }
 
-// kept is the property that node 3 has what was answered, but for so many.
+// kept is the property that node 3 has all answered requests except for but of them.
 func kept(but int) lockstep.Spec {
 	return spec.OnEvent("kept", "holds", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value.(int) <= but {
@@ -113,7 +113,7 @@ func long(t *testing.T, plan lockstep.Plan) *trace.Trace {
 	return nil
 }
 
-// count counts the steps of each kind.
+// count counts the steps by kind.
 func count(t *trace.Trace) map[trace.Kind]int {
 	n := map[trace.Kind]int{}
 	for _, r := range t.Records {
@@ -122,7 +122,7 @@ func count(t *trace.Trace) map[trace.Kind]int {
 	return n
 }
 
-// repeats checks that a run is made again exactly, by another player.
+// repeats checks that another player reproduces a run exactly.
 func repeats(t *testing.T, plan lockstep.Plan, tr *trace.Trace) {
 	t.Helper()
 	plan.Strategy = nil
@@ -131,8 +131,8 @@ func repeats(t *testing.T, plan lockstep.Plan, tr *trace.Trace) {
 	}
 }
 
-// A long run in time becomes a short story: what clients asked for and what was suffered, and nothing else is out of the ordinary. What is needed
-// is known: so many answers within a second before a crash, the crash, and the restart.
+// A long run in time shrinks to a short one with only client requests and faults; everything else is ordinary. The
+// necessary part is known: a number of answers within a second before a crash, the crash, and the restart.
 func TestCalm(t *testing.T) {
 	for but := range 4 {
 		plan := lockstep.Plan{System: &forgetful{}, Spec: kept(but), Strategy: busy, Seed: 1}
@@ -154,7 +154,7 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-// What a run in time is shrunk to is the same every time, and what is said of its size is true.
+// Shrinking a run in time is deterministic, and reports the correct size.
 func TestCalmIsTheSameTwice(t *testing.T) {
 	plan := lockstep.Plan{System: &forgetful{}, Spec: kept(1), Strategy: busy, Seed: 2}
 	found := long(t, plan)

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A node that plays the part of another draws what that one did.
+// A node that takes the role of another has the draws of that node.
 func TestDrawsGoWithTheirNode(t *testing.T) {
 	crash := trace.Action{Step: trace.Step{Kind: trace.Crash, Node: 2}, Draws: []trace.Draw{{N: 9}, {By: 2, N: 5}, {By: 1, N: 6}}}
 	was := slices.Clone(crash.Draws)
@@ -26,7 +26,7 @@ func TestDrawsGoWithTheirNode(t *testing.T) {
 	}
 }
 
-// When no more runs are made, no candidates are.
+// Without attempts left, no candidates are created.
 func TestNothingIsMadeForNothing(t *testing.T) {
 	long := make(script, 1000)
 	for i := range long {

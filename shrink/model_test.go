@@ -28,7 +28,7 @@ type packet struct {
 
 // alternatingBit is the protocol as a blocking program: node 1 sends the numbers from 1 on to node 2, each until it is
 // acknowledged. It is correct on links that lose and duplicate messages and keep their order. With the bug,
-// acknowledgements carry no bit, so that an old one counts for a new number.
+// acknowledgements carry no bit, so an old one counts for a new number.
 func alternatingBit(bug bool) lockstep.System {
 	return sim.Cluster[packet]{Name: "alternating-bit", Nodes: 2, New: sim.Blocking(func(p *sim.Process[packet]) {
 		if p.Self() == 1 {
@@ -66,7 +66,7 @@ func receive(p *sim.Process[packet]) {
 	}
 }
 
-// inSequence is the property that node 2 gets each number after the one before it.
+// inSequence is the property that node 2 receives each number after the previous one.
 var inSequence = spec.OnEvent("sequence", "got", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	got := e.Value.(int)
 	if got != *last+1 {
@@ -76,8 +76,8 @@ var inSequence = spec.OnEvent("sequence", "got", func(last *int, _ *lockstep.Run
 	return nil
 })
 
-// A run of a network that keeps the order of messages is shrunk within that network: the finding stays one that the
-// protocol is to blame for, and with the bug fixed the shrunk run passes.
+// A run of a network that keeps the order of messages is shrunk within that network. The finding remains a bug of the
+// protocol, and with the bug fixed the shrunk run passes.
 func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 	for _, s := range []lockstep.Strategy{
 		strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
@@ -108,8 +108,8 @@ func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 	}
 }
 
-// servers is a system whose messages are not in the engine's hands. A request is stored by all nodes that the node hears
-// and that are up.
+// servers is a system whose messages the engine does not control. All running nodes that are connected to the receiving
+// node store a request.
 type servers struct {
 	cut  trace.Links
 	up   lockstep.Nodes
@@ -153,7 +153,7 @@ func (s *servers) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbo
 	return nil
 }
 
-// seldomAlone is the property that at most so many requests are stored by fewer nodes than all.
+// seldomAlone is the property that at most this number of requests is stored by fewer nodes than all.
 func seldomAlone(most int) lockstep.Spec {
 	return spec.OnEvent("alone", "stored", func(alone *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value.(int) < 3 {
@@ -166,7 +166,7 @@ func seldomAlone(most int) lockstep.Spec {
 	})
 }
 
-// seldomGot is the property that nobody gets more than so many messages.
+// seldomGot is the property that no node receives more than this number of messages.
 func seldomGot(most int) lockstep.Spec {
 	return spec.OnEvent("got", "got", func(got *[4]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if got[e.Node]++; got[e.Node] <= most {
@@ -176,7 +176,7 @@ func seldomGot(most int) lockstep.Spec {
 	})
 }
 
-// outOfOrder is the property that nobody gets a number after a larger one.
+// outOfOrder is the property that no node receives a number after a larger one.
 var outOfOrder = spec.OnEvent("order", "got", func(last *[4]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	was := last[e.Node]
 	if last[e.Node] = e.Value.(int); was <= last[e.Node] {
@@ -185,8 +185,8 @@ var outOfOrder = spec.OnEvent("order", "got", func(last *[4]int, _ *lockstep.Run
 	return &lockstep.Finding{Property: "order", Text: fmt.Sprintf("%v after %d", e.Value, was)}
 })
 
-// Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system, and have no
-// more of anything than the run that was found.
+// Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system, and do not
+// exceed the extent of the original run.
 func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 	fifo := toy.Cluster(nil)
 	fifo.FIFO = true
@@ -253,7 +253,7 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 	}
 }
 
-// findAFew is up to three failing runs.
+// findAFew returns up to three failing runs.
 func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Found) {
 	t.Helper()
 	ctx, enough := context.WithCancel(t.Context())
@@ -273,12 +273,12 @@ func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Found) {
 	return result.Found
 }
 
-// noMore checks that a shrunk run has no more of anything than the run that was found.
+// noMore checks that a shrunk run does not exceed the extent of the original run.
 func noMore(t *testing.T, found, small *trace.Trace) {
 	t.Helper()
 	was, is := count(found), count(small)
 	counted := []trace.Kind{trace.Request}
-	if len(found.Rounds) == 0 { // there the faults are isolations
+	if len(found.Rounds) == 0 { // in rounds, the faults are isolations
 		counted = append(counted, trace.Drop, trace.Duplicate, trace.Replace, trace.Crash, trace.Cut, trace.Pause, trace.Jump)
 	}
 	for _, kind := range counted {
@@ -291,7 +291,7 @@ func noMore(t *testing.T, found, small *trace.Trace) {
 	}
 }
 
-// model is what runs of a strategy may look like.
+// model describes the possible runs of a strategy.
 type model struct {
 	*testing.T
 	info     lockstep.Info
@@ -365,7 +365,7 @@ func (m model) holds(which string, t *trace.Trace) {
 	}
 }
 
-// inRounds checks that a run is in rounds, with no more isolations than the strategy makes.
+// inRounds checks that a run is in rounds, with no more isolations than the strategy allows.
 func (m model) inRounds(which string, t *trace.Trace) {
 	m.Helper()
 	if err := rounds.Check(t); err != nil && !rounds.Coarse(m.info) {
@@ -390,7 +390,7 @@ func (m model) inRounds(which string, t *trace.Trace) {
 	}
 }
 
-// lostToDown is the number of messages that were lost because their receiver was down.
+// lostToDown returns the number of messages that were lost because their receiver was down.
 func lostToDown(t *trace.Trace) (n int) {
 	var down lockstep.Nodes
 	for _, r := range t.Records {
@@ -408,7 +408,7 @@ func lostToDown(t *trace.Trace) (n int) {
 	return n
 }
 
-// mostDown is the number of nodes that are down at once.
+// mostDown returns the maximum number of nodes that are down at once.
 func mostDown(t *trace.Trace) (most int) {
 	var down lockstep.Nodes
 	for _, r := range t.Records {
@@ -423,7 +423,7 @@ func mostDown(t *trace.Trace) (most int) {
 	return most
 }
 
-// oneCut reports whether the network is in two parts at most.
+// oneCut reports whether the network has at most two parts at any time.
 func oneCut(t *trace.Trace) bool {
 	cut := trace.NewLinks(t.Header.Nodes)
 	for _, r := range t.Records {
@@ -437,7 +437,7 @@ func oneCut(t *trace.Trace) bool {
 	return true
 }
 
-// inLine reports whether messages of every link arrive in the order of sending.
+// inLine reports whether messages of every link are delivered in sending order.
 func inLine(t *trace.Trace) bool {
 	for _, l := range linksOf(t) {
 		for i, x := range l.did {
@@ -451,7 +451,7 @@ func inLine(t *trace.Trace) bool {
 	return true
 }
 
-// observed is what is seen of a link: the messages in the order of sending, and what happened to them in its order.
+// observed is the history of a link: the messages in sending order, and what happened to them in order.
 type observed struct {
 	sent []trace.ID
 	did  []did
@@ -460,10 +460,10 @@ type observed struct {
 type did struct {
 	kind   trace.Kind
 	id     trace.ID
-	copied trace.ID // what a Duplicate made
+	copied trace.ID // the message created by a Duplicate
 }
 
-// linksOf takes a run apart into its links. Messages that were sent into a cut were never on one.
+// linksOf decomposes a run into its links. Messages that were sent into a cut were never on a link.
 func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
 	all, at := map[[2]lockstep.Node]*observed{}, map[trace.ID]*observed{}
 	for _, r := range t.Records {
@@ -489,9 +489,10 @@ func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
 	return all
 }
 
-// queued checks that the queues of the paper can do what is seen of every link: that there is a sequence of commit, drop,
-// swap and dup, without the forbidden pairs and with no message moved further than the distance, that delivers the same
-// messages in the same order and loses and doubles the same. When a message is lost or doubled matters to nobody.
+// queued checks that the queues of the paper can produce the history of every link. There must be a sequence of commit,
+// drop, swap and dup, without the forbidden pairs and with no message moved further than the distance. It must deliver
+// the same messages in the same order, and lose and duplicate the same ones. The times of losses and duplications do
+// not matter.
 func (m model) queued(which string, t *trace.Trace, distance int) {
 	m.Helper()
 	for link, l := range linksOf(t) {
@@ -521,24 +522,24 @@ func (m model) queued(which string, t *trace.Trace, distance int) {
 	}
 }
 
-// slot is a message on the network, and how far it has moved back.
+// slot is a message on the network, with the number of positions that it moved back.
 type slot struct {
 	id    trace.ID
 	moved int
 }
 
-// queueSearch looks for a sequence of actions on one link. All of its messages are on the network from the start: when
-// one is sent matters no more than when it is committed.
+// queueSearch searches for a sequence of actions on one link. All of its messages are on the network from the start:
+// the time of sending matters no more than the time of the commit.
 type queueSearch struct {
 	distance  int
 	delivered []trace.ID
 	lost      map[trace.ID]bool
-	copies    map[trace.ID][]trace.ID // those still to be made are the ones that are not in the network yet
+	copies    map[trace.ID][]trace.ID // copies that are not in the network yet must still be created
 	seen      map[string]bool
 }
 
-// can reports whether the rest of the deliveries is possible from a state: the network, how many were delivered, and
-// the action before.
+// can reports whether the remaining deliveries are possible from a state: the network, the number of deliveries, and
+// the previous action.
 func (q *queueSearch) can(network []slot, done int, before byte) bool {
 	if done == len(q.delivered) {
 		return true

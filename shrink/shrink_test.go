@@ -19,7 +19,7 @@ import (
 // buggy is the plan whose findings these tests shrink.
 var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix}
 
-// Shrinking keeps the property, never grows the run, and gives the same result twice.
+// Shrinking keeps the property, never enlarges the run, and is deterministic.
 func TestShrinkProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := buggy
@@ -76,7 +76,7 @@ func TestShrinkErrors(t *testing.T) {
 	}
 }
 
-// An environment that breaks in the middle is an error: nothing is swallowed.
+// An environment that breaks during shrinking is an error, which must not be swallowed.
 func TestErrorsAreNotSwallowed(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultWalk, 5000
@@ -97,8 +97,8 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 	}
 }
 
-// Of a system that repeats itself roughly a candidate counts only if it fails often enough:
-// here every run fails in which enough is delivered, and others by chance in one of four.
+// In a system with best-effort determinism, a candidate counts only if it fails often enough. Here every run with
+// enough deliveries fails, and one in four of the others by chance.
 func TestRoughly(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
 	runs := 0

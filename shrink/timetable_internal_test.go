@@ -12,11 +12,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fickle is a system in virtual time in which everything depends on all that happened before, in its order, as in a program with goroutines: what is
-// sent, to whom, when something happens next, and even by which of two reasons a wait ended.
+// fickle is a system in virtual time in which everything depends on all earlier events and their order, as in a program
+// with goroutines. This concerns the messages, their receivers, the times of internal events, and even the reason why a
+// wait ended.
 type fickle struct {
 	past mix.Hash
-	next trace.Time // when something happens by itself
+	next trace.Time // time of the next internal event
 	up   lockstep.Nodes
 }
 
@@ -50,7 +51,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 		case out.Now() > f.next:
 			out.Stop(f.next)
 		case out.Now() == f.next:
-			f.past.Mix(1) // two things happen at once
+			f.past.Mix(1) // two events happen at once
 		default:
 			return nil
 		}
@@ -76,8 +77,9 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-// The timetable of a run is the run itself, as long as nothing is left out of it: in what order messages, requests and faults come that have one time, which
-// message is lost of two that are alike, which of those that were sent at once is late, and how long time passes.
+// Without removals, the timetable of a run reproduces the run itself. This includes the order of simultaneous messages,
+// requests and faults, which of two equal messages is lost, which of the messages sent at once is late, and the length
+// of waits.
 func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	const steps = 600
 	fails := &lockstep.Finding{Property: "judge", Text: "it ends here"}
@@ -102,7 +104,7 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	}
 }
 
-// again is the run of the timetable of a run.
+// again returns the run of the timetable of a run.
 func again(t *testing.T, plan lockstep.Plan, found *trace.Trace) *trace.Trace {
 	t.Helper()
 	bench, err := lockstep.NewBenchFor(plan, found)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// records lists what happened in a run of the steps given, step by step.
+// records lists the effects of a run of the given steps, step by step.
 func records(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	t.Helper()
 	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: system, Strategy: toy.Steps(list)}, 0)
@@ -35,8 +35,8 @@ func give(id int32) lockstep.Step { return lockstep.Step{Kind: trace.Request, No
 
 var ring = at(trace.Alarm, 1)
 
-// A blocking program hears of messages, requests, named timers and time-outs, each as what it
-// is; Await leaves requests and timers to Next.
+// A blocking program receives messages, requests, named timers and timeouts, each with its kind; Await leaves requests
+// and timers to Next.
 func TestBlockingNext(t *testing.T) {
 	system := sim.Cluster[string]{Name: "ears", Nodes: 1, Requests: []string{"a", "b"}, New: sim.Blocking(func(p *sim.Process[string]) {
 		p.SetTimer("late", 50)
@@ -60,7 +60,7 @@ func TestBlockingNext(t *testing.T) {
 	}
 }
 
-// timed is an event-driven node with two named timers and an alarm.
+// timed is an event-driven node with two named timers and an unnamed one.
 type timed struct{ stopped *[]string }
 
 func (n timed) Start(c *sim.Context[int]) {
@@ -85,8 +85,7 @@ func (n timed) node() sim.Node[int] {
 }
 func (n timed) Stop() { *n.stopped = append(*n.stopped, "stop") }
 
-// The timer fires that is due first, whichever it is; a stopped one does not, and a crash
-// stops all.
+// The timer that is due first fires; a stopped one does not, and a crash stops all.
 func TestNamedTimers(t *testing.T) {
 	var stopped []string
 	system := sim.Cluster[int]{Name: "timed", Nodes: 1, Requests: []string{"calm"}, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
@@ -96,13 +95,13 @@ func TestNamedTimers(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
-	if len(stopped) != 2 { // by the crash, and at the end
+	if len(stopped) != 2 { // by the crash, and at the end of the run
 		t.Errorf("stopped %d times", len(stopped))
 	}
 }
 
-// A node is stopped once in each of its lives: by a crash, between runs, at the end; a
-// blocking program by what it deferred.
+// A node is stopped once in each incarnation: by a crash, between runs, at the end. A blocking program runs its
+// deferred functions.
 func TestStop(t *testing.T) {
 	for _, style := range []string{"events", "blocking"} {
 		var stopped []string
@@ -119,13 +118,13 @@ func TestStop(t *testing.T) {
 		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
-		if len(stopped) != 30 { // node 1 has two lives in a run, node 2 one
+		if len(stopped) != 30 { // node 1 has two incarnations in a run, node 2 one
 			t.Errorf("%s: stopped %d times in 30 lives", style, len(stopped))
 		}
 	}
 }
 
-// Programs that share state of the process say so, and get one worker.
+// Programs that share state of the process declare that, and get one worker.
 func TestSerial(t *testing.T) {
 	info, err := sim.Cluster[int]{Name: "serial", Nodes: 1, Serial: true, New: sim.Blocking(func(*sim.Process[int]) {})}.Describe()
 	if err != nil || !info.Serial {
@@ -137,8 +136,8 @@ var operation = gen.Weighted(
 	gen.Case(2, func(s gen.Source) string { return "get " + gen.From("x", "y")(s) }),
 	gen.Case(1, func(s gen.Source) string { return fmt.Sprintf("put %s %d", gen.From("x", "y")(s), gen.Int(1, 9)(s)) }))
 
-// What a generated request asks for is drawn by the step that gives it, and the same whoever
-// gets it and whatever came before.
+// The content of a generated request is drawn by the step that gives it. It depends neither on the node nor on earlier
+// steps.
 func TestGenerated(t *testing.T) {
 	system := sim.Cluster[int]{Name: "generated", Nodes: 1, Generate: operation, Generated: 40, New: sim.Blocking(func(p *sim.Process[int]) {
 		for {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echoServer answers every message with the same message, for ever.
+// echoServer answers every message with the same message, indefinitely.
 func echoServer(p *sim.Process[string]) {
 	for {
 		if from, m, ok := p.Await(sim.Forever); ok {
@@ -49,7 +49,7 @@ func echo() sim.Cluster[string] {
 	})}
 }
 
-// listen is a spec that writes down events.
+// listen is a spec that records events.
 type listen struct{ events *[]string }
 
 func (l listen) Properties() []string               { return nil }
@@ -101,7 +101,7 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
-// A halted node has no alarm any more, and one that waits for ever has none either.
+// Neither a halted node nor one that waits indefinitely has a timer.
 func TestBlockingAlarms(t *testing.T) {
 	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1})
 	if err == nil {
@@ -113,8 +113,8 @@ func TestBlockingAlarms(t *testing.T) {
 	}
 }
 
-// Many runs with crashes leave no coroutine behind (goleak looks at the end), and are
-// the same whether the deployment is fresh or used.
+// Many runs with crashes leave no coroutine behind (goleak checks that at the end), and are the same with a new or a
+// reused deployment.
 func TestBlockingIsReused(t *testing.T) {
 	plan := lockstep.Plan{System: echo(), Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60}, Runs: 500, Workers: 1}
 	one, err := lockstep.Explore(context.Background(), plan)
@@ -128,7 +128,7 @@ func TestBlockingIsReused(t *testing.T) {
 	}
 }
 
-// A panic in a blocking program is a finding, and does not leak either.
+// A panic in a blocking program is a finding, and leaks no coroutine either.
 func TestBlockingPanics(t *testing.T) {
 	system := sim.Cluster[string]{Name: "angry", Nodes: 2, New: sim.Blocking(func(p *sim.Process[string]) {
 		p.Send(2, "x")
@@ -173,7 +173,8 @@ func TestDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := []string{"1 start 0 0", "1 a 1 1", "1 b 2 2", "1 start 0 2", "1 c 1 3"}
-	if want := slices.Concat(one, one); !slices.Equal(events, want) { // the second run begins anew
+	// the second run starts from the initial state
+	if want := slices.Concat(one, one); !slices.Equal(events, want) {
 		t.Errorf("got %q, want %q", events, want)
 	}
 }
@@ -188,8 +189,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// A forged message arrives in place of the one that was sent; one that the system cannot
-// read ends the campaign, and names what was forged.
+// A forged message is delivered in place of the original one. If the system cannot parse it, the campaign ends with an
+// error that names the forged text.
 func TestForged(t *testing.T) {
 	system := echo()
 	if info, err := system.Describe(); err != nil || info.Supports.Has(trace.Replace) {
@@ -262,9 +263,9 @@ func ExampleBare() {
 	// 2 hello from 2
 }
 
-// BenchmarkBlocking compares a blocking program, a coroutine that is switched to for
-// each message, with an event-driven one, and the coroutine with a goroutine that is
-// handed messages over channels: the ratio is the event-driven time over the other.
+// BenchmarkBlocking compares a blocking program, a coroutine that is resumed for each message, with an event-driven
+// one. It also compares the coroutine with a goroutine that receives messages over channels. The ratio is the
+// event-driven time over the other.
 //
 //	go test ./sim -run '^$' -bench Blocking
 func BenchmarkBlocking(b *testing.B) {
@@ -308,7 +309,7 @@ func measure(b *testing.B, c sim.Cluster[int]) float64 {
 	return float64((b.Elapsed() - start).Nanoseconds()) / float64(b.N)
 }
 
-// measureHandOff is what a switch would cost with a goroutine and two channels.
+// measureHandOff returns the cost of a switch with a goroutine and two channels.
 func measureHandOff(b *testing.B) float64 {
 	in, out := make(chan int), make(chan int)
 	go func() {
@@ -328,7 +329,7 @@ func measureHandOff(b *testing.B) float64 {
 	return took
 }
 
-// counter counts its requests and calls itself full when it has had three.
+// counter counts its requests and has the role full after three.
 type counter struct{ ids []int32 }
 
 func (*counter) Start(*sim.Context[int])                       {}
@@ -345,8 +346,7 @@ func (n *counter) Role() string {
 	return ""
 }
 
-// Requests are offered as often as they are to be repeated, under numbers of their own,
-// and nodes tell their roles.
+// Requests are offered as often as Repeat says, under their own numbers, and nodes report their roles.
 func TestRepeatAndRoles(t *testing.T) {
 	for _, c := range []struct{ repeat, want int }{{0, 2}, {1, 2}, {3, 6}} {
 		seen := map[string]int{}
@@ -374,17 +374,16 @@ func TestRepeatAndRoles(t *testing.T) {
 	}
 }
 
-// numb is a node that tells nothing of itself.
+// numb is a node without capabilities.
 type numb struct{ ponger }
 
-// hashed is one that tells everything.
+// hashed is a node with fingerprints.
 type hashed struct{ *ponger }
 
 func (hashed) Fingerprint() uint64 { return 7 }
 func (hashed) Role() string        { return "guard" }
 
-// Where only some of the nodes can tell their roles, the others play none; and a cluster has
-// fingerprints only if all of its nodes have.
+// If only some nodes report roles, the others have none. A cluster has fingerprints only if all of its nodes do.
 func TestMixedNodes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -409,7 +408,7 @@ func TestMixedNodes(t *testing.T) {
 	}
 }
 
-// ends is a spec that only looks at the end of a run.
+// ends is a spec that checks only the end of a run.
 type ends func(*lockstep.Run)
 
 func (e ends) Properties() []string                    { return nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// TestDeterminism makes the same campaign twice, and with two workers, with every
-// strategy: the digests agree. Another seed gives another digest.
+// TestDeterminism runs the same campaign twice, and with two workers, with every strategy: the digests agree. Another
+// seed gives another digest.
 func TestDeterminism(t *testing.T) {
 	for _, k := range strategy.All() {
 		t.Run(k.Name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestCorrectSystem checks that no strategy makes a correct system look wrong.
+// TestCorrectSystem checks that no strategy reports a finding in a correct system.
 func TestCorrectSystem(t *testing.T) {
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
@@ -58,8 +58,7 @@ func TestCorrectSystem(t *testing.T) {
 	}
 }
 
-// TestRoundTrip sets the options of every strategy at random and reads back what the
-// strategy writes.
+// TestRoundTrip sets the options of every strategy at random and parses the text that the strategy writes.
 func TestRoundTrip(t *testing.T) {
 	kinds := strategy.All()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,8 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// tokens is a system with a constant number of messages in flight: whoever gets one sends
-// one on.
+// tokens is a system with a constant number of messages in flight: each receiver sends one on.
 func tokens(nodes, inFlight int) lockstep.System {
 	return sim.Cluster[int]{Name: "tokens", Nodes: nodes, New: func(lockstep.Node, int) sim.Node[int] { return &tokenNode{inFlight} }}
 }
@@ -38,8 +37,8 @@ func (n *tokenNode) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 func (n *tokenNode) Alarm(*sim.Context[int])                  {}
 func (n *tokenNode) Request(*sim.Context[int], int32, string) {}
 
-// dictation is a strategy whose scheduler repeats the steps of another one: what is left
-// of the cost of a run when choosing is free.
+// dictation is a strategy whose scheduler repeats the steps of another one. It measures the cost of a run without
+// choosing.
 type dictation struct {
 	lockstep.Strategy
 	steps []lockstep.Step
@@ -47,8 +46,10 @@ type dictation struct {
 }
 
 func (d *dictation) New(lockstep.Info) lockstep.Scheduler { return d }
-func (d *dictation) Reset(start *lockstep.Start)          { d.at, start.SeedOf = 0, 0 } // the run that was written down
-func (d *dictation) Tell(bool) lockstep.Account           { return lockstep.Account{} }
+
+// the seed of the recorded run
+func (d *dictation) Reset(start *lockstep.Start) { d.at, start.SeedOf = 0, 0 }
+func (d *dictation) Tell(bool) lockstep.Account  { return lockstep.Account{} }
 func (d *dictation) Next(_ *lockstep.Turn, next *lockstep.Step) bool {
 	if d.at == len(d.steps) {
 		return false
@@ -58,7 +59,7 @@ func (d *dictation) Next(_ *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// stenographer writes down the steps of a strategy's last run.
+// stenographer records the steps of a strategy's last run.
 type stenographer struct {
 	lockstep.Strategy
 	lockstep.Scheduler
@@ -84,9 +85,8 @@ func (s *stenographer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return ok
 }
 
-// BenchmarkChoosing reports for every strategy what a step costs, what choosing it costs,
-// and the share of the one in the other. Choosing is what a run costs more than the same
-// steps dictated.
+// BenchmarkChoosing reports for every strategy the cost of a step, the cost of choosing it, and the share of choosing.
+// The cost of choosing is the cost of a run minus the cost of the same steps dictated.
 func BenchmarkChoosing(b *testing.B) {
 	const length = 2000
 	for _, target := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestCheck checks that what cannot work is refused with an error that names the field.
+// TestCheck checks that invalid options and systems that do not fit cause an error that names the field.
 func TestCheck(t *testing.T) {
 	info, err := smr.Cluster{Nodes: 3}.Describe()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		info lockstep.Info
-		want string // "" means that nothing is wrong
+		want string // "" means that the options are valid
 	}{
 		{"partition", info, ""},
 		{"partition", bare, "does not support: cut, heal"},
@@ -122,9 +122,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOtherSystems runs every strategy on a system with FIFO links, on one that supports
-// hardly anything, and on one whose nodes live by one clock: what the strategy chooses must be
-// possible.
+// TestOtherSystems runs every strategy on a system with FIFO links, on one that supports hardly any kind of step, and
+// on one whose nodes share a clock: all chosen steps must be possible.
 func TestOtherSystems(t *testing.T) {
 	fifo := combination(6, true)
 	var refused []string
@@ -143,7 +142,8 @@ func TestOtherSystems(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"partition on poset", "systematic on ringers"}; !slices.Equal(refused, want) { // it cannot be cut; see TestCheck
+	// it cannot be cut; see TestCheck
+	if want := []string{"partition on poset", "systematic on ringers"}; !slices.Equal(refused, want) {
 		t.Errorf("refused: %q, want %q", refused, want)
 	}
 }
@@ -157,7 +157,7 @@ func (o ordered) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// oneClock is a system whose nodes live by one clock.
+// oneClock is a system whose nodes share a clock.
 type oneClock struct{ lockstep.System }
 
 func (o oneClock) Describe() (lockstep.Info, error) {
@@ -166,8 +166,7 @@ func (o oneClock) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// ringers are nodes that set their alarms to different times again and again, and stop that
-// of another by a message.
+// ringers are nodes that repeatedly set their timers to different times, and stop that of another node by a message.
 func ringers() lockstep.System {
 	return sim.Cluster[int]{Name: "ringers", Nodes: 4, Requests: []string{"ring"}, New: func(lockstep.Node, int) sim.Node[int] { return ringer{} }}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Where all executions were made, nothing else is random: whatever the seed, a campaign makes
-// the same runs and finds the same, unless the system draws something itself and says so.
+// After a complete enumeration nothing else is random. With any seed, a campaign executes the same runs and has the
+// same findings, unless the system itself draws and declares that.
 func TestCompleteWhateverTheSeed(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true, Requests: 6}, pbft.Cluster{}, raft.Cluster{Requests: 5}, register.Cluster{Nodes: 3, Requests: 5}} {
 		info, err := system.Describe()
@@ -48,7 +48,7 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 	}
 }
 
-// judging is a spec for a system, where it has a bug.
+// judging returns a spec for a system, if the system has a bug.
 func judging(system lockstep.System) lockstep.Spec {
 	if _, ok := system.(smr.Cluster); ok {
 		return smr.Prefix
@@ -56,7 +56,7 @@ func judging(system lockstep.System) lockstep.Spec {
 	return nil
 }
 
-// A walk that is cut short is not certain.
+// An incomplete walk is not certain.
 func TestNotCertain(t *testing.T) {
 	g := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 5,
 		Strategy: strategy.Uniform{Period: 4, Isolations: 2, Rounds: 12, Sampler: strategy.Every}}).Guarantee
@@ -65,7 +65,7 @@ func TestNotCertain(t *testing.T) {
 	}
 }
 
-// A systematic search that came to its end is certain, and one that did not is not.
+// A completed systematic search is certain, and an incomplete one is not.
 func TestSystematicIsCertain(t *testing.T) {
 	for runs, want := range map[int]bool{1 << 20: true, 5: false} {
 		r := enginetest.Explore(t, lockstep.Plan{System: chain(3, 2), Strategy: strategy.DefaultSystematic, Runs: runs})
@@ -75,7 +75,7 @@ func TestSystematicIsCertain(t *testing.T) {
 	}
 }
 
-// A run has as many requests whatever the period.
+// The number of requests of a run does not depend on the period.
 func TestRequestsDoNotDependOnPeriod(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Requests: 30}, raft.Cluster{Requests: 20}} {
 		for _, period := range []int{1, 2, 4, 8} {
@@ -105,7 +105,7 @@ func (perStep) End(*lockstep.Run) *lockstep.Finding      { return nil }
 func (perStep) EventsOnly() bool                         { return false }
 func (perStep) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
-// Isolated nodes return after a phase of the protocol, unless told otherwise.
+// By default, isolated nodes reconnect after a phase of the protocol.
 func TestPeriodOfTheProtocol(t *testing.T) {
 	need := trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
 	for _, c := range []struct {

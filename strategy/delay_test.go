@@ -26,12 +26,12 @@ func (clock) End(*lockstep.Run) *lockstep.Finding        { return nil }
 func (clock) EventsOnly() bool                           { return false }
 func (clock) Conclude(bool) lockstep.Conclusion          { return lockstep.Conclusion{} }
 
-// TestDelayConstant checks that with constant latencies every message arrives exactly its
-// latency after it was sent, and alarms fire when they are due. In smr alarms are set to
-// 10 units of the system, so that half a unit of the strategy is 5.
+// TestDelayConstant checks that with constant latencies every message is delivered exactly its latency after it was
+// sent, and that timers fire when they are due. In smr, timers are set to 10 units of the system, so half a unit of the
+// strategy is 5.
 func TestDelayConstant(t *testing.T) {
 	var sent map[trace.ID]trace.Time
-	var due map[lockstep.Node]trace.Time // of the alarms that were set before the last step
+	var due map[lockstep.Node]trace.Time // of the timers that were set before the last step
 	delivered, rang := 0, 0
 	enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
 		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
@@ -62,9 +62,8 @@ func TestDelayConstant(t *testing.T) {
 	}
 }
 
-// TestDelayFaults checks over many swarm runs that time never goes back, faults stay
-// within their numbers, a cut ends before the next cut and a crash before the next crash,
-// and everything there is occurs.
+// TestDelayFaults checks over many swarm runs that time never goes back, faults stay within their bounds, a cut ends
+// before the next cut and a crash before the next crash, and that every kind of fault occurs.
 func TestDelayFaults(t *testing.T) {
 	d := strategy.DefaultDelay
 	var now trace.Time
@@ -109,8 +108,8 @@ func TestDelayFaults(t *testing.T) {
 	}
 }
 
-// TestDelayFindsItsUnit checks that a system whose first alarm is set only after a request
-// is not left alone with its alarms: latencies, requests and faults follow the alarms.
+// TestDelayFindsItsUnit checks a system whose first timer is set only after a request: latencies, requests and faults
+// follow the scale of the timers.
 func TestDelayFindsItsUnit(t *testing.T) {
 	total := map[trace.Kind]int{}
 	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Workers: 1, KeepGoing: true,
@@ -123,7 +122,7 @@ func TestDelayFindsItsUnit(t *testing.T) {
 	}
 }
 
-// Options that swarm would draw are not drawn where they are given.
+// Swarm does not draw options that are given.
 func TestDelayGiven(t *testing.T) {
 	drawn := func(d strategy.Delay) map[string]string {
 		result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Runs: 1000, Strategy: d, Spec: smr.Prefix})

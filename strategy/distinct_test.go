@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// kernelsOf is the schedule of a run, and its probability as the strategy tells it.
+// kernelsOf returns the schedule of a run, and its probability as reported by the strategy.
 func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
 	t.Helper()
 	var text strings.Builder
@@ -29,10 +29,9 @@ func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
 	return text.String(), p
 }
 
-// The executions that are drawn without isolations that make no difference have the
-// probabilities that the strategy tells, none below that of one in all executions; together
-// they make one, so that no other can be drawn; there are as many as the estimate says, and
-// fewer than in all.
+// The executions drawn without ineffective isolations have the reported probabilities. None of these is below that of
+// one among all executions. They sum to one, so no other execution can be drawn. The number of executions matches the
+// estimate, and is smaller than that of all executions.
 func TestDistinctProbabilities(t *testing.T) {
 	const runs = 12_000
 	for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}} {
@@ -76,7 +75,7 @@ func TestDistinctProbabilities(t *testing.T) {
 	}
 }
 
-// Drawing without isolations that make no difference leaves out no effect.
+// Drawing without ineffective isolations misses no effect.
 func TestDistinctAgainstBruteForce(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, pbft.Cluster{}} {
 		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}, {Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held}} {
@@ -97,8 +96,7 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// lined is a strategy without the randomness of the system and of requests, which are given in
-// their order to the first node.
+// lined is a strategy without the randomness of the system and of requests, which are given in order to the first node.
 type lined struct{ strategy.Uniform }
 
 func (l lined) New(info lockstep.Info) lockstep.Scheduler {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// deeds is an observer that counts the runs by all that was done in them.
+// deeds is an observer that counts the runs by all their steps.
 type deeds map[string]int
 
 func (deeds) New(lockstep.Info) lockstep.Watcher { return &deed{} }
@@ -28,9 +28,8 @@ func (d *deed) Look(run *lockstep.Run) {
 	fmt.Fprint(&d.text, s.Kind, s.Node, s.Msg, s.Request, ";")
 }
 
-// Leaving out isolations that make no difference leaves out no effect: the walk by effects
-// does everything that the walk through all executions does, in fewer runs, and accounts for
-// every execution.
+// Skipping ineffective isolations misses no effect. The walk by effects covers everything that the walk through all
+// executions covers, in fewer runs, and accounts for every execution.
 func TestEffectsAgainstBruteForce(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, smr.Cluster{Nodes: 3, Requests: 2}, pbft.Cluster{}, raft.Cluster{Requests: 2}} {
 		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 3, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 9}, {Period: 2, Isolations: 2, Rounds: 7, Isolated: strategy.CutOff},

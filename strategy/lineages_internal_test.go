@@ -9,13 +9,13 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// overheard is Guided whose schedulers are looked at.
+// overheard is Guided with observed schedulers.
 type overheard struct {
 	Guided
 	log *hearing
 }
 
-// hearing is what was seen of the schedulers of a campaign with one worker.
+// hearing records observations of the schedulers of a campaign with one worker.
 type hearing struct {
 	t       *testing.T
 	drawn   map[int][]uint64 // by run
@@ -50,7 +50,7 @@ func (s *hearer) Learned() []byte {
 	return s.guided.Learned()
 }
 
-// Learn checks that schedules which were drawn again are what the runs drew.
+// Learn checks that redrawn schedules equal those of the runs.
 func (s *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand) error {
 	err := s.guided.Learn(first, lineages, source)
 	for _, k := range s.kept {
@@ -62,8 +62,8 @@ func (s *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand
 	return err
 }
 
-// What a lineage writes for the others is enough to draw its schedules again, also where they take the places of
-// others, and lineages mutate what others have found.
+// The encoding of a lineage suffices to redraw its schedules, also if they replace others, and lineages mutate
+// schedules found by others.
 func TestLineagesLearnFromEachOther(t *testing.T) {
 	for _, keep := range []int{1000, 5} {
 		log := &hearing{t: t, drawn: map[int][]uint64{}, seeds: map[int]int{}}
@@ -78,7 +78,7 @@ func TestLineagesLearnFromEachOther(t *testing.T) {
 	}
 }
 
-// What no lineage has written is refused.
+// Learn rejects text that no lineage has written.
 func TestLearnRefuses(t *testing.T) {
 	info, err := smr.Cluster{Nodes: 3}.Describe()
 	if err != nil {

@@ -26,7 +26,7 @@ type diary struct {
 
 func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.Stage)) }
 
-// stagesOf makes runs on the register and returns their stages.
+// stagesOf executes runs on the register and returns their stages.
 func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
 	t.Helper()
 	d := &diary{}
@@ -34,7 +34,7 @@ func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stag
 	return d.runs
 }
 
-// A run has the stages, the partitions and the operations that the strategy says.
+// A run has the stages, partitions and operations of the strategy's options.
 func TestPartitionStages(t *testing.T) {
 	for _, s := range []strategy.Partition{
 		{Stages: 1, Before: 2, During: 3, After: 1, Steps: 20},
@@ -82,8 +82,7 @@ func TestPartitionStages(t *testing.T) {
 	}
 }
 
-// A walk through a family covers every goal in as many runs as the guarantee says, from
-// whichever run on.
+// A walk through a family covers every goal in as many runs as the guarantee says, starting at any run.
 func TestPartitionFamily(t *testing.T) {
 	for _, s := range []strategy.Partition{
 		{Stages: 1, Steps: 1, Family: true},
@@ -118,8 +117,7 @@ func TestPartitionFamily(t *testing.T) {
 	}
 }
 
-// A walk through a whole family is certain, and says so; one that is cut short, or whose runs are,
-// is not.
+// A walk through a whole family is certain and reports that. An incomplete walk, or one with truncated runs, is not.
 func TestFamilyIsCertain(t *testing.T) {
 	s := strategy.Partition{Stages: 2, Steps: 1, Family: true}
 	enough := int(math.Round(1 / guarantee(s, register.Cluster{Nodes: 6}).PerRun))
@@ -137,8 +135,7 @@ func TestFamilyIsCertain(t *testing.T) {
 	}
 }
 
-// The guarantee is the chance that was computed: the share of the runs that cover a given
-// goal agrees with it.
+// The guarantee is the computed probability: it agrees with the share of runs that cover a given goal.
 func TestPartitionGuarantee(t *testing.T) {
 	const runs = 4000
 	for _, s := range []strategy.Partition{
@@ -172,7 +169,7 @@ func TestPartitionGuarantee(t *testing.T) {
 	}
 }
 
-// With a role every partition covers its goal, for whoever plays the role by then.
+// With a role, every partition covers its goal for the nodes that currently play the role.
 func TestPartitionRoles(t *testing.T) {
 	for _, c := range []struct {
 		s    strategy.Partition
@@ -202,8 +199,8 @@ func TestPartitionRoles(t *testing.T) {
 	}
 }
 
-// actors is a system whose nodes have fixed roles, several some of them. Alarms go off for
-// ever, and requests have no effect.
+// actors is a system whose nodes have fixed roles, some of them several. Timers fire indefinitely, and requests have no
+// effect.
 type actors []string
 
 func (a actors) Describe() (lockstep.Info, error) { return a.cluster().Describe() }
@@ -235,14 +232,14 @@ func (actor) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (actor) Alarm(c *sim.Context[int])                     { c.SetAlarm(1) }
 func (actor) Request(*sim.Context[int], int32, string)      {}
 
-// kafka is one ZooKeeper node and three replicas, the first of which leads (Section 2.2 of
-// the paper); chronos is five nodes of three services (Section 2.3).
+// kafka is one ZooKeeper node and three replicas, the first of which is the leader (Section 2.2 of the paper); chronos
+// is five nodes of three services (Section 2.3).
 var (
 	kafka   = actors{"leader", "zookeeper", "replica", "replica"}
 	chronos = actors{"chronos-leader chronos", "chronos mesos", "mesos-leader chronos mesos", "chronos mesos", "zookeeper-leader chronos"}
 )
 
-// samples makes runs that tell a partition sequence and counts those that cover it.
+// samples executes runs that draw a partition sequence and counts those that cover it.
 func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence cover.PartitionSequence, runs int) (hits, tests int) {
 	t.Helper()
 	d := &diary{}
@@ -256,8 +253,7 @@ func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence
 	return hits, tests
 }
 
-// A partition sequence given to the strategy is hit as often as its exact chance says, and every run is
-// one test of it.
+// A partition sequence given to the strategy is hit with its exact probability, and every run is one test of it.
 func TestPartitionSequences(t *testing.T) {
 	const runs = 2000
 	operations := []string{"job", "read"}
@@ -301,7 +297,7 @@ func TestPartitionSequences(t *testing.T) {
 	}
 }
 
-// Without the sequence, partitions with healing in between never tell that of Kafka.
+// Without the sequence, partitions with healing in between never cover that of Kafka.
 func TestPartitionHealsWithoutSequence(t *testing.T) {
 	sequence, err := cover.ParsePartitionSequence("2|2 then 1|3")
 	if err != nil {
@@ -312,8 +308,7 @@ func TestPartitionHealsWithoutSequence(t *testing.T) {
 	}
 }
 
-// The guarantee of a partition sequence is the chance of its partitions; what does not go together is
-// refused.
+// The guarantee of a partition sequence is the probability of its partitions; conflicting options are rejected.
 func TestPartitionSequenceTerms(t *testing.T) {
 	g := guarantee(strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1}, kafka)
 	if math.Abs(g.PerRun-1.0/12) > 1e-9 {
@@ -342,7 +337,7 @@ func TestPartitionSequenceTerms(t *testing.T) {
 	}
 }
 
-// crossing counts the messages that arrive from the other side of a cut.
+// crossing counts the messages that are delivered across a cut.
 type crossing struct{ starving }
 
 func (c crossing) New(lockstep.Info) lockstep.Monitor { return c }
@@ -356,7 +351,7 @@ func (c crossing) Step(run *lockstep.Run) *lockstep.Finding {
 }
 func (crossing) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// What is in flight across a cut arrives, unless it is to be lost.
+// Messages in flight across a cut are delivered, unless the strategy must lose them.
 func TestPartitionInFlight(t *testing.T) {
 	for _, wipe := range []bool{false, true} {
 		s := strategy.DefaultPartition
@@ -369,7 +364,7 @@ func TestPartitionInFlight(t *testing.T) {
 }
 
 func ExamplePartition() {
-	// The leader in a minority, with two operations meanwhile.
+	// The leader in a minority, with two operations under the partition.
 	p := strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 	fmt.Println(p)
 	g := guarantee(p, register.Cluster{Nodes: 5})

@@ -11,8 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// stubborn is a system whose client asks again, under the same number, until it was answered
-// the fifth time.
+// stubborn is a system whose client retries a request, under the same number, until the fifth attempt is answered.
 type stubborn struct{ asked *int }
 
 func (stubborn) Describe() (lockstep.Info, error) {
@@ -51,10 +50,10 @@ func (s stubborn) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbo
 	return nil
 }
 
-// A request that waits again under its number is given again, by every strategy.
+// Every strategy gives a retried request again under its number.
 func TestRequestsAreRetried(t *testing.T) {
 	for _, k := range strategy.All() {
-		if k.Name == "partition" { // it gives as many as it is told
+		if k.Name == "partition" { // it gives a fixed number of requests
 			continue
 		}
 		asked, most := 0, 0
@@ -69,11 +68,10 @@ func TestRequestsAreRetried(t *testing.T) {
 	}
 }
 
-// refused is a system whose client asks in vain, again and again, while nodes talk and their
-// alarms ring.
+// refused is a system whose client retries without success, while nodes send messages and their timers fire.
 type refused struct {
 	stubborn
-	silent bool // nodes do not talk
+	silent bool // nodes send no messages
 }
 
 func (s refused) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
@@ -91,8 +89,8 @@ func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox
 	return nil
 }
 
-// Under pctcp a client asks again when nothing that is not delayed can happen, and not twice
-// before an alarm has rung: it neither takes the steps of others nor holds up time.
+// Under pctcp, a client retries if no undelayed event is possible, and not twice before a timer has fired: it neither
+// takes the steps of others nor stops time.
 func TestClientsArePatient(t *testing.T) {
 	given, rang, last := 0, 0, 0
 	watch := perStep(func(run *lockstep.Run) {
@@ -116,11 +114,11 @@ func TestClientsArePatient(t *testing.T) {
 	}
 }
 
-// A request comes after the step that offered it, so that what one client asks for, one thing
-// after the other, is one chain and not as many as there are tries.
+// A request comes after the step that offered it. Successive attempts of one client therefore form one chain, and not
+// one chain each.
 func TestTriesAreAChain(t *testing.T) {
 	g := enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, true}, Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60}, Runs: 50}).Guarantee
-	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three alarms and the request
+	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three timers and the request
 		t.Errorf("%s, want %s", g.Assumes[0], want)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// noted is Shadow with a look at the actions that its scheduler takes.
+// noted is Shadow with access to the actions of its scheduler.
 type noted struct {
 	Shadow
 	reset func(*shadow)
@@ -35,8 +35,8 @@ func (n notedScheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 func (n notedScheduler) Tell(words bool) lockstep.Account { return n.shadow.Tell(words) }
 
-// TestShadowKeepsItsRules checks over many swarm runs that pairs without effect are never
-// taken, bounds are kept and only faults ever have weight 0.
+// TestShadowKeepsItsRules checks over many swarm runs that pairs without effect are never taken, bounds hold, and only
+// faults ever have weight 0.
 func TestShadowKeepsItsRules(t *testing.T) {
 	var s *shadow
 	var drops, dups int

@@ -12,15 +12,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// shapes are spaces small enough to enumerate.
+// shapes lists spaces that are small enough to enumerate.
 var shapes = []struct{ sites, rounds, period int }{
 	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
 }
 
-// bruteForce goes through all ways to choose, in every round, the sites that are broken,
-// and keeps the k-periodic ones: a site may become whole again only in a round that is a
-// multiple of the period. It counts them by their number of isolations: sites that are
-// broken at the end of a phase.
+// bruteForce enumerates all ways to choose, in every round, the broken sites, and keeps the k-periodic ones: a site may
+// become whole again only in a round that is a multiple of the period. It counts them by their number of isolations:
+// sites that are broken at the end of a phase.
 func bruteForce(sites, rounds, period int) map[int]int {
 	counts := map[int]int{}
 	for code := range uint64(1) << (sites * rounds) {
@@ -146,9 +145,9 @@ func TestExactSamplerIsUniform(t *testing.T) {
 	}
 }
 
-// paperProbability is the probability with which Algorithm 1 draws an element, by hand:
-// one over the number of distributions, and in each phase one over the number of ways to
-// choose so many sites and a round for each.
+// paperProbability returns the probability with which Algorithm 1 draws an element, computed by hand: one over the
+// number of distributions, and in each phase one over the number of ways to choose this number of sites and a round for
+// each.
 func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	ways := new(big.Int).Set(distributions)
 	for p := range s.phases() {
@@ -163,10 +162,9 @@ func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	return new(big.Rat).SetFrac(big.NewInt(1), ways)
 }
 
-// The paper's sampler draws exactly the executions with exactly d isolations, each with
-// the probability worked out by hand, which is never below 1/(nr)^d (Proposition 6.1).
-// The paper takes r for a multiple of the period; where it is not, r stands for the
-// rounds of the phases begun.
+// The paper's sampler draws exactly the executions with exactly d isolations, each with the probability computed by
+// hand, which is never below 1/(nr)^d (Proposition 6.1). The paper assumes that r is a multiple of the period;
+// otherwise r stands for the rounds of the started phases.
 func TestPaperSamplerKeepsItsBound(t *testing.T) {
 	for i, c := range shapes {
 		for bound := 1; bound <= min(4, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
@@ -230,9 +228,9 @@ func paperFrequencies(t *testing.T, s *space, d *distributions, partial bool, wa
 	}
 }
 
-// partialProbability is the probability with which Algorithm 1 draws an element where f is a
-// partial function, by hand: over all distributions, those drawn for a phase include the ones
-// that are isolated in it, f has the values of these and is undefined for the others.
+// partialProbability returns the probability with which Algorithm 1 draws an element if f is a partial function,
+// computed by hand. Over all distributions, the nodes drawn for a phase include the isolated ones; f has their values
+// and is undefined for the others.
 func partialProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	var sum func(p, left int) *big.Rat
 	sum = func(p, left int) *big.Rat {
@@ -258,8 +256,8 @@ func partialProbability(s *space, b *breakage, distributions *big.Int) *big.Rat 
 	return p.Quo(p, new(big.Rat).SetInt(distributions))
 }
 
-// Read as a partial function, f leaves nodes whole: the sampler draws every execution with at
-// most d isolations, with the probability worked out by hand, and no less than is promised.
+// Read as a partial function, f leaves nodes whole. The sampler draws every execution with at most d isolations with
+// the probability computed by hand, which is at least the guaranteed one.
 func TestPartialSampler(t *testing.T) {
 	for i, c := range shapes {
 		for bound := 1; bound <= min(3, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
@@ -285,9 +283,8 @@ func TestPartialSampler(t *testing.T) {
 	}
 }
 
-// Without a bound both readings are the paper's unbounded case: every execution of the period
-// has the same probability. (Read with a bound of all nodes in all phases, nobody would ever
-// stay whole.)
+// Without a bound, both readings are the paper's unbounded case: every execution of the period has the same
+// probability. (With a bound of all nodes in all phases, no node would ever stay whole.)
 func TestUnboundedPaper(t *testing.T) {
 	for i, c := range shapes {
 		s := newSpace(c.sites, c.rounds, c.period, Unbounded)
@@ -341,8 +338,8 @@ func TestSizesAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// The numbers that the paper states for its Fig. 3: about 10^43 lossy executions and
-// about 10^7 4-periodic uniform ones (by its formula; the exact number is 5^12).
+// The numbers of the paper for its Fig. 3: about 10^43 lossy executions and about 10^7 4-periodic uniform ones (by its
+// formula; the exact number is 5^12).
 func TestSizesOfThePaper(t *testing.T) {
 	sizes, err := Sizes(3, 16, 4, 4, 3)
 	if err != nil {

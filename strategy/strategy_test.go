@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// quiet is a monitor that never complains, for others to be made from.
+// quiet is a base for monitors; it reports no finding.
 type quiet struct{}
 
 func (quiet) Properties() []string                 { return nil }
@@ -33,7 +33,7 @@ func (w watch) Step(r *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// Every kind of step with a weight is taken, and no other.
+// The walk takes every kind of step with a weight, and no other.
 func TestWalkTakesWhatHasWeight(t *testing.T) {
 	all := strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 1, Request: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 300}
 	few := strategy.Walk{Deliver: 1, Alarm: 1, Steps: 300}
@@ -52,7 +52,7 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 	}
 }
 
-// A walk takes as many crashes as it may in a run, and begins anew in the next.
+// A walk takes as many crashes as allowed in a run, and counts from zero in the next.
 func TestWalkCountsCrashes(t *testing.T) {
 	for _, most := range []int{0, 1, 3} {
 		w := watch{kinds: map[trace.Kind]int{}}
@@ -67,7 +67,7 @@ func TestWalkCountsCrashes(t *testing.T) {
 	}
 }
 
-// With the share of losses at its ends baseline and lossy lose nothing, or everything.
+// With a loss of 0 baseline and lossy lose no message, and with 1 all messages.
 func TestLossAtItsEnds(t *testing.T) {
 	for _, c := range []struct {
 		s               lockstep.Strategy
@@ -91,7 +91,7 @@ func TestLossAtItsEnds(t *testing.T) {
 	}
 }
 
-// Every walks through the space: each execution once in as many runs as there are.
+// Every enumerates the space: each execution occurs once in as many runs as there are executions.
 func TestEveryMakesAllExecutions(t *testing.T) {
 	s := strategy.Uniform{Period: 2, Isolations: 2, Rounds: 4, Sampler: strategy.Every}
 	size := int(s.Size(3).Int64())
@@ -113,7 +113,7 @@ func TestEveryMakesAllExecutions(t *testing.T) {
 	}
 }
 
-// alwaysFails complains at the end of every run, so that every run is recorded.
+// alwaysFails reports a finding at the end of every run, so that every run is recorded.
 type alwaysFails struct{ quiet }
 
 func (alwaysFails) Properties() []string               { return []string{"never"} }
@@ -157,7 +157,7 @@ func ExampleParse() {
 	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, isolated, by
 }
 
-// guarantee is what a strategy promises for a system.
+// guarantee returns the guarantee of a strategy for a system.
 func guarantee(s lockstep.Strategy, system lockstep.System) lockstep.Guarantee {
 	info, err := system.Describe()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// Leaving the messages of rounds to the engine makes the same runs as choosing each: the same
-// steps and digests, up to a bound on steps in the middle of a round and into the settling stage.
+// If the engine handles the messages of rounds, runs are the same as if the strategy chooses each message. Steps and
+// digests agree, up to a bound on steps in the middle of a round and into the settling stage.
 func TestSweepsAreTheSameRuns(t *testing.T) {
 	strategies := []lockstep.Strategy{
 		strategy.Uniform{Isolations: 4, Rounds: 16},
@@ -31,7 +31,7 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 				plan.Strategy = stepwise{s}
 				chosen := enginetest.Explore(t, plan)
 				plan.Strategy = s
-				plan.Observers = []lockstep.Observer{deeds{}} // who look at each step
+				plan.Observers = []lockstep.Observer{deeds{}} // which observe each step
 				watched := enginetest.Explore(t, plan)
 				plan.Observers, plan.Watch = nil, watchdog.After(time.Hour)
 				timed := enginetest.Explore(t, plan)

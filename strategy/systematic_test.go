@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// echo is two nodes: the first sends so many messages, the second sends each one back.
+// echo has two nodes: the first sends a number of messages, the second sends each one back.
 func echo(messages int) lockstep.System {
 	return sim.Cluster[int]{Name: "echo", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &echoNode{messages} }}
 }
@@ -39,27 +39,23 @@ func (e *echoNode) Receive(c *sim.Context[int], from lockstep.Node, m int) {
 func (e *echoNode) Alarm(*sim.Context[int])                  {}
 func (e *echoNode) Request(*sim.Context[int], int32, string) {}
 
-// TestShadowCounts compares the number of action sequences on the echo system with counts
-// made by hand.
+// TestShadowCounts compares the number of action sequences on the echo system with counts computed by hand.
 //
-// One message without faults: commit, run, commit, run. A loss may take either message
-// instead of its commit: two more. Two messages in flight at once pass through four stages
-// (commit, run, commit, run), each in order: these are the standard Young tableaux of two
-// rows of four, Catalan(4) = 14; through two stages, Catalan(2) = 2.
+// One message without faults: commit, run, commit, run. A loss may replace either commit: two more. Two messages in
+// flight at once pass through four stages (commit, run, commit, run), each in order: these are the standard Young
+// tableaux of two rows of four, Catalan(4) = 14; through two stages, Catalan(2) = 2.
 //
 // One duplicate: none (1), of the message, which must come first (14), of its echo (2).
 //
-// One duplicate and one loss: no duplicate 3. The echo doubled: with two messages on the
-// network, losing none gives 2, the second 2; the first is lost right after dup (a
-// forbidden pair): 1. The message doubled: then first a commit, and of what follows
-// nothing is lost (14), the second copy (4 places in the chain run, commit, run), the
-// echo of the first (5), that of the second (14): 37; or a loss right after dup: 1.
-// So 3+4+37 = 44, and with the forbidden pairs 46.
+// One duplicate and one loss: no duplicate 3. The echo duplicated: with two messages on the network, losing none gives
+// 2, losing the second 2; the first is lost right after dup (a forbidden pair): 1. The message duplicated: then a
+// commit comes first. Of what follows, nothing is lost (14), or the second copy (4 positions in the chain run, commit,
+// run), the echo of the first (5), or that of the second (14): 37. Or a loss comes right after dup: 1. The sum is
+// 3+4+37 = 44, and with the forbidden pairs 46.
 //
-// Two messages that may be swapped by one place: the messages are swapped first, or not;
-// after either the echoes are both on the network before one is committed and swapped
-// (2*2 = 4 ways) or not swapped (14): 2*18. With one duplicate of one message: none 1, of
-// the message 18, of the echo 2, the copies of which must not be swapped.
+// Two messages that may be swapped by one position: the messages are swapped first, or not. After either, the echoes
+// are both on the network before one is committed, and are swapped (2*2 = 4 ways) or not swapped (14): 2*18. With one
+// duplicate of one message: none 1, of the message 18, of the echo 2, whose copies must not be swapped.
 func TestShadowCounts(t *testing.T) {
 	for _, c := range []struct {
 		messages int
@@ -83,12 +79,11 @@ func TestShadowCounts(t *testing.T) {
 	}
 }
 
-// extensions yields every order in which the messages of a partial order can arrive when
-// at most so many of them are lost: a lost message is negative, and its causes count as
-// arrived only when they were.
+// extensions yields every order in which the messages of a partial order can be delivered if at most losses of them are
+// lost. A lost message is negative; its causes count as delivered only if they were.
 func extensions(p poset, losses int, yield func(order []int)) {
 	var order []int
-	done := make([]int, len(p.before)) // 0 waits, 1 arrived, 2 lost
+	done := make([]int, len(p.before)) // 0 waiting, 1 delivered, 2 lost
 	var grow func(losses int)
 	grow = func(losses int) {
 		stuck := true
@@ -119,8 +114,8 @@ func extensions(p poset, losses int, yield func(order []int)) {
 	grow(losses)
 }
 
-// class names the orders that differ only in the order of what does not touch each other:
-// the arrivals at each node in order, and what was lost.
+// class names the orders that differ only in the order of independent events: it contains the deliveries at each node
+// in order, and the losses.
 func class(p poset, order []int) string {
 	at := map[lockstep.Node][]int{}
 	var lost []int
@@ -132,11 +127,11 @@ func class(p poset, order []int) string {
 		}
 	}
 	slices.Sort(lost)
-	return fmt.Sprint(at, lost) // maps are printed in the order of their keys
+	return fmt.Sprint(at, lost) // fmt prints maps in key order
 }
 
-// steps is a spec that never fails and hands the choices of every run on: the number of
-// a message that arrived, or its negative when it was lost.
+// steps is a spec that never fails and passes on the choices of every run: the number of a delivered message, or the
+// negative number of a lost one.
 type steps struct {
 	quiet
 	run func(order []int)
@@ -160,9 +155,9 @@ func (s *stepsMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// TestSystematicAgainstBruteForce compares the runs of a search on systems of three nodes
-// with all orders that a brute-force enumeration gives: without reduction each exactly
-// once, with sleep sets exactly one of each class of equivalent orders.
+// TestSystematicAgainstBruteForce compares the runs of a search on systems of three nodes with all orders of a
+// brute-force enumeration. Without a reduction each order occurs exactly once; with sleep sets, exactly one of each
+// class of equivalent orders occurs.
 func TestSystematicAgainstBruteForce(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -189,7 +184,7 @@ func TestSystematicAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// visit counts the whole executions of a search by name.
+// visit counts the complete executions of a search by name.
 func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string) map[string]int {
 	t.Helper()
 	s.Steps, s.Delays = 100, strategy.Unbounded
@@ -205,8 +200,8 @@ func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string
 	return got
 }
 
-// complete reports whether nothing is left to arrive after an order; runs that a search
-// cuts short as equivalent are not.
+// complete reports whether no message remains after an order. Runs that a search truncates as equivalent are not
+// complete.
 func complete(p poset, order []int) bool {
 	for i, before := range p.before {
 		ready := !slices.Contains(order, i+1) && !slices.Contains(order, -i-1)
@@ -232,11 +227,10 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
-// TestIsolations counts the executions of one message and its echo with one isolation by
-// hand. The message arrives first (5): its echo arrives, or one of two nodes is isolated,
-// which does not touch what is in flight, and returns or not before the echo arrives (2*2).
-// Or one of two nodes is isolated first (2*2): the message arrives and its echo is lost,
-// or the node returns and both arrive.
+// TestIsolations counts the executions of one message and its echo with one isolation by hand. If the message is
+// delivered first (5): its echo is delivered, or one of two nodes is isolated, which does not affect messages in
+// flight, and reconnects or not before the echo is delivered (2*2). If one of two nodes is isolated first (2*2): the
+// message is delivered and its echo is lost, or the node reconnects and both are delivered.
 func TestIsolations(t *testing.T) {
 	s := strategy.Systematic{Steps: 20, Isolations: 1, Delays: strategy.Unbounded}
 	result := enginetest.Explore(t, lockstep.Plan{System: echo(1), Strategy: s})
@@ -245,10 +239,10 @@ func TestIsolations(t *testing.T) {
 	}
 }
 
-// TestDelayBound checks that a bound on delays cuts the tree down to orders that pass over
-// no more: of an antichain of n those with at most d inversions of the kind counted.
+// TestDelayBound checks that a bound on delays restricts the tree to orders with at most that many delays: of an
+// antichain of n events, those with at most d inversions of the counted kind.
 func TestDelayBound(t *testing.T) {
-	// The i-th choice passes over i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
+	// The i-th choice skips i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
 	for delays, want := range []int{1, 3, 5, 6, 6} {
 		s := strategy.Systematic{Steps: 10, Delays: delays}
 		result := enginetest.Explore(t, lockstep.Plan{System: chain(1, 1, 1), Strategy: s, Runs: 100})
@@ -258,7 +252,7 @@ func TestDelayBound(t *testing.T) {
 	}
 }
 
-// TestStates checks that comparing states visits the same final states with fewer runs.
+// TestStates checks that comparing states reaches the same final states with fewer runs.
 func TestStates(t *testing.T) {
 	system := smr.Cluster{Nodes: 2}
 	finals := map[strategy.Reduction]map[string]bool{}
@@ -285,7 +279,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// final is a spec that never fails and gathers the states in which nothing is in flight.
+// final is a spec that never fails and collects the states in which no message is in flight.
 type final struct {
 	quiet
 	states map[string]bool
@@ -315,9 +309,8 @@ func (m *moody) Start(c *sim.Context[int]) {
 	}
 }
 
-// TestSystematicOfRandomSystem checks that a search can go back in a system that draws
-// random numbers of its own, and that what it finds replays: exactly one order in 24
-// opens the lock.
+// TestSystematicOfRandomSystem checks that a search can backtrack in a system that draws random numbers, and that its
+// finding replays: exactly one order in 24 opens the lock.
 func TestSystematicOfRandomSystem(t *testing.T) {
 	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
 	plan := lockstep.Plan{System: system, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}, Spec: closed{},
