@@ -13,8 +13,8 @@ type difference struct {
 	why     string
 }
 
-// compare checks for each node that the run in rounds takes the steps of the layout with the same effects. made maps
-// each step of the run in rounds to its step of the layout. A run that ended in a panic may be incomplete.
+// compare checks for each node that the run in rounds takes the steps of the layout with the same effects. The argument
+// made maps each step of the run in rounds to its step of the layout. A run that ended in a panic may be incomplete.
 func compare(l *layout, got []*moment, made []*moment, broken bool) *difference {
 	for n := 1; n < len(l.byNode); n++ {
 		c := comparison{node: lockstep.Node(n), want: l.byNode[n], rank: map[*moment]int{}}

@@ -1,4 +1,4 @@
-// Package closure determines whether a run can be rewritten into communication-closed rounds: rounds in which a message
+// Package closure determines whether a run can be rewritten into communication-closed rounds. In such rounds a message
 // is received in its own round or not at all.
 //
 // [Form] rewrites a run into lock-step rounds. It regroups deliveries by the tags of their messages, or by causal

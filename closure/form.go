@@ -61,10 +61,10 @@ func (b *Break) String() string {
 
 // Form rewrites a recorded run into lock-step rounds. It reruns the plan's system to learn the effects of each step,
 // and then runs it in rounds; it does not use the plan's strategy. Form accepts the result only if every node takes the
-// same steps with the same effects, goes through the same states, by their texts and fingerprints, and violates the
-// same property. A message delivered before its round waits for it; states are then compared where the node has taken
-// the same steps in both runs. A message delivered after its round that changed a state breaks the rounds, whatever the
-// change.
+// same steps with the same effects and goes through the same states. It compares states by their texts and
+// fingerprints. The result must also violate the same property. A message delivered before its round waits for it;
+// states are then compared where the node has taken the same steps in both runs. A message delivered after its round
+// that changed a state breaks the rounds, whatever the change.
 //
 // A run in rounds whose deliveries all respect the rounds is its own form. Form returns an error if the run could not
 // be repeated, if the environment is broken, or if the context ended.
@@ -194,8 +194,9 @@ type former struct {
 	info  lockstep.Info
 }
 
-// form lays out steps and runs them, leaving as much as possible to the rules of rounds: first timers and the order of
-// delivery, then fewer of them, then neither. Runs that follow the rules are easier to read and to shrink.
+// form lays out steps and runs them, leaving as much as possible to the rules of rounds. It first leaves timers and the
+// order of delivery to them, then one of these, then neither. Runs that follow the rules are easier to read and to
+// shrink.
 func (f *former) form(steps []*moment) (*Result, error) {
 	res := &Result{}
 	l, err := lay(f.ctx, steps, f.info)

@@ -6,7 +6,7 @@ import (
 )
 
 // isolations finds the nodes that count as isolated in a run in rounds. From some round of a phase to its end, no
-// message from or to such a node is delivered, and at least two messages are lost for this reason. It returns the
+// message from or to such a node is delivered. At least two messages must be lost for this reason. It returns the
 // kernels of the rounds.
 func isolations(t *trace.Trace, made []*moment) []lockstep.Nodes {
 	kernels := make([]lockstep.Nodes, len(t.Rounds))

@@ -10,8 +10,8 @@ import (
 // message that it sends on a timer or a request belongs to the same round, because timers and requests come first in a
 // round. Each node takes its steps in their order.
 //
-// All steps that follow from one timer or request by messages form a group: they are in rounds at fixed distances from
-// it. byLayers moves groups to later rounds until every node's steps are in order. If a group would move itself, a
+// All steps that follow from one timer or request by messages form a group. They are in rounds at fixed distances from
+// it. The function moves groups to later rounds until every node's steps are in order. If a group would move itself, a
 // delivery belongs to an earlier round than a step that its receiver has already taken.
 //
 // The time grows at least with the square of the number of steps, so byLayers stops when the context ends.

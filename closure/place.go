@@ -26,8 +26,8 @@ const (
 	careEnd
 )
 
-// needed returns the steps of a run that its lock-step form must take: requests and faults at nodes, and deliveries and
-// timers depending on the care.
+// needed returns the steps of a run that its lock-step form must take. These are requests and faults at nodes, and
+// deliveries and timers depending on the care.
 func needed(moments []*moment, c care) []*moment {
 	used := map[trace.ID]bool{}
 	var steps []*moment

@@ -7,7 +7,7 @@ import (
 
 // position tracks the rounds of the nodes of a run. A node is in the round of the latest message that it sent in a step
 // that changed its state. A step that does not change the state, such as a leader's call for a new phase, moves no
-// node. If messages carry no tags, a round is a causal layer: a message is one layer after the layer of its sender at
+// node. If messages carry no tags, a round is a causal layer. A message is one layer after the layer of its sender at
 // the time of sending.
 type position struct {
 	tagged bool
@@ -27,7 +27,7 @@ func (p *position) reset() {
 }
 
 // step processes the last step of a run. It reports whether the step delivered a late message, and the round of the
-// receiver as a tag; in an untagged system, its Phase is the layer.
+// receiver as a tag. In an untagged system, its Phase is the layer.
 func (p *position) step(run *lockstep.Run, n lockstep.Node, changed bool) (late bool, at trace.Tag) {
 	deliver := run.Last().Kind == trace.Deliver
 	if p.tagged {

@@ -26,8 +26,8 @@ type Shape struct {
 }
 
 // LeaderBased reports whether all rounds were one-to-all or all-to-one. If so, and as far as these runs show, every way
-// to lose messages is equivalent to isolating nodes (Theorem 5.3 of "Testing Consensus Implementations using
-// Communication Closure").
+// to lose messages is equivalent to isolating nodes. See Theorem 5.3 of "Testing Consensus Implementations using
+// Communication Closure".
 func (s *Shapes) LeaderBased() bool {
 	return !slices.ContainsFunc(s.Rounds, func(r Shape) bool { return r.Other > 0 })
 }

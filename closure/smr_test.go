@@ -85,7 +85,7 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 }
 
 // checkForm checks a form without the package's own comparison. The form replays to the finding, and its steps are in
-// rounds. Every node has the same outputs in the same order as in the run, as far as both runs extend; the nodes of the
+// rounds. Every node has the same outputs in the same order as in the run, as far as both runs extend. The nodes of the
 // finding have at least one output.
 func checkForm(t *testing.T, plan lockstep.Plan, run, form *trace.Trace) {
 	t.Helper()

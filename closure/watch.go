@@ -121,8 +121,8 @@ func actor(run *lockstep.Run) lockstep.Node {
 	}
 }
 
-// states holds the state of every node: its fingerprint if the system offers one, and its text if texts are requested
-// or there are no fingerprints.
+// states holds the state of every node. It uses the fingerprint if the system offers one, and the text if texts are
+// requested or there are no fingerprints.
 type states struct {
 	words  bool
 	prints []uint64

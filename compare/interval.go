@@ -48,13 +48,13 @@ func binomialUpTo(k, n int, p float64) float64 {
 }
 
 // HitRate returns an exact confidence interval for the probability that one run has a finding. The input is the number
-// of runs to the first finding of several campaigns of at most limit runs; 0 stands for a campaign that found nothing.
-// Runs must be independent.
+// of runs to the first finding of several campaigns of at most limit runs. A 0 stands for a campaign that found
+// nothing. Runs must be independent.
 //
 // It inverts the total number of runs, in which a campaign without a finding counts as limit+1. The larger the
-// probability, the smaller the total tends to be. The interval consists of the probabilities for which neither a total
-// as small as the observed one, nor one as large, is rarer than half the error. For one campaign this is the interval
-// of the geometric distribution; without any finding it is that of Clopper and Pearson.
+// probability, the smaller the total tends to be. The interval consists of the probabilities that make neither a total
+// as small as the observed one, nor one as large, rarer than half the error. For one campaign this is the interval of
+// the geometric distribution; without any finding it is that of Clopper and Pearson.
 func HitRate(first []int, limit int, confidence float64) Interval {
 	total := 0
 	for _, n := range first {
@@ -133,8 +133,8 @@ func choose(n, k int, precision uint) *big.Float {
 }
 
 // Median returns the median of the runs to the first finding, and an exact distribution-free confidence interval for
-// it: two of the numbers in ascending order. 0 stands for a campaign that found nothing, or for a number beyond the
-// limit.
+// it. The interval is two of the numbers in ascending order. A 0 stands for a campaign that found nothing, or for a
+// number beyond the limit.
 func Median(first []int, confidence float64) (median, low, high int) {
 	sorted := slices.Clone(first)
 	slices.SortFunc(sorted, func(a, b int) int { return beyond(a) - beyond(b) })

@@ -73,8 +73,8 @@ func WatchSequences(length int, operations ...cover.Op) (Watch, error) {
 	return w, nil
 }
 
-// WatchIrregular watches networks that are cut but not divided: links cut one way, and pairs of nodes that are not
-// connected directly but by an indirect path. The readings of a campaign without such networks omit both.
+// WatchIrregular watches networks that are cut but not divided. It counts links cut one way, and pairs of nodes that
+// are connected only by an indirect path. The readings of a campaign without such networks omit both.
 func WatchIrregular(nodes int) []Watch {
 	deaf := Watch{Name: "links cut one way", WhenMet: true}
 	around := Watch{Name: "pairs cut with a way around", WhenMet: true}

@@ -40,8 +40,8 @@ type Options struct {
 	NoShrink bool
 	// Shrink configures the shrinking.
 	Shrink shrink.Options
-	// ShrinkFor is the time limit for shrinking. 0 means DefaultShrinkFor for a system with best-effort determinism,
-	// whose runs may take seconds, and no limit for others. A negative value means no limit.
+	// ShrinkFor is the time limit for shrinking. The value 0 means DefaultShrinkFor for a system with best-effort
+	// determinism, whose runs may take seconds, and no limit for others. A negative value means no limit.
 	ShrinkFor time.Duration
 	// Tool names the program that found the run, for the headers of the traces; empty leaves the headers unchanged.
 	Tool string

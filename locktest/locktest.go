@@ -52,8 +52,8 @@ const lastWords = 5 * time.Second
 // testdata/lockstep/<test name>/. A finding fails the test: Run shrinks, draws and stores the run, and the last printed
 // line is the command that replays it.
 //
-// The test also fails if a passing run of a deterministic system differs when it is repeated, if runs reached a limit,
-// if the scenario or a part of it never took effect, or if a property was never checked. See
+// The test also fails if a passing run of a deterministic system differs when it is repeated, or if runs reached a
+// limit. It fails if the scenario or a part of it never took effect, or if a property was never checked. See
 // [lockstep.Result.Problems]. Unless there is a finding, Run logs the average activity of a run.
 //
 // A step that takes more than 30 seconds is a finding, too: Run stores the incomplete run.

@@ -209,8 +209,8 @@ const (
 	longer = 100
 )
 
-// otherwise returns a timetable with random changes: with original delays or without delays; with acts before or after
-// the messages that are due at the same time; with or without additional requests at the end.
+// otherwise returns a timetable with random changes. It may remove all delays. It may move acts before or after the
+// messages that are due at the same time. It may add requests at the end.
 func (t timetable) otherwise(random *rand.Rand) timetable {
 	if random.IntN(2) == 0 {
 		t.late = nil

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the number of attempts after which the search stops trying to leave a local minimum. restarts is how
-// often the search returns to the smallest script in the meantime.
+// patience is the number of attempts after which the search stops trying to leave a local minimum. The constant
+// restarts is how often the search returns to the smallest script in the meantime.
 const (
 	patience = 8_000
 	restarts = 4

@@ -185,7 +185,7 @@ var outOfOrder = spec.OnEvent("order", "got", func(last *[4]int, _ *lockstep.Run
 	return &lockstep.Finding{Property: "order", Text: fmt.Sprintf("%v after %d", e.Value, was)}
 })
 
-// Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system, and do not
+// Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system. They do not
 // exceed the extent of the original run.
 func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 	fifo := toy.Cluster(nil)

@@ -30,8 +30,8 @@ func (s *shrinker) schedule(t *trace.Trace) (was string, err error) {
 }
 
 // read returns the schedule of a run, and whether it fails. Timers, the order of delivery, the rounds of messages and
-// the behavior of isolated nodes may deviate from the rules, and matter. read uses the first interpretation that
-// reproduces the run itself, or else the first that fails.
+// the behavior of isolated nodes may deviate from the rules, and matter. The function uses the first interpretation
+// that reproduces the run itself, or else the first that fails.
 func (s *shrinker) read(t *trace.Trace) (now schedule, ok bool) {
 	for _, but := range [...]struct {
 		exact, loose bool
@@ -140,8 +140,8 @@ func (p *phase) trim(rounds int) {
 	p.order = slices.DeleteFunc(p.order, func(l link) bool { return l.round >= rounds })
 }
 
-// cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer isolations and lost links together,
-// fewer lost links, fewer requests and other acts, later isolations, and smaller draws.
+// cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer isolations and lost links together.
+// Fewer lost links, fewer requests and other acts, later isolations, and smaller draws follow.
 type cost [7]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
@@ -195,8 +195,8 @@ func (s schedule) size() string {
 	return text
 }
 
-// smaller yields the schedules that are one move smaller: without a phase, an isolation, a lost link or a request, with
-// a later isolation, or without a round. After the removal of a phase, nodes may take each other's roles. Therefore
+// smaller yields the schedules that are one move smaller. A move removes a phase, an isolation, a lost link, a request
+// or a round, or makes an isolation later. After the removal of a phase, nodes may take each other's roles. Therefore
 // smaller also tries the later phases with the nodes rotated.
 func (s schedule) smaller() func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {

@@ -48,8 +48,8 @@ type link struct {
 	from, to lockstep.Node
 }
 
-// loss is a link that loses messages, beyond isolation: the nth message of the round, counted from 1, or all of them
-// when nth is 0.
+// loss is a link that loses messages, beyond isolation. It loses the nth message of the round, counted from 1, or all
+// of them when nth is 0.
 type loss struct {
 	link
 	nth int

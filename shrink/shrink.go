@@ -55,8 +55,8 @@ type Shrunk struct {
 // Run shrinks a run. When the context ends, Run returns the smallest run so far. It is deterministic unless the context
 // ends it or the system is nondeterministic.
 //
-// Run returns an error if the plan cannot be run, if the trace belongs to another system or does not fail again, or if
-// the environment is broken.
+// Run returns an error if the plan cannot be run or the environment is broken. It also does if the trace belongs to
+// another system or does not fail again.
 func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*Shrunk, error) {
 	if t.Outcome.Finding == nil {
 		return nil, errors.New("shrink: only a failing run can be shrunk, and the trace has no finding")

@@ -45,8 +45,8 @@ func TestTheTailGoesFirst(t *testing.T) {
 	}
 }
 
-// Interrupted shrinking never returns more steps, requests or faults than the original run has, although a calm run may
-// need more messages than the original one.
+// Interrupted shrinking never returns more steps, requests or faults than the original run has. A calm run may need
+// more messages than the original one.
 func TestShrinkingNeverGrows(t *testing.T) {
 	for _, c := range []struct {
 		system lockstep.System

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timetable describes a run of a system that progresses on its own by times instead of steps: the times of client
-// requests and faults, and the delays of messages. Everything else is calm. A message is delivered when it is sent, in
-// sending order, and time passes when no act or message is due.
+// timetable describes a run of a system that progresses on its own by times instead of steps. It holds the times of
+// client requests and faults, and the delays of messages. Everything else is calm. A message is delivered when it is
+// sent, in sending order, and time passes when no act or message is due.
 //
 // A timetable keeps its meaning when parts of it are removed. In a script, the steps after a gap meet other messages
 // than intended. Without removals the timetable reproduces the run step by step, because it also records the order of
@@ -178,8 +178,8 @@ func (t *teller) long(free trace.Time) trace.Time {
 }
 
 // arrival returns the due position of a message that is sent now. It uses the delay after that of the previous message
-// if that delay is from about this time, and otherwise the delay that is nearest in time. Therefore messages that are
-// sent together keep their individual delays, even after removals.
+// if that delay is from about this time. Otherwise it uses the delay that is nearest in time. Therefore messages that
+// are sent together keep their individual delays, even after removals.
 func (l *traffic) arrival(now, about trace.Time) place {
 	if len(l.late) == 0 {
 		return place{at: now}
@@ -277,7 +277,7 @@ func (t *teller) ask(turn *lockstep.Turn, next *lockstep.Step) {
 }
 
 // waiting returns a substitute for the request of a step that is not available. Among the requests that the node may
-// receive it prefers the last one before it: a client that has not sent this request yet has sent the previous one.
+// receive it prefers the last one before it. A client that has not sent this request yet has sent the previous one.
 // Otherwise it returns the first.
 func waiting(turn *lockstep.Turn, step lockstep.Step) int32 {
 	best := int32(0)

@@ -77,9 +77,9 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-// Without removals, the timetable of a run reproduces the run itself. This includes the order of simultaneous messages,
-// requests and faults, which of two equal messages is lost, which of the messages sent at once is late, and the length
-// of waits.
+// Without removals, the timetable of a run reproduces the run itself. This includes the order of simultaneous events
+// and the length of waits. It also includes which of two equal messages is lost, and which of the messages sent at once
+// is late.
 func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	const steps = 600
 	fails := &lockstep.Finding{Property: "judge", Text: "it ends here"}

@@ -48,7 +48,7 @@ type Cluster[M any] struct {
 	// Text formats the content of a message as text; nil means fmt's %v.
 	Text func(M) string
 	// Parse parses the body of a Replace step: a whole message as text, possibly of another type than the replaced
-	// message. nil means that messages cannot be forged.
+	// message. If it is nil, messages cannot be forged.
 	Parse func(string) (M, error)
 	// Requests are the client requests, offered to every node from the start.
 	Requests []string

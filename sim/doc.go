@@ -1,9 +1,9 @@
 // Package sim builds a system under test from node programs that run in a deterministic simulation.
 //
 // A program has one of two styles. An event-driven [Node] has a method for each kind of event. A [Blocking] program is
-// a function that sends, awaits the next message, request, timer or timeout, and may halt, after the three primitives
-// of Walker and Runciman's systematic testing of distributed systems. Neither style uses a goroutine visible to the
-// engine: a blocking program is a coroutine that runs only while the engine executes a step on it.
+// a function that sends, awaits the next message, request, timer or timeout, and may halt. These are the three
+// primitives of Walker and Runciman's systematic testing of distributed systems. Neither style uses a goroutine visible
+// to the engine. A blocking program is a coroutine that runs only while the engine executes a step on it.
 //
 // A node that crashes loses everything except its [Durable] storage.
 package sim

@@ -32,7 +32,7 @@ type event struct {
 // agenda tracks the events of a run from their creation until they happen or become impossible.
 //
 // A message is an event from the moment it is sent. A request is an event from the moment it is offered; its node is
-// drawn then. The timer of a node is one event from the moment it is armed until it fires or is stopped; rearming an
+// drawn then. The timer of a node is one event from the moment it is armed until it fires or is stopped. Rearming an
 // armed timer does not create a new event. A message that is lost, or that a scenario holds, is not open. A held
 // message opens when the scenario releases it.
 type agenda struct {

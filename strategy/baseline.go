@@ -9,8 +9,8 @@ import (
 )
 
 // Baseline is the random baseline of the papers. Messages are delivered in random order, and each is lost with
-// probability Drop. When no message is in flight, the strategy gives a waiting request to a node, fires a timer or, in
-// a system with waits but without timers, lets time pass. It draws among these with equal probability.
+// probability Drop. When no message is in flight, the strategy gives a waiting request to a node or fires a timer. In a
+// system with waits but without timers, it may let time pass instead. These alternatives are equally likely.
 //
 // Where the engine does not control single messages, cuts lose them. Each time interval passes, with probability Drop,
 // under a cut of the nodes into two parts.

@@ -56,7 +56,7 @@ func (c *clocks) knows(past int32, node int, number int32) bool {
 	return past >= 0 && number > 0 && c.rows[int(past)+node-1] >= number
 }
 
-// partition assigns the events of a growing partial order to chains as they are created; in a chain, each event is
+// partition assigns the events of a growing partial order to chains as they are created. In a chain, each event is
 // causally after the previous one. The algorithm is from Agarwal and Garg, "Efficient dependency tracking for relevant
 // events in concurrent systems".
 //

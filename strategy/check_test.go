@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestOtherSystems runs every strategy on a system with FIFO links, on one that supports hardly any kind of step, and
-// on one whose nodes share a clock: all chosen steps must be possible.
+// on one whose nodes share a clock. All chosen steps must be possible.
 func TestOtherSystems(t *testing.T) {
 	fifo := combination(6, true)
 	var refused []string

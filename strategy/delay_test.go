@@ -62,8 +62,8 @@ func TestDelayConstant(t *testing.T) {
 	}
 }
 
-// TestDelayFaults checks over many swarm runs that time never goes back, faults stay within their bounds, a cut ends
-// before the next cut and a crash before the next crash, and that every kind of fault occurs.
+// TestDelayFaults checks over many swarm runs that time never goes back and faults stay within their bounds. A cut ends
+// before the next cut and a crash before the next crash. Every kind of fault occurs.
 func TestDelayFaults(t *testing.T) {
 	d := strategy.DefaultDelay
 	var now trace.Time

@@ -13,8 +13,8 @@ import (
 // number of executions that each leaves possible. Without skipping, all executions would have the same probability,
 // 1/N. Skipping raises the probability of the remaining executions, and never lowers it.
 //
-// The expected value of one over the probability of the drawn run is the number of executions that can be drawn (Knuth,
-// "Estimating the efficiency of backtrack programs").
+// The expected value of one over the probability of the drawn run is the number of possible executions. See Knuth,
+// "Estimating the efficiency of backtrack programs".
 type sifted struct {
 	left   int            // isolations that may still begin
 	apart  lockstep.Nodes // isolated in this phase

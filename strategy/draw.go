@@ -18,8 +18,8 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 	return set.Nth(r.IntN(set.Len()))
 }
 
-// deliver delivers the drawn message or its substitute: the oldest message of its link if links are FIFO, or the loss
-// of the message if the receiver is down.
+// deliver delivers the drawn message or its substitute. If links are FIFO, that is the oldest message of its link. If
+// the receiver is down, the message is lost.
 func deliver(turn *lockstep.Turn, id trace.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
 	if !turn.Deliverable(id) {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// combination is a lock: node 1 receives the numbers below n in any order, and opens when they arrive in ascending
+// combination is a lock. Node 1 receives the numbers below n in any order, and opens when they arrive in ascending
 // order from the first on. Its state is the length of the ascending prefix.
 func combination(n int, fingerprints bool) lockstep.System {
 	return sim.Cluster[int]{Name: "combination", Nodes: 2, Type: func(m int) string { return fmt.Sprint(m) },
@@ -66,8 +66,8 @@ func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// TestGuidedOpensLock checks that feedback finds what blind sampling does not: one order of 8! = 40320, by way of
-// states that are new one after the other.
+// TestGuidedOpensLock checks that feedback finds what blind sampling does not: one order of 8! = 40320. Each further
+// state on the way to it is new.
 func TestGuidedOpensLock(t *testing.T) {
 	opened := func(s lockstep.Strategy, system lockstep.System) (n int) {
 		for seed := range uint64(10) {

@@ -19,9 +19,9 @@ func (beater) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (beater) Request(*sim.Context[int], int32, string)      {}
 func (beater) Alarm(c *sim.Context[int])                     { c.Broadcast(1); c.SetAlarm(1) }
 
-// TestStepsInBetween uses a scenario that takes a step of its own after each timer, so that the strategy's step is not
-// the latest one at its next choice. The strategy must still notice that its timer has fired; otherwise it fires that
-// timer indefinitely.
+// TestStepsInBetween uses a scenario that takes a step of its own after each timer. The strategy's step is then not the
+// latest one at its next choice. The strategy must still notice that its timer has fired; otherwise it fires that timer
+// indefinitely.
 func TestStepsInBetween(t *testing.T) {
 	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
 	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 1, Events: 100, Steps: 400}, strategy.POS{Steps: 400}} {

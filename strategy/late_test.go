@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// lateness is a spec that never fails and measures how often a message is overtaken: by how many deliveries of messages
-// that were sent after it.
+// lateness is a spec that never fails and measures how often a message is overtaken. It counts the deliveries of
+// messages that were sent after it.
 type lateness struct {
 	most *int
 	rang []int // by node
@@ -112,9 +112,9 @@ func TestLatenessIsDrawn(t *testing.T) {
 	}
 }
 
-// With fair time, a timer that advances the time fires only if no earlier timer is due, delayed or not, and if no
-// undelayed message can be delivered. Timers due at that time fire before any delivery. Without fair time, timers race
-// with messages.
+// With fair time, a timer that advances the time fires only under two conditions. No earlier timer is due, delayed or
+// not, and no undelayed message can be delivered. Timers due at that time fire before any delivery. Without fair time,
+// timers race with messages.
 func TestFairTime(t *testing.T) {
 	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
 	for _, s := range []strategy.PCTCP{{Depth: 1, Events: 100, Fair: true}, {Depth: 10, Events: 100, Fair: true}, {Depth: 1, Events: 100}} {

@@ -47,8 +47,8 @@ func (s *guided) Begin() {
 	*d = diary{begin: d.begin, met: d.met[:0], runs: d.runs[:0]}
 }
 
-// Learned encodes what the lineage learned since Begin. For each run that met something new, it contains the number of
-// the run since then, how many numbers it drew, how many keys it met, and these keys.
+// Learned encodes what the lineage learned since Begin. It contains an entry for each run that met something new. The
+// entry consists of the number of the run since then, the counts of drawn numbers and of keys met, and these keys.
 func (s *guided) Learned() []byte {
 	s.write()
 	s.news = 0

@@ -12,7 +12,7 @@ import (
 )
 
 // Lossy runs in lock-step rounds and loses any set of the messages of a round. Without a period, each message is lost
-// with probability Loss. With a period, links break: in every phase of Period rounds, each link may break in one of the
+// with probability Loss. With a period, links break. In every phase of Period rounds, each link may break in one of the
 // rounds and stays broken until the end of the phase. At most Losses links break in a run. Where the engine does not
 // control single messages, a link that loses its messages is cut for the round.
 type Lossy struct {

@@ -93,7 +93,7 @@ func TestMeddler(t *testing.T) {
 	}
 }
 
-// repeatMeddled repeats the runs of a plan, one by one with the recorder on, and replays the recordings: both must be
+// repeatMeddled repeats the runs of a plan, one by one with the recorder on, and replays the recordings. Both must be
 // the same, step by step.
 func repeatMeddled(t *testing.T, name string, plan lockstep.Plan) {
 	t.Helper()

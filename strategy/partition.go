@@ -70,8 +70,8 @@ type Partition struct {
 // DefaultPartition has three partitions into two sides.
 var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Vary: true}
 
-// The number of fair steps when Partition.Steps is zero: if messages are delivered one by one, and if a step is a time
-// interval, in which servers agree.
+// The number of fair steps when Partition.Steps is zero. fairSteps is for messages that are delivered one by one.
+// fairStretches is for steps that are time intervals, in which servers agree.
 const (
 	fairSteps     = 40
 	fairStretches = 2

@@ -232,7 +232,7 @@ func (actor) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (actor) Alarm(c *sim.Context[int])                     { c.SetAlarm(1) }
 func (actor) Request(*sim.Context[int], int32, string)      {}
 
-// kafka is one ZooKeeper node and three replicas, the first of which is the leader (Section 2.2 of the paper); chronos
+// kafka is one ZooKeeper node and three replicas, the first of which is the leader (Section 2.2 of the paper). chronos
 // is five nodes of three services (Section 2.3).
 var (
 	kafka   = actors{"leader", "zookeeper", "replica", "replica"}

@@ -41,7 +41,7 @@ import (
 type PCTCP struct {
 	// Depth is the number of events whose order matters, at least 1.
 	Depth int `help:"number of events whose order is to be hit" range:"1..64"`
-	// Events is the number of events among which the change points lie; 0 means the largest number observed in a few
+	// Events is the number of events among which the change points are; 0 means the largest number observed in a few
 	// fault-free runs.
 	Events int `help:"events among which the change points lie; 0: learned from fault-free runs" range:"0..1000000"`
 	// Races counts only events that race, that is, that may happen before or after another event at the same node. The
@@ -164,8 +164,8 @@ func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 
-// The keys of events lie in three bands. Undelayed chains have random keys above highBand. Requests and timers that
-// wait for them lie below it: the latest request first, and the timer that fired least. The chain of the i-th change
+// The keys of events form three bands. Undelayed chains have random keys above highBand. Requests and timers that wait
+// for them have keys below it: the latest request first, and the timer that fired least. The chain of the i-th change
 // point has the key lowBand-i.
 const (
 	highBand = 1 << 63

@@ -287,7 +287,7 @@ func TestPCTCPHitsTuples(t *testing.T) {
 }
 
 // waitsForItsTime reports whether a timer of the tuple comes after a causally unrelated event that happens when the
-// timer is due, that is, after another timer.
+// timer is due. That means after another timer.
 func (p poset) waitsForItsTime(tuple []int) bool {
 	above := p.above()
 	came := func(k int) bool { // whether a timer must have fired before the k-th event

@@ -89,7 +89,7 @@ func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox
 	return nil
 }
 
-// Under pctcp, a client retries if no undelayed event is possible, and not twice before a timer has fired: it neither
+// Under pctcp, a client retries if no undelayed event is possible, and not twice before a timer has fired. It neither
 // takes the steps of others nor stops time.
 func TestClientsArePatient(t *testing.T) {
 	given, rang, last := 0, 0, 0

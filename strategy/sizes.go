@@ -19,7 +19,7 @@ type Size struct {
 // of nodes and rounds. Isolations or losses last until the end of their period, and there are at most bound of them.
 // The last row assumes a partial order of the given width.
 //
-// Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k): in each phase, a node is
+// Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k). In each phase, a node is
 // isolated from one of the k rounds, or not at all. The bounded rows count the executions with exactly bound
 // isolations; the paper's formula is an upper bound.
 func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {

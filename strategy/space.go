@@ -22,7 +22,7 @@ type space struct {
 	bound  int  // sites*phases when unbounded
 	free   bool // unbounded
 
-	// atMost[p][b] counts the ways to break at most b sites in the phases from p on; weight[p][b][i] counts those that
+	// atMost[p][b] counts the ways to break at most b sites in the phases from p on. weight[p][b][i] counts those that
 	// break exactly i in phase p. The small tables hold the same numbers if all of them fit in one word.
 	atMost      [][]*big.Int
 	weight      [][][]*big.Int

@@ -17,7 +17,7 @@ var shapes = []struct{ sites, rounds, period int }{
 	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
 }
 
-// bruteForce enumerates all ways to choose, in every round, the broken sites, and keeps the k-periodic ones: a site may
+// bruteForce enumerates all ways to choose, in every round, the broken sites, and keeps the k-periodic ones. A site may
 // become whole again only in a round that is a multiple of the period. It counts them by their number of isolations:
 // sites that are broken at the end of a phase.
 func bruteForce(sites, rounds, period int) map[int]int {
@@ -97,8 +97,8 @@ func isolations(s *space, b *breakage) int {
 	return n
 }
 
-// chiSquare compares counts with expected ones and returns how many standard deviations
-// the statistic is above its mean, by the normal approximation of Wilson and Hilferty.
+// chiSquare compares counts with expected ones. It returns how many standard deviations the statistic is above its
+// mean, by the normal approximation of Wilson and Hilferty.
 func chiSquare(observed map[string]int, expected map[string]float64) float64 {
 	x := 0.0
 	for k, e := range expected {
@@ -145,9 +145,8 @@ func TestExactSamplerIsUniform(t *testing.T) {
 	}
 }
 
-// paperProbability returns the probability with which Algorithm 1 draws an element, computed by hand: one over the
-// number of distributions, and in each phase one over the number of ways to choose this number of sites and a round for
-// each.
+// paperProbability returns the probability with which Algorithm 1 draws an element, computed by hand. It is one over
+// the number of distributions and, in each phase, one over the number of ways to choose the sites and their rounds.
 func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	ways := new(big.Int).Set(distributions)
 	for p := range s.phases() {
@@ -338,8 +337,8 @@ func TestSizesAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// The numbers of the paper for its Fig. 3: about 10^43 lossy executions and about 10^7 4-periodic uniform ones (by its
-// formula; the exact number is 5^12).
+// The numbers of the paper for its Fig. 3: about 10^43 lossy executions and about 10^7 4-periodic uniform ones. The
+// latter follows its formula; the exact number is 5^12.
 func TestSizesOfThePaper(t *testing.T) {
 	sizes, err := Sizes(3, 16, 4, 4, 3)
 	if err != nil {

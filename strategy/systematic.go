@@ -14,12 +14,12 @@ import (
 // it came. Runs build on each other, so one worker executes all of them. A system that draws random numbers draws the
 // same ones in every run.
 //
-// The choices are: deliver a message, give a request to a node, fire a timer, lose or duplicate a message, isolate a
-// node, reconnect isolated nodes.
+// The choices are: deliver a message, give a request, fire a timer, lose or duplicate a message, isolate a node,
+// reconnect isolated nodes.
 //
 // Of several orders of independent choices, the reduction sleep (Godefroid's sleep sets) executes exactly one. Three
-// restrictions apply: intermediate states that occur only in the other orders are not checked; nodes must not act on
-// the clock; a scenario must not make an event at one node depend on another node.
+// restrictions apply. Intermediate states that occur only in the other orders are not checked. Nodes must not act on
+// the clock. A scenario must not make an event at one node depend on another node.
 //
 // The reduction states ends a run in a state that was reached before with as many choices left. It needs the
 // fingerprints of the system, and a spec that checks states, not histories.

@@ -42,16 +42,16 @@ func (e *echoNode) Request(*sim.Context[int], int32, string) {}
 // TestShadowCounts compares the number of action sequences on the echo system with counts computed by hand.
 //
 // One message without faults: commit, run, commit, run. A loss may replace either commit: two more. Two messages in
-// flight at once pass through four stages (commit, run, commit, run), each in order: these are the standard Young
-// tableaux of two rows of four, Catalan(4) = 14; through two stages, Catalan(2) = 2.
+// flight at once pass through four stages (commit, run, commit, run), each in order. These are the standard Young
+// tableaux of two rows of four, Catalan(4) = 14. Two messages through two stages give Catalan(2) = 2.
 //
 // One duplicate: none (1), of the message, which must come first (14), of its echo (2).
 //
 // One duplicate and one loss: no duplicate 3. The echo duplicated: with two messages on the network, losing none gives
-// 2, losing the second 2; the first is lost right after dup (a forbidden pair): 1. The message duplicated: then a
-// commit comes first. Of what follows, nothing is lost (14), or the second copy (4 positions in the chain run, commit,
-// run), the echo of the first (5), or that of the second (14): 37. Or a loss comes right after dup: 1. The sum is
-// 3+4+37 = 44, and with the forbidden pairs 46.
+// 2, and losing the second 2. The first is lost right after dup (a forbidden pair): 1. The message duplicated: then a
+// commit comes first. After it, no message is lost (14), or the second copy is (4 positions in the chain run, commit,
+// run). Or the echo of the first copy is lost (5), or that of the second (14): 37 in sum. Or a loss comes right after
+// dup: 1. The sum is 3+4+37 = 44, and with the forbidden pairs 46.
 //
 // Two messages that may be swapped by one position: the messages are swapped first, or not. After either, the echoes
 // are both on the network before one is committed, and are swapped (2*2 = 4 ways) or not swapped (14): 2*18. With one
@@ -130,8 +130,8 @@ func class(p poset, order []int) string {
 	return fmt.Sprint(at, lost) // fmt prints maps in key order
 }
 
-// steps is a spec that never fails and passes on the choices of every run: the number of a delivered message, or the
-// negative number of a lost one.
+// steps is a spec that never fails and passes on the choices of every run. A choice is the number of a delivered
+// message, or the negative number of a lost one.
 type steps struct {
 	quiet
 	run func(order []int)
@@ -227,10 +227,10 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
-// TestIsolations counts the executions of one message and its echo with one isolation by hand. If the message is
-// delivered first (5): its echo is delivered, or one of two nodes is isolated, which does not affect messages in
-// flight, and reconnects or not before the echo is delivered (2*2). If one of two nodes is isolated first (2*2): the
-// message is delivered and its echo is lost, or the node reconnects and both are delivered.
+// TestIsolations counts the executions of one message and its echo with one isolation by hand. The message may be
+// delivered first (5). Then its echo is delivered (1), or one of two nodes is isolated, which does not affect messages
+// in flight. That node reconnects or not before the echo is delivered (2*2). Or one of two nodes is isolated first
+// (2*2). Then the message is delivered and its echo is lost, or the node reconnects and both are delivered.
 func TestIsolations(t *testing.T) {
 	s := strategy.Systematic{Steps: 20, Isolations: 1, Delays: strategy.Unbounded}
 	result := enginetest.Explore(t, lockstep.Plan{System: echo(1), Strategy: s})
@@ -239,8 +239,8 @@ func TestIsolations(t *testing.T) {
 	}
 }
 
-// TestDelayBound checks that a bound on delays restricts the tree to orders with at most that many delays: of an
-// antichain of n events, those with at most d inversions of the counted kind.
+// TestDelayBound checks that a bound on delays restricts the tree to orders with at most that many delays. For an
+// antichain of n events, these are the orders with at most d inversions of the counted kind.
 func TestDelayBound(t *testing.T) {
 	// The i-th choice skips i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
 	for delays, want := range []int{1, 3, 5, 6, 6} {
@@ -310,7 +310,7 @@ func (m *moody) Start(c *sim.Context[int]) {
 }
 
 // TestSystematicOfRandomSystem checks that a search can backtrack in a system that draws random numbers, and that its
-// finding replays: exactly one order in 24 opens the lock.
+// finding replays. Exactly one order in 24 opens the lock.
 func TestSystematicOfRandomSystem(t *testing.T) {
 	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
 	plan := lockstep.Plan{System: system, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}, Spec: closed{},

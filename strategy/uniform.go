@@ -14,16 +14,16 @@ import (
 // Uniform runs in lock-step rounds (Algorithm 1 of "Testing Consensus Implementations using Communication Closure"). In
 // each round the nodes of a kernel receive each other's messages, and all other messages are lost. In every phase of
 // Period rounds, a node may be isolated from one of the rounds until the end of the phase. At most Isolations such
-// isolations happen in a run. Where the engine does not control single messages, a round is a time interval, and nodes
+// isolations happen in a run. Where the engine does not control single messages, a round is a time interval. Nodes
 // outside the kernel are cut off or crashed during it.
 type Uniform struct {
-	// Period is the number of rounds after which isolated nodes reconnect. 0 means the rounds of a phase of the
-	// protocol, or 4 if messages carry no tags.
+	// Period is the number of rounds after which isolated nodes reconnect. The value 0 means the rounds of a phase of
+	// the protocol, or 4 if messages carry no tags.
 	Period int `help:"rounds after which isolated nodes return; 0: the rounds of a phase"`
 	// Isolations bounds the isolations of a run; Unbounded removes the bound.
 	Isolations int `help:"isolations in a run; -1: no bound"`
-	// Rounds is the length of a run. 0 means as many as the requests of the system take (Info.Waits), or 16 if they do
-	// not depend on time.
+	// Rounds is the length of a run. The value 0 means as many as the requests of the system take (Info.Waits), or 16
+	// if they do not depend on time.
 	Rounds int `help:"rounds of a run; 0: as many as the requests of the system take, or 16"`
 	// Sampler selects how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
@@ -45,7 +45,7 @@ const (
 	Exact Sampler = iota
 	// Paper is Algorithm 1 as published. Its function f from the nodes drawn for a phase to rounds is read as a total
 	// function. There are exactly the bound's isolations, distributed over the phases first, so that executions have
-	// different probabilities. Without a bound it is the paper's unbounded case: each node is isolated from any round
+	// different probabilities. Without a bound it is the paper's unbounded case. Each node is isolated from any round
 	// of a phase, or not at all, with the same probability.
 	Paper
 	// Every enumerates the space: run i executes the i-th execution, and a campaign ends when it has executed all of
@@ -54,9 +54,9 @@ const (
 	// Partial is Paper with f read as a partial function, as the paper writes it. A node that was drawn for a phase may
 	// stay whole, so there are at most the bound's isolations.
 	Partial
-	// Effects enumerates the space like Every, but skips executions with an isolation that makes no difference: one
-	// that begins in a round in which it loses no message. Runs are sequential, because the strategy learns this only
-	// from a run. It is for Uniform.
+	// Effects enumerates the space like Every, but skips executions with an isolation that makes no difference. Such an
+	// isolation begins in a round in which it loses no message. Runs are sequential, because the strategy learns this
+	// only from a run. It is for Uniform.
 	Effects
 	// Distinct draws like Exact, but skips isolations known to make no difference when their round begins. Each of the
 	// other executions is at least as probable as under Exact. It is for Uniform.
