@@ -17,7 +17,12 @@ import (
 // A random walk finds the bug in a run that is hard to read. Its lock-step form is in rounds, and shrinks as such.
 func ExampleForm() {
 	ctx := context.Background()
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultWalk,
+		Spec:     smr.Prefix,
+		Seed:     1,
+	}
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
 		panic(err)

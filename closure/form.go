@@ -81,7 +81,9 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 	}
 	switch {
 	case info.Repeats != lockstep.Exactly:
-		return &Result{Reason: info.Name + " repeats itself only roughly, so that no two of its runs can be compared step by step"}, nil
+		return &Result{
+			Reason: info.Name + " repeats itself only roughly, so that no two of its runs can be compared step by step",
+		}, nil
 	case !info.Supports.Has(trace.Deliver):
 		return &Result{Reason: "the messages of " + info.Name + " are not in the engine's hands"}, nil
 	}
@@ -258,8 +260,10 @@ func (f *former) try(s *regroup) (*trace.Trace, *difference, error) {
 		return nil, nil, err
 	}
 	if !sameFinding(f.trace.Outcome.Finding, t.Outcome.Finding) {
-		return nil, &difference{why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
-			findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding))}, nil
+		return nil, &difference{
+			why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
+				findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding)),
+		}, nil
 	}
 	t.Header = f.trace.Header
 	t.Header.Drawn = nil

@@ -180,7 +180,11 @@ func TestMeasureCountsLateChanges(t *testing.T) {
 
 func TestPanicKeepsItsForm(t *testing.T) {
 	forge := lockstep.Step{Kind: trace.Replace, Msg: 5}
-	run, res := form(t, asker(true), steps.Forging{List: steps.List{alarm(1), alarm(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"})
+	run, res := form(
+		t,
+		asker(true),
+		steps.Forging{List: steps.List{alarm(1), alarm(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"},
+	)
 	if run.Outcome.Finding == nil || res.Trace == nil {
 		t.Fatalf("%+v, %+v", run.Outcome, res)
 	}
@@ -292,10 +296,12 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	}
 	was := run.Records[3].Text
 	run.Records[3].Text = "something else"
-	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil || !strings.Contains(err.Error(), "cannot be repeated") {
+	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil ||
+		!strings.Contains(err.Error(), "cannot be repeated") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil || !strings.Contains(err.Error(), "needs a System") {
+	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil ||
+		!strings.Contains(err.Error(), "needs a System") {
 		t.Errorf("a plan without a system: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,7 +317,12 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 
 // An environment that breaks once, at any time, is an error and never the reason why there is no form.
 func TestFormErrors(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 5000}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Spec:     smr.Prefix,
+		Strategy: strategy.DefaultWalk,
+		Runs:     5000,
+	}
 	small, err := shrink.Run(t.Context(), plan, toy.Find(t, plan)[0].Trace, shrink.Options{Tries: 300})
 	if err != nil {
 		t.Fatal(err)
@@ -320,12 +331,15 @@ func TestFormErrors(t *testing.T) {
 	for at := 1; ; at++ {
 		steps := 0
 		broken := plan
-		broken.System = toy.Wrapped{System: plan.System, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-			if steps++; steps == at {
-				return inUse
-			}
-			return d.Do(ctx, s, out)
-		}}
+		broken.System = toy.Wrapped{
+			System: plan.System,
+			Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+				if steps++; steps == at {
+					return inUse
+				}
+				return d.Do(ctx, s, out)
+			},
+		}
 		form, err := closure.Form(t.Context(), broken, small.Trace)
 		if steps < at {
 			if at < 50 || err != nil || form.Trace == nil {

@@ -91,7 +91,10 @@ type gauge Gauge
 
 // New returns a new watcher.
 func (g *gauge) New(info lockstep.Info) lockstep.Watcher {
-	return &meter{position: newPosition(info), state: states{prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}}
+	return &meter{
+		position: newPosition(info),
+		state:    states{prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)},
+	}
 }
 
 // Take adds the counts of a run.

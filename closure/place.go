@@ -32,7 +32,8 @@ func needed(moments []*moment, c care) []*moment {
 	used := map[trace.ID]bool{}
 	var steps []*moment
 	for _, m := range slices.Backward(moments) { // backward, because the messages of a step come after it
-		keep := m.node != 0 && !m.call() || slices.ContainsFunc(m.sent, func(s trace.Message) bool { return used[s.ID] })
+		keep := m.node != 0 && !m.call() ||
+			slices.ContainsFunc(m.sent, func(s trace.Message) bool { return used[s.ID] })
 		switch m.step.Kind {
 		case trace.Deliver:
 			keep = keep || c >= inTime && !m.late

@@ -17,7 +17,11 @@ type position struct {
 }
 
 func newPosition(info lockstep.Info) position {
-	return position{tagged: len(info.Rounds) > 0, tags: make([]trace.Tag, info.Nodes+1), layers: make([]int, info.Nodes+1)}
+	return position{
+		tagged: len(info.Rounds) > 0,
+		tags:   make([]trace.Tag, info.Nodes+1),
+		layers: make([]int, info.Nodes+1),
+	}
 }
 
 func (p *position) reset() {

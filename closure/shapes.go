@@ -47,8 +47,11 @@ func (s *Shapes) Advice() string {
 			names = append(names, share)
 		}
 	}
-	return fmt.Sprintf("rounds that are neither one-to-all nor all-to-one: %s. uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
-		strings.Join(names, ", "), max(len(s.Rounds), 1))
+	return fmt.Sprintf(
+		"rounds that are neither one-to-all nor all-to-one: %s. uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
+		strings.Join(names, ", "),
+		max(len(s.Rounds), 1),
+	)
 }
 
 // ShapesOf executes runs of a plan, whose strategy must run in lock-step rounds, and records senders and receivers.
@@ -74,7 +77,8 @@ func ShapesOf(ctx context.Context, plan lockstep.Plan, runs int) (*Shapes, error
 	plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Keep = nil, runs, 0, true, 1
 	plan.Observers = append(slices.Clip(plan.Observers), &shapes{out: out})
 	result, err := lockstep.Explore(ctx, plan)
-	if err == nil && out.Runs > 0 && !slices.ContainsFunc(out.Rounds, func(r Shape) bool { return r.OneToAll+r.AllToOne+r.Other > 0 }) {
+	if err == nil && out.Runs > 0 &&
+		!slices.ContainsFunc(out.Rounds, func(r Shape) bool { return r.OneToAll+r.AllToOne+r.Other > 0 }) {
 		return nil, fmt.Errorf("closure: %s makes no lock-step rounds, or nobody sends in them", result.Strategy)
 	}
 	return out, err

@@ -80,7 +80,12 @@ func (w *watch) Look(run *lockstep.Run) {
 		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]trace.Message(nil), run.Sent()...)})
 		return
 	}
-	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]trace.Message(nil), run.Sent()...)}
+	m := &moment{
+		number: run.Steps(),
+		step:   *run.Last(),
+		node:   actor(run),
+		sent:   append([]trace.Message(nil), run.Sent()...),
+	}
 	if m.deliver() {
 		m.msg = *run.Message(m.step.Msg)
 		m.content = w.contents[m.msg.ID-1]

@@ -79,8 +79,18 @@ func plan(runs int) lockstep.Plan {
 // TestStrategies checks a comparison against the campaigns that it reports.
 func TestStrategies(t *testing.T) {
 	now := time.Duration(0)
-	strategies := []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Uniform{Period: 4, Rounds: 4},
-		strategy.Systematic{Steps: 20, Alarms: 1, Delays: strategy.Unbounded, Reduce: strategy.SleepSets}, strategy.DefaultGuided}
+	strategies := []lockstep.Strategy{
+		strategy.DefaultUniform,
+		strategy.POS{Steps: 100},
+		strategy.Uniform{Period: 4, Rounds: 4},
+		strategy.Systematic{
+			Steps:  20,
+			Alarms: 1,
+			Delays: strategy.Unbounded,
+			Reduce: strategy.SleepSets,
+		},
+		strategy.DefaultGuided,
+	}
 	rows := 0
 	result, err := compare.Strategies(ctx, compare.Comparison{Plan: plan(300), Strategies: strategies, Repeat: 8,
 		Clock: func() time.Duration { now += time.Second; return now }, Progress: func(compare.Row) { rows++ }})
@@ -91,7 +101,8 @@ func TestStrategies(t *testing.T) {
 		t.Errorf("%d calls of Progress, %d rows", rows, len(result.Rows))
 	}
 	for i, row := range result.Rows {
-		if row.Found+row.Nothing != 8 || row.Campaigns != 8 || len(row.First) != 8 || len(row.Seconds) != 8 || row.Seconds[0] != 1 {
+		if row.Found+row.Nothing != 8 || row.Campaigns != 8 || len(row.First) != 8 || len(row.Seconds) != 8 ||
+			row.Seconds[0] != 1 {
 			t.Errorf("%+v", row)
 		}
 		if learns := i >= 3; (row.Hits == nil) != learns { // systematic and guided: runs depend on earlier ones
@@ -165,7 +176,14 @@ func TestProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf("%.1f %.1f %.1f %.1f %.1f", got.Rounds, got.QuorumRounds, got.Phases, got.QuorumPhases, got.Messages)
+		text := fmt.Sprintf(
+			"%.1f %.1f %.1f %.1f %.1f",
+			got.Rounds,
+			got.QuorumRounds,
+			got.Phases,
+			got.QuorumPhases,
+			got.Messages,
+		)
 		if text != c.want {
 			t.Errorf("%s: %s, want %s", c.s, text, c.want)
 		}
@@ -177,8 +195,12 @@ func TestProfile(t *testing.T) {
 
 func ExampleStrategies() {
 	result, err := compare.Strategies(context.Background(), compare.Comparison{
-		Plan:       lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 500, Seed: 1},
-		Strategies: []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Baseline{Drop: 0.5, Steps: 100}},
+		Plan: lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 500, Seed: 1},
+		Strategies: []lockstep.Strategy{
+			strategy.DefaultUniform,
+			strategy.POS{Steps: 100},
+			strategy.Baseline{Drop: 0.5, Steps: 100},
+		},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -197,8 +219,12 @@ func ExampleStrategies() {
 }
 
 func ExampleProfileOf() {
-	p, err := compare.ProfileOf(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
-		Runs: 1000, Strategy: strategy.DefaultUniform}, smr.Output)
+	p, err := compare.ProfileOf(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
+			Runs: 1000, Strategy: strategy.DefaultUniform},
+		smr.Output,
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

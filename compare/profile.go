@@ -144,7 +144,11 @@ func (p *profile) Noted() any {
 // WriteProfiles writes profiles as a Markdown table, with a heading for the column of strategies.
 func WriteProfiles(w io.Writer, heading string, rows []Profile) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | runs | rounds | with quorum | phases | with quorum | messages | steps | buggy | share of buggy runs (95%%) |\n", heading)
+	fmt.Fprintf(
+		&b,
+		"| %s | runs | rounds | with quorum | phases | with quorum | messages | steps | buggy | share of buggy runs (95%%) |\n",
+		heading,
+	)
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 	for _, p := range rows {
 		rounds := "- | - | - | -"
@@ -155,7 +159,17 @@ func WriteProfiles(w io.Writer, heading string, rows []Profile) error {
 		if p.Share != nil {
 			share = fmt.Sprintf("%.4f to %.4f", p.Share.Low, p.Share.High)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d | %s | %.2f | %.1f | %d | %s |\n", p.Strategy, p.Runs, rounds, p.Messages, p.Steps, p.Buggy, share)
+		fmt.Fprintf(
+			&b,
+			"| `%s` | %d | %s | %.2f | %.1f | %d | %s |\n",
+			p.Strategy,
+			p.Runs,
+			rounds,
+			p.Messages,
+			p.Steps,
+			p.Buggy,
+			share,
+		)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

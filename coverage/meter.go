@@ -25,7 +25,11 @@ const goalLimit = 1 << 20
 
 func listable(what string, number *big.Int) error {
 	if number.Cmp(big.NewInt(goalLimit)) > 0 {
-		return &cover.RangeError{What: "number of " + what, Value: number, Want: fmt.Sprintf("at most %d to count them one by one", goalLimit)}
+		return &cover.RangeError{
+			What:  "number of " + what,
+			Value: number,
+			Want:  fmt.Sprintf("at most %d to count them one by one", goalLimit),
+		}
 	}
 	return nil
 }
@@ -98,7 +102,12 @@ func WatchPartitionSequence(sequence cover.PartitionSequence, sampling cover.Sam
 	if err != nil {
 		return Watch{}, err
 	}
-	return Watch{Name: "the partition sequence " + sequence.String(), Aims: []cover.Goal{sequence}, Chance: chance, Often: true}, nil
+	return Watch{
+		Name:   "the partition sequence " + sequence.String(),
+		Aims:   []cover.Goal{sequence},
+		Chance: chance,
+		Often:  true,
+	}, nil
 }
 
 // A Meter counts which aims the runs of a campaign have covered, independent of the strategy.
@@ -128,7 +137,11 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 	names := map[string]bool{}
 	for _, w := range watches {
 		if names[w.Name] {
-			return nil, &cover.RangeError{What: "name of a watch", Value: w.Name, Want: "a name that no other watch has"}
+			return nil, &cover.RangeError{
+				What:  "name of a watch",
+				Value: w.Name,
+				Want:  "a name that no other watch has",
+			}
 		}
 		names[w.Name] = true
 		if len(w.Aims) == 0 {
@@ -136,7 +149,11 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 		}
 		for _, aim := range w.Aims {
 			if aim == nil {
-				return nil, &cover.RangeError{What: "goal of " + w.Name, Value: nil, Want: "a PartitionGoal, RoleGoal, Sequence, PartitionSequence, OneWayCut or IndirectPath"}
+				return nil, &cover.RangeError{
+					What:  "goal of " + w.Name,
+					Value: nil,
+					Want:  "a PartitionGoal, RoleGoal, Sequence, PartitionSequence, OneWayCut or IndirectPath",
+				}
 			}
 		}
 		if w.Chance.P != nil {

@@ -14,7 +14,12 @@ import (
 )
 
 // campaign feeds a meter with runs of a few stages, drawn from a space.
-func campaign(rng *rand.Rand, space cover.Space, runs int, watches ...coverage.Watch) ([][]cover.Stage, *coverage.Meter) {
+func campaign(
+	rng *rand.Rand,
+	space cover.Space,
+	runs int,
+	watches ...coverage.Watch,
+) ([][]cover.Stage, *coverage.Meter) {
 	meter := must(coverage.NewMeter(watches...))
 	sampler := must(cover.NewSampler(space))
 	var all [][]cover.Stage
@@ -40,8 +45,20 @@ func TestMeterCounts(t *testing.T) {
 		must(coverage.WatchGoals(cover.Separate{K: 1, L: 3}, space)),
 		must(coverage.WatchGoals(cover.Isolate{}, space)),
 		must(coverage.WatchSequences(2, reads, cover.Op{Name: "write 0"}, cover.Op{Name: "write 1", Node: 3})),
-		{Name: "roles", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}, cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}},
-		{Name: "sequences", Aims: []cover.Goal{must(cover.ParsePartitionSequence("n1(minority)|* then n2(minority)|*")), must(cover.ParsePartitionSequence("n1|n2: read@1"))}},
+		{
+			Name: "roles",
+			Aims: []cover.Goal{
+				cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
+				cover.RoleGoal{Kind: cover.Isolates, A: "nobody"},
+			},
+		},
+		{
+			Name: "sequences",
+			Aims: []cover.Goal{
+				must(cover.ParsePartitionSequence("n1(minority)|* then n2(minority)|*")),
+				must(cover.ParsePartitionSequence("n1|n2: read@1")),
+			},
+		},
 	}
 	runs, meter := campaign(seeded(4), space, 25, watches...)
 	for i, reading := range meter.Read() {
@@ -58,11 +75,20 @@ func TestMeterCounts(t *testing.T) {
 				curve = curve[1:]
 			}
 			if len(curve) > 0 && curve[0].Run == r+1 && (curve[0].Covered != len(covered) || curve[0].Tests != tests) {
-				t.Errorf("%s: after run %d the curve has %+v, want %d covered by %d tests", reading.Name, r+1, curve[0], len(covered), tests)
+				t.Errorf(
+					"%s: after run %d the curve has %+v, want %d covered by %d tests",
+					reading.Name,
+					r+1,
+					curve[0],
+					len(covered),
+					tests,
+				)
 			}
 		}
 		last := reading.Curve[len(reading.Curve)-1]
-		if reading.Covered != len(covered) || reading.Tests != tests || reading.Runs != 25 || reading.Goals != len(watches[i].Aims) || last.Run != 25 {
+		if reading.Covered != len(covered) || reading.Tests != tests || reading.Runs != 25 ||
+			reading.Goals != len(watches[i].Aims) ||
+			last.Run != 25 {
 			t.Errorf("%s: read %+v, want %d covered by %d tests", reading.Name, reading, len(covered), tests)
 		}
 		if reading.Covered == 0 || reading.Fraction != float64(reading.Covered)/float64(reading.Goals) {
@@ -117,7 +143,13 @@ func TestMeterTheory(t *testing.T) {
 	}
 	margin := 4.5 * math.Sqrt(theory.Probability*(1-theory.Probability)/campaigns)
 	if full/campaigns < theory.Probability-margin || theory.Bound > theory.Probability {
-		t.Errorf("all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f", full, campaigns, theory.Probability, theory.Bound)
+		t.Errorf(
+			"all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f",
+			full,
+			campaigns,
+			theory.Probability,
+			theory.Bound,
+		)
 	}
 }
 
@@ -157,7 +189,11 @@ func TestMeterCountsHits(t *testing.T) {
 	rng := seeded(6)
 	hits := 0
 	for range 500 {
-		run := []cover.Stage{{Partition: must(cover.Whole(4))}, {Partition: first.Draw(rng)}, {Partition: second.Draw(rng)}}
+		run := []cover.Stage{
+			{Partition: must(cover.Whole(4))},
+			{Partition: first.Draw(rng)},
+			{Partition: second.Draw(rng)},
+		}
 		if run[1].Partition.String() == "1,2|3,4" && run[2].Partition.String() == "1|2,3,4" {
 			hits++
 		}
@@ -236,7 +272,14 @@ func ExampleMeter() {
 		meter.Add([]cover.Stage{{Partition: p, Ops: []cover.Op{{Name: "write", Node: 1}, {Name: "read", Node: 3}}}})
 	}
 	for _, r := range meter.Read() {
-		fmt.Printf("%s: %d of %d goals by %d tests (expected %.2f of them)\n", r.Name, r.Covered, r.Goals, r.Tests, r.Theory.Fraction)
+		fmt.Printf(
+			"%s: %d of %d goals by %d tests (expected %.2f of them)\n",
+			r.Name,
+			r.Covered,
+			r.Goals,
+			r.Tests,
+			r.Theory.Fraction,
+		)
 		for _, point := range r.Curve {
 			fmt.Printf("  run %d: %d\n", point.Run, point.Covered)
 		}

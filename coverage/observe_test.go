@@ -161,7 +161,9 @@ func TestObserverReadsIrregular(t *testing.T) {
 		{"one way", lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5), OneWay: true},
 			[]string{"minority isolation 0 of 5 in 0", "links cut one way 4 of 20 in 1"}},
 	} {
-		watches := append([]coverage.Watch{must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))}, coverage.WatchIrregular(5)...)
+		watches := append(
+			[]coverage.Watch{must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))},
+			coverage.WatchIrregular(5)...)
 		meter := must(coverage.NewMeter(watches...))
 		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: steps.List{c.step, {Kind: trace.Alarm, Node: 1}}, Runs: 1,
 			Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}}}); err != nil {
@@ -180,7 +182,11 @@ func TestObserverReadsIrregular(t *testing.T) {
 // A role that no partition of the campaign could put into a minority has no reading.
 func TestImpossibleRole(t *testing.T) {
 	role := func(name string) coverage.Watch {
-		return coverage.Watch{Name: name, WhenMet: true, Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}}}
+		return coverage.Watch{
+			Name:    name,
+			WhenMet: true,
+			Aims:    []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}},
+		}
 	}
 	meter := must(coverage.NewMeter(role("leader"), role("follower")))
 	whole, cut := must(cover.Whole(5)), must(cover.ParsePartition("1,2|3,4,5"))
@@ -207,7 +213,10 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 	if err != nil {
 		t.Fatal(err)
 	}
-	leader := coverage.Watch{Name: "leader", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}}}
+	leader := coverage.Watch{
+		Name: "leader",
+		Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}},
+	}
 	meter, err := coverage.NewMeter(isolate, separate, leader)
 	if err != nil {
 		t.Fatal(err)
@@ -248,8 +257,21 @@ func TestObserverAgreesWithTheory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.Partition{Criterion: strategy.Separation, K: 2, L: 2, Balanced: true, Stages: 1, Steps: 1},
-			Runs: runs, Seed: seed, Workers: 1, Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}}}
+		plan := lockstep.Plan{
+			System: register.Cluster{Nodes: 5},
+			Strategy: strategy.Partition{
+				Criterion: strategy.Separation,
+				K:         2,
+				L:         2,
+				Balanced:  true,
+				Stages:    1,
+				Steps:     1,
+			},
+			Runs:      runs,
+			Seed:      seed,
+			Workers:   1,
+			Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
+		}
 		if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -285,6 +307,13 @@ func ExampleObserver() {
 		Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
 	})
 	r := meter.Read()[0]
-	fmt.Printf("%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n", r.Covered, r.Goals, r.Tests, 100*r.Theory.Bound, err)
+	fmt.Printf(
+		"%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n",
+		r.Covered,
+		r.Goals,
+		r.Tests,
+		100*r.Theory.Bound,
+		err,
+	)
 	// Output: 5 of 5 goals in 9 tests; at least 86 % for all of them: <nil>
 }

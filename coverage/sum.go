@@ -92,7 +92,11 @@ func (m *Meter) Put(next Sum) error {
 	for i, c := range next.Watches {
 		for _, n := range c.News {
 			if i >= len(m.watches) || len(n.Aims) > 0 && n.Aims[len(n.Aims)-1] >= len(m.watches[i].Aims) {
-				return fmt.Errorf("coverage of %d watches with other aims, where there are %d", len(next.Watches), len(m.watches))
+				return fmt.Errorf(
+					"coverage of %d watches with other aims, where there are %d",
+					len(next.Watches),
+					len(m.watches),
+				)
 			}
 		}
 	}

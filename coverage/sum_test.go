@@ -46,7 +46,8 @@ func TestSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range []*coverage.Meter{again, atOnce} {
-			if !reflect.DeepEqual(m.Read(), whole.Read()) || !reflect.DeepEqual(m.Missing(watches[1].Name), whole.Missing(watches[1].Name)) {
+			if !reflect.DeepEqual(m.Read(), whole.Read()) ||
+				!reflect.DeepEqual(m.Missing(watches[1].Name), whole.Missing(watches[1].Name)) {
 				t.Fatalf("%d runs:\n%+v\nin one piece:\n%+v", len(runs), m.Read(), whole.Read())
 			}
 		}
@@ -57,7 +58,15 @@ func TestSums(t *testing.T) {
 func TestSumsRefuse(t *testing.T) {
 	watch := must(coverage.WatchGoals(cover.Split{K: 2}, cover.Uniform(4, 2)))
 	good := func() coverage.Sum {
-		return coverage.Sum{Runs: 3, Watches: []coverage.Counted{{Tests: 5, News: []coverage.News{{Run: 1, Tests: 2, Aims: []int{0, 3}}, {Run: 3, Tests: 5, Aims: []int{1}}}}}}
+		return coverage.Sum{
+			Runs: 3,
+			Watches: []coverage.Counted{
+				{
+					Tests: 5,
+					News:  []coverage.News{{Run: 1, Tests: 2, Aims: []int{0, 3}}, {Run: 3, Tests: 5, Aims: []int{1}}},
+				},
+			},
+		}
 	}
 	for name, spoil := range map[string]func(*coverage.Sum){
 		"watches":  func(s *coverage.Sum) { s.Watches = append(s.Watches, coverage.Counted{}) },

@@ -52,7 +52,8 @@ func TestWriteFileElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 		b, _ := os.ReadFile(at(link.to))
-		if info, err := os.Lstat(at(link.name)); err != nil || info.Mode()&os.ModeSymlink == 0 || string(b) != link.name {
+		if info, err := os.Lstat(at(link.name)); err != nil || info.Mode()&os.ModeSymlink == 0 ||
+			string(b) != link.name {
 			t.Errorf("%s: %v, %v, %q", link.name, info, err, b)
 		}
 	}

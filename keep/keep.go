@@ -102,7 +102,13 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 
 // Shrink shrinks a run within a time limit, as described by [Options.ShrinkFor]. At the limit it returns the smallest
 // run so far.
-func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Options, most time.Duration) (*shrink.Shrunk, error) {
+func Shrink(
+	ctx context.Context,
+	plan lockstep.Plan,
+	t *trace.Trace,
+	o shrink.Options,
+	most time.Duration,
+) (*shrink.Shrunk, error) {
 	if info, err := plan.System.Describe(); err == nil && most == 0 && info.Repeats == lockstep.Roughly {
 		most = DefaultShrinkFor
 	}
@@ -217,7 +223,10 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	case r.Ignored == 0:
 		return r.Trace, "equivalent lock-step form"
 	default:
-		return r.Trace, fmt.Sprintf("equivalent lock-step form, %s shown as lost", words.Count(r.Ignored, "delivery that changed nothing"))
+		return r.Trace, fmt.Sprintf(
+			"equivalent lock-step form, %s shown as lost",
+			words.Count(r.Ignored, "delivery that changed nothing"),
+		)
 	}
 }
 
@@ -232,7 +241,13 @@ func NameOfRun(t *trace.Trace, run int) string {
 	if t.Outcome.Finding != nil {
 		property = t.Outcome.Finding.Property
 	}
-	parts := []string{t.Header.Target, t.Header.Options["version"], t.Header.Scenario, property, fmt.Sprintf("seed%d-run%d", t.Header.Seed, run)}
+	parts := []string{
+		t.Header.Target,
+		t.Header.Options["version"],
+		t.Header.Scenario,
+		property,
+		fmt.Sprintf("seed%d-run%d", t.Header.Seed, run),
+	}
 	return SafeName(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-"))
 }
 
@@ -266,7 +281,8 @@ const MaxName = 160
 // is truncated and ends with a hash of the whole text.
 func SafeName(text string) string {
 	name := strings.Map(func(r rune) rune {
-		if r <= ' ' || r == utf8.RuneError || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
+		if r <= ' ' || r == utf8.RuneError || unicode.IsControl(r) ||
+			strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
 			return '_'
 		}
 		return r

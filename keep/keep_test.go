@@ -39,8 +39,14 @@ func found(t *testing.T) *trace.Trace {
 func TestRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	run := found(t)
-	k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }})
-	if err != nil || k.Shrunk == nil || k.Form == nil || len(k.Form.Rounds) == 0 || len(k.Trace.Records) >= len(run.Records) {
+	k, err := keep.Run(
+		t.Context(),
+		buggy,
+		run,
+		keep.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }},
+	)
+	if err != nil || k.Shrunk == nil || k.Form == nil || len(k.Form.Rounds) == 0 ||
+		len(k.Trace.Records) >= len(run.Records) {
 		t.Fatalf("%+v, %v", k, err)
 	}
 	base := filepath.Join(dir, "smr-bug-prefix-seed0-run"+fmt.Sprint(run.Header.Run))
@@ -49,7 +55,8 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := replay.Run(t.Context(), buggy, stored); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+		if again, err := replay.Run(t.Context(), buggy, stored); err != nil || again.Difference != "" ||
+			again.Trace.Outcome.Verdict != trace.Fail {
 			t.Errorf("%s: %+v, %v", file, again, err)
 		}
 	}
@@ -66,17 +73,23 @@ func TestCannotStore(t *testing.T) {
 	full := errors.New("disk full")
 	for _, c := range []struct{ what, fails string }{{"trace", ".trace"}, {"page", ".html"}, {"the found run", ".found.trace"}} {
 		var stored []string
-		k, err := keep.Run(t.Context(), buggy, found(t), keep.Options{Dir: "d", Name: "n", Found: true, Write: func(file string, _ func(io.Writer) error) error {
-			if file == filepath.Join("d", "n"+c.fails) {
-				return full
-			}
-			stored = append(stored, file)
-			return nil
-		}})
+		k, err := keep.Run(
+			t.Context(),
+			buggy,
+			found(t),
+			keep.Options{Dir: "d", Name: "n", Found: true, Write: func(file string, _ func(io.Writer) error) error {
+				if file == filepath.Join("d", "n"+c.fails) {
+					return full
+				}
+				stored = append(stored, file)
+				return nil
+			}},
+		)
 		if !errors.Is(err, full) || k.Trace == nil || k.Form == nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
-		if (k.File == "") != (c.fails == ".trace") || (k.Page == "") != (c.fails != ".found.trace") || slices.Contains(stored, "d/n"+c.fails) {
+		if (k.File == "") != (c.fails == ".trace") || (k.Page == "") != (c.fails != ".found.trace") ||
+			slices.Contains(stored, "d/n"+c.fails) {
 			t.Errorf("%s: file %q, page %q, stored %q", c.what, k.File, k.Page, stored)
 		}
 	}
@@ -145,8 +158,16 @@ func ExampleForm() {
 }
 
 func ExampleTrace() {
-	t := &trace.Trace{Header: trace.Header{Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Pass}, Pictures: []trace.Picture{{Name: "history.html"}}}
-	err := keep.Trace(func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil }, "run.trace", t)
+	t := &trace.Trace{
+		Header:   trace.Header{Nodes: 1},
+		Outcome:  trace.Outcome{Verdict: trace.Pass},
+		Pictures: []trace.Picture{{Name: "history.html"}},
+	}
+	err := keep.Trace(
+		func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil },
+		"run.trace",
+		t,
+	)
 	fmt.Println(err)
 	// Output:
 	// run.trace
@@ -192,7 +213,10 @@ func TestUniqueNames(t *testing.T) {
 	dir, names := t.TempDir(), map[string]bool{}
 	store := func(h trace.Header) string {
 		h.Target, h.Nodes = "zookeeper", 3
-		found := &trace.Trace{Header: h, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "equal-data"}}}
+		found := &trace.Trace{
+			Header:  h,
+			Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "equal-data"}},
+		}
 		k, err := keep.Run(t.Context(), buggy, found, keep.Options{Dir: dir, NoShrink: true})
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +250,10 @@ func TestUniqueNames(t *testing.T) {
 func ExampleNameIn() {
 	dir, _ := os.MkdirTemp("", "keep-*")
 	defer os.RemoveAll(dir)
-	t := &trace.Trace{Header: trace.Header{Target: "raft", Nodes: 3, Strategy: "walk"}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+	t := &trace.Trace{
+		Header:  trace.Header{Target: "raft", Nodes: 3, Strategy: "walk"},
+		Outcome: trace.Outcome{Verdict: trace.Pass},
+	}
 	fmt.Println(keep.NameIn(dir, t, 41))
 	_ = keep.Trace(keep.WriteFile, filepath.Join(dir, keep.NameIn(dir, t, 41)+".trace"), t)
 	t.Header.Strategy = "pctcp"
@@ -317,8 +344,15 @@ func TestNamesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	seen := map[string]bool{}
 	for _, property := range []string{"p", long + "a", long + "b", "-rf", "..", "\x1b[2J", "\xff"} {
-		run := &trace.Trace{Header: trace.Header{Target: long[:50] + property, Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: property}},
-			Pictures: []trace.Picture{{Name: "../../" + property + ".html"}, {Name: long + ".html"}, {Name: "x." + long}}}
+		run := &trace.Trace{
+			Header:  trace.Header{Target: long[:50] + property, Nodes: 1},
+			Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: property}},
+			Pictures: []trace.Picture{
+				{Name: "../../" + property + ".html"},
+				{Name: long + ".html"},
+				{Name: "x." + long},
+			},
+		}
 		name := keep.NameOf(run)
 		if len(name) > keep.MaxName || !utf8.ValidString(name) || seen[name] || strings.ContainsAny(name, "/\x1b") {
 			t.Errorf("%q: the name %q of %d bytes", property, name, len(name))

@@ -30,12 +30,32 @@ import (
 
 // The flags of go test. Each has an environment variable that applies if the flag is not set.
 var (
-	flagSeed     = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
-	flagRuns     = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
-	flagVacuous  = flag.String("lockstep.vacuous", "", "true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)")
-	flagPatience = flag.String("lockstep.patience", "", "a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)")
-	flagShrink   = flag.String("lockstep.shrinkfor", "", "most time that locktest.Run spends on shrinking a failing run; 30s unless given, 0 is no limit (or LOCKSTEP_SHRINKFOR)")
-	flagReplay   = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
+	flagSeed = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
+	flagRuns = flag.String(
+		"lockstep.runs",
+		"",
+		"number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)",
+	)
+	flagVacuous = flag.String(
+		"lockstep.vacuous",
+		"",
+		"true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)",
+	)
+	flagPatience = flag.String(
+		"lockstep.patience",
+		"",
+		"a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)",
+	)
+	flagShrink = flag.String(
+		"lockstep.shrinkfor",
+		"",
+		"most time that locktest.Run spends on shrinking a failing run; 30s unless given, 0 is no limit (or LOCKSTEP_SHRINKFOR)",
+	)
+	flagReplay = flag.String(
+		"lockstep.replay",
+		"",
+		"trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)",
+	)
 )
 
 func setting(value *string, env string) string {
@@ -392,7 +412,12 @@ func (c *testCase) fresh(file string) []string {
 	if err != nil {
 		self = os.Args[0]
 	}
-	return []string{self, "-test.run=^" + strings.ReplaceAll(c.Name(), "/", "$/^") + "$", "-test.count=1", "-lockstep.replay=" + file}
+	return []string{
+		self,
+		"-test.run=^" + strings.ReplaceAll(c.Name(), "/", "$/^") + "$",
+		"-test.count=1",
+		"-lockstep.replay=" + file,
+	}
 }
 
 // again returns the command that reruns a failing run: from its trace, or else from its seed.

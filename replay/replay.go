@@ -54,7 +54,11 @@ func repeat(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace
 		return nil, err
 	}
 	if d := trace.Difference(r.Trace, again.Trace); d != "" {
-		r.Trace.Outcome = trace.Outcome{Verdict: trace.Flaky, Reason: "repeated twice, the run came out in two ways: " + d, Steps: r.Trace.Outcome.Steps}
+		r.Trace.Outcome = trace.Outcome{
+			Verdict: trace.Flaky,
+			Reason:  "repeated twice, the run came out in two ways: " + d,
+			Steps:   r.Trace.Outcome.Steps,
+		}
 	}
 	return r, nil
 }

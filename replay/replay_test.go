@@ -38,21 +38,34 @@ func reread(t testing.TB, tr *trace.Trace) *trace.Trace {
 
 // Every kept trace, and every shrunk one, replays to the same finding after a write and a read.
 func TestReplayEndsInTheSameFinding(t *testing.T) {
-	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
+	faults := strategy.Walk{
+		Deliver:   20,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     2,
+		Request:   1,
+		Crash:     1,
+		Restart:   2,
+		Cut:       1,
+		Heal:      3,
+		Steps:     300,
+	}
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline, faults} {
 		plan := buggy
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 6000, true, 30
 		for _, f := range toy.Find(t, plan) {
 			stored := reread(t, f.Trace)
 			again, err := replay.Run(t.Context(), buggy, stored)
-			if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Text != f.Finding.Text || again.Difference != "" {
+			if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Text != f.Finding.Text ||
+				again.Difference != "" {
 				t.Fatalf("%s run %d: %v, %v", s, f.Run, again.Trace.Outcome, err)
 			}
 			small, err := shrink.Run(t.Context(), buggy, stored, shrink.Options{Tries: 500})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err = replay.Run(t.Context(), buggy, reread(t, small.Trace)); err != nil || again.Trace.Outcome.Finding == nil {
+			if again, err = replay.Run(t.Context(), buggy, reread(t, small.Trace)); err != nil ||
+				again.Trace.Outcome.Finding == nil {
 				t.Fatalf("%s run %d shrunk: %v, %v", s, f.Run, again.Trace.Outcome, err)
 			}
 		}
@@ -89,7 +102,9 @@ func TestTheSamePropertyFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o := again.Trace.Outcome; o.Verdict != trace.Fail || o.Finding.Property != "judge" || again.Difference != c.want || o.Reason != c.want {
+			if o := again.Trace.Outcome; o.Verdict != trace.Fail || o.Finding.Property != "judge" ||
+				again.Difference != c.want ||
+				o.Reason != c.want {
 				t.Errorf("%+v with the difference %q, want %q", o, again.Difference, c.want)
 			}
 		})
@@ -99,7 +114,11 @@ func TestTheSamePropertyFails(t *testing.T) {
 // A violation of another property is reported as another finding.
 func TestAnotherFinding(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2)}})
-	again, err := replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd}, tr)
+	again, err := replay.Run(
+		t.Context(),
+		lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd},
+		tr,
+	)
 	if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != "panic" {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -114,7 +133,10 @@ func TestMended(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultUniform, 5000
 	tr := toy.Find(t, plan)[0].Trace
-	mended := toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options }}
+	mended := toy.Wrapped{
+		System: smr.Cluster{Nodes: 3},
+		Info:   func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options },
+	}
 	again, err := replay.Run(t.Context(), lockstep.Plan{System: mended, Spec: smr.Prefix}, tr)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Pass {
 		t.Fatalf("%+v, %v", again, err)
@@ -126,7 +148,10 @@ func TestMended(t *testing.T) {
 		t.Error(words)
 	}
 	tr = toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
-	tr.Records = append(tr.Records, trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Alarm, Node: 3}, Text: "3 alarm"})
+	tr.Records = append(
+		tr.Records,
+		trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Alarm, Node: 3}, Text: "3 alarm"},
+	)
 	again, err = replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(nil), Spec: toy.AtEnd}, tr)
 	if err != nil || !strings.Contains(again.Difference, "the trace has 1 steps") {
 		t.Errorf("%+v, %v", again, err)
@@ -142,7 +167,8 @@ func TestFlaky(t *testing.T) {
 		c.Emit("call", calls)
 	})
 	again, err := replay.Run(t.Context(), lockstep.Plan{System: odd}, tr)
-	if err != nil || again.Trace.Outcome.Verdict != trace.Flaky || !strings.Contains(again.Trace.Outcome.Reason, `event was "1 call 1", now "1 call 2"`) {
+	if err != nil || again.Trace.Outcome.Verdict != trace.Flaky ||
+		!strings.Contains(again.Trace.Outcome.Reason, `event was "1 call 1", now "1 call 2"`) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -195,7 +221,8 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Options = map[string]string{"speed": "9"} }}, tr,
 			"the plan's toy has speed=9, which the trace does not have"},
 	} {
-		if _, err := replay.Run(t.Context(), lockstep.Plan{System: c.system, Spec: toy.AtEnd}, c.trace); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := replay.Run(t.Context(), lockstep.Plan{System: c.system, Spec: toy.AtEnd}, c.trace); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
@@ -220,7 +247,8 @@ func TestReplayAfterSettling(t *testing.T) {
 	if err != nil || small.Is != "1 step, 0 messages lost" {
 		t.Errorf("%+v, %v: one crash is enough", small, err)
 	}
-	if again, err = replay.Run(t.Context(), plan, reread(t, small.Trace)); err != nil || again.Trace.Outcome.Finding == nil {
+	if again, err = replay.Run(t.Context(), plan, reread(t, small.Trace)); err != nil ||
+		again.Trace.Outcome.Finding == nil {
 		t.Errorf("%+v, %v", again.Trace.Outcome, err)
 	}
 }

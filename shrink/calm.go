@@ -48,7 +48,8 @@ func (s *shrinker) calmer(now script) (script, bool) {
 
 // inTime reports whether a script is a long run of a deterministic system that progresses on its own.
 func (s *shrinker) inTime(now script) bool {
-	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) && s.info.Supports.Has(trace.Deliver)
+	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) &&
+		s.info.Supports.Has(trace.Deliver)
 }
 
 // stubborn is the number of unsuccessful attempts after which random removal stops. The search for the first failing
@@ -232,7 +233,13 @@ func (t timetable) varied(random *rand.Rand, pace trace.Time) timetable {
 		if worst && m.Step.Kind == trace.Crash && len(m.Draws) > 1 {
 			m.Draws = raised(slices.Clone(m.Draws), 1)
 		}
-		is += (m.at-was)*trace.Time(1+random.Int64N(parts))/trace.Time(parts) + trace.Time(jitter*random.Float64()*float64(pace))
+		is += (m.at-was)*trace.Time(
+			1+random.Int64N(parts),
+		)/trace.Time(
+			parts,
+		) + trace.Time(
+			jitter*random.Float64()*float64(pace),
+		)
 		was, m.at = m.at, is
 	}
 	t.until = is + max(t.until-was, 0)

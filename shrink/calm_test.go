@@ -30,8 +30,23 @@ type forgetful struct {
 const second = trace.Time(1e9)
 
 func (*forgetful) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "forgetful", Nodes: 3, Pace: second / 10, Types: []string{"beat", "put", "ok"}, Events: []string{"holds", "late"}, OneClock: true,
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Wait), Repeats: lockstep.Exactly}, nil
+	return lockstep.Info{
+		Name:     "forgetful",
+		Nodes:    3,
+		Pace:     second / 10,
+		Types:    []string{"beat", "put", "ok"},
+		Events:   []string{"holds", "late"},
+		OneClock: true,
+		Supports: trace.KindsOf(
+			trace.Deliver,
+			trace.Drop,
+			trace.Crash,
+			trace.Restart,
+			trace.Request,
+			trace.Wait,
+		),
+		Repeats: lockstep.Exactly,
+	}, nil
 }
 
 func (*forgetful) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -72,7 +87,14 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 	case trace.Restart:
 		f.up = f.up.With(s.Node)
 		if s.Node == 3 {
-			out.Event(lockstep.Event{Type: "holds", Node: 3, Text: fmt.Sprint(len(f.holds), " of ", f.answers), Value: f.answers - len(f.holds)})
+			out.Event(
+				lockstep.Event{
+					Type:  "holds",
+					Node:  3,
+					Text:  fmt.Sprint(len(f.holds), " of ", f.answers),
+					Value: f.answers - len(f.holds),
+				},
+			)
 		}
 	case trace.Deliver:
 		switch m := out.Message(s.Msg); m.Type {
@@ -172,7 +194,13 @@ func TestCalmIsTheSameTwice(t *testing.T) {
 			t.Errorf("%s and %s: %s", first.Is, small.Is, d)
 		}
 		n := count(small.Trace)
-		want := fmt.Sprintf("%d steps, %d messages lost, %d requests, %d fault", len(small.Trace.Records)-1, n[trace.Drop], n[trace.Request], n[trace.Crash])
+		want := fmt.Sprintf(
+			"%d steps, %d messages lost, %d requests, %d fault",
+			len(small.Trace.Records)-1,
+			n[trace.Drop],
+			n[trace.Request],
+			n[trace.Crash],
+		)
 		if !strings.HasPrefix(small.Is, want) {
 			t.Errorf("it is said to have %s, and has %s", small.Is, want)
 		}

@@ -33,8 +33,14 @@ type detour struct {
 
 // detour runs a script with additional steps. If the run fails, it returns the steps taken, otherwise nil.
 func (s *shrinker) detour(now script, others []trace.Action, random *rand.Rand) script {
-	d := &detour{Player: lockstep.NewPlayer(trace.Script(now), nil), script: now, others: others, random: random, since: -1,
-		made: slices.Clone(now[:now.head()])}
+	d := &detour{
+		Player: lockstep.NewPlayer(trace.Script(now), nil),
+		script: now,
+		others: others,
+		random: random,
+		since:  -1,
+		made:   slices.Clone(now[:now.head()]),
+	}
 	if random.IntN(2) == 0 {
 		d.share = random.Float64() * often
 	} else {
@@ -120,13 +126,17 @@ func (d *detour) any(turn *lockstep.Turn) (trace.Action, bool) {
 	switch d.random.IntN(8) {
 	case 0, 1:
 		if alarms != 0 {
-			return trace.Action{Step: lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(d.random.IntN(alarms.Len()))}}, true
+			return trace.Action{
+				Step: lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(d.random.IntN(alarms.Len()))},
+			}, true
 		}
 	case 2:
 		if len(waiting) > 0 {
 			p := waiting[d.random.IntN(len(waiting))]
 			if to := p.To & turn.Up(); to != 0 {
-				return trace.Action{Step: lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))}}, true
+				return trace.Action{
+					Step: lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))},
+				}, true
 			}
 		}
 	case 3:

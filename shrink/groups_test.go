@@ -22,7 +22,12 @@ func TestGroups(t *testing.T) {
 		}
 		return &lockstep.Finding{Property: "seldom", Text: "node 3 got too much"}
 	})
-	plan := lockstep.Plan{System: toy.Cluster(nil), Spec: often, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 1000}, Runs: 10}
+	plan := lockstep.Plan{
+		System:   toy.Cluster(nil),
+		Spec:     often,
+		Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 1000},
+		Runs:     10,
+	}
 	tr := toy.Find(t, plan)[0].Trace
 	plan.Strategy = nil
 	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Tries: 100})

@@ -85,7 +85,15 @@ func TestLuck(t *testing.T) {
 			break
 		}
 		acts := 0
-		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.walk, Seed: 1, Runs: 3000, KeepGoing: true, Keep: 3000}
+		plan := lockstep.Plan{
+			System:    c.system,
+			Spec:      c.spec,
+			Strategy:  c.walk,
+			Seed:      1,
+			Runs:      3000,
+			KeepGoing: true,
+			Keep:      3000,
+		}
 		found := slices.DeleteFunc(toy.Find(t, plan), func(f lockstep.Found) bool { return len(f.Trace.Records) < 400 })
 		if plan.Strategy = nil; len(found) < 10 {
 			t.Fatalf("%s: of the runs that fail only %d are long", c.name, len(found))

@@ -91,7 +91,8 @@ func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 		}
 		t.Logf("%s: %s became %s", s, found.Outcome.Finding, small.Trace.Outcome.Finding)
 		var last, got int
-		if _, err := fmt.Sscanf(small.Trace.Outcome.Finding.Text, "got %d after %d", &got, &last); err != nil || got < last {
+		if _, err := fmt.Sscanf(small.Trace.Outcome.Finding.Text, "got %d after %d", &got, &last); err != nil ||
+			got < last {
 			t.Errorf("%s: %s: no order-keeping network loses that", s, small.Trace.Outcome.Finding)
 		}
 		plan.System = alternatingBit(false)
@@ -230,7 +231,16 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 		{"partitions of servers", &servers{}, seldomAlone(1), strategy.DefaultPartition, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.strategy, Budget: c.budget, Runs: 20_000, KeepGoing: true, Keep: 3, Workers: 1}
+			plan := lockstep.Plan{
+				System:    c.system,
+				Spec:      c.spec,
+				Strategy:  c.strategy,
+				Budget:    c.budget,
+				Runs:      20_000,
+				KeepGoing: true,
+				Keep:      3,
+				Workers:   1,
+			}
 			for _, f := range findAFew(t, plan) {
 				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 5000})
 				if err != nil {
@@ -279,7 +289,16 @@ func noMore(t *testing.T, found, small *trace.Trace) {
 	was, is := count(found), count(small)
 	counted := []trace.Kind{trace.Request}
 	if len(found.Rounds) == 0 { // in rounds, the faults are isolations
-		counted = append(counted, trace.Drop, trace.Duplicate, trace.Replace, trace.Crash, trace.Cut, trace.Pause, trace.Jump)
+		counted = append(
+			counted,
+			trace.Drop,
+			trace.Duplicate,
+			trace.Replace,
+			trace.Crash,
+			trace.Cut,
+			trace.Pause,
+			trace.Jump,
+		)
 	}
 	for _, kind := range counted {
 		if is[kind] > was[kind] {
@@ -442,7 +461,11 @@ func inLine(t *trace.Trace) bool {
 	for _, l := range linksOf(t) {
 		for i, x := range l.did {
 			for _, sent := range l.sent[:slices.Index(l.sent, x.id)] {
-				if x.kind == trace.Deliver && !slices.ContainsFunc(l.did[:i], func(y did) bool { return y.id == sent && y.kind != trace.Duplicate }) {
+				if x.kind == trace.Deliver &&
+					!slices.ContainsFunc(
+						l.did[:i],
+						func(y did) bool { return y.id == sent && y.kind != trace.Duplicate },
+					) {
 					return false
 				}
 			}
@@ -496,7 +519,12 @@ func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
 func (m model) queued(which string, t *trace.Trace, distance int) {
 	m.Helper()
 	for link, l := range linksOf(t) {
-		q := &queueSearch{distance: distance, lost: map[trace.ID]bool{}, copies: map[trace.ID][]trace.ID{}, seen: map[string]bool{}}
+		q := &queueSearch{
+			distance: distance,
+			lost:     map[trace.ID]bool{},
+			copies:   map[trace.ID][]trace.ID{},
+			seen:     map[string]bool{},
+		}
 		for _, x := range l.did {
 			switch x.kind {
 			case trace.Deliver:
@@ -517,7 +545,14 @@ func (m model) queued(which string, t *trace.Trace, distance int) {
 			network = append(network, slot{id: id})
 		}
 		if !q.can(network, 0, 0) {
-			m.Errorf("queues that move messages by %d places cannot do what the %s run does on the link %v: sent %v, did %v", distance, which, link, l.sent, l.did)
+			m.Errorf(
+				"queues that move messages by %d places cannot do what the %s run does on the link %v: sent %v, did %v",
+				distance,
+				which,
+				link,
+				l.sent,
+				l.did,
+			)
 		}
 	}
 }

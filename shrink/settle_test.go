@@ -30,7 +30,12 @@ func TestSettlingIsShrunk(t *testing.T) {
 			}
 			return nil
 		}}
-		plan := lockstep.Plan{System: toy.Cluster(nil), Spec: judge, Strategy: strategy.Walk{Alarm: 1, Steps: 5}, Settle: 20}
+		plan := lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Spec:     judge,
+			Strategy: strategy.Walk{Alarm: 1, Steps: 5},
+			Settle:   20,
+		}
 		small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{})
 		if err != nil {
 			t.Fatal(err)

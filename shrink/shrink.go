@@ -92,8 +92,18 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &shrinker{ctx: ctx, plan: plan, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
-		options: o, left: o.Tries, settle: t.Header.Settle, was: extentOf(t)}
+	s := &shrinker{
+		ctx:      ctx,
+		plan:     plan,
+		bench:    b,
+		info:     b.Info(),
+		number:   t.Header.Run,
+		property: t.Outcome.Finding.Property,
+		options:  o,
+		left:     o.Tries,
+		settle:   t.Header.Settle,
+		was:      extentOf(t),
+	}
 	if s.info.Repeats == lockstep.Exactly {
 		s.options.Repetitions, s.options.Share = 1, 1
 	}

@@ -57,7 +57,15 @@ func TestShrinkingNeverGrows(t *testing.T) {
 		{&chancy{one: 400, idle: true}, noticed, harmless, 5},
 		{&chancy{one: 12}, kept(0), busy, 5},
 	} {
-		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.walk, Seed: c.seed, Runs: 300, KeepGoing: true, Keep: 300}
+		plan := lockstep.Plan{
+			System:    c.system,
+			Spec:      c.spec,
+			Strategy:  c.walk,
+			Seed:      c.seed,
+			Runs:      300,
+			KeepGoing: true,
+			Keep:      300,
+		}
 		for _, f := range toy.Find(t, plan) {
 			if len(f.Trace.Records) < 400 {
 				continue

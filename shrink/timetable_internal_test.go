@@ -24,8 +24,25 @@ type fickle struct {
 const fickleNodes = 3
 
 func (*fickle) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "fickle", Nodes: fickleNodes, Pace: 100, Types: []string{"a", "b"}, Events: []string{"past"}, OneClock: true, Repeats: lockstep.Exactly,
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait)}, nil
+	return lockstep.Info{
+		Name:     "fickle",
+		Nodes:    fickleNodes,
+		Pace:     100,
+		Types:    []string{"a", "b"},
+		Events:   []string{"past"},
+		OneClock: true,
+		Repeats:  lockstep.Exactly,
+		Supports: trace.KindsOf(
+			trace.Deliver,
+			trace.Drop,
+			trace.Request,
+			trace.Crash,
+			trace.Restart,
+			trace.Cut,
+			trace.Heal,
+			trace.Wait,
+		),
+	}, nil
 }
 
 func (*fickle) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -92,7 +109,18 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 		}},
 		"at the end": {AtEnd: func(*lockstep.Run) *lockstep.Finding { return fails }},
 	}
-	walk := strategy.Walk{Deliver: 60, Drop: 6, Request: 6, Wait: 15, Crash: 2, Restart: 6, Cut: 2, Heal: 6, Down: 1, Steps: steps}
+	walk := strategy.Walk{
+		Deliver: 60,
+		Drop:    6,
+		Request: 6,
+		Wait:    15,
+		Crash:   2,
+		Restart: 6,
+		Cut:     2,
+		Heal:    6,
+		Down:    1,
+		Steps:   steps,
+	}
 	for name, judge := range judges {
 		for seed := range uint64(10) {
 			plan := lockstep.Plan{System: &fickle{}, Spec: judge, Strategy: walk, Seed: seed, Runs: 1}

@@ -38,23 +38,35 @@ var ring = at(trace.Alarm, 1)
 // A blocking program receives messages, requests, named timers and timeouts, each with its kind; Await leaves requests
 // and timers to Next.
 func TestBlockingNext(t *testing.T) {
-	system := sim.Cluster[string]{Name: "ears", Nodes: 1, Requests: []string{"a", "b"}, New: sim.Blocking(func(p *sim.Process[string]) {
-		p.SetTimer("late", 50)
-		p.SetTimer("early", 20)
-		p.Send(1, "hello")
-		for range 3 {
+	system := sim.Cluster[string]{
+		Name:     "ears",
+		Nodes:    1,
+		Requests: []string{"a", "b"},
+		New: sim.Blocking(func(p *sim.Process[string]) {
+			p.SetTimer("late", 50)
+			p.SetTimer("early", 20)
+			p.Send(1, "hello")
+			for range 3 {
+				a := p.Next(100)
+				p.Emit("next", fmt.Sprintf("%d %d %s %d %s", a.Kind, a.Request, a.Text, a.From, a.Message))
+			}
+			_, m, ok := p.Await(100)
+			p.Emit("await", fmt.Sprintf("%s %v", m, ok))
 			a := p.Next(100)
-			p.Emit("next", fmt.Sprintf("%d %d %s %d %s", a.Kind, a.Request, a.Text, a.From, a.Message))
-		}
-		_, m, ok := p.Await(100)
-		p.Emit("await", fmt.Sprintf("%s %v", m, ok))
-		a := p.Next(100)
-		p.Emit("next", fmt.Sprintf("%d %d %s %d", a.Kind, a.Request, a.Text, p.Now()))
-		p.StopTimer("late")
-	})}
+			p.Emit("next", fmt.Sprintf("%d %d %s %d", a.Kind, a.Request, a.Text, p.Now()))
+			p.StopTimer("late")
+		}),
+	}
 	got := records(t, system, give(1), deliver(1), ring, give(2), ring, ring)
-	want := []string{"", "client->1 a; next 2 1 a 0 ", "1->1 message hello; next 1 0  1 hello", "1 alarm early; next 3 0 early 0 ",
-		"client->1 b", "1 alarm late", "1 alarm; await  false; next 2 2 b 120"}
+	want := []string{
+		"",
+		"client->1 a; next 2 1 a 0 ",
+		"1->1 message hello; next 1 0  1 hello",
+		"1 alarm early; next 3 0 early 0 ",
+		"client->1 b",
+		"1 alarm late",
+		"1 alarm; await  false; next 2 2 b 120",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
@@ -88,10 +100,39 @@ func (n timed) Stop() { *n.stopped = append(*n.stopped, "stop") }
 // The timer that is due first fires; a stopped one does not, and a crash stops all.
 func TestNamedTimers(t *testing.T) {
 	var stopped []string
-	system := sim.Cluster[int]{Name: "timed", Nodes: 1, Requests: []string{"calm"}, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
-	got := records(t, system, ring, ring, ring, ring, at(trace.Crash, 1), at(trace.Restart, 1), give(1), ring, ring, ring)
-	want := []string{"", "1 alarm beat; beat 3", "1 alarm; alarm 4", "1 alarm election; election 5", "1 alarm beat; beat 6", "1 crash", "1 restart",
-		"client->1 calm", "1 alarm beat; beat 9", "1 alarm; alarm 10", "1 alarm beat; beat 12"}
+	system := sim.Cluster[int]{
+		Name:     "timed",
+		Nodes:    1,
+		Requests: []string{"calm"},
+		New:      func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() },
+	}
+	got := records(
+		t,
+		system,
+		ring,
+		ring,
+		ring,
+		ring,
+		at(trace.Crash, 1),
+		at(trace.Restart, 1),
+		give(1),
+		ring,
+		ring,
+		ring,
+	)
+	want := []string{
+		"",
+		"1 alarm beat; beat 3",
+		"1 alarm; alarm 4",
+		"1 alarm election; election 5",
+		"1 alarm beat; beat 6",
+		"1 crash",
+		"1 restart",
+		"client->1 calm",
+		"1 alarm beat; beat 9",
+		"1 alarm; alarm 10",
+		"1 alarm beat; beat 12",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
@@ -105,7 +146,11 @@ func TestNamedTimers(t *testing.T) {
 func TestStop(t *testing.T) {
 	for _, style := range []string{"events", "blocking"} {
 		var stopped []string
-		system := sim.Cluster[int]{Name: style, Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
+		system := sim.Cluster[int]{
+			Name:  style,
+			Nodes: 2,
+			New:   func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() },
+		}
 		if style == "blocking" {
 			system.New = sim.Blocking(func(p *sim.Process[int]) {
 				defer func() { stopped = append(stopped, "stop") }()
@@ -114,7 +159,12 @@ func TestStop(t *testing.T) {
 				}
 			})
 		}
-		plan := lockstep.Plan{System: system, Strategy: toy.Steps{at(trace.Crash, 1), at(trace.Restart, 1), at(trace.Crash, 2)}, Runs: 10, Workers: 1}
+		plan := lockstep.Plan{
+			System:   system,
+			Strategy: toy.Steps{at(trace.Crash, 1), at(trace.Restart, 1), at(trace.Crash, 2)},
+			Runs:     10,
+			Workers:  1,
+		}
 		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +176,12 @@ func TestStop(t *testing.T) {
 
 // Programs that share state of the process declare that, and get one worker.
 func TestSerial(t *testing.T) {
-	info, err := sim.Cluster[int]{Name: "serial", Nodes: 1, Serial: true, New: sim.Blocking(func(*sim.Process[int]) {})}.Describe()
+	info, err := sim.Cluster[int]{
+		Name:   "serial",
+		Nodes:  1,
+		Serial: true,
+		New:    sim.Blocking(func(*sim.Process[int]) {}),
+	}.Describe()
 	if err != nil || !info.Serial {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -139,11 +194,17 @@ var operation = gen.Weighted(
 // The content of a generated request is drawn by the step that gives it. It depends neither on the node nor on earlier
 // steps.
 func TestGenerated(t *testing.T) {
-	system := sim.Cluster[int]{Name: "generated", Nodes: 1, Generate: operation, Generated: 40, New: sim.Blocking(func(p *sim.Process[int]) {
-		for {
-			p.Emit("asked", p.Next(sim.Forever).Text)
-		}
-	})}
+	system := sim.Cluster[int]{
+		Name:      "generated",
+		Nodes:     1,
+		Generate:  operation,
+		Generated: 40,
+		New: sim.Blocking(func(p *sim.Process[int]) {
+			for {
+				p.Emit("asked", p.Next(sim.Forever).Text)
+			}
+		}),
+	}
 	var list []lockstep.Step
 	for id := range int32(40) {
 		list = append(list, give(id+1))

@@ -39,7 +39,17 @@ func (n *crier) Request(*sim.Context[int], int32, string) {}
 // A broadcast is a message to each node, also if links are cut or FIFO, nodes are down and messages are duplicated. The
 // traces are identical, byte for byte.
 func TestBroadcastIsAMessageToEach(t *testing.T) {
-	faults := strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Crash: 1, Restart: 2, Cut: 2, Heal: 2, Steps: 200}
+	faults := strategy.Walk{
+		Deliver:   20,
+		Drop:      2,
+		Duplicate: 1,
+		Alarm:     3,
+		Crash:     1,
+		Restart:   2,
+		Cut:       2,
+		Heal:      2,
+		Steps:     200,
+	}
 	for _, fifo := range []bool{false, true} {
 		var traces [2]bytes.Buffer
 		lost := 0

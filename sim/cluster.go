@@ -89,7 +89,11 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	case c.Generated < 0:
 		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.Generated)
 	case (c.Generate != nil) != (c.Generated > 0):
-		return info, fmt.Errorf("sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing", c.Name, c.Generated)
+		return info, fmt.Errorf(
+			"sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing",
+			c.Name,
+			c.Generated,
+		)
 	case c.Generate != nil && len(c.Requests) > 0:
 		return info, fmt.Errorf("sim: cluster %s has both a list of requests and generated ones", c.Name)
 	case c.Begin != nil && (c.Generate != nil || len(c.Requests) > 0):
@@ -111,7 +115,11 @@ func (c Cluster[M]) Deploy(context.Context, *lockstep.Place) (lockstep.Deploymen
 }
 
 func (c Cluster[M]) deploy() *Deployment[M] {
-	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes), offers: offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat}}
+	d := &Deployment[M]{
+		cluster: c,
+		places:  make([]Context[M], c.Nodes),
+		offers:  offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat},
+	}
 	for i := range c.Generated {
 		d.offers.Texts = append(d.offers.Texts, fmt.Sprintf("request %d", i+1))
 	}

@@ -39,17 +39,24 @@ type did struct {
 }
 
 // kept checks a single store: a read returns the last written value.
-var kept = spec.OnEvent("kept", "did", func(last *map[string]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	o := e.Value.(did)
-	if *last == nil {
-		*last = map[string]int{}
-	}
-	if was := (*last)[o.key]; o.op == "get" && o.value != was {
-		return &lockstep.Finding{Property: "kept", Text: fmt.Sprintf("%s is %d, it was set to %d", o.key, o.value, was)}
-	}
-	(*last)[o.key] = o.value
-	return nil
-})
+var kept = spec.OnEvent(
+	"kept",
+	"did",
+	func(last *map[string]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		o := e.Value.(did)
+		if *last == nil {
+			*last = map[string]int{}
+		}
+		if was := (*last)[o.key]; o.op == "get" && o.value != was {
+			return &lockstep.Finding{
+				Property: "kept",
+				Text:     fmt.Sprintf("%s is %d, it was set to %d", o.key, o.value, was),
+			}
+		}
+		(*last)[o.key] = o.value
+		return nil
+	},
+)
 
 // operations generates writes to three keys, and reads.
 var operations = gen.Weighted(

@@ -68,7 +68,10 @@ func (l listen) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusio
 func run(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	t.Helper()
 	var events []string
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +106,17 @@ func TestBlocking(t *testing.T) {
 
 // Neither a halted node nor one that waits indefinitely has a timer.
 func TestBlockingAlarms(t *testing.T) {
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1},
+	)
 	if err == nil {
 		t.Error("node 2 waits for ever, but its alarm fired")
 	}
-	_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Alarm, 1)}, Runs: 1})
+	_, err = lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Alarm, 1)}, Runs: 1},
+	)
 	if err == nil {
 		t.Error("node 1 has halted, but its alarm fired")
 	}
@@ -116,7 +125,12 @@ func TestBlockingAlarms(t *testing.T) {
 // Many runs with crashes leave no coroutine behind (goleak checks that at the end), and are the same with a new or a
 // reused deployment.
 func TestBlockingIsReused(t *testing.T) {
-	plan := lockstep.Plan{System: echo(), Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60}, Runs: 500, Workers: 1}
+	plan := lockstep.Plan{
+		System:   echo(),
+		Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60},
+		Runs:     500,
+		Workers:  1,
+	}
 	one, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -135,11 +149,15 @@ func TestBlockingPanics(t *testing.T) {
 		p.Await(sim.Forever)
 		panic("enough")
 	})}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true},
+	)
 	if err != nil || result.Verdicts[trace.Fail] != 3 || result.First().Finding.Text != "enough" {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") || strings.Contains(s, "lockstep.(*") {
+	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") ||
+		strings.Contains(s, "lockstep.(*") {
 		t.Errorf("the stack does not tell where it happened, or goes on into the engine:\n%s", s)
 	}
 }
@@ -183,7 +201,13 @@ func TestDescribe(t *testing.T) {
 	if _, err := (sim.Cluster[int]{Name: "none", Nodes: 1}).Describe(); err == nil {
 		t.Error("a cluster without programs is accepted")
 	}
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "none", New: sim.Blocking(func(*sim.Process[int]) {})}, Strategy: strategy.DefaultWalk})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{
+			System:   sim.Cluster[int]{Name: "none", New: sim.Blocking(func(*sim.Process[int]) {})},
+			Strategy: strategy.DefaultWalk,
+		},
+	)
 	if err == nil || err.Error() != "none: 0 nodes, allowed are 1..64" {
 		t.Error(err)
 	}
@@ -219,12 +243,18 @@ func TestForged(t *testing.T) {
 			got[i] += "; " + e.Text
 		}
 	}
-	want := []string{"", "1->2 say goodbye goodbye", "1->2 say goodbye goodbye", "2->1 say goodbye goodbye; goodbye from 2"}
+	want := []string{
+		"",
+		"1->2 say goodbye goodbye",
+		"1->2 say goodbye goodbye",
+		"2->1 say goodbye goodbye; goodbye from 2",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	plan.Strategy = forge("nonsense")
-	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), `forged message "nonsense": cannot read it`) {
+	if _, err := lockstep.Explore(t.Context(), plan); err == nil ||
+		!strings.Contains(err.Error(), `forged message "nonsense": cannot read it`) {
 		t.Errorf("nonsense was forged: error %v", err)
 	}
 }
@@ -244,7 +274,10 @@ func ExampleCluster() {
 			p.Send(from, ball+1)
 		}
 	})}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1},
+	)
 	fmt.Println(result.Steps, result.Verdict(), err)
 	// Output: 5 pass <nil>
 }
@@ -269,7 +302,10 @@ func ExampleBare() {
 //
 //	go test ./sim -run '^$' -bench Blocking
 func BenchmarkBlocking(b *testing.B) {
-	events := measure(b, sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }})
+	events := measure(
+		b,
+		sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }},
+	)
 	blocking := measure(b, sim.Cluster[int]{Name: "blocking", Nodes: 2, New: sim.Blocking(func(p *sim.Process[int]) {
 		if p.Self() == 1 {
 			p.Send(2, 1)
@@ -356,12 +392,19 @@ func TestRepeatAndRoles(t *testing.T) {
 			full = max(full, run.Playing("full").Len())
 			return nil
 		})
-		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "counter", Nodes: 1, Requests: []string{"a", "b"}, Repeat: c.repeat,
-			Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] {
-				n := &counter{}
-				return sim.With(n, sim.Capabilities[int]{Role: n.Role})
-			}},
-			Strategy: strategy.Walk{Request: 1, Steps: 100}, Spec: watch, Runs: 1})
+		_, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System: sim.Cluster[int]{Name: "counter", Nodes: 1, Requests: []string{"a", "b"}, Repeat: c.repeat,
+					Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] {
+						n := &counter{}
+						return sim.With(n, sim.Capabilities[int]{Role: n.Role})
+					}},
+				Strategy: strategy.Walk{Request: 1, Steps: 100},
+				Spec:     watch,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -391,14 +434,25 @@ func TestMixedNodes(t *testing.T) {
 		states int
 	}{{"none", nil, 0}, {"the first", []lockstep.Node{1}, 0}, {"the last", []lockstep.Node{2}, 0}, {"both", []lockstep.Node{1, 2}, 1}} {
 		var guards lockstep.Nodes
-		system := sim.Cluster[int]{Name: "mixed", Nodes: 2, Roles: []string{"guard"}, New: func(n lockstep.Node, _ int) sim.Node[int] {
-			if slices.Contains(c.hashed, n) {
-				return sim.With(hashed{&ponger{}}, sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role})
-			}
-			return &numb{}
-		}}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 1, Distinct: true,
-			Spec: ends(func(run *lockstep.Run) { guards = run.Playing("guard") })})
+		system := sim.Cluster[int]{
+			Name:  "mixed",
+			Nodes: 2,
+			Roles: []string{"guard"},
+			New: func(n lockstep.Node, _ int) sim.Node[int] {
+				if slices.Contains(c.hashed, n) {
+					return sim.With(
+						hashed{&ponger{}},
+						sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role},
+					)
+				}
+				return &numb{}
+			},
+		}
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 1, Distinct: true,
+				Spec: ends(func(run *lockstep.Run) { guards = run.Playing("guard") })},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,17 +18,35 @@ import (
 func TestDeterminism(t *testing.T) {
 	for _, k := range strategy.All() {
 		t.Run(k.Name, func(t *testing.T) {
-			plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true, Requests: 3}, Strategy: k.Default, Spec: smr.Prefix,
-				Seed: 5, Runs: 200, Workers: 1, KeepGoing: true, Settle: 20}
+			plan := lockstep.Plan{
+				System:    smr.Cluster{Nodes: 3, Bug: true, Requests: 3},
+				Strategy:  k.Default,
+				Spec:      smr.Prefix,
+				Seed:      5,
+				Runs:      200,
+				Workers:   1,
+				KeepGoing: true,
+				Settle:    20,
+			}
 			first := enginetest.Explore(t, plan)
 			if again := enginetest.Explore(t, plan); again.Digest != first.Digest {
 				t.Errorf("digest %x, the second time %x", first.Digest, again.Digest)
 			}
 			plan.Workers = 2
 			two := enginetest.Explore(t, plan)
-			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy || two.Reached != first.Reached {
-				t.Errorf("with two workers %x %v %s %q, with one %x %v %s %q", two.Digest, two.Seen, two.Strategy, two.Reached,
-					first.Digest, first.Seen, first.Strategy, first.Reached)
+			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy ||
+				two.Reached != first.Reached {
+				t.Errorf(
+					"with two workers %x %v %s %q, with one %x %v %s %q",
+					two.Digest,
+					two.Seen,
+					two.Strategy,
+					two.Reached,
+					first.Digest,
+					first.Seen,
+					first.Strategy,
+					first.Reached,
+				)
 			}
 			for _, f := range append(first.Found, two.Found...) {
 				if f.Flaky != "" {
@@ -47,7 +65,10 @@ func TestDeterminism(t *testing.T) {
 func TestCorrectSystem(t *testing.T) {
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
-			result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500})
+			result := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500},
+			)
 			if first := result.First(); first != nil {
 				t.Errorf("%s: %s", k.Name, first.Finding)
 			}

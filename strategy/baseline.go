@@ -52,7 +52,11 @@ func (b Baseline) guarantee(lockstep.Info) lockstep.Guarantee {
 
 // New returns a new scheduler.
 func (b Baseline) New(info lockstep.Info) lockstep.Scheduler {
-	return &baseline{Baseline: b, waits: rounds.Coarse(info) || rounds.Ticks(&info), cuts: rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1}
+	return &baseline{
+		Baseline: b,
+		waits:    rounds.Coarse(info) || rounds.Ticks(&info),
+		cuts:     rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1,
+	}
 }
 
 type baseline struct {

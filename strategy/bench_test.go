@@ -17,7 +17,11 @@ import (
 
 // tokens is a system with a constant number of messages in flight: each receiver sends one on.
 func tokens(nodes, inFlight int) lockstep.System {
-	return sim.Cluster[int]{Name: "tokens", Nodes: nodes, New: func(lockstep.Node, int) sim.Node[int] { return &tokenNode{inFlight} }}
+	return sim.Cluster[int]{
+		Name:  "tokens",
+		Nodes: nodes,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &tokenNode{inFlight} },
+	}
 }
 
 type tokenNode struct{ inFlight int }

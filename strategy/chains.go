@@ -10,7 +10,12 @@ type clocks struct {
 }
 
 func newClocks(nodes int) *clocks {
-	return &clocks{nodes: nodes, now: make([]int32, nodes*nodes), saved: make([]int32, nodes), count: make([]int32, nodes)}
+	return &clocks{
+		nodes: nodes,
+		now:   make([]int32, nodes*nodes),
+		saved: make([]int32, nodes),
+		count: make([]int32, nodes),
+	}
 }
 
 func (c *clocks) reset() {

@@ -23,7 +23,11 @@ func (chatter) Receive(c *sim.Context[int], from lockstep.Node, left int) {
 	}
 }
 
-var chatters = sim.Cluster[int]{Name: "chatters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return chatter{} }}
+var chatters = sim.Cluster[int]{
+	Name:  "chatters",
+	Nodes: 3,
+	New:   func(lockstep.Node, int) sim.Node[int] { return chatter{} },
+}
 
 // busybody is a scenario that takes several steps in a row, and holds, releases and loses messages.
 type busybody struct {
@@ -105,7 +109,8 @@ func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		o.t.Fatalf("step %d: %d messages are open, %d are in flight", turn.Steps(), mail, len(turn.InFlight()))
 	}
 	for c, last := range o.last {
-		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsInFlight(o.events[e].msg) && o.events[e].kind == trace.Deliver {
+		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsInFlight(o.events[e].msg) &&
+			o.events[e].kind == trace.Deliver {
 			o.t.Fatalf("step %d: chain %d ends in message %d, which will not arrive", turn.Steps(), c, o.events[e].msg)
 		}
 	}
@@ -134,8 +139,15 @@ func TestChainsSeeEverything(t *testing.T) {
 	for _, fifo := range []bool{false, true} {
 		system := chatters
 		system.FIFO = fifo
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Scenario: &busybody{}, Runs: 200, Workers: 1,
-			Strategy: overseen{PCTCP{Depth: 6, Events: 100, Steps: 300}, t, &steps}, Observers: []lockstep.Observer{counter{&steps}}})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: system, Scenario: &busybody{}, Runs: 200, Workers: 1,
+				Strategy: overseen{
+					PCTCP{Depth: 6, Events: 100, Steps: 300},
+					t,
+					&steps,
+				}, Observers: []lockstep.Observer{counter{&steps}}},
+		)
 		if err != nil || result.Steps < 200*300 {
 			t.Fatal(result, err)
 		}
@@ -176,15 +188,29 @@ func (d *robber) Look(run *lockstep.Run, hand *lockstep.Hand) {
 // change points of a run delay a possible event, and the campaign reports that.
 func TestLostMessagesUseNoChangePoints(t *testing.T) {
 	for sc, width := range map[lockstep.Scenario]int{&thief{}: 12, &robber{}: 20} {
-		plan := lockstep.Plan{System: chatters, Scenario: sc, Strategy: PCTCP{Depth: 6, Events: 20, Steps: 300}, Runs: 100}
+		plan := lockstep.Plan{
+			System:   chatters,
+			Scenario: sc,
+			Strategy: PCTCP{Depth: 6, Events: 20, Steps: 300},
+			Runs:     100,
+		}
 		result, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if result.Seen.Changes != 5*result.Runs || result.Seen.Width > width {
-			t.Errorf("%s: %d of %d change points delayed something, width %d", sc.Name(), result.Seen.Changes, 5*result.Runs, result.Seen.Width)
+			t.Errorf(
+				"%s: %d of %d change points delayed something, width %d",
+				sc.Name(),
+				result.Seen.Changes,
+				5*result.Runs,
+				result.Seen.Width,
+			)
 		}
-		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(result.Guarantee.Assumes, want) {
+		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(
+			result.Guarantee.Assumes,
+			want,
+		) {
 			t.Errorf("%s: %q, want %q", sc.Name(), result.Guarantee.Assumes, want)
 		}
 	}

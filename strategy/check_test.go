@@ -109,10 +109,12 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.text, err, c.want)
 		}
 	}
-	if _, err := (strategy.Guided{Keep: 1}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
+	if _, err := (strategy.Guided{Keep: 1}).Fit(info); err == nil ||
+		!strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
+	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil ||
+		!strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
 		t.Errorf("uniform by something: %v", err)
 	}
 	for _, text := range []string{"uniform:by=hand", "partition:criterion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
@@ -168,7 +170,12 @@ func (o oneClock) Describe() (lockstep.Info, error) {
 
 // ringers are nodes that repeatedly set their timers to different times, and stop that of another node by a message.
 func ringers() lockstep.System {
-	return sim.Cluster[int]{Name: "ringers", Nodes: 4, Requests: []string{"ring"}, New: func(lockstep.Node, int) sim.Node[int] { return ringer{} }}
+	return sim.Cluster[int]{
+		Name:     "ringers",
+		Nodes:    4,
+		Requests: []string{"ring"},
+		New:      func(lockstep.Node, int) sim.Node[int] { return ringer{} },
+	}
 }
 
 type ringer struct{}

@@ -28,9 +28,22 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 			strategy.Lossy{Period: 4, Losses: 1, Rounds: 12, Sampler: strategy.Every}} {
 			met := map[string]bool{}
 			for seed := range uint64(3) {
-				result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: judging(system), Seed: seed, Runs: 1 << 20, KeepGoing: true, Keep: 1})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{
+						System:    system,
+						Strategy:  s,
+						Spec:      judging(system),
+						Seed:      seed,
+						Runs:      1 << 20,
+						KeepGoing: true,
+						Keep:      1,
+					},
+				)
 				met[fmt.Sprint(result.Runs, result.Steps, result.Messages, result.Verdicts)] = true
-				want := "complete to this bound: all " + fmt.Sprint(result.Runs) + " executions, for the given workload, with requests in their order to the nodes in turn"
+				want := "complete to this bound: all " + fmt.Sprint(
+					result.Runs,
+				) + " executions, for the given workload, with requests in their order to the nodes in turn"
 				if info.Draws != "" {
 					want += ", and one draw of the election time-outs of " + info.Name
 				}
@@ -81,11 +94,14 @@ func TestRequestsDoNotDependOnPeriod(t *testing.T) {
 		for _, period := range []int{1, 2, 4, 8} {
 			for _, s := range []lockstep.Strategy{strategy.Uniform{Period: period, Rounds: 24}, strategy.Lossy{Period: period, Rounds: 24}, strategy.Lossy{Rounds: 24}} {
 				given := 0
-				enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1, Spec: perStep(func(r *lockstep.Run) {
-					if r.Last().Kind == trace.Request {
-						given++
-					}
-				})})
+				enginetest.Explore(
+					t,
+					lockstep.Plan{System: system, Strategy: s, Runs: 1, Spec: perStep(func(r *lockstep.Run) {
+						if r.Last().Kind == trace.Request {
+							given++
+						}
+					})},
+				)
 				if given != 6 {
 					t.Errorf("%T, %s: %d requests", system, s, given)
 				}

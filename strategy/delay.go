@@ -54,7 +54,9 @@ func (d Delay) Fit(info lockstep.Info) (lockstep.Terms, error) {
 // check reports an invalid option, or why the strategy does not fit the system.
 func (d Delay) check(info lockstep.Info) error {
 	if !d.Swarm && d.Gap == 0 && d.Cuts+d.OneWay+d.Flaps+d.Crashes > 0 {
-		return fmt.Errorf("delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; or set cuts, one-way, flaps and crashes to 0")
+		return fmt.Errorf(
+			"delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; or set cuts, one-way, flaps and crashes to 0",
+		)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	if !d.Swarm {
@@ -79,7 +81,9 @@ const (
 // guarantee returns what one run guarantees.
 func (d Delay) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
-		Assumes: []string{"latencies and faults in virtual time have no lower bound that does not depend on the system"}}
+		Assumes: []string{
+			"latencies and faults in virtual time have no lower bound that does not depend on the system",
+		}}
 }
 
 // New returns a new scheduler.

@@ -120,8 +120,15 @@ func (s *space) completions(p, round, sites, left int) uint64 {
 func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
 	g := u.guarantee(info)
 	if seen.Runs > 0 {
-		g.Assumes = append(g.Assumes, fmt.Sprintf("of %s executions about %.3g are left without isolations that make no difference, by the runs made; on average each had the chance 1 in %.3g",
-			g.Space, seen.Inverse/float64(seen.Runs), seen.Inverse/float64(seen.Runs)))
+		g.Assumes = append(
+			g.Assumes,
+			fmt.Sprintf(
+				"of %s executions about %.3g are left without isolations that make no difference, by the runs made; on average each had the chance 1 in %.3g",
+				g.Space,
+				seen.Inverse/float64(seen.Runs),
+				seen.Inverse/float64(seen.Runs),
+			),
+		)
 	}
 	return g
 }

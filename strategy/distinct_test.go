@@ -64,13 +64,28 @@ func TestDistinctProbabilities(t *testing.T) {
 		for schedule, p := range told {
 			sum += p
 			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > 5*sigma {
-				t.Errorf("%s: %s came %d times, expected %.1f, standard deviation %.1f", u, schedule, met[schedule], runs*p, sigma)
+				t.Errorf(
+					"%s: %s came %d times, expected %.1f, standard deviation %.1f",
+					u,
+					schedule,
+					met[schedule],
+					runs*p,
+					sigma,
+				)
 			}
 		}
 		mean := inverse / runs
 		sigma := math.Sqrt((squares/runs - mean*mean) / runs)
 		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(told))) > 5*sigma || float64(len(told)) > 0.9*size {
-			t.Errorf("%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f", u, len(told), size, sum, mean, sigma)
+			t.Errorf(
+				"%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f",
+				u,
+				len(told),
+				size,
+				sum,
+				mean,
+				sigma,
+			)
 		}
 	}
 }
@@ -81,15 +96,25 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}, {Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held}} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			enginetest.Explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
+			enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}},
+			)
 			u.Sampler = strategy.Distinct
-			g := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}}).Guarantee
+			g := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}},
+			).Guarantee
 			for what := range all {
 				if some[what] == 0 {
 					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))
 				}
 			}
-			if len(some) != len(all) || !strings.Contains(strings.Join(g.Assumes, "; "), "are left without isolations that make no difference") {
+			if len(some) != len(all) ||
+				!strings.Contains(
+					strings.Join(g.Assumes, "; "),
+					"are left without isolations that make no difference",
+				) {
 				t.Errorf("%T, %s: %d of %d effects; %s", system, u, len(some), len(all), g.Assumes)
 			}
 		}

@@ -156,7 +156,13 @@ func (e *effects) finish(s *space, b *breakage) {
 func (e *effects) tell(words bool) (a lockstep.Account) {
 	a.Done = e.next >= e.size
 	if words {
-		a.Reached = fmt.Sprintf("%d of %d executions, of which %d were made and %d have the effect of another", e.next, e.size, e.made, e.left)
+		a.Reached = fmt.Sprintf(
+			"%d of %d executions, of which %d were made and %d have the effect of another",
+			e.next,
+			e.size,
+			e.made,
+			e.left,
+		)
 		if a.Done {
 			a.Reached = "complete to this bound: " + a.Reached
 		}

@@ -90,13 +90,21 @@ func (g Guided) epoch() int { return cmp.Or(g.Epoch, DefaultEpoch) }
 
 func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 	inner.PerRun *= g.Fresh
-	inner.Assumes = append(slices.Clip(inner.Assumes), fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh))
+	inner.Assumes = append(
+		slices.Clip(inner.Assumes),
+		fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh),
+	)
 	return inner
 }
 
 // New returns a new scheduler.
 func (g Guided) New(info lockstep.Info) lockstep.Scheduler {
-	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[mix.Hash]struct{}{}, before: make([]uint64, info.Nodes+1)}
+	s := &guided{
+		Guided: g,
+		inner:  g.Inner.New(info),
+		met:    map[mix.Hash]struct{}{},
+		before: make([]uint64, info.Nodes+1),
+	}
 	s.rand = rand.New(&s.source)
 	if g.Lineages > 1 {
 		s.diary = &diary{}

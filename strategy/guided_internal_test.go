@@ -60,7 +60,13 @@ func TestWhatIsNew(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(s.met) != c.want {
-			t.Errorf("fingerprints %v, pairs %v: %d things were new, want %d", c.fingerprints, c.pairs, len(s.met), c.want)
+			t.Errorf(
+				"fingerprints %v, pairs %v: %d things were new, want %d",
+				c.fingerprints,
+				c.pairs,
+				len(s.met),
+				c.want,
+			)
 		}
 	}
 }

@@ -71,7 +71,9 @@ func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 func TestGuidedOpensLock(t *testing.T) {
 	opened := func(s lockstep.Strategy, system lockstep.System) (n int) {
 		for seed := range uint64(10) {
-			if enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).First() != nil {
+			if enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).
+				First() !=
+				nil {
 				n++
 			}
 		}
@@ -79,7 +81,10 @@ func TestGuidedOpensLock(t *testing.T) {
 	}
 	for _, inner := range []lockstep.Strategy{strategy.POS{}, strategy.Walk{Deliver: 1}} {
 		blind := opened(inner, combination(8, true))
-		guided := opened(strategy.Guided{Inner: strategy.Inner{Strategy: inner}, Fresh: 0.1, Keep: 100}, combination(8, true))
+		guided := opened(
+			strategy.Guided{Inner: strategy.Inner{Strategy: inner}, Fresh: 0.1, Keep: 100},
+			combination(8, true),
+		)
 		t.Logf("%s: blind %d, guided %d of 10 campaigns", inner, blind, guided)
 		if blind > 2 || guided < 9 {
 			t.Errorf("%s opened the lock in %d of 10 campaigns, guided in %d", inner, blind, guided)
@@ -91,7 +96,8 @@ func TestGuidedOpensLock(t *testing.T) {
 // findings can be repeated.
 func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
-	first := enginetest.Explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
+	first := enginetest.Explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).
+		First()
 	if first == nil {
 		t.Fatal("one order of 24 was not found")
 	}
@@ -104,7 +110,16 @@ func TestGuidedWithoutFingerprints(t *testing.T) {
 // recorded by its steps.
 func TestGuidedKeepsRounds(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.DefaultUniform}, Fresh: 0.2, Keep: 100}
-	result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: s, Spec: smr.Prefix, Runs: 3000, KeepGoing: true})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    smr.Cluster{Nodes: 3, Bug: true},
+			Strategy:  s,
+			Spec:      smr.Prefix,
+			Runs:      3000,
+			KeepGoing: true,
+		},
+	)
 	if len(result.Found) == 0 {
 		t.Fatal("nothing found")
 	}
@@ -129,9 +144,17 @@ func TestGuidedKeepsRounds(t *testing.T) {
 // TestGuidedOfRandomSystem checks that findings in a system that draws random numbers can be repeated and replayed,
 // with the seed of the mutated schedule.
 func TestGuidedOfRandomSystem(t *testing.T) {
-	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
-	plan := lockstep.Plan{System: system, Strategy: strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100},
-		Spec: closed{}, KeepGoing: true}
+	system := sim.Cluster[int]{
+		Name:  "moody",
+		Nodes: 2,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} },
+	}
+	plan := lockstep.Plan{
+		System:    system,
+		Strategy:  strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100},
+		Spec:      closed{},
+		KeepGoing: true,
+	}
 	result := enginetest.Explore(t, plan)
 	borrowed := 0
 	for _, f := range result.Found {
@@ -154,7 +177,10 @@ func ExampleGuided() {
 		fmt.Println(err)
 		return
 	}
-	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s})
+	result, err := lockstep.Explore(
+		t0,
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -56,8 +56,15 @@ func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Hand) bool {
 // repeated. Runs of strategies that learn from run to run are repeated by their steps.
 func TestIdle(t *testing.T) {
 	for _, k := range strategy.All() {
-		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Strategy: k.Default, Scenario: patient{}, Spec: alwaysFails{},
-			Runs: 100, KeepGoing: true, Keep: 100}
+		plan := lockstep.Plan{
+			System:    smr.Cluster{Nodes: 3, Requests: 2},
+			Strategy:  k.Default,
+			Scenario:  patient{},
+			Spec:      alwaysFails{},
+			Runs:      100,
+			KeepGoing: true,
+			Keep:      100,
+		}
 		result := enginetest.Explore(t, plan)
 		for _, f := range result.Found {
 			again, err := replay.Run(t.Context(), plan, f.Trace)
@@ -79,13 +86,28 @@ func TestIdle(t *testing.T) {
 func TestSystematicAfterIdle(t *testing.T) {
 	p := chain(1, 1, 1)
 	p.at = []lockstep.Node{2, 2, 1}
-	result := enginetest.Explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}})
-	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" || result.Effects[0].N != 2 {
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   p,
+			Scenario: patient{},
+			Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded},
+		},
+	)
+	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" ||
+		result.Effects[0].N != 2 {
 		t.Errorf("%s, %v", result.Reached, result.Effects)
 	}
 	// Twice: a message caused by the held one is held again.
 	p = poset{before: [][]int{nil, nil, {1}}, at: []lockstep.Node{2, 1, 1}}
-	result = enginetest.Explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1}})
+	result = enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   p,
+			Scenario: patient{},
+			Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1},
+		},
+	)
 	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 		t.Error(result.Reached)
 	}

@@ -23,11 +23,16 @@ func (beater) Alarm(c *sim.Context[int])                     { c.Broadcast(1); c
 // latest one at its next choice. The strategy must still notice that its timer has fired; otherwise it fires that timer
 // indefinitely.
 func TestStepsInBetween(t *testing.T) {
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
 	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 1, Events: 100, Steps: 400}, strategy.POS{Steps: 400}} {
 		rang := make([]int, 4)
 		sc := scenario.New("drop everything")
-		sc.If(scenario.Did(trace.Alarm)).Then(scenario.Do("count", func(m *scenario.Moment, _ *lockstep.Hand) { rang[m.Node]++ }))
+		sc.If(scenario.Did(trace.Alarm)).
+			Then(scenario.Do("count", func(m *scenario.Moment, _ *lockstep.Hand) { rang[m.Node]++ }))
 		sc.If(scenario.IsSend()).Then(scenario.Drop())
 		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: s, Scenario: sc, Runs: 10, Workers: 1}); err != nil {
 			t.Fatal(err)

@@ -63,9 +63,25 @@ func TestNothingIsOvertakenForEver(t *testing.T) {
 		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 31, strategy.Lates[2]}, {20, 15, 20}, {1, 1, 1}} {
 			most := 0
 			s := strategy.PCTCP{Depth: 6, Events: 200, Late: c.late, Steps: 2000}
-			enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: lateness{&most, make([]int, 10)}, Runs: 50, Workers: 1})
+			enginetest.Explore(
+				t,
+				lockstep.Plan{
+					System:   system,
+					Strategy: s,
+					Spec:     lateness{&most, make([]int, 10)},
+					Runs:     50,
+					Workers:  1,
+				},
+			)
 			if most < c.atLeast || most > c.atMost {
-				t.Errorf("%T with %s: a message was overtaken by %d others, want %d to %d", system, s, most, c.atLeast, c.atMost)
+				t.Errorf(
+					"%T with %s: a message was overtaken by %d others, want %d to %d",
+					system,
+					s,
+					most,
+					c.atLeast,
+					c.atMost,
+				)
 			}
 		}
 	}
@@ -73,10 +89,23 @@ func TestNothingIsOvertakenForEver(t *testing.T) {
 
 // A delayed timer is late, too, and the clock of its node continues: in every run all nodes tick about equally often.
 func TestClocksKeepUp(t *testing.T) {
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
 	for seed := range uint64(50) {
 		most, rang := 0, make([]int, 4)
-		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000}, Spec: lateness{&most, rang}, Seed: seed, Runs: 1})
+		enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   system,
+				Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000},
+				Spec:     lateness{&most, rang},
+				Seed:     seed,
+				Runs:     1,
+			},
+		)
 		if 2*min(rang[1], rang[2], rang[3]) < max(rang[1], rang[2], rang[3]) {
 			t.Errorf("seed %d: the alarms rang %v times", seed, rang[1:])
 		}
@@ -87,8 +116,18 @@ func TestClocksKeepUp(t *testing.T) {
 // more often.
 func TestLatenessIsDrawn(t *testing.T) {
 	most, drawn := 0, map[string]int{}
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
-	bench, err := lockstep.NewBench(lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 6, Events: 200, Steps: 1000}, Spec: lateness{&most, make([]int, 4)}})
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{
+			System:   system,
+			Strategy: strategy.PCTCP{Depth: 6, Events: 200, Steps: 1000},
+			Spec:     lateness{&most, make([]int, 4)},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +155,11 @@ func TestLatenessIsDrawn(t *testing.T) {
 // not, and no undelayed message can be delivered. Timers due at that time fire before any delivery. Without fair time,
 // timers race with messages.
 func TestFairTime(t *testing.T) {
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
 	for _, s := range []strategy.PCTCP{{Depth: 1, Events: 100, Fair: true}, {Depth: 10, Events: 100, Fair: true}, {Depth: 1, Events: 100}} {
 		s.Late, s.Steps = strategy.Unbounded, 500
 		var now trace.Time // state before the step, with the due timers and the messages in flight
@@ -142,8 +185,13 @@ func TestFairTime(t *testing.T) {
 		})
 		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
 		if (early+behind == 0) != s.Fair || (over == 0) != (s.Fair && s.Depth == 1) {
-			t.Errorf("%s: time moved %d times while an alarm was due, and %d times while a message was in flight; %d messages arrived while an alarm was due",
-				s, early, over, behind)
+			t.Errorf(
+				"%s: time moved %d times while an alarm was due, and %d times while a message was in flight; %d messages arrived while an alarm was due",
+				s,
+				early,
+				over,
+				behind,
+			)
 		}
 	}
 }
@@ -151,8 +199,16 @@ func TestFairTime(t *testing.T) {
 // The guarantee states how late an event may be.
 func TestGuaranteeNamesLateness(t *testing.T) {
 	for late, want := range map[int]string{0: "more than 10 events overtake it; in two of three runs these may be 30, in one 100", 7: "more than 7 events", strategy.Unbounded: ""} {
-		g := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60}, Runs: 5}).Guarantee
-		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) || want == "" && strings.Contains(text, "overtake") {
+		g := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   smr.Cluster{Nodes: 3},
+				Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60},
+				Runs:     5,
+			},
+		).Guarantee
+		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) ||
+			want == "" && strings.Contains(text, "overtake") {
 			t.Errorf("late=%d: %s, want %q", late, text, want)
 		}
 	}

@@ -40,7 +40,12 @@ func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("lossy", l, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info), Given: givenRequests(info), Sweeps: true}, nil
+	return lockstep.Terms{
+		Guarantee: l.guarantee(info),
+		Runs:      l.runs(info),
+		Given:     givenRequests(info),
+		Sweeps:    true,
+	}, nil
 }
 
 // check reports an invalid option, or why the strategy does not fit the system.
@@ -77,7 +82,12 @@ func (l Lossy) runs(info lockstep.Info) int {
 // guarantee returns what one run guarantees.
 func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if l.Period > 0 {
-		return guarantee(l.space(info.Nodes), l.Sampler, fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds), "broken links")
+		return guarantee(
+			l.space(info.Nodes),
+			l.Sampler,
+			fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds),
+			"broken links",
+		)
 	}
 	links := info.Nodes * info.Nodes * l.Rounds
 	return lockstep.Guarantee{
@@ -96,7 +106,12 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 		s.Driver.InOrder()
 		return s
 	}
-	s := &loser{loss: l.Loss, rounds: l.Rounds, period: max(1, len(info.Rounds)), requests: requests{every: betweenRequests(info)}}
+	s := &loser{
+		loss:     l.Loss,
+		rounds:   l.Rounds,
+		period:   max(1, len(info.Rounds)),
+		requests: requests{every: betweenRequests(info)},
+	}
 	s.Driver = rounds.New(info, l.Rounds, s)
 	s.Driver.InOrder()
 	return s

@@ -71,7 +71,13 @@ func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
 // steps is impossible, runs are repeatable, and strategies that lose no message leave no deliverable message in flight.
 func TestMeddler(t *testing.T) {
 	for _, k := range strategy.All() {
-		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 3}, Strategy: k.Default, Scenario: meddler{}, Runs: 300, KeepGoing: true}
+		plan := lockstep.Plan{
+			System:    smr.Cluster{Nodes: 3, Requests: 3},
+			Strategy:  k.Default,
+			Scenario:  meddler{},
+			Runs:      300,
+			KeepGoing: true,
+		}
 		if k.Name == "pctcp" || k.Name == "pos" {
 			plan.Spec = delivered{}
 		}

@@ -22,13 +22,25 @@ func All() []Kind {
 	return []Kind{
 		{"uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform},
 		{"lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy},
-		{"partition", "partitions of the nodes between and under operations, by families that cover every goal", DefaultPartition},
+		{
+			"partition",
+			"partitions of the nodes between and under operations, by families that cover every goal",
+			DefaultPartition,
+		},
 		{"pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP},
 		{"pos", "orders events by random priorities, drawn anew where events race", DefaultPOS},
-		{"shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow},
+		{
+			"shadow",
+			"links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated",
+			DefaultShadow,
+		},
 		{"delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay},
 		{"systematic", "tries all choices up to its bounds, depth first", DefaultSystematic},
-		{"guided", "keeps the schedules of another strategy that reached something new, and mutates them", DefaultGuided},
+		{
+			"guided",
+			"keeps the schedules of another strategy that reached something new, and mutates them",
+			DefaultGuided,
+		},
 		{"walk", "random choice with weights by kind of step", DefaultWalk},
 		{"baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline},
 	}

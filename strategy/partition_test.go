@@ -30,7 +30,16 @@ func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.
 func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
 	t.Helper()
 	d := &diary{}
-	enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observers: []lockstep.Observer{d}})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    register.Cluster{Nodes: nodes, Requests: 100},
+			Strategy:  s,
+			Runs:      runs,
+			Seed:      11,
+			Observers: []lockstep.Observer{d},
+		},
+	)
 	return d.runs
 }
 
@@ -128,8 +137,12 @@ func TestFamilyIsCertain(t *testing.T) {
 		runs, steps int
 		want        bool
 	}{{enough, 0, true}, {3 * enough, 0, true}, {enough - 1, 0, false}, {enough, 4, false}} {
-		g := enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps}).Guarantee
-		if g.Certain != c.want || strings.HasPrefix(g.String(), "certain: the runs hit every goal of 2-splitting (there are 15)") != c.want {
+		g := enginetest.Explore(
+			t,
+			lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps},
+		).Guarantee
+		if g.Certain != c.want ||
+			strings.HasPrefix(g.String(), "certain: the runs hit every goal of 2-splitting (there are 15)") != c.want {
 			t.Errorf("%d runs of at most %d steps: %s", c.runs, c.steps, g)
 		}
 	}
@@ -236,14 +249,29 @@ func (actor) Request(*sim.Context[int], int32, string)      {}
 // is five nodes of three services (Section 2.3).
 var (
 	kafka   = actors{"leader", "zookeeper", "replica", "replica"}
-	chronos = actors{"chronos-leader chronos", "chronos mesos", "mesos-leader chronos mesos", "chronos mesos", "zookeeper-leader chronos"}
+	chronos = actors{
+		"chronos-leader chronos",
+		"chronos mesos",
+		"mesos-leader chronos mesos",
+		"chronos mesos",
+		"zookeeper-leader chronos",
+	}
 )
 
 // samples executes runs that draw a partition sequence and counts those that cover it.
-func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence cover.PartitionSequence, runs int) (hits, tests int) {
+func samples(
+	t *testing.T,
+	system lockstep.System,
+	s lockstep.Strategy,
+	sequence cover.PartitionSequence,
+	runs int,
+) (hits, tests int) {
 	t.Helper()
 	d := &diary{}
-	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}},
+	)
 	for _, run := range d.runs {
 		if sequence.In(run) {
 			hits++
@@ -310,7 +338,10 @@ func TestPartitionHealsWithoutSequence(t *testing.T) {
 
 // The guarantee of a partition sequence is the probability of its partitions; conflicting options are rejected.
 func TestPartitionSequenceTerms(t *testing.T) {
-	g := guarantee(strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1}, kafka)
+	g := guarantee(
+		strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1},
+		kafka,
+	)
 	if math.Abs(g.PerRun-1.0/12) > 1e-9 {
 		t.Errorf("guarantee %v", g)
 	}
@@ -356,7 +387,10 @@ func TestPartitionInFlight(t *testing.T) {
 	for _, wipe := range []bool{false, true} {
 		s := strategy.DefaultPartition
 		s.Wipe = wipe
-		result := enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200},
+		)
 		if found := result.First() != nil; found == wipe {
 			t.Errorf("wipe=%v: messages crossed: %v", wipe, found)
 		}

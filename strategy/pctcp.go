@@ -74,7 +74,12 @@ func (p PCTCP) String() string { return write("pctcp", p) }
 // check reports an invalid option, or why the strategy does not fit the system.
 func (p PCTCP) check(info lockstep.Info) error {
 	if p.Events > 0 && p.Events < p.Depth-1 {
-		return fmt.Errorf("pctcp: events is %d, but depth %d needs %d change points among them", p.Events, p.Depth, p.Depth-1)
+		return fmt.Errorf(
+			"pctcp: events is %d, but depth %d needs %d change points among them",
+			p.Events,
+			p.Depth,
+			p.Depth-1,
+		)
 	}
 	return info.Require("pctcp", trace.KindsOf(trace.Deliver))
 }
@@ -87,7 +92,9 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
-		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}}}, p.learn
+		t.Probe, t.Learn = pctcpProbe{
+			PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}},
+		}, p.learn
 	}
 	return t, nil
 }
@@ -100,24 +107,45 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 	}
 	g := lockstep.Guarantee{Class: fmt.Sprintf("a given order of %d events%s", p.Depth, race)}
 	if seen.Width == 0 || p.Events == 0 {
-		g.Assumes = []string{"1/(w^2 n^(d-1)), where the width w and the number of events n are known only after the runs"}
+		g.Assumes = []string{
+			"1/(w^2 n^(d-1)), where the width w and the number of events n are known only after the runs",
+		}
 		return g
 	}
 	g.Class = fmt.Sprintf("a given order of %d of the first %d events%s", p.Depth, p.Events, race)
 	g.PerRun = math.Pow(float64(seen.Width), -2) * math.Pow(float64(p.Events), float64(1-p.Depth))
 	g.Assumes = []string{
-		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth, seen.Events),
+		fmt.Sprintf(
+			"1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events",
+			seen.Width,
+			p.Events,
+			p.Depth,
+			seen.Events,
+		),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
 	switch {
 	case p.Late > 0:
-		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late))
+		g.Assumes = append(
+			g.Assumes,
+			fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late),
+		)
 	case p.Late == 0:
-		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
-			Lates[0], Lates[1], Lates[2]))
+		g.Assumes = append(
+			g.Assumes,
+			fmt.Sprintf(
+				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
+				Lates[0],
+				Lates[1],
+				Lates[2],
+			),
+		)
 	}
 	if p.Fair {
-		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)")
+		g.Assumes = append(
+			g.Assumes,
+			"no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)",
+		)
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",

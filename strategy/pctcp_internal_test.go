@@ -144,7 +144,8 @@ func TestNoTies(t *testing.T) {
 	s := PCTCP{Depth: 30, Events: 40}.New(lockstep.Info{Nodes: 8}).(*pctcp)
 	for range 200 {
 		s.Reset(&lockstep.Start{Rand: rand.New(&stutter{})})
-		if len(s.change) != 29 || len(distinct(s.change)) != 29 || slices.Min(s.change) < 1 || slices.Max(s.change) > 40 {
+		if len(s.change) != 29 || len(distinct(s.change)) != 29 || slices.Min(s.change) < 1 ||
+			slices.Max(s.change) > 40 {
 			t.Fatalf("change points %v", s.change)
 		}
 		var keys []uint64

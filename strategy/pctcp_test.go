@@ -25,7 +25,12 @@ func (s starving) End(run *lockstep.Run) *lockstep.Finding {
 // TestNothingStarves executes 10,000 runs of strategies that lose no message, on systems that run indefinitely and on
 // systems that become quiescent.
 func TestNothingStarves(t *testing.T) {
-	systems := []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 5, Requests: 2}, tree(3, 20), chain(1, 1, 1, 6)}
+	systems := []lockstep.System{
+		smr.Cluster{Nodes: 3},
+		smr.Cluster{Nodes: 5, Requests: 2},
+		tree(3, 20),
+		chain(1, 1, 1, 6),
+	}
 	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 4, Steps: 60}, strategy.PCTCP{Depth: 2, Steps: 60, Races: true},
 		strategy.POS{Steps: 60}} {
 		for _, system := range systems {

@@ -36,7 +36,9 @@ func (p POS) check(info lockstep.Info) error {
 // guarantee returns what one run guarantees.
 func (p POS) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given order of the events that race",
-		Assumes: []string{"every order is possible, but the chance of a rare one shrinks with the factorial of the events that race"}}
+		Assumes: []string{
+			"every order is possible, but the chance of a rare one shrinks with the factorial of the events that race",
+		}}
 }
 
 // New returns a new scheduler.

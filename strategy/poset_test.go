@@ -28,7 +28,11 @@ func (p poset) Describe() (lockstep.Info, error) {
 	for i := range p.before {
 		nodes = max(nodes, p.to(i))
 	}
-	return lockstep.Info{Name: "poset", Nodes: int(nodes), Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Request)}, nil
+	return lockstep.Info{
+		Name:     "poset",
+		Nodes:    int(nodes),
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Request),
+	}, nil
 }
 
 func (p poset) to(i int) lockstep.Node {
@@ -197,9 +201,26 @@ var posets = []struct {
 	{"random dense", randomOrder(2, 9, 0.4)},
 	// fires repeatedly at 1 and 2
 	{"alarms", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4},
-		kind: []trace.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver, trace.Deliver}}},
+		kind: []trace.Kind{
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Deliver,
+			trace.Deliver,
+		}}},
 	{"alarms, requests and messages", poset{before: [][]int{nil, {0}, {1}, nil, {3}, nil, {5}},
-		kind: []trace.Kind{trace.Alarm, trace.Deliver, trace.Alarm, trace.Request, trace.Deliver, trace.Request, trace.Alarm}}},
+		kind: []trace.Kind{
+			trace.Alarm,
+			trace.Deliver,
+			trace.Alarm,
+			trace.Request,
+			trace.Deliver,
+			trace.Request,
+			trace.Alarm,
+		}}},
 }
 
 // tuples yields every order of d different messages that respects causality.
@@ -276,7 +297,8 @@ func TestPCTCPHitsTuples(t *testing.T) {
 					// below 1e-11 for a tuple with this probability
 					least := n * (bound - 7*math.Sqrt(bound*(1-bound)/n))
 					tuples(c.poset, d, func(tuple []int) {
-						if got := count[fmt.Sprint(tuple)]; float64(got) < least && !(fair && c.waitsForItsTime(tuple)) {
+						if got := count[fmt.Sprint(tuple)]; float64(got) < least &&
+							!(fair && c.waitsForItsTime(tuple)) {
 							t.Errorf("%v was hit in %d of %d runs, want at least %.0f", tuple, got, runs, least)
 						}
 					})

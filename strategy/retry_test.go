@@ -15,8 +15,12 @@ import (
 type stubborn struct{ asked *int }
 
 func (stubborn) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "stubborn", Nodes: 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
-		trace.Request, trace.Cut, trace.Heal, trace.Crash, trace.Restart)}, nil
+	return lockstep.Info{
+		Name:  "stubborn",
+		Nodes: 3,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+			trace.Request, trace.Cut, trace.Heal, trace.Crash, trace.Restart),
+	}, nil
 }
 func (s stubborn) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return s, nil
@@ -58,7 +62,10 @@ func TestRequestsAreRetried(t *testing.T) {
 		}
 		asked, most := 0, 0
 		spec := atEnd(func(*lockstep.Run) { most = max(most, asked) })
-		_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: stubborn{&asked}, Strategy: k.Default, Spec: spec, Runs: 200, Steps: 300, Workers: 1})
+		_, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: stubborn{&asked}, Strategy: k.Default, Spec: spec, Runs: 200, Steps: 300, Workers: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,13 +108,28 @@ func TestClientsArePatient(t *testing.T) {
 			rang++
 		case trace.Request:
 			if given++; given > 1 && (rang == last || len(run.InFlight()) > 0) {
-				t.Errorf("step %d: given again after %d alarms and %d before, with %v in flight", run.Steps(), rang, last, run.InFlight())
+				t.Errorf(
+					"step %d: given again after %d alarms and %d before, with %v in flight",
+					run.Steps(),
+					rang,
+					last,
+					run.InFlight(),
+				)
 			}
 			last = rang
 		}
 	})
 	for seed := range uint64(20) {
-		enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, false}, Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300}, Spec: watch, Seed: seed, Runs: 1})
+		enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   refused{stubborn{new(int)}, false},
+				Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300},
+				Spec:     watch,
+				Seed:     seed,
+				Runs:     1,
+			},
+		)
 		if given < 20 || rang < 50 {
 			t.Errorf("seed %d: given %d times, %d alarms", seed, given, rang)
 		}
@@ -117,7 +139,14 @@ func TestClientsArePatient(t *testing.T) {
 // A request comes after the step that offered it. Successive attempts of one client therefore form one chain, and not
 // one chain each.
 func TestTriesAreAChain(t *testing.T) {
-	g := enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, true}, Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60}, Runs: 50}).Guarantee
+	g := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   refused{stubborn{new(int)}, true},
+			Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60},
+			Runs:     50,
+		},
+	).Guarantee
 	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three timers and the request
 		t.Errorf("%s, want %s", g.Assumes[0], want)
 	}

@@ -93,7 +93,11 @@ func TestSleepSetsOnShadowQueues(t *testing.T) {
 		visit := func(reduce Reduction) map[string]int {
 			s, classes := c.search, map[string]int{}
 			s.Reduce = reduce
-			system := sim.Cluster[int]{Name: "echo", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return echoes(c.messages) }}
+			system := sim.Cluster[int]{
+				Name:  "echo",
+				Nodes: 2,
+				New:   func(lockstep.Node, int) sim.Node[int] { return echoes(c.messages) },
+			}
 			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Runs: 200_000,
 				Strategy: spied{s, func(list []choice) { classes[projections(list)]++ }}})
 			if err != nil || !strings.HasPrefix(result.Reached, "complete") {

@@ -87,8 +87,11 @@ func TestShadowKeepsItsRules(t *testing.T) {
 			t.Fatalf("drawn %v", drawn)
 		}
 	}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Spec: smr.Prefix,
-		Strategy: noted{DefaultShadow, begin, check}, Runs: 1000, Workers: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Spec: smr.Prefix,
+			Strategy: noted{DefaultShadow, begin, check}, Runs: 1000, Workers: 1},
+	)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatal(result.Verdict(), err)
 	}

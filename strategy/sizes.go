@@ -39,8 +39,16 @@ func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
 		{"k-periodic losses", power(period, links/period), newSpace(nodes*nodes, rounds, period, Unbounded).size()},
 		{"d-bounded k-periodic losses", binomial(links, bound), newSpace(nodes*nodes, rounds, period, bound).exactly()},
 		{"arbitrary uniform executions", power(2, uniform), power(2, uniform)},
-		{"k-periodic uniform executions", power(period, uniform/period), newSpace(nodes, rounds, period, Unbounded).size()},
-		{"d-bounded k-periodic uniform executions", binomial(uniform, bound), newSpace(nodes, rounds, period, bound).exactly()},
+		{
+			"k-periodic uniform executions",
+			power(period, uniform/period),
+			newSpace(nodes, rounds, period, Unbounded).size(),
+		},
+		{
+			"d-bounded k-periodic uniform executions",
+			binomial(uniform, bound),
+			newSpace(nodes, rounds, period, bound).exactly(),
+		},
 		{"arbitrary reorderings", factorial(links), nil},
 		{"d-bounded reorderings (PCT)", pct, nil},
 	}, nil

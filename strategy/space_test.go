@@ -14,7 +14,11 @@ import (
 
 // shapes lists spaces that are small enough to enumerate.
 var shapes = []struct{ sites, rounds, period int }{
-	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
+	{
+		1,
+		1,
+		1,
+	}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
 }
 
 // bruteForce enumerates all ways to choose, in every round, the broken sites, and keeps the k-periodic ones. A site may
@@ -294,7 +298,8 @@ func TestUnboundedPaper(t *testing.T) {
 			want[key(b)] = new(big.Rat).SetFrac(big.NewInt(1), s.size())
 		}
 		for _, sampler := range []Sampler{Paper, Partial} {
-			if g := guarantee(s, sampler, "execution", "isolations"); g.PerRun != inverse(s.size()) || g.Space.Cmp(s.size()) != 0 {
+			if g := guarantee(s, sampler, "execution", "isolations"); g.PerRun != inverse(s.size()) ||
+				g.Space.Cmp(s.size()) != 0 {
 				t.Errorf("%v: %v of %v", c, g.PerRun, s.size())
 			}
 			paperFrequencies(t, s, s.distributions(), sampler == Partial, want, uint64(i))
@@ -331,7 +336,13 @@ func TestSizesAgainstBruteForce(t *testing.T) {
 		}
 		for _, row := range []int{2, 5} { // the paper's bound holds
 			if sizes[row].Exact.Cmp(sizes[row].Paper) > 0 {
-				t.Errorf("%v %s: exact %v above the paper's bound %v", c, sizes[row].Set, sizes[row].Exact, sizes[row].Paper)
+				t.Errorf(
+					"%v %s: exact %v above the paper's bound %v",
+					c,
+					sizes[row].Set,
+					sizes[row].Exact,
+					sizes[row].Paper,
+				)
 			}
 		}
 	}
@@ -380,18 +391,24 @@ func TestCheckSpace(t *testing.T) {
 		{Baseline{Drop: -0.1}, "baseline: drop is -0.1, allowed are 0..1"},
 		{Baseline{Steps: -5}, "baseline: steps is -5, it must not be negative"},
 	} {
-		if _, err := c.s.Fit(info); err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
+		if _, err := c.s.Fit(info); err == nil || len(err.Error()) < len(c.want) ||
+			err.Error()[:len(c.want)] != c.want {
 			t.Errorf("%#v: %v, want %s", c.s, err, c.want)
 		}
 	}
 	timed := lockstep.Info{Name: "timed", Nodes: 3, Supports: ^trace.KindsOf(trace.Deliver), Waits: 10}
 	for _, s := range []lockstep.Strategy{Uniform{Rounds: 9}, Lossy{Rounds: 9}} {
-		if _, err := s.Fit(timed); err == nil || !strings.HasSuffix(err.Error(), ": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more") {
+		if _, err := s.Fit(timed); err == nil ||
+			!strings.HasSuffix(
+				err.Error(),
+				": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more",
+			) {
 			t.Errorf("%v: %v", s, err)
 		}
 	}
 	weak := lockstep.Info{Name: "weak", Nodes: 3}
-	if _, err := DefaultUniform.Fit(weak); err == nil || err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
+	if _, err := DefaultUniform.Fit(weak); err == nil ||
+		err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
 		t.Errorf("unsupported steps: %v", err)
 	}
 }

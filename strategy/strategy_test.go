@@ -35,11 +35,25 @@ func (w watch) Step(r *lockstep.Run) *lockstep.Finding {
 
 // The walk takes every kind of step with a weight, and no other.
 func TestWalkTakesWhatHasWeight(t *testing.T) {
-	all := strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 1, Request: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 300}
+	all := strategy.Walk{
+		Deliver:   10,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     1,
+		Request:   1,
+		Crash:     1,
+		Restart:   1,
+		Cut:       1,
+		Heal:      1,
+		Steps:     300,
+	}
 	few := strategy.Walk{Deliver: 1, Alarm: 1, Steps: 300}
 	for _, s := range []strategy.Walk{all, few} {
 		w := watch{kinds: map[trace.Kind]int{}}
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +110,14 @@ func TestEveryMakesAllExecutions(t *testing.T) {
 	s := strategy.Uniform{Period: 2, Isolations: 2, Rounds: 4, Sampler: strategy.Every}
 	size := int(s.Size(3).Int64())
 	seen := map[string]bool{}
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Spec: alwaysFails{}, Runs: size, KeepGoing: true, Keep: size}
+	plan := lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3},
+		Strategy:  s,
+		Spec:      alwaysFails{},
+		Runs:      size,
+		KeepGoing: true,
+		Keep:      size,
+	}
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)

@@ -101,15 +101,26 @@ func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
 func (s Systematic) check(info lockstep.Info) error {
 	switch {
 	case s.Delays >= 0 && s.Reduce != NoReduction:
-		return fmt.Errorf("systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d", s.Delays, s.Reduce, Unbounded)
+		return fmt.Errorf(
+			"systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d",
+			s.Delays,
+			s.Reduce,
+			Unbounded,
+		)
 	case s.Network == AnyOrder && (s.Distance > 0 || s.Redundant):
 		return fmt.Errorf("systematic: distance and redundant need network=shadow")
 	case s.Network == ShadowQueues && s.Isolations > 0:
 		return fmt.Errorf("systematic: isolations needs network=any")
 	case s.Reduce != NoReduction && info.OneClock:
-		return fmt.Errorf("systematic: the nodes of %s live by one clock, so that what one of them does matters to the alarms of all: use reduce=none", info.Name)
+		return fmt.Errorf(
+			"systematic: the nodes of %s live by one clock, so that what one of them does matters to the alarms of all: use reduce=none",
+			info.Name,
+		)
 	case info.Repeats != lockstep.Exactly:
-		return fmt.Errorf("systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
+		return fmt.Errorf(
+			"systematic: %s may do different things after the same steps, so that a search cannot go back",
+			info.Name,
+		)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	for _, c := range []struct {

@@ -17,7 +17,11 @@ import (
 
 // echo has two nodes: the first sends a number of messages, the second sends each one back.
 func echo(messages int) lockstep.System {
-	return sim.Cluster[int]{Name: "echo", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &echoNode{messages} }}
+	return sim.Cluster[int]{
+		Name:  "echo",
+		Nodes: 2,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &echoNode{messages} },
+	}
 }
 
 type echoNode struct{ messages int }
@@ -73,7 +77,8 @@ func TestShadowCounts(t *testing.T) {
 	} {
 		c.search.Network, c.search.Steps, c.search.Delays = strategy.ShadowQueues, 100, strategy.Unbounded
 		result := enginetest.Explore(t, lockstep.Plan{System: echo(c.messages), Strategy: c.search, Runs: 1000})
-		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want || result.Runs != c.want {
+		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want ||
+			result.Runs != c.want {
 			t.Errorf("%s: %d runs, %s, want %s", c.search, result.Runs, result.Reached, want)
 		}
 	}
@@ -176,10 +181,20 @@ func TestSystematicAgainstBruteForce(t *testing.T) {
 				orders[fmt.Sprint(order)]++
 				classes[class(c.poset, order)]++
 			})
-			got := visit(t, c.poset, strategy.Systematic{Losses: c.losses}, func(o []int) string { return fmt.Sprint(o) })
+			got := visit(
+				t,
+				c.poset,
+				strategy.Systematic{Losses: c.losses},
+				func(o []int) string { return fmt.Sprint(o) },
+			)
 			compare(t, "orders", got, orders)
 			reduced := strategy.Systematic{Losses: c.losses, Reduce: strategy.SleepSets}
-			compare(t, "classes", visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }), classes)
+			compare(
+				t,
+				"classes",
+				visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }),
+				classes,
+			)
 		})
 	}
 }
@@ -189,11 +204,14 @@ func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string
 	t.Helper()
 	s.Steps, s.Delays = 100, strategy.Unbounded
 	got := map[string]int{}
-	result := enginetest.Explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
-		if complete(p, order) {
-			got[name(order)]++
-		}
-	}}})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
+			if complete(p, order) {
+				got[name(order)]++
+			}
+		}}},
+	)
 	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 		t.Errorf("%s", result.Reached)
 	}
@@ -260,7 +278,10 @@ func TestStates(t *testing.T) {
 	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
 		set := map[string]bool{}
 		s := strategy.Systematic{Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
-		result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}},
+		)
 		if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 			t.Fatalf("%s: %s", reduce, result.Reached)
 		}
@@ -312,9 +333,18 @@ func (m *moody) Start(c *sim.Context[int]) {
 // TestSystematicOfRandomSystem checks that a search can backtrack in a system that draws random numbers, and that its
 // finding replays. Exactly one order in 24 opens the lock.
 func TestSystematicOfRandomSystem(t *testing.T) {
-	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
-	plan := lockstep.Plan{System: system, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}, Spec: closed{},
-		Seed: 9, KeepGoing: true}
+	system := sim.Cluster[int]{
+		Name:  "moody",
+		Nodes: 2,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} },
+	}
+	plan := lockstep.Plan{
+		System:    system,
+		Strategy:  strategy.Systematic{Steps: 10, Delays: strategy.Unbounded},
+		Spec:      closed{},
+		Seed:      9,
+		KeepGoing: true,
+	}
 	result := enginetest.Explore(t, plan)
 	if result.Reached != "complete to this bound: 24 executions" || len(result.Found) != 1 {
 		t.Fatalf("%s, %d findings", result.Reached, len(result.Found))
@@ -327,7 +357,13 @@ func TestSystematicOfRandomSystem(t *testing.T) {
 
 func ExampleSystematic() {
 	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 2}, Spec: smr.Prefix, Runs: 100_000,
-		Strategy: strategy.Systematic{Reduce: strategy.SleepSets, Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded}})
+		Strategy: strategy.Systematic{
+			Reduce: strategy.SleepSets,
+			Steps:  30,
+			Alarms: 1,
+			Losses: 1,
+			Delays: strategy.Unbounded,
+		}})
 	if err != nil {
 		fmt.Println(err)
 		return

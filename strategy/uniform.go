@@ -122,7 +122,13 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("uniform", u, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects, Sweeps: true}
+	t := lockstep.Terms{
+		Guarantee:  u.guarantee(info),
+		Runs:       u.runs(info),
+		Given:      givenRequests(info),
+		Sequential: u.Sampler == Effects,
+		Sweeps:     true,
+	}
 	if u.Sampler == Distinct {
 		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
 	}
@@ -142,10 +148,18 @@ func (u Uniform) check(info lockstep.Info) error {
 		return err
 	}
 	if u.Isolated != Frozen && rounds.Coarse(info) {
-		return fmt.Errorf("uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there", u.Isolated, info.Name)
+		return fmt.Errorf(
+			"uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there",
+			u.Isolated,
+			info.Name,
+		)
 	}
 	if u.By != ByCut && !rounds.Coarse(info) {
-		return fmt.Errorf("uniform: by=%s is for systems whose messages are not in the engine's hands; those of %s are lost one by one", u.By, info.Name)
+		return fmt.Errorf(
+			"uniform: by=%s is for systems whose messages are not in the engine's hands; those of %s are lost one by one",
+			u.By,
+			info.Name,
+		)
 	}
 	return info.Require("uniform", rounds.NeedIsolation(info, u.By != ByCut))
 }
@@ -153,7 +167,14 @@ func (u Uniform) check(info lockstep.Info) error {
 // checkWaits rejects a run of time intervals that ends before the requests of a system do.
 func checkWaits(who string, count int, info lockstep.Info) error {
 	if count >= 1 && count < info.Waits && rounds.Coarse(info) {
-		return fmt.Errorf("%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more", who, count, info.Name, info.Waits, info.Waits)
+		return fmt.Errorf(
+			"%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more",
+			who,
+			count,
+			info.Name,
+			info.Waits,
+			info.Waits,
+		)
 	}
 	return nil
 }
@@ -181,7 +202,12 @@ func (u Uniform) runs(info lockstep.Info) int { return u.of(info).space(info.Nod
 // guarantee returns what one run guarantees.
 func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 	u = u.of(info)
-	g := guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+	g := guarantee(
+		u.space(info.Nodes),
+		u.Sampler,
+		fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds),
+		"isolations",
+	)
 	if u.Isolated == Held {
 		g.Assumes[0] = "messages wait as the rounds say, so that runs are not lossy-synchronous; nothing else is random"
 	}
@@ -191,7 +217,10 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 // New returns a new scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	u = u.of(info)
-	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
+	s := &isolator{
+		breaker:  newBreaker(info, u.space(info.Nodes), u.Sampler),
+		isolated: make([]lockstep.Nodes, u.Rounds),
+	}
 	s.Driver = rounds.New(info, u.Rounds, s)
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
@@ -270,7 +299,12 @@ type breaker struct {
 }
 
 func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects}}
+	b := breaker{
+		space:    s,
+		sampler:  sampler,
+		breakage: s.newBreakage(),
+		requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects},
+	}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}

@@ -44,7 +44,20 @@ var walkKinds = [...]trace.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trac
 	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
 
 func (w Walk) weights() [len(walkKinds)]int {
-	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait, w.Pause, w.Jump}
+	return [...]int{
+		w.Deliver,
+		w.Drop,
+		w.Duplicate,
+		w.Alarm,
+		w.Request,
+		w.Crash,
+		w.Restart,
+		w.Cut,
+		w.Heal,
+		w.Wait,
+		w.Pause,
+		w.Jump,
+	}
 }
 
 // lowered maps the weights to the kinds of steps that a system supports.
