@@ -229,7 +229,12 @@ func TestCausalLayers(t *testing.T) {
 		{"reordered", steps.List{alarm(1), deliver(2), deliver(1), deliver(3)}, 2, ""},
 		{"second before first", steps.List{alarm(1), alarm(1), deliver(3), deliver(1), deliver(4), deliver(2)}, 1, ""},
 		{"relayed news before its source's", steps.List{alarm(1), deliver(1), deliver(3), deliver(2)}, 0, "1->3 news"},
-		{"old news after new in another layer", steps.List{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)}, 2, ""},
+		{
+			"old news after new in another layer",
+			steps.List{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)},
+			2,
+			"",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, res := form(t, relay(), c.steps)

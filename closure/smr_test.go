@@ -46,7 +46,12 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_FORMS")); err == nil {
 		shrunk = n
 	}
-	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline, strategy.DefaultPCTCP, strategy.DefaultDelay} {
+	for _, s := range []lockstep.Strategy{
+		strategy.DefaultWalk,
+		strategy.DefaultBaseline,
+		strategy.DefaultPCTCP,
+		strategy.DefaultDelay,
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			plan, found := findings(t, s, number)
 			formed := 0

@@ -23,7 +23,13 @@ func TestShare(t *testing.T) {
 	for _, c := range []struct {
 		hits, trials int
 		low, high    float64
-	}{{0, 10, 0, 0.3085}, {1, 20, 0.001265, 0.2487}, {5, 10, 0.1871, 0.8129}, {10, 10, 0.6915, 1}, {2, 1000, 0.0002423, 0.0072058}} {
+	}{
+		{0, 10, 0, 0.3085},
+		{1, 20, 0.001265, 0.2487},
+		{5, 10, 0.1871, 0.8129},
+		{10, 10, 0.6915, 1},
+		{2, 1000, 0.0002423, 0.0072058},
+	} {
 		got := compare.Share(c.hits, c.trials, 0.95)
 		if math.Abs(got.Low-c.low) > 1e-4*(1+c.low) || math.Abs(got.High-c.high) > 1e-4*(1+c.high) {
 			t.Errorf("%d of %d: %v, want [%g, %g]", c.hits, c.trials, got, c.low, c.high)

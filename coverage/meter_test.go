@@ -211,7 +211,10 @@ func TestMeterRefuses(t *testing.T) {
 		err  error
 	}{
 		{"aims of empty = 0: want at least 1", errOf(coverage.NewMeter(coverage.Watch{Name: "empty"}))},
-		{"number of sequences = 10000000: want at most 1048576 to count them one by one", errOf(coverage.WatchSequences(7, make([]cover.Op, 10)...))},
+		{
+			"number of sequences = 10000000: want at most 1048576 to count them one by one",
+			errOf(coverage.WatchSequences(7, make([]cover.Op, 10)...)),
+		},
 	} {
 		var wrong *cover.RangeError
 		if !errors.As(c.err, &wrong) || c.err.Error() != c.want {

@@ -52,21 +52,63 @@ func TestObserverReadsSteps(t *testing.T) {
 	}{
 		{"nothing happens", steps.List{}, false, ""},
 		{"no cut", steps.List{request(1, 4), request(3, 2)}, false, "1,2,3,4,5 read@4 write 1@2"},
-		{"operations around a cut", steps.List{request(1, 1), cut(set(1, 4), set(2, 3, 5)), request(3, 2), request(4, 1), heal, request(2, 3)}, false,
-			"1,2,3,4,5 read@1; 1,4|2,3,5 write 1@2 read@1; 1,2,3,4,5 write 0@3"},
-		{"a cut in two steps is one partition", steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)}, false, "1|2,3|4,5"},
-		{"a cut that nothing happens under", steps.List{alarm(1), cut(set(1), set(2)), heal, alarm(2)}, false, "1,2,3,4,5"},
+		{
+			"operations around a cut",
+			steps.List{request(1, 1), cut(set(1, 4), set(2, 3, 5)), request(3, 2), request(4, 1), heal, request(2, 3)},
+			false,
+			"1,2,3,4,5 read@1; 1,4|2,3,5 write 1@2 read@1; 1,2,3,4,5 write 0@3",
+		},
+		{
+			"a cut in two steps is one partition",
+			steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)},
+			false,
+			"1|2,3|4,5",
+		},
+		{
+			"a cut that nothing happens under",
+			steps.List{alarm(1), cut(set(1), set(2)), heal, alarm(2)},
+			false,
+			"1,2,3,4,5",
+		},
 		{"a bridge", steps.List{cut(set(1, 2), set(4, 5)), alarm(1)}, false, "1,2,3|3,4,5"},
-		{"one way is cut", steps.List{oneWay(set(1, 2), set(3, 4, 5)), alarm(1), heal, alarm(1)}, false, "cut one way; 1,2,3,4,5"},
-		{"one way after the other", steps.List{oneWay(set(1, 2), set(3, 4, 5)), oneWay(set(3, 4, 5), set(1, 2)), alarm(1)}, false, "1,2|3,4,5"},
-		{"cut links with a way around them", steps.List{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)}, false, "cut with a way around"},
-		{"two cuts that leave a bridge", steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)}, false, "1,4,5|2,4,5|3,4,5"},
+		{
+			"one way is cut",
+			steps.List{oneWay(set(1, 2), set(3, 4, 5)), alarm(1), heal, alarm(1)},
+			false,
+			"cut one way; 1,2,3,4,5",
+		},
+		{
+			"one way after the other",
+			steps.List{oneWay(set(1, 2), set(3, 4, 5)), oneWay(set(3, 4, 5), set(1, 2)), alarm(1)},
+			false,
+			"1,2|3,4,5",
+		},
+		{
+			"cut links with a way around them",
+			steps.List{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)},
+			false,
+			"cut with a way around",
+		},
+		{
+			"two cuts that leave a bridge",
+			steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)},
+			false,
+			"1,4,5|2,4,5|3,4,5",
+		},
 		{"a crash is no cut", steps.List{crash(2), alarm(1)}, false, "1,2,3,4,5"},
 		{"unless it is to be one", steps.List{alarm(1), crash(2), alarm(1)}, true, "1,2,3,4,5; 1,3,4,5|2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &diary{Observer: coverage.Observer{Crashes: c.crashes}}
-			if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: c.steps, Runs: 1, Observers: []lockstep.Observer{d}}); err != nil {
+			if _, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{
+					System:    register.Cluster{Nodes: 5},
+					Strategy:  c.steps,
+					Runs:      1,
+					Observers: []lockstep.Observer{d},
+				},
+			); err != nil {
 				t.Fatal(err)
 			}
 			var stages []string
@@ -131,8 +173,17 @@ func TestObserverReadsRounds(t *testing.T) {
 		}
 		have = append(have, texts)
 	}}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.DefaultUniform, Runs: 200, Workers: 1,
-		Settle: 20, Observers: []lockstep.Observer{d, want}}); err != nil {
+	if _, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{
+			System:    register.Cluster{Nodes: 5},
+			Strategy:  strategy.DefaultUniform,
+			Runs:      200,
+			Workers:   1,
+			Settle:    20,
+			Observers: []lockstep.Observer{d, want},
+		},
+	); err != nil {
 		t.Fatal(err)
 	}
 	divided := 0
@@ -157,7 +208,11 @@ func TestObserverReadsIrregular(t *testing.T) {
 		step lockstep.Step
 		want []string
 	}{
-		{"a partition", lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5)}, []string{"minority isolation 1 of 5 in 1"}},
+		{
+			"a partition",
+			lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5)},
+			[]string{"minority isolation 1 of 5 in 1"},
+		},
 		{"one way", lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5), OneWay: true},
 			[]string{"minority isolation 0 of 5 in 0", "links cut one way 4 of 20 in 1"}},
 	} {
@@ -165,8 +220,15 @@ func TestObserverReadsIrregular(t *testing.T) {
 			[]coverage.Watch{must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))},
 			coverage.WatchIrregular(5)...)
 		meter := must(coverage.NewMeter(watches...))
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: steps.List{c.step, {Kind: trace.Alarm, Node: 1}}, Runs: 1,
-			Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}}}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:    register.Cluster{Nodes: 5},
+				Strategy:  steps.List{c.step, {Kind: trace.Alarm, Node: 1}},
+				Runs:      1,
+				Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
+			},
+		); err != nil {
 			t.Fatal(err)
 		}
 		var have []string
@@ -230,8 +292,10 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 
 // The curve is ordered by runs, not by completion: the number of workers does not matter.
 func TestObserverWorkers(t *testing.T) {
-	for _, s := range []lockstep.Strategy{strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
-		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300}} {
+	for _, s := range []lockstep.Strategy{
+		strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
+		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300},
+	} {
 		one := readings(t, s, 1)
 		if !reflect.DeepEqual(one, readings(t, s, 3)) {
 			t.Errorf("%s: three workers read something else", s)

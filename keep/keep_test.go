@@ -71,7 +71,11 @@ func TestRun(t *testing.T) {
 // Run reports what cannot be stored, and still returns the rest.
 func TestCannotStore(t *testing.T) {
 	full := errors.New("disk full")
-	for _, c := range []struct{ what, fails string }{{"trace", ".trace"}, {"page", ".html"}, {"the found run", ".found.trace"}} {
+	for _, c := range []struct{ what, fails string }{
+		{"trace", ".trace"},
+		{"page", ".html"},
+		{"the found run", ".found.trace"},
+	} {
 		var stored []string
 		k, err := keep.Run(
 			t.Context(),
@@ -240,7 +244,10 @@ func TestUniqueNames(t *testing.T) {
 	if err != nil || len(files) != len(headers) || len(names) != len(headers) {
 		t.Errorf("%d findings are in %q, %v", len(headers), files, err)
 	}
-	for _, want := range []string{"zookeeper-3.5.8-equal-data-seed0-run0.trace", "zookeeper-3.9.5-divergence-equal-data-seed0-run0.trace"} {
+	for _, want := range []string{
+		"zookeeper-3.5.8-equal-data-seed0-run0.trace",
+		"zookeeper-3.9.5-divergence-equal-data-seed0-run0.trace",
+	} {
 		if !names[want] {
 			t.Errorf("%s is not in %v", want, names)
 		}

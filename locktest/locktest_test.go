@@ -133,11 +133,21 @@ func TestTestVerdicts(t *testing.T) {
 		want   string
 	}{
 		{"pass", base, false, "10 runs, nothing found; no guarantee"},
-		{"limit", limited, true, "error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's Limits"},
+		{
+			"limit",
+			limited,
+			true,
+			"error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's Limits",
+		},
 		{"vacuous", idle, true, "error: the scenario took effect in none of 10 runs"},
 		{"flaky", odd, true, "error: panic in 1 of 1 run, first in run 0, but the second time nothing was found: once"},
 		{"no strategy", lockstep.Plan{System: toy.Cluster(nil)}, true, "a plan needs a System and a Strategy"},
-		{"negative", lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: -1}, true, "the plan's Runs is -1, it must not be negative"},
+		{
+			"negative",
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: -1},
+			true,
+			"the plan's Runs is -1, it must not be negative",
+		},
 	} {
 		f := inTest(&enginetest.FakeT{TestName: "TestVerdicts"}, c.plan)
 		if f.Bad != c.failed || !strings.Contains(f.Text.String(), c.want) {
@@ -234,7 +244,13 @@ func TestUnjudgedPropertiesFailTest(t *testing.T) {
 	}
 	t.Setenv("LOCKSTEP_VACUOUS", "true")
 	f = inTest(&enginetest.FakeT{TestName: "TestNever"}, plan)
-	for _, want := range []string{"nothing found", "lockstep: a run: ", " events (output ", "property prefix was checked ", "warning: property never was never checked"} {
+	for _, want := range []string{
+		"nothing found",
+		"lockstep: a run: ",
+		" events (output ",
+		"property prefix was checked ",
+		"warning: property never was never checked",
+	} {
 		if f.Bad || !strings.Contains(f.Text.String(), want) {
 			t.Errorf("failed %v, %q:\n%s", f.Bad, want, f.Text.String())
 		}

@@ -50,7 +50,13 @@ func TestReplayEndsInTheSameFinding(t *testing.T) {
 		Heal:      3,
 		Steps:     300,
 	}
-	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline, faults} {
+	for _, s := range []lockstep.Strategy{
+		strategy.DefaultUniform,
+		strategy.DefaultLossy,
+		strategy.DefaultWalk,
+		strategy.DefaultBaseline,
+		faults,
+	} {
 		plan := buggy
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 6000, true, 30
 		for _, f := range toy.Find(t, plan) {
@@ -209,17 +215,30 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 	built := new(trace.Trace)
 	*built = *tr
 	built.Header.Build = "v1"
-	smrTrace := toy.Find(t, lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform})[0].Trace
+	smrTrace := toy.Find(
+		t,
+		lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform},
+	)[0].Trace
 	for _, c := range []struct {
 		system lockstep.System
 		trace  *trace.Trace
 		want   string
 	}{
 		{buggy.System, tr, "the trace is of toy with 3 nodes, the plan's system is smr-bug with 3 nodes"},
-		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Build = "v2" }}, built, `the trace is of the build "v1" of toy, this is "v2"`},
+		{
+			toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Build = "v2" }},
+			built,
+			`the trace is of the build "v1" of toy, this is "v2"`,
+		},
 		{smr.Cluster{Nodes: 3, Bug: true, Requests: 2}, smrTrace, "requests="},
-		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Options = map[string]string{"speed": "9"} }}, tr,
-			"the plan's toy has speed=9, which the trace does not have"},
+		{
+			toy.Wrapped{
+				System: toy.Cluster(nil),
+				Info:   func(i *lockstep.Info) { i.Options = map[string]string{"speed": "9"} },
+			},
+			tr,
+			"the plan's toy has speed=9, which the trace does not have",
+		},
 	} {
 		if _, err := replay.Run(t.Context(), lockstep.Plan{System: c.system, Spec: toy.AtEnd}, c.trace); err == nil ||
 			!strings.Contains(err.Error(), c.want) {

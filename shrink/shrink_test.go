@@ -25,12 +25,15 @@ func TestShrinkProperties(t *testing.T) {
 		plan := buggy
 		plan.Seed = rapid.Uint64().Draw(rt, "seed")
 		plan.Runs = 3000
-		plan.Strategy = rapid.SampledFrom([]lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline, strategy.DefaultLossy,
-			strategy.Uniform{
-				Period:     4,
-				Isolations: 6,
-				Rounds:     24,
-			}, strategy.Uniform{Period: 3, Isolations: 8, Rounds: 24}}).
+		plan.Strategy = rapid.SampledFrom(
+			[]lockstep.Strategy{
+				strategy.DefaultWalk,
+				strategy.DefaultBaseline,
+				strategy.DefaultLossy,
+				strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24},
+				strategy.Uniform{Period: 3, Isolations: 8, Rounds: 24},
+			},
+		).
 			Draw(rt, "strategy")
 		result, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
@@ -108,10 +111,12 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 				return d.Do(ctx, s, out)
 			},
 		}
-		if _, err := shrink.Run(t.Context(), lockstep.Plan{System: breaks, Spec: smr.Prefix}, tr, shrink.Options{}); !errors.Is(
-			err,
-			inUse,
-		) {
+		if _, err := shrink.Run(
+			t.Context(),
+			lockstep.Plan{System: breaks, Spec: smr.Prefix},
+			tr,
+			shrink.Options{},
+		); !errors.Is(err, inUse) {
 			t.Errorf("%s: %v", s, err)
 		}
 	}

@@ -221,8 +221,10 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("%d of 40 are writes, which should be about a third", puts)
 	}
 	for name, wrong := range map[string]func(*sim.Cluster[int]){
-		"no number": func(c *sim.Cluster[int]) { c.Generated = 0 }, "no generator": func(c *sim.Cluster[int]) { c.Generate = nil },
-		"a list, too": func(c *sim.Cluster[int]) { c.Requests = []string{"a"} }, "negative": func(c *sim.Cluster[int]) { c.Generated = -1 },
+		"no number":    func(c *sim.Cluster[int]) { c.Generated = 0 },
+		"no generator": func(c *sim.Cluster[int]) { c.Generate = nil },
+		"a list, too":  func(c *sim.Cluster[int]) { c.Requests = []string{"a"} },
+		"negative":     func(c *sim.Cluster[int]) { c.Generated = -1 },
 	} {
 		c := system
 		wrong(&c)

@@ -90,11 +90,26 @@ func TestBlocking(t *testing.T) {
 		want  []string
 	}{
 		{"answer", []lockstep.Step{deliver(1), deliver(2)}, []string{"1 answer hello from 2"}},
-		{"time-out, then answer", []lockstep.Step{at(trace.Alarm, 1), deliver(2), deliver(3)}, []string{"1 time-out 100", "1 answer hello from 2"}},
-		{"halted nodes hear nothing", []lockstep.Step{at(trace.Alarm, 1), deliver(1), deliver(2), deliver(3), deliver(4)}, []string{"1 time-out 100", "1 answer hello from 2"}},
-		{"crash and restart", []lockstep.Step{at(trace.Crash, 1), at(trace.Restart, 1), deliver(2), deliver(3)}, []string{"1 answer hello from 2"}},
-		{"halted, then restarted", []lockstep.Step{deliver(1), deliver(2), at(trace.Crash, 1), at(trace.Restart, 1), deliver(3), deliver(4)},
-			[]string{"1 answer hello from 2", "1 answer hello from 2"}},
+		{
+			"time-out, then answer",
+			[]lockstep.Step{at(trace.Alarm, 1), deliver(2), deliver(3)},
+			[]string{"1 time-out 100", "1 answer hello from 2"},
+		},
+		{
+			"halted nodes hear nothing",
+			[]lockstep.Step{at(trace.Alarm, 1), deliver(1), deliver(2), deliver(3), deliver(4)},
+			[]string{"1 time-out 100", "1 answer hello from 2"},
+		},
+		{
+			"crash and restart",
+			[]lockstep.Step{at(trace.Crash, 1), at(trace.Restart, 1), deliver(2), deliver(3)},
+			[]string{"1 answer hello from 2"},
+		},
+		{
+			"halted, then restarted",
+			[]lockstep.Step{deliver(1), deliver(2), at(trace.Crash, 1), at(trace.Restart, 1), deliver(3), deliver(4)},
+			[]string{"1 answer hello from 2", "1 answer hello from 2"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := run(t, echo(), c.steps...); !slices.Equal(got, c.want) {
@@ -432,7 +447,12 @@ func TestMixedNodes(t *testing.T) {
 		name   string
 		hashed []lockstep.Node
 		states int
-	}{{"none", nil, 0}, {"the first", []lockstep.Node{1}, 0}, {"the last", []lockstep.Node{2}, 0}, {"both", []lockstep.Node{1, 2}, 1}} {
+	}{
+		{"none", nil, 0},
+		{"the first", []lockstep.Node{1}, 0},
+		{"the last", []lockstep.Node{2}, 0},
+		{"both", []lockstep.Node{1, 2}, 1},
+	} {
 		var guards lockstep.Nodes
 		system := sim.Cluster[int]{
 			Name:  "mixed",

@@ -98,7 +98,12 @@ func BenchmarkChoosing(b *testing.B) {
 		system lockstep.System
 	}{{"50-in-flight", tokens(5, 50)}, {"smr", smr.Cluster{Nodes: 5}}} {
 		for _, text := range []string{"pctcp:events=2000,steps=2000", "pctcp:depth=8,events=2000,steps=2000",
-			"pos:steps=2000", "shadow:steps=2000", "delay:steps=2000", "guided:inner=pos:steps=2000", "walk:steps=2000", "baseline:drop=0,steps=2000",
+			"pos:steps=2000",
+			"shadow:steps=2000",
+			"delay:steps=2000",
+			"guided:inner=pos:steps=2000",
+			"walk:steps=2000",
+			"baseline:drop=0,steps=2000",
 			"uniform:rounds=100,isolations=0", "lossy:rounds=100,loss=0"} {
 			b.Run(target.name+"/"+text, func(b *testing.B) { benchmarkChoosing(b, target.system, text, length) })
 		}

@@ -48,7 +48,11 @@ func TestCheck(t *testing.T) {
 		{"partition:criterion=separate,role=leader", roles, "set other, too"},
 		{"partition:criterion=separate,role=leader,other=follower", roles, ""},
 		{"partition:other=leader", roles, "goes with criterion=separate and a role"},
-		{"uniform:by=crash", info, "by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one"},
+		{
+			"uniform:by=crash",
+			info,
+			"by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one",
+		},
 		{"uniform:by=cut", info, ""},
 		{"walk:deliver=-5,drop=10", coarse, "deliver is -5, it must not be negative"},
 		{"pctcp", info, ""},
@@ -117,7 +121,16 @@ func TestCheck(t *testing.T) {
 		!strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
 		t.Errorf("uniform by something: %v", err)
 	}
-	for _, text := range []string{"uniform:by=hand", "partition:criterion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
+	for _, text := range []string{
+		"uniform:by=hand",
+		"partition:criterion=cut",
+		"systematic:reduce=fast",
+		"systematic:network=x",
+		"delay:near=normal",
+		"guided:inner=nothing",
+		"none",
+		"pctcp:depth",
+	} {
 		if s, err := strategy.Parse(text); err == nil {
 			t.Errorf("%s became %s", text, s)
 		}
@@ -139,7 +152,10 @@ func TestOtherSystems(t *testing.T) {
 				refused = append(refused, k.Name+" on "+info.Name)
 				continue
 			}
-			if result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
+			if result := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: k.Default, Runs: 200},
+			); result.Verdict() != trace.Pass {
 				t.Errorf("%s on %s: %s", k.Name, info.Name, result.Verdict())
 			}
 		}

@@ -18,7 +18,12 @@ import (
 // After a complete enumeration nothing else is random. With any seed, a campaign executes the same runs and has the
 // same findings, unless the system itself draws and declares that.
 func TestCompleteWhateverTheSeed(t *testing.T) {
-	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true, Requests: 6}, pbft.Cluster{}, raft.Cluster{Requests: 5}, register.Cluster{Nodes: 3, Requests: 5}} {
+	for _, system := range []lockstep.System{
+		smr.Cluster{Nodes: 3, Bug: true, Requests: 6},
+		pbft.Cluster{},
+		raft.Cluster{Requests: 5},
+		register.Cluster{Nodes: 3, Requests: 5},
+	} {
 		info, err := system.Describe()
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +97,11 @@ func TestSystematicIsCertain(t *testing.T) {
 func TestRequestsDoNotDependOnPeriod(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Requests: 30}, raft.Cluster{Requests: 20}} {
 		for _, period := range []int{1, 2, 4, 8} {
-			for _, s := range []lockstep.Strategy{strategy.Uniform{Period: period, Rounds: 24}, strategy.Lossy{Period: period, Rounds: 24}, strategy.Lossy{Rounds: 24}} {
+			for _, s := range []lockstep.Strategy{
+				strategy.Uniform{Period: period, Rounds: 24},
+				strategy.Lossy{Period: period, Rounds: 24},
+				strategy.Lossy{Rounds: 24},
+			} {
 				given := 0
 				enginetest.Explore(
 					t,
@@ -128,7 +137,11 @@ func TestPeriodOfTheProtocol(t *testing.T) {
 		rounds []string
 		period int
 		want   string
-	}{{[]string{"A", "B", "C", "D", "E", "F"}, 0, "6-periodic"}, {nil, 0, "4-periodic"}, {[]string{"A", "B"}, 3, "3-periodic"}} {
+	}{
+		{[]string{"A", "B", "C", "D", "E", "F"}, 0, "6-periodic"},
+		{nil, 0, "4-periodic"},
+		{[]string{"A", "B"}, 3, "3-periodic"},
+	} {
 		s := strategy.DefaultUniform
 		s.Period = c.period
 		terms, err := s.Fit(lockstep.Info{Name: "x", Nodes: 3, Supports: need, Rounds: c.rounds})

@@ -51,7 +51,12 @@ func TestDelayConstant(t *testing.T) {
 				} else if last.Kind == trace.Alarm {
 					rang++
 					if run.Now() != due[last.Node] {
-						t.Fatalf("the alarm of node %d rang at %d, it was due at %d", last.Node, run.Now(), due[last.Node])
+						t.Fatalf(
+							"the alarm of node %d rang at %d, it was due at %d",
+							last.Node,
+							run.Now(),
+							due[last.Node],
+						)
 					}
 				}
 				clear(due)
@@ -131,7 +136,15 @@ func TestDelayFindsItsUnit(t *testing.T) {
 		total[trace.Cut] < 50 {
 		t.Errorf("steps: %v", total)
 	}
-	if enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Spec: pbft.Agreement}).
+	if enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   pbft.Cluster{Forgetful: true},
+			Runs:     300,
+			Strategy: strategy.DefaultDelay,
+			Spec:     pbft.Agreement,
+		},
+	).
 		First() ==
 		nil {
 		t.Error("nothing found")

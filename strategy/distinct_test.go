@@ -34,7 +34,10 @@ func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
 // estimate, and is smaller than that of all executions.
 func TestDistinctProbabilities(t *testing.T) {
 	const runs = 12_000
-	for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}} {
+	for _, u := range []strategy.Uniform{
+		{Period: 4, Isolations: 2, Rounds: 8},
+		{Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
+	} {
 		u.Sampler = strategy.Distinct
 		bench, err := lockstep.NewBench(lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 0}, Strategy: u, Seed: 5})
 		if err != nil {
@@ -93,7 +96,11 @@ func TestDistinctProbabilities(t *testing.T) {
 // Drawing without ineffective isolations misses no effect.
 func TestDistinctAgainstBruteForce(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, pbft.Cluster{}} {
-		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}, {Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held}} {
+		for _, u := range []strategy.Uniform{
+			{Period: 4, Isolations: 2, Rounds: 8},
+			{Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
+			{Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held},
+		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
 			enginetest.Explore(

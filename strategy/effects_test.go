@@ -31,9 +31,18 @@ func (d *deed) Look(run *lockstep.Run) {
 // Skipping ineffective isolations misses no effect. The walk by effects covers everything that the walk through all
 // executions covers, in fewer runs, and accounts for every execution.
 func TestEffectsAgainstBruteForce(t *testing.T) {
-	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, smr.Cluster{Nodes: 3, Requests: 2}, pbft.Cluster{}, raft.Cluster{Requests: 2}} {
-		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 3, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 9}, {Period: 2, Isolations: 2, Rounds: 7, Isolated: strategy.CutOff},
-			{Period: 4, Isolations: 2, Rounds: 8, Isolated: strategy.Held}} {
+	for _, system := range []lockstep.System{
+		smr.Cluster{Nodes: 3, Bug: true},
+		smr.Cluster{Nodes: 3, Requests: 2},
+		pbft.Cluster{},
+		raft.Cluster{Requests: 2},
+	} {
+		for _, u := range []strategy.Uniform{
+			{Period: 4, Isolations: 3, Rounds: 8},
+			{Period: 3, Isolations: 2, Rounds: 9},
+			{Period: 2, Isolations: 2, Rounds: 7, Isolated: strategy.CutOff},
+			{Period: 4, Isolations: 2, Rounds: 8, Isolated: strategy.Held},
+		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
 			every := enginetest.Explore(
@@ -61,10 +70,11 @@ func TestEffectsAgainstBruteForce(t *testing.T) {
 					every.Runs,
 				)
 			}
-			if want := fmt.Sprintf("complete to this bound: %d of %d executions", every.Runs, every.Runs); !strings.HasPrefix(
-				fewer.Reached,
-				want,
-			) ||
+			if want := fmt.Sprintf(
+				"complete to this bound: %d of %d executions",
+				every.Runs,
+				every.Runs,
+			); !strings.HasPrefix(fewer.Reached, want) ||
 				!fewer.Guarantee.Certain {
 				t.Errorf("%s, want %s", fewer.Reached, want)
 			}

@@ -71,7 +71,10 @@ func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 func TestGuidedOpensLock(t *testing.T) {
 	opened := func(s lockstep.Strategy, system lockstep.System) (n int) {
 		for seed := range uint64(10) {
-			if enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).
+			if enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000},
+			).
 				First() !=
 				nil {
 				n++
@@ -96,7 +99,10 @@ func TestGuidedOpensLock(t *testing.T) {
 // findings can be repeated.
 func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
-	first := enginetest.Explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).
+	first := enginetest.Explore(
+		t,
+		lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000},
+	).
 		First()
 	if first == nil {
 		t.Fatal("one order of 24 was not found")

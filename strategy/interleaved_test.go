@@ -34,7 +34,10 @@ func TestStepsInBetween(t *testing.T) {
 		sc.If(scenario.Did(trace.Alarm)).
 			Then(scenario.Do("count", func(m *scenario.Moment, _ *lockstep.Hand) { rang[m.Node]++ }))
 		sc.If(scenario.IsSend()).Then(scenario.Drop())
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: s, Scenario: sc, Runs: 10, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: system, Strategy: s, Scenario: sc, Runs: 10, Workers: 1},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if min(rang[1], rang[2], rang[3]) < 200 { // of about 1000

@@ -60,7 +60,12 @@ func TestNothingIsOvertakenForEver(t *testing.T) {
 		sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }},
 		raft.Cluster{Requests: 5}, smr.Cluster{Nodes: 3}}
 	for _, system := range systems {
-		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 31, strategy.Lates[2]}, {20, 15, 20}, {1, 1, 1}} {
+		for _, c := range []struct{ late, atLeast, atMost int }{
+			{strategy.Unbounded, 400, 2000},
+			{0, 31, strategy.Lates[2]},
+			{20, 15, 20},
+			{1, 1, 1},
+		} {
 			most := 0
 			s := strategy.PCTCP{Depth: 6, Events: 200, Late: c.late, Steps: 2000}
 			enginetest.Explore(
@@ -160,7 +165,11 @@ func TestFairTime(t *testing.T) {
 		Nodes: 3,
 		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
 	}
-	for _, s := range []strategy.PCTCP{{Depth: 1, Events: 100, Fair: true}, {Depth: 10, Events: 100, Fair: true}, {Depth: 1, Events: 100}} {
+	for _, s := range []strategy.PCTCP{
+		{Depth: 1, Events: 100, Fair: true},
+		{Depth: 10, Events: 100, Fair: true},
+		{Depth: 1, Events: 100},
+	} {
 		s.Late, s.Steps = strategy.Unbounded, 500
 		var now trace.Time // state before the step, with the due timers and the messages in flight
 		due, flying, early, over, behind := 0, 0, 0, 0, 0
@@ -198,7 +207,11 @@ func TestFairTime(t *testing.T) {
 
 // The guarantee states how late an event may be.
 func TestGuaranteeNamesLateness(t *testing.T) {
-	for late, want := range map[int]string{0: "more than 10 events overtake it; in two of three runs these may be 30, in one 100", 7: "more than 7 events", strategy.Unbounded: ""} {
+	for late, want := range map[int]string{
+		0:                  "more than 10 events overtake it; in two of three runs these may be 30, in one 100",
+		7:                  "more than 7 events",
+		strategy.Unbounded: "",
+	} {
 		g := enginetest.Explore(
 			t,
 			lockstep.Plan{

@@ -115,7 +115,12 @@ func TestLearnRefuses(t *testing.T) {
 		t.Errorf("%d of 2000 texts were refused", refused)
 	}
 	s := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: 5, Lineages: 2, Epoch: 50}.New(info).(*guided)
-	for name, text := range map[string][]byte{"late": {50, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1}, "short": {1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1}, "long": {1, 255, 255, 255, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1}, "nothing": {1, 1, 0}} {
+	for name, text := range map[string][]byte{
+		"late":    {50, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1},
+		"short":   {1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1},
+		"long":    {1, 255, 255, 255, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1},
+		"nothing": {1, 1, 0},
+	} {
 		if s.Learn(0, [][]byte{text, nil}, source) == nil {
 			t.Errorf("%s was learned", name)
 		}

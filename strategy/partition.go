@@ -176,8 +176,15 @@ func (p Partition) checkSequence(info lockstep.Info) error {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"criterion", p.Criterion != 0}, {"k", p.K != 0}, {"l", p.L != 0}, {"bridge", p.Bridge != 0}, {"family", p.Family},
-		{"role", p.Role != ""}, {"sides", p.Sides}} {
+	}{
+		{"criterion", p.Criterion != 0},
+		{"k", p.K != 0},
+		{"l", p.L != 0},
+		{"bridge", p.Bridge != 0},
+		{"family", p.Family},
+		{"role", p.Role != ""},
+		{"sides", p.Sides},
+	} {
 		if f.set {
 			return fmt.Errorf("%s does not go with a partition sequence, which says itself what is drawn", f.name)
 		}

@@ -188,9 +188,31 @@ func TestPartitionRoles(t *testing.T) {
 		s    strategy.Partition
 		goal cover.RoleGoal
 	}{
-		{strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
-		{strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, Steps: 100, Family: true, Balanced: true}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
-		{strategy.Partition{Criterion: strategy.Separation, Role: "leader", Other: "follower", Stages: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"}},
+		{
+			strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100},
+			cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
+		},
+		{
+			strategy.Partition{
+				Criterion: strategy.Isolation,
+				Role:      "leader",
+				Stages:    3,
+				Steps:     100,
+				Family:    true,
+				Balanced:  true,
+			},
+			cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
+		},
+		{
+			strategy.Partition{
+				Criterion: strategy.Separation,
+				Role:      "leader",
+				Other:     "follower",
+				Stages:    1,
+				Steps:     100,
+			},
+			cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"},
+		},
 	} {
 		leaders, cuts := cover.Set(0), 0
 		for _, run := range stagesOf(t, 5, 40, c.s) {

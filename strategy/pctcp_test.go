@@ -31,8 +31,11 @@ func TestNothingStarves(t *testing.T) {
 		tree(3, 20),
 		chain(1, 1, 1, 6),
 	}
-	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 4, Steps: 60}, strategy.PCTCP{Depth: 2, Steps: 60, Races: true},
-		strategy.POS{Steps: 60}} {
+	for _, s := range []lockstep.Strategy{
+		strategy.PCTCP{Depth: 4, Steps: 60},
+		strategy.PCTCP{Depth: 2, Steps: 60, Races: true},
+		strategy.POS{Steps: 60},
+	} {
 		for _, system := range systems {
 			result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: starving{}, Runs: 2500})
 			if first := result.First(); first != nil {

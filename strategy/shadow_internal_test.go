@@ -100,7 +100,13 @@ func TestShadowKeepsItsRules(t *testing.T) {
 			t.Errorf("weight %s was 0 in %d runs and positive in %d", c.name, zero[c.name], nonzero[c.name])
 		}
 	}
-	for _, pair := range [][2]action{{actSwap, actCommit}, {actDup, actCommit}, {actDup, actDup}, {actDrop, actSwap}, {actSwap, actDup}} {
+	for _, pair := range [][2]action{
+		{actSwap, actCommit},
+		{actDup, actCommit},
+		{actDup, actDup},
+		{actDrop, actSwap},
+		{actSwap, actDup},
+	} {
 		if swaps[fmt.Sprint(pair[0], pair[1])] == 0 {
 			t.Errorf("pair %v was never taken", pair)
 		}

@@ -72,7 +72,10 @@ func TestWalkCountsCrashes(t *testing.T) {
 		w := watch{kinds: map[trace.Kind]int{}}
 		const runs = 20
 		s := strategy.Walk{Deliver: 1, Alarm: 1, Crash: 5, Restart: 5, Crashes: most, Steps: 300}
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.kinds[trace.Crash]; most > 0 && got != most*runs || most == 0 && got <= 3*runs {
@@ -96,7 +99,10 @@ func TestLossAtItsEnds(t *testing.T) {
 		{strategy.Lossy{Rounds: 12, Period: 1, Losses: 12 * 9, Sampler: strategy.Paper}, false, true},
 	} {
 		w := watch{kinds: map[trace.Kind]int{}}
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if (w.kinds[trace.Deliver] > 0) != c.deliver || (w.kinds[trace.Drop] > 0) != c.losses {
@@ -155,11 +161,20 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ text, want string }{
-		{"wander", `unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
-		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`},
+		{
+			"wander",
+			`unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`,
+		},
+		{
+			"uniform:perid=3",
+			`strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`,
+		},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
-		{"uniform:sampler=best", `strategy uniform: sampler=best: the value must be one of exact, paper, every, partial, effects, distinct`},
+		{
+			"uniform:sampler=best",
+			`strategy uniform: sampler=best: the value must be one of exact, paper, every, partial, effects, distinct`,
+		},
 		{"lossy:loss=much", `strategy lossy: loss=much: the value must be a number`},
 	} {
 		if _, err := strategy.Parse(c.text); err == nil || err.Error() != c.want {

@@ -23,7 +23,12 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 		strategy.Lossy{Rounds: 16, Loss: 0.2},
 		strategy.Lossy{Rounds: 12, Period: 3, Losses: 5},
 	}
-	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 5, Requests: 2}, pbft.Cluster{}, raft.Cluster{Requests: 2}} {
+	for _, system := range []lockstep.System{
+		smr.Cluster{Nodes: 3},
+		smr.Cluster{Nodes: 5, Requests: 2},
+		pbft.Cluster{},
+		raft.Cluster{Requests: 2},
+	} {
 		for _, s := range strategies {
 			for _, steps := range []int{0, 17} {
 				plan := lockstep.Plan{System: system, Strategy: s, Runs: 300, Seed: 7, Steps: steps, Settle: 40}
@@ -35,7 +40,11 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 				watched := enginetest.Explore(t, plan)
 				plan.Observers, plan.Watch = nil, watchdog.After(time.Hour)
 				timed := enginetest.Explore(t, plan)
-				for what, other := range map[string]*lockstep.Result{"chosen": chosen, "watched": watched, "timed": timed} {
+				for what, other := range map[string]*lockstep.Result{
+					"chosen":  chosen,
+					"watched": watched,
+					"timed":   timed,
+				} {
 					if other.Digest != swept.Digest || other.Steps != swept.Steps {
 						t.Errorf(
 							"%T, %s: digest %x after %d steps, and %x after %d when each is %s",
