@@ -198,10 +198,32 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 		strategy lockstep.Strategy
 		budget   *lockstep.Budget
 	}{
-		{"losses", alternatingBit(true), inSequence, strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300}, nil},
+		{
+			"losses",
+			alternatingBit(true),
+			inSequence,
+			strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
+			nil,
+		},
 		{"losses and copies", alternatingBit(true), inSequence,
 			strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Dup: 3, Dups: 10, Steps: 300}, nil},
-		{"swaps", toy.Cluster(nil), outOfOrder, strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 20, Swap: 2, Distance: 2, Steps: 300}, nil},
+		{
+			"swaps",
+			toy.Cluster(nil),
+			outOfOrder,
+			strategy.Shadow{
+				Run:      5,
+				Commit:   5,
+				Alarm:    5,
+				Request:  1,
+				Drop:     1,
+				Drops:    20,
+				Swap:     2,
+				Distance: 2,
+				Steps:    300,
+			},
+			nil,
+		},
 		{"swaps of a place", toy.Cluster(nil), seldomGot(20),
 			strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 20, Dup: 1, Dups: 5, Swap: 3, Distance: 1, Steps: 300}, nil},
 		{"swaps of three places", toy.Cluster(nil), seldomGot(12),
@@ -209,7 +231,13 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 		{"swarm", toy.Cluster(nil), seldomGot(20), strategy.DefaultShadow, nil},
 		{"systematic", alternatingBit(true), inSequence,
 			strategy.Systematic{Network: strategy.ShadowQueues, Steps: 30, Alarms: 2, Losses: 2, Delays: 2}, nil},
-		{"any order", toy.Cluster(nil), outOfOrder, strategy.Systematic{Steps: 30, Alarms: 5, Losses: 1, Delays: 3}, nil},
+		{
+			"any order",
+			toy.Cluster(nil),
+			outOfOrder,
+			strategy.Systematic{Steps: 30, Alarms: 5, Losses: 1, Delays: 3},
+			nil,
+		},
 		{"guided queues", toy.Cluster(nil), seldomGot(10), strategy.Guided{Inner: strategy.Inner{Strategy: strategy.Shadow{
 			Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 5, Steps: 200}}, Fresh: 0.5, Keep: 10}, nil},
 		{"links in order", fifo, seldomGot(20), strategy.Walk{Deliver: 5, Drop: 1, Alarm: 1, Steps: 300}, nil},
@@ -217,16 +245,34 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			strategy.Walk{Deliver: 5, Drop: 1, Alarm: 2, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Down: 1, Steps: 400}, nil},
 		{"budget", toy.Cluster(nil), seldomGot(20),
 			strategy.Walk{Deliver: 5, Alarm: 2, Crash: 1, Restart: 1, Down: 1, Steps: 400}, &lockstep.Budget{Crashes: 3, Losses: lockstep.Unlimited}},
-		{"partitions", toy.Cluster(nil), seldomGot(12), strategy.Partition{Stages: 3, During: 1, Before: 1, After: 1, Vary: true, Wipe: true}, nil},
+		{
+			"partitions",
+			toy.Cluster(nil),
+			seldomGot(12),
+			strategy.Partition{Stages: 3, During: 1, Before: 1, After: 1, Vary: true, Wipe: true},
+			nil,
+		},
 		{"latencies", toy.Cluster(nil), seldomGot(20), strategy.DefaultDelay, nil},
 		{"priorities", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultPCTCP, nil},
 		{"walk", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultWalk, nil},
 		{"isolation", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultUniform, nil},
 		{"isolation of live nodes", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix,
 			strategy.Uniform{Isolations: 4, Rounds: 16, Isolated: strategy.CutOff}, nil},
-		{"lost links", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.Lossy{Rounds: 20, Period: 4, Losses: 8}, nil},
+		{
+			"lost links",
+			smr.Cluster{Nodes: 3, Bug: true},
+			smr.Prefix,
+			strategy.Lossy{Rounds: 20, Period: 4, Losses: 8},
+			nil,
+		},
 		{"in time", &forgetful{}, kept(1), busy, nil},
-		{"servers", &servers{}, seldomAlone(3), strategy.Walk{Request: 2, Wait: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Down: 1, Steps: 200}, nil},
+		{
+			"servers",
+			&servers{},
+			seldomAlone(3),
+			strategy.Walk{Request: 2, Wait: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Down: 1, Steps: 200},
+			nil,
+		},
 		{"servers in rounds", &servers{}, seldomAlone(2), strategy.Uniform{Isolations: 4, Rounds: 16}, nil},
 		{"partitions of servers", &servers{}, seldomAlone(1), strategy.DefaultPartition, nil},
 	} {
@@ -358,7 +404,12 @@ func (m model) holds(which string, t *trace.Trace) {
 			m.queued(which, t, s.Distance)
 		}
 	case strategy.Walk:
-		for kind, weight := range map[trace.Kind]int{trace.Drop: s.Drop, trace.Duplicate: s.Duplicate, trace.Crash: s.Crash, trace.Cut: s.Cut} {
+		for kind, weight := range map[trace.Kind]int{
+			trace.Drop:      s.Drop,
+			trace.Duplicate: s.Duplicate,
+			trace.Crash:     s.Crash,
+			trace.Cut:       s.Cut,
+		} {
 			if weight == 0 && !rounds.Coarse(m.info) {
 				never(kind)
 			}

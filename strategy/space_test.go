@@ -376,15 +376,30 @@ func TestCheckSpace(t *testing.T) {
 	}{
 		{Uniform{Rounds: -1}, "uniform: rounds is -1, allowed are 1..100000"},
 		{Uniform{Period: -1, Rounds: 8}, "uniform: period is -1, allowed are 1..100 rounds"},
-		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
-		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
-		{Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every}, "uniform: sampler=every cannot walk through"},
-		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler is 9, allowed are exact, paper, every, partial, effects, distinct"},
+		{
+			Uniform{Rounds: 8, Period: 4, Isolations: 7},
+			"uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound",
+		},
+		{
+			Uniform{Rounds: 8, Period: 4, Isolations: -2},
+			"uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound",
+		},
+		{
+			Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every},
+			"uniform: sampler=every cannot walk through",
+		},
+		{
+			Uniform{Rounds: 8, Period: 4, Sampler: 9},
+			"uniform: sampler is 9, allowed are exact, paper, every, partial, effects, distinct",
+		},
 		{Lossy{}, "lossy: rounds is 0, allowed are 1..100000"},
 		{Lossy{Rounds: 4, Loss: 1.5}, "lossy: loss is 1.5, allowed are 0..1"},
 		{Lossy{Rounds: 4, Loss: math.NaN()}, "lossy: loss is NaN, allowed are 0..1"},
 		{Lossy{Rounds: 4, Losses: 2}, "lossy: losses and sampler need a period of at least 1"},
-		{Lossy{Rounds: 4, Period: 4, Losses: 10}, "lossy: losses is 10, but 9 sites in 1 phases (4 rounds, period 4) allow 0..9, or -1 for no bound"},
+		{
+			Lossy{Rounds: 4, Period: 4, Losses: 10},
+			"lossy: losses is 10, but 9 sites in 1 phases (4 rounds, period 4) allow 0..9, or -1 for no bound",
+		},
 		{Walk{}, "walk: every weight is 0, at least one must be positive"},
 		{Walk{Deliver: -1}, "walk: deliver is -1, it must not be negative"},
 		{Walk{Deliver: 1, Steps: -1}, "walk: steps is -1, it must not be negative"},
