@@ -284,8 +284,12 @@ func TestNoFormOfSuchSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*lockstep.Info){
-		"talkers repeats itself only roughly":                   func(i *lockstep.Info) { i.Repeats = lockstep.Roughly },
-		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) { i.Supports &^= trace.KindsOf(trace.Deliver) },
+		"talkers repeats itself only roughly": func(i *lockstep.Info) {
+			i.Repeats = lockstep.Roughly
+		},
+		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) {
+			i.Supports &^= trace.KindsOf(trace.Deliver)
+		},
 	} {
 		res, err := closure.Form(t.Context(), lockstep.Plan{System: as{asker(true), change}}, run)
 		if err != nil || res.Trace != nil || !strings.Contains(res.Reason, want) {

@@ -33,7 +33,8 @@ func (e extent) shorter(most extent) bool {
 
 func (f faults) within(most faults) bool {
 	return f.lost <= most.lost && f.doubled <= most.doubled && f.forged <= most.forged && f.crashes <= most.crashes &&
-		f.cuts <= most.cuts && f.pauses <= most.pauses && f.jumps <= most.jumps && f.down <= most.down && f.apart <= most.apart
+		f.cuts <= most.cuts && f.pauses <= most.pauses && f.jumps <= most.jumps &&
+		f.down <= most.down && f.apart <= most.apart
 }
 
 // meter sums up the extent of a run, step by step.

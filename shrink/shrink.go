@@ -200,7 +200,8 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	if err := s.record(t, out); err != nil {
 		return nil, err
 	}
-	out.Trace.Header.Strategy, out.Trace.Header.Drawn, out.Trace.Header.Order = t.Header.Strategy, t.Header.Drawn, t.Header.Order
+	out.Trace.Header.Strategy, out.Trace.Header.Drawn, out.Trace.Header.Order =
+		t.Header.Strategy, t.Header.Drawn, t.Header.Order
 	out.Trace.Header.Shrunk = "from " + out.Was
 	return out, nil
 }

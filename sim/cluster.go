@@ -83,8 +83,19 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	if c.Parse != nil {
 		supports |= trace.KindsOf(trace.Replace)
 	}
-	info := lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, Serial: c.Serial}
+	info := lockstep.Info{
+		Name:     c.Name,
+		Options:  c.Options,
+		Nodes:    c.Nodes,
+		Supports: supports,
+		FIFO:     c.FIFO,
+		Draws:    c.Draws,
+		Rounds:   c.Rounds,
+		Roles:    c.Roles,
+		Types:    c.Types,
+		Events:   c.Events,
+		Serial:   c.Serial,
+	}
 	switch {
 	case c.Generated < 0:
 		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.Generated)

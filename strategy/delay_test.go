@@ -144,9 +144,7 @@ func TestDelayFindsItsUnit(t *testing.T) {
 			Strategy: strategy.DefaultDelay,
 			Spec:     pbft.Agreement,
 		},
-	).
-		First() ==
-		nil {
+	).First() == nil {
 		t.Error("nothing found")
 	}
 }

@@ -74,9 +74,7 @@ func TestGuidedOpensLock(t *testing.T) {
 			if enginetest.Explore(
 				t,
 				lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000},
-			).
-				First() !=
-				nil {
+			).First() != nil {
 				n++
 			}
 		}
@@ -102,8 +100,7 @@ func TestGuidedWithoutFingerprints(t *testing.T) {
 	first := enginetest.Explore(
 		t,
 		lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000},
-	).
-		First()
+	).First()
 	if first == nil {
 		t.Fatal("one order of 24 was not found")
 	}

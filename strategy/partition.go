@@ -268,7 +268,8 @@ func (p Partition) walk(criterion cover.Criterion, space cover.Space) int {
 func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
 	g := p.guarantee(info)
 	criterion, space, err := p.Tested(info.Nodes)
-	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) && seen.Changes == seen.Runs*p.Stages; g.Certain {
+	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) &&
+		seen.Changes == seen.Runs*p.Stages; g.Certain {
 		g.Class = fmt.Sprintf("a given goal of %v", criterion)
 	}
 	return g

@@ -14,11 +14,8 @@ import (
 
 // shapes lists spaces that are small enough to enumerate.
 var shapes = []struct{ sites, rounds, period int }{
-	{
-		1,
-		1,
-		1,
-	}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
+	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4},
+	{2, 7, 4}, {4, 3, 1}, {9, 1, 1},
 }
 
 // bruteForce enumerates all ways to choose, in every round, the broken sites, and keeps the k-periodic ones. A site may

@@ -144,7 +144,8 @@ func (s Systematic) guarantee(lockstep.Info) lockstep.Guarantee {
 // New returns a new scheduler.
 func (s Systematic) New(info lockstep.Info) lockstep.Scheduler {
 	b := free()
-	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] = s.Alarms, s.Losses, s.Duplicates, s.Isolations
+	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] =
+		s.Alarms, s.Losses, s.Duplicates, s.Isolations
 	search := &search{depth: s.Steps, delays: s.Delays, reduce: s.Reduce}
 	if s.Network == ShadowQueues {
 		q := newQueues(info)
