@@ -22,7 +22,7 @@ type regroup struct {
 	scheduler *regrouper // the latest scheduler
 }
 
-// name identifies a message by its content, since numbers shift.
+// name identifies a message by its properties, because message numbers shift.
 type name struct {
 	from, to lockstep.Node
 	kind     string

@@ -12,9 +12,10 @@ import (
 // any number of workers.
 //
 // The observer derives the stages of a run from its steps and its lock-step rounds. A message reaches its receiver
-// unless the link is cut or, in a round, one of its ends is outside the kernel. If the connectivity of nodes changed, a
-// stage begins with the first other step after the change. [cover.Links] decides which networks are partitions.
-// Requests are operations. The roles of a stage are those at its start, if the deployment reports them.
+// unless the link is cut or, in a round, one of its ends is outside the kernel. After the links changed, a stage begins
+// with the first step that is not itself a fault. It begins only if the connectivity of nodes then differs from that of
+// the previous stage. [cover.Links] decides which networks are partitions. Requests are operations. The roles of a
+// stage are those at its start, if the deployment reports them.
 type Observer struct {
 	// Meter is the meter to feed.
 	Meter *Meter

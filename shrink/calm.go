@@ -10,9 +10,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// calmer shrinks a long run of a system that progresses on its own. It converts the run into a calm timetable, and then
-// removes requests, faults, delays and irrelevant time. If no calm timetable fails, it begins with the timetable of the
-// original run. It reports whether a failing timetable exists.
+// calmer shrinks a long run of a system that progresses on its own. It converts the run into a calm timetable: messages
+// are on time, and time passes when nothing is due. It then removes requests, faults, delays and irrelevant time. If no
+// calm timetable fails, calmer begins with the timetable of the original run. It reports whether a failing timetable
+// exists.
 func (s *shrinker) calmer(now script) (script, bool) {
 	if !s.inTime(now) {
 		return now, false

@@ -109,7 +109,7 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 	return nil
 }
 
-// kept is the property that node 3 has all answered requests except for but of them.
+// kept is the property that node 3 loses at most but of the answered requests.
 func kept(but int) lockstep.Spec {
 	return spec.OnEvent("kept", "holds", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value.(int) <= but {

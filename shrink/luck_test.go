@@ -17,12 +17,12 @@ import (
 
 // chancy is the forgetful system in which everything depends on all earlier events, as it does in real servers. Each
 // request and its time change the pseudorandom state of all later events. Only with a small probability does a crash of
-// node 3 lose a request. In the idle variant, the node detects an error in its store some seconds later, while it is
-// idle.
+// node 3 lose a request. In the idle variant, a request damages the store with a small probability. Node 3 detects that
+// some seconds later, while it is idle.
 type chancy struct {
 	forgetful
-	one    uint64 // the loss has probability 1/one
-	idle   bool   // the loss is detected in a wait
+	one    uint64 // the loss or damage has probability 1/one
+	idle   bool   // the variant with damage that is detected in a wait
 	luck   mix.Hash
 	doomed trace.Time // when it is detected
 }
@@ -56,7 +56,7 @@ func (c *chancy) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return c.forgetful.Do(ctx, s, out)
 }
 
-// noticed is the property that no loss is detected.
+// noticed is the property that no damage is detected.
 var noticed = spec.OnEvent("noticed", "late", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return &lockstep.Finding{Property: "noticed", Nodes: trace.NodesOf(e.Node), Text: "it is noticed"}
 })
