@@ -7,15 +7,14 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// difference is why a run in rounds does not stand for the run that was laid out.
+// difference explains why a run in rounds does not represent the original run.
 type difference struct {
-	culprit *moment // the delivery to blame, where there is one
+	culprit *moment // the delivery that causes it, if there is one
 	why     string
 }
 
-// compare looks node by node whether the run in rounds takes the steps of the layout
-// with the same effects. made tells for each of its steps which step of the layout it
-// stands for. A run that broke off in a panic need not have got to the end.
+// compare checks for each node that the run in rounds takes the steps of the layout with the same effects. The argument
+// made maps each step of the run in rounds to its step of the layout. A run that ended in a panic may be incomplete.
 func compare(l *layout, got []*moment, made []*moment, broken bool) *difference {
 	for n := 1; n < len(l.byNode); n++ {
 		c := comparison{node: lockstep.Node(n), want: l.byNode[n], rank: map[*moment]int{}}
@@ -23,7 +22,7 @@ func compare(l *layout, got []*moment, made []*moment, broken bool) *difference 
 			c.rank[m] = i + 1
 		}
 		for i, m := range got {
-			if m.node != c.node || i == 0 || i > len(made) { // settling steps are not of the layout
+			if m.node != c.node || i == 0 || i > len(made) { // settling steps are not in the layout
 				continue
 			}
 			if d := c.step(m, made[i-1]); d != nil {
@@ -40,12 +39,12 @@ func compare(l *layout, got []*moment, made []*moment, broken bool) *difference 
 // comparison follows one node through the run in rounds.
 type comparison struct {
 	node       lockstep.Node
-	want       []*moment // its steps in the run that was laid out
+	want       []*moment // its steps in the original run
 	rank       map[*moment]int
-	taken      int // steps of want taken
+	taken      int // number of steps of want taken
 	furthest   int // the highest rank among them
 	events     string
-	checked    int // steps of want compared
+	checked    int // number of steps of want compared
 	done       map[*moment]bool
 	outOfOrder *moment
 }
@@ -88,12 +87,29 @@ func (c *comparison) differs(got, want *moment, events string) *difference {
 	if c.outOfOrder != nil {
 		culprit = c.outOfOrder
 	}
-	what := fmt.Sprintf("node %d is in state %q after step %d, in rounds it is %q", c.node, want.is, want.number, got.is)
+	what := fmt.Sprintf(
+		"node %d is in state %q after step %d, in rounds it is %q",
+		c.node,
+		want.is,
+		want.number,
+		got.is,
+	)
 	switch {
 	case c.events != events:
-		what = fmt.Sprintf("node %d has the events %s up to step %d, in rounds %s", c.node, words(events), want.number, words(c.events))
+		what = fmt.Sprintf(
+			"node %d has the events %s up to step %d, in rounds %s",
+			c.node,
+			words(events),
+			want.number,
+			words(c.events),
+		)
 	case want.is == got.is:
-		what = fmt.Sprintf("the state of node %d after step %d is another in rounds, though its text %q is the same", c.node, want.number, want.is)
+		what = fmt.Sprintf(
+			"the state of node %d after step %d is another in rounds, though its text %q is the same",
+			c.node,
+			want.number,
+			want.is,
+		)
 	}
 	return &difference{culprit, what}
 }
@@ -112,13 +128,16 @@ func (c *comparison) missing() *difference {
 			if m.deliver() {
 				what = "delivery of " + m.msg.String() + " " + m.content
 			}
-			return &difference{m, fmt.Sprintf("in rounds step %d does not come about: %s", m.number, strings.TrimSpace(what))}
+			return &difference{
+				m,
+				fmt.Sprintf("in rounds step %d does not come about: %s", m.number, strings.TrimSpace(what)),
+			}
 		}
 	}
 	return nil
 }
 
-// swapped counts the deliveries that a node takes after one that came later in the run.
+// swapped counts the deliveries that a node takes after one that came later in the original run.
 func (l *layout) swapped() int {
 	k := 0
 	furthest := make([]int, len(l.byNode))

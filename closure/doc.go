@@ -1,12 +1,11 @@
-// Package closure asks how far a run keeps to communication-closed rounds: rounds in
-// which a message is received in its own round or not at all.
+// Package closure determines whether a run can be rewritten into communication-closed rounds. In such rounds a message
+// is received in its own round or not at all.
 //
-// [Form] rewrites a run into lock-step rounds. Deliveries are regrouped by the tags of
-// their messages, or by causal layers where messages carry none; messages that changed
-// nothing are lost; steps that do not depend on each other change places. The result is
-// run on the system and accepted only if every node goes through the same states. Where
-// no such run exists, Form names the first delivery that breaks the round structure.
+// [Form] rewrites a run into lock-step rounds. It regroups deliveries by the tags of their messages, or by causal
+// layers if messages carry no tags. Messages without an effect are lost, and independent steps are reordered. The
+// result runs on the system and is accepted only if every node goes through the same states. If no such run exists,
+// Form returns the first delivery that breaks the round structure.
 //
-// [Measure] counts over many runs how often late messages change a state, by type of
-// message: a statement about the protocol.
+// [Measure] counts over many runs how often late messages change a state, by type of message: a statement about the
+// protocol.
 package closure

@@ -14,11 +14,15 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// A random walk finds the bug in a run that nobody can read. Its lock-step form is in
-// rounds, and shrinks as such.
+// A random walk finds the bug in a run that is hard to read. Its lock-step form is in rounds, and shrinks as such.
 func ExampleForm() {
 	ctx := context.Background()
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultWalk,
+		Spec:     smr.Prefix,
+		Seed:     1,
+	}
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
 		panic(err)
@@ -75,7 +79,7 @@ func ExampleForm() {
 	// FAIL prefix at step 40: node 1 outputs ac, but node 2 had output b
 }
 
-// In the replicated log a late message changes nothing: its rounds are closed.
+// In the replicated log a late message has no effect: its rounds are closed.
 func ExampleMeasure() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk}
 	m, err := closure.Measure(context.Background(), plan, 100)
@@ -106,7 +110,7 @@ func ExampleSurvey() {
 	// 20 of 20 runs have a lock-step form; broken by []
 }
 
-// Late messages, counted in stretches of a campaign, and added up.
+// Late messages, counted in batches of a campaign, and added up.
 func ExampleGauge() {
 	gauge := closure.NewGauge()
 	plan := gauge.Plan(lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Runs: 100})

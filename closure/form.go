@@ -14,18 +14,17 @@ import (
 
 // Result is the lock-step form of a run, or why there is none.
 type Result struct {
-	// Trace is the form: a run in rounds that can be drawn, replayed and shrunk like any
-	// other. It is nil where no equivalent run in rounds was found.
+	// Trace is the form: a run in rounds that can be drawn, replayed and shrunk like any other. It is nil if no
+	// equivalent run in rounds was found.
 	Trace *trace.Trace
-	// Break is the first delivery that breaks the round structure, where Trace is nil and
-	// a delivery is to blame.
+	// Break is the first delivery that breaks the round structure, if Trace is nil and a delivery is the cause.
 	Break *Break
-	// Reason says in words why there is no form.
+	// Reason explains as text why there is no form.
 	Reason string
-	// Ignored counts the deliveries that changed nothing and are lost in the form.
+	// Ignored counts the deliveries that had no effect and are lost in the form.
 	Ignored int
-	// Swapped counts the deliveries that a node takes in another order than in the run:
-	// messages that came before their round and wait for it in the form.
+	// Swapped counts the deliveries that a node takes in another order than in the original run. Their messages were
+	// delivered before their round, and wait for it in the form.
 	Swapped int
 }
 
@@ -34,11 +33,11 @@ type Break struct {
 	Step    int // number of the step in the run
 	Message trace.Message
 	Text    string    // the message's content
-	At      trace.Tag // the round that the receiver was in; without tags Phase is the layer
+	At      trace.Tag // the round of the receiver; without tags, Phase is the layer
 	Was, Is string    // the receiver's state before and after
 }
 
-// String is the break in a sentence.
+// String describes the break in a sentence.
 func (b *Break) String() string {
 	s := fmt.Sprintf("step %d delivers %s", b.Step, b.Message)
 	if b.Text != "" {
@@ -60,16 +59,15 @@ func (b *Break) String() string {
 	return s
 }
 
-// Form rewrites a recorded run into lock-step rounds. The plan's system is run again to
-// learn what each step did, and then in rounds; its strategy is not asked. The form is
-// accepted only if every node takes the same steps with the same effects and goes
-// through the same states, by their texts and fingerprints, and if the same property is
-// violated. A message that arrived before its round waits for it, and states are then
-// compared where the node has taken the same steps in both runs. A message that arrived
-// after its round and changed a state breaks the rounds, whatever it changed.
+// Form rewrites a recorded run into lock-step rounds. It reruns the plan's system to learn the effects of each step,
+// and then runs it in rounds; it does not use the plan's strategy. Form accepts the result only if every node takes the
+// same steps with the same effects and goes through the same states. It compares states by their texts and
+// fingerprints. The result must also violate the same property. A message delivered before its round waits for it;
+// states are then compared where the node has taken the same steps in both runs. A message delivered after its round
+// that changed a state breaks the rounds, whatever the change.
 //
-// A run in rounds whose deliveries all keep to them is its own form. An error means that the run could not
-// be repeated, that the environment is broken, or that the context ended.
+// A run in rounds whose deliveries all respect the rounds is its own form. Form returns an error if the run could not
+// be repeated, if the environment is broken, or if the context ended.
 func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, error) {
 	if len(t.Rounds) > 0 && rounds.Check(t) == nil {
 		return &Result{Trace: t}, nil
@@ -83,7 +81,9 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 	}
 	switch {
 	case info.Repeats != lockstep.Exactly:
-		return &Result{Reason: info.Name + " repeats itself only roughly, so that no two of its runs can be compared step by step"}, nil
+		return &Result{
+			Reason: info.Name + " repeats itself only roughly, so that no two of its runs can be compared step by step",
+		}, nil
 	case !info.Supports.Has(trace.Deliver):
 		return &Result{Reason: "the messages of " + info.Name + " are not in the engine's hands"}, nil
 	}
@@ -139,8 +139,8 @@ func lay(ctx context.Context, steps []*moment, info lockstep.Info) (*layout, err
 	return byLayers(ctx, steps, info.Nodes)
 }
 
-// repeat replays a run and notes what its steps did. It returns the new recording, too: where
-// the system was changed a little, that is the run to be rewritten.
+// repeat replays a run and records the effects of its steps. It also returns the new recording: after a small change of
+// the system, that is the run to rewrite.
 func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *trace.Trace, error) {
 	w := &watch{}
 	plan.Observers = []lockstep.Observer{w}
@@ -152,17 +152,17 @@ func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *t
 		return nil, nil, fmt.Errorf("closure: the run cannot be repeated: %s", again.Difference)
 	}
 	t = again.Trace
-	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // it panicked in the last step
+	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // the last step panicked
 		w.moments = append(w.moments, w.panicked(t))
 	}
-	forged := map[trace.ID]string{} // the bodies that messages are given on their way
+	forged := map[trace.ID]string{} // the bodies that replace those of messages
 	for i, m := range w.moments {
 		rec := &t.Records[i]
 		if rec.Step.Kind == trace.Replace {
 			forged[rec.Step.Msg] = rec.Body
 		}
 		m.forged = forged[m.msg.ID]
-		if rec.Settle { // fair steps have no schedule that could be regrouped
+		if rec.Settle { // the fair steps of the settling stage have no schedule to regroup
 			w.moments = w.moments[:i]
 			break
 		}
@@ -171,7 +171,7 @@ func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *t
 	return w, t, nil
 }
 
-// panicked is the step in which the system panicked, of which only the choice is known.
+// panicked returns the step in which the system panicked; only the choice is known.
 func (w *watch) panicked(t *trace.Trace) *moment {
 	rec := &t.Records[len(t.Records)-1]
 	m := &moment{step: rec.Step, node: rec.Step.Node, changed: true}
@@ -188,7 +188,7 @@ func (r *Result) blame(m *moment) {
 	}
 }
 
-// former tries to make a run in rounds.
+// former attempts to build a run in rounds.
 type former struct {
 	ctx   context.Context
 	plan  lockstep.Plan
@@ -196,9 +196,9 @@ type former struct {
 	info  lockstep.Info
 }
 
-// form lays out steps and runs them, with as much left to the rules of rounds as
-// possible: first alarms and the order of arrival, then neither. Runs that follow the
-// rules are easier to read and to shrink.
+// form lays out steps and runs them, leaving as much as possible to the rules of rounds. It first leaves timers and the
+// order of delivery to them, then one of these, then neither. Runs that follow the rules are easier to read and to
+// shrink.
 func (f *former) form(steps []*moment) (*Result, error) {
 	res := &Result{}
 	l, err := lay(f.ctx, steps, f.info)
@@ -215,7 +215,7 @@ func (f *former) form(steps []*moment) (*Result, error) {
 	}
 	for _, exact := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 		if !exact[0] && len(f.info.Rounds) == 0 {
-			continue // without tags alarms fire when nothing is in flight, which says little
+			continue // without tags, timers fire when no message is in flight, which is not meaningful
 		}
 		s := &regroup{layout: l, exactAlarms: exact[0], exactOrder: exact[1]}
 		t, d, err := f.try(s)
@@ -240,8 +240,8 @@ func (f *former) form(steps []*moment) (*Result, error) {
 	return res, nil
 }
 
-// try makes the run and compares it with the one it stands for, first without a spec, so that
-// nothing ends it too early. What it returns was recorded with the plan's own.
+// try executes the run and compares it with the original one, first without a spec, so that no finding ends it early.
+// The returned trace was recorded with the plan's spec.
 func (f *former) try(s *regroup) (*trace.Trace, *difference, error) {
 	w := &watch{}
 	plan := f.plan
@@ -250,7 +250,7 @@ func (f *former) try(s *regroup) (*trace.Trace, *difference, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	broken := t.Outcome.Finding != nil // without a spec only a panic is one
+	broken := t.Outcome.Finding != nil // without a spec, only a panic is a finding
 	if d := compare(s.layout, w.moments, s.scheduler.made, broken); d != nil {
 		return nil, d, nil
 	}
@@ -260,8 +260,10 @@ func (f *former) try(s *regroup) (*trace.Trace, *difference, error) {
 		return nil, nil, err
 	}
 	if !sameFinding(f.trace.Outcome.Finding, t.Outcome.Finding) {
-		return nil, &difference{why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
-			findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding))}, nil
+		return nil, &difference{
+			why: fmt.Sprintf("all nodes go through the same states in rounds, but the finding is %s instead of %s",
+				findingText(t.Outcome.Finding), findingText(f.trace.Outcome.Finding)),
+		}, nil
 	}
 	t.Header = f.trace.Header
 	t.Header.Drawn = nil
@@ -286,9 +288,8 @@ func findingText(f *trace.Finding) string {
 	return f.String()
 }
 
-// sameFinding reports whether two equivalent runs violate the same property with the
-// same values. The order in which nodes have them may differ, and with it the
-// words.
+// sameFinding reports whether two equivalent runs violate the same property with the same values. The order of the
+// nodes may differ, and with it the text.
 func sameFinding(a, b *trace.Finding) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -23,13 +23,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// word is a message of the little protocols of these tests.
+// word is a message of the small protocols of these tests.
 type word struct {
 	phase, round int32
 	text         string
 }
 
-// talker is a node whose behaviour is a function.
+// talker is a node whose behavior is a function.
 type talker struct {
 	self  lockstep.Node
 	heard []string
@@ -73,8 +73,8 @@ func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {
 	return c
 }
 
-// asker is a tagged protocol in which node 1 asks in phases and counts the answers: those
-// of earlier phases too unless it is strict.
+// asker is a tagged protocol in which node 1 asks in phases and counts the answers. It also counts those of earlier
+// phases unless it is strict.
 func asker(strict bool) sim.Cluster[word] {
 	return talkers(true, func(t *talker) {
 		if t.self == 1 {
@@ -100,7 +100,7 @@ func asker(strict bool) sim.Cluster[word] {
 func alarm(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
 func deliver(m trace.ID) lockstep.Step    { return lockstep.Step{Kind: trace.Deliver, Msg: m} }
 
-// form records the run with the given steps and looks for its lock-step form.
+// form records the run with the given steps and searches for its lock-step form.
 func form(t *testing.T, system lockstep.System, s lockstep.Strategy) (*trace.Trace, *closure.Result) {
 	t.Helper()
 	plan := lockstep.Plan{System: system, Strategy: s}
@@ -121,7 +121,7 @@ func form(t *testing.T, system lockstep.System, s lockstep.Strategy) (*trace.Tra
 	return run, res
 }
 
-// The asker's messages: 1, 2, 3 are the asks of the first alarm, 4, 5, 6 those of the second.
+// The asker's messages: 1, 2, 3 are the questions of the first timer, 4, 5, 6 those of the second.
 var lateAnswer = steps.List{alarm(1), alarm(1), deliver(2), deliver(7), deliver(5), deliver(8)}
 
 func TestLateMessageBreaksRounds(t *testing.T) {
@@ -140,7 +140,7 @@ func TestIgnoredLateMessageIsLost(t *testing.T) {
 	if res.Trace == nil {
 		t.Fatalf("%+v", res)
 	}
-	// Neither the late answer nor the question that it answers does anything.
+	// Neither the late answer nor its question has an effect.
 	if res.Ignored != 2 || len(res.Trace.Rounds) != 2 {
 		t.Errorf("%d ignored, %d rounds", res.Ignored, len(res.Trace.Rounds))
 	}
@@ -180,7 +180,11 @@ func TestMeasureCountsLateChanges(t *testing.T) {
 
 func TestPanicKeepsItsForm(t *testing.T) {
 	forge := lockstep.Step{Kind: trace.Replace, Msg: 5}
-	run, res := form(t, asker(true), steps.Forging{List: steps.List{alarm(1), alarm(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"})
+	run, res := form(
+		t,
+		asker(true),
+		steps.Forging{List: steps.List{alarm(1), alarm(1), deliver(2), forge, deliver(5)}, Body: "boom 2 0"},
+	)
 	if run.Outcome.Finding == nil || res.Trace == nil {
 		t.Fatalf("%+v, %+v", run.Outcome, res)
 	}
@@ -192,8 +196,7 @@ func TestPanicKeepsItsForm(t *testing.T) {
 	}
 }
 
-// relay is an untagged protocol: node 1 tells node 2 and node 3 on every alarm, node 2
-// tells node 3 what it hears.
+// relay is an untagged protocol: node 1 sends to nodes 2 and 3 on every timer, and node 2 forwards to node 3.
 func relay() sim.Cluster[word] {
 	return talkers(false, func(t *talker) {
 		if t.self == 1 {
@@ -214,19 +217,24 @@ func relay() sim.Cluster[word] {
 	})
 }
 
-// The relay's messages: 1 and 2 are the news of the first alarm to nodes 2 and 3.
+// The relay's messages: 1 and 2 are those of the first timer to nodes 2 and 3.
 func TestCausalLayers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		steps  steps.List
 		rounds int    // 0: none
-		breaks string // message that breaks them
+		breaks string // the message that breaks them
 	}{
 		{"in order", steps.List{alarm(1), deliver(1), deliver(2), deliver(3)}, 2, ""},
 		{"reordered", steps.List{alarm(1), deliver(2), deliver(1), deliver(3)}, 2, ""},
 		{"second before first", steps.List{alarm(1), alarm(1), deliver(3), deliver(1), deliver(4), deliver(2)}, 1, ""},
 		{"relayed news before its source's", steps.List{alarm(1), deliver(1), deliver(3), deliver(2)}, 0, "1->3 news"},
-		{"old news after new in another layer", steps.List{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)}, 2, ""},
+		{
+			"old news after new in another layer",
+			steps.List{alarm(1), deliver(1), deliver(3), alarm(1), deliver(5)},
+			2,
+			"",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, res := form(t, relay(), c.steps)
@@ -257,7 +265,7 @@ func TestRunInRoundsIsItsOwnForm(t *testing.T) {
 	}
 }
 
-// as is a system that says something else of itself.
+// as is a system with a changed description.
 type as struct {
 	lockstep.System
 	change func(*lockstep.Info)
@@ -269,15 +277,19 @@ func (a as) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// TestNoFormOfSuchSystems checks that the reason is told where a system has no lock-step forms.
+// TestNoFormOfSuchSystems checks that Form reports why a system has no lock-step forms.
 func TestNoFormOfSuchSystems(t *testing.T) {
 	run, err := lockstep.Record(t.Context(), lockstep.Plan{System: asker(true), Strategy: lateAnswer}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*lockstep.Info){
-		"talkers repeats itself only roughly":                   func(i *lockstep.Info) { i.Repeats = lockstep.Roughly },
-		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) { i.Supports &^= trace.KindsOf(trace.Deliver) },
+		"talkers repeats itself only roughly": func(i *lockstep.Info) {
+			i.Repeats = lockstep.Roughly
+		},
+		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) {
+			i.Supports &^= trace.KindsOf(trace.Deliver)
+		},
 	} {
 		res, err := closure.Form(t.Context(), lockstep.Plan{System: as{asker(true), change}}, run)
 		if err != nil || res.Trace != nil || !strings.Contains(res.Reason, want) {
@@ -293,10 +305,12 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	}
 	was := run.Records[3].Text
 	run.Records[3].Text = "something else"
-	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil || !strings.Contains(err.Error(), "cannot be repeated") {
+	if _, err := closure.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err == nil ||
+		!strings.Contains(err.Error(), "cannot be repeated") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil || !strings.Contains(err.Error(), "needs a System") {
+	if _, err := closure.Form(t.Context(), lockstep.Plan{}, run); err == nil ||
+		!strings.Contains(err.Error(), "needs a System") {
 		t.Errorf("a plan without a system: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -310,10 +324,14 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	}
 }
 
-// An environment that breaks once, whenever that is, is an error and never the reason why
-// there is no form.
+// An environment that breaks once, at any time, is an error and never the reason why there is no form.
 func TestFormErrors(t *testing.T) {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 5000}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Spec:     smr.Prefix,
+		Strategy: strategy.DefaultWalk,
+		Runs:     5000,
+	}
 	small, err := shrink.Run(t.Context(), plan, toy.Find(t, plan)[0].Trace, shrink.Options{Tries: 300})
 	if err != nil {
 		t.Fatal(err)
@@ -322,12 +340,15 @@ func TestFormErrors(t *testing.T) {
 	for at := 1; ; at++ {
 		steps := 0
 		broken := plan
-		broken.System = toy.Wrapped{System: plan.System, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-			if steps++; steps == at {
-				return inUse
-			}
-			return d.Do(ctx, s, out)
-		}}
+		broken.System = toy.Wrapped{
+			System: plan.System,
+			Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+				if steps++; steps == at {
+					return inUse
+				}
+				return d.Do(ctx, s, out)
+			},
+		}
 		form, err := closure.Form(t.Context(), broken, small.Trace)
 		if steps < at {
 			if at < 50 || err != nil || form.Trace == nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// isolations finds the nodes that can be called isolated in a run in rounds: from some
-// round of a phase to its end nothing of them arrives and nothing reaches them, and at
-// least two messages are lost by it. It returns the kernels of the rounds.
+// isolations finds the nodes that count as isolated in a run in rounds. From some round of a phase to its end, no
+// message from or to such a node is delivered. At least two messages must be lost for this reason. It returns the
+// kernels of the rounds.
 func isolations(t *trace.Trace, made []*moment) []lockstep.Nodes {
 	kernels := make([]lockstep.Nodes, len(t.Rounds))
 	for i := range kernels {
@@ -41,8 +41,8 @@ type isolationFinder struct {
 	lost    map[int][]lostMessage
 }
 
-// read notes by phase up to which round each node was heard or heard something, and
-// the messages lost.
+// read records, by phase, the last round in which each node sent or received a delivered message, and the lost
+// messages.
 func (f *isolationFinder) read(made []*moment) {
 	f.busy, f.lost = map[int]map[lockstep.Node]int{}, map[int][]lostMessage{}
 	sent := map[trace.ID]trace.Message{}
@@ -71,7 +71,7 @@ func (f *isolationFinder) read(made []*moment) {
 	}
 }
 
-// phase isolates nodes in one phase, the one that explains most losses first.
+// phase isolates nodes in one phase; the node that explains most losses comes first.
 func (f *isolationFinder) phase(phase int) {
 	lost := f.lost[phase]
 	for {
@@ -94,10 +94,14 @@ func (f *isolationFinder) phase(phase int) {
 	}
 }
 
-// explains counts the losses that the isolation of a node explains, and since when.
-func (f *isolationFinder) explains(phase int, n lockstep.Node, lost []lostMessage) (start, explained int, rest []lostMessage) {
+// explains counts the losses that the isolation of a node explains, and returns the round in which it starts.
+func (f *isolationFinder) explains(
+	phase int,
+	n lockstep.Node,
+	lost []lostMessage,
+) (start, explained int, rest []lostMessage) {
 	start = len(f.kernels)
-	free := f.busy[phase][n] // 0 also where the node does nothing in the phase
+	free := f.busy[phase][n] // also 0 if the node does nothing in the phase
 	for _, m := range lost {
 		if (m.from == n || m.to == n) && m.round >= free {
 			start = min(start, m.round)

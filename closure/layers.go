@@ -6,16 +6,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// byLayers lays a run out by causal layers: a message that a node sends on a delivery
-// belongs to the round after it, one that it sends on an alarm or a request to the same
-// round, because those come first in a round. Each node takes its steps in their order.
+// byLayers lays a run out by causal layers. A message that a node sends on a delivery belongs to the following round. A
+// message that it sends on a timer or a request belongs to the same round, because timers and requests come first in a
+// round. Each node takes its steps in their order.
 //
-// All steps that follow from one alarm or request by messages are in rounds at fixed
-// distances from it: they form a group. Groups are pushed to later rounds until every
-// node's steps are in order; a group that pushes itself shows a delivery that belongs to
-// an earlier round than a step its receiver has already taken.
+// All steps that follow from one timer or request by messages form a group. They are in rounds at fixed distances from
+// it. The function moves groups to later rounds until every node's steps are in order. If a group would move itself, a
+// delivery belongs to an earlier round than a step that its receiver has already taken.
 //
-// The time that this takes grows with the square of the steps and more, so that it stops with the context.
+// The time grows at least with the square of the number of steps, so byLayers stops when the context ends.
 func byLayers(ctx context.Context, steps []*moment, nodes int) (*layout, error) {
 	g := groups{ctx: ctx, place: make(map[*moment]place, len(steps)), base: []int{0}, limit: 2*len(steps) + 2}
 	source := map[trace.ID]*moment{} // the step that sent each message; none: the start
@@ -54,7 +53,7 @@ func byLayers(ctx context.Context, steps []*moment, nodes int) (*layout, error) 
 		l.put(m, g.round(m))
 	}
 	phase := 0
-	for _, round := range l.rounds { // alarms and requests begin a phase
+	for _, round := range l.rounds { // timers and requests begin a phase
 		if phase == 0 || len(round) > 0 && hasAct(round) {
 			phase++
 		}
@@ -78,8 +77,7 @@ type place struct{ group, offset int }
 // order says that one group must begin at least gap rounds after another.
 type order struct{ first, then, gap int }
 
-// groups solves for the rounds in which groups begin. Group 0 is the start of the run
-// and begins in round 0.
+// groups solves for the first rounds of groups. Group 0 is the start of the run and begins in round 0.
 type groups struct {
 	ctx    context.Context
 	place  map[*moment]place
@@ -90,8 +88,8 @@ type groups struct {
 
 func (g *groups) round(m *moment) int { return g.base[g.place[m].group] + g.place[m].offset }
 
-// after adds that one step comes after another on the same node, and reports whether
-// that can be.
+// after adds the constraint that one step comes after another on the same node, and reports whether it can be
+// satisfied.
 func (g *groups) after(before, m *moment) bool {
 	a, b := g.place[before], g.place[m]
 	gap := a.offset - b.offset

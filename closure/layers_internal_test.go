@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Laying out a long run takes long, and stops when nobody waits for it any more.
+// Laying out a long run takes long, and stops when its context ends.
 func TestLayersStop(t *testing.T) {
 	var steps []*moment
 	for range 10 {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Measured is what Measure counted.
+// Measured is the result of Measure.
 type Measured struct {
 	Runs int
 	// Closed counts the runs in which no late message changed a state.
@@ -21,15 +21,14 @@ type Measured struct {
 type TypeCount struct {
 	Type      string `json:"type"`
 	Delivered int    `json:"delivered"`
-	Late      int    `json:"late"`    // of a round that the receiver had left
+	Late      int    `json:"late"`    // of an earlier round than the receiver's
 	Changed   int    `json:"changed"` // late, and the receiver's state changed
 }
 
-// Measure makes runs of a plan and counts how often late messages change a state. A
-// message is late when its receiver is in a later round: the round of a node is that of
-// the latest message it sent in a step that changed its state. Findings do not end the
-// campaign, and there is no settling stage. When the context ends, the counts cover the
-// runs made so far.
+// Measure executes runs of a plan and counts how often late messages change a state. A message is late if its receiver
+// is in a later round. The round of a node is that of the latest message it sent in a step that changed its state.
+// Findings do not end the campaign, and there is no settling stage. When the context ends, the counts cover the
+// completed runs.
 func Measure(ctx context.Context, plan lockstep.Plan, runs int) (*Measured, error) {
 	g := NewGauge()
 	plan = g.Plan(plan)
@@ -38,23 +37,24 @@ func Measure(ctx context.Context, plan lockstep.Plan, runs int) (*Measured, erro
 	return g.Take(), err
 }
 
-// Gauge counts late messages in runs that others make, as Measure does: those of its Plan.
+// Gauge counts late messages like Measure, in runs that a caller executes with its Plan.
 type Gauge struct {
 	out   Measured
 	types map[string]*TypeCount
 }
 
-// NewGauge makes one.
+// NewGauge returns a new gauge.
 func NewGauge() *Gauge { return &Gauge{types: map[string]*TypeCount{}} }
 
-// Plan is the plan whose runs are measured: that of a campaign, without its end and its settling stage.
+// Plan returns the plan whose runs are measured: that of a campaign, without a stop at findings and without a settling
+// stage.
 func (g *Gauge) Plan(plan lockstep.Plan) lockstep.Plan {
 	plan.Spec, plan.Settle, plan.KeepGoing, plan.Keep, plan.Texts = nil, 0, true, 1, true
 	plan.Observers = append(slices.Clip(plan.Observers), (*gauge)(g))
 	return plan
 }
 
-// Take returns what was counted, and lets the gauge begin anew.
+// Take returns the counts and resets the gauge.
 func (g *Gauge) Take() *Measured {
 	out := g.out
 	//lockstep:unordered they are sorted below
@@ -67,7 +67,7 @@ func (g *Gauge) Take() *Measured {
 	return &out
 }
 
-// Add adds what was counted of other runs.
+// Add adds the counts of other runs.
 func (m *Measured) Add(other *Measured) {
 	m.Runs, m.Closed = m.Runs+other.Runs, m.Closed+other.Closed
 	for _, c := range other.Types {
@@ -89,12 +89,15 @@ func (m *Measured) sort() {
 // gauge is the observer of a Gauge.
 type gauge Gauge
 
-// New makes a watcher.
+// New returns a new watcher.
 func (g *gauge) New(info lockstep.Info) lockstep.Watcher {
-	return &meter{position: newPosition(info), state: states{prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}}
+	return &meter{
+		position: newPosition(info),
+		state:    states{prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)},
+	}
 }
 
-// Take adds what a run had.
+// Take adds the counts of a run.
 func (g *gauge) Take(_ int, noted any) {
 	g.out.Runs++
 	closed := true
@@ -112,7 +115,7 @@ func (g *gauge) Take(_ int, noted any) {
 	}
 }
 
-// meter counts in one run after the other.
+// meter counts in one run after another.
 type meter struct {
 	position position
 	state    states
@@ -125,7 +128,7 @@ func (m *meter) Reset() {
 	m.types = m.types[:0]
 }
 
-// Look counts the delivery that the last step was.
+// Look counts the last step if it is a delivery.
 func (m *meter) Look(run *lockstep.Run) {
 	if run.Last().Kind == trace.Start {
 		m.state.begin(run)
@@ -158,5 +161,5 @@ func (m *meter) count(kind string) *TypeCount {
 	return &m.types[len(m.types)-1]
 }
 
-// Noted are the counts of the run.
+// Noted returns the counts of the run.
 func (m *meter) Noted() any { return slices.Clone(m.types) }

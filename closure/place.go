@@ -7,32 +7,33 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// layout is a run laid out in rounds: which of its steps happen in which round.
+// layout is a run laid out in rounds: it assigns steps to rounds.
 type layout struct {
-	names  []string // of the rounds of a phase; none: causal layers
+	names  []string // names of the rounds of a phase; none: causal layers
 	rounds [][]*moment
 	phases []int       // by round: its phase, from 1
-	byNode [][]*moment // what each node must go through, in the order of the run
+	byNode [][]*moment // the required steps of each node, in the order of the original run
 }
 
-// care is how much of a run its lock-step form keeps. Fingerprints need not show
-// everything, so that a step without a visible effect may matter all the same.
+// care is how much of a run its lock-step form keeps. Fingerprints need not show the whole state, so a step without a
+// visible effect may matter.
 type care int
 
 const (
-	visible care = iota // deliveries and alarms with an effect, or whose messages had one
-	alarms              // all alarms too
-	inTime              // all deliveries that were not late too
+	visible care = iota // deliveries and timers with an effect, or whose messages had one
+	alarms              // also all timers
+	inTime              // also all deliveries that were not late
 	careEnd
 )
 
-// needed are the steps of a run that its lock-step form must take: what clients and
-// faults did to nodes, and deliveries and alarms according to the care taken.
+// needed returns the steps of a run that its lock-step form must take. These are requests and faults at nodes, and
+// deliveries and timers depending on the care.
 func needed(moments []*moment, c care) []*moment {
 	used := map[trace.ID]bool{}
 	var steps []*moment
-	for _, m := range slices.Backward(moments) { // what a step sent comes after it
-		keep := m.node != 0 && !m.call() || slices.ContainsFunc(m.sent, func(s trace.Message) bool { return used[s.ID] })
+	for _, m := range slices.Backward(moments) { // backward, because the messages of a step come after it
+		keep := m.node != 0 && !m.call() ||
+			slices.ContainsFunc(m.sent, func(s trace.Message) bool { return used[s.ID] })
 		switch m.step.Kind {
 		case trace.Deliver:
 			keep = keep || c >= inTime && !m.late
@@ -40,7 +41,7 @@ func needed(moments []*moment, c care) []*moment {
 			keep = keep || c >= alarms
 		case trace.Request, trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 			keep = true
-		default: // the network's steps come of the form itself
+		default: // the form generates the network's steps
 			keep = false
 		}
 		if !keep {
@@ -55,10 +56,9 @@ func needed(moments []*moment, c care) []*moment {
 	return steps
 }
 
-// byTags lays a run out by the tags of its messages. Every phase that occurs in the run
-// becomes a phase of the form, in order; a message belongs to the round of its tag and
-// an alarm to that of the first message it sends. Other steps come as early as the
-// steps before them on their node allow.
+// byTags lays a run out by the tags of its messages. Every phase of the run becomes a phase of the form, in order. A
+// message belongs to the round of its tag, and a timer to that of the first message it sends. Other steps come as early
+// as the previous steps on their node allow.
 func byTags(steps []*moment, names []string, nodes int) (*layout, error) {
 	l := &layout{names: names, byNode: make([][]*moment, nodes+1)}
 	used := map[trace.ID]bool{}
@@ -116,7 +116,7 @@ func (l *layout) put(m *moment, round int) {
 	}
 }
 
-// misplaced is a step that has no place in the rounds of a run.
+// misplaced reports a step that does not fit into the rounds of a run.
 type misplaced struct {
 	m   *moment
 	why string

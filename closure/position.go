@@ -5,20 +5,23 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// position follows the nodes of a run through its rounds. A node is in the round of the
-// latest message that it sent in a step which changed its state: a step that leaves the
-// state alone, such as a leader's call for a new phase, moves nobody. Where messages
-// carry no tags, a round is a causal layer: a message is one layer after what its sender
-// had seen when it sent it.
+// position tracks the rounds of the nodes of a run. A node is in the round of the latest message that it sent in a step
+// that changed its state. A step that does not change the state, such as a leader's call for a new phase, moves no
+// node. If messages carry no tags, a round is a causal layer. A message is one layer after the layer of its sender at
+// the time of sending.
 type position struct {
 	tagged bool
 	tags   []trace.Tag // by node
-	layers []int       // by node: the layer of the latest step that changed it
+	layers []int       // by node: the layer of the latest step that changed its state
 	sent   []int       // by message: its layer
 }
 
 func newPosition(info lockstep.Info) position {
-	return position{tagged: len(info.Rounds) > 0, tags: make([]trace.Tag, info.Nodes+1), layers: make([]int, info.Nodes+1)}
+	return position{
+		tagged: len(info.Rounds) > 0,
+		tags:   make([]trace.Tag, info.Nodes+1),
+		layers: make([]int, info.Nodes+1),
+	}
 }
 
 func (p *position) reset() {
@@ -27,9 +30,8 @@ func (p *position) reset() {
 	p.sent = p.sent[:0]
 }
 
-// step takes the last step of a run into account. It reports whether it delivered a
-// late message, and the round that the receiver was in, as a tag; of an untagged system
-// its Phase is the layer.
+// step processes the last step of a run. It reports whether the step delivered a late message, and the round of the
+// receiver as a tag. In an untagged system, its Phase is the layer.
 func (p *position) step(run *lockstep.Run, n lockstep.Node, changed bool) (late bool, at trace.Tag) {
 	deliver := run.Last().Kind == trace.Deliver
 	if p.tagged {

@@ -9,21 +9,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// regroup is the strategy that makes the run of a layout.
+// regroup is the strategy that executes the run of a layout.
 type regroup struct {
 	layout *layout
-	// exactAlarms lets alarms fire only where the layout has them; otherwise the rules
-	// of rounds apply and messages that come of it are lost.
+	// exactAlarms lets timers fire only where the layout has them. Otherwise the rules of rounds apply, and messages
+	// caused by other timers are lost.
 	exactAlarms bool
-	// exactOrder delivers in the order of the run that was laid out instead of the order
-	// of sending.
+	// exactOrder delivers in the order of the original run instead of the sending order.
 	exactOrder bool
-	kernels    []lockstep.Nodes // by round, as far as they are known; after that everyone
+	kernels    []lockstep.Nodes // by round, as far as known; later kernels contain all nodes
 
-	scheduler *regrouper // the one made last
+	scheduler *regrouper // the latest scheduler
 }
 
-// name identifies a message by what it is, since numbers shift.
+// name identifies a message by its properties, because message numbers shift.
 type name struct {
 	from, to lockstep.Node
 	kind     string
@@ -31,15 +30,15 @@ type name struct {
 	content  string
 }
 
-// String is the strategy as written on the command line.
+// String returns the name of the strategy.
 func (r *regroup) String() string { return "lock-step form" }
 
-// Fit asks only for what a form needs.
+// Fit requires only the kinds of steps that a form needs.
 func (r *regroup) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return lockstep.Terms{}, info.Require("a lock-step form", trace.KindsOf(trace.Deliver, trace.Drop))
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (r *regroup) New(info lockstep.Info) lockstep.Scheduler {
 	r.scheduler = &regrouper{regroup: r, all: trace.AllNodes(info.Nodes)}
 	r.scheduler.driver = rounds.New(info, len(r.layout.rounds), r.scheduler)
@@ -47,7 +46,7 @@ func (r *regroup) New(info lockstep.Info) lockstep.Scheduler {
 	return r.scheduler
 }
 
-// regrouper is its scheduler, of one run.
+// regrouper is the scheduler of regroup, for one run.
 type regrouper struct {
 	*regroup
 	driver *rounds.Driver
@@ -55,12 +54,12 @@ type regrouper struct {
 	turn   *lockstep.Turn
 
 	kernel lockstep.Nodes
-	acts   []*moment          // of this round, still to be taken
-	rings  []*moment          // alarms of this round that fire by rule
+	acts   []*moment          // acts of this round, still to be taken
+	rings  []*moment          // timers of this round that fire by rule
 	wanted map[name][]*moment // messages of this round, still to be delivered
-	after  lockstep.Step      // to be taken after a forgery
-	chosen *moment            // what the step last chosen stands for; nil: nothing of the layout
-	made   []*moment          // by step: likewise
+	after  lockstep.Step      // step to take after a forgery
+	chosen *moment            // the layout's step for the last chosen step; nil: none
+	made   []*moment          // by step: the layout's step
 }
 
 // Reset begins a new run.
@@ -98,7 +97,7 @@ func (s *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (s *regrouper) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Open begins a round.
@@ -138,8 +137,8 @@ func (s *regrouper) Loses(m *trace.Message) bool {
 	return false
 }
 
-// Give chooses what is given to nodes at the start of a round: the steps that come first in a round. One that is
-// not possible is left out, and the comparison finds that it is missing.
+// Give returns the steps at the start of a round. It skips an impossible step; the comparison then detects that the
+// step is missing.
 func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for len(s.acts) > 0 {
 		m := s.acts[0]
@@ -153,7 +152,7 @@ func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-// Ring chooses among the alarms that would fire by rule.
+// Ring selects among the timers that would fire by rule.
 func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	if s.exactAlarms {
 		return 0
@@ -161,7 +160,7 @@ func (s *regrouper) Ring(byRule lockstep.Nodes) lockstep.Nodes {
 	return byRule
 }
 
-// Order chooses the order of arrival.
+// Order sets the order of delivery.
 func (s *regrouper) Order(turn *lockstep.Turn, mail []trace.ID) {
 	if !s.exactOrder {
 		return

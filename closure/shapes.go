@@ -10,29 +10,29 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Shapes tells what the rounds of a system looked like in a few runs in rounds.
+// Shapes describes the rounds of a system in a few runs in rounds.
 type Shapes struct {
 	Runs   int
-	Rounds []Shape // by name, in the order of a phase; one without a name where there are no tags
+	Rounds []Shape // by name, in the order of a phase; a single unnamed one if there are no tags
 }
 
-// Shape counts the rounds of one name by who sent to whom in them; what a node sends to another
-// in a round is one message. A round in which nobody sent is not counted.
+// Shape counts the rounds of one name by their senders and receivers. All messages from one node to another in a round
+// count as one. A round without messages is not counted.
 type Shape struct {
 	Name     string
 	OneToAll int // a single node sent
-	AllToOne int // several did, all to the same node
+	AllToOne int // several nodes sent, all to the same node
 	Other    int
 }
 
-// LeaderBased reports whether all rounds were one-to-all or all-to-one. Then every way to lose
-// messages is one of isolating nodes (Theorem 5.3 of "Testing Consensus Implementations using
-// Communication Closure"), as far as these runs show.
+// LeaderBased reports whether all rounds were one-to-all or all-to-one. If so, and as far as these runs show, every way
+// to lose messages is equivalent to isolating nodes. See Theorem 5.3 of "Testing Consensus Implementations using
+// Communication Closure".
 func (s *Shapes) LeaderBased() bool {
 	return !slices.ContainsFunc(s.Rounds, func(r Shape) bool { return r.Other > 0 })
 }
 
-// Advice says which strategy is complete for such a system.
+// Advice recommends a strategy that is complete for the system.
 func (s *Shapes) Advice() string {
 	if s.LeaderBased() {
 		return "all rounds are one-to-all or all-to-one: uniform is complete, it makes every lossy synchronous execution within its bounds"
@@ -47,12 +47,15 @@ func (s *Shapes) Advice() string {
 			names = append(names, share)
 		}
 	}
-	return fmt.Sprintf("rounds that are neither one-to-all nor all-to-one: %s. uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
-		strings.Join(names, ", "), max(len(s.Rounds), 1))
+	return fmt.Sprintf(
+		"rounds that are neither one-to-all nor all-to-one: %s. uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
+		strings.Join(names, ", "),
+		max(len(s.Rounds), 1),
+	)
 }
 
-// ShapesOf makes runs of a plan, whose strategy must go in lock-step rounds, and looks at who
-// sends to whom. Losses bring rounds about that runs without faults do not have.
+// ShapesOf executes runs of a plan, whose strategy must run in lock-step rounds, and records senders and receivers.
+// Losses cause rounds that fault-free runs do not have.
 func ShapesOf(ctx context.Context, plan lockstep.Plan, runs int) (*Shapes, error) {
 	if plan.System == nil {
 		return nil, fmt.Errorf("closure: a plan needs a System")
@@ -74,13 +77,14 @@ func ShapesOf(ctx context.Context, plan lockstep.Plan, runs int) (*Shapes, error
 	plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Keep = nil, runs, 0, true, 1
 	plan.Observers = append(slices.Clip(plan.Observers), &shapes{out: out})
 	result, err := lockstep.Explore(ctx, plan)
-	if err == nil && out.Runs > 0 && !slices.ContainsFunc(out.Rounds, func(r Shape) bool { return r.OneToAll+r.AllToOne+r.Other > 0 }) {
+	if err == nil && out.Runs > 0 &&
+		!slices.ContainsFunc(out.Rounds, func(r Shape) bool { return r.OneToAll+r.AllToOne+r.Other > 0 }) {
 		return nil, fmt.Errorf("closure: %s makes no lock-step rounds, or nobody sends in them", result.Strategy)
 	}
 	return out, err
 }
 
-// shapes is the observer that adds up what the runs had.
+// shapes is the observer that sums the counts of runs.
 type shapes struct{ out *Shapes }
 
 func (s *shapes) New(info lockstep.Info) lockstep.Watcher {
@@ -95,15 +99,15 @@ func (s *shapes) Take(_ int, noted any) {
 	}
 }
 
-// shaping is its watcher.
+// shaping is the watcher of shapes.
 type shaping struct {
 	names  int
 	sends  map[int]*sends // by index of the round
-	phase  int32          // the latest of a message that arrived
+	phase  int32          // the latest phase of a delivered message
 	rounds []Shape
 }
 
-// sends is who sent to whom in a round, in the latest phase that anyone was in.
+// sends records the senders and receivers of a round, in the latest phase of any message.
 type sends struct {
 	phase    int32
 	from, to trace.Nodes
@@ -115,8 +119,8 @@ func (s *shaping) Reset() {
 	s.phase = 0
 }
 
-// Look notes the messages sent, each in the round that it is for. Those that are sent when
-// their round is over are for none, unless they are of a phase that is yet to begin.
+// Look records the messages sent, each in its round. A message sent after its round is over belongs to no round, unless
+// its phase has not begun yet.
 func (s *shaping) Look(run *lockstep.Run) {
 	if run.Settling() || len(run.Rounds()) == 0 && run.Last().Kind != trace.Start {
 		return
@@ -134,7 +138,7 @@ func (s *shaping) Look(run *lockstep.Run) {
 			due++
 		}
 		if late := due < now || due == now && reply; late && s.names > 0 && m.Tag.Phase > s.phase {
-			due += s.names // its phase is yet to begin
+			due += s.names // its phase has not begun yet
 		} else if late {
 			continue
 		}
@@ -143,7 +147,7 @@ func (s *shaping) Look(run *lockstep.Run) {
 			at = &sends{}
 			s.sends[due] = at
 		}
-		if m.Tag.Phase > at.phase { // those of earlier phases are lost
+		if m.Tag.Phase > at.phase { // messages of earlier phases are lost
 			*at = sends{phase: m.Tag.Phase}
 		}
 		if m.Tag.Phase < at.phase {
@@ -153,7 +157,7 @@ func (s *shaping) Look(run *lockstep.Run) {
 	}
 }
 
-// Noted are the shapes of the rounds of the run.
+// Noted returns the shapes of the rounds of the run.
 func (s *shaping) Noted() any {
 	//lockstep:unordered they are only counted
 	for due, at := range s.sends {

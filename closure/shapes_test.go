@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// led is a protocol in which node 1 asks everyone and everyone answers it.
+// led is a protocol in which node 1 asks all nodes and all nodes answer it.
 type led struct{}
 
 func (led) Start(c *sim.Context[int32]) {
@@ -41,7 +41,11 @@ func ledBy(tags bool) sim.Cluster[int32] {
 
 func TestShapes(t *testing.T) {
 	for _, tags := range []bool{true, false} {
-		s, err := closure.ShapesOf(t.Context(), lockstep.Plan{System: ledBy(tags), Strategy: strategy.Lossy{Rounds: 12, Loss: 0.3}}, 100)
+		s, err := closure.ShapesOf(
+			t.Context(),
+			lockstep.Plan{System: ledBy(tags), Strategy: strategy.Lossy{Rounds: 12, Loss: 0.3}},
+			100,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,16 +56,23 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	_, err := closure.ShapesOf(t.Context(), lockstep.Plan{System: ledBy(true), Strategy: strategy.DefaultWalk, Steps: 50}, 1)
+	_, err := closure.ShapesOf(
+		t.Context(),
+		lockstep.Plan{System: ledBy(true), Strategy: strategy.DefaultWalk, Steps: 50},
+		1,
+	)
 	if err == nil || !strings.Contains(err.Error(), "makes no lock-step rounds") {
 		t.Error(err)
 	}
 }
 
-// The running example of the paper has a last round in which everyone sends to everyone, and
-// is not leader-based.
+// The running example of the paper has a last round in which all nodes send to all nodes, and is not leader-based.
 func ExampleShapesOf() {
-	s, err := closure.ShapesOf(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform}, 200)
+	s, err := closure.ShapesOf(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform},
+		200,
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

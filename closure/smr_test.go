@@ -20,7 +20,7 @@ import (
 // TestShortest checks it.
 const shortest = 12
 
-// findings makes runs of smr-bug until there are so many findings.
+// findings executes runs of smr-bug until there are this many findings.
 func findings(t *testing.T, s lockstep.Strategy, number int) (lockstep.Plan, []lockstep.Found) {
 	t.Helper()
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: s, Spec: smr.Prefix,
@@ -46,7 +46,12 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_FORMS")); err == nil {
 		shrunk = n
 	}
-	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline, strategy.DefaultPCTCP, strategy.DefaultDelay} {
+	for _, s := range []lockstep.Strategy{
+		strategy.DefaultWalk,
+		strategy.DefaultBaseline,
+		strategy.DefaultPCTCP,
+		strategy.DefaultDelay,
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			plan, found := findings(t, s, number)
 			formed := 0
@@ -79,14 +84,20 @@ func TestFindingsHaveLockstepForms(t *testing.T) {
 			if median := rounds[len(rounds)/2]; median > shortest+2 {
 				t.Errorf("the median shrunk form has %d rounds: %v", median, rounds)
 			}
-			t.Logf("%d of %d findings have a lock-step form, of %d rounds in the median; rounds of shrunk ones: %v", formed, number, long[len(long)/2], rounds)
+			t.Logf(
+				"%d of %d findings have a lock-step form, of %d rounds in the median; rounds of shrunk ones: %v",
+				formed,
+				number,
+				long[len(long)/2],
+				rounds,
+			)
 		})
 	}
 }
 
-// checkForm looks at a form without the package's own comparison: it replays to the
-// finding, its steps are in rounds, and every node outputs what it did in the run, in the
-// same order, as far as both runs go; those of the finding something.
+// checkForm checks a form without the package's own comparison. The form replays to the finding, and its steps are in
+// rounds. Every node has the same outputs in the same order as in the run, as far as both runs extend. The nodes of the
+// finding have at least one output.
 func checkForm(t *testing.T, plan lockstep.Plan, run, form *trace.Trace) {
 	t.Helper()
 	again, err := replay.Run(t.Context(), plan, form)
@@ -135,7 +146,7 @@ func outputs(t *trace.Trace, node int) (list []string) {
 	return list
 }
 
-// TestShortest goes through all executions with up to four isolations.
+// TestShortest enumerates all executions with up to four isolations.
 func TestShortest(t *testing.T) {
 	for rounds, fails := range map[int]bool{shortest - 1: false, shortest: true} {
 		s := strategy.Uniform{Period: 4, Isolations: 4, Rounds: rounds, Sampler: strategy.Every}
@@ -150,8 +161,7 @@ func TestShortest(t *testing.T) {
 	}
 }
 
-// TestSMRIsClosed checks what the protocol is built for: late messages change nothing,
-// and every run has a lock-step form.
+// TestSMRIsClosed checks the design of the protocol: late messages have no effect, and every run has a lock-step form.
 func TestSMRIsClosed(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 5}
 	m, err := closure.Measure(t.Context(), plan, 300)

@@ -8,12 +8,12 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Share is how many runs have a lock-step form.
+// Share counts the runs that have a lock-step form.
 type Share struct {
 	Runs   int
 	Formed int
-	// Breaks counts by type the messages whose delivery was the first to break the
-	// rounds of a run, most frequent first. Type is empty where no delivery was to blame.
+	// Breaks counts, by type, the messages whose delivery was the first to break the rounds of a run, most frequent
+	// first. Type is empty if no delivery is the cause.
 	Breaks []BreakCount
 }
 
@@ -23,10 +23,9 @@ type BreakCount struct {
 	Runs int
 }
 
-// Survey makes runs of a plan, whatever their verdicts, and looks for the lock-step form
-// of each. It is slower than Measure, which only counts, but exact: what matters is
-// whether an equivalent run in rounds exists. When the context ends, the share is of the
-// runs made so far.
+// Survey executes runs of a plan, whatever their verdicts, and searches for the lock-step form of each. It is slower
+// than Measure, which only counts, but exact: it decides whether an equivalent run in rounds is found. When the context
+// ends, the share covers the completed runs.
 func Survey(ctx context.Context, plan lockstep.Plan, runs int) (*Share, error) {
 	out := &Share{}
 	breaks := map[string]int{}

@@ -8,48 +8,48 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// moment is one step of a run as it was seen.
+// moment is one observed step of a run.
 type moment struct {
 	number  int
 	step    lockstep.Step
-	node    lockstep.Node // the node that acts; 0 where only the network changes
-	msg     trace.Message // delivered
-	content string        // of the message delivered, as it was sent
-	forged  string        // the body it was given on its way
+	node    lockstep.Node // the node that acts; 0 if only the network changes
+	msg     trace.Message // the delivered message
+	content string        // original content of the delivered message
+	forged  string        // the body that replaced its original one
 	sent    []trace.Message
 	events  string
-	changed bool // the node's state
-	armed   bool // the node's alarm was set or stopped
-	late    bool // the message is of a round that its receiver has left
+	changed bool // whether the node's state changed
+	armed   bool // whether the node's timer was set or stopped
+	late    bool // whether the message is of an earlier round than its receiver's
 	at      trace.Tag
-	was, is string // the node's state in words
-	print   uint64 // its fingerprint afterwards
+	was, is string // the node's state as text
+	print   uint64 // the node's fingerprint afterwards
 }
 
 // deliver reports whether the moment is a delivery.
 func (m *moment) deliver() bool { return m.step.Kind == trace.Deliver }
 
-// call reports whether the moment is an alarm or a delivery that only sent messages. What
-// counts is that they are sent, not how often.
+// call reports whether the moment is a timer or a delivery that only sent messages. It matters that these are sent, not
+// how often.
 func (m *moment) call() bool {
 	return (m.deliver() || m.step.Kind == trace.Alarm) && !m.changed && !m.armed && m.events == ""
 }
 
-// movedByTime reports whether time passed and nodes did something.
+// movedByTime reports whether time passed and nodes acted.
 func (m *moment) movedByTime() bool {
 	return m.step.Kind == trace.Wait && (len(m.sent) > 0 || m.events != "")
 }
 
-// watch is an observer that notes every step of one run, on one worker.
+// watch is an observer that records every step of one run, on one worker.
 type watch struct {
 	position position
 	state    states
 	armed    lockstep.Nodes
-	contents []string // of the messages, as they were sent
+	contents []string // original contents of the messages
 	moments  []*moment
 }
 
-// New makes the watcher, which is the observer itself.
+// New returns the watcher, which is the observer itself.
 func (w *watch) New(info lockstep.Info) lockstep.Watcher {
 	w.position = newPosition(info)
 	w.state = states{words: true, prints: make([]uint64, info.Nodes+1), texts: make([]string, info.Nodes+1)}
@@ -62,13 +62,13 @@ func (w *watch) Reset() {
 	w.contents, w.moments = nil, nil
 }
 
-// Noted is nothing: the observer has it already.
+// Noted returns nil: the observer already has the steps.
 func (w *watch) Noted() any { return nil }
 
-// Take gets nothing.
+// Take does nothing.
 func (w *watch) Take(int, any) {}
 
-// Look notes the last step.
+// Look records the last step.
 func (w *watch) Look(run *lockstep.Run) {
 	for _, m := range run.Sent() {
 		w.contents = append(w.contents, run.Text(m.ID))
@@ -80,7 +80,12 @@ func (w *watch) Look(run *lockstep.Run) {
 		w.moments = append(w.moments, &moment{step: *run.Last(), sent: append([]trace.Message(nil), run.Sent()...)})
 		return
 	}
-	m := &moment{number: run.Steps(), step: *run.Last(), node: actor(run), sent: append([]trace.Message(nil), run.Sent()...)}
+	m := &moment{
+		number: run.Steps(),
+		step:   *run.Last(),
+		node:   actor(run),
+		sent:   append([]trace.Message(nil), run.Sent()...),
+	}
 	if m.deliver() {
 		m.msg = *run.Message(m.step.Msg)
 		m.content = w.contents[m.msg.ID-1]
@@ -109,7 +114,7 @@ func eventsText(events []lockstep.Event) string {
 	return b.String()
 }
 
-// actor is the node that the last step acts on, 0 where it only acts on the network.
+// actor returns the node of the last step, or 0 if the step changes only the network.
 func actor(run *lockstep.Run) lockstep.Node {
 	switch s := run.Last(); s.Kind {
 	case trace.Deliver:
@@ -121,8 +126,8 @@ func actor(run *lockstep.Run) lockstep.Node {
 	}
 }
 
-// states remembers the state of every node: its fingerprint where the system offers
-// one, and its text where words are asked for or there are no fingerprints.
+// states holds the state of every node. It uses the fingerprint if the system offers one, and the text if texts are
+// requested or there are no fingerprints.
 type states struct {
 	words  bool
 	prints []uint64
@@ -135,7 +140,7 @@ func (s *states) begin(run *lockstep.Run) {
 	}
 }
 
-// update looks at a node and reports whether its state is another than before.
+// update reads the state of a node and reports whether it changed.
 func (s *states) update(run *lockstep.Run, n lockstep.Node) bool {
 	text, print := "down", uint64(0)
 	if run.Up().Has(n) {

@@ -18,25 +18,24 @@ const (
 	maxRepeat         = 50
 )
 
-// Comparison says what to compare.
+// Comparison is the configuration of a comparison.
 type Comparison struct {
-	// Plan is what all campaigns have in common; its Strategy is not used, and it ends with
-	// the first finding. Runs is the budget of one campaign.
+	// Plan is the common plan of all campaigns. Its Strategy is not used, and each campaign ends with the first
+	// finding. Runs is the budget of one campaign.
 	Plan lockstep.Plan
 	// Strategies are the strategies to compare.
 	Strategies []lockstep.Strategy
 	// Repeat is the number of campaigns with each strategy, at most 50; 0 means DefaultRepeat.
 	Repeat int
-	// Confidence is that of the intervals; 0 means DefaultConfidence.
+	// Confidence is the confidence of the intervals; 0 means DefaultConfidence.
 	Confidence float64
-	// Clock, where it is set, tells the time since any fixed moment.
+	// Clock, if set, returns the time since any fixed moment.
 	Clock func() time.Duration
-	// Progress, where it is set, is called after each campaign with the row so far, without
-	// the intervals.
+	// Progress, if set, is called after each campaign with the row so far, without the intervals.
 	Progress func(Row)
 }
 
-// Result is a comparison that was made.
+// Result is the result of a comparison.
 type Result struct {
 	Target     string  `json:"target"`
 	Seed       uint64  `json:"seed"`
@@ -48,39 +47,39 @@ type Result struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// Row is what the campaigns with one strategy found.
+// Row is the result of the campaigns with one strategy.
 type Row struct {
-	// Strategy is the strategy with everything that it learned in its last campaign.
+	// Strategy is the strategy with all parameters that it learned in its last campaign.
 	Strategy  string `json:"strategy"`
 	Campaigns int    `json:"campaigns"`
 	Found     int    `json:"found"`   // campaigns with a finding
-	Nothing   int    `json:"nothing"` // campaigns without
-	// Diverged is the number of campaigns with a divergence: the system does not repeat, so that the figures mean
+	Nothing   int    `json:"nothing"` // campaigns without a finding
+	// Diverged is the number of campaigns with a divergence. The system is not deterministic, so the figures mean
 	// little.
 	Diverged int `json:"diverged,omitempty"`
-	// First lists the number of runs up to and with the first finding of each campaign; 0
-	// means that it found nothing.
+	// First lists, for each campaign, the number of runs up to and including the first finding; 0 means that the
+	// campaign found nothing.
 	First []int `json:"runs_to_first"`
-	// Median is the median of First and MedianLow and MedianHigh an interval for it that
-	// assumes nothing; 0, which is missing in JSON, means beyond the budget.
+	// Median is the median of First. MedianLow and MedianHigh are a distribution-free interval for it. 0, which JSON
+	// omits, means beyond the budget.
 	Median     int `json:"median_runs,omitempty"`
 	MedianLow  int `json:"median_runs_low,omitempty"`
 	MedianHigh int `json:"median_runs_high,omitempty"`
-	// TotalRuns and TotalSteps are those of all campaigns.
+	// TotalRuns and TotalSteps are the sums over all campaigns.
 	TotalRuns  int64 `json:"total_runs"`
 	TotalSteps int64 `json:"total_steps"`
-	// HitRate is the share of runs with a finding, and Hits an exact interval for their
-	// probability. It is missing for a strategy whose runs are not independent.
+	// HitRate is the share of runs with a finding, and Hits is an exact interval for their probability. Hits is missing
+	// for a strategy whose runs are not independent.
 	HitRate float64   `json:"hit_rate"`
 	Hits    *Interval `json:"hit_rate_interval,omitempty"`
-	// Seconds lists how long each campaign took, where there is a clock.
+	// Seconds lists the duration of each campaign, if there is a clock.
 	Seconds []float64 `json:"seconds,omitempty"`
-	// Reached says how far a strategy that works through a space came.
+	// Reached describes the progress of a strategy that enumerates a space.
 	Reached string `json:"reached,omitempty"`
 }
 
-// Strategies makes the campaigns, strategy by strategy. It returns an error for a plan that
-// cannot be run, with the rows made until then.
+// Strategies runs the campaigns, strategy by strategy. If a plan cannot be run, it returns an error and the rows
+// completed until then.
 func Strategies(ctx context.Context, c Comparison) (*Result, error) {
 	if c.Repeat == 0 {
 		c.Repeat = DefaultRepeat
@@ -101,7 +100,7 @@ func Strategies(ctx context.Context, c Comparison) (*Result, error) {
 	}
 	r := &Result{Target: info.Name, Seed: c.Plan.Seed, Runs: c.Plan.Runs, Repeat: c.Repeat, Confidence: c.Confidence}
 	for _, s := range c.Strategies {
-		if _, err := s.Fit(info); err != nil { // before the first of them takes its time
+		if _, err := s.Fit(info); err != nil { // report a misfit before any campaign takes time
 			return nil, err
 		}
 	}
@@ -135,8 +134,7 @@ func (c *Comparison) check() error {
 	return nil
 }
 
-// row makes the campaigns with one strategy. Each has a seed of its own, the same for
-// every strategy.
+// row runs the campaigns with one strategy. Each campaign has its own seed; the seeds are the same for every strategy.
 func (c *Comparison) row(ctx context.Context, s lockstep.Strategy, info lockstep.Info) (Row, error) {
 	row := Row{Strategy: s.String()}
 	for i := range c.Repeat {
@@ -167,7 +165,7 @@ func (c *Comparison) row(ctx context.Context, s lockstep.Strategy, info lockstep
 	return row, nil
 }
 
-// add takes over what a campaign found.
+// add adds the result of a campaign.
 func (r *Row) add(result *lockstep.Result) {
 	r.Strategy, r.Reached = result.Strategy, result.Reached
 	r.Campaigns++
@@ -185,7 +183,7 @@ func (r *Row) add(result *lockstep.Result) {
 	}
 }
 
-// conclude computes what follows from the campaigns.
+// conclude computes the statistics of the campaigns.
 func (r *Row) conclude(independent bool, limit int, confidence float64) {
 	r.Median, r.MedianLow, r.MedianHigh = Median(r.First, confidence)
 	r.HitRate = float64(r.Found) / float64(r.TotalRuns)
@@ -195,7 +193,7 @@ func (r *Row) conclude(independent bool, limit int, confidence float64) {
 	}
 }
 
-// independent reports whether the runs of a strategy do not depend on each other.
+// independent reports whether the runs of a strategy are independent of each other.
 func independent(s lockstep.Strategy, info lockstep.Info) bool {
 	t, err := s.Fit(info)
 	return err == nil && !t.Sequential && t.Runs == 0
@@ -203,8 +201,15 @@ func independent(s lockstep.Strategy, info lockstep.Info) bool {
 
 // WriteText writes the comparison as a table.
 func (r *Result) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s: %d campaigns of at most %d runs with each strategy, seed %d, intervals with confidence %g\n\n",
-		r.Target, r.Repeat, r.Runs, r.Seed, r.Confidence)
+	_, err := fmt.Fprintf(
+		w,
+		"%s: %d campaigns of at most %d runs with each strategy, seed %d, intervals with confidence %g\n\n",
+		r.Target,
+		r.Repeat,
+		r.Runs,
+		r.Seed,
+		r.Confidence,
+	)
 	if err != nil {
 		return err
 	}
@@ -217,8 +222,16 @@ func (r *Result) WriteText(w io.Writer) error {
 	fmt.Fprintln(t)
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%.0f", row.Strategy, row.Found, row.Nothing, row.medianText(r.Runs), row.hitsText(),
-			float64(row.TotalSteps)/float64(max(row.TotalRuns, 1)))
+		fmt.Fprintf(
+			t,
+			"%s\t%d\t%d\t%s\t%s\t%.0f",
+			row.Strategy,
+			row.Found,
+			row.Nothing,
+			row.medianText(r.Runs),
+			row.hitsText(),
+			float64(row.TotalSteps)/float64(max(row.TotalRuns, 1)),
+		)
 		if timed {
 			sum := 0.0
 			for _, s := range row.Seconds {
@@ -244,7 +257,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	return nil
 }
 
-// medianText is the median with its interval, e.g. "120 [30, >1000]".
+// medianText returns the median with its interval, e.g. "120 [30, >1000]".
 func (r *Row) medianText(limit int) string {
 	text := func(n int) string {
 		if n == 0 {

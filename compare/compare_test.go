@@ -23,7 +23,13 @@ func TestShare(t *testing.T) {
 	for _, c := range []struct {
 		hits, trials int
 		low, high    float64
-	}{{0, 10, 0, 0.3085}, {1, 20, 0.001265, 0.2487}, {5, 10, 0.1871, 0.8129}, {10, 10, 0.6915, 1}, {2, 1000, 0.0002423, 0.0072058}} {
+	}{
+		{0, 10, 0, 0.3085},
+		{1, 20, 0.001265, 0.2487},
+		{5, 10, 0.1871, 0.8129},
+		{10, 10, 0.6915, 1},
+		{2, 1000, 0.0002423, 0.0072058},
+	} {
 		got := compare.Share(c.hits, c.trials, 0.95)
 		if math.Abs(got.Low-c.low) > 1e-4*(1+c.low) || math.Abs(got.High-c.high) > 1e-4*(1+c.high) {
 			t.Errorf("%d of %d: %v, want [%g, %g]", c.hits, c.trials, got, c.low, c.high)
@@ -31,7 +37,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestHitRate compares with what can be computed by hand.
+// TestHitRate compares with values computed by hand.
 func TestHitRate(t *testing.T) {
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -60,7 +66,7 @@ func TestMedian(t *testing.T) {
 		median, low, high int
 	}{
 		{nil, 0, 0, 0},
-		{[]int{5, 7, 9}, 7, 1, 0},                                // too few to say anything
+		{[]int{5, 7, 9}, 7, 1, 0},                                // too few for an interval
 		{[]int{6, 5, 4, 3, 2, 1}, 3, 1, 6},                       // 2/64 < 5%
 		{[]int{10, 20, 30, 40, 50, 60, 70, 80, 0, 0}, 50, 20, 0}, // ranks 2 and 9 of 10
 		{[]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}, 0, 0, 0},
@@ -76,11 +82,21 @@ func plan(runs int) lockstep.Plan {
 	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: runs, Seed: 1}
 }
 
-// TestStrategies checks a comparison against the campaigns that it says it made.
+// TestStrategies checks a comparison against the campaigns that it reports.
 func TestStrategies(t *testing.T) {
 	now := time.Duration(0)
-	strategies := []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Uniform{Period: 4, Rounds: 4},
-		strategy.Systematic{Steps: 20, Alarms: 1, Delays: strategy.Unbounded, Reduce: strategy.SleepSets}, strategy.DefaultGuided}
+	strategies := []lockstep.Strategy{
+		strategy.DefaultUniform,
+		strategy.POS{Steps: 100},
+		strategy.Uniform{Period: 4, Rounds: 4},
+		strategy.Systematic{
+			Steps:  20,
+			Alarms: 1,
+			Delays: strategy.Unbounded,
+			Reduce: strategy.SleepSets,
+		},
+		strategy.DefaultGuided,
+	}
 	rows := 0
 	result, err := compare.Strategies(ctx, compare.Comparison{Plan: plan(300), Strategies: strategies, Repeat: 8,
 		Clock: func() time.Duration { now += time.Second; return now }, Progress: func(compare.Row) { rows++ }})
@@ -91,10 +107,11 @@ func TestStrategies(t *testing.T) {
 		t.Errorf("%d calls of Progress, %d rows", rows, len(result.Rows))
 	}
 	for i, row := range result.Rows {
-		if row.Found+row.Nothing != 8 || row.Campaigns != 8 || len(row.First) != 8 || len(row.Seconds) != 8 || row.Seconds[0] != 1 {
+		if row.Found+row.Nothing != 8 || row.Campaigns != 8 || len(row.First) != 8 || len(row.Seconds) != 8 ||
+			row.Seconds[0] != 1 {
 			t.Errorf("%+v", row)
 		}
-		if learns := i >= 3; (row.Hits == nil) != learns { // systematic and guided: runs depend on those before
+		if learns := i >= 3; (row.Hits == nil) != learns { // systematic and guided: runs depend on earlier ones
 			t.Errorf("%s: interval %v", row.Strategy, row.Hits)
 		}
 		for k, first := range row.First {
@@ -147,8 +164,8 @@ func TestStrategiesRefuses(t *testing.T) {
 	}
 }
 
-// TestProfile checks the counts of runs that are known: without isolations all rounds and
-// phases have a quorum, and with all nodes isolated from the start none.
+// TestProfile checks known counts of runs: without isolations all rounds and phases have a quorum, and with all nodes
+// isolated from the start none.
 func TestProfile(t *testing.T) {
 	for _, c := range []struct {
 		s    strategy.Uniform
@@ -156,7 +173,7 @@ func TestProfile(t *testing.T) {
 	}{
 		// A phase is 3 Prepares, 3 Acks, 3 Proposes and 9 Promises.
 		{strategy.Uniform{Period: 4, Rounds: 16}, "16.0 16.0 4.0 4.0 72.0"},
-		// Nobody hears anything: there is no step at all, but there are rounds.
+		// No node receives a message: there is no step at all, but there are rounds.
 		{strategy.Uniform{Period: 1, Isolations: 24, Rounds: 8, Sampler: strategy.Paper}, "8.0 0.0 2.0 0.0 0.0"},
 	} {
 		p := plan(50)
@@ -165,7 +182,14 @@ func TestProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf("%.1f %.1f %.1f %.1f %.1f", got.Rounds, got.QuorumRounds, got.Phases, got.QuorumPhases, got.Messages)
+		text := fmt.Sprintf(
+			"%.1f %.1f %.1f %.1f %.1f",
+			got.Rounds,
+			got.QuorumRounds,
+			got.Phases,
+			got.QuorumPhases,
+			got.Messages,
+		)
 		if text != c.want {
 			t.Errorf("%s: %s, want %s", c.s, text, c.want)
 		}
@@ -177,8 +201,12 @@ func TestProfile(t *testing.T) {
 
 func ExampleStrategies() {
 	result, err := compare.Strategies(context.Background(), compare.Comparison{
-		Plan:       lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 500, Seed: 1},
-		Strategies: []lockstep.Strategy{strategy.DefaultUniform, strategy.POS{Steps: 100}, strategy.Baseline{Drop: 0.5, Steps: 100}},
+		Plan: lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Runs: 500, Seed: 1},
+		Strategies: []lockstep.Strategy{
+			strategy.DefaultUniform,
+			strategy.POS{Steps: 100},
+			strategy.Baseline{Drop: 0.5, Steps: 100},
+		},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -197,8 +225,12 @@ func ExampleStrategies() {
 }
 
 func ExampleProfileOf() {
-	p, err := compare.ProfileOf(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
-		Runs: 1000, Strategy: strategy.DefaultUniform}, smr.Output)
+	p, err := compare.ProfileOf(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
+			Runs: 1000, Strategy: strategy.DefaultUniform},
+		smr.Output,
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -219,7 +251,7 @@ func ExampleShare() {
 }
 
 func ExampleHitRate() {
-	// Four campaigns of at most 1000 runs: three found something, one did not.
+	// Four campaigns of at most 1000 runs: three had a finding, one did not.
 	i := compare.HitRate([]int{120, 0, 40, 310}, 1000, 0.95)
 	fmt.Printf("%.5f to %.5f\n", i.Low, i.High)
 	// Output: 0.00066 to 0.00586

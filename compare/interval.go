@@ -14,16 +14,16 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// Share is the exact confidence interval of Clopper and Pearson for a probability, of
-// which so many of so many independent trials were hits.
+// Share returns the exact confidence interval of Clopper and Pearson for a probability, given the number of hits in a
+// number of independent trials.
 func Share(hits, trials int, confidence float64) Interval {
 	low, high := exact.Limits(hits, trials, (1-confidence)/2)
 	return Interval{low, high}
 }
 
-// solve finds the smallest p in (0,1) at which a condition holds that holds from there on.
+// solve finds the smallest p in (0,1) at which a monotone condition holds.
 func solve(holds func(p float64) bool) float64 {
-	low, high := -60.0, 0.0 // log2 p: halving the exponent first finds small probabilities
+	low, high := -60.0, 0.0 // log2 p: bisecting the exponent finds small probabilities quickly
 	for range 48 {
 		if mid := (low + high) / 2; holds(math.Exp2(mid)) {
 			high = mid
@@ -34,7 +34,7 @@ func solve(holds func(p float64) bool) float64 {
 	return math.Exp2(high)
 }
 
-// binomialUpTo is the probability of at most k hits in n trials.
+// binomialUpTo returns the probability of at most k hits in n trials.
 func binomialUpTo(k, n int, p float64) float64 {
 	if p >= 1 {
 		return 0 // k < n
@@ -42,19 +42,20 @@ func binomialUpTo(k, n int, p float64) float64 {
 	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x)); return v }
 	sum := 0.0
 	for i := 0; i <= k; i++ {
-		sum += math.Exp(lgamma(n+1) - lgamma(i+1) - lgamma(n-i+1) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+		sum += math.Exp(
+			lgamma(n+1) - lgamma(i+1) - lgamma(n-i+1) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p),
+		)
 	}
 	return min(sum, 1)
 }
 
-// HitRate is an exact confidence interval for the probability that one run has a finding,
-// from the number of runs to the first finding of several campaigns of at most limit runs;
-// 0 stands for a campaign that found nothing. Runs must be independent.
+// HitRate returns an exact confidence interval for the probability that one run has a finding. The input is the number
+// of runs to the first finding of several campaigns of at most limit runs. A 0 stands for a campaign that found
+// nothing. Runs must be independent.
 //
-// It inverts the total number of runs, in which a campaign without a finding counts as
-// limit+1: the larger the probability, the smaller the total tends to be, so that the
-// probabilities for which neither a total as small nor a total as large as the one seen is
-// rarer than half the error form an interval. For one campaign this is the interval of
+// It inverts the total number of runs, in which a campaign without a finding counts as limit+1. The larger the
+// probability, the smaller the total tends to be. The interval consists of the probabilities that make neither a total
+// as small as the observed one, nor one as large, rarer than half the error. For one campaign this is the interval of
 // the geometric distribution; without any finding it is that of Clopper and Pearson.
 func HitRate(first []int, limit int, confidence float64) Interval {
 	total := 0
@@ -75,12 +76,11 @@ func HitRate(first []int, limit int, confidence float64) Interval {
 	return i
 }
 
-// totalUpTo is the probability that so many campaigns take at most total runs, where each
-// ends with its first hit, or after limit runs and then counts as limit+1.
+// totalUpTo returns the probability that this number of campaigns takes at most total runs. Each campaign ends with its
+// first hit, or after limit runs and then counts as limit+1.
 //
-// With j campaigns that end without a hit, the others' runs form a sum of geometric
-// variables below the limit, whose distribution inclusion and exclusion give from sums
-// without the limit. The terms cancel, so that they are added with long numbers.
+// If j campaigns end without a hit, the runs of the others form a sum of geometric variables below the limit. Inclusion
+// and exclusion give its distribution from sums without the limit. The terms cancel, so the sum uses high precision.
 func totalUpTo(total, campaigns, limit int, p float64) float64 {
 	if p >= 1 {
 		return 1
@@ -108,8 +108,7 @@ func totalUpTo(total, campaigns, limit int, p float64) float64 {
 	return f
 }
 
-// sumUpTo is the probability that m hits take at most x trials: that x trials have at
-// least m hits.
+// sumUpTo returns the probability that m hits take at most x trials, that is, that x trials have at least m hits.
 func sumUpTo(x, m int, hit, miss *big.Float, precision uint) *big.Float {
 	sum := new(big.Float).SetPrec(precision)
 	if x < m {
@@ -119,7 +118,7 @@ func sumUpTo(x, m int, hit, miss *big.Float, precision uint) *big.Float {
 	if m == 0 {
 		return sum
 	}
-	// Take off the probabilities of 0, 1, ..., m-1 hits.
+	// Subtract the probabilities of 0, 1, ..., m-1 hits.
 	term := exact.Power(miss, x)
 	odds := new(big.Float).Quo(hit, miss)
 	for k := range m {
@@ -135,9 +134,9 @@ func choose(n, k int, precision uint) *big.Float {
 	return new(big.Float).SetPrec(precision).SetInt(new(big.Int).Binomial(int64(n), int64(k)))
 }
 
-// Median is the median of the runs to the first finding, and an exact confidence interval
-// for it that assumes nothing of their distribution: two of the numbers in ascending
-// order. 0 stands for a campaign that found nothing, or for a number beyond the limit.
+// Median returns the median of the runs to the first finding, and an exact distribution-free confidence interval for
+// it. The interval is two of the numbers in ascending order. A 0 stands for a campaign that found nothing, or for a
+// number beyond the limit.
 func Median(first []int, confidence float64) (median, low, high int) {
 	sorted := slices.Clone(first)
 	slices.SortFunc(sorted, func(a, b int) int { return beyond(a) - beyond(b) })
@@ -146,18 +145,18 @@ func Median(first []int, confidence float64) (median, low, high int) {
 		return 0, 0, 0
 	}
 	median = sorted[(n-1)/2]
-	// The k-th smallest lies above the median when at most k-1 of n lie below it.
+	// The k-th smallest is above the median if at most k-1 of n are below it.
 	k := 0
 	for k < n/2 && binomialUpTo(k, n, 0.5) <= (1-confidence)/2 {
 		k++
 	}
 	if k == 0 {
-		return median, 1, 0 // too few campaigns to say anything
+		return median, 1, 0 // too few campaigns for an interval
 	}
 	return median, sorted[k-1], sorted[n-k]
 }
 
-// beyond puts campaigns that found nothing last.
+// beyond sorts campaigns that found nothing last.
 func beyond(n int) int {
 	if n == 0 {
 		return math.MaxInt32

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// distribution is the distribution of the total of campaigns by convolution.
+// distribution returns the distribution of the total of campaigns by convolution.
 func distribution(campaigns, limit int, p float64) []float64 {
 	one := make([]float64, limit+2)
 	left := 1.0
@@ -37,15 +37,22 @@ func TestTotalUpTo(t *testing.T) {
 					continue
 				}
 				if got := totalUpTo(total, c.campaigns, c.limit, p); math.Abs(got-sum) > 1e-9 {
-					t.Fatalf("%d campaigns of %d runs, p=%g: up to %d is %g, want %g", c.campaigns, c.limit, p, total, got, sum)
+					t.Fatalf(
+						"%d campaigns of %d runs, p=%g: up to %d is %g, want %g",
+						c.campaigns,
+						c.limit,
+						p,
+						total,
+						got,
+						sum,
+					)
 				}
 			}
 		}
 	}
 }
 
-// TestCoverage computes exactly how often the intervals hold the true probability: at
-// least as often as they claim.
+// TestCoverage computes exactly how often the intervals contain the true probability: at least as often as they claim.
 func TestCoverage(t *testing.T) {
 	const confidence = 0.9
 	for _, p := range []float64{0.003, 0.02, 0.11, 0.27, 0.5, 0.83, 0.99} {
@@ -83,7 +90,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// split makes up campaigns with a total.
+// split returns campaigns with a given total.
 func split(total, campaigns, limit int) []int {
 	first := make([]int, campaigns)
 	for i := range first {

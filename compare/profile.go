@@ -12,31 +12,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Profile is what the runs of a strategy are like: a row of the papers' Table 2. Rounds
-// and phases are averages over runs, and 0 for a strategy that does not go in rounds.
+// Profile describes the runs of a strategy: a row of the papers' Table 2. Rounds and phases are averages over runs, and
+// 0 for a strategy without rounds.
 type Profile struct {
 	Strategy string `json:"strategy"`
 	Runs     int    `json:"runs"`
-	// Rounds and QuorumRounds count the rounds of a run, and those whose kernel is a
-	// majority of the nodes.
+	// Rounds and QuorumRounds count the rounds of a run, and those whose kernel is a majority of the nodes.
 	Rounds       float64 `json:"rounds"`
 	QuorumRounds float64 `json:"rounds_quorum"`
-	// Phases and QuorumPhases count the phases of the protocol, and those in which a
-	// majority of the nodes had the event asked for.
+	// Phases and QuorumPhases count the phases of the protocol, and those in which a majority of the nodes emitted the
+	// given event.
 	Phases       float64 `json:"phases"`
 	QuorumPhases float64 `json:"phases_quorum"`
 	Messages     float64 `json:"messages"` // delivered in a run
 	Steps        float64 `json:"steps"`
-	// Buggy counts the runs with a finding, and Share is an exact interval for their
-	// probability with confidence 0.95. It is missing for a strategy whose runs are not
-	// independent.
+	// Buggy counts the runs with a finding. Share is an exact interval for their probability with confidence 0.95. It
+	// is missing for a strategy whose runs are not independent.
 	Buggy int       `json:"buggy"`
 	Share *Interval `json:"buggy_share,omitempty"`
 }
 
-// ProfileOf makes the runs of a plan and counts. A phase has a quorum when the event of the
-// type given happened at a majority of the nodes in it; a phase of a system without tags is a
-// round.
+// ProfileOf executes the runs of a plan and counts. A phase has a quorum if a majority of the nodes emitted the given
+// type of event in it. In a system without tags, a phase is a round.
 func ProfileOf(ctx context.Context, plan lockstep.Plan, event string) (Profile, error) {
 	if plan.Strategy == nil || plan.System == nil {
 		return Profile{}, errors.New("compare: a plan needs a System and a Strategy")
@@ -67,7 +64,7 @@ func ProfileOf(ctx context.Context, plan lockstep.Plan, event string) (Profile, 
 	return p, nil
 }
 
-// profiler is the observer that adds up what runs are like.
+// profiler is the observer that sums the counts of runs.
 type profiler struct {
 	event string
 	counts
@@ -77,7 +74,7 @@ type counts struct {
 	rounds, quorumRounds, phases, quorumPhases, delivered int
 }
 
-// New makes a watcher.
+// New returns a new watcher.
 func (p *profiler) New(info lockstep.Info) lockstep.Watcher {
 	return &profile{event: p.event, names: max(1, len(info.Rounds)), majority: info.Nodes/2 + 1}
 }
@@ -92,20 +89,20 @@ func (p *profiler) Take(_ int, noted any) {
 	p.delivered += c.delivered
 }
 
-// profile counts in one run after the other.
+// profile counts in one run after another.
 type profile struct {
 	event    string
 	names    int // rounds of a phase
 	majority int
 	run      *lockstep.Run
 	now      counts
-	effect   lockstep.Nodes // nodes that had the event in this phase
+	effect   lockstep.Nodes // nodes that emitted the event in this phase
 }
 
 // Reset begins a new run.
 func (p *profile) Reset() { p.now, p.effect = counts{}, 0 }
 
-// Look counts what the last step did, in the round that it belongs to.
+// Look counts the effects of the last step, in its round.
 func (p *profile) Look(run *lockstep.Run) {
 	p.run = run
 	if run.Settling() {
@@ -124,7 +121,7 @@ func (p *profile) Look(run *lockstep.Run) {
 	}
 }
 
-// open counts the rounds that were opened since it was called last.
+// open counts the rounds that were opened since its last call.
 func (p *profile) open() {
 	for _, round := range p.run.Rounds()[p.now.rounds:] {
 		if p.now.rounds%p.names == 0 {
@@ -138,18 +135,20 @@ func (p *profile) open() {
 	}
 }
 
-// Noted are the counts of the run, with the rounds after its last step, in which nothing
-// happened.
+// Noted returns the counts of the run, including the empty rounds after its last step.
 func (p *profile) Noted() any {
 	p.open()
 	return p.now
 }
 
-// WriteProfiles writes profiles as a table in Markdown, under a heading for the column of
-// strategies.
+// WriteProfiles writes profiles as a Markdown table, with a heading for the column of strategies.
 func WriteProfiles(w io.Writer, heading string, rows []Profile) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | runs | rounds | with quorum | phases | with quorum | messages | steps | buggy | share of buggy runs (95%%) |\n", heading)
+	fmt.Fprintf(
+		&b,
+		"| %s | runs | rounds | with quorum | phases | with quorum | messages | steps | buggy | share of buggy runs (95%%) |\n",
+		heading,
+	)
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 	for _, p := range rows {
 		rounds := "- | - | - | -"
@@ -160,7 +159,17 @@ func WriteProfiles(w io.Writer, heading string, rows []Profile) error {
 		if p.Share != nil {
 			share = fmt.Sprintf("%.4f to %.4f", p.Share.Low, p.Share.High)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d | %s | %.2f | %.1f | %d | %s |\n", p.Strategy, p.Runs, rounds, p.Messages, p.Steps, p.Buggy, share)
+		fmt.Fprintf(
+			&b,
+			"| `%s` | %d | %s | %.2f | %.1f | %d | %s |\n",
+			p.Strategy,
+			p.Runs,
+			rounds,
+			p.Messages,
+			p.Steps,
+			p.Buggy,
+			share,
+		)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

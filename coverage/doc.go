@@ -1,6 +1,6 @@
-// Package coverage measures what the runs of a campaign have covered: an [Observer] reads
-// the stages of a run off its steps and rounds, a [Meter] counts which aims of package
-// cover they met, and compares that with what the theorems expect of as many tests.
+// Package coverage measures what the runs of a campaign have covered. An [Observer] derives the stages of a run from
+// its steps and rounds. A [Meter] counts which aims of package cover the runs met, and compares the count with the
+// expectation of the theorems for as many tests.
 //
-// The mathematics is in package cover, which knows nothing of runs.
+// The mathematics is in package cover, which is independent of runs.
 package coverage

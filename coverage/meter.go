@@ -12,28 +12,29 @@ import (
 type Watch struct {
 	Name string
 	Aims []cover.Goal
-	// Chance is what the theorems assume about one test of these aims; without P the
-	// meter counts but predicts nothing.
+	// Chance is what the theorems assume about one test of these aims; without P the meter counts but predicts nothing.
 	Chance cover.Probability
-	// WhenMet leaves the reading out as long as no run was a test of the aims: for aims
-	// that many campaigns have nothing to do with.
+	// WhenMet omits the reading while no run was a test of the aims. It is for aims that do not concern many campaigns.
 	WhenMet bool
 	// Often also counts the runs that cover the first aim.
 	Often bool
 }
 
-// goalLimit bounds what is counted goal by goal.
+// goalLimit bounds the number of goals that are counted one by one.
 const goalLimit = 1 << 20
 
 func listable(what string, number *big.Int) error {
 	if number.Cmp(big.NewInt(goalLimit)) > 0 {
-		return &cover.RangeError{What: "number of " + what, Value: number, Want: fmt.Sprintf("at most %d to count them one by one", goalLimit)}
+		return &cover.RangeError{
+			What:  "number of " + what,
+			Value: number,
+			Want:  fmt.Sprintf("at most %d to count them one by one", goalLimit),
+		}
 	}
 	return nil
 }
 
-// WatchGoals watches all goals of a criterion. The space is the one from which the
-// campaign draws its partitions.
+// WatchGoals watches all goals of a criterion. The campaign draws its partitions from the space.
 func WatchGoals(criterion cover.Criterion, space cover.Space) (Watch, error) {
 	chance, err := cover.ProbabilityOf(criterion, space)
 	if err != nil {
@@ -53,8 +54,8 @@ func WatchGoals(criterion cover.Criterion, space cover.Space) (Watch, error) {
 	return w, nil
 }
 
-// WatchSequences watches all sequences of the given length over the operations,
-// each of which the campaign draws with the same probability.
+// WatchSequences watches all sequences of the given length over the operations. The campaign draws each sequence with
+// the same probability.
 func WatchSequences(length int, operations ...cover.Op) (Watch, error) {
 	chance, err := cover.Sequences{Operations: len(operations), Length: length}.Probability()
 	if err != nil {
@@ -76,9 +77,8 @@ func WatchSequences(length int, operations ...cover.Op) (Watch, error) {
 	return w, nil
 }
 
-// WatchIrregular watches what is cut but not divided: the links cut one way, and the pairs
-// of nodes that are not connected but have a way around. Both are left out of the readings
-// of a campaign without such networks.
+// WatchIrregular watches networks that are cut but not divided. It counts links cut one way, and pairs of nodes that
+// are connected only by an indirect path. The readings of a campaign without such networks omit both.
 func WatchIrregular(nodes int) []Watch {
 	deaf := Watch{Name: "links cut one way", WhenMet: true}
 	around := Watch{Name: "pairs cut with a way around", WhenMet: true}
@@ -95,18 +95,22 @@ func WatchIrregular(nodes int) []Watch {
 	return []Watch{deaf, around}
 }
 
-// WatchPartitionSequence watches a partition sequence. The sampling is the random test in which the campaign tells it;
-// for a campaign that does not, leave the Chance of the result out.
+// WatchPartitionSequence watches a partition sequence. The sampling is the random test by which the campaign draws it.
+// If the campaign does not draw it, clear the Chance of the result.
 func WatchPartitionSequence(sequence cover.PartitionSequence, sampling cover.Sampling) (Watch, error) {
 	chance, err := sequence.Probability(sampling)
 	if err != nil {
 		return Watch{}, err
 	}
-	return Watch{Name: "the partition sequence " + sequence.String(), Aims: []cover.Goal{sequence}, Chance: chance, Often: true}, nil
+	return Watch{
+		Name:   "the partition sequence " + sequence.String(),
+		Aims:   []cover.Goal{sequence},
+		Chance: chance,
+		Often:  true,
+	}, nil
 }
 
-// A Meter counts which aims the runs of a campaign have covered, whatever strategy
-// made them.
+// A Meter counts which aims the runs of a campaign have covered, independent of the strategy.
 type Meter struct {
 	sum     Sum
 	watches []*watching
@@ -114,26 +118,30 @@ type Meter struct {
 
 type watching struct {
 	Watch
-	left []int // of Aims, in their order
+	left []int // indices of the uncovered Aims, in order
 }
 
-// A Point of the curve says what was covered after a number of runs.
+// A Point of the curve is the coverage after a number of runs.
 type Point struct {
-	Run     int `json:"run"`     // how many runs
-	Tests   int `json:"tests"`   // how many tests they were worth
-	Covered int `json:"covered"` // how many aims they covered
-	// Expected is the share that the theorems expect so many tests to cover, 0 if the
-	// watch has no chance.
+	Run     int `json:"run"`     // number of runs
+	Tests   int `json:"tests"`   // number of tests in these runs
+	Covered int `json:"covered"` // number of aims they covered
+	// Expected is the share that this many tests are expected to cover by the theorems. It is 0 if the watch has no
+	// chance.
 	Expected float64 `json:"expected"`
 }
 
-// NewMeter returns a meter for the watches, each with a name of its own.
+// NewMeter returns a meter for the watches, whose names must differ.
 func NewMeter(watches ...Watch) (*Meter, error) {
 	m := &Meter{}
 	names := map[string]bool{}
 	for _, w := range watches {
 		if names[w.Name] {
-			return nil, &cover.RangeError{What: "name of a watch", Value: w.Name, Want: "a name that no other watch has"}
+			return nil, &cover.RangeError{
+				What:  "name of a watch",
+				Value: w.Name,
+				Want:  "a name that no other watch has",
+			}
 		}
 		names[w.Name] = true
 		if len(w.Aims) == 0 {
@@ -141,7 +149,11 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 		}
 		for _, aim := range w.Aims {
 			if aim == nil {
-				return nil, &cover.RangeError{What: "goal of " + w.Name, Value: nil, Want: "a PartitionGoal, RoleGoal, Sequence, PartitionSequence, OneWayCut or IndirectPath"}
+				return nil, &cover.RangeError{
+					What:  "goal of " + w.Name,
+					Value: nil,
+					Want:  "a PartitionGoal, RoleGoal, Sequence, PartitionSequence, OneWayCut or IndirectPath",
+				}
 			}
 		}
 		if w.Chance.P != nil {
@@ -155,7 +167,7 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 	return m, nil
 }
 
-// Add feeds the meter with what one run did.
+// Add counts the stages of one run.
 func (m *Meter) Add(run []cover.Stage) {
 	m.sum.Runs++
 	for i, w := range m.watches {
@@ -170,14 +182,14 @@ func (m *Meter) Add(run []cover.Stage) {
 				covered = append(covered, aim)
 			}
 		}
-		if covered != nil { // which most runs do not have
+		if covered != nil { // most runs cover nothing new
 			w.cover(covered)
 			c.News = append(c.News, News{Run: m.sum.Runs, Tests: c.Tests, Aims: covered})
 		}
 	}
 }
 
-// cover takes aims, in order, from those that are left.
+// cover removes aims, given in order, from the uncovered ones.
 func (w *watching) cover(aims []int) {
 	w.left = slices.DeleteFunc(w.left, func(aim int) bool {
 		_, ok := slices.BinarySearch(aims, aim)
@@ -185,15 +197,15 @@ func (w *watching) cover(aims []int) {
 	})
 }
 
-// A Reading is what a meter shows for one watch.
+// A Reading is the result of a meter for one watch.
 type Reading struct {
 	Name     string  `json:"name"`
 	Runs     int     `json:"runs"`
-	Tests    int     `json:"tests"` // how many tests in the sense of the theorems
+	Tests    int     `json:"tests"` // number of tests in the sense of the theorems
 	Goals    int     `json:"goals"`
 	Covered  int     `json:"covered"`
 	Fraction float64 `json:"fraction"`
-	// Hits is how many runs covered the first goal, where the watch counts that.
+	// Hits is the number of runs that covered the first goal, if the watch counts them.
 	Hits int `json:"hits,omitempty"`
 	// Theory is set if the watch has a chance.
 	Theory *Theory `json:"theory,omitempty"`
@@ -201,16 +213,15 @@ type Reading struct {
 	Curve []Point `json:"curve"`
 }
 
-// Theory is what the theorems say about the same number of tests, drawn at random
-// from the space that the watch names.
+// Theory is the prediction of the theorems for the same number of tests, drawn at random from the space of the watch.
 type Theory struct {
-	Fraction    float64 `json:"fraction"`    // the expected share of goals covered
-	Probability float64 `json:"probability"` // that all are covered, by the union bound with the exact probability
-	Bound       float64 `json:"bound"`       // the same by Theorem 3.1 with the paper's bound on the chance
+	Fraction float64 `json:"fraction"` // the expected share of covered goals
+	// the probability that all are covered, by the union bound with the exact probability
+	Probability float64 `json:"probability"`
+	Bound       float64 `json:"bound"` // the same by Theorem 3.1 with the paper's bound on the probability
 }
 
-// Read returns a reading for each watch, in the order of NewMeter, without those that are
-// left out until they are met.
+// Read returns a reading for each watch, in the order of NewMeter. It omits unmet watches with WhenMet.
 func (m *Meter) Read() []Reading {
 	readings := make([]Reading, 0, len(m.watches))
 	for i, w := range m.watches {
@@ -239,8 +250,7 @@ func (m *Meter) Read() []Reading {
 	return readings
 }
 
-// theory is all zero for no tests. The chance has been checked by NewMeter, so that
-// no number of tests is refused.
+// theory returns zeros for no tests. NewMeter has checked the chance, so no number of tests causes an error.
 func theory(c cover.Probability, tests int) Theory {
 	var t Theory
 	if tests == 0 {
@@ -254,8 +264,8 @@ func theory(c cover.Probability, tests int) Theory {
 	return t
 }
 
-// Missing lists the aims of a watch that no run has covered yet, in the order in
-// which the watch has them; nil if there is no watch of that name.
+// Missing lists the aims of a watch that no run has covered yet, in the order of the watch. It returns nil if there is
+// no watch with this name.
 func (m *Meter) Missing(name string) []cover.Goal {
 	for _, w := range m.watches {
 		if w.Name == name {

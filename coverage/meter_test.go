@@ -14,7 +14,12 @@ import (
 )
 
 // campaign feeds a meter with runs of a few stages, drawn from a space.
-func campaign(rng *rand.Rand, space cover.Space, runs int, watches ...coverage.Watch) ([][]cover.Stage, *coverage.Meter) {
+func campaign(
+	rng *rand.Rand,
+	space cover.Space,
+	runs int,
+	watches ...coverage.Watch,
+) ([][]cover.Stage, *coverage.Meter) {
 	meter := must(coverage.NewMeter(watches...))
 	sampler := must(cover.NewSampler(space))
 	var all [][]cover.Stage
@@ -31,7 +36,7 @@ func campaign(rng *rand.Rand, space cover.Space, runs int, watches ...coverage.W
 	return all, meter
 }
 
-// TestMeterCounts recounts from scratch what the meter counted run by run.
+// TestMeterCounts recomputes the incremental counts of the meter from scratch.
 func TestMeterCounts(t *testing.T) {
 	space := cover.Uniform(6, 2)
 	reads := cover.Op{Name: "read"}
@@ -40,8 +45,20 @@ func TestMeterCounts(t *testing.T) {
 		must(coverage.WatchGoals(cover.Separate{K: 1, L: 3}, space)),
 		must(coverage.WatchGoals(cover.Isolate{}, space)),
 		must(coverage.WatchSequences(2, reads, cover.Op{Name: "write 0"}, cover.Op{Name: "write 1", Node: 3})),
-		{Name: "roles", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}, cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}},
-		{Name: "sequences", Aims: []cover.Goal{must(cover.ParsePartitionSequence("n1(minority)|* then n2(minority)|*")), must(cover.ParsePartitionSequence("n1|n2: read@1"))}},
+		{
+			Name: "roles",
+			Aims: []cover.Goal{
+				cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
+				cover.RoleGoal{Kind: cover.Isolates, A: "nobody"},
+			},
+		},
+		{
+			Name: "sequences",
+			Aims: []cover.Goal{
+				must(cover.ParsePartitionSequence("n1(minority)|* then n2(minority)|*")),
+				must(cover.ParsePartitionSequence("n1|n2: read@1")),
+			},
+		},
 	}
 	runs, meter := campaign(seeded(4), space, 25, watches...)
 	for i, reading := range meter.Read() {
@@ -58,11 +75,20 @@ func TestMeterCounts(t *testing.T) {
 				curve = curve[1:]
 			}
 			if len(curve) > 0 && curve[0].Run == r+1 && (curve[0].Covered != len(covered) || curve[0].Tests != tests) {
-				t.Errorf("%s: after run %d the curve has %+v, want %d covered by %d tests", reading.Name, r+1, curve[0], len(covered), tests)
+				t.Errorf(
+					"%s: after run %d the curve has %+v, want %d covered by %d tests",
+					reading.Name,
+					r+1,
+					curve[0],
+					len(covered),
+					tests,
+				)
 			}
 		}
 		last := reading.Curve[len(reading.Curve)-1]
-		if reading.Covered != len(covered) || reading.Tests != tests || reading.Runs != 25 || reading.Goals != len(watches[i].Aims) || last.Run != 25 {
+		if reading.Covered != len(covered) || reading.Tests != tests || reading.Runs != 25 ||
+			reading.Goals != len(watches[i].Aims) ||
+			last.Run != 25 {
 			t.Errorf("%s: read %+v, want %d covered by %d tests", reading.Name, reading, len(covered), tests)
 		}
 		if reading.Covered == 0 || reading.Fraction != float64(reading.Covered)/float64(reading.Goals) {
@@ -88,8 +114,8 @@ func TestMeterCounts(t *testing.T) {
 	}
 }
 
-// TestMeterTheory measures 400 campaigns: the mean share covered is what the theory
-// expects, and full coverage is at least as frequent as it guarantees.
+// TestMeterTheory measures 400 campaigns: the mean covered share is as expected by the theory, and full coverage is at
+// least as frequent as guaranteed.
 func TestMeterTheory(t *testing.T) {
 	const campaigns, runs = 400, 12
 	space := cover.Balanced(5, 2)
@@ -117,11 +143,17 @@ func TestMeterTheory(t *testing.T) {
 	}
 	margin := 4.5 * math.Sqrt(theory.Probability*(1-theory.Probability)/campaigns)
 	if full/campaigns < theory.Probability-margin || theory.Bound > theory.Probability {
-		t.Errorf("all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f", full, campaigns, theory.Probability, theory.Bound)
+		t.Errorf(
+			"all covered in %v of %v campaigns, guaranteed %.4f, by the paper %.4f",
+			full,
+			campaigns,
+			theory.Probability,
+			theory.Bound,
+		)
 	}
 }
 
-// TestMeterEmpty reads a meter before the first run, and one that saw no partition.
+// TestMeterEmpty reads a meter before the first run, and one that observed no partition.
 func TestMeterEmpty(t *testing.T) {
 	meter := must(coverage.NewMeter(must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))))
 	if r := meter.Read()[0]; len(r.Curve) != 0 || r.Covered != 0 || *r.Theory != (coverage.Theory{}) {
@@ -134,7 +166,7 @@ func TestMeterEmpty(t *testing.T) {
 	}
 }
 
-// TestMeterRefusesChance wants the chance of a watch checked.
+// TestMeterRefusesChance checks that NewMeter validates the chance of a watch.
 func TestMeterRefusesChance(t *testing.T) {
 	aims := []cover.Goal{cover.PartitionGoal{}}
 	for _, w := range [][]coverage.Watch{
@@ -157,7 +189,11 @@ func TestMeterCountsHits(t *testing.T) {
 	rng := seeded(6)
 	hits := 0
 	for range 500 {
-		run := []cover.Stage{{Partition: must(cover.Whole(4))}, {Partition: first.Draw(rng)}, {Partition: second.Draw(rng)}}
+		run := []cover.Stage{
+			{Partition: must(cover.Whole(4))},
+			{Partition: first.Draw(rng)},
+			{Partition: second.Draw(rng)},
+		}
 		if run[1].Partition.String() == "1,2|3,4" && run[2].Partition.String() == "1|2,3,4" {
 			hits++
 		}
@@ -168,14 +204,17 @@ func TestMeterCountsHits(t *testing.T) {
 	}
 }
 
-// TestMeterRefuses wants what is out of range named.
+// TestMeterRefuses checks that errors name the value that is out of range.
 func TestMeterRefuses(t *testing.T) {
 	for _, c := range []struct {
 		want string
 		err  error
 	}{
 		{"aims of empty = 0: want at least 1", errOf(coverage.NewMeter(coverage.Watch{Name: "empty"}))},
-		{"number of sequences = 10000000: want at most 1048576 to count them one by one", errOf(coverage.WatchSequences(7, make([]cover.Op, 10)...))},
+		{
+			"number of sequences = 10000000: want at most 1048576 to count them one by one",
+			errOf(coverage.WatchSequences(7, make([]cover.Op, 10)...)),
+		},
 	} {
 		var wrong *cover.RangeError
 		if !errors.As(c.err, &wrong) || c.err.Error() != c.want {
@@ -205,8 +244,7 @@ func draw(rng *rand.Rand, sampler *cover.Sampler, operations int) cover.Stage {
 	return stage
 }
 
-// BenchmarkMeter adds a run of one stage and reports how many times as long that
-// takes as drawing its partition.
+// BenchmarkMeter adds a run of one stage and reports the cost relative to drawing its partition.
 func BenchmarkMeter(b *testing.B) {
 	space := cover.Uniform(7, 2)
 	watches := []coverage.Watch{
@@ -237,7 +275,14 @@ func ExampleMeter() {
 		meter.Add([]cover.Stage{{Partition: p, Ops: []cover.Op{{Name: "write", Node: 1}, {Name: "read", Node: 3}}}})
 	}
 	for _, r := range meter.Read() {
-		fmt.Printf("%s: %d of %d goals by %d tests (expected %.2f of them)\n", r.Name, r.Covered, r.Goals, r.Tests, r.Theory.Fraction)
+		fmt.Printf(
+			"%s: %d of %d goals by %d tests (expected %.2f of them)\n",
+			r.Name,
+			r.Covered,
+			r.Goals,
+			r.Tests,
+			r.Theory.Fraction,
+		)
 		for _, point := range r.Curve {
 			fmt.Printf("  run %d: %d\n", point.Run, point.Covered)
 		}
@@ -266,7 +311,7 @@ func ExampleWatchIrregular() {
 	links, _ := cover.AllLinks(3)
 	one, _ := cover.SetOf(1)
 	two, _ := cover.SetOf(2)
-	links.Cut(one, two) // node 2 does not hear node 1, which hears node 2
+	links.Cut(one, two) // node 2 does not receive from node 1, but node 1 receives from node 2
 	meter.Add([]cover.Stage{{Links: links}})
 	for _, r := range meter.Read() {
 		fmt.Println(r.Name, r.Covered, "of", r.Goals)

@@ -8,25 +8,25 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// An Observer feeds a meter with the runs of a campaign: it is the Observer of a
-// [lockstep.Plan], whatever its strategy and however many its workers.
+// An Observer feeds a meter with the runs of a campaign. It is an Observer of a [lockstep.Plan], for any strategy and
+// any number of workers.
 //
-// What a run did is read off its steps and its lock-step rounds. A message reaches its
-// receiver unless the link is cut or, in a round, one of its ends is outside the kernel. A
-// stage begins with the first other step after that has changed, if nodes hear each other
-// differently by then; [cover.Links] tells which networks are partitions. Requests are
-// operations. Roles are those of the start of the stage, where the deployment tells them.
+// The observer derives the stages of a run from its steps and its lock-step rounds. A message reaches its receiver
+// unless the link is cut or, in a round, one of its ends is outside the kernel. After the links changed, a stage begins
+// with the first step that is not itself a fault. It begins only if the connectivity of nodes then differs from that of
+// the previous stage. [cover.Links] decides which networks are partitions. Requests are operations. The roles of a
+// stage are those at its start, if the deployment reports them.
 type Observer struct {
-	// Meter is what is fed.
+	// Meter is the meter to feed.
 	Meter *Meter
-	// Operation names the operation of a request from its text; nil takes the text itself.
+	// Operation returns the operation of a request from its text; nil uses the text itself.
 	Operation func(text string) string
-	// Crashes counts a crashed node as cut off from all others. Otherwise it is not, even
-	// where a round isolates it by the crash.
+	// Crashes treats a crashed node as cut off from all others. Otherwise a crashed node counts as connected, even if a
+	// round isolates it by the crash.
 	Crashes bool
 }
 
-// New makes a watcher.
+// New returns a new watcher.
 func (o *Observer) New(info lockstep.Info) lockstep.Watcher {
 	return &watcher{observer: o, nodes: info.Nodes, roles: info.Roles}
 }
@@ -34,13 +34,13 @@ func (o *Observer) New(info lockstep.Info) lockstep.Watcher {
 // Take adds a run to the meter.
 func (o *Observer) Take(_ int, noted any) { o.Meter.Add(noted.([]cover.Stage)) }
 
-// watcher notes the stages of a run.
+// watcher records the stages of a run.
 type watcher struct {
 	observer *Observer
 	nodes    int
 	roles    []string
 	stages   []cover.Stage
-	rounds   int         // opened so far
+	rounds   int         // number of rounds opened so far
 	links    cover.Links // of the last stage
 	changed  bool        // links may have changed since the last stage began
 }
@@ -50,7 +50,7 @@ func (w *watcher) Reset() {
 	w.stages, w.rounds, w.links, w.changed = w.stages[:0], 0, nil, true
 }
 
-// Look takes a step of the exploring stage into account.
+// Look processes a step of the exploring stage.
 func (w *watcher) Look(run *lockstep.Run) {
 	if run.Settling() {
 		return
@@ -60,7 +60,7 @@ func (w *watcher) Look(run *lockstep.Run) {
 	}
 	step := run.Last()
 	switch step.Kind {
-	case trace.Start: // what was done before anything happened counts for the first stage
+	case trace.Start: // changes before the first step count for the first stage
 		return
 	case trace.Cut, trace.Heal:
 		w.changed = true
@@ -83,7 +83,7 @@ func (w *watcher) Look(run *lockstep.Run) {
 	}
 }
 
-// begin begins a stage, unless nodes hear each other as before.
+// begin begins a stage, unless the connectivity of nodes is unchanged.
 func (w *watcher) begin(run *lockstep.Run) {
 	links := w.hear(run)
 	if slices.Equal(links, w.links) {
@@ -103,11 +103,11 @@ func (w *watcher) begin(run *lockstep.Run) {
 	w.stages = append(w.stages, stage)
 }
 
-// hear is who hears whom now.
+// hear returns which node currently receives messages from which.
 func (w *watcher) hear(run *lockstep.Run) cover.Links {
 	links, err := cover.AllLinks(w.nodes)
 	if err != nil {
-		return nil // the engine has no more nodes than a set
+		return nil // unreachable: the engine has no more nodes than a set
 	}
 	all := cover.Set(run.All())
 	for n := range run.All().All() {
@@ -128,5 +128,5 @@ func (w *watcher) hear(run *lockstep.Run) cover.Links {
 	return links
 }
 
-// Noted lists the stages of the run.
+// Noted returns the stages of the run.
 func (w *watcher) Noted() any { return slices.Clone(w.stages) }

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// diary is an observer that keeps what the observer of the package notes.
+// diary is an observer that keeps the stages of the package's observer.
 type diary struct {
 	coverage.Observer
 	stages []cover.Stage
@@ -31,7 +31,7 @@ func (d *diary) Take(_ int, noted any) {
 	}
 }
 
-// Steps are read as stages: who is divided how, with which operations.
+// The observer derives stages from steps: the partition of the nodes and the operations.
 func TestObserverReadsSteps(t *testing.T) {
 	set := func(nodes ...lockstep.Node) lockstep.Nodes { return trace.NodesOf(nodes...) }
 	cut := func(a, b lockstep.Nodes) lockstep.Step { return lockstep.Step{Kind: trace.Cut, From: a, To: b} }
@@ -52,21 +52,63 @@ func TestObserverReadsSteps(t *testing.T) {
 	}{
 		{"nothing happens", steps.List{}, false, ""},
 		{"no cut", steps.List{request(1, 4), request(3, 2)}, false, "1,2,3,4,5 read@4 write 1@2"},
-		{"operations around a cut", steps.List{request(1, 1), cut(set(1, 4), set(2, 3, 5)), request(3, 2), request(4, 1), heal, request(2, 3)}, false,
-			"1,2,3,4,5 read@1; 1,4|2,3,5 write 1@2 read@1; 1,2,3,4,5 write 0@3"},
-		{"a cut in two steps is one partition", steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)}, false, "1|2,3|4,5"},
-		{"a cut that nothing happens under", steps.List{alarm(1), cut(set(1), set(2)), heal, alarm(2)}, false, "1,2,3,4,5"},
+		{
+			"operations around a cut",
+			steps.List{request(1, 1), cut(set(1, 4), set(2, 3, 5)), request(3, 2), request(4, 1), heal, request(2, 3)},
+			false,
+			"1,2,3,4,5 read@1; 1,4|2,3,5 write 1@2 read@1; 1,2,3,4,5 write 0@3",
+		},
+		{
+			"a cut in two steps is one partition",
+			steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)},
+			false,
+			"1|2,3|4,5",
+		},
+		{
+			"a cut that nothing happens under",
+			steps.List{alarm(1), cut(set(1), set(2)), heal, alarm(2)},
+			false,
+			"1,2,3,4,5",
+		},
 		{"a bridge", steps.List{cut(set(1, 2), set(4, 5)), alarm(1)}, false, "1,2,3|3,4,5"},
-		{"one way is cut", steps.List{oneWay(set(1, 2), set(3, 4, 5)), alarm(1), heal, alarm(1)}, false, "cut one way; 1,2,3,4,5"},
-		{"one way after the other", steps.List{oneWay(set(1, 2), set(3, 4, 5)), oneWay(set(3, 4, 5), set(1, 2)), alarm(1)}, false, "1,2|3,4,5"},
-		{"cut links with a way around them", steps.List{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)}, false, "cut with a way around"},
-		{"two cuts that leave a bridge", steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)}, false, "1,4,5|2,4,5|3,4,5"},
+		{
+			"one way is cut",
+			steps.List{oneWay(set(1, 2), set(3, 4, 5)), alarm(1), heal, alarm(1)},
+			false,
+			"cut one way; 1,2,3,4,5",
+		},
+		{
+			"one way after the other",
+			steps.List{oneWay(set(1, 2), set(3, 4, 5)), oneWay(set(3, 4, 5), set(1, 2)), alarm(1)},
+			false,
+			"1,2|3,4,5",
+		},
+		{
+			"cut links with a way around them",
+			steps.List{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)},
+			false,
+			"cut with a way around",
+		},
+		{
+			"two cuts that leave a bridge",
+			steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)},
+			false,
+			"1,4,5|2,4,5|3,4,5",
+		},
 		{"a crash is no cut", steps.List{crash(2), alarm(1)}, false, "1,2,3,4,5"},
 		{"unless it is to be one", steps.List{alarm(1), crash(2), alarm(1)}, true, "1,2,3,4,5; 1,3,4,5|2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &diary{Observer: coverage.Observer{Crashes: c.crashes}}
-			if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: c.steps, Runs: 1, Observers: []lockstep.Observer{d}}); err != nil {
+			if _, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{
+					System:    register.Cluster{Nodes: 5},
+					Strategy:  c.steps,
+					Runs:      1,
+					Observers: []lockstep.Observer{d},
+				},
+			); err != nil {
 				t.Fatal(err)
 			}
 			var stages []string
@@ -87,7 +129,7 @@ func TestObserverReadsSteps(t *testing.T) {
 	}
 }
 
-// kernels notes the kernels of a run's rounds in which something happened, as partitions.
+// kernels records the kernels of a run's nonempty rounds, as partitions.
 type kernels struct {
 	runs [][]string
 	now  []string
@@ -119,8 +161,8 @@ func (k *kernels) Look(run *lockstep.Run) {
 	}
 }
 
-// Rounds that isolate nodes are stages: the nodes of the kernel hear each other, and nobody
-// hears the others or is heard by them.
+// Rounds that isolate nodes are stages: the nodes of the kernel are connected, and the other nodes neither send nor
+// receive.
 func TestObserverReadsRounds(t *testing.T) {
 	want := &kernels{}
 	var have [][]string
@@ -131,8 +173,17 @@ func TestObserverReadsRounds(t *testing.T) {
 		}
 		have = append(have, texts)
 	}}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.DefaultUniform, Runs: 200, Workers: 1,
-		Settle: 20, Observers: []lockstep.Observer{d, want}}); err != nil {
+	if _, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{
+			System:    register.Cluster{Nodes: 5},
+			Strategy:  strategy.DefaultUniform,
+			Runs:      200,
+			Workers:   1,
+			Settle:    20,
+			Observers: []lockstep.Observer{d, want},
+		},
+	); err != nil {
 		t.Fatal(err)
 	}
 	divided := 0
@@ -150,21 +201,34 @@ func TestObserverReadsRounds(t *testing.T) {
 	}
 }
 
-// What is cut but not divided is read apart, and only where there was such a thing.
+// Networks that are cut but not divided have separate readings, and only if such a network occurred.
 func TestObserverReadsIrregular(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		step lockstep.Step
 		want []string
 	}{
-		{"a partition", lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5)}, []string{"minority isolation 1 of 5 in 1"}},
+		{
+			"a partition",
+			lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5)},
+			[]string{"minority isolation 1 of 5 in 1"},
+		},
 		{"one way", lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2, 3, 4, 5), OneWay: true},
 			[]string{"minority isolation 0 of 5 in 0", "links cut one way 4 of 20 in 1"}},
 	} {
-		watches := append([]coverage.Watch{must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))}, coverage.WatchIrregular(5)...)
+		watches := append(
+			[]coverage.Watch{must(coverage.WatchGoals(cover.Isolate{}, cover.Uniform(5, 2)))},
+			coverage.WatchIrregular(5)...)
 		meter := must(coverage.NewMeter(watches...))
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: steps.List{c.step, {Kind: trace.Alarm, Node: 1}}, Runs: 1,
-			Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}}}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:    register.Cluster{Nodes: 5},
+				Strategy:  steps.List{c.step, {Kind: trace.Alarm, Node: 1}},
+				Runs:      1,
+				Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
+			},
+		); err != nil {
 			t.Fatal(err)
 		}
 		var have []string
@@ -180,7 +244,11 @@ func TestObserverReadsIrregular(t *testing.T) {
 // A role that no partition of the campaign could put into a minority has no reading.
 func TestImpossibleRole(t *testing.T) {
 	role := func(name string) coverage.Watch {
-		return coverage.Watch{Name: name, WhenMet: true, Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}}}
+		return coverage.Watch{
+			Name:    name,
+			WhenMet: true,
+			Aims:    []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}},
+		}
 	}
 	meter := must(coverage.NewMeter(role("leader"), role("follower")))
 	whole, cut := must(cover.Whole(5)), must(cover.ParsePartition("1,2|3,4,5"))
@@ -189,14 +257,14 @@ func TestImpossibleRole(t *testing.T) {
 	if r := meter.Read(); len(r) != 1 || r[0].Name != "leader" || r[0].Covered != 1 {
 		t.Errorf("readings %+v", r)
 	}
-	roles[1].Nodes = 6 // only two followers: possible, but not done
+	roles[1].Nodes = 6 // only two followers: possible, but not covered
 	meter.Add([]cover.Stage{{Partition: whole, Roles: roles}, {Partition: cut, Roles: roles}})
 	if r := meter.Read(); len(r) != 2 || r[1].Covered != 0 || r[1].Tests != 1 {
 		t.Errorf("readings %+v", r)
 	}
 }
 
-// readings makes a campaign and reads its meter.
+// readings runs a campaign and reads its meter.
 func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading {
 	t.Helper()
 	isolate, err := coverage.WatchGoals(cover.Isolate{}, cover.Balanced(5, 2))
@@ -207,7 +275,10 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 	if err != nil {
 		t.Fatal(err)
 	}
-	leader := coverage.Watch{Name: "leader", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}}}
+	leader := coverage.Watch{
+		Name: "leader",
+		Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}},
+	}
 	meter, err := coverage.NewMeter(isolate, separate, leader)
 	if err != nil {
 		t.Fatal(err)
@@ -219,10 +290,12 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 	return meter.Read()
 }
 
-// The curve goes by runs, not by who finished first: workers do not matter.
+// The curve is ordered by runs, not by completion: the number of workers does not matter.
 func TestObserverWorkers(t *testing.T) {
-	for _, s := range []lockstep.Strategy{strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
-		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300}} {
+	for _, s := range []lockstep.Strategy{
+		strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
+		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300},
+	} {
 		one := readings(t, s, 1)
 		if !reflect.DeepEqual(one, readings(t, s, 3)) {
 			t.Errorf("%s: three workers read something else", s)
@@ -235,7 +308,7 @@ func TestObserverWorkers(t *testing.T) {
 	}
 }
 
-// On the whole, campaigns cover as much as the theorems expect of as many tests.
+// On average, campaigns cover as much as the theorems expect of as many tests.
 func TestObserverAgreesWithTheory(t *testing.T) {
 	watch, err := coverage.WatchGoals(cover.Separate{K: 2, L: 2}, cover.Balanced(5, 2))
 	if err != nil {
@@ -248,8 +321,21 @@ func TestObserverAgreesWithTheory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: strategy.Partition{Criterion: strategy.Separation, K: 2, L: 2, Balanced: true, Stages: 1, Steps: 1},
-			Runs: runs, Seed: seed, Workers: 1, Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}}}
+		plan := lockstep.Plan{
+			System: register.Cluster{Nodes: 5},
+			Strategy: strategy.Partition{
+				Criterion: strategy.Separation,
+				K:         2,
+				L:         2,
+				Balanced:  true,
+				Stages:    1,
+				Steps:     1,
+			},
+			Runs:      runs,
+			Seed:      seed,
+			Workers:   1,
+			Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
+		}
 		if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -285,6 +371,13 @@ func ExampleObserver() {
 		Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
 	})
 	r := meter.Read()[0]
-	fmt.Printf("%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n", r.Covered, r.Goals, r.Tests, 100*r.Theory.Bound, err)
+	fmt.Printf(
+		"%d of %d goals in %d tests; at least %.0f %% for all of them: %v\n",
+		r.Covered,
+		r.Goals,
+		r.Tests,
+		100*r.Theory.Bound,
+		err,
+	)
 	// Output: 5 of 5 goals in 9 tests; at least 86 % for all of them: <nil>
 }

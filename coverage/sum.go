@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// A Sum is what a meter has counted. Runs that were measured in several places are added up, in the order of the
-// runs, to what one meter would have counted.
+// A Sum is the count of a meter. Sums of runs measured in several places add up, in the order of the runs, to the count
+// of a single meter.
 type Sum struct {
 	Runs    int       `json:"runs"`
 	Watches []Counted `json:"watches"` // in the order of NewMeter
 }
 
-// Counted is what was counted of a watch.
+// Counted is the count of one watch.
 type Counted struct {
 	Tests int    `json:"tests"`
-	Hits  int    `json:"hits,omitempty"` // where the watch wants to know how often
+	Hits  int    `json:"hits,omitempty"` // if the watch has Often
 	News  []News `json:"news,omitempty"` // by the number of the run
 }
 
-// News are the aims that a run was the first to cover.
+// News lists the aims that a run was the first to cover.
 type News struct {
-	Run   int   `json:"run"`   // how many runs, with this one
-	Tests int   `json:"tests"` // how many tests they were worth
-	Aims  []int `json:"aims"`  // by their place in the watch, in order
+	Run   int   `json:"run"`   // number of runs, including this one
+	Tests int   `json:"tests"` // number of tests in these runs
+	Aims  []int `json:"aims"`  // indices of the aims in the watch, in order
 }
 
-// Check reports why a sum is not one that could be added to this one.
+// Check reports why the next sum cannot be added to this one.
 func (s *Sum) Check(next *Sum) error {
 	if len(s.Watches) != len(next.Watches) && (s.Runs > 0 || len(s.Watches) > 0) {
 		return fmt.Errorf("coverage of %d watches, where there are %d", len(next.Watches), len(s.Watches))
@@ -46,7 +46,7 @@ func (s *Sum) Check(next *Sum) error {
 	return nil
 }
 
-// Add adds what was counted of the runs that follow.
+// Add adds the count of the runs that follow.
 func (s *Sum) Add(next *Sum) error {
 	if err := s.Check(next); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Sum) Add(next *Sum) error {
 	return nil
 }
 
-// Take returns what the meter has counted, and lets it begin anew.
+// Take returns the count of the meter and resets the meter.
 func (m *Meter) Take() Sum {
 	sum := m.sum
 	m.sum = Sum{Watches: make([]Counted, len(m.watches))}
@@ -87,12 +87,16 @@ func (m *Meter) Take() Sum {
 	return sum
 }
 
-// Put adds what another meter with the same watches has counted of the runs that follow.
+// Put adds the count of the runs that follow, from another meter with the same watches.
 func (m *Meter) Put(next Sum) error {
 	for i, c := range next.Watches {
 		for _, n := range c.News {
 			if i >= len(m.watches) || len(n.Aims) > 0 && n.Aims[len(n.Aims)-1] >= len(m.watches[i].Aims) {
-				return fmt.Errorf("coverage of %d watches with other aims, where there are %d", len(next.Watches), len(m.watches))
+				return fmt.Errorf(
+					"coverage of %d watches with other aims, where there are %d",
+					len(next.Watches),
+					len(m.watches),
+				)
 			}
 		}
 	}

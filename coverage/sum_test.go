@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/coverage"
 )
 
-// However the runs are shared between meters, the sum is what one meter counts.
+// For any distribution of the runs over meters, the sum is the count of a single meter.
 func TestSums(t *testing.T) {
 	space := cover.Uniform(6, 2)
 	watches := []coverage.Watch{
@@ -46,18 +46,27 @@ func TestSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range []*coverage.Meter{again, atOnce} {
-			if !reflect.DeepEqual(m.Read(), whole.Read()) || !reflect.DeepEqual(m.Missing(watches[1].Name), whole.Missing(watches[1].Name)) {
+			if !reflect.DeepEqual(m.Read(), whole.Read()) ||
+				!reflect.DeepEqual(m.Missing(watches[1].Name), whole.Missing(watches[1].Name)) {
 				t.Fatalf("%d runs:\n%+v\nin one piece:\n%+v", len(runs), m.Read(), whole.Read())
 			}
 		}
 	}
 }
 
-// What no meter with these watches has counted is refused, and changes nothing.
+// Sums that no meter with these watches can have counted are rejected, and change nothing.
 func TestSumsRefuse(t *testing.T) {
 	watch := must(coverage.WatchGoals(cover.Split{K: 2}, cover.Uniform(4, 2)))
 	good := func() coverage.Sum {
-		return coverage.Sum{Runs: 3, Watches: []coverage.Counted{{Tests: 5, News: []coverage.News{{Run: 1, Tests: 2, Aims: []int{0, 3}}, {Run: 3, Tests: 5, Aims: []int{1}}}}}}
+		return coverage.Sum{
+			Runs: 3,
+			Watches: []coverage.Counted{
+				{
+					Tests: 5,
+					News:  []coverage.News{{Run: 1, Tests: 2, Aims: []int{0, 3}}, {Run: 3, Tests: 5, Aims: []int{1}}},
+				},
+			},
+		}
 	}
 	for name, spoil := range map[string]func(*coverage.Sum){
 		"watches":  func(s *coverage.Sum) { s.Watches = append(s.Watches, coverage.Counted{}) },
@@ -82,7 +91,7 @@ func TestSumsRefuse(t *testing.T) {
 	}
 }
 
-// Runs measured in two places, added up.
+// The sum of runs measured in two places.
 func ExampleMeter_Put() {
 	watch, _ := coverage.WatchGoals(cover.Isolate{}, cover.Uniform(3, 2))
 	here, _ := coverage.NewMeter(watch)

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes a file so that what stands under its name is always whole, whatever ends the process or the
-// machine, and is on the disk when it returns. Its folder must be there. A symbolic link is followed; what is not a
-// regular file, such as a device, a pipe or /dev/stdout, is written to as it is.
+// WriteFile writes a file atomically and durably. The file is complete under its name even if the process or the
+// machine crashes, and it is on the disk when WriteFile returns. The directory must exist. WriteFile follows symbolic
+// links. It writes directly to anything other than a regular file, such as a device, a pipe or /dev/stdout.
 func WriteFile(file string, content func(io.Writer) error) error {
 	switch file {
 	case "/dev/stdout":
@@ -32,10 +32,10 @@ func WriteFile(file string, content func(io.Writer) error) error {
 	return replace(to, content)
 }
 
-// MakeFolder makes the folder that findings go to, where it is missing.
+// MakeFolder creates the directory for findings, if it does not exist.
 func MakeFolder(dir string) error { return os.MkdirAll(dir, 0o777) }
 
-// writeInto writes to something that is there and cannot be replaced.
+// writeInto writes to an existing file that cannot be replaced.
 func writeInto(file string, content func(io.Writer) error) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
@@ -44,10 +44,10 @@ func writeInto(file string, content func(io.Writer) error) error {
 	return errors.Join(content(f), f.Close())
 }
 
-// mostLinks is the number of symbolic links in a row that are followed.
+// mostLinks is the maximum length of a chain of symbolic links.
 const mostLinks = 40
 
-// followed is the name at the end of the symbolic links, whether there is a file or not.
+// followed resolves symbolic links. The resulting file need not exist.
 func followed(file string) (string, error) {
 	for range mostLinks {
 		if info, err := os.Lstat(file); os.IsNotExist(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
@@ -65,7 +65,7 @@ func followed(file string) (string, error) {
 	return "", &fs.PathError{Op: "write", Path: file, Err: errors.New("too many symbolic links")}
 }
 
-// replace writes a file beside the one of that name and then gives it the name.
+// replace writes a temporary file in the same directory and renames it.
 func replace(file string, content func(io.Writer) error) error {
 	dir := filepath.Dir(file)
 	if info, err := os.Stat(dir); err != nil {
@@ -79,7 +79,7 @@ func replace(file string, content func(io.Writer) error) error {
 	}
 	err = errors.Join(content(f), f.Chmod(0o666&^umask()))
 	if err == nil {
-		err = f.Sync() // before the name: otherwise a crash of the machine may leave the name of an empty file
+		err = f.Sync() // before the rename: otherwise a crash of the machine may leave an empty file under the name
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), file)

@@ -16,7 +16,7 @@ func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
 }
 
-// Pipes and devices are written to, links stay links, and folders are not invented.
+// WriteFile writes to pipes and devices, keeps links, and creates no directories.
 func TestWriteFileElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -52,7 +52,8 @@ func TestWriteFileElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 		b, _ := os.ReadFile(at(link.to))
-		if info, err := os.Lstat(at(link.name)); err != nil || info.Mode()&os.ModeSymlink == 0 || string(b) != link.name {
+		if info, err := os.Lstat(at(link.name)); err != nil || info.Mode()&os.ModeSymlink == 0 ||
+			string(b) != link.name {
 			t.Errorf("%s: %v, %v, %q", link.name, info, err, b)
 		}
 	}

@@ -13,12 +13,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// freshVariable tells a process that it is one in which a run is made again, and the file where the
-// recording is to go.
+// freshVariable is set in a process that reruns a run. Its value is the file for the recording.
 const freshVariable = "LOCKSTEP_FRESH"
 
-// fresh makes the stored run again in a process of its own, where the system's repetition had
-// better be checked, and says what came of it, and whether it was different.
+// fresh reruns the stored run in a fresh process, if the system's determinism should be rechecked. It returns the
+// result as text, and whether the run differed.
 func (k *Kept) fresh(ctx context.Context, plan lockstep.Plan, o Options) (text string, differs bool) {
 	info, err := plan.System.Describe()
 	if err != nil || info.Recheck == 0 || o.Fresh == nil || k.File == "" || os.Getenv(freshVariable) != "" {
@@ -44,7 +43,7 @@ func again(ctx context.Context, t *trace.Trace, command []string) (difference st
 	file := filepath.Join(dir, "again.trace")
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Env = append(os.Environ(), freshVariable+"="+file)
-	out, failed := c.CombinedOutput() // as a rule: the run fails again
+	out, failed := c.CombinedOutput() // an error is normal: the run fails again
 	other, err := trace.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("%w (%w)\n%s", err, failed, out)
@@ -65,15 +64,18 @@ func again(ctx context.Context, t *trace.Trace, command []string) (difference st
 	return "in what is not about steps", nil
 }
 
-// Replayed is to be called by whoever replayed a run. In a fresh process it hands the recording
-// over to the one that started it.
+// Replayed must be called after a run was replayed. In a fresh process it passes the recording to the parent process.
 func Replayed(t *trace.Trace) error {
 	file := os.Getenv(freshVariable)
 	if file == "" {
 		return nil
 	}
-	if _, err := os.Lstat(file); err == nil { // the one that started this process made a new folder
-		return fmt.Errorf("%s names %s, which is there already; the variable is for the program's own use", freshVariable, file)
+	if _, err := os.Lstat(file); err == nil { // the parent process created a new directory
+		return fmt.Errorf(
+			"%s names %s, which is there already; the variable is for the program's own use",
+			freshVariable,
+			file,
+		)
 	}
 	return WriteFile(file, func(w io.Writer) error { return trace.Write(w, t) })
 }

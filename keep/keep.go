@@ -1,5 +1,5 @@
-// Package keep does with a failing run what users expect: it is shrunk, put into lock-step
-// rounds, drawn as a page, and stored. Go tests and the command line both use it.
+// Package keep processes a failing run: it shrinks the run, derives its lock-step form, draws it as a page, and stores
+// everything. Go tests and the command line both use it.
 package keep
 
 import (
@@ -25,59 +25,58 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// DefaultShrinkFor is the time for shrinking a run of a system that repeats itself only roughly.
+// DefaultShrinkFor is the default time limit for shrinking a run of a system with best-effort determinism.
 const DefaultShrinkFor = time.Minute
 
-// Options say where things go.
+// Options configure how a failing run is shrunk and stored.
 type Options struct {
-	// Dir is the folder for the files, which is made where it is missing.
+	// Dir is the directory for the files. It is created if it does not exist.
 	Dir string
 	// Name is the name of the files without an extension; empty means NameIn.
 	Name string
-	// Found stores the run as it was found, too, beside the shrunk one.
+	// Found also stores the original run besides the shrunk one.
 	Found bool
-	// NoShrink keeps the run as it was found.
+	// NoShrink keeps the original run.
 	NoShrink bool
-	// Shrink bounds the shrinking.
+	// Shrink configures the shrinking.
 	Shrink shrink.Options
-	// ShrinkFor is the most time to spend on shrinking; 0 means DefaultShrinkFor for a system that
-	// repeats itself only roughly, whose runs may take seconds, and no limit for others. A negative time is no limit.
+	// ShrinkFor is the time limit for shrinking. The value 0 means DefaultShrinkFor for a system with best-effort
+	// determinism, whose runs may take seconds, and no limit for others. A negative value means no limit.
 	ShrinkFor time.Duration
-	// Tool names the program that found the run, for the headers of the traces; empty leaves
-	// them as they are.
+	// Tool names the program that found the run, for the headers of the traces; empty leaves the headers unchanged.
 	Tool string
-	// Replay is the command that replays the trace in a file, to be shown on the page.
+	// Replay returns the command that replays the trace in a file, to be shown on the page.
 	Replay func(file string) string
-	// Fresh is the command by which another process replays the trace in a file and calls
-	// [Replayed]; nil: none does.
+	// Fresh returns the command by which another process replays the trace in a file and calls [Replayed]. nil disables
+	// the rerun in a fresh process.
 	Fresh func(file string) []string
 	// Write writes a file; nil means [WriteFile].
 	Write func(file string, content func(io.Writer) error) error
 }
 
-// Kept is a failing run that was stored.
+// Kept is a stored failing run.
 type Kept struct {
-	// Trace is the run: shrunk, where that was possible.
+	// Trace is the run, shrunk if possible.
 	Trace *trace.Trace
-	// Form is its lock-step form, the trace itself where it is in rounds, and nil where there
-	// is none; Note says in words how the form differs from the run, or why there is none.
+	// Form is the lock-step form of the run: the trace itself if it is in rounds, and nil if there is none. Note
+	// describes how the form differs from the run, or why there is none.
 	Form *trace.Trace
 	Note string
-	// Shrunk is what was made smaller, or nil; NotShrunk says why.
+	// Shrunk is the result of shrinking, or nil; NotShrunk then explains why.
 	Shrunk    *shrink.Shrunk
 	NotShrunk error
-	// Fresh says what came of it when the run was made again in a fresh process; empty where it
-	// was not. Differs says that it was different there: the run depends on what the process did before, and is flaky.
+	// Fresh describes the result of the rerun in a fresh process; empty if there was no rerun. Differs says that the
+	// rerun differed: the run depends on earlier activity of the process, and is flaky.
 	Fresh   string
 	Differs bool
-	// File and Page are where trace and page are; empty where they could not be stored.
+	// File and Page are the paths of the trace and the page; empty if they could not be stored.
 	File, Page string
-	// Pictures are where the pictures of the spec are, such as the history of operations.
+	// Pictures are the paths of the spec's pictures, such as the history of operations.
 	Pictures []string
 }
 
-// Run shrinks a failing run, looks for its lock-step form, draws both and stores
-// everything. What could not be stored is told by the error; the rest is there.
+// Run shrinks a failing run, derives its lock-step form, draws both and stores everything. The error describes what
+// could not be stored; the result contains the rest.
 func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options) (*Kept, error) {
 	plan.Progress, plan.Found, plan.Observers = nil, nil, nil
 	k := &Kept{Trace: found}
@@ -87,8 +86,7 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 		return k, k.store(found, o)
 	}
 	if !o.NoShrink {
-		// As it was found, so that it is there whatever ends the shrinking; what goes wrong with
-		// that goes wrong again below.
+		// Store the original run first, so that it survives an interrupted shrinking. An error here occurs again below.
 		if base, err := o.prepare(found); err == nil {
 			_ = Trace(o.Write, base+".trace", found)
 		}
@@ -102,8 +100,15 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 	return k, err
 }
 
-// Shrink shrinks a run within a time, as [Options.ShrinkFor] says; the smallest so far counts.
-func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Options, most time.Duration) (*shrink.Shrunk, error) {
+// Shrink shrinks a run within a time limit, as described by [Options.ShrinkFor]. At the limit it returns the smallest
+// run so far.
+func Shrink(
+	ctx context.Context,
+	plan lockstep.Plan,
+	t *trace.Trace,
+	o shrink.Options,
+	most time.Duration,
+) (*shrink.Shrunk, error) {
 	if info, err := plan.System.Describe(); err == nil && most == 0 && info.Repeats == lockstep.Roughly {
 		most = DefaultShrinkFor
 	}
@@ -115,7 +120,7 @@ func Shrink(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o shrink.Op
 	return shrink.Run(ctx, plan, t, o)
 }
 
-// prepare completes the options and makes the folder; files begin with base.
+// prepare completes the options and creates the directory; the paths of all files begin with base.
 func (o *Options) prepare(found *trace.Trace) (base string, err error) {
 	if o.Write == nil {
 		o.Write = WriteFile
@@ -171,7 +176,7 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	return errors.Join(failed, err)
 }
 
-// Trace writes a trace, and the pictures that go with it.
+// Trace writes a trace and its pictures.
 func Trace(write func(string, func(io.Writer) error) error, file string, t *trace.Trace) error {
 	err := write(file, func(w io.Writer) error { return trace.Write(w, t) })
 	for _, p := range t.Pictures {
@@ -183,7 +188,8 @@ func Trace(write func(string, func(io.Writer) error) error, file string, t *trac
 	return err
 }
 
-// pictureFile is where a picture is that goes with the trace in a file: beside it, whatever the picture's name is.
+// pictureFile returns the path of a picture that belongs to the trace in a file. It is beside the trace, whatever the
+// name of the picture.
 func pictureFile(file string, p trace.Picture) string {
 	base, name := strings.TrimSuffix(filepath.Base(file), ".trace"), SafeName(p.Name)
 	if len(base)+1+len(name) > maxFile {
@@ -196,11 +202,10 @@ func pictureFile(file string, p trace.Picture) string {
 	return filepath.Join(filepath.Dir(file), base+"-"+name)
 }
 
-// maxFile bounds the name of a file in bytes.
+// maxFile bounds the length of a file name in bytes.
 const maxFile = 200
 
-// Form is the lock-step form of a run, and in words how it differs from it or why there is
-// none.
+// Form returns the lock-step form of a run. The text describes how the form differs from the run, or why there is none.
 func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
 	if len(t.Rounds) > 0 && rounds.Check(t) == nil {
 		return t, ""
@@ -218,27 +223,36 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	case r.Ignored == 0:
 		return r.Trace, "equivalent lock-step form"
 	default:
-		return r.Trace, fmt.Sprintf("equivalent lock-step form, %s shown as lost", words.Count(r.Ignored, "delivery that changed nothing"))
+		return r.Trace, fmt.Sprintf(
+			"equivalent lock-step form, %s shown as lost",
+			words.Count(r.Ignored, "delivery that changed nothing"),
+		)
 	}
 }
 
-// NameOf is the name of the files of a failing run: target, its version and the scenario where there are such, property, seed and
+// NameOf returns the name of the files of a failing run: target, version and scenario if present, property, seed and
 // number.
 func NameOf(t *trace.Trace) string { return NameOfRun(t, t.Header.Run) }
 
-// NameOfRun is NameOf for a run that has another number than the one whose seed it has: a
-// strategy may give several runs the same.
+// NameOfRun is NameOf for a run whose number differs from the one of its seed: a strategy may give several runs the
+// same seed.
 func NameOfRun(t *trace.Trace, run int) string {
 	property := "pass"
 	if t.Outcome.Finding != nil {
 		property = t.Outcome.Finding.Property
 	}
-	parts := []string{t.Header.Target, t.Header.Options["version"], t.Header.Scenario, property, fmt.Sprintf("seed%d-run%d", t.Header.Seed, run)}
+	parts := []string{
+		t.Header.Target,
+		t.Header.Options["version"],
+		t.Header.Scenario,
+		property,
+		fmt.Sprintf("seed%d-run%d", t.Header.Seed, run),
+	}
 	return SafeName(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-"))
 }
 
-// NameIn is NameOfRun in a directory. Where a trace of that name is there already that was made with other options or another
-// strategy, the name ends with a hash of them, so that neither overwrites the other.
+// NameIn is NameOfRun in a directory. If the directory has a trace with this name, but with other options or another
+// strategy, the name ends with a hash of them. Then neither trace overwrites the other.
 func NameIn(dir string, t *trace.Trace, run int) string {
 	name := NameOfRun(t, run)
 	file, err := os.Open(filepath.Join(dir, name+".trace"))
@@ -252,21 +266,23 @@ func NameIn(dir string, t *trace.Trace, run int) string {
 	return fmt.Sprintf("%s-%.2x", name, sha256.Sum256([]byte(planOf(t))))
 }
 
-// planOf is what runs of the same plan have in common.
+// planOf returns the common properties of all runs of a plan.
 func planOf(t *trace.Trace) string {
 	h := t.Header
-	return fmt.Sprintf("%q %q %q %q %q %d", h.Target, h.Build, h.Options, h.Strategy, h.Scenario, h.Nodes) // maps are in the order of keys
+	// fmt prints maps in key order
+	return fmt.Sprintf("%q %q %q %q %q %d", h.Target, h.Build, h.Options, h.Strategy, h.Scenario, h.Nodes)
 }
 
-// MaxName bounds the length of a name, in bytes: with what is added to it for pictures and extensions, the name of a file
-// stays within 200 bytes, which every file system takes.
+// MaxName bounds the length of a name in bytes. Pictures and extensions add to the name; the file name stays within 200
+// bytes, which every file system accepts.
 const MaxName = 160
 
-// SafeName is a text as part of a file name that needs no quotes in a shell and is no option of a command. One that is
-// too long is cut, with a hash of all of it in the end.
+// SafeName turns a text into a part of a file name that needs no shell quotes and is not a command option. A long name
+// is truncated and ends with a hash of the whole text.
 func SafeName(text string) string {
 	name := strings.Map(func(r rune) rune {
-		if r <= ' ' || r == utf8.RuneError || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
+		if r <= ' ' || r == utf8.RuneError || unicode.IsControl(r) ||
+			strings.ContainsRune(`/\:*?"'<>|$&;()[]#~`+"`", r) {
 			return '_'
 		}
 		return r

@@ -22,7 +22,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// buggy is a plan that finds something.
+// buggy is a plan with a finding.
 var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix}
 
 // found is the first finding of the plan.
@@ -35,13 +35,18 @@ func found(t *testing.T) *trace.Trace {
 	return result.First().Trace
 }
 
-// Everything that is stored can be used: the traces replay, and the page shows all three
-// views and the command.
+// All stored files are usable: the traces replay, and the page shows all three views and the command.
 func TestRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	run := found(t)
-	k, err := keep.Run(t.Context(), buggy, run, keep.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }})
-	if err != nil || k.Shrunk == nil || k.Form == nil || len(k.Form.Rounds) == 0 || len(k.Trace.Records) >= len(run.Records) {
+	k, err := keep.Run(
+		t.Context(),
+		buggy,
+		run,
+		keep.Options{Dir: dir, Found: true, Replay: func(file string) string { return "replay " + file }},
+	)
+	if err != nil || k.Shrunk == nil || k.Form == nil || len(k.Form.Rounds) == 0 ||
+		len(k.Trace.Records) >= len(run.Records) {
 		t.Fatalf("%+v, %v", k, err)
 	}
 	base := filepath.Join(dir, "smr-bug-prefix-seed0-run"+fmt.Sprint(run.Header.Run))
@@ -50,7 +55,8 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := replay.Run(t.Context(), buggy, stored); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+		if again, err := replay.Run(t.Context(), buggy, stored); err != nil || again.Difference != "" ||
+			again.Trace.Outcome.Verdict != trace.Fail {
 			t.Errorf("%s: %+v, %v", file, again, err)
 		}
 	}
@@ -62,28 +68,38 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What cannot be stored is told, and the rest is there.
+// Run reports what cannot be stored, and still returns the rest.
 func TestCannotStore(t *testing.T) {
 	full := errors.New("disk full")
-	for _, c := range []struct{ what, fails string }{{"trace", ".trace"}, {"page", ".html"}, {"the found run", ".found.trace"}} {
+	for _, c := range []struct{ what, fails string }{
+		{"trace", ".trace"},
+		{"page", ".html"},
+		{"the found run", ".found.trace"},
+	} {
 		var stored []string
-		k, err := keep.Run(t.Context(), buggy, found(t), keep.Options{Dir: "d", Name: "n", Found: true, Write: func(file string, _ func(io.Writer) error) error {
-			if file == filepath.Join("d", "n"+c.fails) {
-				return full
-			}
-			stored = append(stored, file)
-			return nil
-		}})
+		k, err := keep.Run(
+			t.Context(),
+			buggy,
+			found(t),
+			keep.Options{Dir: "d", Name: "n", Found: true, Write: func(file string, _ func(io.Writer) error) error {
+				if file == filepath.Join("d", "n"+c.fails) {
+					return full
+				}
+				stored = append(stored, file)
+				return nil
+			}},
+		)
 		if !errors.Is(err, full) || k.Trace == nil || k.Form == nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
-		if (k.File == "") != (c.fails == ".trace") || (k.Page == "") != (c.fails != ".found.trace") || slices.Contains(stored, "d/n"+c.fails) {
+		if (k.File == "") != (c.fails == ".trace") || (k.Page == "") != (c.fails != ".found.trace") ||
+			slices.Contains(stored, "d/n"+c.fails) {
 			t.Errorf("%s: file %q, page %q, stored %q", c.what, k.File, k.Page, stored)
 		}
 	}
 }
 
-// A run that does not fail again is kept as it is, and the reason is there.
+// A run that does not fail again is kept unchanged, with the reason.
 func TestNotShrunk(t *testing.T) {
 	plan := buggy
 	plan.Spec = nil
@@ -93,7 +109,7 @@ func TestNotShrunk(t *testing.T) {
 	}
 }
 
-// A file is whole under its name or not there at all.
+// A file is complete under its name or does not exist.
 func TestWriteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write := func(text string, fails error) error {
@@ -146,8 +162,16 @@ func ExampleForm() {
 }
 
 func ExampleTrace() {
-	t := &trace.Trace{Header: trace.Header{Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Pass}, Pictures: []trace.Picture{{Name: "history.html"}}}
-	err := keep.Trace(func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil }, "run.trace", t)
+	t := &trace.Trace{
+		Header:   trace.Header{Nodes: 1},
+		Outcome:  trace.Outcome{Verdict: trace.Pass},
+		Pictures: []trace.Picture{{Name: "history.html"}},
+	}
+	err := keep.Trace(
+		func(file string, _ func(io.Writer) error) error { fmt.Println(file); return nil },
+		"run.trace",
+		t,
+	)
 	fmt.Println(err)
 	// Output:
 	// run.trace
@@ -187,12 +211,16 @@ func ExampleNameOfRun() {
 	// Output: smr-pass-seed7-run41
 }
 
-// Findings of other versions, scenarios, options or strategies do not overwrite each other's files; the same one found again does.
+// Findings of other versions, scenarios, options or strategies do not overwrite each other's files; the same finding
+// does.
 func TestUniqueNames(t *testing.T) {
 	dir, names := t.TempDir(), map[string]bool{}
 	store := func(h trace.Header) string {
 		h.Target, h.Nodes = "zookeeper", 3
-		found := &trace.Trace{Header: h, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "equal-data"}}}
+		found := &trace.Trace{
+			Header:  h,
+			Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "equal-data"}},
+		}
 		k, err := keep.Run(t.Context(), buggy, found, keep.Options{Dir: dir, NoShrink: true})
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +244,10 @@ func TestUniqueNames(t *testing.T) {
 	if err != nil || len(files) != len(headers) || len(names) != len(headers) {
 		t.Errorf("%d findings are in %q, %v", len(headers), files, err)
 	}
-	for _, want := range []string{"zookeeper-3.5.8-equal-data-seed0-run0.trace", "zookeeper-3.9.5-divergence-equal-data-seed0-run0.trace"} {
+	for _, want := range []string{
+		"zookeeper-3.5.8-equal-data-seed0-run0.trace",
+		"zookeeper-3.9.5-divergence-equal-data-seed0-run0.trace",
+	} {
 		if !names[want] {
 			t.Errorf("%s is not in %v", want, names)
 		}
@@ -226,7 +257,10 @@ func TestUniqueNames(t *testing.T) {
 func ExampleNameIn() {
 	dir, _ := os.MkdirTemp("", "keep-*")
 	defer os.RemoveAll(dir)
-	t := &trace.Trace{Header: trace.Header{Target: "raft", Nodes: 3, Strategy: "walk"}, Outcome: trace.Outcome{Verdict: trace.Pass}}
+	t := &trace.Trace{
+		Header:  trace.Header{Target: "raft", Nodes: 3, Strategy: "walk"},
+		Outcome: trace.Outcome{Verdict: trace.Pass},
+	}
 	fmt.Println(keep.NameIn(dir, t, 41))
 	_ = keep.Trace(keep.WriteFile, filepath.Join(dir, keep.NameIn(dir, t, 41)+".trace"), t)
 	t.Header.Strategy = "pctcp"
@@ -236,7 +270,7 @@ func ExampleNameIn() {
 	// raft-pass-seed0-run41-4ca3
 }
 
-// The page links the pictures that the spec drew, which are stored beside it.
+// The page links the pictures of the spec, which are stored beside it.
 func TestPageLinksPictures(t *testing.T) {
 	run := found(t)
 	run.Pictures = []trace.Picture{{Name: "history.html", Data: []byte("a history")}}
@@ -275,8 +309,8 @@ func TestPictureNames(t *testing.T) {
 	}
 }
 
-// A run that is being shrunk is stored as it was found, whatever happens then; when the time for
-// shrinking is over, the smallest so far counts.
+// The original run is stored before shrinking starts, whatever happens later. When the time limit expires, the smallest
+// run so far is used.
 func TestStoredBefore(t *testing.T) {
 	run := found(t)
 	var first *trace.Trace
@@ -311,14 +345,21 @@ func ExampleShrink() {
 	// Output: true
 }
 
-// Whatever a run is called, its files have names that every file system takes, and different runs have different ones.
+// For any name of a run, its file names are valid in every file system, and different runs have different names.
 func TestNamesAreBounded(t *testing.T) {
 	long := strings.Repeat("é/", 300)
 	dir := t.TempDir()
 	seen := map[string]bool{}
 	for _, property := range []string{"p", long + "a", long + "b", "-rf", "..", "\x1b[2J", "\xff"} {
-		run := &trace.Trace{Header: trace.Header{Target: long[:50] + property, Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: property}},
-			Pictures: []trace.Picture{{Name: "../../" + property + ".html"}, {Name: long + ".html"}, {Name: "x." + long}}}
+		run := &trace.Trace{
+			Header:  trace.Header{Target: long[:50] + property, Nodes: 1},
+			Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: property}},
+			Pictures: []trace.Picture{
+				{Name: "../../" + property + ".html"},
+				{Name: long + ".html"},
+				{Name: "x." + long},
+			},
+		}
 		name := keep.NameOf(run)
 		if len(name) > keep.MaxName || !utf8.ValidString(name) || seen[name] || strings.ContainsAny(name, "/\x1b") {
 			t.Errorf("%q: the name %q of %d bytes", property, name, len(name))

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// syncDir makes the names in a directory survive a crash of the machine, where its file system can.
+// syncDir makes the names in a directory survive a crash of the machine, if the file system supports it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// umask is the process's file mode creation mask. It is read once, because reading it changes it for a moment, in which
-// another goroutine may create a file.
+// umask is the process's file mode creation mask. It is read once: reading it changes it for a moment, in which another
+// goroutine may create a file.
 var umask = sync.OnceValue(func() fs.FileMode {
 	m := syscall.Umask(0)
 	syscall.Umask(m)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// WriteProgress lets tests see what is told about shrinking, and how often; it returns what undoes that.
+// WriteProgress lets tests set the output and the interval of shrinking progress; it returns a function that restores
+// both.
 func WriteProgress(out io.Writer, every time.Duration) func() {
 	wasOut, wasEvery := progressOut, progressEvery
 	progressOut, progressEvery = out, every

@@ -1,8 +1,8 @@
 // Package locktest explores plans inside Go tests.
 //
-// A failing test prints the finding, how far it was shrunk and its picture, and ends in the
-// line that replays it. The trace and a page for a browser lie under
-// testdata/lockstep/<test name>/; the trace is replayed first the next time.
+// A failing test prints the finding, how far the run was shrunk, and its picture. The last line is the command that
+// replays the run. The trace and a page for a browser are stored under testdata/lockstep/<test name>/; the next test
+// run replays the trace first.
 package locktest
 
 import (
@@ -28,15 +28,34 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// The flags of go test, each with an environment twin that applies where the flag is
-// not given.
+// The flags of go test. Each has an environment variable that applies if the flag is not set.
 var (
-	flagSeed     = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
-	flagRuns     = flag.String("lockstep.runs", "", "number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)")
-	flagVacuous  = flag.String("lockstep.vacuous", "", "true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)")
-	flagPatience = flag.String("lockstep.patience", "", "a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)")
-	flagShrink   = flag.String("lockstep.shrinkfor", "", "most time that locktest.Run spends on shrinking a failing run; 30s unless given, 0 is no limit (or LOCKSTEP_SHRINKFOR)")
-	flagReplay   = flag.String("lockstep.replay", "", "trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)")
+	flagSeed = flag.String("lockstep.seed", "", "seed of locktest.Run instead of the plan's (or LOCKSTEP_SEED)")
+	flagRuns = flag.String(
+		"lockstep.runs",
+		"",
+		"number of runs of locktest.Run instead of the plan's (or LOCKSTEP_RUNS)",
+	)
+	flagVacuous = flag.String(
+		"lockstep.vacuous",
+		"",
+		"true lets locktest.Run pass though something was never put to the test (or LOCKSTEP_VACUOUS)",
+	)
+	flagPatience = flag.String(
+		"lockstep.patience",
+		"",
+		"a step that takes longer hangs, which is a finding; 30s unless given, 0 waits for ever (or LOCKSTEP_PATIENCE)",
+	)
+	flagShrink = flag.String(
+		"lockstep.shrinkfor",
+		"",
+		"most time that locktest.Run spends on shrinking a failing run; 30s unless given, 0 is no limit (or LOCKSTEP_SHRINKFOR)",
+	)
+	flagReplay = flag.String(
+		"lockstep.replay",
+		"",
+		"trace file that locktest.Run replays instead of exploring (or LOCKSTEP_REPLAY)",
+	)
 )
 
 func setting(value *string, env string) string {
@@ -46,25 +65,24 @@ func setting(value *string, env string) string {
 	return os.Getenv(env)
 }
 
-// lastWords is what is kept free of a test's deadline for shrinking and reporting.
+// lastWords is the part of a test's time before its deadline that is reserved for shrinking and reporting.
 const lastWords = 5 * time.Second
 
-// Run explores a plan inside a Go test. Traces of earlier failures, stored under
-// testdata/lockstep/<test name>/, are replayed first. A finding fails the test: it is
-// shrunk, drawn and stored, and the last line printed is the command that replays it.
-// A passing run of a deterministic system that differs when it is repeated fails the test, too, and so does a
-// campaign in which runs reached a limit, in which the scenario or a part of it never took effect, or in which
-// a property was never checked: none is a pass. See [lockstep.Result.Problems]. What happened in a run on average is
-// logged, unless a finding is.
+// Run explores a plan inside a Go test. It first replays the traces of earlier failures, stored under
+// testdata/lockstep/<test name>/. A finding fails the test: Run shrinks, draws and stores the run, and the last printed
+// line is the command that replays it.
 //
-// A step that does not end within half a minute is a finding, too: the run is stored as far
-// as it goes.
+// The test also fails if a passing run of a deterministic system differs when it is repeated, or if runs reached a
+// limit. It fails if the scenario or a part of it never took effect, or if a property was never checked. See
+// [lockstep.Result.Problems]. Unless there is a finding, Run logs the average activity of a run.
 //
-// A failing run is shrunk for half a minute at most; how far it has come is written to standard error every few seconds.
+// A step that takes more than 30 seconds is a finding, too: Run stores the incomplete run.
+//
+// Shrinking a failing run takes at most 30 seconds; Run writes its progress to standard error every few seconds.
 //
 // The flags -lockstep.seed, -lockstep.runs, -lockstep.patience, -lockstep.shrinkfor, -lockstep.vacuous and
-// -lockstep.replay, or the environment variables LOCKSTEP_SEED and so on, take the place of
-// what the plan says. The test's deadline is respected: the campaign stops in time, and says so.
+// -lockstep.replay, or the environment variables LOCKSTEP_SEED and so on, override the plan. Run respects the test's
+// deadline: the campaign stops in time, and Run logs that.
 func Run(t testing.TB, plan lockstep.Plan) {
 	t.Helper()
 	if err := applySettings(&plan); err != nil {
@@ -127,11 +145,10 @@ func applySettings(plan *lockstep.Plan) error {
 	return nil
 }
 
-// DefaultShrinkFor is the most time that Run spends on shrinking a failing run, unless the flag -lockstep.shrinkfor says
-// otherwise.
+// DefaultShrinkFor is the default time limit for shrinking a failing run. The flag -lockstep.shrinkfor overrides it.
 const DefaultShrinkFor = 30 * time.Second
 
-// shrinkLimit is the most time for shrinking; negative: there is no limit.
+// shrinkLimit returns the time limit for shrinking; negative means no limit.
 func shrinkLimit() (time.Duration, error) {
 	s := setting(flagShrink, "LOCKSTEP_SHRINKFOR")
 	if s == "" {
@@ -148,13 +165,13 @@ func shrinkLimit() (time.Duration, error) {
 	}
 }
 
-// How often progress is written, and where to. A test's own log is not seen before the test ends.
+// The interval and the destination of progress messages. A test's own log is not visible before the test ends.
 var (
 	progressEvery           = 5 * time.Second
 	progressOut   io.Writer = os.Stderr
 )
 
-// progress tells now and then how far shrinking has come.
+// progress periodically reports the progress of shrinking.
 func (c *testCase) progress(began time.Time) func(int, func() string) {
 	last := began
 	return func(tries int, size func() string) {
@@ -172,7 +189,7 @@ func (c *testCase) progress(began time.Time) func(int, func() string) {
 	}
 }
 
-// folder is a test's name as a path: subtests become folders.
+// folder returns a test's name as a path: subtests become directories.
 func folder(name string) string {
 	parts := strings.Split(strings.ReplaceAll(name, "..", "_"), "/")
 	for i, p := range parts {
@@ -189,7 +206,7 @@ type testCase struct {
 	shrinkFor time.Duration // negative: no limit
 }
 
-// context ends a while before the test's deadline.
+// context returns a context that ends some time before the test's deadline.
 func (c *testCase) context() (context.Context, context.CancelFunc) {
 	if d, ok := c.TB.(interface{ Deadline() (time.Time, bool) }); ok {
 		if at, ok := d.Deadline(); ok {
@@ -199,8 +216,8 @@ func (c *testCase) context() (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.Background())
 }
 
-// replay repeats a stored run. One that was asked for must fail again, or the test does
-// for another reason; one that is merely stored may have been mended meanwhile.
+// replay replays a stored run. A run requested by flag must fail again; otherwise the test fails for another reason.
+// The bug of a merely stored run may have been fixed.
 func (c *testCase) replay(file string, asked bool) {
 	c.Helper()
 	t, err := trace.ReadFile(file)
@@ -252,7 +269,8 @@ func (c *testCase) explore() {
 	}
 }
 
-// check fails or passes the test by the problems of its campaign. The last line is the command that repeats what fails.
+// check passes or fails the test by the problems of its campaign. The last line is the command that repeats the
+// failure.
 func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	c.Helper()
 	var kept *keep.Kept
@@ -264,7 +282,7 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	var failing, others []lockstep.Problem
 	for _, p := range result.Problems() {
 		if c.fails(&p) {
-			p.Severity = lockstep.SeverityError // nobody reads the warnings of a test that passes
+			p.Severity = lockstep.SeverityError // users do not read the warnings of a passing test
 			failing = append(failing, p)
 		} else {
 			others = append(others, p)
@@ -295,7 +313,7 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	}
 }
 
-// fails reports whether a problem fails the test: an error, and a warning that leaves something unchecked.
+// fails reports whether a problem fails the test: an error, or a warning that leaves something unchecked.
 func (c *testCase) fails(p *lockstep.Problem) bool {
 	switch p.Kind {
 	case lockstep.ProblemVacuousPart, lockstep.ProblemVacuousProperty:
@@ -305,8 +323,8 @@ func (c *testCase) fails(p *lockstep.Problem) bool {
 	}
 }
 
-// failing prints the problems that fail the test, with what to do about them, and how to repeat the campaign where
-// no trace does.
+// failing prints the problems that fail the test, with hints. If no trace reproduces them, it prints how to repeat the
+// campaign.
 func (c *testCase) failing(result *lockstep.Result, list []lockstep.Problem, again bool) {
 	c.Helper()
 	lines := campaign.ProblemLines(list, "")
@@ -327,7 +345,7 @@ func (c *testCase) failing(result *lockstep.Result, list []lockstep.Problem, aga
 	c.Errorf("lockstep: %s", strings.Join(lines, "\n"))
 }
 
-// hints say what to do about problems.
+// hints are suggestions for solving problems.
 var hints = []struct {
 	kinds []string
 	text  string
@@ -339,7 +357,7 @@ var hints = []struct {
 		"the system is not deterministic: find what differs, or declare that it repeats itself only roughly"},
 }
 
-// keep shrinks, draws and stores a failing run, and makes it again in a fresh process.
+// keep shrinks, draws and stores a failing run, and reruns it in a fresh process.
 func (c *testCase) keep(ctx context.Context, f *lockstep.Found) *keep.Kept {
 	c.Helper()
 	k, err := keep.Run(ctx, c.plan, f.Trace, keep.Options{Dir: c.dir, ShrinkFor: c.shrinkFor,
@@ -380,24 +398,29 @@ func (c *testCase) found(f *lockstep.Found, k *keep.Kept) {
 	c.fail(drawn, k.File, what)
 }
 
-// fail prints a failing run and how to make it again.
+// fail prints a failing run and the command that reruns it.
 func (c *testCase) fail(t *trace.Trace, file, what string) {
 	c.Helper()
 	var b strings.Builder
-	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder does not fail
+	_ = report.Grid(&b, t, report.Options{}) // a strings.Builder returns no error
 	c.Errorf("lockstep: %s\n\n%s\n%s", what, b.String(), c.again(file))
 }
 
-// fresh is the command by which a process of its own makes a stored run again.
+// fresh returns the command by which a fresh process reruns a stored run.
 func (c *testCase) fresh(file string) []string {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	return []string{self, "-test.run=^" + strings.ReplaceAll(c.Name(), "/", "$/^") + "$", "-test.count=1", "-lockstep.replay=" + file}
+	return []string{
+		self,
+		"-test.run=^" + strings.ReplaceAll(c.Name(), "/", "$/^") + "$",
+		"-test.count=1",
+		"-lockstep.replay=" + file,
+	}
 }
 
-// again is the command that makes a failing run again: from its trace, or else its seed.
+// again returns the command that reruns a failing run: from its trace, or else from its seed.
 func (c *testCase) again(file string) string {
 	name := strings.ReplaceAll(c.Name(), "/", "$/^")
 	if file == "" {

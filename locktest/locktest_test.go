@@ -20,7 +20,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// inTest calls Test as a test of that name would, in a folder of its own.
+// inTest calls Run as a test with that name would.
 func inTest(f *enginetest.FakeT, plan lockstep.Plan) *enginetest.FakeT {
 	f.Run(func(t testing.TB) { locktest.Run(t, plan) })
 	return f
@@ -28,7 +28,12 @@ func inTest(f *enginetest.FakeT, plan lockstep.Plan) *enginetest.FakeT {
 
 func TestTest(t *testing.T) {
 	t.Chdir(t.TempDir())
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultUniform,
+		Spec:     smr.Prefix,
+		Runs:     5000,
+	}
 
 	f := inTest(&enginetest.FakeT{TestName: "TestLog/small"}, plan)
 	text := f.Text.String()
@@ -44,7 +49,8 @@ func TestTest(t *testing.T) {
 		t.Errorf("last line %q, want %q", last, want)
 	}
 
-	if page, err := os.ReadFile(strings.TrimSuffix(file, ".trace") + ".html"); err != nil || !strings.Contains(string(page), "<html") {
+	if page, err := os.ReadFile(strings.TrimSuffix(file, ".trace") + ".html"); err != nil ||
+		!strings.Contains(string(page), "<html") {
 		t.Errorf("the page: %d bytes, %v", len(page), err)
 	}
 
@@ -55,7 +61,8 @@ func TestTest(t *testing.T) {
 	mended := plan
 	mended.System = toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name = "smr-bug" }}
 	f = inTest(&enginetest.FakeT{TestName: "TestLog/small"}, mended)
-	if f.Bad || !strings.Contains(f.Text.String(), "mended: the run now passes; the first difference: step") || !strings.Contains(f.Text.String(), "5000 runs, nothing found") {
+	if f.Bad || !strings.Contains(f.Text.String(), "mended: the run now passes; the first difference: step") ||
+		!strings.Contains(f.Text.String(), "5000 runs, nothing found") {
 		t.Errorf("after the bug is mended:\n%s", f.Text.String())
 	}
 	if err := os.WriteFile(file, []byte(`{"lockstep":99}`), 0o666); err != nil {
@@ -69,8 +76,16 @@ func TestTest(t *testing.T) {
 
 func TestTestSettings(t *testing.T) {
 	t.Chdir(t.TempDir())
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 1}
-	inTest(&enginetest.FakeT{TestName: "TestFind"}, lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000})
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultUniform,
+		Spec:     smr.Prefix,
+		Runs:     1,
+	}
+	inTest(
+		&enginetest.FakeT{TestName: "TestFind"},
+		lockstep.Plan{System: plan.System, Strategy: plan.Strategy, Spec: plan.Spec, Runs: 5000},
+	)
 	stored, _ := filepath.Glob("testdata/lockstep/TestFind/*.trace")
 	if len(stored) != 1 {
 		t.Fatalf("stored %q", stored)
@@ -95,7 +110,7 @@ func TestTestSettings(t *testing.T) {
 	}
 }
 
-// Neither a limit nor a scenario without effect passes a test, and a wrong plan fails it.
+// A limit or a scenario without effect fails a test, and so does an invalid plan.
 func TestTestVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	base := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 10}
@@ -118,11 +133,21 @@ func TestTestVerdicts(t *testing.T) {
 		want   string
 	}{
 		{"pass", base, false, "10 runs, nothing found; no guarantee"},
-		{"limit", limited, true, "error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's Limits"},
+		{
+			"limit",
+			limited,
+			true,
+			"error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's Limits",
+		},
 		{"vacuous", idle, true, "error: the scenario took effect in none of 10 runs"},
 		{"flaky", odd, true, "error: panic in 1 of 1 run, first in run 0, but the second time nothing was found: once"},
 		{"no strategy", lockstep.Plan{System: toy.Cluster(nil)}, true, "a plan needs a System and a Strategy"},
-		{"negative", lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: -1}, true, "the plan's Runs is -1, it must not be negative"},
+		{
+			"negative",
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: -1},
+			true,
+			"the plan's Runs is -1, it must not be negative",
+		},
 	} {
 		f := inTest(&enginetest.FakeT{TestName: "TestVerdicts"}, c.plan)
 		if f.Bad != c.failed || !strings.Contains(f.Text.String(), c.want) {
@@ -131,7 +156,7 @@ func TestTestVerdicts(t *testing.T) {
 	}
 }
 
-// The deadline ends a campaign that would run for ever, and the test says so.
+// The deadline ends a campaign that would run indefinitely, and the test reports that.
 func TestTestDeadline(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := &enginetest.FakeT{TestName: "TestDeadline", Until: time.Now().Add(5*time.Second + 200*time.Millisecond)}
@@ -141,33 +166,47 @@ func TestTestDeadline(t *testing.T) {
 	}
 }
 
-// A trace that cannot be stored loses nothing: the run is printed, with its seed.
+// If a trace cannot be stored, the run is still printed, with its seed.
 func TestTestCannotStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("testdata", nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := inTest(&enginetest.FakeT{TestName: "TestFull"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Runs: 5000})
-	if text := f.Text.String(); !strings.Contains(text, "the trace could not be stored") || !strings.Contains(text, "go test -run '^TestFull$' -lockstep.seed=0") {
+	f := inTest(
+		&enginetest.FakeT{TestName: "TestFull"},
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3, Bug: true},
+			Strategy: strategy.DefaultUniform,
+			Spec:     smr.Prefix,
+			Runs:     5000,
+		},
+	)
+	if text := f.Text.String(); !strings.Contains(text, "the trace could not be stored") ||
+		!strings.Contains(text, "go test -run '^TestFull$' -lockstep.seed=0") {
 		t.Errorf("log:\n%s", text)
 	}
 }
 
-// idleScenario never does anything.
+// idleScenario returns a scenario that never takes effect.
 func idleScenario() lockstep.Scenario {
 	sc := scenario.New("idle")
 	sc.If(scenario.Type("none such")).Then(scenario.Drop())
 	return sc
 }
 
-// Test fails when a part of a scenario never took effect in any run, unless it is told
-// that this is as it should be.
+// Run fails if a part of a scenario never took effect in any run, unless the plan allows that.
 func TestVacuousPartsFailTest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	sc := scenario.New("half idle")
 	sc.If(scenario.Round("Ack")).Named("acks").First(1).Then(scenario.Deliver())
 	sc.If(scenario.Round("Ack"), scenario.Phase(-1)).Named("no such phase").Then(scenario.Drop())
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Scenario: sc, Spec: smr.Prefix, Runs: 50}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3},
+		Strategy: strategy.DefaultWalk,
+		Scenario: sc,
+		Spec:     smr.Prefix,
+		Runs:     50,
+	}
 	f := inTest(&enginetest.FakeT{TestName: "TestHalf"}, plan)
 	if !f.Bad || !strings.Contains(f.Text.String(), `"filter 2 (no such phase) acted" never took effect`) {
 		t.Errorf("the idle filter is not named:\n%s", f.Text.String())
@@ -178,23 +217,40 @@ func TestVacuousPartsFailTest(t *testing.T) {
 	}
 }
 
-// A property that was never judged fails a test, unless it is told that this is as it should
-// be; a test that passes says how much happened.
+// A property that was never checked fails a test, unless the plan allows that. A passing test reports the activity of
+// its runs.
 func TestUnjudgedPropertiesFailTest(t *testing.T) {
 	t.Chdir(t.TempDir())
-	never := spec.OnEvent("never", "no such event", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil })
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: spec.All(smr.Prefix, never), Runs: 50}
+	never := spec.OnEvent(
+		"never",
+		"no such event",
+		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return nil },
+	)
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3},
+		Strategy: strategy.DefaultWalk,
+		Spec:     spec.All(smr.Prefix, never),
+		Runs:     50,
+	}
 	f := inTest(&enginetest.FakeT{TestName: "TestNever"}, plan)
-	if !f.Bad || !strings.Contains(f.Text.String(), "error: property never was never checked\nset the plan's AllowVacuous") {
+	if !f.Bad ||
+		!strings.Contains(f.Text.String(), "error: property never was never checked\nset the plan's AllowVacuous") {
 		t.Errorf("failed %v:\n%s", f.Bad, f.Text.String())
 	}
 	t.Setenv("LOCKSTEP_VACUOUS", "maybe")
-	if f := inTest(&enginetest.FakeT{TestName: "TestNever"}, plan); !f.Bad || !strings.Contains(f.Text.String(), `-lockstep.vacuous is "maybe", allowed are true and false`) {
+	if f := inTest(&enginetest.FakeT{TestName: "TestNever"}, plan); !f.Bad ||
+		!strings.Contains(f.Text.String(), `-lockstep.vacuous is "maybe", allowed are true and false`) {
 		t.Errorf("failed %v:\n%s", f.Bad, f.Text.String())
 	}
 	t.Setenv("LOCKSTEP_VACUOUS", "true")
 	f = inTest(&enginetest.FakeT{TestName: "TestNever"}, plan)
-	for _, want := range []string{"nothing found", "lockstep: a run: ", " events (output ", "property prefix was checked ", "warning: property never was never checked"} {
+	for _, want := range []string{
+		"nothing found",
+		"lockstep: a run: ",
+		" events (output ",
+		"property prefix was checked ",
+		"warning: property never was never checked",
+	} {
 		if f.Bad || !strings.Contains(f.Text.String(), want) {
 			t.Errorf("failed %v, %q:\n%s", f.Bad, want, f.Text.String())
 		}
@@ -204,7 +260,12 @@ func TestUnjudgedPropertiesFailTest(t *testing.T) {
 // A stored trace whose run differs only in a word of a state still fails the test.
 func TestStoredTraceOfAChangedSystem(t *testing.T) {
 	t.Chdir(t.TempDir())
-	plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 10}, Spec: toy.AtEnd, Runs: 3}
+	plan := lockstep.Plan{
+		System:   toy.Cluster(nil),
+		Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 10},
+		Spec:     toy.AtEnd,
+		Runs:     3,
+	}
 	inTest(&enginetest.FakeT{TestName: "TestKept"}, plan)
 	files, _ := filepath.Glob("testdata/lockstep/TestKept/*.trace")
 	if len(files) != 1 {
@@ -220,16 +281,26 @@ func TestStoredTraceOfAChangedSystem(t *testing.T) {
 	}
 	f := inTest(&enginetest.FakeT{TestName: "TestKept"}, plan)
 	log := f.Text.String()
-	if !f.Bad || !strings.Contains(log, "the stored run fails again: it still fails; the first difference: step 0") || strings.Contains(log, "elete") {
+	if !f.Bad || !strings.Contains(log, "the stored run fails again: it still fails; the first difference: step 0") ||
+		strings.Contains(log, "elete") {
 		t.Errorf("log:\n%s", log)
 	}
 }
 
-// A failing run that is not in rounds is drawn in its lock-step form, and the page has it.
+// A failing run that is not in rounds is drawn in its lock-step form, and the page contains that.
 func TestLockstepForm(t *testing.T) {
 	t.Chdir(t.TempDir())
-	f := inTest(&enginetest.FakeT{TestName: "TestForm"}, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 5000})
-	if log := f.Text.String(); !f.Bad || !strings.Contains(log, "equivalent lock-step form") || !strings.Contains(log, "| phase 1") {
+	f := inTest(
+		&enginetest.FakeT{TestName: "TestForm"},
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3, Bug: true},
+			Strategy: strategy.DefaultWalk,
+			Spec:     smr.Prefix,
+			Runs:     5000,
+		},
+	)
+	if log := f.Text.String(); !f.Bad || !strings.Contains(log, "equivalent lock-step form") ||
+		!strings.Contains(log, "| phase 1") {
 		t.Errorf("log:\n%s", log)
 	}
 	pages, _ := filepath.Glob("testdata/lockstep/TestForm/*.html")
@@ -241,7 +312,7 @@ func TestLockstepForm(t *testing.T) {
 	}
 }
 
-// Undecided runs fail a test, and the pictures of a finding lie beside its trace.
+// Undecided runs fail a test, and the pictures of a finding are stored beside its trace.
 func TestPicturesAreStored(t *testing.T) {
 	t.Chdir(t.TempDir())
 	history := spec.Linearizable{Model: porcupine.Model{Init: func() any { return 0 },
@@ -250,7 +321,12 @@ func TestPicturesAreStored(t *testing.T) {
 		c.Emit(spec.EventCall, &spec.Call{Client: 1, ID: m, Input: m})
 		c.Emit(spec.EventReturn, &spec.Return{Client: 1, ID: m, Output: m})
 	})
-	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5}, Spec: history, Runs: 50}
+	plan := lockstep.Plan{
+		System:   system,
+		Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5},
+		Spec:     history,
+		Runs:     50,
+	}
 	f := inTest(&enginetest.FakeT{TestName: "TestPicture"}, plan)
 	if !f.Bad {
 		t.Fatalf("nothing found:\n%s", f.Text.String())
@@ -264,7 +340,8 @@ func TestPicturesAreStored(t *testing.T) {
 	}
 	history.Steps, history.Model.Step = 1, func(state, _, _ any) (bool, any) { return true, state }
 	plan.Spec, plan.Strategy = history, strategy.Walk{Deliver: 3, Alarm: 1, Steps: 30}
-	if f := inTest(&enginetest.FakeT{TestName: "TestUndecided"}, plan); !f.Bad || !strings.Contains(f.Text.String(), "operations: not decided within 1 steps") {
+	if f := inTest(&enginetest.FakeT{TestName: "TestUndecided"}, plan); !f.Bad ||
+		!strings.Contains(f.Text.String(), "operations: not decided within 1 steps") {
 		t.Errorf("a test with undecided runs:\n%s", f.Text.String())
 	}
 }

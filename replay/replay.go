@@ -1,7 +1,7 @@
-// Package replay repeats a recorded run step by step and tells what became of it.
+// Package replay reruns a recorded run step by step and reports the result.
 //
-// Messages go by their names (see [trace.Name]), so that a trace can be followed after the
-// system was changed a little, as far as it goes.
+// Messages are identified by their names (see [trace.Name]). A trace can therefore be followed as far as possible after
+// small changes of the system.
 package replay
 
 import (
@@ -12,24 +12,22 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Replayed is a recorded run that was made again.
+// Replayed is the result of replaying a recorded run.
 type Replayed struct {
-	// Trace is the new recording. Its verdict is fail where the property of the trace is
-	// violated again, whatever else is different; flaky where the run of a trace that
-	// failed, or one that differs from its trace, came out in two ways when it was repeated
-	// twice; otherwise what the run came to.
+	// Trace is the new recording. Its verdict is fail if the run violates the property of the trace again, whatever
+	// else differs. It is flaky if two replays differ; the second replay takes place if the first neither matches the
+	// trace nor violates the same property. Otherwise it is the verdict of the new run.
 	Trace *trace.Trace
-	// Difference tells the first step that did not cause what the trace says, and is empty
-	// where all did and the end is the same.
+	// Difference describes the first step whose effects differ from the trace. It is empty if all steps and the end
+	// agree.
 	Difference string
-	// Failed and Of say, for a system that repeats itself only roughly, that the run failed
-	// in so many of so many repetitions.
+	// Failed and Of count, for a system with best-effort determinism, the failing repetitions and all repetitions.
 	Failed, Of int
 }
 
-// Run repeats a recorded run by its choices on the plan's system and judges it by the plan's
-// spec; the plan's strategy is not asked. An error means that the plan cannot be run, that its
-// system is not that of the trace, or that the environment is broken.
+// Run replays a recorded run by its choices on the plan's system and checks it by the plan's spec; the plan's strategy
+// is not used. It returns an error if the plan cannot be run, its system is not that of the trace, or the environment
+// is broken.
 func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
 	b, err := lockstep.NewBenchFor(plan, t)
 	if err != nil {
@@ -56,12 +54,16 @@ func repeat(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace
 		return nil, err
 	}
 	if d := trace.Difference(r.Trace, again.Trace); d != "" {
-		r.Trace.Outcome = trace.Outcome{Verdict: trace.Flaky, Reason: "repeated twice, the run came out in two ways: " + d, Steps: r.Trace.Outcome.Steps}
+		r.Trace.Outcome = trace.Outcome{
+			Verdict: trace.Flaky,
+			Reason:  "repeated twice, the run came out in two ways: " + d,
+			Steps:   r.Trace.Outcome.Steps,
+		}
 	}
 	return r, nil
 }
 
-// once plays the trace and compares.
+// once replays the trace and compares.
 func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, error) {
 	player := lockstep.NewPlayer(trace.ScriptOf(t), t.Rounds).Patiently()
 	again, err := b.Record(ctx, t.Header.Run, player)
@@ -76,8 +78,8 @@ func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, er
 	return r, nil
 }
 
-// several plays the trace as often as the plan says and counts how often it fails. The engine's own confirmation only
-// counts; each repetition here is recorded and compared with the trace, so that the best can be shown.
+// several replays the trace as often as the plan says and counts the failures. The engine's own confirmation only
+// counts. Each repetition here is recorded and compared with the trace, so that the best one can be shown.
 func several(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
 	var best *Replayed
 	failed, of := 0, plan.Repetitions
@@ -105,7 +107,7 @@ func sameProperty(a, b *trace.Trace) bool {
 	return x != nil && y != nil && x.Property == y.Property
 }
 
-// Words sums up a replay in a few words, for people.
+// Words returns a short summary of a replay, for people.
 func (r *Replayed) Words(t *trace.Trace) string {
 	var s string
 	switch o := r.Trace.Outcome; {

@@ -36,32 +36,50 @@ func reread(t testing.TB, tr *trace.Trace) *trace.Trace {
 	return again
 }
 
-// Every kept trace, written and read back, replays to the same finding, and so does
-// every shrunk one.
+// Every kept trace, and every shrunk one, replays to the same finding after a write and a read.
 func TestReplayEndsInTheSameFinding(t *testing.T) {
-	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
-	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline, faults} {
+	faults := strategy.Walk{
+		Deliver:   20,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     2,
+		Request:   1,
+		Crash:     1,
+		Restart:   2,
+		Cut:       1,
+		Heal:      3,
+		Steps:     300,
+	}
+	for _, s := range []lockstep.Strategy{
+		strategy.DefaultUniform,
+		strategy.DefaultLossy,
+		strategy.DefaultWalk,
+		strategy.DefaultBaseline,
+		faults,
+	} {
 		plan := buggy
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 6000, true, 30
 		for _, f := range toy.Find(t, plan) {
 			stored := reread(t, f.Trace)
 			again, err := replay.Run(t.Context(), buggy, stored)
-			if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Text != f.Finding.Text || again.Difference != "" {
+			if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Text != f.Finding.Text ||
+				again.Difference != "" {
 				t.Fatalf("%s run %d: %v, %v", s, f.Run, again.Trace.Outcome, err)
 			}
 			small, err := shrink.Run(t.Context(), buggy, stored, shrink.Options{Tries: 500})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err = replay.Run(t.Context(), buggy, reread(t, small.Trace)); err != nil || again.Trace.Outcome.Finding == nil {
+			if again, err = replay.Run(t.Context(), buggy, reread(t, small.Trace)); err != nil ||
+				again.Trace.Outcome.Finding == nil {
 				t.Fatalf("%s run %d shrunk: %v, %v", s, f.Run, again.Trace.Outcome, err)
 			}
 		}
 	}
 }
 
-// A finding is kept: the same property that fails again is a failure, with the first
-// difference beside it, however small or large that is.
+// A replay that violates the same property is a failure and reports the first difference, however small or large that
+// is.
 func TestTheSamePropertyFails(t *testing.T) {
 	system := toy.Cluster(nil)
 	tr := toy.One(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2), toy.Deliver(3)}})
@@ -90,17 +108,23 @@ func TestTheSamePropertyFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o := again.Trace.Outcome; o.Verdict != trace.Fail || o.Finding.Property != "judge" || again.Difference != c.want || o.Reason != c.want {
+			if o := again.Trace.Outcome; o.Verdict != trace.Fail || o.Finding.Property != "judge" ||
+				again.Difference != c.want ||
+				o.Reason != c.want {
 				t.Errorf("%+v with the difference %q, want %q", o, again.Difference, c.want)
 			}
 		})
 	}
 }
 
-// Another property is another finding; it is told as such.
+// A violation of another property is reported as another finding.
 func TestAnotherFinding(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2)}})
-	again, err := replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd}, tr)
+	again, err := replay.Run(
+		t.Context(),
+		lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd},
+		tr,
+	)
 	if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != "panic" {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -109,13 +133,16 @@ func TestAnotherFinding(t *testing.T) {
 	}
 }
 
-// A run that no longer fails was mended, which is not flaky: the system repeats itself. A
-// step that has become impossible is passed over.
+// If a run no longer fails, its bug was fixed; the run is not flaky, because the system is deterministic. A step that
+// has become impossible is skipped.
 func TestMended(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultUniform, 5000
 	tr := toy.Find(t, plan)[0].Trace
-	mended := toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options }}
+	mended := toy.Wrapped{
+		System: smr.Cluster{Nodes: 3},
+		Info:   func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options },
+	}
 	again, err := replay.Run(t.Context(), lockstep.Plan{System: mended, Spec: smr.Prefix}, tr)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Pass {
 		t.Fatalf("%+v, %v", again, err)
@@ -127,14 +154,17 @@ func TestMended(t *testing.T) {
 		t.Error(words)
 	}
 	tr = toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
-	tr.Records = append(tr.Records, trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Alarm, Node: 3}, Text: "3 alarm"})
+	tr.Records = append(
+		tr.Records,
+		trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Alarm, Node: 3}, Text: "3 alarm"},
+	)
 	again, err = replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(nil), Spec: toy.AtEnd}, tr)
 	if err != nil || !strings.Contains(again.Difference, "the trace has 1 steps") {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
 
-// Flaky is only what comes out in two ways.
+// Only runs with different results are flaky.
 func TestFlaky(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}})
 	calls := 0
@@ -143,12 +173,13 @@ func TestFlaky(t *testing.T) {
 		c.Emit("call", calls)
 	})
 	again, err := replay.Run(t.Context(), lockstep.Plan{System: odd}, tr)
-	if err != nil || again.Trace.Outcome.Verdict != trace.Flaky || !strings.Contains(again.Trace.Outcome.Reason, `event was "1 call 1", now "1 call 2"`) {
+	if err != nil || again.Trace.Outcome.Verdict != trace.Flaky ||
+		!strings.Contains(again.Trace.Outcome.Reason, `event was "1 call 1", now "1 call 2"`) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
 
-// A broken environment is an error and neither flaky nor a pass.
+// A broken environment is an error, neither flaky nor a pass.
 func TestBrokenEnvironment(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
 	inUse := errors.New("port in use")
@@ -158,7 +189,7 @@ func TestBrokenEnvironment(t *testing.T) {
 	}
 }
 
-// A run of a system that repeats itself roughly is repeated several times.
+// A run of a system with best-effort determinism is repeated several times.
 func TestSeveralTimes(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}})
 	calls := 0
@@ -178,31 +209,45 @@ func TestSeveralTimes(t *testing.T) {
 	}
 }
 
-// A trace is refused by another system, another build and other options.
+// Another system, another build or other options reject a trace.
 func TestReplayOnTheWrongSystem(t *testing.T) {
 	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
 	built := new(trace.Trace)
 	*built = *tr
 	built.Header.Build = "v1"
-	smrTrace := toy.Find(t, lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform})[0].Trace
+	smrTrace := toy.Find(
+		t,
+		lockstep.Plan{System: buggy.System, Spec: buggy.Spec, Strategy: strategy.DefaultUniform},
+	)[0].Trace
 	for _, c := range []struct {
 		system lockstep.System
 		trace  *trace.Trace
 		want   string
 	}{
 		{buggy.System, tr, "the trace is of toy with 3 nodes, the plan's system is smr-bug with 3 nodes"},
-		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Build = "v2" }}, built, `the trace is of the build "v1" of toy, this is "v2"`},
+		{
+			toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Build = "v2" }},
+			built,
+			`the trace is of the build "v1" of toy, this is "v2"`,
+		},
 		{smr.Cluster{Nodes: 3, Bug: true, Requests: 2}, smrTrace, "requests="},
-		{toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Options = map[string]string{"speed": "9"} }}, tr,
-			"the plan's toy has speed=9, which the trace does not have"},
+		{
+			toy.Wrapped{
+				System: toy.Cluster(nil),
+				Info:   func(i *lockstep.Info) { i.Options = map[string]string{"speed": "9"} },
+			},
+			tr,
+			"the plan's toy has speed=9, which the trace does not have",
+		},
 	} {
-		if _, err := replay.Run(t.Context(), lockstep.Plan{System: c.system, Spec: toy.AtEnd}, c.trace); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := replay.Run(t.Context(), lockstep.Plan{System: c.system, Spec: toy.AtEnd}, c.trace); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
 }
 
-// A liveness finding, made at the end of the settling stage, replays and shrinks too.
+// A liveness finding at the end of the settling stage can be replayed and shrunk, too.
 func TestReplayAfterSettling(t *testing.T) {
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Settled() && r.Faults().Crashed.Has(2) {
@@ -221,7 +266,8 @@ func TestReplayAfterSettling(t *testing.T) {
 	if err != nil || small.Is != "1 step, 0 messages lost" {
 		t.Errorf("%+v, %v: one crash is enough", small, err)
 	}
-	if again, err = replay.Run(t.Context(), plan, reread(t, small.Trace)); err != nil || again.Trace.Outcome.Finding == nil {
+	if again, err = replay.Run(t.Context(), plan, reread(t, small.Trace)); err != nil ||
+		again.Trace.Outcome.Finding == nil {
 		t.Errorf("%+v, %v", again.Trace.Outcome, err)
 	}
 }
@@ -239,7 +285,7 @@ func ExampleReplayed_Words() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}
 	result, _ := lockstep.Explore(context.Background(), plan)
 	run := result.First().Trace
-	run.Header.Target = "smr" // as if the code had been mended
+	run.Header.Target = "smr" // as if the bug had been fixed
 	again, err := replay.Run(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix}, run)
 	fmt.Println(again.Words(run), err)
 	// Output:

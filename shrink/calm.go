@@ -10,8 +10,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// calmer makes a long run of a system that moves by itself calm, by its timetable, and leaves out of that what it can: requests, faults,
-// delays, and time in which nothing matters. Where no calm one fails it begins with the timetable of the run as it was. It reports whether there is one that fails.
+// calmer shrinks a long run of a system that progresses on its own. It converts the run into a calm timetable: messages
+// are on time, and time passes when nothing is due. It then removes requests, faults, delays and irrelevant time. If no
+// calm timetable fails, calmer begins with the timetable of the original run. It reports whether a failing timetable
+// exists.
 func (s *shrinker) calmer(now script) (script, bool) {
 	if !s.inTime(now) {
 		return now, false
@@ -45,15 +47,18 @@ func (s *shrinker) calmer(now script) (script, bool) {
 	return now, true
 }
 
-// inTime reports whether a script is a long run of a system that moves by itself, and repeats.
+// inTime reports whether a script is a long run of a deterministic system that progresses on its own.
 func (s *shrinker) inTime(now script) bool {
-	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) && s.info.Supports.Has(trace.Deliver)
+	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) &&
+		s.info.Supports.Has(trace.Deliver)
 }
 
-// stubborn is the number of tries in vain after which nothing more is left out by chance, and four times that for the first timetable that fails.
+// stubborn is the number of unsuccessful attempts after which random removal stops. The search for the first failing
+// timetable makes four times as many.
 const stubborn = 60
 
-// calm is the first timetable that fails of some that are calmer than the run: with all messages on time, as late as they were with none lost; then others by chance.
+// calm returns the first failing timetable among some that are calmer than the run. It tries all messages on time, then
+// the original delays without losses, then random variations.
 func (s *shrinker) calm(t timetable) (timetable, bool) {
 	onTime, late := t, t
 	late.acts = slices.DeleteFunc(slices.Clone(t.acts), func(m moment) bool { return m.Msg.Nth > 0 })
@@ -78,8 +83,9 @@ func (s *shrinker) calm(t timetable) (timetable, bool) {
 	return t, false
 }
 
-// latest leaves out all but the last acts, few of them at first. What a run fails for happened last, as a rule; but who is first then depends
-// on everything before, so each number is tried with other times, too.
+// latest removes all but the last acts, and first tries to keep only a few. The cause of a failure is usually near the
+// end. Which node comes first in a race depends on everything before, so each number of acts is also tried with other
+// times.
 func (s *shrinker) latest(t timetable) timetable {
 	const least, tries = 4, 32
 	random := rand.New(rand.NewPCG(5, 6))
@@ -100,10 +106,10 @@ func (s *shrinker) latest(t timetable) timetable {
 	return t
 }
 
-// lead is the number of paces after which the first act comes at the latest, where others were left out before it.
+// lead is the number of paces before the first act, if earlier acts were removed.
 const lead = 20
 
-// last is a timetable of so many acts, the last ones, without the time before them.
+// last returns a timetable of the last n acts, without the time before them.
 func (t timetable) last(n int, pace trace.Time) timetable {
 	t.acts = t.acts[len(t.acts)-n:]
 	if from, at := lead*pace, t.acts[0].at; at > from {
@@ -112,8 +118,8 @@ func (t timetable) last(n int, pace trace.Time) timetable {
 	return t
 }
 
-// descend leaves out of a timetable what it can, by chance. Which of the members of a real cluster is first depends on everything before:
-// a race that is lost without half of the requests may be won without the other half, or a moment later.
+// descend removes random parts of a timetable. Which member of a real cluster comes first depends on everything before.
+// A race that is lost without one half of the requests may be won without the other half, or a moment later.
 func (s *shrinker) descend(t timetable) timetable {
 	random := rand.New(rand.NewPCG(3, 4))
 	for idle := 0; idle < stubborn && len(t.acts) > 0 && s.goesOn(); idle++ {
@@ -131,11 +137,11 @@ func (s *shrinker) descend(t timetable) timetable {
 	return t
 }
 
-// goesOn reports whether there may be another try.
+// goesOn reports whether another attempt is allowed.
 func (s *shrinker) goesOn() bool { return s.left > 0 && s.err == nil && s.ctx.Err() == nil }
 
-// follow runs a timetable and reports whether it fails. What was not taken of it is left out, and requests that were given though it does not have them are
-// put into it, if it fails then, too.
+// follow runs a timetable and reports whether it fails. It removes the acts that were not taken. It also adds the
+// requests that were given in addition, if the resulting timetable fails, too.
 func (s *shrinker) follow(t timetable) (timetable, bool) {
 	if !s.fails(t) {
 		return t, false
@@ -158,12 +164,12 @@ func (s *shrinker) follow(t timetable) (timetable, bool) {
 
 // settleLess shortens the settling stage.
 func (s *shrinker) settleLess(t timetable) {
-	const most = 3 // values to try before it is long enough
+	const most = 3 // values to try until the stage is long enough
 	for shorter := true; shorter; {
 		shorter = false
 		tried := 0
 		for n := range lower(uint64(s.settle)) {
-			if n == 0 || tried == most { // without one it was tried before
+			if n == 0 || tried == most { // a run without a settling stage was tried before
 				continue
 			}
 			tried++
@@ -184,7 +190,7 @@ func (t timetable) less(u timetable) bool {
 	return cmp.Or(len(t.acts)-len(u.acts), delays.count(t)-delays.count(u), cmp.Compare(t.until, u.until)) < 0
 }
 
-// poorer is a timetable without some of its acts: a stretch of them, or some of the requests.
+// poorer returns a timetable without a random interval of its acts, or without some of the requests.
 func (t timetable) poorer(random *rand.Rand) timetable {
 	if random.IntN(2) == 0 {
 		size := max(len(t.acts)>>(1+random.IntN(4)), 1)
@@ -198,14 +204,15 @@ func (t timetable) poorer(random *rand.Rand) timetable {
 	return t
 }
 
-// A varied timetable has acts that are later by less than jitter paces; any may fail so many paces later than the run did.
+// The acts of a varied timetable move by less than jitter paces. Any timetable may fail up to longer paces later than
+// the original run.
 const (
 	jitter = 0.2
 	longer = 100
 )
 
-// otherwise is a timetable with no message late, or as it was, whose acts come before or after the messages that are due then, and which ends with other requests
-// or without.
+// otherwise returns a timetable with random changes. It may remove all delays. It may move acts before or after the
+// messages that are due at the same time. It may add requests at the end.
 func (t timetable) otherwise(random *rand.Rand) timetable {
 	if random.IntN(2) == 0 {
 		t.late = nil
@@ -215,7 +222,7 @@ func (t timetable) otherwise(random *rand.Rand) timetable {
 	return t
 }
 
-// varied is a timetable with other times: each act is a little later than it was, or comes after less time.
+// varied returns a timetable with other times: each act is slightly delayed, or comes after less time.
 func (t timetable) varied(random *rand.Rand, pace trace.Time) timetable {
 	t.acts = slices.Clone(t.acts)
 	worst := random.IntN(2) == 0
@@ -223,24 +230,31 @@ func (t timetable) varied(random *rand.Rand, pace trace.Time) timetable {
 	is, was := trace.Time(0), trace.Time(0)
 	for i := range t.acts {
 		m := &t.acts[i]
-		if worst && m.Step.Kind == trace.Crash && len(m.Draws) > 1 { // what the first draw chooses is as bad as it can be
+		// make the choice of the first draw as bad as possible
+		if worst && m.Step.Kind == trace.Crash && len(m.Draws) > 1 {
 			m.Draws = raised(slices.Clone(m.Draws), 1)
 		}
-		is += (m.at-was)*trace.Time(1+random.Int64N(parts))/trace.Time(parts) + trace.Time(jitter*random.Float64()*float64(pace))
+		is += (m.at-was)*trace.Time(
+			1+random.Int64N(parts),
+		)/trace.Time(
+			parts,
+		) + trace.Time(
+			jitter*random.Float64()*float64(pace),
+		)
 		was, m.at = m.at, is
 	}
 	t.until = is + max(t.until-was, 0)
 	return t
 }
 
-// part is something that a timetable has a number of, and may do without.
+// part is a removable kind of element of a timetable.
 type part struct {
 	count   func(timetable) int
 	without func(t timetable, from, to int) timetable
 }
 
-// thin leaves out stretches of a part, long ones first, as long as the run still fails; the last of them first, since up to where something is left out the run
-// is the same.
+// thin removes intervals of a part, long ones first, while the run still fails. It begins at the end, because the run
+// up to a removal stays the same.
 func (s *shrinker) thin(t timetable, p part) timetable {
 	for size := p.count(t); size > 0; size /= 2 {
 		for end := p.count(t); end > 0 && s.goesOn(); end -= size {
@@ -254,7 +268,7 @@ func (s *shrinker) thin(t timetable, p part) timetable {
 	return t
 }
 
-// acts are requests and faults.
+// acts is the part of requests and faults.
 var acts = part{
 	count: func(t timetable) int { return len(t.acts) },
 	without: func(t timetable, from, to int) timetable {
@@ -263,7 +277,7 @@ var acts = part{
 	},
 }
 
-// delays are those that are not 0.
+// delays is the part of nonzero delays.
 var delays = part{
 	count: func(t timetable) (n int) {
 		for _, d := range t.late {
@@ -286,7 +300,7 @@ var delays = part{
 	},
 }
 
-// gaps are the times between acts, and after the last of them.
+// gaps is the part of times between acts, and after the last act.
 var gaps = part{
 	count: func(t timetable) int { return len(t.gaps()) },
 	without: func(t timetable, from, to int) timetable {
@@ -297,7 +311,7 @@ var gaps = part{
 	},
 }
 
-// close is a timetable without a gap.
+// close returns a timetable without a gap.
 func (t timetable) close(g gap) timetable {
 	t.acts, t.late = slices.Clone(t.acts), slices.Clone(t.late)
 	t.waits = slices.DeleteFunc(slices.Clone(t.waits), func(w wait) bool { return w.at >= g.from && w.at < g.to })
@@ -314,10 +328,10 @@ func (t timetable) close(g gap) timetable {
 	return t
 }
 
-// gap is a time without acts.
+// gap is a period without acts.
 type gap struct{ from, to trace.Time }
 
-// gaps are the times between acts, and after the last of them.
+// gaps returns the periods between acts, and after the last act.
 func (t timetable) gaps() (list []gap) {
 	from := trace.Time(0)
 	for _, m := range append(slices.Clone(t.acts), moment{place: place{at: t.until}}) {
@@ -329,7 +343,7 @@ func (t timetable) gaps() (list []gap) {
 	return list
 }
 
-// closed is what a time becomes when the gap is not there.
+// closed maps a time to the timetable without the gap.
 func (g gap) closed(at trace.Time) trace.Time {
 	if at >= g.to {
 		return at - (g.to - g.from)

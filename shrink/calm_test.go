@@ -16,13 +16,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// forgetful is a system in virtual time: the nodes tell each other that they are there, ten times a second. A request is carried to node 3, which
-// answers it and stores it a second later; a crash loses what is not stored. Clients, whose requests are numbered from a thousand on, each ask for
-// one thing after the other.
+// forgetful is a system in virtual time whose nodes send heartbeats ten times a second. A request is forwarded to node
+// 3, which answers it and stores it a second later; a crash loses unstored requests. Client requests are numbered from
+// a thousand on. Each client sends one request after another.
 type forgetful struct {
 	beats   int
 	asked   map[trace.ID]int32 // by body
-	holds   []trace.Time       // when node 3 was told
+	holds   []trace.Time       // when node 3 received the request
 	answers int
 	up      lockstep.Nodes
 }
@@ -30,8 +30,23 @@ type forgetful struct {
 const second = trace.Time(1e9)
 
 func (*forgetful) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "forgetful", Nodes: 3, Pace: second / 10, Types: []string{"beat", "put", "ok"}, Events: []string{"holds", "late"}, OneClock: true,
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Crash, trace.Restart, trace.Request, trace.Wait), Repeats: lockstep.Exactly}, nil
+	return lockstep.Info{
+		Name:     "forgetful",
+		Nodes:    3,
+		Pace:     second / 10,
+		Types:    []string{"beat", "put", "ok"},
+		Events:   []string{"holds", "late"},
+		OneClock: true,
+		Supports: trace.KindsOf(
+			trace.Deliver,
+			trace.Drop,
+			trace.Crash,
+			trace.Restart,
+			trace.Request,
+			trace.Wait,
+		),
+		Repeats: lockstep.Exactly,
+	}, nil
 }
 
 func (*forgetful) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -72,7 +87,14 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 	case trace.Restart:
 		f.up = f.up.With(s.Node)
 		if s.Node == 3 {
-			out.Event(lockstep.Event{Type: "holds", Node: 3, Text: fmt.Sprint(len(f.holds), " of ", f.answers), Value: f.answers - len(f.holds)})
+			out.Event(
+				lockstep.Event{
+					Type:  "holds",
+					Node:  3,
+					Text:  fmt.Sprint(len(f.holds), " of ", f.answers),
+					Value: f.answers - len(f.holds),
+				},
+			)
 		}
 	case trace.Deliver:
 		switch m := out.Message(s.Msg); m.Type {
@@ -87,7 +109,7 @@ func (f *forgetful) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox
 	return nil
 }
 
-// kept is the property that node 3 has what was answered, but for so many.
+// kept is the property that node 3 loses at most but of the answered requests.
 func kept(but int) lockstep.Spec {
 	return spec.OnEvent("kept", "holds", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value.(int) <= but {
@@ -113,7 +135,7 @@ func long(t *testing.T, plan lockstep.Plan) *trace.Trace {
 	return nil
 }
 
-// count counts the steps of each kind.
+// count counts the steps by kind.
 func count(t *trace.Trace) map[trace.Kind]int {
 	n := map[trace.Kind]int{}
 	for _, r := range t.Records {
@@ -122,7 +144,7 @@ func count(t *trace.Trace) map[trace.Kind]int {
 	return n
 }
 
-// repeats checks that a run is made again exactly, by another player.
+// repeats checks that another player reproduces a run exactly.
 func repeats(t *testing.T, plan lockstep.Plan, tr *trace.Trace) {
 	t.Helper()
 	plan.Strategy = nil
@@ -131,8 +153,8 @@ func repeats(t *testing.T, plan lockstep.Plan, tr *trace.Trace) {
 	}
 }
 
-// A long run in time becomes a short story: what clients asked for and what was suffered, and nothing else is out of the ordinary. What is needed
-// is known: so many answers within a second before a crash, the crash, and the restart.
+// A long run in time shrinks to a short one with only client requests and faults; everything else is ordinary. The
+// necessary part is known: a number of answers within a second before a crash, the crash, and the restart.
 func TestCalm(t *testing.T) {
 	for but := range 4 {
 		plan := lockstep.Plan{System: &forgetful{}, Spec: kept(but), Strategy: busy, Seed: 1}
@@ -154,7 +176,7 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-// What a run in time is shrunk to is the same every time, and what is said of its size is true.
+// Shrinking a run in time is deterministic, and reports the correct size.
 func TestCalmIsTheSameTwice(t *testing.T) {
 	plan := lockstep.Plan{System: &forgetful{}, Spec: kept(1), Strategy: busy, Seed: 2}
 	found := long(t, plan)
@@ -172,7 +194,13 @@ func TestCalmIsTheSameTwice(t *testing.T) {
 			t.Errorf("%s and %s: %s", first.Is, small.Is, d)
 		}
 		n := count(small.Trace)
-		want := fmt.Sprintf("%d steps, %d messages lost, %d requests, %d fault", len(small.Trace.Records)-1, n[trace.Drop], n[trace.Request], n[trace.Crash])
+		want := fmt.Sprintf(
+			"%d steps, %d messages lost, %d requests, %d fault",
+			len(small.Trace.Records)-1,
+			n[trace.Drop],
+			n[trace.Request],
+			n[trace.Crash],
+		)
 		if !strings.HasPrefix(small.Is, want) {
 			t.Errorf("it is said to have %s, and has %s", small.Is, want)
 		}

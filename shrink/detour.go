@@ -8,40 +8,45 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A detour is either spread over the script, with at most often steps of its own for each of
-// the script's, up to longest times its length; or it is one chain of at most chain steps, the
-// first any possible one and the others what it leads to.
+// A detour has one of two shapes. A spread detour adds at most often steps of its own for each step of the script, up
+// to longest times its length. A chain has at most chain steps: the first is any possible step, and the others deliver
+// the messages that it causes.
 const (
 	often   = 0.7
 	longest = 4
 	chain   = 6
 )
 
-// detour is the scheduler that plays a script and takes steps that the script does not have.
+// detour is the scheduler that replays a script and adds steps of its own.
 type detour struct {
 	*lockstep.Player
 	script script
-	others []trace.Action // what may be done beside what is possible with messages, alarms and requests
+	others []trace.Action // actions to consider besides messages, timers and requests
 	random *rand.Rand
-	share  float64 // spread: of steps of its own
-	at     int     // chain: so many steps come before it
-	left   int     // chain: steps still to be taken
-	since  int     // chain: messages sent before it; -1: it has not begun
+	share  float64 // spread: share of its own steps
+	at     int     // chain: number of steps before it
+	left   int     // chain: steps left to take
+	since  int     // chain: number of messages sent before it; -1: it has not begun
 	made   script
 	names  trace.Namer
 }
 
-// detour runs a script with steps of its own and returns what was taken if the run fails, or
-// nil.
+// detour runs a script with additional steps. If the run fails, it returns the steps taken, otherwise nil.
 func (s *shrinker) detour(now script, others []trace.Action, random *rand.Rand) script {
-	d := &detour{Player: lockstep.NewPlayer(trace.Script(now), nil), script: now, others: others, random: random, since: -1,
-		made: slices.Clone(now[:now.head()])}
+	d := &detour{
+		Player: lockstep.NewPlayer(trace.Script(now), nil),
+		script: now,
+		others: others,
+		random: random,
+		since:  -1,
+		made:   slices.Clone(now[:now.head()]),
+	}
 	if random.IntN(2) == 0 {
 		d.share = random.Float64() * often
 	} else {
 		d.at, d.left = now.head()+random.IntN(len(now)-now.head()+1), 1+random.IntN(chain)
 	}
-	if !s.fails(d) || !s.fails(d.made) { // what it drew on its way may not be what it draws by a script
+	if !s.fails(d) || !s.fails(d.made) { // the draws of the detour may differ from those of its script
 		return nil
 	}
 	return s.tidy(d.made)
@@ -66,7 +71,7 @@ func (d *detour) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// strays takes a step of the detour, if it is time for one and one is possible.
+// strays takes a step of the detour, if one is scheduled now and possible.
 func (d *detour) strays(turn *lockstep.Turn, next *lockstep.Step) bool {
 	var a trace.Action
 	ok := false
@@ -91,18 +96,18 @@ func (d *detour) strays(turn *lockstep.Turn, next *lockstep.Step) bool {
 	*next = a.Step
 	turn.Recall(a.Draws)
 	if a.Msg.Nth > 0 {
-		a.Step.Msg = 0 // by its name from now on
+		a.Step.Msg = 0 // identified by its name from now on
 	}
 	d.made = append(d.made, a)
 	return true
 }
 
-// deliver is the action that delivers a message.
+// deliver returns the action that delivers a message.
 func (d *detour) deliver(id trace.ID) trace.Action {
 	return trace.Action{Step: lockstep.Step{Kind: trace.Deliver, Msg: id}, Msg: d.names.Name(id)}
 }
 
-// newest delivers one of the two latest messages that the chain led to.
+// newest delivers one of the two latest messages caused by the chain.
 func (d *detour) newest(turn *lockstep.Turn) (trace.Action, bool) {
 	flying := turn.InFlight()
 	k := len(flying)
@@ -115,19 +120,23 @@ func (d *detour) newest(turn *lockstep.Turn) (trace.Action, bool) {
 	return d.deliver(flying[k+d.random.IntN(len(flying)-k)]), true
 }
 
-// any is an action of any kind that may be possible.
+// any returns an action of any kind that may be possible.
 func (d *detour) any(turn *lockstep.Turn) (trace.Action, bool) {
 	flying, alarms, waiting := turn.InFlight(), turn.Alarms(), turn.Pending()
 	switch d.random.IntN(8) {
 	case 0, 1:
 		if alarms != 0 {
-			return trace.Action{Step: lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(d.random.IntN(alarms.Len()))}}, true
+			return trace.Action{
+				Step: lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(d.random.IntN(alarms.Len()))},
+			}, true
 		}
 	case 2:
 		if len(waiting) > 0 {
 			p := waiting[d.random.IntN(len(waiting))]
 			if to := p.To & turn.Up(); to != 0 {
-				return trace.Action{Step: lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))}}, true
+				return trace.Action{
+					Step: lockstep.Step{Kind: trace.Request, Request: p.ID, Node: to.Nth(d.random.IntN(to.Len()))},
+				}, true
 			}
 		}
 	case 3:

@@ -7,18 +7,26 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A node that plays the part of another draws what that one did.
+// A node that takes the role of another has the draws of that node.
 func TestDrawsGoWithTheirNode(t *testing.T) {
-	crash := trace.Action{Step: trace.Step{Kind: trace.Crash, Node: 2}, Draws: []trace.Draw{{N: 9}, {By: 2, N: 5}, {By: 1, N: 6}}}
+	crash := trace.Action{
+		Step:  trace.Step{Kind: trace.Crash, Node: 2},
+		Draws: []trace.Draw{{N: 9}, {By: 2, N: 5}, {By: 1, N: 6}},
+	}
 	was := slices.Clone(crash.Draws)
-	if got := played(crash, 2, 3); got.Step.Node != 3 || !slices.Equal(got.Draws, []trace.Draw{{N: 9}, {By: 3, N: 5}, {By: 1, N: 6}}) {
+	if got := played(crash, 2, 3); got.Step.Node != 3 ||
+		!slices.Equal(got.Draws, []trace.Draw{{N: 9}, {By: 3, N: 5}, {By: 1, N: 6}}) {
 		t.Errorf("with node 3 for 2: %v", got)
 	}
-	if got := renamed(crash, 1, 3); got.Step.Node != 3 || !slices.Equal(got.Draws, []trace.Draw{{N: 9}, {By: 3, N: 5}, {By: 2, N: 6}}) {
+	if got := renamed(crash, 1, 3); got.Step.Node != 3 ||
+		!slices.Equal(got.Draws, []trace.Draw{{N: 9}, {By: 3, N: 5}, {By: 2, N: 6}}) {
 		t.Errorf("with the next node for each: %v", got)
 	}
-	s := schedule{phases: []phase{{start: make([]int, 3)}, {start: make([]int, 3), acts: []act{{0, crash.Step, crash.Draws}}}}}
-	if got := s.withoutPhase(0, 1).phases[0].acts[0]; got.step.Node != 3 || !slices.Equal(got.draws, []trace.Draw{{N: 9}, {By: 3, N: 5}, {By: 2, N: 6}}) {
+	s := schedule{
+		phases: []phase{{start: make([]int, 3)}, {start: make([]int, 3), acts: []act{{0, crash.Step, crash.Draws}}}},
+	}
+	if got := s.withoutPhase(0, 1).phases[0].acts[0]; got.step.Node != 3 ||
+		!slices.Equal(got.draws, []trace.Draw{{N: 9}, {By: 3, N: 5}, {By: 2, N: 6}}) {
 		t.Errorf("without a phase: %v", got)
 	}
 	if !slices.Equal(crash.Draws, was) {
@@ -26,7 +34,7 @@ func TestDrawsGoWithTheirNode(t *testing.T) {
 	}
 }
 
-// When no more runs are made, no candidates are.
+// Without attempts left, no candidates are created.
 func TestNothingIsMadeForNothing(t *testing.T) {
 	long := make(script, 1000)
 	for i := range long {

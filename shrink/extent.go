@@ -5,37 +5,39 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// extent is how much a run has of what shrinking must not add: a run that is shrunk stays within the fault model that it
-// was found in, and never ends with more of anything.
+// extent counts everything that shrinking must not increase. A shrunk run stays within the fault model of the original
+// run, and has no more steps, requests or faults.
 type extent struct {
 	steps, requests int
 	faults
 }
 
-// faults is the part of an extent that the fault model is about.
+// faults is the part of an extent that concerns the fault model.
 type faults struct {
 	lost, doubled, forged, crashes, cuts, pauses, jumps int
-	down                                                int // most nodes down at once
-	apart                                               int // most links cut at once, each in one direction
+	down                                                int // maximum number of nodes down at once
+	// maximum number of links cut at once, each in one direction
+	apart int
 }
 
-// within reports whether there is no more of anything than in another extent.
+// within reports whether no count exceeds another extent.
 func (e extent) within(most extent) bool {
 	return e.shorter(most) && e.faults.within(most.faults)
 }
 
-// shorter reports whether there are no more steps and requests than in another extent. Faults of runs in rounds are the
-// isolations and losses of their schedules, from which the steps follow.
+// shorter reports whether there are no more steps and requests than in another extent. For runs in rounds, the faults
+// are the isolations and losses of their schedules, which determine the steps.
 func (e extent) shorter(most extent) bool {
 	return e.steps <= most.steps && e.requests <= most.requests
 }
 
 func (f faults) within(most faults) bool {
 	return f.lost <= most.lost && f.doubled <= most.doubled && f.forged <= most.forged && f.crashes <= most.crashes &&
-		f.cuts <= most.cuts && f.pauses <= most.pauses && f.jumps <= most.jumps && f.down <= most.down && f.apart <= most.apart
+		f.cuts <= most.cuts && f.pauses <= most.pauses && f.jumps <= most.jumps &&
+		f.down <= most.down && f.apart <= most.apart
 }
 
-// meter adds up the extent of a run, step by step.
+// meter sums up the extent of a run, step by step.
 type meter struct {
 	extent
 	down lockstep.Nodes
@@ -83,7 +85,7 @@ func links(cut trace.Links) (n int) {
 	return n
 }
 
-// extentOf is the extent of a recorded run, without its settling stage.
+// extentOf returns the extent of a recorded run, without its settling stage.
 func extentOf(t *trace.Trace) extent {
 	m := newMeter(t.Header.Nodes)
 	for i := range t.Records {
@@ -94,7 +96,7 @@ func extentOf(t *trace.Trace) extent {
 	return m.extent
 }
 
-// extent is that of a script whose actions are all taken.
+// extent returns the extent of a script if all its actions are taken.
 func (a script) extent() extent {
 	m := newMeter(trace.MaxNodes)
 	for i := a.head(); i < len(a); i++ {
@@ -103,7 +105,7 @@ func (a script) extent() extent {
 	return m.extent
 }
 
-// extent is that of the run that was made just now: of the acts that were taken, and of as many steps.
+// extent returns the extent of the latest run: of the acts that were taken, with the actual number of steps.
 func (t *teller) extent() extent {
 	m := newMeter(trace.MaxNodes)
 	for _, k := range t.took {
@@ -116,7 +118,7 @@ func (t *teller) extent() extent {
 	return m.extent
 }
 
-// made is the extent of the run of a candidate that was made just now. Those in rounds are measured by their schedules.
+// made returns the extent of the latest run of a candidate. Runs in rounds are measured by their schedules.
 func (s *shrinker) made(c candidate) extent {
 	switch c := c.(type) {
 	case script:

@@ -8,19 +8,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// many is the number of actions from which on whole groups of them are left out, when no long stretch can go any more: where
-// the actions that matter are everywhere, what is between them would go one by one, and of a run that is slow to make that takes hours.
+// many is the number of actions from which whole groups of them are removed, after no long interval can be removed. If
+// the relevant actions are spread over the run, the others would be removed one by one. That takes hours for a slow
+// run.
 const many = 300
 
-// group is what actions may have in common; what is not asked for is zero.
+// group holds common properties of actions; properties that do not matter are zero.
 type group struct {
 	kind     trace.Kind
-	message  string // its type
+	message  string // the message type
 	from, to lockstep.Node
 	phase    int32
 }
 
-// groupings are the ways to sort actions into groups, from the coarsest on.
+// groupings are the ways to group actions, from coarse to fine.
 var groupings = []func(trace.Action) group{
 	func(a trace.Action) group { return group{kind: a.Step.Kind, message: a.Msg.Type} },
 	func(a trace.Action) group { return group{kind: a.Step.Kind, to: touched(a), phase: a.Msg.Tag.Phase} },
@@ -33,11 +34,11 @@ var groupings = []func(trace.Action) group{
 	},
 }
 
-// touched is the node that an action is about.
+// touched returns the node that an action concerns.
 func touched(a trace.Action) lockstep.Node { return cmp.Or(a.Msg.To, a.Step.Node) }
 
-// byGroups leaves whole groups of actions out of a long script, such as all deliveries of a type, to a node, or of a phase, the largest
-// first; before that, long stretches.
+// byGroups removes whole groups of actions from a long script, such as all deliveries of a type, to a node, or of a
+// phase. It removes long intervals first, then groups, the largest first.
 func (s *shrinker) byGroups(now script) script {
 	if len(now) >= many {
 		now = s.shorter(now, len(now)/8)
@@ -47,7 +48,10 @@ func (s *shrinker) byGroups(now script) script {
 			break
 		}
 		for _, g := range now.groups(of) {
-			next := slices.DeleteFunc(slices.Clone(now), func(a trace.Action) bool { return a.Step.Kind != trace.Start && of(a) == g })
+			next := slices.DeleteFunc(
+				slices.Clone(now),
+				func(a trace.Action) bool { return a.Step.Kind != trace.Start && of(a) == g },
+			)
 			if len(next) < len(now) && s.fails(next) {
 				now = s.tidy(next)
 				s.keep(now)
@@ -57,7 +61,7 @@ func (s *shrinker) byGroups(now script) script {
 	return now
 }
 
-// groups are the groups of a script's actions, the largest first, of those alike in size the one that comes first in the script.
+// groups returns the groups of a script's actions, the largest first; ties are in order of first occurrence.
 func (a script) groups(of func(trace.Action) group) (list []group) {
 	size := map[group]int{}
 	for _, x := range a {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// Where no stretch of a long run can be left out, because steps that matter are everywhere, whole groups of steps go first: here
-// what node 2 gets, between the 120 messages that node 3 must get. Few tries are enough.
+// If no interval of a long run can be removed because relevant steps are everywhere, whole groups of steps go first.
+// Here these are the deliveries to node 2, between the 120 messages that node 3 must receive. Few attempts are enough.
 func TestGroups(t *testing.T) {
 	often := spec.OnEvent("seldom", "got", func(got *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Node == 3 {
@@ -22,7 +22,12 @@ func TestGroups(t *testing.T) {
 		}
 		return &lockstep.Finding{Property: "seldom", Text: "node 3 got too much"}
 	})
-	plan := lockstep.Plan{System: toy.Cluster(nil), Spec: often, Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 1000}, Runs: 10}
+	plan := lockstep.Plan{
+		System:   toy.Cluster(nil),
+		Spec:     often,
+		Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 1000},
+		Runs:     10,
+	}
 	tr := toy.Find(t, plan)[0].Trace
 	plan.Strategy = nil
 	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Tries: 100})

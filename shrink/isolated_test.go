@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// A finding is shrunk whatever isolated nodes did in its run.
+// A finding shrinks with every behavior of isolated nodes.
 func TestShrinkIsolated(t *testing.T) {
 	for _, how := range []strategy.Apart{strategy.Frozen, strategy.CutOff, strategy.Held} {
 		s := strategy.DefaultUniform

@@ -15,15 +15,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// chancy is the forgetful system in which everything depends on everything before it, as it does among real servers: what is asked for, and when, changes
-// the luck of all that comes, and it is by bad luck alone, one time in so many, that a crash of node 3 loses something; or that the node notices, when it has
-// nothing else to do some seconds later, that something went wrong with what it stored.
+// chancy is the forgetful system in which everything depends on all earlier events, as it does in real servers. Each
+// request and its time change the pseudorandom state of all later events. Only with a small probability does a crash of
+// node 3 lose a request. In the idle variant, a request damages the store with a small probability. Node 3 detects that
+// some seconds later, while it is idle.
 type chancy struct {
 	forgetful
-	one    uint64 // in so many
-	idle   bool   // it is noticed in a wait
+	one    uint64 // the loss or damage has probability 1/one
+	idle   bool   // the variant with damage that is detected in a wait
 	luck   mix.Hash
-	doomed trace.Time // when it will be
+	doomed trace.Time // when it is detected
 }
 
 func (c *chancy) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -55,18 +56,19 @@ func (c *chancy) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return c.forgetful.Do(ctx, s, out)
 }
 
-// noticed is the property that nothing is noticed.
+// noticed is the property that no damage is detected.
 var noticed = spec.OnEvent("noticed", "late", func(_ *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return &lockstep.Finding{Property: "noticed", Nodes: trace.NodesOf(e.Node), Text: "it is noticed"}
 })
 
-// crowded is a walk with many requests, harmless one without faults, with more.
+// crowded is a walk with many requests; harmless has relatively more of them and no faults.
 var (
 	crowded  = strategy.Walk{Deliver: 800, Request: 120, Wait: 160, Crash: 3, Restart: 40, Down: 1, Steps: 3000}
 	harmless = strategy.Walk{Deliver: 400, Request: 120, Wait: 100, Steps: 3000}
 )
 
-// Runs that fail by bad luck, which is another one whatever is left out, are shrunk nevertheless. How far is luck, too: of ten runs together it is known.
+// Runs that fail by chance can be shrunk, although every removal changes the chance. The result depends on chance, too,
+// so the test bounds the sum over ten runs.
 func TestLuck(t *testing.T) {
 	for i, c := range []struct {
 		name   string
@@ -83,7 +85,15 @@ func TestLuck(t *testing.T) {
 			break
 		}
 		acts := 0
-		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.walk, Seed: 1, Runs: 3000, KeepGoing: true, Keep: 3000}
+		plan := lockstep.Plan{
+			System:    c.system,
+			Spec:      c.spec,
+			Strategy:  c.walk,
+			Seed:      1,
+			Runs:      3000,
+			KeepGoing: true,
+			Keep:      3000,
+		}
 		found := slices.DeleteFunc(toy.Find(t, plan), func(f lockstep.Found) bool { return len(f.Trace.Records) < 400 })
 		if plan.Strategy = nil; len(found) < 10 {
 			t.Fatalf("%s: of the runs that fail only %d are long", c.name, len(found))

@@ -9,18 +9,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the number of tries after which leaving a local minimum is given up, and
-// restarts how often the search goes back to the smallest script meanwhile.
+// patience is the number of attempts after which the search stops trying to leave a local minimum. The constant
+// restarts is how often the search returns to the smallest script in the meantime.
 const (
 	patience = 8_000
 	restarts = 4
 )
 
-// search leaves local minima, in which no step of a script can be left out. Again and again it
-// begins with more steps than it needs, those of the first script or the smallest one with
-// detours, changes some, and leaves out what it can, in another order each time. Its random
-// source is its own, so that it does the same every time. It ends when that did not help for a
-// while.
+// search leaves local minima, in which no step of a script can be removed. It repeatedly begins with a script that has
+// superfluous steps: the first script, or the smallest one with detours. It changes some steps, and removes what it can
+// in a random order. It uses its own random source, so the result is deterministic. It ends after a number of attempts
+// without improvement.
 func (s *shrinker) search(best, first script, others []trace.Action) script {
 	random := rand.New(rand.NewPCG(1, 2))
 	best = s.recast(best, random)
@@ -46,7 +45,7 @@ func (s *shrinker) search(best, first script, others []trace.Action) script {
 	return best
 }
 
-// richer is a script that fails and has steps to spare, or nil.
+// richer returns a failing script with superfluous steps, or nil.
 func (s *shrinker) richer(now, first script, others []trace.Action, random *rand.Rand) script {
 	if random.IntN(8) == 0 {
 		now = first
@@ -61,8 +60,8 @@ func (s *shrinker) richer(now, first script, others []trace.Action, random *rand
 	return now
 }
 
-// recast lets one node play the part of another for a while: each the part of each, for every
-// stretch of the script. What two nodes did twice is then done once.
+// recast lets one node take the role of another for an interval of the script. It tries all pairs of nodes and all
+// intervals. Work that two nodes did twice is then done once.
 func (s *shrinker) recast(now script, random *rand.Rand) script {
 	for end := s.left - patience; ; {
 		next, ok := s.recastOnce(now, end)
@@ -73,12 +72,12 @@ func (s *shrinker) recast(now script, random *rand.Rand) script {
 	}
 }
 
-// recastOnce is the first recast script that is smaller, and whether there is one before the
-// tries left are as few as end.
+// recastOnce returns the first recast script that is smaller, and reports whether there is one before only end attempts
+// are left.
 func (s *shrinker) recastOnce(now script, end int) (script, bool) {
 	for was := lockstep.Node(1); int(was) <= s.info.Nodes; was++ {
 		for is := lockstep.Node(1); int(is) <= s.info.Nodes; is++ {
-			cast := make(script, len(now)) // the whole script with other nodes
+			cast := make(script, len(now)) // the whole script with the node replaced
 			for i := range now {
 				cast[i] = played(now[i], was, is)
 			}
@@ -103,8 +102,7 @@ func (s *shrinker) recastOnce(now script, end int) (script, bool) {
 	return now, false
 }
 
-// minimal leaves out stretches of steps in a random order, long ones first, until no single
-// one can be left out.
+// minimal removes intervals of steps in a random order, long ones first, until no single step can be removed.
 func (s *shrinker) minimal(now script, random *rand.Rand) script {
 	for size := len(now) / 4; size > 1; size /= 2 {
 		for range len(now) / size {
@@ -141,7 +139,7 @@ func (a script) less(b script) bool {
 	return a.weight() < b.weight()
 }
 
-// lost is the number of messages that a script loses.
+// lost returns the number of messages that a script loses.
 func (a script) lost() (lost int) {
 	for _, x := range a {
 		lost += btoi(x.Step.Kind == trace.Drop)
@@ -149,7 +147,7 @@ func (a script) lost() (lost int) {
 	return lost
 }
 
-// weight tells how large the draws of a script are.
+// weight measures the size of the draws of a script.
 func (a script) weight() (w int) {
 	for _, x := range a {
 		w += weight(x.Draws)
@@ -157,7 +155,7 @@ func (a script) weight() (w int) {
 	return w
 }
 
-// others are the actions of a script that are not about messages, each once and at every node.
+// others returns the actions of a script that do not concern messages, each once and for every node.
 func (a script) others(nodes int) []trace.Action {
 	var list []trace.Action
 	for _, x := range a {
@@ -176,7 +174,7 @@ func (a script) others(nodes int) []trace.Action {
 	return list
 }
 
-// changed is the script with one to three changes.
+// changed returns the script with one to three changes.
 func (a script) changed(random *rand.Rand, nodes int) script {
 	head, next := a[:a.head()], slices.Clone(a[a.head():])
 	for range 1 + random.IntN(3) {
@@ -189,7 +187,7 @@ func (a script) changed(random *rand.Rand, nodes int) script {
 			next = slices.Delete(next, i, i+1)
 		case 1:
 			next = slices.Insert(slices.Delete(next, i, i+1), min(j, len(next)-1), x)
-		case 2, 3: // one node plays the part of another for a while
+		case 2, 3: // one node takes the role of another for an interval
 			was, is := lockstep.Node(1+random.IntN(nodes)), lockstep.Node(1+random.IntN(nodes))
 			for k := min(i, j); k <= max(i, j); k++ {
 				next[k] = played(next[k], was, is)
@@ -204,7 +202,7 @@ func (a script) changed(random *rand.Rand, nodes int) script {
 	return append(slices.Clone(head), next...)
 }
 
-// played is an action with one node in the place of another.
+// played returns an action with one node replaced by another.
 func played(a trace.Action, was, is lockstep.Node) trace.Action {
 	name := func(n lockstep.Node) lockstep.Node {
 		if n == was {
@@ -219,13 +217,13 @@ func played(a trace.Action, was, is lockstep.Node) trace.Action {
 	return a
 }
 
-// roundTries bounds the tries that go into shrinking the lock-step form of a run.
+// roundTries bounds the attempts to shrink the lock-step form of a run.
 const roundTries = 3_000
 
-// again shrinks the lock-step form of a run, where it has one, and makes a script of the
-// result: in rounds whole phases go, which no change of a few steps does.
+// again shrinks the lock-step form of a run, if it exists, and converts the result into a script. Shrinking in rounds
+// removes whole phases, which changes of a few steps cannot achieve.
 func (s *shrinker) again(now script) (script, bool) {
-	if s.ordered { // what comes too late for its round is left behind, and what comes after would overtake it
+	if s.ordered { // a message too late for its round is skipped, and later messages would overtake it
 		return now, false
 	}
 	t, err := s.bench.Record(s.ctx, s.number, now.scheduler(s))
@@ -245,13 +243,14 @@ func (s *shrinker) again(now script) (script, bool) {
 	_, err = s.schedule(form.Trace)
 	inRounds := s.kept
 	s.kept, s.left, s.was = kept, left-(given-s.left), was
-	if err != nil || len(inRounds) == 0 { // the form does not fail as a schedule, or s.err says what broke
+	if err != nil || len(inRounds) == 0 { // the form does not fail as a schedule, or s.err holds the error
 		return now, false
 	}
 	if t, err = s.bench.Record(s.ctx, s.number, inRounds[len(inRounds)-1].scheduler(s)); err != nil {
 		return now, s.broke(err)
 	}
-	next := slices.DeleteFunc(actions(t), func(a trace.Action) bool { return a.Step.Kind == trace.Drop }) // it may as well stay in flight
+	// the message can stay in flight instead
+	next := slices.DeleteFunc(actions(t), func(a trace.Action) bool { return a.Step.Kind == trace.Drop })
 	if !s.fails(next) {
 		return now, false
 	}
@@ -259,7 +258,7 @@ func (s *shrinker) again(now script) (script, bool) {
 	return next, next.less(now)
 }
 
-// actions is the script of a run, without its rounds.
+// actions returns the script of a run, without its rounds.
 func actions(t *trace.Trace) script {
 	a := script{}
 	if len(t.Records[0].Draws) > 0 {
@@ -272,15 +271,15 @@ func actions(t *trace.Trace) script {
 	return a
 }
 
-// relatives bounds the runs of the plan's strategy that are made to find others that fail
-// alike, and how many of those are enough.
+// relativeTries bounds the runs of the plan's strategy to find others with the same failure; relatives is how many of
+// those suffice.
 const (
 	relativeTries = 4_000
 	relatives     = 12
 )
 
-// related makes other runs by the plan's strategy, no longer than the one at hand, and shrinks
-// those that fail alike: where one run has led into a corner, another may not.
+// related executes other runs of the plan's strategy, no longer than the current one, and shrinks those with the same
+// failure. Another run may not end in the same local minimum.
 func (s *shrinker) related(length int) (found []script) {
 	if s.plan.Strategy == nil {
 		return nil
@@ -291,7 +290,7 @@ func (s *shrinker) related(length int) (found []script) {
 	other := &limited{s.plan.Strategy.New(s.info), length}
 	for k := 1; k <= relativeTries && len(found) < relatives && s.left > 0 && s.err == nil; k++ {
 		s.left--
-		s.bench.KeepOrder(false) // the strategy keeps its own
+		s.bench.KeepOrder(false) // the strategy maintains its own order
 		outcome, err := s.bench.Run(s.ctx, s.number+k, other)
 		if err == nil && s.same(outcome) {
 			var t *trace.Trace
@@ -312,19 +311,18 @@ func (s *shrinker) related(length int) (found []script) {
 	return found
 }
 
-// limited is a scheduler that ends a run after so many steps.
+// limited is a scheduler that ends a run after a number of steps.
 type limited struct {
 	lockstep.Scheduler
 	steps int
 }
 
-// Next chooses the next step, if there may be one.
+// Next chooses the next step, unless the limit is reached.
 func (l *limited) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return turn.Steps() < l.steps && l.Scheduler.Next(turn, next)
 }
 
-// broke notes an error of the environment, after which nothing can be tried any more; that the
-// time is over is none.
+// broke records an error of the environment, after which no attempt is possible. An expired context is no such error.
 func (s *shrinker) broke(err error) bool {
 	if s.ctx.Err() == nil {
 		s.err = err

@@ -28,7 +28,7 @@ type packet struct {
 
 // alternatingBit is the protocol as a blocking program: node 1 sends the numbers from 1 on to node 2, each until it is
 // acknowledged. It is correct on links that lose and duplicate messages and keep their order. With the bug,
-// acknowledgements carry no bit, so that an old one counts for a new number.
+// acknowledgements carry no bit, so an old one counts for a new number.
 func alternatingBit(bug bool) lockstep.System {
 	return sim.Cluster[packet]{Name: "alternating-bit", Nodes: 2, New: sim.Blocking(func(p *sim.Process[packet]) {
 		if p.Self() == 1 {
@@ -66,7 +66,7 @@ func receive(p *sim.Process[packet]) {
 	}
 }
 
-// inSequence is the property that node 2 gets each number after the one before it.
+// inSequence is the property that node 2 receives each number after the previous one.
 var inSequence = spec.OnEvent("sequence", "got", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	got := e.Value.(int)
 	if got != *last+1 {
@@ -76,8 +76,8 @@ var inSequence = spec.OnEvent("sequence", "got", func(last *int, _ *lockstep.Run
 	return nil
 })
 
-// A run of a network that keeps the order of messages is shrunk within that network: the finding stays one that the
-// protocol is to blame for, and with the bug fixed the shrunk run passes.
+// A run of a network that keeps the order of messages is shrunk within that network. The finding remains a bug of the
+// protocol, and with the bug fixed the shrunk run passes.
 func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 	for _, s := range []lockstep.Strategy{
 		strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
@@ -91,7 +91,8 @@ func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 		}
 		t.Logf("%s: %s became %s", s, found.Outcome.Finding, small.Trace.Outcome.Finding)
 		var last, got int
-		if _, err := fmt.Sscanf(small.Trace.Outcome.Finding.Text, "got %d after %d", &got, &last); err != nil || got < last {
+		if _, err := fmt.Sscanf(small.Trace.Outcome.Finding.Text, "got %d after %d", &got, &last); err != nil ||
+			got < last {
 			t.Errorf("%s: %s: no order-keeping network loses that", s, small.Trace.Outcome.Finding)
 		}
 		plan.System = alternatingBit(false)
@@ -108,8 +109,8 @@ func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 	}
 }
 
-// servers is a system whose messages are not in the engine's hands. A request is stored by all nodes that the node hears
-// and that are up.
+// servers is a system whose messages the engine does not control. All running nodes that are connected to the receiving
+// node store a request.
 type servers struct {
 	cut  trace.Links
 	up   lockstep.Nodes
@@ -153,7 +154,7 @@ func (s *servers) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbo
 	return nil
 }
 
-// seldomAlone is the property that at most so many requests are stored by fewer nodes than all.
+// seldomAlone is the property that at most this number of requests is stored by fewer nodes than all.
 func seldomAlone(most int) lockstep.Spec {
 	return spec.OnEvent("alone", "stored", func(alone *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if e.Value.(int) < 3 {
@@ -166,7 +167,7 @@ func seldomAlone(most int) lockstep.Spec {
 	})
 }
 
-// seldomGot is the property that nobody gets more than so many messages.
+// seldomGot is the property that no node receives more than this number of messages.
 func seldomGot(most int) lockstep.Spec {
 	return spec.OnEvent("got", "got", func(got *[4]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if got[e.Node]++; got[e.Node] <= most {
@@ -176,7 +177,7 @@ func seldomGot(most int) lockstep.Spec {
 	})
 }
 
-// outOfOrder is the property that nobody gets a number after a larger one.
+// outOfOrder is the property that no node receives a number after a larger one.
 var outOfOrder = spec.OnEvent("order", "got", func(last *[4]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	was := last[e.Node]
 	if last[e.Node] = e.Value.(int); was <= last[e.Node] {
@@ -185,8 +186,8 @@ var outOfOrder = spec.OnEvent("order", "got", func(last *[4]int, _ *lockstep.Run
 	return &lockstep.Finding{Property: "order", Text: fmt.Sprintf("%v after %d", e.Value, was)}
 })
 
-// Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system, and have no
-// more of anything than the run that was found.
+// Shrunk runs stay within the network and fault model of the plan, for every strategy and kind of system. They do not
+// exceed the extent of the original run.
 func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 	fifo := toy.Cluster(nil)
 	fifo.FIFO = true
@@ -197,40 +198,165 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 		strategy lockstep.Strategy
 		budget   *lockstep.Budget
 	}{
-		{"losses", alternatingBit(true), inSequence, strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300}, nil},
-		{"losses and copies", alternatingBit(true), inSequence,
-			strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Dup: 3, Dups: 10, Steps: 300}, nil},
-		{"swaps", toy.Cluster(nil), outOfOrder, strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 20, Swap: 2, Distance: 2, Steps: 300}, nil},
-		{"swaps of a place", toy.Cluster(nil), seldomGot(20),
-			strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 20, Dup: 1, Dups: 5, Swap: 3, Distance: 1, Steps: 300}, nil},
-		{"swaps of three places", toy.Cluster(nil), seldomGot(12),
-			strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 2, Drops: 20, Dup: 2, Dups: 10, Swap: 5, Distance: 3, Steps: 200}, nil},
+		{
+			"losses",
+			alternatingBit(true),
+			inSequence,
+			strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
+			nil,
+		},
+		{
+			"losses and copies",
+			alternatingBit(true),
+			inSequence,
+			strategy.Shadow{
+				Run:     10,
+				Commit:  10,
+				Alarm:   3,
+				Request: 1,
+				Drop:    2,
+				Drops:   20,
+				Dup:     3,
+				Dups:    10,
+				Steps:   300,
+			},
+			nil,
+		},
+		{
+			"swaps",
+			toy.Cluster(nil),
+			outOfOrder,
+			strategy.Shadow{
+				Run:      5,
+				Commit:   5,
+				Alarm:    5,
+				Request:  1,
+				Drop:     1,
+				Drops:    20,
+				Swap:     2,
+				Distance: 2,
+				Steps:    300,
+			},
+			nil,
+		},
+		{
+			"swaps of a place",
+			toy.Cluster(nil),
+			seldomGot(20),
+			strategy.Shadow{
+				Run:      5,
+				Commit:   5,
+				Alarm:    5,
+				Request:  1,
+				Drop:     1,
+				Drops:    20,
+				Dup:      1,
+				Dups:     5,
+				Swap:     3,
+				Distance: 1,
+				Steps:    300,
+			},
+			nil,
+		},
+		{
+			"swaps of three places",
+			toy.Cluster(nil),
+			seldomGot(12),
+			strategy.Shadow{
+				Run:      5,
+				Commit:   5,
+				Alarm:    5,
+				Request:  1,
+				Drop:     2,
+				Drops:    20,
+				Dup:      2,
+				Dups:     10,
+				Swap:     5,
+				Distance: 3,
+				Steps:    200,
+			},
+			nil,
+		},
 		{"swarm", toy.Cluster(nil), seldomGot(20), strategy.DefaultShadow, nil},
 		{"systematic", alternatingBit(true), inSequence,
 			strategy.Systematic{Network: strategy.ShadowQueues, Steps: 30, Alarms: 2, Losses: 2, Delays: 2}, nil},
-		{"any order", toy.Cluster(nil), outOfOrder, strategy.Systematic{Steps: 30, Alarms: 5, Losses: 1, Delays: 3}, nil},
-		{"guided queues", toy.Cluster(nil), seldomGot(10), strategy.Guided{Inner: strategy.Inner{Strategy: strategy.Shadow{
-			Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 5, Steps: 200}}, Fresh: 0.5, Keep: 10}, nil},
+		{
+			"any order",
+			toy.Cluster(nil),
+			outOfOrder,
+			strategy.Systematic{Steps: 30, Alarms: 5, Losses: 1, Delays: 3},
+			nil,
+		},
+		{
+			"guided queues",
+			toy.Cluster(nil),
+			seldomGot(10),
+			strategy.Guided{
+				Inner: strategy.Inner{
+					Strategy: strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 5, Steps: 200},
+				},
+				Fresh: 0.5,
+				Keep:  10,
+			},
+			nil,
+		},
 		{"links in order", fifo, seldomGot(20), strategy.Walk{Deliver: 5, Drop: 1, Alarm: 1, Steps: 300}, nil},
-		{"crashes", toy.Cluster(nil), seldomGot(20),
-			strategy.Walk{Deliver: 5, Drop: 1, Alarm: 2, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Down: 1, Steps: 400}, nil},
-		{"budget", toy.Cluster(nil), seldomGot(20),
-			strategy.Walk{Deliver: 5, Alarm: 2, Crash: 1, Restart: 1, Down: 1, Steps: 400}, &lockstep.Budget{Crashes: 3, Losses: lockstep.Unlimited}},
-		{"partitions", toy.Cluster(nil), seldomGot(12), strategy.Partition{Stages: 3, During: 1, Before: 1, After: 1, Vary: true, Wipe: true}, nil},
+		{
+			"crashes",
+			toy.Cluster(nil),
+			seldomGot(20),
+			strategy.Walk{Deliver: 5, Drop: 1, Alarm: 2, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Down: 1, Steps: 400},
+			nil,
+		},
+		{
+			"budget",
+			toy.Cluster(nil),
+			seldomGot(20),
+			strategy.Walk{Deliver: 5, Alarm: 2, Crash: 1, Restart: 1, Down: 1, Steps: 400},
+			&lockstep.Budget{Crashes: 3, Losses: lockstep.Unlimited},
+		},
+		{
+			"partitions",
+			toy.Cluster(nil),
+			seldomGot(12),
+			strategy.Partition{Stages: 3, During: 1, Before: 1, After: 1, Vary: true, Wipe: true},
+			nil,
+		},
 		{"latencies", toy.Cluster(nil), seldomGot(20), strategy.DefaultDelay, nil},
 		{"priorities", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultPCTCP, nil},
 		{"walk", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultWalk, nil},
 		{"isolation", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.DefaultUniform, nil},
 		{"isolation of live nodes", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix,
 			strategy.Uniform{Isolations: 4, Rounds: 16, Isolated: strategy.CutOff}, nil},
-		{"lost links", smr.Cluster{Nodes: 3, Bug: true}, smr.Prefix, strategy.Lossy{Rounds: 20, Period: 4, Losses: 8}, nil},
+		{
+			"lost links",
+			smr.Cluster{Nodes: 3, Bug: true},
+			smr.Prefix,
+			strategy.Lossy{Rounds: 20, Period: 4, Losses: 8},
+			nil,
+		},
 		{"in time", &forgetful{}, kept(1), busy, nil},
-		{"servers", &servers{}, seldomAlone(3), strategy.Walk{Request: 2, Wait: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Down: 1, Steps: 200}, nil},
+		{
+			"servers",
+			&servers{},
+			seldomAlone(3),
+			strategy.Walk{Request: 2, Wait: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Down: 1, Steps: 200},
+			nil,
+		},
 		{"servers in rounds", &servers{}, seldomAlone(2), strategy.Uniform{Isolations: 4, Rounds: 16}, nil},
 		{"partitions of servers", &servers{}, seldomAlone(1), strategy.DefaultPartition, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.strategy, Budget: c.budget, Runs: 20_000, KeepGoing: true, Keep: 3, Workers: 1}
+			plan := lockstep.Plan{
+				System:    c.system,
+				Spec:      c.spec,
+				Strategy:  c.strategy,
+				Budget:    c.budget,
+				Runs:      20_000,
+				KeepGoing: true,
+				Keep:      3,
+				Workers:   1,
+			}
 			for _, f := range findAFew(t, plan) {
 				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 5000})
 				if err != nil {
@@ -253,7 +379,7 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 	}
 }
 
-// findAFew is up to three failing runs.
+// findAFew returns up to three failing runs.
 func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Found) {
 	t.Helper()
 	ctx, enough := context.WithCancel(t.Context())
@@ -273,13 +399,22 @@ func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Found) {
 	return result.Found
 }
 
-// noMore checks that a shrunk run has no more of anything than the run that was found.
+// noMore checks that a shrunk run does not exceed the extent of the original run.
 func noMore(t *testing.T, found, small *trace.Trace) {
 	t.Helper()
 	was, is := count(found), count(small)
 	counted := []trace.Kind{trace.Request}
-	if len(found.Rounds) == 0 { // there the faults are isolations
-		counted = append(counted, trace.Drop, trace.Duplicate, trace.Replace, trace.Crash, trace.Cut, trace.Pause, trace.Jump)
+	if len(found.Rounds) == 0 { // in rounds, the faults are isolations
+		counted = append(
+			counted,
+			trace.Drop,
+			trace.Duplicate,
+			trace.Replace,
+			trace.Crash,
+			trace.Cut,
+			trace.Pause,
+			trace.Jump,
+		)
 	}
 	for _, kind := range counted {
 		if is[kind] > was[kind] {
@@ -291,7 +426,7 @@ func noMore(t *testing.T, found, small *trace.Trace) {
 	}
 }
 
-// model is what runs of a strategy may look like.
+// model describes the possible runs of a strategy.
 type model struct {
 	*testing.T
 	info     lockstep.Info
@@ -339,7 +474,12 @@ func (m model) holds(which string, t *trace.Trace) {
 			m.queued(which, t, s.Distance)
 		}
 	case strategy.Walk:
-		for kind, weight := range map[trace.Kind]int{trace.Drop: s.Drop, trace.Duplicate: s.Duplicate, trace.Crash: s.Crash, trace.Cut: s.Cut} {
+		for kind, weight := range map[trace.Kind]int{
+			trace.Drop:      s.Drop,
+			trace.Duplicate: s.Duplicate,
+			trace.Crash:     s.Crash,
+			trace.Cut:       s.Cut,
+		} {
 			if weight == 0 && !rounds.Coarse(m.info) {
 				never(kind)
 			}
@@ -365,7 +505,7 @@ func (m model) holds(which string, t *trace.Trace) {
 	}
 }
 
-// inRounds checks that a run is in rounds, with no more isolations than the strategy makes.
+// inRounds checks that a run is in rounds, with no more isolations than the strategy allows.
 func (m model) inRounds(which string, t *trace.Trace) {
 	m.Helper()
 	if err := rounds.Check(t); err != nil && !rounds.Coarse(m.info) {
@@ -390,7 +530,7 @@ func (m model) inRounds(which string, t *trace.Trace) {
 	}
 }
 
-// lostToDown is the number of messages that were lost because their receiver was down.
+// lostToDown returns the number of messages that were lost because their receiver was down.
 func lostToDown(t *trace.Trace) (n int) {
 	var down lockstep.Nodes
 	for _, r := range t.Records {
@@ -408,7 +548,7 @@ func lostToDown(t *trace.Trace) (n int) {
 	return n
 }
 
-// mostDown is the number of nodes that are down at once.
+// mostDown returns the maximum number of nodes that are down at once.
 func mostDown(t *trace.Trace) (most int) {
 	var down lockstep.Nodes
 	for _, r := range t.Records {
@@ -423,7 +563,7 @@ func mostDown(t *trace.Trace) (most int) {
 	return most
 }
 
-// oneCut reports whether the network is in two parts at most.
+// oneCut reports whether the network has at most two parts at any time.
 func oneCut(t *trace.Trace) bool {
 	cut := trace.NewLinks(t.Header.Nodes)
 	for _, r := range t.Records {
@@ -437,12 +577,16 @@ func oneCut(t *trace.Trace) bool {
 	return true
 }
 
-// inLine reports whether messages of every link arrive in the order of sending.
+// inLine reports whether messages of every link are delivered in sending order.
 func inLine(t *trace.Trace) bool {
 	for _, l := range linksOf(t) {
 		for i, x := range l.did {
 			for _, sent := range l.sent[:slices.Index(l.sent, x.id)] {
-				if x.kind == trace.Deliver && !slices.ContainsFunc(l.did[:i], func(y did) bool { return y.id == sent && y.kind != trace.Duplicate }) {
+				if x.kind == trace.Deliver &&
+					!slices.ContainsFunc(
+						l.did[:i],
+						func(y did) bool { return y.id == sent && y.kind != trace.Duplicate },
+					) {
 					return false
 				}
 			}
@@ -451,7 +595,7 @@ func inLine(t *trace.Trace) bool {
 	return true
 }
 
-// observed is what is seen of a link: the messages in the order of sending, and what happened to them in its order.
+// observed is the history of a link: the messages in sending order, and what happened to them in order.
 type observed struct {
 	sent []trace.ID
 	did  []did
@@ -460,10 +604,10 @@ type observed struct {
 type did struct {
 	kind   trace.Kind
 	id     trace.ID
-	copied trace.ID // what a Duplicate made
+	copied trace.ID // the message created by a Duplicate
 }
 
-// linksOf takes a run apart into its links. Messages that were sent into a cut were never on one.
+// linksOf decomposes a run into its links. Messages that were sent into a cut were never on a link.
 func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
 	all, at := map[[2]lockstep.Node]*observed{}, map[trace.ID]*observed{}
 	for _, r := range t.Records {
@@ -489,13 +633,19 @@ func linksOf(t *trace.Trace) map[[2]lockstep.Node]*observed {
 	return all
 }
 
-// queued checks that the queues of the paper can do what is seen of every link: that there is a sequence of commit, drop,
-// swap and dup, without the forbidden pairs and with no message moved further than the distance, that delivers the same
-// messages in the same order and loses and doubles the same. When a message is lost or doubled matters to nobody.
+// queued checks that the queues of the paper can produce the history of every link. There must be a sequence of commit,
+// drop, swap and dup, without the forbidden pairs and with no message moved further than the distance. It must deliver
+// the same messages in the same order, and lose and duplicate the same ones. The times of losses and duplications do
+// not matter.
 func (m model) queued(which string, t *trace.Trace, distance int) {
 	m.Helper()
 	for link, l := range linksOf(t) {
-		q := &queueSearch{distance: distance, lost: map[trace.ID]bool{}, copies: map[trace.ID][]trace.ID{}, seen: map[string]bool{}}
+		q := &queueSearch{
+			distance: distance,
+			lost:     map[trace.ID]bool{},
+			copies:   map[trace.ID][]trace.ID{},
+			seen:     map[string]bool{},
+		}
 		for _, x := range l.did {
 			switch x.kind {
 			case trace.Deliver:
@@ -516,29 +666,36 @@ func (m model) queued(which string, t *trace.Trace, distance int) {
 			network = append(network, slot{id: id})
 		}
 		if !q.can(network, 0, 0) {
-			m.Errorf("queues that move messages by %d places cannot do what the %s run does on the link %v: sent %v, did %v", distance, which, link, l.sent, l.did)
+			m.Errorf(
+				"queues that move messages by %d places cannot do what the %s run does on the link %v: sent %v, did %v",
+				distance,
+				which,
+				link,
+				l.sent,
+				l.did,
+			)
 		}
 	}
 }
 
-// slot is a message on the network, and how far it has moved back.
+// slot is a message on the network, with the number of positions that it moved back.
 type slot struct {
 	id    trace.ID
 	moved int
 }
 
-// queueSearch looks for a sequence of actions on one link. All of its messages are on the network from the start: when
-// one is sent matters no more than when it is committed.
+// queueSearch searches for a sequence of actions on one link. All of its messages are on the network from the start:
+// the time of sending matters no more than the time of the commit.
 type queueSearch struct {
 	distance  int
 	delivered []trace.ID
 	lost      map[trace.ID]bool
-	copies    map[trace.ID][]trace.ID // those still to be made are the ones that are not in the network yet
+	copies    map[trace.ID][]trace.ID // copies that are not in the network yet must still be created
 	seen      map[string]bool
 }
 
-// can reports whether the rest of the deliveries is possible from a state: the network, how many were delivered, and
-// the action before.
+// can reports whether the remaining deliveries are possible from a state: the network, the number of deliveries, and
+// the previous action.
 func (q *queueSearch) can(network []slot, done int, before byte) bool {
 	if done == len(q.delivered) {
 		return true

@@ -29,9 +29,9 @@ func (s *shrinker) schedule(t *trace.Trace) (was string, err error) {
 	return was, nil
 }
 
-// read is the schedule of a run, and whether it fails. Alarms, the order of arrival, the rounds of messages or what
-// isolated nodes do may not follow the rules, and matter: the first way to read it counts that makes the run itself
-// again, or else the first that fails.
+// read returns the schedule of a run, and whether it fails. Timers, the order of delivery, the rounds of messages and
+// the behavior of isolated nodes may deviate from the rules, and matter. The function uses the first interpretation
+// that reproduces the run itself, or else the first that fails.
 func (s *shrinker) read(t *trace.Trace) (now schedule, ok bool) {
 	for _, but := range [...]struct {
 		exact, loose bool
@@ -51,10 +51,10 @@ func (s *shrinker) read(t *trace.Trace) (now schedule, ok bool) {
 			return now, true
 		}
 	}
-	return now, ok && s.fails(now) // so that what it did last is known
+	return now, ok && s.fails(now) // rerun it, so that the state of the driver belongs to this schedule
 }
 
-// isRun reports whether a schedule makes a run again, step by step.
+// isRun reports whether a schedule reproduces a run, step by step.
 func (s *shrinker) isRun(c schedule, t *trace.Trace) bool {
 	if s.info.Repeats == lockstep.Roughly {
 		return false
@@ -66,8 +66,7 @@ func (s *shrinker) isRun(c schedule, t *trace.Trace) bool {
 	return trace.Difference(t, again) == ""
 }
 
-// firstSmaller replaces a schedule by the first of the candidates that fails and is
-// smaller, and reports whether there was one.
+// firstSmaller replaces a schedule by the first candidate that fails and is smaller, and reports whether there is one.
 func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedule) bool)) (schedule, bool) {
 	for c := range candidates {
 		if next, ok := s.improves(now, c); ok {
@@ -77,15 +76,15 @@ func (s *shrinker) firstSmaller(now schedule, candidates func(yield func(schedul
 	return now, false
 }
 
-// smallest looks for the smallest of a schedule and the candidates that fail.
+// smallest searches for the smallest failing schedule among a schedule and the candidates.
 func (s *shrinker) smallest(now schedule, candidates func(yield func(schedule) bool)) {
 	for c := range candidates {
 		now, _ = s.improves(now, c)
 	}
 }
 
-// improves is the candidate, cut off where it failed, if it fails and is smaller than
-// the schedule, else the schedule.
+// improves returns the candidate, truncated at its failure, if it fails and is smaller than the schedule; otherwise it
+// returns the schedule.
 func (s *shrinker) improves(now, c schedule) (schedule, bool) {
 	if s.fails(c) {
 		c = s.cutOff(c)
@@ -97,8 +96,8 @@ func (s *shrinker) improves(now, c schedule) (schedule, bool) {
 	return now, false
 }
 
-// smallEnough reports whether the run of a schedule has no more steps than the run that is shrunk, as fewer rounds may
-// have. Where a run takes long it is left to the end to find out.
+// smallEnough reports whether the run of a schedule has no more steps than the original run; fewer rounds may have more
+// steps. For slow systems, only the final check decides.
 func (s *shrinker) smallEnough(c schedule) bool {
 	if s.info.Repeats == lockstep.Roughly {
 		return true
@@ -110,8 +109,7 @@ func (s *shrinker) smallEnough(c schedule) bool {
 	return extentOf(t).shorter(s.was)
 }
 
-// cutOff drops the rounds that the failing run just made did not reach, and what was
-// planned for them.
+// cutOff removes the rounds that the latest failing run did not reach, with their actions.
 func (s *shrinker) cutOff(c schedule) schedule {
 	c = c.clone()
 	c.active = s.rounds.driver.Active()
@@ -130,7 +128,7 @@ func (s *shrinker) cutOff(c schedule) schedule {
 	return c
 }
 
-// trim shortens a phase to so many rounds.
+// trim shortens a phase to a number of rounds.
 func (p *phase) trim(rounds int) {
 	p.rounds = rounds
 	for n := range p.start {
@@ -142,9 +140,8 @@ func (p *phase) trim(rounds int) {
 	p.order = slices.DeleteFunc(p.order, func(l link) bool { return l.round >= rounds })
 }
 
-// cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer
-// isolations and lost links together, fewer lost links, fewer requests and other
-// acts, later isolations, and smaller draws.
+// cost orders schedules: fewer rounds, then fewer rounds with messages, then fewer isolations and lost links together.
+// Fewer lost links, fewer requests and other acts, later isolations, and smaller draws follow.
 type cost [7]int
 
 func (c cost) less(d cost) bool { return slices.Compare(c[:], d[:]) < 0 }
@@ -178,8 +175,13 @@ func (s schedule) cost() cost {
 
 func (s schedule) size() string {
 	c := s.cost()
-	text := fmt.Sprintf("%s, %s (%d with messages), %s", words.Count(len(s.phases), "phase"), words.Count(c[0], "round"), c[1],
-		words.Count(c.isolations(), "isolation"))
+	text := fmt.Sprintf(
+		"%s, %s (%d with messages), %s",
+		words.Count(len(s.phases), "phase"),
+		words.Count(c[0], "round"),
+		c[1],
+		words.Count(c.isolations(), "isolation"),
+	)
 	if c[3] > 0 {
 		text += fmt.Sprintf(", %d lost %s", c[3], words.Plural(c[3], "link"))
 	}
@@ -198,10 +200,9 @@ func (s schedule) size() string {
 	return text
 }
 
-// smaller yields the schedules that are one move smaller: without a phase, without an
-// isolation, a lost link or a request, with a later isolation, without a round. After a
-// phase is gone the nodes may play each other's parts, so that what follows is tried
-// with the nodes renamed in a circle as well.
+// smaller yields the schedules that are one move smaller. A move removes a phase, an isolation, a lost link, a request
+// or a round, or makes an isolation later. After the removal of a phase, nodes may take each other's roles. Therefore
+// smaller also tries the later phases with the nodes rotated.
 func (s schedule) smaller() func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
 		if s.exact && !yield(s.byRule()) {
@@ -222,7 +223,7 @@ func (s schedule) smaller() func(yield func(schedule) bool) {
 	}
 }
 
-// byRule leaves alarms and the order of arrival to the rules of rounds.
+// byRule leaves timers and the order of delivery to the rules of rounds.
 func (s schedule) byRule() schedule {
 	c := s.clone()
 	c.exact = false
@@ -252,7 +253,7 @@ func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {
 		}
 	}
 	for n, start := range p.start {
-		for later := p.rounds; later > start; later-- { // never first, then as late as possible
+		for later := p.rounds; later > start; later-- { // first without the isolation, then as late as possible
 			if !yield(s.edit(i, func(p *phase) { p.start[n] = later })) {
 				return false
 			}
@@ -266,7 +267,7 @@ func (s schedule) smallerPhase(i int, yield func(schedule) bool) bool {
 	return p.rounds < 2 || yield(s.edit(i, func(p *phase) { p.trim(p.rounds - 1) }))
 }
 
-// simplerAct yields the schedules in which the system draws less in an act.
+// simplerAct yields the schedules with smaller draws in an act.
 func (s schedule) simplerAct(i, j int, yield func(schedule) bool) bool {
 	for k, v := range s.phases[i].acts[j].draws {
 		for less := range lower(v.N) {
@@ -278,8 +279,8 @@ func (s schedule) simplerAct(i, j int, yield func(schedule) bool) bool {
 	return true
 }
 
-// muchSmaller yields schedules that are a phase smaller and differ in one isolation:
-// what the phase did for the failure may be done by a single isolation elsewhere.
+// muchSmaller yields schedules that are a phase smaller and differ in one isolation. A single isolation elsewhere may
+// replace the effect of the phase.
 func (s schedule) muchSmaller() func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
 		for i := range s.phases {
@@ -323,12 +324,12 @@ func (s schedule) oneForOne(yield func(schedule) bool) {
 	}
 }
 
-// spare is how many isolations more than the present schedule has are worth trying, as long as the run had as many:
-// they may spare a phase or keep rounds empty.
+// spare is how many isolations more than those of the current schedule are worth trying, up to the number in the
+// original run. They may save a phase or keep rounds empty.
 const spare = 2
 
-// all yields every schedule with at most as many phases, at most so many isolations
-// and no other losses, few isolations first, as far as the tries left allow.
+// all yields every schedule with at most as many phases, at most limit isolations and no other losses. Schedules with
+// few isolations come first, as far as the remaining attempts allow.
 func (s schedule) all(limit int, left *int) func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
 		most := min(s.cost()[2]+spare, limit)
@@ -354,7 +355,7 @@ func (s schedule) all(limit int, left *int) func(yield func(schedule) bool) {
 	}
 }
 
-// ways is the number of ways to isolate so many nodes in a schedule that isolates none.
+// ways returns the number of ways to add this number of isolations to a schedule without isolations.
 func (s schedule) ways(isolations int) float64 {
 	cells, ways := float64(len(s.phases)*len(s.phases[0].start)), 1.0
 	for i := range isolations {
@@ -363,8 +364,8 @@ func (s schedule) ways(isolations int) float64 {
 	return ways
 }
 
-// isolate yields the schedules with so many isolations more, at cells from the given on.
-// What it yields is valid until the next.
+// isolate yields the schedules with this number of additional isolations, at cells from the given one on. A yielded
+// schedule is valid until the next one.
 func (s schedule) isolate(cell, isolations int, yield func(schedule) bool) bool {
 	if isolations == 0 {
 		return yield(s)
@@ -388,7 +389,7 @@ func (s schedule) edit(i int, change func(*phase)) schedule {
 	return c
 }
 
-// withoutPhase removes a phase and renames the nodes in all later ones by turn.
+// withoutPhase removes a phase and rotates the nodes in all later phases by turn.
 func (s schedule) withoutPhase(i, turn int) schedule {
 	c := s.clone()
 	c.phases = slices.Delete(c.phases, i, i+1)
@@ -409,7 +410,7 @@ func (s schedule) withoutPhase(i, turn int) schedule {
 			p.lost[k].from, p.lost[k].to = renamed(p.lost[k].from), renamed(p.lost[k].to)
 		}
 		for k := range p.acts {
-			if a := &p.acts[k].step; a.Kind != trace.Request { // a client goes where it goes
+			if a := &p.acts[k].step; a.Kind != trace.Request { // the node of a request does not change
 				a.Node, p.acts[k].draws = renamed(a.Node), byOthers(p.acts[k].draws, renamed)
 			}
 		}

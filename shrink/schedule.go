@@ -10,34 +10,34 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// schedule is a run in lock-step rounds, taken apart into what can be made smaller.
+// schedule is a run in lock-step rounds, decomposed into removable parts.
 type schedule struct {
 	phases []phase
-	active int // rounds that had messages when it was run
-	// exact says that alarms fire only where they did and that messages arrive in the
-	// order in which they did, instead of both following from the rules of rounds.
+	active int // rounds that had messages when the schedule was run
+	// exact says that timers fire only where they did, and that messages are delivered in the recorded order. Otherwise
+	// both follow from the rules of rounds.
 	exact bool
-	// byCrash says that isolated nodes of a system without messages are crashed.
+	// byCrash says that isolated nodes crash, in a system without messages.
 	byCrash bool
 	// afresh says that all nodes are down between phases.
 	afresh bool
 	// loose says that messages wait for the next round of their name.
 	loose bool
-	// apart says what isolated nodes do.
+	// apart is the behavior of isolated nodes.
 	apart rounds.Isolation
 }
 
-// phase is a stretch of rounds after which isolated nodes return.
+// phase is a sequence of rounds after which isolated nodes reconnect.
 type phase struct {
 	rounds int
 	start  []int // by node-1: the round of the phase from which the node is isolated; rounds means never
 	lost   []loss
 	acts   []act
 	forged []forgery
-	order  []link // where the schedule is exact: links in the order in which their messages arrived
+	order  []link // if the schedule is exact: links in the order of their first deliveries
 }
 
-// counts reports whether it matters which message of a link it is.
+// counts reports whether the position of a message among those of its link matters.
 func (p *phase) counts() bool {
 	return len(p.forged) > 0 || slices.ContainsFunc(p.lost, func(l loss) bool { return l.nth > 0 })
 }
@@ -48,14 +48,14 @@ type link struct {
 	from, to lockstep.Node
 }
 
-// loss is a link that loses its messages, beyond isolation: the nth of the round,
-// counted from 1, or all of them when nth is 0.
+// loss is a link that loses messages, beyond isolation. It loses the nth message of the round, counted from 1, or all
+// of them when nth is 0.
 type loss struct {
 	link
 	nth int
 }
 
-// forgery is the nth message of a link that arrives with another body.
+// forgery is the nth message of a link, delivered with another body.
 type forgery struct {
 	link
 	nth  int
@@ -66,10 +66,10 @@ type forgery struct {
 type act struct {
 	round int
 	step  lockstep.Step
-	draws []trace.Draw // what the system is to draw in it
+	draws []trace.Draw // draws of the system in this step
 }
 
-// scheduleOf reads the schedule of a trace in rounds.
+// scheduleOf derives the schedule of a trace in rounds.
 func scheduleOf(t *trace.Trace, exact bool, loose bool, apart rounds.Isolation) schedule {
 	s := schedule{exact: exact, loose: loose, apart: apart}
 	reader := scheduleReader{schedule: &s, trace: t, at: make([][2]int, len(t.Rounds)+1),
@@ -107,9 +107,9 @@ type scheduleReader struct {
 	trace    *trace.Trace
 	at       [][2]int // by number of the round: phase, round of the phase
 	sent     map[trace.ID]trace.Message
-	taken    map[int]map[link][]bool // by phase: the messages of each link in order, true where lost
-	coarse   bool                    // rounds are stretches of time, and what is lost is cut
-	cut      trace.Links             // coarse
+	taken    map[int]map[link][]bool // by phase: the messages of each link in order, true if lost
+	coarse   bool                    // rounds are time intervals, and losses are cuts
+	cut      trace.Links             // only if coarse
 }
 
 func (d *scheduleReader) read(r *trace.Record) {
@@ -151,8 +151,7 @@ func (d *scheduleReader) read(r *trace.Record) {
 	}
 }
 
-// begins reports whether a record crashes a node at the beginning of a phase in which the node is
-// not isolated.
+// begins reports whether a record crashes a node at the beginning of a phase in which the node is not isolated.
 func (d *scheduleReader) begins(r trace.Record) bool {
 	if r.Step.Kind != trace.Crash || r.Round == 0 || r.Settle {
 		return false
@@ -161,9 +160,8 @@ func (d *scheduleReader) begins(r trace.Record) bool {
 	return at[1] == 0 && !d.schedule.phases[at[0]].isolated(r.Step.Node, 0)
 }
 
-// readCoarse reads a step that a driver made of a round because messages are not in the
-// engine's hands, and reports whether it is one. Isolation follows from the kernel; what
-// else is cut are lost links.
+// readCoarse reads a step that a driver took for a round because the engine does not control messages, and reports
+// whether it is one. Isolation follows from the kernel; other cuts are lost links.
 func (d *scheduleReader) readCoarse(r *trace.Record) bool {
 	p, round := &d.schedule.phases[d.at[r.Round][0]], d.at[r.Round][1]
 	switch step := &r.Step; step.Kind {
@@ -187,7 +185,7 @@ func (d *scheduleReader) readCoarse(r *trace.Record) bool {
 	return true
 }
 
-// losses adds the lost messages: a whole link where nothing of it arrived in the round.
+// losses adds the lost messages: a whole link if no message of it was delivered in the round.
 func (d *scheduleReader) losses() {
 	for i := range d.schedule.phases {
 		p := &d.schedule.phases[i]
@@ -204,7 +202,10 @@ func (d *scheduleReader) losses() {
 			}
 		}
 		slices.SortFunc(p.lost, func(a, b loss) int {
-			return slices.Compare([]int{a.round, int(a.from), int(a.to), a.nth}, []int{b.round, int(b.from), int(b.to), b.nth})
+			return slices.Compare(
+				[]int{a.round, int(a.from), int(a.to), a.nth},
+				[]int{b.round, int(b.from), int(b.to), b.nth},
+			)
 		})
 	}
 }
@@ -247,11 +248,12 @@ type scheduled struct {
 	schedule
 	driver   *rounds.Driver
 	now      *phase
-	round    int // of the phase
+	round    int // round of the phase
 	acted    int
-	counting bool          // it matters which message of a link it is
-	taken    map[link]int  // messages of each link that arrived or were lost in this round, where that matters
-	after    lockstep.Step // to be taken after a forgery
+	counting bool // the position of a message among those of its link matters
+	// messages of each link that were delivered or lost in this round, if their positions matter
+	taken map[link]int
+	after lockstep.Step // step to take after a forgery
 }
 
 func (s *scheduled) Reset(*lockstep.Start) {

@@ -16,8 +16,7 @@ func (a script) scheduler(s *shrinker) lockstep.Scheduler {
 	return s.player
 }
 
-// head is 1 where a script begins with what the system draws when it starts, which is no step,
-// and 0 otherwise.
+// head returns 1 if a script begins with the draws of the system at its start, which are no step, and 0 otherwise.
 func (a script) head() int { return btoi(len(a) > 0 && a[0].Step.Kind == trace.Start) }
 
 // script shrinks a run that is not in rounds: fewer actions, then a normal order.
@@ -41,7 +40,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	}
 	others, first := now.others(s.info.Nodes), now
 	now = s.greedy(s.byGroups(now))
-	reserve := s.left / 4 // for what is drawn in the steps that come in the place of others
+	reserve := s.left / 4 // reserved to lower the draws of the remaining steps
 	s.left -= reserve
 	if s.info.Repeats == lockstep.Exactly && len(now)-now.head() > 2 {
 		for _, next := range s.related(len(first)) {
@@ -61,7 +60,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	return was, nil
 }
 
-// lastEvent is the number of actions of a run up to the last that caused an event; 0: none did.
+// lastEvent returns the number of actions of a run up to the last one that caused an event; 0: none.
 func lastEvent(t *trace.Trace) int {
 	for i, r := range slices.Backward(t.Records) {
 		if len(r.Events) > 0 && !r.Settle {
@@ -71,11 +70,10 @@ func lastEvent(t *trace.Trace) int {
 	return 0
 }
 
-// prefix leaves out what follows when the finding is certain, before anything else is tried: a spec that looks at the
-// whole history in the end lets a run go on long after it has failed. What comes after the last event is the first
-// guess; 0 is none.
+// prefix removes the steps after the finding is certain, before any other attempt. A spec that checks the whole history
+// at the end lets a run continue long after its failure. The first guess ends after the last event; 0 means no guess.
 func (s *shrinker) prefix(now script, guess int) script {
-	passes := now.head() - 1 // actions that are too few
+	passes := now.head() - 1 // number of actions known to be too few
 	try := func(n int) bool {
 		if n <= passes || n >= len(now) || s.over() {
 			return false
@@ -102,11 +100,11 @@ func (s *shrinker) prefix(now script, guess int) script {
 	return now
 }
 
-// few is the number of requests and faults that make a story: a calm run with no more is not shrunk step by step, though it may be long. It would not be
-// calm any more.
+// few is the number of requests and faults that a reader can follow. A calm run with at most that many is not shrunk
+// step by step, even if it is long; it would lose its calm form.
 const few = 30
 
-// acts is the number of actions that neither deliver nor wait.
+// acts returns the number of actions other than deliveries and waits.
 func (a script) acts() (n int) {
 	for _, x := range a[a.head():] {
 		n += btoi(x.Step.Kind != trace.Deliver && x.Step.Kind != trace.Wait)
@@ -114,7 +112,7 @@ func (a script) acts() (n int) {
 	return n
 }
 
-// greedy leaves out and lowers whatever it can.
+// greedy removes actions and lowers draws until no further step helps.
 func (s *shrinker) greedy(now script) script {
 	for before := -1; before != len(now); {
 		before = len(now)
@@ -123,7 +121,7 @@ func (s *shrinker) greedy(now script) script {
 	return now
 }
 
-// size is the length of a script in words.
+// size returns the length of a script as text.
 func (a script) size() string {
 	var acts []moment
 	timed := false
@@ -137,7 +135,8 @@ func (a script) size() string {
 	return sizeOf(len(a)-a.head(), a.lost(), acts)
 }
 
-// sizeOf is a number of steps in words; where time passes in steps, which then are many, with what clients asked for and what went wrong.
+// sizeOf returns a number of steps as text. In runs with waits, which have many steps, it adds the number of requests
+// and of faults.
 func sizeOf(steps, lost int, acts []moment) string {
 	size := words.Count(steps, "step") + ", " + words.Count(lost, "message lost")
 	if acts == nil {
@@ -162,8 +161,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// tidy drops the actions that were skipped and those after the failure. Where repetitions
-// differ, an action that the last of them skipped may matter in others, and stays.
+// tidy removes the actions that were skipped and those after the failure. In a system with best-effort determinism, an
+// action that the last repetition skipped may matter in others, and stays.
 func (s *shrinker) tidy(a script) script {
 	if s.info.Repeats == lockstep.Roughly {
 		return a
@@ -171,7 +170,7 @@ func (s *shrinker) tidy(a script) script {
 	return s.taken(a)
 }
 
-// taken is what the run made just now took of a script.
+// taken returns the part of a script that the latest run took.
 func (s *shrinker) taken(a script) script {
 	took := s.player.Took()
 	kept := make(script, 0, len(took))
@@ -181,10 +180,10 @@ func (s *shrinker) taken(a script) script {
 	return kept
 }
 
-// fewer removes stretches of actions, long ones first, as long as the run still fails.
+// fewer removes intervals of actions, long ones first, while the run still fails.
 func (s *shrinker) fewer(now script) script { return s.shorter(now, 1) }
 
-// shorter removes stretches of at least so many actions.
+// shorter removes intervals of at least this number of actions.
 func (s *shrinker) shorter(now script, least int) script {
 	for size := len(now) / 2; size >= max(least, 1); size /= 2 {
 		for at := now.head(); at+size <= len(now) && !s.over(); {
@@ -199,7 +198,7 @@ func (s *shrinker) shorter(now script, least int) script {
 	return now
 }
 
-// simpler lowers what the system draws in each step.
+// simpler lowers the draws of the system in each step.
 func (s *shrinker) simpler(now script) script {
 	for i := 0; i < len(now); i++ {
 		for j := 0; i < len(now) && j < len(now[i].Draws); j++ {
@@ -211,9 +210,9 @@ func (s *shrinker) simpler(now script) script {
 	return now
 }
 
-// lowered lowers one draw, if the run still fails. A small one may be a choice that hides those after it,
-// as "all" does "this, and that": it is tried, too, with these as large as they can be, so that they
-// can be lowered one by one.
+// lowered lowers one draw, if the run still fails. A small draw may be a choice that hides the draws after it, as "all"
+// hides "this, and that". Such a choice is also tried with the later draws as large as possible, so that they can be
+// lowered one by one.
 func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 	draws := now[at].Draws
 	try := func(draws []trace.Draw) (script, bool) {
@@ -240,9 +239,8 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 	return now, false
 }
 
-// without removes a stretch of actions if the run still fails. After a long stretch is
-// gone the nodes may play each other's parts, so that what follows is tried with the
-// nodes renamed in a circle as well.
+// without removes an interval of actions if the run still fails. After the removal of a long interval, nodes may take
+// each other's roles. Therefore without also tries the later actions with the nodes rotated.
 func (s *shrinker) without(now script, at, size int) (script, bool) {
 	turns := 1
 	if size >= 4 && s.info.Repeats == lockstep.Exactly && !s.inTime(now) {
@@ -260,7 +258,7 @@ func (s *shrinker) without(now script, at, size int) (script, bool) {
 	return now, false
 }
 
-// renamed is an action with every node replaced by the one so many further on.
+// renamed returns an action with every node rotated by turn.
 func renamed(a trace.Action, turn, nodes int) trace.Action {
 	one := func(n lockstep.Node) lockstep.Node {
 		if n == 0 {
@@ -280,9 +278,8 @@ func renamed(a trace.Action, turn, nodes int) trace.Action {
 	return a
 }
 
-// normal puts steps on different nodes into a normal order where they do not depend on
-// each other: a step comes before another if it acts on a smaller node. The order is
-// kept only if the run still fails.
+// normal sorts independent steps on different nodes: a step on a smaller node comes first. The order is kept only if
+// the run still fails.
 func (s *shrinker) normal(now script) script {
 	next := slices.Clone(now)
 	for i := 1; i < len(next); i++ {
@@ -297,15 +294,14 @@ func (s *shrinker) normal(now script) script {
 	return next
 }
 
-// before reports whether an action, now right after b, may and should come before it:
-// both are deliveries or alarms at different nodes, and the message delivered is not one
-// that b may have sent.
+// before reports whether an action that directly follows b may and should precede it. Both must be deliveries or timers
+// at different nodes, and b must not be the possible sender of the delivered message.
 func before(a, b trace.Action) bool {
 	x, y := actor(a), actor(b)
 	return x != 0 && y != 0 && x < y && !(a.Step.Kind == trace.Deliver && a.Msg.From == y)
 }
 
-// actor is the node that acts in a delivery or an alarm.
+// actor returns the node of a delivery or a timer.
 func actor(a trace.Action) lockstep.Node {
 	switch a.Step.Kind {
 	case trace.Deliver:

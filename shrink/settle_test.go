@@ -9,11 +9,11 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// delivered tells how many messages arrived in a run.
+// delivered returns the number of messages delivered in a run.
 func delivered(r *lockstep.Run) int { return len(r.Messages()) - len(r.InFlight()) }
 
-// A run that fails in its settling stage is shrunk to the steps that it takes, chosen or fair; only one that
-// fails because it has settled keeps the stage.
+// A run that fails in its settling stage is shrunk to its necessary steps, chosen or fair. Only a run that fails
+// because it has settled keeps the stage.
 func TestSettlingIsShrunk(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -30,7 +30,12 @@ func TestSettlingIsShrunk(t *testing.T) {
 			}
 			return nil
 		}}
-		plan := lockstep.Plan{System: toy.Cluster(nil), Spec: judge, Strategy: strategy.Walk{Alarm: 1, Steps: 5}, Settle: 20}
+		plan := lockstep.Plan{
+			System:   toy.Cluster(nil),
+			Spec:     judge,
+			Strategy: strategy.Walk{Alarm: 1, Steps: 5},
+			Settle:   20,
+		}
 		small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{})
 		if err != nil {
 			t.Fatal(err)

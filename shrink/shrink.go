@@ -1,15 +1,13 @@
-// Package shrink looks for a smaller run that violates the same property as a recorded one.
+// Package shrink searches for a smaller run that violates the same property as a recorded run.
 //
-// A smaller run stays within the network and fault model of the run that was found: it has no more steps, requests and
-// faults, and keeps to the order of messages that the strategy keeps to ([lockstep.Terms]).
+// A smaller run stays within the network and fault model of the original run. It has no more steps, requests and
+// faults, and respects the message order of the strategy ([lockstep.Terms]).
 //
-// What follows when the finding is certain goes first.
-// A run in lock-step rounds stays one: it loses phases, rounds, isolations, lost messages and
-// requests, and isolations move to later rounds. Any other run loses steps, what the system drew
-// is lowered, and what is left is put into a normal order; then local minima are left, see
-// search. The steps of a settling stage are steps like others, where the run
-// fails without one. Every candidate is run on the plan's system; the result is the smallest that
-// failed, recorded.
+// The package first removes the steps after the finding is certain. A run in lock-step rounds stays one. It loses
+// phases, rounds, isolations, lost messages and requests, and isolations move to later rounds. Any other run loses
+// steps, its draws are lowered, and the remaining steps are put into a normal order. Then a search leaves local minima,
+// see search. If the run fails without a settling stage, the steps of that stage can be removed like others. Every
+// candidate runs on the plan's system. The result is a recording of the smallest failing candidate.
 package shrink
 
 import (
@@ -31,35 +29,34 @@ const (
 	DefaultShare       = 0.6
 )
 
-// Options bound the work.
+// Options configure the effort.
 type Options struct {
-	// Tries is the number of runs to make at most; 0 means DefaultTries.
+	// Tries is the maximum number of runs; 0 means DefaultTries.
 	Tries int
-	// Repetitions and Share are for a system that repeats itself only roughly: a candidate
-	// counts as failing when it fails in at least this share of so many repetitions. 0 means
-	// DefaultRepetitions and DefaultShare.
+	// Repetitions and Share are for a system with best-effort determinism. A candidate counts as failing if at least
+	// this share of the repetitions fails. 0 means DefaultRepetitions and DefaultShare.
 	Repetitions int
 	Share       float64
-	// Progress, where it is set, is called after every run with the number of runs so far and what tells the size of the
-	// smallest that failed.
+	// Progress, if set, is called after every run. Its arguments are the number of runs so far, and a function that
+	// returns the size of the smallest failing candidate.
 	Progress func(tries int, size func() string)
 }
 
-// Shrunk is what became of a failing run.
+// Shrunk is the result of shrinking a failing run.
 type Shrunk struct {
 	Trace *trace.Trace
-	Tries int    // runs made
-	Was   string // the size before, in words
-	Is    string // and after
-	// Exhausted says that the tries were used up before nothing more could be found.
+	Tries int    // number of runs executed
+	Was   string // the original size, as text
+	Is    string // the new size, as text
+	// Exhausted says that the attempts were used up before the search was finished.
 	Exhausted bool
 }
 
-// Run shrinks a run. When the context ends, the smallest so far is returned. It is
-// deterministic unless the context ends it or the system does not repeat itself.
+// Run shrinks a run. When the context ends, Run returns the smallest run so far. It is deterministic unless the context
+// ends it or the system is nondeterministic.
 //
-// An error means that the plan cannot be run, that the trace is not of its system or does
-// not fail when it is repeated, or that the environment is broken.
+// Run returns an error if the plan cannot be run or the environment is broken. It also does if the trace belongs to
+// another system or does not fail again.
 func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*Shrunk, error) {
 	if t.Outcome.Finding == nil {
 		return nil, errors.New("shrink: only a failing run can be shrunk, and the trace has no finding")
@@ -75,8 +72,8 @@ func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 	return run(ctx, plan, t, o)
 }
 
-// unsettled is a run that needs no settling stage to take the steps that it took in one; nil
-// where it had none, or is in rounds.
+// unsettled returns a run that takes the recorded settling steps as ordinary steps. It returns nil if there is no
+// settling stage, or if the run is in rounds.
 func unsettled(t *trace.Trace) *trace.Trace {
 	if t.Header.Settle == 0 || len(t.Rounds) > 0 {
 		return nil
@@ -95,8 +92,18 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &shrinker{ctx: ctx, plan: plan, bench: b, info: b.Info(), number: t.Header.Run, property: t.Outcome.Finding.Property,
-		options: o, left: o.Tries, settle: t.Header.Settle, was: extentOf(t)}
+	s := &shrinker{
+		ctx:      ctx,
+		plan:     plan,
+		bench:    b,
+		info:     b.Info(),
+		number:   t.Header.Run,
+		property: t.Outcome.Finding.Property,
+		options:  o,
+		left:     o.Tries,
+		settle:   t.Header.Settle,
+		was:      extentOf(t),
+	}
 	if s.info.Repeats == lockstep.Exactly {
 		s.options.Repetitions, s.options.Share = 1, 1
 	}
@@ -118,13 +125,13 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// candidate is a run that might fail too.
+// candidate is a run that may fail, too.
 type candidate interface {
 	scheduler(*shrinker) lockstep.Scheduler
-	size() string // in words
+	size() string // as text
 }
 
-// shrinker tries candidates.
+// shrinker runs candidates and keeps the smallest failing ones.
 type shrinker struct {
 	ctx      context.Context
 	plan     lockstep.Plan
@@ -134,28 +141,28 @@ type shrinker struct {
 	property string
 	options  Options
 	settle   int    // steps of the settling stage
-	left     int    // tries that may still be made
-	tried    int    // and those that were
-	was      extent // of the run to be shrunk
-	ordered  bool   // messages of a link keep an order
-	err      error  // of the environment: nothing can be tried any more
+	left     int    // attempts left
+	tried    int    // attempts made
+	was      extent // extent of the original run
+	ordered  bool   // messages of a link have an order
+	err      error  // error of the environment: no attempt is possible
 
-	first  cost             // of the schedule to be shrunk
-	rounds *scheduled       // the scheduler of runs in rounds, used again and again
-	player *lockstep.Player // of the script tried last
-	teller *teller          // of the timetable tried last
-	kept   []kept           // each smaller than the one before
+	first  cost             // cost of the original schedule
+	rounds *scheduled       // the scheduler of runs in rounds, reused
+	player *lockstep.Player // of the latest script
+	teller *teller          // of the latest timetable
+	kept   []kept           // each smaller than the previous one
 }
 
-// kept is a candidate that failed with a settling stage of so many steps.
+// kept is a candidate that failed with a settling stage of this length.
 type kept struct {
 	candidate
 	settle int
 }
 
-// keep notes that a candidate is the smallest so far. One with more of anything than the run had is not noted, nor a
-// script with more actions than the one noted before. Draws may grow on the way: a choice that hides those after it is
-// reduced to these first.
+// keep records a candidate as the smallest so far. It ignores a candidate that exceeds the extent of the original run,
+// and a script with more actions than the previous one. Draws may grow on the way: a choice that hides later draws is
+// first reduced to these.
 func (s *shrinker) keep(c candidate) {
 	switch c := c.(type) {
 	case timetable:
@@ -193,14 +200,15 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	if err := s.record(t, out); err != nil {
 		return nil, err
 	}
-	out.Trace.Header.Strategy, out.Trace.Header.Drawn, out.Trace.Header.Order = t.Header.Strategy, t.Header.Drawn, t.Header.Order
+	out.Trace.Header.Strategy, out.Trace.Header.Drawn, out.Trace.Header.Order =
+		t.Header.Strategy, t.Header.Drawn, t.Header.Order
 	out.Trace.Header.Shrunk = "from " + out.Was
 	return out, nil
 }
 
-// record records the smallest run. Where the system repeats itself only roughly, that may have
-// failed often enough by luck: the smallest is taken that fails when it is recorded. Where each has more of something
-// than the run that was found, it is that run.
+// record records the smallest run. In a system with best-effort determinism, a candidate may have failed often enough
+// by chance; record then uses the smallest candidate that fails during recording. If every candidate exceeds the extent
+// of the original run, the result is the original run.
 func (s *shrinker) record(found *trace.Trace, out *Shrunk) error {
 	again := false
 	for _, c := range slices.Backward(s.kept) {
@@ -232,13 +240,13 @@ func (s *shrinker) same(o trace.Outcome) bool {
 	return o.Finding != nil && o.Finding.Property == s.property
 }
 
-// errPasses says that a run does not fail.
+// errPasses reports that a run does not fail.
 var errPasses = errors.New("shrink: the run does not fail")
 
-// notRepeated is the error when a run does not fail again.
+// notRepeated returns the error for a run that does not fail again.
 func (s *shrinker) notRepeated(what string) error {
 	if s.err != nil {
-		return s.err // it says more
+		return s.err // the more specific error
 	}
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("shrink: there was no time: %w", err)
@@ -246,8 +254,8 @@ func (s *shrinker) notRepeated(what string) error {
 	return fmt.Errorf("%w when its %s are repeated: it is flaky", errPasses, what)
 }
 
-// over reports whether no more runs are made. Who goes through many candidates asks first, because one that is made for nothing may be long, and in a bubble
-// nothing is collected before the next run.
+// over reports whether no more runs are allowed. Loops over many candidates call it before creating one: a candidate
+// may be long, and a bubble collects no garbage before the next run.
 func (s *shrinker) over() bool {
 	if s.left > 0 && s.err == nil && s.ctx.Err() == nil {
 		return false
@@ -256,14 +264,13 @@ func (s *shrinker) over() bool {
 	return true
 }
 
-// fails runs a candidate and reports whether it violates the same property within the fault model of the run that is
-// shrunk.
+// fails runs a candidate and reports whether it violates the same property within the fault model of the original run.
 func (s *shrinker) fails(c candidate) bool {
 	return s.violates(c) && s.made(c).faults.within(s.was.faults)
 }
 
-// violates runs a candidate and reports whether it violates the same property, often enough
-// where the system repeats itself only roughly.
+// violates runs a candidate and reports whether it violates the same property, in a system with best-effort determinism
+// often enough.
 func (s *shrinker) violates(c candidate) bool {
 	of := s.options.Repetitions
 	need := int(math.Ceil(s.options.Share * float64(of)))

@@ -19,14 +19,22 @@ import (
 // buggy is the plan whose findings these tests shrink.
 var buggy = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix}
 
-// Shrinking keeps the property, never grows the run, and gives the same result twice.
+// Shrinking keeps the property, never enlarges the run, and is deterministic.
 func TestShrinkProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := buggy
 		plan.Seed = rapid.Uint64().Draw(rt, "seed")
 		plan.Runs = 3000
-		plan.Strategy = rapid.SampledFrom([]lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultBaseline, strategy.DefaultLossy,
-			strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24}, strategy.Uniform{Period: 3, Isolations: 8, Rounds: 24}}).Draw(rt, "strategy")
+		plan.Strategy = rapid.SampledFrom(
+			[]lockstep.Strategy{
+				strategy.DefaultWalk,
+				strategy.DefaultBaseline,
+				strategy.DefaultLossy,
+				strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24},
+				strategy.Uniform{Period: 3, Isolations: 8, Rounds: 24},
+			},
+		).
+			Draw(rt, "strategy")
 		result, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			rt.Fatal(err)
@@ -43,7 +51,8 @@ func TestShrinkProperties(t *testing.T) {
 		if small.Trace.Outcome.Finding.Property != "prefix" || small.Tries > tries {
 			rt.Fatalf("%+v", small)
 		}
-		if len(tr.Rounds) == 0 && len(small.Trace.Records) > len(tr.Records) || len(small.Trace.Rounds) > len(tr.Rounds) {
+		if len(tr.Rounds) == 0 && len(small.Trace.Records) > len(tr.Records) ||
+			len(small.Trace.Rounds) > len(tr.Rounds) {
 			rt.Fatalf("grew from %d steps to %d", len(tr.Records), len(small.Trace.Records))
 		}
 		again, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Tries: tries})
@@ -60,13 +69,21 @@ func TestShrinkErrors(t *testing.T) {
 	if _, err := shrink.Run(t.Context(), buggy, tr, shrink.Options{Tries: -1}); err == nil {
 		t.Error("negative tries are accepted")
 	}
-	other := lockstep.Plan{System: toy.Wrapped{System: smr.Cluster{Nodes: 3}, Info: func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options }}, Spec: smr.Prefix}
-	if _, err := shrink.Run(t.Context(), other, tr, shrink.Options{}); err == nil || !strings.Contains(err.Error(), "flaky") {
+	other := lockstep.Plan{
+		System: toy.Wrapped{
+			System: smr.Cluster{Nodes: 3},
+			Info:   func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options },
+		},
+		Spec: smr.Prefix,
+	}
+	if _, err := shrink.Run(t.Context(), other, tr, shrink.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "flaky") {
 		t.Errorf("a run that does not fail again: %v", err)
 	}
 	pass := *tr
 	pass.Outcome = trace.Outcome{Verdict: trace.Pass}
-	if _, err := shrink.Run(t.Context(), buggy, &pass, shrink.Options{}); err == nil || !strings.Contains(err.Error(), "no finding") {
+	if _, err := shrink.Run(t.Context(), buggy, &pass, shrink.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "no finding") {
 		t.Errorf("a run without a finding: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +93,7 @@ func TestShrinkErrors(t *testing.T) {
 	}
 }
 
-// An environment that breaks in the middle is an error: nothing is swallowed.
+// An environment that breaks during shrinking is an error, which must not be swallowed.
 func TestErrorsAreNotSwallowed(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultWalk, 5000
@@ -85,20 +102,28 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 		tr := toy.Find(t, plan)[0].Trace
 		inUse := errors.New("port in use")
 		steps := 0
-		breaks := toy.Wrapped{System: buggy.System, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-			if steps++; steps > 1000 {
-				return inUse
-			}
-			return d.Do(ctx, s, out)
-		}}
-		if _, err := shrink.Run(t.Context(), lockstep.Plan{System: breaks, Spec: smr.Prefix}, tr, shrink.Options{}); !errors.Is(err, inUse) {
+		breaks := toy.Wrapped{
+			System: buggy.System,
+			Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
+				if steps++; steps > 1000 {
+					return inUse
+				}
+				return d.Do(ctx, s, out)
+			},
+		}
+		if _, err := shrink.Run(
+			t.Context(),
+			lockstep.Plan{System: breaks, Spec: smr.Prefix},
+			tr,
+			shrink.Options{},
+		); !errors.Is(err, inUse) {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
 }
 
-// Of a system that repeats itself roughly a candidate counts only if it fails often enough:
-// here every run fails in which enough is delivered, and others by chance in one of four.
+// In a system with best-effort determinism, a candidate counts only if it fails often enough. Here every run with
+// enough deliveries fails, and one in four of the others by chance.
 func TestRoughly(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
 	runs := 0
@@ -114,7 +139,12 @@ func TestRoughly(t *testing.T) {
 		}
 		return nil
 	}}
-	plan := lockstep.Plan{System: system, Spec: spec, Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40}, Workers: 1}
+	plan := lockstep.Plan{
+		System:   system,
+		Spec:     spec,
+		Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40},
+		Workers:  1,
+	}
 	tr := toy.Find(t, plan)[0].Trace
 	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Repetitions: 5, Share: 0.8})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// TestSpread finds the same bug with many seeds and shrinks it: the results should hardly
-// depend on where shrinking began. LOCKSTEP_SPREAD=100 takes so many seeds instead of a few.
+// TestSpread finds the same bug with many seeds and shrinks it: the results should hardly depend on the initial run.
+// LOCKSTEP_SPREAD=100 uses 100 seeds instead of a few.
 func TestSpread(t *testing.T) {
 	seeds := 8
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD")); err == nil {
@@ -46,5 +46,5 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// best is the smallest number of steps known to show the bug.
+// best is the smallest known number of steps that triggers the bug.
 const best = 20

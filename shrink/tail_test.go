@@ -19,8 +19,8 @@ func answered(r *lockstep.Run) (n int) {
 	return n
 }
 
-// A spec that looks at the whole history in the end lets a run go on long after it has failed. That tail goes first, with
-// a handful of tries, however long and whatever is behind the last thing that the finding depends on.
+// A spec that checks the whole history at the end lets a run continue long after its failure. Shrinking removes that
+// tail first, with a few attempts. Neither its length nor its content after the last relevant step matters.
 func TestTheTailGoesFirst(t *testing.T) {
 	const enough = 3
 	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
@@ -45,8 +45,8 @@ func TestTheTailGoesFirst(t *testing.T) {
 	}
 }
 
-// Shrinking that is cut short anywhere leaves no more steps than the run that was found has, nor more requests and
-// faults: a calm run may need more messages than a restless one.
+// Interrupted shrinking never returns more steps, requests or faults than the original run has. A calm run may need
+// more messages than the original one.
 func TestShrinkingNeverGrows(t *testing.T) {
 	for _, c := range []struct {
 		system lockstep.System
@@ -57,7 +57,15 @@ func TestShrinkingNeverGrows(t *testing.T) {
 		{&chancy{one: 400, idle: true}, noticed, harmless, 5},
 		{&chancy{one: 12}, kept(0), busy, 5},
 	} {
-		plan := lockstep.Plan{System: c.system, Spec: c.spec, Strategy: c.walk, Seed: c.seed, Runs: 300, KeepGoing: true, Keep: 300}
+		plan := lockstep.Plan{
+			System:    c.system,
+			Spec:      c.spec,
+			Strategy:  c.walk,
+			Seed:      c.seed,
+			Runs:      300,
+			KeepGoing: true,
+			Keep:      300,
+		}
 		for _, f := range toy.Find(t, plan) {
 			if len(f.Trace.Records) < 400 {
 				continue
@@ -73,7 +81,7 @@ func TestShrinkingNeverGrows(t *testing.T) {
 	}
 }
 
-// A run that fails before its first step has nothing to be left out.
+// In a run that fails before its first step, nothing can be removed.
 func TestNothingToShrink(t *testing.T) {
 	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { return &toy.Anything }}
 	plan := lockstep.Plan{System: &forgetful{}, Spec: spec, Strategy: busy, Seed: 1}

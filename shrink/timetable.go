@@ -9,53 +9,57 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timetable is a run of a system that moves by itself, told by times instead of steps: when a client asks for something, when a fault
-// strikes, and how late messages are. The rest is calm: a message arrives when it was sent, in the order of sending, and time passes
-// where there is nothing else to do. So it still means the same when something is left out of it, whereas the steps behind a gap in a
-// script meet other messages than they were about. As long as nothing is left out it is the run itself, step by step: what happens at one time
-// has its order.
+// timetable describes a run of a system that progresses on its own by times instead of steps. It holds the times of
+// client requests and faults, and the delays of messages. Everything else is calm. A message is delivered when it is
+// sent, in sending order, and time passes when no act or message is due.
+//
+// A timetable keeps its meaning when parts of it are removed. In a script, the steps after a gap meet other messages
+// than intended. Without removals the timetable reproduces the run step by step, because it also records the order of
+// simultaneous events.
 type timetable struct {
-	head  script // what the system draws when it starts
+	head  script // draws of the system at its start
 	acts  []moment
 	late  []delay    // by the time of sending
 	waits []wait     // by time
-	until trace.Time // its end
-	slack trace.Time // after the end, in which nothing is done, for what comes later than it did; 0 where the end itself is judged
-	asks  bool       // in which every request is given that waits, rather
+	until trace.Time // the end of the run
+	// time after the end without acts, for failures later than in the original run; 0 if the end itself is checked
+	slack trace.Time
+	asks  bool // give every waiting request during the slack
 	order order
-	most  int    // steps that it may take
+	most  int    // maximum number of steps
 	is    string // its size when it was run
-	has   extent // likewise
+	has   extent // its extent when it was run
 }
 
-// order says which comes first of an act and a message that are due.
+// order selects whether an act or a message comes first if both are due.
 type order byte
 
 const (
-	asItWas order = iota // what came first in the run
+	asItWas order = iota // the order in the original run
 	actsFirst
 	actsLast
 )
 
-// place is when something happens in a run: at a time, and as which step, which orders what happens at one time.
+// place is the position of an event in a run: its time and its step, which orders simultaneous events.
 type place struct {
 	at   trace.Time
-	step int // 0 where the run had nothing like it
+	step int // 0 if the original run had no such step
 }
 
 func (p place) before(q place) bool { return cmp.Or(cmp.Compare(p.at, q.at), p.step-q.step) < 0 }
 
-// moment is an action that neither delivers nor waits, in its place. A request that is not to be had then is given as soon as it is.
+// moment is an action other than a delivery or a wait, with its position. A request that is not available then is given
+// as soon as it is.
 type moment struct {
 	place
 	trace.Action
 }
 
-// delay is how late a message is.
+// delay is the delay of a message.
 type delay struct {
 	line
 	sent, by trace.Time
-	step     int // that delivered it
+	step     int // the step that delivered it
 }
 
 func (t timetable) size() string { return t.is }
@@ -66,27 +70,28 @@ func (t timetable) scheduler(s *shrinker) lockstep.Scheduler {
 	return s.teller
 }
 
-// wait is that time passes from a time on: so much of it, unless something happens. It is what a run did where nothing was due, and does not say
-// when the next was to be. That it ends by itself just when something happens may change which goroutine is first.
+// wait lets time pass from a time on, at most this long; an event ends it earlier. It is the wait of the original run
+// at this time, and does not depend on the next due time. A wait that ends exactly when an event happens may change
+// which goroutine runs first.
 type wait struct{ at, most trace.Time }
 
 // teller is the scheduler of a timetable.
 type teller struct {
 	timetable
 	at      int   // the next act
-	due     []int // acts whose time has come
-	took    []int // and those that were taken
+	due     []int // due acts
+	took    []int // acts that were taken
 	lines   map[line]*traffic
-	arrives []place // by message: when it is to be delivered
+	arrives []place // by message: when it is due
 	names   trace.Namer
 	now     trace.Time
-	taken   int        // steps
+	taken   int        // steps taken
 	lost    int        // messages dropped
 	given   []moment   // requests that are not in the timetable
-	again   trace.Time // when a request may be given again
+	again   trace.Time // earliest time of the next additional request
 }
 
-// line is on what messages travel: those of one type from a node to another.
+// line is a message type on a link from a node to another.
 type line struct {
 	from, to lockstep.Node
 	kind     string
@@ -94,10 +99,10 @@ type line struct {
 
 func lineOf(m *trace.Message) line { return line{m.From, m.To, m.Type} }
 
-// traffic is how late the messages of a line are, in the order of sending.
+// traffic holds the delays of the messages of a line, in sending order.
 type traffic struct {
 	late []delay
-	next int // of the next message, rather
+	next int // index of the delay of the next message
 }
 
 // Reset begins a new run.
@@ -112,7 +117,7 @@ func (t *teller) Reset(s *lockstep.Start) {
 	}
 }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (t *teller) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 func (t *teller) traffic(on line) *traffic {
@@ -124,7 +129,7 @@ func (t *teller) traffic(on line) *traffic {
 	return l
 }
 
-// Next takes what is due: an act, the message that is due first, or a wait for what comes next.
+// Next takes the next due step: an act, the message that is due first, or a wait until the next event.
 func (t *teller) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	t.now, t.taken = turn.Now(), turn.Steps()
 	for all := turn.Messages(); len(t.arrives) < len(all); {
@@ -163,7 +168,7 @@ func (t *teller) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// long is how long to wait now, where nothing comes for so long: as long as the run did then.
+// long returns how long to wait now if no event is due for the given time: as long as the original run waited.
 func (t *teller) long(free trace.Time) trace.Time {
 	i, ok := slices.BinarySearchFunc(t.waits, t.now, func(w wait, now trace.Time) int { return cmp.Compare(w.at, now) })
 	if ok && t.order == asItWas {
@@ -172,15 +177,20 @@ func (t *teller) long(free trace.Time) trace.Time {
 	return free
 }
 
-// arrival is the place of a message that is sent now. It has the delay after that of the message before it, if that is of about this time, and otherwise the one
-// that is nearest in time: so each of some messages that are sent together is late by itself, as they were, though something is left out.
+// arrival returns the due position of a message that is sent now. It uses the delay after that of the previous message
+// if that delay is from about this time. Otherwise it uses the delay that is nearest in time. Therefore messages that
+// are sent together keep their individual delays, even after removals.
 func (l *traffic) arrival(now, about trace.Time) place {
 	if len(l.late) == 0 {
 		return place{at: now}
 	}
 	i := l.next
 	if i >= len(l.late) || l.late[i].sent > now+about || l.late[i].sent < now-about {
-		i, _ = slices.BinarySearchFunc(l.late, now, func(d delay, now trace.Time) int { return cmp.Compare(d.sent, now) })
+		i, _ = slices.BinarySearchFunc(
+			l.late,
+			now,
+			func(d delay, now trace.Time) int { return cmp.Compare(d.sent, now) },
+		)
 		if i == len(l.late) || i > 0 && now-l.late[i-1].sent < l.late[i].sent-now {
 			i--
 		}
@@ -189,8 +199,8 @@ func (l *traffic) arrival(now, about trace.Time) place {
 	return place{now + l.late[i].by, l.late[i].step}
 }
 
-// act takes the first act that is due and possible, unless a message comes before it. What is impossible when it is its turn is left out, but for
-// requests.
+// act takes the first act that is due and possible, unless a message comes before it. An act that is impossible when it
+// is due is skipped; a request waits until it is possible.
 func (t *teller) act(turn *lockstep.Turn, next *lockstep.Step, message place) bool {
 	for ; t.at < len(t.acts) && t.acts[t.at].at <= t.now; t.at++ {
 		t.due = append(t.due, t.at)
@@ -220,12 +230,13 @@ func (t *teller) act(turn *lockstep.Turn, next *lockstep.Step, message place) bo
 	return false
 }
 
-// yields reports whether an act comes after a message, both of which are due.
+// yields reports whether an act comes after a message if both are due.
 func (t *teller) yields(act, message place) bool {
 	return t.order == actsLast || t.order == asItWas && message.before(act)
 }
 
-// step is the step of an act. One about a message that is not in flight is about the oldest of its type on its link.
+// step returns the step of an act. If its message is not in flight, it uses the oldest message of the same type on the
+// same link.
 func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 	step := a.Step
 	step.At = 0
@@ -243,7 +254,7 @@ func (t *teller) step(turn *lockstep.Turn, a *trace.Action) lockstep.Step {
 	return step
 }
 
-// find is the message in flight of that name or, where there is none, the oldest of its type on its link; or 0.
+// find returns the message in flight with this name or, if there is none, the oldest of its type on its link; or 0.
 func (t *teller) find(turn *lockstep.Turn, name trace.Name) trace.ID {
 	if id := t.names.Find(name); id != 0 && turn.Message(id).Fate.OnItsWay() {
 		return id
@@ -256,7 +267,7 @@ func (t *teller) find(turn *lockstep.Turn, name trace.Name) trace.ID {
 	return 0
 }
 
-// ask gives a request that waits, to the nodes in turn, or waits until it is time to.
+// ask gives a waiting request, to the nodes in turn, or waits until the next one.
 func (t *teller) ask(turn *lockstep.Turn, next *lockstep.Step) {
 	for _, p := range turn.Pending() {
 		if to := p.To & turn.Up(); to != 0 {
@@ -269,8 +280,9 @@ func (t *teller) ask(turn *lockstep.Turn, next *lockstep.Step) {
 	*next = turn.Wait()
 }
 
-// waiting is the request to give where the one of a step is not to be had: of those that the node may have the last before it, as
-// a client that has not asked for that one yet has asked for the one before; or the first of all.
+// waiting returns a substitute for the request of a step that is not available. Among the requests that the node may
+// receive it prefers the last one before it. A client that has not sent this request yet has sent the previous one.
+// Otherwise it returns the first.
 func waiting(turn *lockstep.Turn, step lockstep.Step) int32 {
 	best := int32(0)
 	for _, p := range turn.Pending() {
@@ -285,7 +297,7 @@ func waiting(turn *lockstep.Turn, step lockstep.Step) int32 {
 	return cmp.Or(best, step.Request)
 }
 
-// first is the delivery that is due first, and its place.
+// first returns the delivery that is due first, and its position.
 func (t *teller) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
 	at.at = math.MaxInt64
 	for _, id := range turn.InFlight() {
@@ -299,8 +311,8 @@ func (t *teller) first(turn *lockstep.Turn) (next lockstep.Step, at place) {
 	return next, at
 }
 
-// followed is the timetable as it was run just now, without the acts that were not taken, with requests that were given in addition, and up to
-// where the run failed; and whether the run of that is the same for certain.
+// followed returns the timetable as it was just run: without the acts that were not taken, with the additional
+// requests, and ending at the failure. It also reports whether a run of the result is certainly the same.
 func (t *teller) followed() (timetable, bool) {
 	now := t.timetable
 	slices.Sort(t.took)
@@ -316,16 +328,16 @@ func (t *teller) followed() (timetable, bool) {
 	return now, t.at == len(t.took) && len(t.given) == 0
 }
 
-// size is the size of the run that was made just now.
+// size returns the size of the latest run.
 func (t *teller) size() string { return sizeOf(t.taken, t.lost, t.acts) }
 
-// clock is the scheduler that plays a script and notes the times: of its actions, and of messages.
+// clock is the scheduler that replays a script and records the times of its actions and messages.
 type clock struct {
 	*lockstep.Player
-	at    []trace.Time // of the actions taken
-	late  []delay      // of the messages; step is 0 where none has taken it out of the network
+	at    []trace.Time // times of the actions taken
+	late  []delay      // delays of the messages; step is 0 if no action removed the message from the network
 	end   trace.Time
-	ended bool // it failed after its last action
+	ended bool // the run failed after its last action
 }
 
 func (c *clock) scheduler(*shrinker) lockstep.Scheduler { return c }
@@ -355,7 +367,7 @@ func (c *clock) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// timetable is the timetable of a script that was run just now. What has not arrived arrives after the end.
+// timetable returns the timetable of the script that was just run. Undelivered messages become due after the end.
 func (c *clock) timetable(a script, slack trace.Time) timetable {
 	t := timetable{head: a[:a.head()], late: c.late, until: c.end, most: 2 * len(a)}
 	if !c.ended {

@@ -12,19 +12,37 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fickle is a system in virtual time in which everything depends on all that happened before, in its order, as in a program with goroutines: what is
-// sent, to whom, when something happens next, and even by which of two reasons a wait ended.
+// fickle is a system in virtual time in which everything depends on all earlier events and their order, as in a program
+// with goroutines. This concerns the messages, their receivers, the times of internal events, and even the reason why a
+// wait ended.
 type fickle struct {
 	past mix.Hash
-	next trace.Time // when something happens by itself
+	next trace.Time // time of the next internal event
 	up   lockstep.Nodes
 }
 
 const fickleNodes = 3
 
 func (*fickle) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "fickle", Nodes: fickleNodes, Pace: 100, Types: []string{"a", "b"}, Events: []string{"past"}, OneClock: true, Repeats: lockstep.Exactly,
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait)}, nil
+	return lockstep.Info{
+		Name:     "fickle",
+		Nodes:    fickleNodes,
+		Pace:     100,
+		Types:    []string{"a", "b"},
+		Events:   []string{"past"},
+		OneClock: true,
+		Repeats:  lockstep.Exactly,
+		Supports: trace.KindsOf(
+			trace.Deliver,
+			trace.Drop,
+			trace.Request,
+			trace.Crash,
+			trace.Restart,
+			trace.Cut,
+			trace.Heal,
+			trace.Wait,
+		),
+	}, nil
 }
 
 func (*fickle) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
@@ -50,7 +68,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 		case out.Now() > f.next:
 			out.Stop(f.next)
 		case out.Now() == f.next:
-			f.past.Mix(1) // two things happen at once
+			f.past.Mix(1) // two events happen at once
 		default:
 			return nil
 		}
@@ -76,8 +94,9 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-// The timetable of a run is the run itself, as long as nothing is left out of it: in what order messages, requests and faults come that have one time, which
-// message is lost of two that are alike, which of those that were sent at once is late, and how long time passes.
+// Without removals, the timetable of a run reproduces the run itself. This includes the order of simultaneous events
+// and the length of waits. It also includes which of two equal messages is lost, and which of the messages sent at once
+// is late.
 func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	const steps = 600
 	fails := &lockstep.Finding{Property: "judge", Text: "it ends here"}
@@ -90,7 +109,18 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 		}},
 		"at the end": {AtEnd: func(*lockstep.Run) *lockstep.Finding { return fails }},
 	}
-	walk := strategy.Walk{Deliver: 60, Drop: 6, Request: 6, Wait: 15, Crash: 2, Restart: 6, Cut: 2, Heal: 6, Down: 1, Steps: steps}
+	walk := strategy.Walk{
+		Deliver: 60,
+		Drop:    6,
+		Request: 6,
+		Wait:    15,
+		Crash:   2,
+		Restart: 6,
+		Cut:     2,
+		Heal:    6,
+		Down:    1,
+		Steps:   steps,
+	}
 	for name, judge := range judges {
 		for seed := range uint64(10) {
 			plan := lockstep.Plan{System: &fickle{}, Spec: judge, Strategy: walk, Seed: seed, Runs: 1}
@@ -102,7 +132,7 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	}
 }
 
-// again is the run of the timetable of a run.
+// again returns the run of the timetable of a run.
 func again(t *testing.T, plan lockstep.Plan, found *trace.Trace) *trace.Trace {
 	t.Helper()
 	bench, err := lockstep.NewBenchFor(plan, found)

@@ -8,16 +8,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Forever is the time-out of an Await that has none.
+// Forever, as the timeout of an Await, means that there is no timeout.
 const Forever trace.Time = 0
 
-// Blocking turns a program in the blocking style into the New of a Cluster. The program
-// is called when the node starts and again when it restarts after a crash; when it
-// returns, the node has halted. What it deferred is called when it returns or halts, when the
-// node crashes and when the run is over; it must not await anything then.
+// Blocking turns a program in the blocking style into the New of a Cluster. The program is called when the node starts,
+// and again when it restarts after a crash. When the program returns, the node has halted. Its deferred functions run
+// when it returns or halts, when the node crashes and when the run ends; they must not await anything.
 //
-// The program must not recover from panics it does not know: unwinding it is how a
-// crash and the end of a run take it off the stage.
+// The program must not recover from unknown panics: a crash and the end of a run unwind the program by a panic.
 func Blocking[M any](program func(p *Process[M])) func(lockstep.Node, int) Node[M] {
 	return func(lockstep.Node, int) Node[M] {
 		b := &blockingNode[M]{program: program}
@@ -25,41 +23,41 @@ func Blocking[M any](program func(p *Process[M])) func(lockstep.Node, int) Node[
 	}
 }
 
-// Process is what a blocking program acts with.
+// Process is the interface of a blocking program to its node.
 type Process[M any] struct {
 	ctx   *Context[M]
 	yield func(struct{}) bool
 	got   Arrival[M]
-	kept  []Arrival[M] // requests and timers that only Next hears of
+	kept  []Arrival[M] // requests and timers that only Next returns
 }
 
-// Arrival is what a program waited for: what counts says Kind.
+// Arrival is the event for which a program waited; Kind determines the valid fields.
 type Arrival[M any] struct {
 	Kind    ArrivalKind
-	From    lockstep.Node // Message: who sent it
+	From    lockstep.Node // Message: the sender
 	Message M             // Message
 	Request int32         // Request: its number
-	Text    string        // Request: what it asks for; Timer: the timer's name
+	Text    string        // Request: the request's content; Timer: the timer's name
 }
 
-// ArrivalKind says what arrived.
+// ArrivalKind is the kind of an arrival.
 type ArrivalKind uint8
 
-// The kinds of arrival.
+// The kinds of arrivals.
 const (
-	TimeOut ArrivalKind = iota // nothing, for as long as the program would wait
+	TimeOut ArrivalKind = iota // nothing arrived within the timeout
 	Message
 	Request
 	Timer
 )
 
-// Self is the node's number.
+// Self returns the node's number.
 func (p *Process[M]) Self() lockstep.Node { return p.ctx.self }
 
-// Nodes is the number of nodes.
+// Nodes returns the number of nodes.
 func (p *Process[M]) Nodes() int { return p.ctx.Nodes() }
 
-// Now is the virtual time.
+// Now returns the virtual time.
 func (p *Process[M]) Now() trace.Time { return p.ctx.Now() }
 
 // Send sends a message to a node.
@@ -68,21 +66,20 @@ func (p *Process[M]) Send(to lockstep.Node, m M) { p.ctx.Send(to, m) }
 // Broadcast sends a message to every node, the sender included.
 func (p *Process[M]) Broadcast(m M) { p.ctx.Broadcast(m) }
 
-// Emit reports something observable.
+// Emit reports an observable event.
 func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 
-// Chance is the node's own source of random numbers, see [Context.Chance].
+// Chance returns the node's own source of random numbers, see [Context.Chance].
 func (p *Process[M]) Chance() *lockstep.Chance { return p.ctx.Chance() }
 
-// SetTimer sets the timer of that name, see [Context.SetTimer]. Next hears of it.
+// SetTimer sets the timer with this name, see [Context.SetTimer]. Next returns it when it fires.
 func (p *Process[M]) SetTimer(name string, after trace.Time) { p.ctx.SetTimer(name, after) }
 
-// StopTimer stops the timer of that name.
+// StopTimer stops the timer with this name.
 func (p *Process[M]) StopTimer(name string) { p.ctx.StopTimer(name) }
 
-// Await blocks until a message arrives, or until the time-out elapses, which it reports
-// with false. With Forever there is no time-out. Requests and timers that come meanwhile wait
-// for the next call of Next.
+// Await blocks until a message arrives or the timeout elapses; in the latter case it reports false. With Forever there
+// is no timeout. Requests and timers that arrive in the meantime wait for the next call of Next.
 func (p *Process[M]) Await(timeout trace.Time) (from lockstep.Node, m M, ok bool) {
 	for p.wait(timeout); p.got.Kind == Request || p.got.Kind == Timer; p.block() {
 		p.kept = append(p.kept, p.got)
@@ -90,8 +87,7 @@ func (p *Process[M]) Await(timeout trace.Time) (from lockstep.Node, m M, ok bool
 	return p.got.From, p.got.Message, p.got.Kind == Message
 }
 
-// Next blocks until anything arrives: a message, a client's request, a timer that was set by
-// name, or the end of the time-out.
+// Next blocks until anything arrives: a message, a client's request, a named timer, or the timeout.
 func (p *Process[M]) Next(timeout trace.Time) Arrival[M] {
 	if len(p.kept) > 0 {
 		first := p.kept[0]
@@ -102,7 +98,7 @@ func (p *Process[M]) Next(timeout trace.Time) Arrival[M] {
 	return p.got
 }
 
-// wait sets the time-out and blocks.
+// wait sets the timeout and blocks.
 func (p *Process[M]) wait(timeout trace.Time) {
 	if timeout == Forever {
 		p.ctx.StopAlarm()
@@ -119,12 +115,12 @@ func (p *Process[M]) block() {
 	}
 }
 
-// Halt ends the program: the node takes part in nothing more.
+// Halt ends the program: the node takes no further part in the run.
 func (p *Process[M]) Halt() { panic(unwind{}) }
 
 func (p *Process[M]) storage() (*any, *func()) { return p.ctx.storage() }
 
-// unwind is the panic that takes a program off its stack.
+// unwind is the panic that unwinds the stack of a program.
 type unwind struct{}
 
 // blockingNode runs a blocking program as an event-driven node.
@@ -142,7 +138,7 @@ func (b *blockingNode[M]) Start(c *Context[M]) {
 	b.resume, b.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {
 			if p := recover(); p != nil {
-				if _, ok := p.(unwind); !ok { // it goes on at the caller, with another stack
+				if _, ok := p.(unwind); !ok { // the panic continues at the caller, with another stack
 					panic(stack.Panic{Value: p, Stack: stack.Text(1)})
 				}
 			}
@@ -153,7 +149,7 @@ func (b *blockingNode[M]) Start(c *Context[M]) {
 	b.wake(Arrival[M]{})
 }
 
-// wake lets the program run up to its next Await.
+// wake runs the program up to its next Await.
 func (b *blockingNode[M]) wake(a Arrival[M]) {
 	if b.halted {
 		return
@@ -171,10 +167,10 @@ func (b *blockingNode[M]) Receive(_ *Context[M], from lockstep.Node, m M) {
 	b.wake(Arrival[M]{Kind: Message, From: from, Message: m})
 }
 
-// Alarm wakes the program because its time is up.
+// Alarm wakes the program because its timeout elapsed.
 func (b *blockingNode[M]) Alarm(*Context[M]) { b.wake(Arrival[M]{}) }
 
-// timer wakes the program because a timer fired.
+// timer wakes the program because a named timer fired.
 func (b *blockingNode[M]) timer(_ *Context[M], name string) {
 	b.wake(Arrival[M]{Kind: Timer, Text: name})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// records lists what happened in a run of the steps given, step by step.
+// records lists the effects of a run of the given steps, step by step.
 func records(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	t.Helper()
 	tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: system, Strategy: toy.Steps(list)}, 0)
@@ -35,32 +35,44 @@ func give(id int32) lockstep.Step { return lockstep.Step{Kind: trace.Request, No
 
 var ring = at(trace.Alarm, 1)
 
-// A blocking program hears of messages, requests, named timers and time-outs, each as what it
-// is; Await leaves requests and timers to Next.
+// A blocking program receives messages, requests, named timers and timeouts, each with its kind; Await leaves requests
+// and timers to Next.
 func TestBlockingNext(t *testing.T) {
-	system := sim.Cluster[string]{Name: "ears", Nodes: 1, Requests: []string{"a", "b"}, New: sim.Blocking(func(p *sim.Process[string]) {
-		p.SetTimer("late", 50)
-		p.SetTimer("early", 20)
-		p.Send(1, "hello")
-		for range 3 {
+	system := sim.Cluster[string]{
+		Name:     "ears",
+		Nodes:    1,
+		Requests: []string{"a", "b"},
+		New: sim.Blocking(func(p *sim.Process[string]) {
+			p.SetTimer("late", 50)
+			p.SetTimer("early", 20)
+			p.Send(1, "hello")
+			for range 3 {
+				a := p.Next(100)
+				p.Emit("next", fmt.Sprintf("%d %d %s %d %s", a.Kind, a.Request, a.Text, a.From, a.Message))
+			}
+			_, m, ok := p.Await(100)
+			p.Emit("await", fmt.Sprintf("%s %v", m, ok))
 			a := p.Next(100)
-			p.Emit("next", fmt.Sprintf("%d %d %s %d %s", a.Kind, a.Request, a.Text, a.From, a.Message))
-		}
-		_, m, ok := p.Await(100)
-		p.Emit("await", fmt.Sprintf("%s %v", m, ok))
-		a := p.Next(100)
-		p.Emit("next", fmt.Sprintf("%d %d %s %d", a.Kind, a.Request, a.Text, p.Now()))
-		p.StopTimer("late")
-	})}
+			p.Emit("next", fmt.Sprintf("%d %d %s %d", a.Kind, a.Request, a.Text, p.Now()))
+			p.StopTimer("late")
+		}),
+	}
 	got := records(t, system, give(1), deliver(1), ring, give(2), ring, ring)
-	want := []string{"", "client->1 a; next 2 1 a 0 ", "1->1 message hello; next 1 0  1 hello", "1 alarm early; next 3 0 early 0 ",
-		"client->1 b", "1 alarm late", "1 alarm; await  false; next 2 2 b 120"}
+	want := []string{
+		"",
+		"client->1 a; next 2 1 a 0 ",
+		"1->1 message hello; next 1 0  1 hello",
+		"1 alarm early; next 3 0 early 0 ",
+		"client->1 b",
+		"1 alarm late",
+		"1 alarm; await  false; next 2 2 b 120",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
 }
 
-// timed is an event-driven node with two named timers and an alarm.
+// timed is an event-driven node with two named timers and an unnamed one.
 type timed struct{ stopped *[]string }
 
 func (n timed) Start(c *sim.Context[int]) {
@@ -85,28 +97,60 @@ func (n timed) node() sim.Node[int] {
 }
 func (n timed) Stop() { *n.stopped = append(*n.stopped, "stop") }
 
-// The timer fires that is due first, whichever it is; a stopped one does not, and a crash
-// stops all.
+// The timer that is due first fires; a stopped one does not, and a crash stops all.
 func TestNamedTimers(t *testing.T) {
 	var stopped []string
-	system := sim.Cluster[int]{Name: "timed", Nodes: 1, Requests: []string{"calm"}, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
-	got := records(t, system, ring, ring, ring, ring, at(trace.Crash, 1), at(trace.Restart, 1), give(1), ring, ring, ring)
-	want := []string{"", "1 alarm beat; beat 3", "1 alarm; alarm 4", "1 alarm election; election 5", "1 alarm beat; beat 6", "1 crash", "1 restart",
-		"client->1 calm", "1 alarm beat; beat 9", "1 alarm; alarm 10", "1 alarm beat; beat 12"}
+	system := sim.Cluster[int]{
+		Name:     "timed",
+		Nodes:    1,
+		Requests: []string{"calm"},
+		New:      func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() },
+	}
+	got := records(
+		t,
+		system,
+		ring,
+		ring,
+		ring,
+		ring,
+		at(trace.Crash, 1),
+		at(trace.Restart, 1),
+		give(1),
+		ring,
+		ring,
+		ring,
+	)
+	want := []string{
+		"",
+		"1 alarm beat; beat 3",
+		"1 alarm; alarm 4",
+		"1 alarm election; election 5",
+		"1 alarm beat; beat 6",
+		"1 crash",
+		"1 restart",
+		"client->1 calm",
+		"1 alarm beat; beat 9",
+		"1 alarm; alarm 10",
+		"1 alarm beat; beat 12",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
-	if len(stopped) != 2 { // by the crash, and at the end
+	if len(stopped) != 2 { // by the crash, and at the end of the run
 		t.Errorf("stopped %d times", len(stopped))
 	}
 }
 
-// A node is stopped once in each of its lives: by a crash, between runs, at the end; a
-// blocking program by what it deferred.
+// A node is stopped once in each incarnation: by a crash, between runs, at the end. A blocking program runs its
+// deferred functions.
 func TestStop(t *testing.T) {
 	for _, style := range []string{"events", "blocking"} {
 		var stopped []string
-		system := sim.Cluster[int]{Name: style, Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() }}
+		system := sim.Cluster[int]{
+			Name:  style,
+			Nodes: 2,
+			New:   func(lockstep.Node, int) sim.Node[int] { return timed{&stopped}.node() },
+		}
 		if style == "blocking" {
 			system.New = sim.Blocking(func(p *sim.Process[int]) {
 				defer func() { stopped = append(stopped, "stop") }()
@@ -115,19 +159,29 @@ func TestStop(t *testing.T) {
 				}
 			})
 		}
-		plan := lockstep.Plan{System: system, Strategy: toy.Steps{at(trace.Crash, 1), at(trace.Restart, 1), at(trace.Crash, 2)}, Runs: 10, Workers: 1}
+		plan := lockstep.Plan{
+			System:   system,
+			Strategy: toy.Steps{at(trace.Crash, 1), at(trace.Restart, 1), at(trace.Crash, 2)},
+			Runs:     10,
+			Workers:  1,
+		}
 		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
-		if len(stopped) != 30 { // node 1 has two lives in a run, node 2 one
+		if len(stopped) != 30 { // node 1 has two incarnations in a run, node 2 one
 			t.Errorf("%s: stopped %d times in 30 lives", style, len(stopped))
 		}
 	}
 }
 
-// Programs that share state of the process say so, and get one worker.
+// Programs that share state of the process declare that, and get one worker.
 func TestSerial(t *testing.T) {
-	info, err := sim.Cluster[int]{Name: "serial", Nodes: 1, Serial: true, New: sim.Blocking(func(*sim.Process[int]) {})}.Describe()
+	info, err := sim.Cluster[int]{
+		Name:   "serial",
+		Nodes:  1,
+		Serial: true,
+		New:    sim.Blocking(func(*sim.Process[int]) {}),
+	}.Describe()
 	if err != nil || !info.Serial {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -137,14 +191,20 @@ var operation = gen.Weighted(
 	gen.Case(2, func(s gen.Source) string { return "get " + gen.From("x", "y")(s) }),
 	gen.Case(1, func(s gen.Source) string { return fmt.Sprintf("put %s %d", gen.From("x", "y")(s), gen.Int(1, 9)(s)) }))
 
-// What a generated request asks for is drawn by the step that gives it, and the same whoever
-// gets it and whatever came before.
+// The content of a generated request is drawn by the step that gives it. It depends neither on the node nor on earlier
+// steps.
 func TestGenerated(t *testing.T) {
-	system := sim.Cluster[int]{Name: "generated", Nodes: 1, Generate: operation, Generated: 40, New: sim.Blocking(func(p *sim.Process[int]) {
-		for {
-			p.Emit("asked", p.Next(sim.Forever).Text)
-		}
-	})}
+	system := sim.Cluster[int]{
+		Name:      "generated",
+		Nodes:     1,
+		Generate:  operation,
+		Generated: 40,
+		New: sim.Blocking(func(p *sim.Process[int]) {
+			for {
+				p.Emit("asked", p.Next(sim.Forever).Text)
+			}
+		}),
+	}
 	var list []lockstep.Step
 	for id := range int32(40) {
 		list = append(list, give(id+1))
@@ -161,8 +221,10 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("%d of 40 are writes, which should be about a third", puts)
 	}
 	for name, wrong := range map[string]func(*sim.Cluster[int]){
-		"no number": func(c *sim.Cluster[int]) { c.Generated = 0 }, "no generator": func(c *sim.Cluster[int]) { c.Generate = nil },
-		"a list, too": func(c *sim.Cluster[int]) { c.Requests = []string{"a"} }, "negative": func(c *sim.Cluster[int]) { c.Generated = -1 },
+		"no number":    func(c *sim.Cluster[int]) { c.Generated = 0 },
+		"no generator": func(c *sim.Cluster[int]) { c.Generate = nil },
+		"a list, too":  func(c *sim.Cluster[int]) { c.Requests = []string{"a"} },
+		"negative":     func(c *sim.Cluster[int]) { c.Generated = -1 },
 	} {
 		c := system
 		wrong(&c)

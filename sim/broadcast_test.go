@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// crier tells everyone how many messages it has got, as long as that is less than the limit:
-// with a broadcast or with a message to each.
+// crier reports its number of received messages to all nodes while it is below the limit, with a broadcast or with a
+// message to each.
 type crier struct {
 	each bool
 	got  int
@@ -36,10 +36,20 @@ func (n *crier) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
 }
 func (n *crier) Request(*sim.Context[int], int32, string) {}
 
-// A broadcast is a message to each node, also where links are cut or FIFO, nodes are down and
-// messages are duplicated: the traces are the same byte for byte.
+// A broadcast is a message to each node, also if links are cut or FIFO, nodes are down and messages are duplicated. The
+// traces are identical, byte for byte.
 func TestBroadcastIsAMessageToEach(t *testing.T) {
-	faults := strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Crash: 1, Restart: 2, Cut: 2, Heal: 2, Steps: 200}
+	faults := strategy.Walk{
+		Deliver:   20,
+		Drop:      2,
+		Duplicate: 1,
+		Alarm:     3,
+		Crash:     1,
+		Restart:   2,
+		Cut:       2,
+		Heal:      2,
+		Steps:     200,
+	}
 	for _, fifo := range []bool{false, true} {
 		var traces [2]bytes.Buffer
 		lost := 0

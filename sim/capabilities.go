@@ -1,19 +1,20 @@
 package sim
 
-// Capabilities are what a program can do beyond the methods of a [Node]. One that is nil it cannot. They are fields and
-// not methods found by their names, so that the compiler finds a misspelt one.
+// Capabilities are optional functions of a program beyond the methods of a [Node]. A nil field means that the program
+// lacks the capability. They are fields, and not methods found by name, so that the compiler detects a misspelled one.
 type Capabilities[M any] struct {
-	// Reset makes the program as new: it is used again after a crash and in the next run instead of being built again.
+	// Reset returns the program to its initial state. The cluster then reuses the program after a crash and in the next
+	// run, instead of building it again.
 	Reset func()
-	// Stop releases what the program holds, when a crash, the end of a run or the end of the campaign ends it.
+	// Stop releases the program's resources after a crash, at the end of a run or at the end of the campaign.
 	Stop func()
-	// Timer is called when a timer fires that was set by name; nil: Alarm is.
+	// Timer is called when a named timer fires; if it is nil, Alarm is called.
 	Timer func(c *Context[M], name string)
-	// Fingerprint hashes the program's state.
+	// Fingerprint returns a hash of the program's state.
 	Fingerprint func() uint64
-	// State describes the program's state in a few words.
+	// State returns a short description of the program's state.
 	State func() string
-	// Role names the part that the program plays, or several with spaces in between; see Cluster.Roles.
+	// Role names the role of the program, or several separated by spaces; see Cluster.Roles.
 	Role func() string
 }
 
@@ -28,7 +29,7 @@ func With[M any](n Node[M], c Capabilities[M]) Node[M] {
 	return &capable[M]{n, c}
 }
 
-// capable is a program on its way from New to its context.
+// capable carries a program and its capabilities from New to its context.
 type capable[M any] struct {
 	Node[M]
 	can Capabilities[M]

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// A named timer comes to the capability Timer, and to Alarm where there is none, whatever methods the program has.
+// A named timer calls the capability Timer, or Alarm if there is none, whatever methods the program has.
 func TestTimerCapability(t *testing.T) {
 	for _, with := range []bool{true, false} {
 		system := sim.Cluster[int]{Name: "timed", Nodes: 1, New: func(lockstep.Node, int) sim.Node[int] {
@@ -26,7 +26,7 @@ func TestTimerCapability(t *testing.T) {
 	}
 }
 
-// Capabilities are stated once: the second time would hide the first.
+// Capabilities are declared once: a second declaration would hide the first.
 func TestWithTwice(t *testing.T) {
 	for name, inner := range map[string]sim.Node[int]{
 		"With":     sim.With[int](&ponger{}, sim.Capabilities[int]{}),

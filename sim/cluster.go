@@ -11,73 +11,69 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Node is an event-driven program of one node. Messages are values of type M, which the
-// program must not change once they are sent.
+// Node is an event-driven program of one node. Messages are values of type M, which the program must not change after
+// sending them.
 //
-// What else a program can do, such as hash its state or be used again, is stated by [With].
+// [With] declares optional capabilities, such as hashing the state or reusing the program.
 type Node[M any] interface {
 	// Start is called at the beginning of a run and after a restart.
 	Start(c *Context[M])
 	// Receive is called when a message arrives.
 	Receive(c *Context[M], from lockstep.Node, m M)
-	// Alarm is called when the alarm that the node has set fires.
+	// Alarm is called when the node's timer fires.
 	Alarm(c *Context[M])
 	// Request is called when a client's request reaches the node.
 	Request(c *Context[M], id int32, text string)
 }
 
-// Cluster is a [lockstep.System] of nodes that all run the same kind of program.
+// Cluster is a [lockstep.System] of nodes that all run the same program.
 type Cluster[M any] struct {
-	// Name is the target's name.
+	// Name is the name of the target.
 	Name string
-	// Options are the settings that the cluster was made from, for traces.
+	// Options are the settings of the cluster, recorded in traces.
 	Options map[string]string
 	// Nodes is the number of nodes.
 	Nodes int
-	// New makes the program of one node.
+	// New creates the program of one node.
 	New func(self lockstep.Node, nodes int) Node[M]
-	// Type names the type of a message; nil means "message".
+	// Type returns the type of a message; nil means "message".
 	Type func(M) string
-	// Types and Events list the types of messages and events that programs send and
-	// emit; nil means that they are not known beforehand.
+	// Types and Events list the types of messages and events that programs send and emit; nil means that they are not
+	// known in advance.
 	Types, Events []string
-	// Tag gives the phase and round of a message; nil means that there are no tags.
+	// Tag returns the phase and round of a message; nil means that there are no tags.
 	Tag func(M) trace.Tag
-	// Rounds names the rounds of a phase, where there are tags.
+	// Rounds names the rounds of a phase, if there are tags.
 	Rounds []string
-	// Text puts the content of a message into words; nil means fmt's %v.
+	// Text formats the content of a message as text; nil means fmt's %v.
 	Text func(M) string
-	// Parse reads the body of a Replace step, a whole message in words, which may be of
-	// another type than the one replaced; nil means that messages cannot be forged.
+	// Parse parses the body of a Replace step: a whole message as text, possibly of another type than the replaced
+	// message. If it is nil, messages cannot be forged.
 	Parse func(string) (M, error)
-	// Requests are the clients' requests, offered to every node from the start.
+	// Requests are the client requests, offered to every node from the start.
 	Requests []string
-	// Repeat is how often each request is offered: when it has been given it waits again,
-	// under a new number. The n-th request has the numbers n, n+len(Requests), and so on. 0
-	// means once.
+	// Repeat is how often each request is offered. After a request was given it waits again, under a new number. The
+	// n-th request has the numbers n, n+len(Requests), and so on. 0 means once.
 	Repeat int
-	// Generate makes the requests of clients instead of a list: there are Generated of them,
-	// offered to every node from the start, and what one asks for is drawn when it is given, so
-	// that shrinking a run makes its requests fewer and simpler.
+	// Generate generates the client requests instead of a list. Generated requests are offered to every node from the
+	// start. The content of a request is drawn when it is given, so that shrinking a run reduces and simplifies its
+	// requests.
 	Generate  gen.Gen[string]
 	Generated int
-	// Begin, where it is set, makes what the nodes of a run share and what is no part of the
-	// system, like the clients of kit/kv: it is called before the nodes start, may offer requests
-	// of its own, and programs get what it returns from Context.Shared.
+	// Begin, if set, creates the shared state of a run that is no part of the system, such as the clients of kit/kv. It
+	// is called before the nodes start and may offer its own requests. Programs get its result from Context.Shared.
 	Begin func(out *lockstep.Outbox, draws *lockstep.Chance) any
-	// Roles names the parts that nodes play, where they have the capability Role.
+	// Roles names the roles of nodes, if programs have the capability Role.
 	Roles []string
-	// FIFO says that messages on a link arrive in the order of sending.
+	// FIFO says that messages on a link are delivered in sending order.
 	FIFO bool
-	// Draws names what programs draw from Context.Rand, like "election time-outs"; empty
-	// means nothing.
+	// Draws names what programs draw from Context.Rand, like "election timeouts"; empty means nothing.
 	Draws string
-	// Serial says that programs share state of the process, so that there may be only one run
-	// at a time.
+	// Serial says that programs share state of the process, so only one run may execute at a time.
 	Serial bool
 }
 
-// Describe says what the cluster is and can do.
+// Describe returns the description and the capabilities of the cluster.
 func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	if c.New == nil {
 		return lockstep.Info{}, fmt.Errorf("sim: cluster %s has no New, so no programs", c.Name)
@@ -87,18 +83,33 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	if c.Parse != nil {
 		supports |= trace.KindsOf(trace.Replace)
 	}
-	info := lockstep.Info{Name: c.Name, Options: c.Options, Nodes: c.Nodes, Supports: supports,
-		FIFO: c.FIFO, Draws: c.Draws, Rounds: c.Rounds, Roles: c.Roles, Types: c.Types, Events: c.Events, Serial: c.Serial}
+	info := lockstep.Info{
+		Name:     c.Name,
+		Options:  c.Options,
+		Nodes:    c.Nodes,
+		Supports: supports,
+		FIFO:     c.FIFO,
+		Draws:    c.Draws,
+		Rounds:   c.Rounds,
+		Roles:    c.Roles,
+		Types:    c.Types,
+		Events:   c.Events,
+		Serial:   c.Serial,
+	}
 	switch {
 	case c.Generated < 0:
 		return info, fmt.Errorf("sim: cluster %s has %d generated requests", c.Name, c.Generated)
 	case (c.Generate != nil) != (c.Generated > 0):
-		return info, fmt.Errorf("sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing", c.Name, c.Generated)
+		return info, fmt.Errorf(
+			"sim: cluster %s has %d generated requests: Generate says how to make them, Generated how many, and one is missing",
+			c.Name,
+			c.Generated,
+		)
 	case c.Generate != nil && len(c.Requests) > 0:
 		return info, fmt.Errorf("sim: cluster %s has both a list of requests and generated ones", c.Name)
 	case c.Begin != nil && (c.Generate != nil || len(c.Requests) > 0):
 		return info, fmt.Errorf("sim: cluster %s has requests besides those that Begin may offer", c.Name)
-	case c.Begin != nil: // nobody knows what it offers
+	case c.Begin != nil: // the requests that Begin offers are unknown
 	case c.Generate == nil:
 		info.Requests = append([]string{}, c.Requests...)
 	case info.Draws == "":
@@ -109,13 +120,17 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-// Deploy makes the nodes.
+// Deploy creates the nodes.
 func (c Cluster[M]) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return c.deploy(), nil
 }
 
 func (c Cluster[M]) deploy() *Deployment[M] {
-	d := &Deployment[M]{cluster: c, places: make([]Context[M], c.Nodes), offers: offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat}}
+	d := &Deployment[M]{
+		cluster: c,
+		places:  make([]Context[M], c.Nodes),
+		offers:  offers.List{Nodes: c.Nodes, Texts: c.Requests, Repeat: c.Repeat},
+	}
 	for i := range c.Generated {
 		d.offers.Texts = append(d.offers.Texts, fmt.Sprintf("request %d", i+1))
 	}
@@ -133,11 +148,11 @@ type Deployment[M any] struct {
 	cluster Cluster[M]
 	offers  offers.List
 	places  []Context[M]
-	bodies  []M // by number of the body - 1
+	bodies  []M // by body number - 1
 	out     *lockstep.Outbox
 	runs    int
 	shared  any
-	draws   lockstep.Chance // of Begin
+	draws   lockstep.Chance // source of random numbers for Begin
 
 	// Without an engine, see Bare:
 	senders []link
@@ -145,10 +160,10 @@ type Deployment[M any] struct {
 	events  []lockstep.Event
 }
 
-// Node is the program of one node, for specs that look into it.
+// Node returns the program of one node, for specs that inspect it.
 func (d *Deployment[M]) Node(n lockstep.Node) Node[M] { return d.places[n-1].node }
 
-// Reset starts every node anew.
+// Reset starts all nodes of a new run.
 func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.out = out
 	if d.cluster.Begin != nil {
@@ -163,7 +178,7 @@ func (d *Deployment[M]) Reset(_ context.Context, seed uint64, out *lockstep.Outb
 	return nil
 }
 
-// start makes every node as new and starts it.
+// start returns every node to its initial state and starts it.
 func (d *Deployment[M]) start(seed uint64) {
 	d.bodies = d.bodies[:0]
 	for i := range d.places {
@@ -182,9 +197,9 @@ func (d *Deployment[M]) start(seed uint64) {
 	}
 }
 
-// Do takes one step.
+// Do executes one step.
 func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
-	if s.Kind == trace.Deliver { // as a rule
+	if s.Kind == trace.Deliver { // the most frequent kind
 		m := out.Message(s.Msg)
 		p := &d.places[m.To-1]
 		p.node.Receive(p, m.From, d.bodies[m.Body-1])
@@ -197,7 +212,7 @@ func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Ou
 	return nil
 }
 
-// other takes a step other than Deliver.
+// other executes a step other than Deliver.
 func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Alarm:
@@ -225,23 +240,23 @@ func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
 	return nil
 }
 
-// request is what a request asks for. One that is to be repeated is offered again.
+// request returns the content of a request. A request with repetitions left is offered again.
 func (d *Deployment[M]) request(id int32) string {
 	if d.cluster.Generate != nil {
 		text := d.cluster.Generate(d.out.Chance())
 		d.out.Tell(text)
 		return text
 	}
-	if d.cluster.Begin != nil { // it offered the request
+	if d.cluster.Begin != nil { // Begin offered the request
 		return ""
 	}
 	return d.offers.Given(d.out, id)
 }
 
-// describe puts a message into words.
+// describe records the text of a message.
 func (d *Deployment[M]) describe(body trace.ID) { d.out.Text(body, d.text(d.bodies[body-1])) }
 
-// text is a message in words.
+// text returns a message as text.
 func (d *Deployment[M]) text(m M) string {
 	if d.cluster.Text == nil {
 		return fmt.Sprintf("%v", m)
@@ -249,7 +264,7 @@ func (d *Deployment[M]) text(m M) string {
 	return d.cluster.Text(m)
 }
 
-// state is the state of a node in words.
+// state returns the state of a node as text.
 func (d *Deployment[M]) state(n lockstep.Node) string {
 	if state := d.places[n-1].can.State; state != nil {
 		return state()
@@ -257,8 +272,8 @@ func (d *Deployment[M]) state(n lockstep.Node) string {
 	return ""
 }
 
-// Abilities are what the nodes can do beyond their steps: tell roles if one of them can, and
-// fingerprints if all of them can.
+// Abilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints if
+// all nodes do.
 func (d *Deployment[M]) Abilities() lockstep.Abilities {
 	a := lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	prints := true
@@ -275,7 +290,7 @@ func (d *Deployment[M]) Abilities() lockstep.Abilities {
 	return a
 }
 
-// role is the part that a node plays.
+// role returns the role of a node.
 func (d *Deployment[M]) role(n lockstep.Node) string {
 	if role := d.places[n-1].can.Role; role != nil {
 		return role()
@@ -283,7 +298,7 @@ func (d *Deployment[M]) role(n lockstep.Node) string {
 	return ""
 }
 
-// envelope is what the engine knows of a message.
+// envelope returns the part of a message that the engine knows.
 func (d *Deployment[M]) envelope(m M) (kind string, tag trace.Tag) {
 	kind = "message"
 	if d.cluster.Type != nil {

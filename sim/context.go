@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Context is a node's hold on the world: its name, its network, its alarm, its storage.
+// Context is the interface of a node to its environment: its number, network, timers and storage.
 type Context[M any] struct {
 	self       lockstep.Node
 	node       Node[M]
@@ -18,18 +18,18 @@ type Context[M any] struct {
 	wipe       func()
 	alive      bool // the program has started and has not been stopped
 	alarm      alarm
-	timers     timers.Timers // those with a name
+	timers     timers.Timers // the named timers
 	chance     lockstep.Chance
 	rand       *rand.Rand
 }
 
-// Self is the node's number.
+// Self returns the node's number.
 func (c *Context[M]) Self() lockstep.Node { return c.self }
 
-// Nodes is the number of nodes.
+// Nodes returns the number of nodes.
 func (c *Context[M]) Nodes() int { return c.deployment.cluster.Nodes }
 
-// Now is the virtual time.
+// Now returns the virtual time.
 func (c *Context[M]) Now() trace.Time {
 	if c.deployment.out == nil {
 		return 0
@@ -37,17 +37,17 @@ func (c *Context[M]) Now() trace.Time {
 	return c.deployment.out.Now()
 }
 
-// Chance is the node's own source of random numbers, seeded anew for each run. It goes on
-// after a crash. What is drawn from it belongs to the step under way.
+// Chance returns the node's own source of random numbers, seeded for each run. A crash does not reset it. Draws belong
+// to the current step.
 func (c *Context[M]) Chance() *lockstep.Chance { return &c.chance }
 
-// Rand is the same source for code that wants one of math/rand/v2.
+// Rand returns the same source for code that needs math/rand/v2.
 func (c *Context[M]) Rand() *rand.Rand { return c.rand }
 
 // Send sends a message to a node, which may be the sender itself.
 func (c *Context[M]) Send(to lockstep.Node, m M) {
 	d := c.deployment
-	if d.out == nil { // no engine: see Bare
+	if d.out == nil { // without an engine, see Bare
 		d.bodies = append(d.bodies, m)
 		d.senders = append(d.senders, link{c.self, to})
 		return
@@ -63,7 +63,7 @@ func (c *Context[M]) Send(to lockstep.Node, m M) {
 // Broadcast sends a message to every node, the sender included.
 func (c *Context[M]) Broadcast(m M) {
 	d := c.deployment
-	if d.out == nil { // no engine: see Bare
+	if d.out == nil { // without an engine, see Bare
 		for n := range d.cluster.Nodes {
 			c.Send(lockstep.Node(n+1), m)
 		}
@@ -77,8 +77,8 @@ func (c *Context[M]) Broadcast(m M) {
 	}
 }
 
-// Emit reports something observable. The value may point into the node: it is looked
-// at before the next step. A pointer costs no allocation.
+// Emit reports an observable event. The value may point into the node, because specs read it before the next step. A
+// pointer costs no allocation.
 func (c *Context[M]) Emit(event string, value any) {
 	if d := c.deployment; d.out != nil {
 		d.out.Event(lockstep.Event{Node: c.self, Type: event, Value: value})
@@ -87,7 +87,7 @@ func (c *Context[M]) Emit(event string, value any) {
 	}
 }
 
-// renew gives the node a program that remembers nothing.
+// renew gives the node a program in its initial state.
 func (c *Context[M]) renew() {
 	c.stop()
 	c.alarm, c.timers = alarm{}, c.timers[:0]
@@ -98,7 +98,7 @@ func (c *Context[M]) renew() {
 	c.build()
 }
 
-// build makes the program.
+// build creates the program.
 func (c *Context[M]) build() {
 	c.node, c.can = c.deployment.cluster.New(c.self, c.deployment.cluster.Nodes), Capabilities[M]{}
 	if p, ok := c.node.(*capable[M]); ok {
@@ -112,7 +112,7 @@ func (c *Context[M]) start() {
 	c.node.Start(c)
 }
 
-// stop tells the program that its life is over.
+// stop notifies the program that its incarnation has ended.
 func (c *Context[M]) stop() {
 	if c.alive && c.can.Stop != nil {
 		c.can.Stop()
@@ -120,10 +120,10 @@ func (c *Context[M]) stop() {
 	c.alive = false
 }
 
-// Shared is what the cluster's Begin returned.
+// Shared returns the result of the cluster's Begin.
 func (c *Context[M]) Shared() any { return c.deployment.shared }
 
-// crash ends the life of the node. Storage that can lose something draws what.
+// crash ends the current incarnation of the node. Storage that can lose data draws what it loses.
 func (c *Context[M]) crash() {
 	c.renew()
 	if d, ok := c.disk.(interface {
@@ -133,17 +133,16 @@ func (c *Context[M]) crash() {
 	}
 }
 
-// Storage is what Durable needs of a node's context: a *Context or a *Process.
+// Storage is the part of a node's context that Durable needs: a *Context or a *Process.
 type Storage interface {
 	storage() (disk *any, wipe *func())
 }
 
 func (c *Context[M]) storage() (*any, *func()) { return &c.disk, &c.wipe }
 
-// Durable is a node's stable storage: a value of type D that survives crashes. It is
-// zero when the node first starts in a run. What is written to it is durable at once, unless D
-// has a method Crash like that of a storage.Disk, which is called at a crash. If D has a method
-// Reset(), that makes it zero again instead of an assignment.
+// Durable returns a node's stable storage: a value of type D that survives crashes. It is zero when the node first
+// starts in a run. Writes are durable immediately, unless D has a method Crash like that of a storage.Disk, which is
+// called at a crash. If D has a method Reset(), Reset replaces the assignment that sets the storage to zero.
 func Durable[D any](p Storage) *D {
 	disk, wipe := p.storage()
 	if d, ok := (*disk).(*D); ok {

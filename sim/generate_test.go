@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// forgetful is a store that does not keep values above 4 of y.
+// forgetful is a store that loses values of y above 4.
 type forgetful struct{ values map[string]int }
 
 func (n *forgetful) Start(*sim.Context[int])                       { n.values = map[string]int{} }
@@ -32,26 +32,33 @@ func (n *forgetful) Request(c *sim.Context[int], _ int32, text string) {
 	c.Emit("did", o)
 }
 
-// did is an operation that was carried out.
+// did is an executed operation.
 type did struct {
 	op, key string
 	value   int
 }
 
-// kept judges a single store: a read returns what was written last.
-var kept = spec.OnEvent("kept", "did", func(last *map[string]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	o := e.Value.(did)
-	if *last == nil {
-		*last = map[string]int{}
-	}
-	if was := (*last)[o.key]; o.op == "get" && o.value != was {
-		return &lockstep.Finding{Property: "kept", Text: fmt.Sprintf("%s is %d, it was set to %d", o.key, o.value, was)}
-	}
-	(*last)[o.key] = o.value
-	return nil
-})
+// kept checks a single store: a read returns the last written value.
+var kept = spec.OnEvent(
+	"kept",
+	"did",
+	func(last *map[string]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		o := e.Value.(did)
+		if *last == nil {
+			*last = map[string]int{}
+		}
+		if was := (*last)[o.key]; o.op == "get" && o.value != was {
+			return &lockstep.Finding{
+				Property: "kept",
+				Text:     fmt.Sprintf("%s is %d, it was set to %d", o.key, o.value, was),
+			}
+		}
+		(*last)[o.key] = o.value
+		return nil
+	},
+)
 
-// operations writes to three keys, and reads.
+// operations generates writes to three keys, and reads.
 var operations = gen.Weighted(
 	gen.Case(1, func(s gen.Source) string { return "get " + gen.From("x", "y", "z")(s) }),
 	gen.Case(1, func(s gen.Source) string {
@@ -61,8 +68,8 @@ var operations = gen.Weighted(
 var store = sim.Cluster[int]{Name: "store", Nodes: 1, Generate: operations, Generated: 50,
 	New: func(lockstep.Node, int) sim.Node[int] { return &forgetful{} }}
 
-// Generated requests shrink with the run, by whatever strategy it was found: fewer, and as
-// simple as the bug allows.
+// Generated requests shrink with the run, for several strategies: there are fewer, and they are as simple as the bug
+// allows.
 func TestGeneratedShrink(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform} {
 		for seed := range uint64(5) {
@@ -84,7 +91,7 @@ func TestGeneratedShrink(t *testing.T) {
 	}
 }
 
-// Requests are generated, and a finding is shrunk to the two that it takes.
+// Requests are generated, and a finding is shrunk to the two necessary ones.
 func ExampleCluster_generate() {
 	plan := lockstep.Plan{System: store, Strategy: strategy.DefaultWalk, Spec: kept}
 	result, err := lockstep.Explore(context.Background(), plan)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echoServer answers every message with the same message, for ever.
+// echoServer answers every message with the same message, indefinitely.
 func echoServer(p *sim.Process[string]) {
 	for {
 		if from, m, ok := p.Await(sim.Forever); ok {
@@ -49,7 +49,7 @@ func echo() sim.Cluster[string] {
 	})}
 }
 
-// listen is a spec that writes down events.
+// listen is a spec that records events.
 type listen struct{ events *[]string }
 
 func (l listen) Properties() []string               { return nil }
@@ -68,7 +68,10 @@ func (l listen) Conclude(bool) lockstep.Conclusion   { return lockstep.Conclusio
 func run(t *testing.T, system lockstep.System, list ...lockstep.Step) []string {
 	t.Helper()
 	var events []string
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: steps.List(list), Spec: listen{&events}, Runs: 1, Workers: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +90,26 @@ func TestBlocking(t *testing.T) {
 		want  []string
 	}{
 		{"answer", []lockstep.Step{deliver(1), deliver(2)}, []string{"1 answer hello from 2"}},
-		{"time-out, then answer", []lockstep.Step{at(trace.Alarm, 1), deliver(2), deliver(3)}, []string{"1 time-out 100", "1 answer hello from 2"}},
-		{"halted nodes hear nothing", []lockstep.Step{at(trace.Alarm, 1), deliver(1), deliver(2), deliver(3), deliver(4)}, []string{"1 time-out 100", "1 answer hello from 2"}},
-		{"crash and restart", []lockstep.Step{at(trace.Crash, 1), at(trace.Restart, 1), deliver(2), deliver(3)}, []string{"1 answer hello from 2"}},
-		{"halted, then restarted", []lockstep.Step{deliver(1), deliver(2), at(trace.Crash, 1), at(trace.Restart, 1), deliver(3), deliver(4)},
-			[]string{"1 answer hello from 2", "1 answer hello from 2"}},
+		{
+			"time-out, then answer",
+			[]lockstep.Step{at(trace.Alarm, 1), deliver(2), deliver(3)},
+			[]string{"1 time-out 100", "1 answer hello from 2"},
+		},
+		{
+			"halted nodes hear nothing",
+			[]lockstep.Step{at(trace.Alarm, 1), deliver(1), deliver(2), deliver(3), deliver(4)},
+			[]string{"1 time-out 100", "1 answer hello from 2"},
+		},
+		{
+			"crash and restart",
+			[]lockstep.Step{at(trace.Crash, 1), at(trace.Restart, 1), deliver(2), deliver(3)},
+			[]string{"1 answer hello from 2"},
+		},
+		{
+			"halted, then restarted",
+			[]lockstep.Step{deliver(1), deliver(2), at(trace.Crash, 1), at(trace.Restart, 1), deliver(3), deliver(4)},
+			[]string{"1 answer hello from 2", "1 answer hello from 2"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := run(t, echo(), c.steps...); !slices.Equal(got, c.want) {
@@ -101,22 +119,33 @@ func TestBlocking(t *testing.T) {
 	}
 }
 
-// A halted node has no alarm any more, and one that waits for ever has none either.
+// Neither a halted node nor one that waits indefinitely has a timer.
 func TestBlockingAlarms(t *testing.T) {
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1},
+	)
 	if err == nil {
 		t.Error("node 2 waits for ever, but its alarm fired")
 	}
-	_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Alarm, 1)}, Runs: 1})
+	_, err = lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Alarm, 1)}, Runs: 1},
+	)
 	if err == nil {
 		t.Error("node 1 has halted, but its alarm fired")
 	}
 }
 
-// Many runs with crashes leave no coroutine behind (goleak looks at the end), and are
-// the same whether the deployment is fresh or used.
+// Many runs with crashes leave no coroutine behind (goleak checks that at the end), and are the same with a new or a
+// reused deployment.
 func TestBlockingIsReused(t *testing.T) {
-	plan := lockstep.Plan{System: echo(), Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60}, Runs: 500, Workers: 1}
+	plan := lockstep.Plan{
+		System:   echo(),
+		Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60},
+		Runs:     500,
+		Workers:  1,
+	}
 	one, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -128,18 +157,22 @@ func TestBlockingIsReused(t *testing.T) {
 	}
 }
 
-// A panic in a blocking program is a finding, and does not leak either.
+// A panic in a blocking program is a finding, and leaks no coroutine either.
 func TestBlockingPanics(t *testing.T) {
 	system := sim.Cluster[string]{Name: "angry", Nodes: 2, New: sim.Blocking(func(p *sim.Process[string]) {
 		p.Send(2, "x")
 		p.Await(sim.Forever)
 		panic("enough")
 	})}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 3, KeepGoing: true},
+	)
 	if err != nil || result.Verdicts[trace.Fail] != 3 || result.First().Finding.Text != "enough" {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") || strings.Contains(s, "lockstep.(*") {
+	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") ||
+		strings.Contains(s, "lockstep.(*") {
 		t.Errorf("the stack does not tell where it happened, or goes on into the engine:\n%s", s)
 	}
 }
@@ -173,7 +206,8 @@ func TestDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := []string{"1 start 0 0", "1 a 1 1", "1 b 2 2", "1 start 0 2", "1 c 1 3"}
-	if want := slices.Concat(one, one); !slices.Equal(events, want) { // the second run begins anew
+	// the second run starts from the initial state
+	if want := slices.Concat(one, one); !slices.Equal(events, want) {
 		t.Errorf("got %q, want %q", events, want)
 	}
 }
@@ -182,14 +216,20 @@ func TestDescribe(t *testing.T) {
 	if _, err := (sim.Cluster[int]{Name: "none", Nodes: 1}).Describe(); err == nil {
 		t.Error("a cluster without programs is accepted")
 	}
-	_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "none", New: sim.Blocking(func(*sim.Process[int]) {})}, Strategy: strategy.DefaultWalk})
+	_, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{
+			System:   sim.Cluster[int]{Name: "none", New: sim.Blocking(func(*sim.Process[int]) {})},
+			Strategy: strategy.DefaultWalk,
+		},
+	)
 	if err == nil || err.Error() != "none: 0 nodes, allowed are 1..64" {
 		t.Error(err)
 	}
 }
 
-// A forged message arrives in place of the one that was sent; one that the system cannot
-// read ends the campaign, and names what was forged.
+// A forged message is delivered in place of the original one. If the system cannot parse it, the campaign ends with an
+// error that names the forged text.
 func TestForged(t *testing.T) {
 	system := echo()
 	if info, err := system.Describe(); err != nil || info.Supports.Has(trace.Replace) {
@@ -218,12 +258,18 @@ func TestForged(t *testing.T) {
 			got[i] += "; " + e.Text
 		}
 	}
-	want := []string{"", "1->2 say goodbye goodbye", "1->2 say goodbye goodbye", "2->1 say goodbye goodbye; goodbye from 2"}
+	want := []string{
+		"",
+		"1->2 say goodbye goodbye",
+		"1->2 say goodbye goodbye",
+		"2->1 say goodbye goodbye; goodbye from 2",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	plan.Strategy = forge("nonsense")
-	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), `forged message "nonsense": cannot read it`) {
+	if _, err := lockstep.Explore(t.Context(), plan); err == nil ||
+		!strings.Contains(err.Error(), `forged message "nonsense": cannot read it`) {
 		t.Errorf("nonsense was forged: error %v", err)
 	}
 }
@@ -243,7 +289,10 @@ func ExampleCluster() {
 			p.Send(from, ball+1)
 		}
 	})}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1}, Runs: 1},
+	)
 	fmt.Println(result.Steps, result.Verdict(), err)
 	// Output: 5 pass <nil>
 }
@@ -262,13 +311,16 @@ func ExampleBare() {
 	// 2 hello from 2
 }
 
-// BenchmarkBlocking compares a blocking program, a coroutine that is switched to for
-// each message, with an event-driven one, and the coroutine with a goroutine that is
-// handed messages over channels: the ratio is the event-driven time over the other.
+// BenchmarkBlocking compares a blocking program, a coroutine that is resumed for each message, with an event-driven
+// one. It also compares the coroutine with a goroutine that receives messages over channels. The ratio is the
+// event-driven time over the other.
 //
 //	go test ./sim -run '^$' -bench Blocking
 func BenchmarkBlocking(b *testing.B) {
-	events := measure(b, sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }})
+	events := measure(
+		b,
+		sim.Cluster[int]{Name: "events", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &ponger{} }},
+	)
 	blocking := measure(b, sim.Cluster[int]{Name: "blocking", Nodes: 2, New: sim.Blocking(func(p *sim.Process[int]) {
 		if p.Self() == 1 {
 			p.Send(2, 1)
@@ -308,7 +360,7 @@ func measure(b *testing.B, c sim.Cluster[int]) float64 {
 	return float64((b.Elapsed() - start).Nanoseconds()) / float64(b.N)
 }
 
-// measureHandOff is what a switch would cost with a goroutine and two channels.
+// measureHandOff returns the cost of a switch with a goroutine and two channels.
 func measureHandOff(b *testing.B) float64 {
 	in, out := make(chan int), make(chan int)
 	go func() {
@@ -328,7 +380,7 @@ func measureHandOff(b *testing.B) float64 {
 	return took
 }
 
-// counter counts its requests and calls itself full when it has had three.
+// counter counts its requests and has the role full after three.
 type counter struct{ ids []int32 }
 
 func (*counter) Start(*sim.Context[int])                       {}
@@ -345,8 +397,7 @@ func (n *counter) Role() string {
 	return ""
 }
 
-// Requests are offered as often as they are to be repeated, under numbers of their own,
-// and nodes tell their roles.
+// Requests are offered as often as Repeat says, under their own numbers, and nodes report their roles.
 func TestRepeatAndRoles(t *testing.T) {
 	for _, c := range []struct{ repeat, want int }{{0, 2}, {1, 2}, {3, 6}} {
 		seen := map[string]int{}
@@ -356,12 +407,19 @@ func TestRepeatAndRoles(t *testing.T) {
 			full = max(full, run.Playing("full").Len())
 			return nil
 		})
-		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sim.Cluster[int]{Name: "counter", Nodes: 1, Requests: []string{"a", "b"}, Repeat: c.repeat,
-			Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] {
-				n := &counter{}
-				return sim.With(n, sim.Capabilities[int]{Role: n.Role})
-			}},
-			Strategy: strategy.Walk{Request: 1, Steps: 100}, Spec: watch, Runs: 1})
+		_, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System: sim.Cluster[int]{Name: "counter", Nodes: 1, Requests: []string{"a", "b"}, Repeat: c.repeat,
+					Roles: []string{"full"}, New: func(lockstep.Node, int) sim.Node[int] {
+						n := &counter{}
+						return sim.With(n, sim.Capabilities[int]{Role: n.Role})
+					}},
+				Strategy: strategy.Walk{Request: 1, Steps: 100},
+				Spec:     watch,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,32 +432,47 @@ func TestRepeatAndRoles(t *testing.T) {
 	}
 }
 
-// numb is a node that tells nothing of itself.
+// numb is a node without capabilities.
 type numb struct{ ponger }
 
-// hashed is one that tells everything.
+// hashed is a node with fingerprints.
 type hashed struct{ *ponger }
 
 func (hashed) Fingerprint() uint64 { return 7 }
 func (hashed) Role() string        { return "guard" }
 
-// Where only some of the nodes can tell their roles, the others play none; and a cluster has
-// fingerprints only if all of its nodes have.
+// If only some nodes report roles, the others have none. A cluster has fingerprints only if all of its nodes do.
 func TestMixedNodes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		hashed []lockstep.Node
 		states int
-	}{{"none", nil, 0}, {"the first", []lockstep.Node{1}, 0}, {"the last", []lockstep.Node{2}, 0}, {"both", []lockstep.Node{1, 2}, 1}} {
+	}{
+		{"none", nil, 0},
+		{"the first", []lockstep.Node{1}, 0},
+		{"the last", []lockstep.Node{2}, 0},
+		{"both", []lockstep.Node{1, 2}, 1},
+	} {
 		var guards lockstep.Nodes
-		system := sim.Cluster[int]{Name: "mixed", Nodes: 2, Roles: []string{"guard"}, New: func(n lockstep.Node, _ int) sim.Node[int] {
-			if slices.Contains(c.hashed, n) {
-				return sim.With(hashed{&ponger{}}, sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role})
-			}
-			return &numb{}
-		}}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 1, Distinct: true,
-			Spec: ends(func(run *lockstep.Run) { guards = run.Playing("guard") })})
+		system := sim.Cluster[int]{
+			Name:  "mixed",
+			Nodes: 2,
+			Roles: []string{"guard"},
+			New: func(n lockstep.Node, _ int) sim.Node[int] {
+				if slices.Contains(c.hashed, n) {
+					return sim.With(
+						hashed{&ponger{}},
+						sim.Capabilities[int]{Fingerprint: hashed{}.Fingerprint, Role: hashed{}.Role},
+					)
+				}
+				return &numb{}
+			},
+		}
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: system, Strategy: steps.List{deliver(1)}, Runs: 1, Distinct: true,
+				Spec: ends(func(run *lockstep.Run) { guards = run.Playing("guard") })},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +482,7 @@ func TestMixedNodes(t *testing.T) {
 	}
 }
 
-// ends is a spec that only looks at the end of a run.
+// ends is a spec that checks only the end of a run.
 type ends func(*lockstep.Run)
 
 func (e ends) Properties() []string                    { return nil }

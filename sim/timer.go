@@ -2,28 +2,27 @@ package sim
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// alarm is a node's alarm, a timer without a name.
+// alarm is a node's unnamed timer.
 type alarm struct {
 	at  trace.Time
 	set bool
 }
 
-// SetAlarm arms the node's alarm to fire after the given virtual time; an alarm that
-// was armed before is replaced.
+// SetAlarm arms the node's unnamed timer to fire after the given virtual time. It replaces an armed one.
 func (c *Context[M]) SetAlarm(after trace.Time) {
 	c.alarm = alarm{c.Now() + after, true}
 	c.arm()
 }
 
-// StopAlarm disarms the node's alarm.
+// StopAlarm disarms the node's unnamed timer.
 func (c *Context[M]) StopAlarm() {
 	c.alarm.set = false
 	c.arm()
 }
 
-// SetTimer sets the timer of that name, of which a node may have any number beside its alarm,
-// to fire after the given virtual time; if it is set it is set anew. Of the timers of a node
-// the one fires first that is due first.
+// SetTimer sets the timer with this name to fire after the given virtual time. A node may have any number of named
+// timers besides its unnamed one. Setting an armed timer rearms it. Of a node's timers, the one that is due first fires
+// first.
 func (c *Context[M]) SetTimer(name string, after trace.Time) {
 	if name == "" {
 		c.SetAlarm(after)
@@ -33,7 +32,7 @@ func (c *Context[M]) SetTimer(name string, after trace.Time) {
 	c.arm()
 }
 
-// StopTimer stops the timer of that name.
+// StopTimer stops the timer with this name.
 func (c *Context[M]) StopTimer(name string) {
 	if name == "" {
 		c.alarm.set = false
@@ -42,11 +41,11 @@ func (c *Context[M]) StopTimer(name string) {
 	c.arm()
 }
 
-// arm arms the one alarm that the engine knows of a node for the timer that is due first.
+// arm arms the engine's single timer of a node for the timer that is due first.
 func (c *Context[M]) arm() {
 	_, at, ok := c.first()
 	switch d := c.deployment; {
-	case d.out == nil && ok: // no engine: see Bare
+	case d.out == nil && ok: // without an engine, see Bare
 		d.alarms = d.alarms.With(c.self)
 	case d.out == nil:
 		d.alarms = d.alarms.Without(c.self)
@@ -57,8 +56,8 @@ func (c *Context[M]) arm() {
 	}
 }
 
-// first is the timer that is due first, and whether there is one. The alarm, which has no name,
-// comes before others that are due at the same time.
+// first returns the timer that is due first, and whether there is one. The unnamed timer comes before others that are
+// due at the same time.
 func (c *Context[M]) first() (name string, at trace.Time, ok bool) {
 	if len(c.timers) == 0 {
 		return "", c.alarm.at, c.alarm.set

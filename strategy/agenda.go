@@ -8,53 +8,52 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// event is one thing that can happen at a node: a message arrives, a request is given,
-// an alarm fires.
+// event is one thing that can happen at a node: a message is delivered, a request is given, or a timer fires.
 type event struct {
 	kind    trace.Kind    // Deliver, Request or Alarm
-	node    lockstep.Node // where it happens
-	from    lockstep.Node // sender of a message; where the step was taken that offered a request; 0: nowhere
+	node    lockstep.Node // the node at which the event happens
+	from    lockstep.Node // the sender of a message; for a request, the node of the step that offered it; 0: none
 	msg     trace.ID
 	request int32
-	key     uint64 // priority: the open event with the largest happens next
+	key     uint64 // priority: the open event with the largest key happens next
 	chain   int32
-	past    int32  // index of the clock of what caused it
-	before  int32  // the event before it in its chain, or -1
-	usual   uint64 // the priority of its chain before it came
+	past    int32  // index of the clock of the event that caused this one
+	before  int32  // the previous event in its chain, or -1
+	usual   uint64 // the priority of its chain before this event
 	change  int32  // the number of the change point that delays it, from 1; 0: none
-	order   int32  // its place among all that were open, as they came
-	passed  int32  // how many that came after it happened before it
-	again   int32  // a request that was given before: the alarms that had rung by then, and one more; 0: it was not
-	lost    bool   // it will not arrive
-	at      int32  // its number among the events of its node; 0: it has not happened
+	order   int32  // its position among all opened events, in order of opening
+	passed  int32  // how many events that opened later happened before it
+	// a request that was given before: the number of timers fired by then, plus one; 0: a first attempt
+	again int32
+	lost  bool  // the message will not be delivered
+	at    int32 // its number among the events of its node; 0: it has not happened
 }
 
-// agenda keeps the events of a run from when they come into being until they happen or
-// can happen no more.
+// agenda tracks the events of a run from their creation until they happen or become impossible.
 //
-// A message is an event from when it is sent, a request from when it is offered, to a
-// node that is drawn then. The alarm of a node is one event from when it is armed until
-// it fires or is stopped: setting an armed alarm to another time changes nothing. A message
-// that is lost or that a scenario holds is not open; it is when it is released.
+// A message is an event from the moment it is sent. A request is an event from the moment it is offered; its node is
+// drawn then. The timer of a node is one event from the moment it is armed until it fires or is stopped. Rearming an
+// armed timer does not create a new event. A message that is lost, or that a scenario holds, is not open. A held
+// message opens when the scenario releases it.
 type agenda struct {
 	events   []event
-	open     []int32 // those that may still happen, in no order
+	open     []int32 // events that may still happen, unordered
 	held     []int32 // messages that a scenario may release
-	mail     int     // messages that are open
-	byMsg    []int32 // by message number - 1
+	mail     int     // number of open messages
+	byMsg    []int32 // event index by message number - 1
 	requests []offered
-	given    []int32       // the numbers of the requests that were given
-	stepped  lockstep.Node // where the only step since the last look was taken; 0: there were others
-	rung     int32         // alarms so far
+	given    []int32       // numbers of the requests that were given
+	stepped  lockstep.Node // the node of the only step since the last look; 0: there were several steps
+	rung     int32         // timers fired so far
 	alarms   [trace.MaxNodes + 1]int32
 	armed    lockstep.Nodes
-	chosen   int32 // the event that the strategy chose to happen, counted from 1; 0: none
-	steps    int   // taken when it chose
-	peak     int   // most events open at once
-	opened   int32 // events that were open so far
-	late     int32 // how many may overtake an event that can happen; 0: any number
-	// decider is told of every event that comes into being, and of every one that happened,
-	// before those it caused come into being.
+	chosen   int32 // the event that the strategy chose, counted from 1; 0: none
+	steps    int   // steps of the run when the strategy chose
+	peak     int   // maximum number of events open at once
+	opened   int32 // number of events opened so far
+	late     int32 // how many later events may overtake a possible event; 0: any number
+	// decider is notified of every new event. It is notified of every event that happened before it is notified of the
+	// events that this one caused.
 	decider decider
 }
 
@@ -64,24 +63,23 @@ type offered struct {
 	event int32
 }
 
-// decider is what a strategy decides about events.
+// decider makes the decisions of a strategy about events.
 type decider interface {
-	// sent is called when a message was sent, before it is known whether it is open, and for
-	// an event that happened without having been open.
+	// sent is called for every message sent, before the agenda knows whether it is open. It is also called for an event
+	// that happened without having been open.
 	sent(turn *lockstep.Turn, index int32)
-	// came is called when an event is open to the strategy, and left when it is no longer,
-	// though it did not happen.
+	// came is called when an event opens to the strategy. left is called when an event closes without having happened.
 	came(turn *lockstep.Turn, index int32)
 	left(turn *lockstep.Turn, index int32)
-	// happened is called when an event has happened; it is no longer open.
+	// happened is called when an event has happened and is closed.
 	happened(turn *lockstep.Turn, index int32)
-	// place draws the node that a request will be given to.
+	// place draws the node that will receive a request.
 	place(to lockstep.Nodes) lockstep.Node
-	// prefer may put another open event in the place of the one with the largest key.
+	// prefer may replace the event with the largest key by another open event.
 	prefer(turn *lockstep.Turn, index int32) int32
 }
 
-// unchained are the decisions of a strategy that goes by keys alone.
+// unchained implements the decisions of a strategy that uses keys alone.
 type unchained struct{}
 
 func (unchained) sent(*lockstep.Turn, int32)                 {}
@@ -95,11 +93,11 @@ func (a *agenda) reset() {
 	a.peak = 0
 }
 
-// look takes over what has changed since the strategy chose: its own step, then those that a
-// scenario took, each with what it sent.
+// look applies the changes since the strategy chose: its own step, then the steps of a scenario, each with the messages
+// it sent.
 func (a *agenda) look(turn *lockstep.Turn) {
 	between, before := turn.Between()
-	sent := func(i int) int { // up to which message before the i-th of those steps
+	sent := func(i int) int { // the number of messages sent before the i-th of those steps
 		if i < len(between) {
 			return before[i]
 		}
@@ -126,7 +124,7 @@ func (a *agenda) look(turn *lockstep.Turn) {
 	a.peak = max(a.peak, len(a.open))
 }
 
-// post takes note of the messages up to a number. Those that are lost never open.
+// post records the messages up to a number. Lost messages never open.
 func (a *agenda) post(turn *lockstep.Turn, upTo int) {
 	for _, m := range turn.Messages()[len(a.byMsg):upTo] {
 		index := int32(len(a.events))
@@ -142,8 +140,7 @@ func (a *agenda) post(turn *lockstep.Turn, upTo int) {
 	}
 }
 
-// lookAtMail opens the messages that were released, and takes those out that were lost or
-// are held.
+// lookAtMail opens the messages that were released, and closes those that were lost or are held.
 func (a *agenda) lookAtMail(turn *lockstep.Turn) {
 	held := a.held[:0]
 	for _, index := range a.held {
@@ -178,8 +175,7 @@ func (a *agenda) lookAtAlarms(turn *lockstep.Turn) {
 	a.armed = armed
 }
 
-// took closes the event that a step made happen. Alarms and requests may be a scenario's from
-// the start.
+// took closes the event that a step executed. Timers and requests may come from a scenario, and then were never open.
 func (a *agenda) took(turn *lockstep.Turn, kind trace.Kind, msg trace.ID, node lockstep.Node, request int32) {
 	switch kind {
 	case trace.Deliver:
@@ -192,7 +188,7 @@ func (a *agenda) took(turn *lockstep.Turn, kind trace.Kind, msg trace.ID, node l
 			return
 		}
 		a.surprise(turn, event{kind: kind, node: node})
-	case trace.Request: // where it waits again under its number, it is another event
+	case trace.Request: // a request that waits again under the same number is a new event
 		if !slices.Contains(a.given, request) {
 			a.given = append(a.given, request)
 		}
@@ -207,7 +203,7 @@ func (a *agenda) took(turn *lockstep.Turn, kind trace.Kind, msg trace.ID, node l
 	}
 }
 
-// surprise takes note of an event that happened without having been open.
+// surprise records an event that happened without having been open.
 func (a *agenda) surprise(turn *lockstep.Turn, e event) {
 	index := int32(len(a.events))
 	a.events = append(a.events, e)
@@ -215,7 +211,7 @@ func (a *agenda) surprise(turn *lockstep.Turn, e event) {
 	a.decider.happened(turn, index)
 }
 
-// lookAtRequests compares the requests that wait with those known.
+// lookAtRequests compares the waiting requests with the known ones.
 func (a *agenda) lookAtRequests(turn *lockstep.Turn) {
 	pending := turn.Pending()
 	same := len(pending) == len(a.requests)
@@ -268,7 +264,7 @@ func (a *agenda) admit(turn *lockstep.Turn, index int32) {
 	a.decider.came(turn, index)
 }
 
-// close takes an event that happened out of the open ones.
+// close removes an event that happened from the open events.
 func (a *agenda) close(turn *lockstep.Turn, index int32) {
 	a.remove(index)
 	if a.late > 0 {
@@ -277,14 +273,14 @@ func (a *agenda) close(turn *lockstep.Turn, index int32) {
 	a.decider.happened(turn, index)
 }
 
-// drop takes an event out that can happen no more, or not for the time being.
+// drop removes an event that can no longer happen, or that is held for now.
 func (a *agenda) drop(turn *lockstep.Turn, index int32) {
 	if a.remove(index) {
 		a.decider.left(turn, index)
 	}
 }
 
-// remove takes an event out of the open ones, and reports whether it was one.
+// remove deletes an event from the open events, and reports whether it was open.
 func (a *agenda) remove(index int32) bool {
 	for i, at := range a.open {
 		if at == index {
@@ -299,8 +295,8 @@ func (a *agenda) remove(index int32) bool {
 	return false
 }
 
-// overtake counts the event with a place in the order for all that it overtook. An alarm is
-// overtaken once it is due, or due first: others wait for their time.
+// overtake increments the count of every event that the event at this position overtook. A timer counts as overtaken
+// only if it is due, or due first; other timers are not due yet.
 func (a *agenda) overtake(turn *lockstep.Turn, order int32) {
 	now := max(turn.Now(), a.soonest(turn))
 	for _, index := range a.open {
@@ -311,7 +307,7 @@ func (a *agenda) overtake(turn *lockstep.Turn, order int32) {
 	}
 }
 
-// soonest is the time of the alarm that is due first, or 0.
+// soonest returns the time of the timer that is due first, or 0.
 func (a *agenda) soonest(turn *lockstep.Turn) trace.Time {
 	at := trace.Time(0)
 	for n := range a.armed.All() {
@@ -322,9 +318,9 @@ func (a *agenda) soonest(turn *lockstep.Turn) trace.Time {
 	return at
 }
 
-// first is the open event to happen next, or -1: of those that were overtaken as often as may
-// be, the one that came first, else the one with the largest key. With lost, messages to
-// nodes that are down count, which can only be lost.
+// first returns the open event to execute next, or -1. An event that reached the overtaking limit comes first, the
+// oldest of them before the others. Otherwise the event with the largest key comes next. With lost set, messages to
+// nodes that are down count as well; they can only be lost.
 func (a *agenda) first(turn *lockstep.Turn, lost bool) int32 {
 	best, key := int32(-1), uint64(0)
 	overdue := int32(-1)
@@ -363,7 +359,7 @@ func (a *agenda) possible(turn *lockstep.Turn, e *event, lost bool) bool {
 	}
 }
 
-// receivers are the nodes that a request may be given to.
+// receivers returns the nodes that may receive a request.
 func (a *agenda) receivers(turn *lockstep.Turn, e *event) lockstep.Nodes {
 	for _, p := range turn.Pending() {
 		if p.ID == e.request {
@@ -373,7 +369,7 @@ func (a *agenda) receivers(turn *lockstep.Turn, e *event) lockstep.Nodes {
 	return 0
 }
 
-// step makes an event happen. A request whose node is down goes to the first that is up.
+// step executes an event. If the node of a request is down, the first eligible node that is up receives it.
 func (a *agenda) step(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 	e := &a.events[index]
 	a.chosen = index + 1
@@ -391,25 +387,24 @@ func (a *agenda) step(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 	}
 }
 
-// horizon ends a run of a strategy whose system may go on for ever: after so many steps
-// no alarm fires and no request is given any more, and what is in flight is delivered in
-// the order of sending until nothing is left. Only a system whose messages breed messages
-// for ever has some left when the run ends, after drainage times as many steps.
+// horizon bounds a run of a system that may never become quiescent. After that many steps, no timer fires and no
+// request is given. The strategy then delivers the messages in flight in sending order until none is left. Messages
+// remain only if messages keep causing messages; then the run ends after drainage times as many steps.
 type horizon int
 
 const drainage = 10
 
-// passed reports whether the run is to be brought to its end.
+// passed reports whether the run has reached its horizon.
 func (h horizon) passed(turn *lockstep.Turn) bool { return h > 0 && turn.Steps() >= int(h) }
 
-// advance makes the open event with the largest key happen, or brings the run to its end.
+// advance executes the open event with the largest key, or drains the run after its horizon.
 func (a *agenda) advance(turn *lockstep.Turn, h horizon, next *lockstep.Step) bool {
 	a.look(turn)
 	if h.passed(turn) {
 		return turn.Steps() < drainage*int(h) && a.drain(turn, next)
 	}
 	best := a.first(turn, false)
-	if best < 0 && h > 0 && rounds.Ticks(turn.Info()) { // time moves when nothing else can
+	if best < 0 && h > 0 && rounds.Ticks(turn.Info()) { // time passes only when no event is possible
 		*next = turn.Wait()
 		return true
 	}
@@ -420,7 +415,7 @@ func (a *agenda) advance(turn *lockstep.Turn, h horizon, next *lockstep.Step) bo
 	return true
 }
 
-// drain delivers the oldest message that can be delivered, or reports false.
+// drain delivers the oldest deliverable message, or reports false.
 func (a *agenda) drain(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for _, id := range turn.InFlight() {
 		if turn.Deliverable(id) {

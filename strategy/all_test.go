@@ -13,22 +13,40 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// TestDeterminism makes the same campaign twice, and with two workers, with every
-// strategy: the digests agree. Another seed gives another digest.
+// TestDeterminism runs the same campaign twice, and with two workers, with every strategy: the digests agree. Another
+// seed gives another digest.
 func TestDeterminism(t *testing.T) {
 	for _, k := range strategy.All() {
 		t.Run(k.Name, func(t *testing.T) {
-			plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true, Requests: 3}, Strategy: k.Default, Spec: smr.Prefix,
-				Seed: 5, Runs: 200, Workers: 1, KeepGoing: true, Settle: 20}
+			plan := lockstep.Plan{
+				System:    smr.Cluster{Nodes: 3, Bug: true, Requests: 3},
+				Strategy:  k.Default,
+				Spec:      smr.Prefix,
+				Seed:      5,
+				Runs:      200,
+				Workers:   1,
+				KeepGoing: true,
+				Settle:    20,
+			}
 			first := enginetest.Explore(t, plan)
 			if again := enginetest.Explore(t, plan); again.Digest != first.Digest {
 				t.Errorf("digest %x, the second time %x", first.Digest, again.Digest)
 			}
 			plan.Workers = 2
 			two := enginetest.Explore(t, plan)
-			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy || two.Reached != first.Reached {
-				t.Errorf("with two workers %x %v %s %q, with one %x %v %s %q", two.Digest, two.Seen, two.Strategy, two.Reached,
-					first.Digest, first.Seen, first.Strategy, first.Reached)
+			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy ||
+				two.Reached != first.Reached {
+				t.Errorf(
+					"with two workers %x %v %s %q, with one %x %v %s %q",
+					two.Digest,
+					two.Seen,
+					two.Strategy,
+					two.Reached,
+					first.Digest,
+					first.Seen,
+					first.Strategy,
+					first.Reached,
+				)
 			}
 			for _, f := range append(first.Found, two.Found...) {
 				if f.Flaky != "" {
@@ -43,11 +61,14 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestCorrectSystem checks that no strategy makes a correct system look wrong.
+// TestCorrectSystem checks that no strategy reports a finding in a correct system.
 func TestCorrectSystem(t *testing.T) {
 	for _, k := range strategy.All() {
 		for _, system := range []smr.Cluster{{Nodes: 3}, {Nodes: 5, Requests: 3}} {
-			result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500})
+			result := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: k.Default, Spec: smr.Prefix, Runs: 500},
+			)
 			if first := result.First(); first != nil {
 				t.Errorf("%s: %s", k.Name, first.Finding)
 			}
@@ -58,8 +79,7 @@ func TestCorrectSystem(t *testing.T) {
 	}
 }
 
-// TestRoundTrip sets the options of every strategy at random and reads back what the
-// strategy writes.
+// TestRoundTrip sets the options of every strategy at random and parses the text that the strategy writes.
 func TestRoundTrip(t *testing.T) {
 	kinds := strategy.All()
 	rapid.Check(t, func(t *rapid.T) {

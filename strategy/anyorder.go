@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// anyOrder is the plain network: every message in flight may arrive next, be lost or be
-// duplicated, and nodes may be cut off.
+// anyOrder is a network without queues: any message in flight may be delivered next, lost or duplicated, and nodes may
+// be isolated.
 type anyOrder struct {
 	budget
 	nodes  int
@@ -19,7 +19,7 @@ func (a *anyOrder) reset() { a.used = [actionEnd]int{} }
 
 func (a *anyOrder) look(*lockstep.Turn) {}
 
-// choices lists what can be done now.
+// choices lists the choices that are possible now.
 func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
 	for _, id := range turn.InFlight() {
 		if turn.Deliverable(id) {
@@ -27,7 +27,7 @@ func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
 		}
 	}
 	list = a.common(turn, list)
-	if len(list) == 0 { // a fault would make no difference any more
+	if len(list) == 0 { // a fault would no longer make a difference
 		return list
 	}
 	for _, act := range [...]action{actDrop, actDup} {
@@ -51,13 +51,13 @@ func (a *anyOrder) choices(turn *lockstep.Turn, list []choice) []choice {
 	return list
 }
 
-// take carries a choice out.
+// take carries out a choice.
 func (a *anyOrder) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	a.used[c.act]++
 	return c.step(turn, next)
 }
 
-// hash is that of the messages in flight, in any order, and of what was used of the budget.
+// hash combines the messages in flight, independent of their order, and the part of the budget that was used.
 func (a *anyOrder) hash(turn *lockstep.Turn) mix.Hash {
 	a.hashes = a.hashes[:0]
 	for _, id := range turn.InFlight() {

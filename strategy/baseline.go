@@ -8,30 +8,29 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Baseline is the baseline of the papers: messages arrive in random order and each is
-// lost with the probability Drop. When nothing is in flight, a waiting request is given
-// to a node, an alarm fires or, where the system has waits but no alarms, time passes, with
-// equal chances.
+// Baseline is the random baseline of the papers. Messages are delivered in random order, and each is lost with
+// probability Drop. When no message is in flight, the strategy gives a waiting request to a node or fires a timer. In a
+// system with waits but without timers, it may let time pass instead. These alternatives are equally likely.
 //
-// Where messages are not in the engine's hands, they are lost by cuts: each stretch of time
-// passes under a cut of the nodes into two parts with the probability Drop.
+// Where the engine does not control single messages, cuts lose them. Each time interval passes, with probability Drop,
+// under a cut of the nodes into two parts.
 type Baseline struct {
 	Drop  float64 `help:"probability of losing a message, in [0,1]" range:"0..1"`
 	Steps int     `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
-// DefaultBaseline has the middle one of the papers' three probabilities.
+// DefaultBaseline uses the middle one of the papers' three probabilities.
 var DefaultBaseline = Baseline{Drop: 0.25, Steps: 500}
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (b Baseline) String() string { return write("baseline", b) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (b Baseline) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return fit("baseline", b, info)
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (b Baseline) check(info lockstep.Info) error {
 	need := trace.KindsOf(trace.Deliver, trace.Drop)
 	switch {
@@ -45,30 +44,34 @@ func (b Baseline) check(info lockstep.Info) error {
 	return info.Require("baseline", need)
 }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (b Baseline) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"random order and loss have no lower bound that does not depend on the system"}}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (b Baseline) New(info lockstep.Info) lockstep.Scheduler {
-	return &baseline{Baseline: b, waits: rounds.Coarse(info) || rounds.Ticks(&info), cuts: rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1}
+	return &baseline{
+		Baseline: b,
+		waits:    rounds.Coarse(info) || rounds.Ticks(&info),
+		cuts:     rounds.Coarse(info) && b.Drop > 0 && info.Nodes > 1,
+	}
 }
 
 type baseline struct {
 	Baseline
-	waits bool // time passes by waits
-	cuts  bool // under cuts
+	waits bool // time passes through waits
+	cuts  bool // waits may be under a cut
 	rand  *rand.Rand
-	cut   lockstep.Step // in force; none: zero
-	ready bool          // whether there is a cut has been drawn for the next stretch of time
+	cut   lockstep.Step // the cut in force; zero: none
+	ready bool          // whether the cut for the next time interval has been drawn
 }
 
 // Reset begins a new run.
 func (b *baseline) Reset(s *lockstep.Start) { b.rand, b.cut, b.ready = s.Rand, lockstep.Step{}, false }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (b *baseline) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
@@ -103,7 +106,7 @@ func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// drawKind draws what happens when nothing is in flight, or Start when nothing can.
+// drawKind draws the kind of the next step when no message is in flight. It returns Start when no step is possible.
 func (b *baseline) drawKind(alarms, requests bool) trace.Kind {
 	var kinds [3]trace.Kind
 	n := 0
@@ -122,7 +125,7 @@ func (b *baseline) drawKind(alarms, requests bool) trace.Kind {
 	return kinds[b.rand.IntN(n)]
 }
 
-// pass lets time pass, after a step that cuts or heals where the cut is to change.
+// pass lets time pass. If the cut must change, it cuts or heals first.
 func (b *baseline) pass(turn *lockstep.Turn, next *lockstep.Step) {
 	if b.cuts && !b.ready {
 		b.ready = true

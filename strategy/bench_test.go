@@ -15,10 +15,13 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// tokens is a system with a constant number of messages in flight: whoever gets one sends
-// one on.
+// tokens is a system with a constant number of messages in flight: each receiver sends one on.
 func tokens(nodes, inFlight int) lockstep.System {
-	return sim.Cluster[int]{Name: "tokens", Nodes: nodes, New: func(lockstep.Node, int) sim.Node[int] { return &tokenNode{inFlight} }}
+	return sim.Cluster[int]{
+		Name:  "tokens",
+		Nodes: nodes,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &tokenNode{inFlight} },
+	}
 }
 
 type tokenNode struct{ inFlight int }
@@ -38,8 +41,8 @@ func (n *tokenNode) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 func (n *tokenNode) Alarm(*sim.Context[int])                  {}
 func (n *tokenNode) Request(*sim.Context[int], int32, string) {}
 
-// dictation is a strategy whose scheduler repeats the steps of another one: what is left
-// of the cost of a run when choosing is free.
+// dictation is a strategy whose scheduler repeats the steps of another one. It measures the cost of a run without
+// choosing.
 type dictation struct {
 	lockstep.Strategy
 	steps []lockstep.Step
@@ -47,8 +50,10 @@ type dictation struct {
 }
 
 func (d *dictation) New(lockstep.Info) lockstep.Scheduler { return d }
-func (d *dictation) Reset(start *lockstep.Start)          { d.at, start.SeedOf = 0, 0 } // the run that was written down
-func (d *dictation) Tell(bool) lockstep.Account           { return lockstep.Account{} }
+
+// the seed of the recorded run
+func (d *dictation) Reset(start *lockstep.Start) { d.at, start.SeedOf = 0, 0 }
+func (d *dictation) Tell(bool) lockstep.Account  { return lockstep.Account{} }
 func (d *dictation) Next(_ *lockstep.Turn, next *lockstep.Step) bool {
 	if d.at == len(d.steps) {
 		return false
@@ -58,7 +63,7 @@ func (d *dictation) Next(_ *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// stenographer writes down the steps of a strategy's last run.
+// stenographer records the steps of a strategy's last run.
 type stenographer struct {
 	lockstep.Strategy
 	lockstep.Scheduler
@@ -84,9 +89,8 @@ func (s *stenographer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return ok
 }
 
-// BenchmarkChoosing reports for every strategy what a step costs, what choosing it costs,
-// and the share of the one in the other. Choosing is what a run costs more than the same
-// steps dictated.
+// BenchmarkChoosing reports for every strategy the cost of a step, the cost of choosing it, and the share of choosing.
+// The cost of choosing is the cost of a run minus the cost of the same steps dictated.
 func BenchmarkChoosing(b *testing.B) {
 	const length = 2000
 	for _, target := range []struct {
@@ -94,7 +98,12 @@ func BenchmarkChoosing(b *testing.B) {
 		system lockstep.System
 	}{{"50-in-flight", tokens(5, 50)}, {"smr", smr.Cluster{Nodes: 5}}} {
 		for _, text := range []string{"pctcp:events=2000,steps=2000", "pctcp:depth=8,events=2000,steps=2000",
-			"pos:steps=2000", "shadow:steps=2000", "delay:steps=2000", "guided:inner=pos:steps=2000", "walk:steps=2000", "baseline:drop=0,steps=2000",
+			"pos:steps=2000",
+			"shadow:steps=2000",
+			"delay:steps=2000",
+			"guided:inner=pos:steps=2000",
+			"walk:steps=2000",
+			"baseline:drop=0,steps=2000",
 			"uniform:rounds=100,isolations=0", "lossy:rounds=100,loss=0"} {
 			b.Run(target.name+"/"+text, func(b *testing.B) { benchmarkChoosing(b, target.system, text, length) })
 		}

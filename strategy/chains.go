@@ -1,17 +1,21 @@
 package strategy
 
-// clocks are the vector clocks of a run: for each node the number of events at every
-// node that it can know of.
+// clocks holds the vector clocks of a run: for each node, the number of events at every node that it can know of.
 type clocks struct {
 	nodes int
-	now   []int32 // by node: row of its present clock
-	rows  []int32 // the clocks that something was caused at
-	saved []int32 // by node: index of its present clock in rows, -1 when it changed since
+	now   []int32 // by node: row of its current clock
+	rows  []int32 // the clocks at which an event was caused
+	saved []int32 // by node: index of its current clock in rows, -1 if the clock changed since
 	count []int32 // by node: events so far
 }
 
 func newClocks(nodes int) *clocks {
-	return &clocks{nodes: nodes, now: make([]int32, nodes*nodes), saved: make([]int32, nodes), count: make([]int32, nodes)}
+	return &clocks{
+		nodes: nodes,
+		now:   make([]int32, nodes*nodes),
+		saved: make([]int32, nodes),
+		count: make([]int32, nodes),
+	}
 }
 
 func (c *clocks) reset() {
@@ -23,8 +27,8 @@ func (c *clocks) reset() {
 	}
 }
 
-// save is the index of a node's present clock, from 0; nodes count from 1, and 0, which
-// stands for the outside, knows nothing.
+// save returns the index of a node's current clock, from 0. Nodes count from 1. Node 0 stands for the outside and knows
+// no event.
 func (c *clocks) save(node int) int32 {
 	if node == 0 {
 		return -1
@@ -37,8 +41,8 @@ func (c *clocks) save(node int) int32 {
 	return *at
 }
 
-// tick counts an event at a node, which learns what the clock at index past knows, and
-// returns the number of the event at its node.
+// tick counts an event at a node. The node merges the clock at index past. tick returns the number of the event at its
+// node.
 func (c *clocks) tick(node int, past int32) int32 {
 	row := c.now[(node-1)*c.nodes : node*c.nodes]
 	if past >= 0 {
@@ -52,20 +56,19 @@ func (c *clocks) tick(node int, past int32) int32 {
 	return c.count[node-1]
 }
 
-// knows reports whether the clock at an index knows of the numbered event at a node.
+// knows reports whether the clock at an index includes the numbered event at a node.
 func (c *clocks) knows(past int32, node int, number int32) bool {
 	return past >= 0 && number > 0 && c.rows[int(past)+node-1] >= number
 }
 
-// partition distributes the events of a growing partial order over chains, in which each
-// event is causally after the one before it, as they come into being (Agarwal and Garg,
-// "Efficient dependency tracking for relevant events in concurrent systems"). Level i,
-// from 1, holds at most i chains whose last events are pairwise concurrent. An event goes
-// to the first level with a chain that it extends, or with room for a new one; then that
-// chain and the chains of the level below trade places with the rest of its level. An
-// event that passes over a level is concurrent with all last events of it, so that the
-// width of the order is at least the number of levels in use, k, and at most k(k+1)/2
-// chains are.
+// partition assigns the events of a growing partial order to chains as they are created. In a chain, each event is
+// causally after the previous one. The algorithm is from Agarwal and Garg, "Efficient dependency tracking for relevant
+// events in concurrent systems".
+//
+// Level i, from 1, holds at most i chains whose last events are pairwise concurrent. An event goes to the first level
+// with a chain that it extends, or with space for a new chain. Then that chain and the chains of the level below swap
+// with the rest of its level. An event that skips a level is concurrent with all last events of that level. Therefore
+// the width of the order is at least k, the number of levels in use, and there are at most k(k+1)/2 chains.
 type partition struct {
 	last   []int32 // by chain: its last event
 	levels [][]int32
@@ -80,9 +83,8 @@ func (p *partition) reset() {
 	p.used = 0
 }
 
-// insert finds the chain for an event; after reports whether the event comes causally
-// after another one. A chain that did not exist has the next number. Before is the event
-// before it in the chain, or -1.
+// insert finds the chain for an event. The function after reports whether the event is causally after another one. A
+// new chain has the next number. The result before is the previous event in the chain, or -1.
 func (p *partition) insert(event int32, after func(last int32) bool) (chain, before int32) {
 	for i := 0; ; i++ {
 		if i == len(p.levels) {
@@ -117,6 +119,6 @@ func (p *partition) insert(event int32, after func(last int32) bool) (chain, bef
 	}
 }
 
-// withdraw takes the last event of a chain out again: nothing can come after it any more, but
-// after the one before it. The number of chains stays what it was.
+// withdraw removes the last event of a chain. Later events of the chain follow the event before it. The number of
+// chains does not change.
 func (p *partition) withdraw(chain, before int32) { p.last[chain] = before }

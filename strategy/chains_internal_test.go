@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// chatter answers every message until one has gone from hand to hand often enough.
+// chatter answers every message until one has been passed on often enough.
 type chatter struct{}
 
 func (chatter) Start(c *sim.Context[int])                { c.SetAlarm(1) }
@@ -23,10 +23,13 @@ func (chatter) Receive(c *sim.Context[int], from lockstep.Node, left int) {
 	}
 }
 
-var chatters = sim.Cluster[int]{Name: "chatters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return chatter{} }}
+var chatters = sim.Cluster[int]{
+	Name:  "chatters",
+	Nodes: 3,
+	New:   func(lockstep.Node, int) sim.Node[int] { return chatter{} },
+}
 
-// busybody is a scenario that takes several steps in a row, and holds, releases and loses
-// messages.
+// busybody is a scenario that takes several steps in a row, and holds, releases and loses messages.
 type busybody struct {
 	rand *rand.Rand
 	held []trace.ID
@@ -64,11 +67,11 @@ func (b *busybody) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	hand.Do(lockstep.Step{Kind: trace.Alarm, Node: 1})
 }
 
-// overseen is pctcp whose books are compared with the run each time that it has chosen.
+// overseen is pctcp whose state is compared with the run after each choice.
 type overseen struct {
 	PCTCP
 	t     *testing.T
-	steps *[4]int32 // by node, the events that happened there
+	steps *[4]int32 // number of events by node
 }
 
 func (o overseen) New(info lockstep.Info) lockstep.Scheduler {
@@ -106,7 +109,8 @@ func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		o.t.Fatalf("step %d: %d messages are open, %d are in flight", turn.Steps(), mail, len(turn.InFlight()))
 	}
 	for c, last := range o.last {
-		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsInFlight(o.events[e].msg) && o.events[e].kind == trace.Deliver {
+		if e := max(last, 0); last >= 0 && o.events[e].at == 0 && !turn.IsInFlight(o.events[e].msg) &&
+			o.events[e].kind == trace.Deliver {
 			o.t.Fatalf("step %d: chain %d ends in message %d, which will not arrive", turn.Steps(), c, o.events[e].msg)
 		}
 	}
@@ -129,22 +133,28 @@ func (c counter) Look(run *lockstep.Run) {
 	}
 }
 
-// The chains see every step, those of a scenario included, each in its turn; and what is lost
-// or held is in none of them.
+// The chains see every step in order, including those of a scenario. Lost and held messages are in no chain.
 func TestChainsSeeEverything(t *testing.T) {
 	var steps [4]int32
 	for _, fifo := range []bool{false, true} {
 		system := chatters
 		system.FIFO = fifo
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Scenario: &busybody{}, Runs: 200, Workers: 1,
-			Strategy: overseen{PCTCP{Depth: 6, Events: 100, Steps: 300}, t, &steps}, Observers: []lockstep.Observer{counter{&steps}}})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: system, Scenario: &busybody{}, Runs: 200, Workers: 1,
+				Strategy: overseen{
+					PCTCP{Depth: 6, Events: 100, Steps: 300},
+					t,
+					&steps,
+				}, Observers: []lockstep.Observer{counter{&steps}}},
+		)
 		if err != nil || result.Steps < 200*300 {
 			t.Fatal(result, err)
 		}
 	}
 }
 
-// thief is a scenario that loses nearly everything that is sent, and holds the rest.
+// thief is a scenario that loses nearly all messages, and holds the rest.
 type thief struct{ busybody }
 
 func (*thief) Name() string                        { return "thief" }
@@ -161,7 +171,7 @@ func (d *thief) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// robber is a scenario that loses messages which could have arrived for some time.
+// robber is a scenario that loses messages that were deliverable for some time.
 type robber struct{ thief }
 
 func (*robber) Name() string                        { return "robber" }
@@ -174,19 +184,33 @@ func (d *robber) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// What a scenario loses or holds uses up no change points and no chains, when it is sent and
-// later: all change points of a run delay something that can happen, and the campaign says so.
+// Messages that a scenario loses or holds use up no change points and no chains, neither at sending nor later. All
+// change points of a run delay a possible event, and the campaign reports that.
 func TestLostMessagesUseNoChangePoints(t *testing.T) {
 	for sc, width := range map[lockstep.Scenario]int{&thief{}: 12, &robber{}: 20} {
-		plan := lockstep.Plan{System: chatters, Scenario: sc, Strategy: PCTCP{Depth: 6, Events: 20, Steps: 300}, Runs: 100}
+		plan := lockstep.Plan{
+			System:   chatters,
+			Scenario: sc,
+			Strategy: PCTCP{Depth: 6, Events: 20, Steps: 300},
+			Runs:     100,
+		}
 		result, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if result.Seen.Changes != 5*result.Runs || result.Seen.Width > width {
-			t.Errorf("%s: %d of %d change points delayed something, width %d", sc.Name(), result.Seen.Changes, 5*result.Runs, result.Seen.Width)
+			t.Errorf(
+				"%s: %d of %d change points delayed something, width %d",
+				sc.Name(),
+				result.Seen.Changes,
+				5*result.Runs,
+				result.Seen.Width,
+			)
 		}
-		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(result.Guarantee.Assumes, want) {
+		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(
+			result.Guarantee.Assumes,
+			want,
+		) {
 			t.Errorf("%s: %q, want %q", sc.Name(), result.Guarantee.Assumes, want)
 		}
 	}

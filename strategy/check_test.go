@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestCheck checks that what cannot work is refused with an error that names the field.
+// TestCheck checks that invalid options and systems that do not fit cause an error that names the field.
 func TestCheck(t *testing.T) {
 	info, err := smr.Cluster{Nodes: 3}.Describe()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		info lockstep.Info
-		want string // "" means that nothing is wrong
+		want string // "" means that the options are valid
 	}{
 		{"partition", info, ""},
 		{"partition", bare, "does not support: cut, heal"},
@@ -48,7 +48,11 @@ func TestCheck(t *testing.T) {
 		{"partition:criterion=separate,role=leader", roles, "set other, too"},
 		{"partition:criterion=separate,role=leader,other=follower", roles, ""},
 		{"partition:other=leader", roles, "goes with criterion=separate and a role"},
-		{"uniform:by=crash", info, "by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one"},
+		{
+			"uniform:by=crash",
+			info,
+			"by=crash is for systems whose messages are not in the engine's hands; those of smr are lost one by one",
+		},
 		{"uniform:by=cut", info, ""},
 		{"walk:deliver=-5,drop=10", coarse, "deliver is -5, it must not be negative"},
 		{"pctcp", info, ""},
@@ -109,22 +113,32 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.text, err, c.want)
 		}
 	}
-	if _, err := (strategy.Guided{Keep: 1}).Fit(info); err == nil || !strings.Contains(err.Error(), "inner is missing") {
+	if _, err := (strategy.Guided{Keep: 1}).Fit(info); err == nil ||
+		!strings.Contains(err.Error(), "inner is missing") {
 		t.Errorf("guided without inner: %v", err)
 	}
-	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil || !strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
+	if _, err := (strategy.Uniform{Rounds: 4, Period: 4, By: 7}).Fit(info); err == nil ||
+		!strings.Contains(err.Error(), "by is 7, allowed are cut, crash, restart") {
 		t.Errorf("uniform by something: %v", err)
 	}
-	for _, text := range []string{"uniform:by=hand", "partition:criterion=cut", "systematic:reduce=fast", "systematic:network=x", "delay:near=normal", "guided:inner=nothing", "none", "pctcp:depth"} {
+	for _, text := range []string{
+		"uniform:by=hand",
+		"partition:criterion=cut",
+		"systematic:reduce=fast",
+		"systematic:network=x",
+		"delay:near=normal",
+		"guided:inner=nothing",
+		"none",
+		"pctcp:depth",
+	} {
 		if s, err := strategy.Parse(text); err == nil {
 			t.Errorf("%s became %s", text, s)
 		}
 	}
 }
 
-// TestOtherSystems runs every strategy on a system with FIFO links, on one that supports
-// hardly anything, and on one whose nodes live by one clock: what the strategy chooses must be
-// possible.
+// TestOtherSystems runs every strategy on a system with FIFO links, on one that supports hardly any kind of step, and
+// on one whose nodes share a clock. All chosen steps must be possible.
 func TestOtherSystems(t *testing.T) {
 	fifo := combination(6, true)
 	var refused []string
@@ -138,12 +152,16 @@ func TestOtherSystems(t *testing.T) {
 				refused = append(refused, k.Name+" on "+info.Name)
 				continue
 			}
-			if result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: k.Default, Runs: 200}); result.Verdict() != trace.Pass {
+			if result := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: k.Default, Runs: 200},
+			); result.Verdict() != trace.Pass {
 				t.Errorf("%s on %s: %s", k.Name, info.Name, result.Verdict())
 			}
 		}
 	}
-	if want := []string{"partition on poset", "systematic on ringers"}; !slices.Equal(refused, want) { // it cannot be cut; see TestCheck
+	// it cannot be cut; see TestCheck
+	if want := []string{"partition on poset", "systematic on ringers"}; !slices.Equal(refused, want) {
 		t.Errorf("refused: %q, want %q", refused, want)
 	}
 }
@@ -157,7 +175,7 @@ func (o ordered) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// oneClock is a system whose nodes live by one clock.
+// oneClock is a system whose nodes share a clock.
 type oneClock struct{ lockstep.System }
 
 func (o oneClock) Describe() (lockstep.Info, error) {
@@ -166,10 +184,14 @@ func (o oneClock) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// ringers are nodes that set their alarms to different times again and again, and stop that
-// of another by a message.
+// ringers are nodes that repeatedly set their timers to different times, and stop that of another node by a message.
 func ringers() lockstep.System {
-	return sim.Cluster[int]{Name: "ringers", Nodes: 4, Requests: []string{"ring"}, New: func(lockstep.Node, int) sim.Node[int] { return ringer{} }}
+	return sim.Cluster[int]{
+		Name:     "ringers",
+		Nodes:    4,
+		Requests: []string{"ring"},
+		New:      func(lockstep.Node, int) sim.Node[int] { return ringer{} },
+	}
 }
 
 type ringer struct{}

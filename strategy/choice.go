@@ -10,23 +10,23 @@ import (
 type action uint8
 
 const (
-	actRun     action = iota // a message reaches its node
+	actRun     action = iota // a message is delivered to its node
 	actCommit                // shadow: a message moves from the network to the inbox of its link
 	actRequest               // a request is given to a node
-	actAlarm                 // an alarm fires
+	actAlarm                 // a timer fires
 	actDrop                  // a message is lost
 	actDup                   // a message is duplicated
-	actSwap                  // shadow: the two first messages on the network change places
-	actIsolate               // a node is cut off
-	actHeal                  // cut-off nodes return
+	actSwap                  // shadow: the first two messages on the network swap positions
+	actIsolate               // a node is isolated
+	actHeal                  // isolated nodes reconnect
 	actionEnd
 )
 
-// choice is one of the things that can be done next. Choices are comparable, and a choice
-// means the same as long as it stays possible.
+// choice is one possible next action. Choices are comparable, and a choice keeps its meaning as long as it stays
+// possible.
 type choice struct {
 	act     action
-	node    lockstep.Node // where it happens; 0: at no node
+	node    lockstep.Node // the node at which it happens; 0: none
 	link    int32         // shadow: the number of the link, from 1
 	msg     trace.ID
 	request int32
@@ -36,28 +36,28 @@ type choice struct {
 type menu interface {
 	// reset begins a new run.
 	reset()
-	// look takes over what the last step changed.
+	// look applies the changes of the last step.
 	look(turn *lockstep.Turn)
-	// choices appends everything that can be done now to the list, in an order that
-	// depends on the run alone: first what moves the system on, then the faults.
+	// choices appends all choices that are possible now to the list. The order depends on the run alone: first the
+	// choices that advance the system, then the faults.
 	choices(turn *lockstep.Turn, list []choice) []choice
-	// take carries a choice out. It reports false for one that is no step of the engine.
+	// take carries out a choice. It reports false for a choice that is no step of the engine.
 	take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool
-	// left is the number of times that an action may still be taken, where it is bounded.
+	// left returns how often an action may still be taken, and whether it is bounded.
 	left(act action) (int, bool)
-	// hash is a hash of what the menu knows beyond the states of the nodes.
+	// hash returns a hash of the menu's state beyond the states of the nodes.
 	hash(turn *lockstep.Turn) mix.Hash
 }
 
-// budget bounds how often actions are taken in a run.
+// budget bounds how often each action is taken in a run.
 type budget struct {
 	bound, used [actionEnd]int
 }
 
-// unlimited is the bound of an action that has none.
+// unlimited is the bound of an unbounded action.
 const unlimited = Unbounded
 
-// free is a budget in which nothing is bounded.
+// free returns a budget in which no action is bounded.
 func free() (b budget) {
 	for i := range b.bound {
 		b.bound[i] = unlimited
@@ -74,7 +74,7 @@ func (b *budget) allows(act action) bool {
 	return !bounded || left > 0
 }
 
-// common appends the choices that all menus share: requests and alarms.
+// common appends the choices that all menus share: requests and timers.
 func (b *budget) common(turn *lockstep.Turn, list []choice) []choice {
 	if b.allows(actRequest) {
 		for _, p := range turn.Pending() {
@@ -91,7 +91,7 @@ func (b *budget) common(turn *lockstep.Turn, list []choice) []choice {
 	return list
 }
 
-// step is the engine's step for choices that are one.
+// step fills in the engine's step, and reports whether the choice is one.
 func (c choice) step(turn *lockstep.Turn, next *lockstep.Step) bool {
 	switch c.act {
 	case actRun:
@@ -108,13 +108,13 @@ func (c choice) step(turn *lockstep.Turn, next *lockstep.Step) bool {
 		next.Kind, next.From, next.To = trace.Cut, trace.NodesOf(c.node), turn.All().Without(c.node)
 	case actHeal:
 		next.Kind, next.From, next.To = trace.Heal, turn.All(), turn.All()
-	default: // only in the queues of the shadow network
+	default: // only moves a message between the queues of the shadow network
 		return false
 	}
 	return true
 }
 
-// messageHash is a hash of a message without its number.
+// messageHash returns a hash of a message without its number.
 func messageHash(turn *lockstep.Turn, id trace.ID) uint64 {
 	m := turn.Message(id)
 	h := mix.Start
@@ -125,7 +125,7 @@ func messageHash(turn *lockstep.Turn, id trace.ID) uint64 {
 	return uint64(h)
 }
 
-// hash is a hash of what was used of the budget.
+// hash returns a hash of the used part of the budget.
 func (b *budget) hash() mix.Hash {
 	h := mix.Start
 	for act, bound := range b.bound {

@@ -15,10 +15,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Where all executions were made, nothing else is random: whatever the seed, a campaign makes
-// the same runs and finds the same, unless the system draws something itself and says so.
+// After a complete enumeration nothing else is random. With any seed, a campaign executes the same runs and has the
+// same findings, unless the system itself draws and declares that.
 func TestCompleteWhateverTheSeed(t *testing.T) {
-	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true, Requests: 6}, pbft.Cluster{}, raft.Cluster{Requests: 5}, register.Cluster{Nodes: 3, Requests: 5}} {
+	for _, system := range []lockstep.System{
+		smr.Cluster{Nodes: 3, Bug: true, Requests: 6},
+		pbft.Cluster{},
+		raft.Cluster{Requests: 5},
+		register.Cluster{Nodes: 3, Requests: 5},
+	} {
 		info, err := system.Describe()
 		if err != nil {
 			t.Fatal(err)
@@ -28,9 +33,22 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 			strategy.Lossy{Period: 4, Losses: 1, Rounds: 12, Sampler: strategy.Every}} {
 			met := map[string]bool{}
 			for seed := range uint64(3) {
-				result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: judging(system), Seed: seed, Runs: 1 << 20, KeepGoing: true, Keep: 1})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{
+						System:    system,
+						Strategy:  s,
+						Spec:      judging(system),
+						Seed:      seed,
+						Runs:      1 << 20,
+						KeepGoing: true,
+						Keep:      1,
+					},
+				)
 				met[fmt.Sprint(result.Runs, result.Steps, result.Messages, result.Verdicts)] = true
-				want := "complete to this bound: all " + fmt.Sprint(result.Runs) + " executions, for the given workload, with requests in their order to the nodes in turn"
+				want := "complete to this bound: all " + fmt.Sprint(
+					result.Runs,
+				) + " executions, for the given workload, with requests in their order to the nodes in turn"
 				if info.Draws != "" {
 					want += ", and one draw of the election time-outs of " + info.Name
 				}
@@ -48,7 +66,7 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 	}
 }
 
-// judging is a spec for a system, where it has a bug.
+// judging returns a spec for a system, if the system has a bug.
 func judging(system lockstep.System) lockstep.Spec {
 	if _, ok := system.(smr.Cluster); ok {
 		return smr.Prefix
@@ -56,7 +74,7 @@ func judging(system lockstep.System) lockstep.Spec {
 	return nil
 }
 
-// A walk that is cut short is not certain.
+// An incomplete walk is not certain.
 func TestNotCertain(t *testing.T) {
 	g := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 5,
 		Strategy: strategy.Uniform{Period: 4, Isolations: 2, Rounds: 12, Sampler: strategy.Every}}).Guarantee
@@ -65,7 +83,7 @@ func TestNotCertain(t *testing.T) {
 	}
 }
 
-// A systematic search that came to its end is certain, and one that did not is not.
+// A completed systematic search is certain, and an incomplete one is not.
 func TestSystematicIsCertain(t *testing.T) {
 	for runs, want := range map[int]bool{1 << 20: true, 5: false} {
 		r := enginetest.Explore(t, lockstep.Plan{System: chain(3, 2), Strategy: strategy.DefaultSystematic, Runs: runs})
@@ -75,17 +93,24 @@ func TestSystematicIsCertain(t *testing.T) {
 	}
 }
 
-// A run has as many requests whatever the period.
+// The number of requests of a run does not depend on the period.
 func TestRequestsDoNotDependOnPeriod(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Requests: 30}, raft.Cluster{Requests: 20}} {
 		for _, period := range []int{1, 2, 4, 8} {
-			for _, s := range []lockstep.Strategy{strategy.Uniform{Period: period, Rounds: 24}, strategy.Lossy{Period: period, Rounds: 24}, strategy.Lossy{Rounds: 24}} {
+			for _, s := range []lockstep.Strategy{
+				strategy.Uniform{Period: period, Rounds: 24},
+				strategy.Lossy{Period: period, Rounds: 24},
+				strategy.Lossy{Rounds: 24},
+			} {
 				given := 0
-				enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1, Spec: perStep(func(r *lockstep.Run) {
-					if r.Last().Kind == trace.Request {
-						given++
-					}
-				})})
+				enginetest.Explore(
+					t,
+					lockstep.Plan{System: system, Strategy: s, Runs: 1, Spec: perStep(func(r *lockstep.Run) {
+						if r.Last().Kind == trace.Request {
+							given++
+						}
+					})},
+				)
 				if given != 6 {
 					t.Errorf("%T, %s: %d requests", system, s, given)
 				}
@@ -105,14 +130,18 @@ func (perStep) End(*lockstep.Run) *lockstep.Finding      { return nil }
 func (perStep) EventsOnly() bool                         { return false }
 func (perStep) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
-// Isolated nodes return after a phase of the protocol, unless told otherwise.
+// By default, isolated nodes reconnect after a phase of the protocol.
 func TestPeriodOfTheProtocol(t *testing.T) {
 	need := trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
 	for _, c := range []struct {
 		rounds []string
 		period int
 		want   string
-	}{{[]string{"A", "B", "C", "D", "E", "F"}, 0, "6-periodic"}, {nil, 0, "4-periodic"}, {[]string{"A", "B"}, 3, "3-periodic"}} {
+	}{
+		{[]string{"A", "B", "C", "D", "E", "F"}, 0, "6-periodic"},
+		{nil, 0, "4-periodic"},
+		{[]string{"A", "B"}, 3, "3-periodic"},
+	} {
 		s := strategy.DefaultUniform
 		s.Period = c.period
 		terms, err := s.Fit(lockstep.Info{Name: "x", Nodes: 3, Supports: need, Rounds: c.rounds})

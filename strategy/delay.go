@@ -11,18 +11,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Delay is a network in virtual time. Each message draws a latency when it is sent and
-// arrives when it has passed; alarms fire when they are due; requests arrive and faults
-// begin and end at drawn times. What comes first happens first.
+// Delay is a network in virtual time. Each message draws a latency when it is sent and is delivered after it. Timers
+// fire when they are due. Requests arrive, and faults begin and end, at drawn times. Events happen in the order of
+// their times.
 //
-// Nodes are spread over sites at random; links within a site are near, others far. Times
-// are measured in units: the shortest time for which an alarm has been set so far in the
-// run. Before the first alarm a unit is 1000 or, where time passes by waits alone, the
-// length of one; when it gets shorter, so does all that was drawn to come.
+// Nodes are assigned to sites at random. Links within a site are near; links between sites are far. The unit of time is
+// the shortest timeout that a node has set so far in the run. Before the first timer, a unit is 1000 or, where time
+// passes by waits alone, the length of one wait. When the unit gets shorter, all pending times shrink with it.
 //
-// With Swarm the mix is drawn for each run: the distributions, the latencies, which
-// faults there are and how many, up to the numbers given. Sites, latencies and a gap that are
-// given are not drawn; 0 gives none.
+// With Swarm, each run draws its mix: the distributions, the latencies, and the kinds of faults and their counts, up to
+// the given numbers. Sites, latencies and a gap with a nonzero value are not drawn.
 type Delay struct {
 	Swarm bool `help:"draw the mix of each run, with faults up to the numbers given"`
 
@@ -37,26 +35,28 @@ type Delay struct {
 	OneWay  int     `help:"cuts in one direction, in a run" range:"0.."`
 	Flaps   int     `help:"links that go down and up several times, in a run" range:"0.."`
 	Crashes int     `help:"crashes, each followed by a restart, in a run" range:"0.."`
-	// Gap is the mean time between two faults, and the mean length of one.
+	// Gap is the mean time between two faults, and the mean length of a fault.
 	Gap   float64 `help:"mean time between faults, and mean length of one, in units" range:"0..1000000"`
 	Steps int     `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
-// DefaultDelay draws its mix.
+// DefaultDelay draws its mix in each run.
 var DefaultDelay = Delay{Swarm: true, Loss: 0.2, Cuts: 4, OneWay: 2, Flaps: 2, Crashes: 2, Steps: 300}
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (d Delay) String() string { return write("delay", d) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (d Delay) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return fit("delay", d, info)
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (d Delay) check(info lockstep.Info) error {
 	if !d.Swarm && d.Gap == 0 && d.Cuts+d.OneWay+d.Flaps+d.Crashes > 0 {
-		return fmt.Errorf("delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; or set cuts, one-way, flaps and crashes to 0")
+		return fmt.Errorf(
+			"delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; or set cuts, one-way, flaps and crashes to 0",
+		)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	if !d.Swarm {
@@ -78,13 +78,15 @@ const (
 	nodeFaults = trace.Kinds(1<<trace.Crash | 1<<trace.Restart | 1<<trace.Drop)
 )
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (d Delay) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
-		Assumes: []string{"latencies and faults in virtual time have no lower bound that does not depend on the system"}}
+		Assumes: []string{
+			"latencies and faults in virtual time have no lower bound that does not depend on the system",
+		}}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (d Delay) New(info lockstep.Info) lockstep.Scheduler {
 	s := &delay{given: d, info: info, site: make([]int, info.Nodes+1)}
 	s.decider = s
@@ -102,7 +104,7 @@ type delay struct {
 	unit  instant // 0 before the first step
 	now   instant
 	site  []int // by node
-	wipes bool  // a cut loses what is in flight
+	wipes bool  // a cut loses the messages in flight across it
 }
 
 // Reset begins a new run.
@@ -120,9 +122,10 @@ func (s *delay) Reset(start *lockstep.Start) {
 	s.unit, s.now = 0, 0
 }
 
-// drawMix draws the mix of a run. What is given takes the place of what is drawn.
+// drawMix draws the mix of a run. Given values override drawn ones.
 func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
-	means := [...]float64{0.0625, 0.125, 0.25, 0.5, 1, 2} // exact, so that runs are the same everywhere
+	// exactly representable, so that runs are the same on all machines
+	means := [...]float64{0.0625, 0.125, 0.25, 0.5, 1, 2}
 	given := d
 	d.Sites = 1 + r.IntN(min(3, info.Nodes))
 	d.Near, d.NearMean = Distribution(r.IntN(4)), pick(r, means[:4])
@@ -148,7 +151,7 @@ func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 	return d
 }
 
-// Tell tells what was drawn for the run.
+// Tell reports the parameters drawn for the run.
 func (s *delay) Tell(words bool) (a lockstep.Account) {
 	if words {
 		a.Drawn = s.parameters()
@@ -176,7 +179,7 @@ func (s *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	s.now = max(s.now, instantOf(turn.Now()))
 	s.measure(turn)
 	s.look(turn)
-	for n := range s.armed.All() { // a node may have set its alarm to another time
+	for n := range s.armed.All() { // a node may have rearmed its timer
 		s.events[s.alarms[n]].key = ^uint64(instantOf(turn.AlarmAt(n)))
 	}
 	if s.wipe(turn, next) {
@@ -207,8 +210,8 @@ func (s *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// idle lets time pass until the next event or fault is due, where time passes by waits alone.
-// It ends earlier when the system moves.
+// idle lets time pass until the next event or fault is due, where time passes by waits alone. The wait ends earlier
+// when the system takes a step.
 func (s *delay) idle(turn *lockstep.Turn, due instant, next *lockstep.Step) bool {
 	at := min(due, s.linkAt, s.crashAt, s.restartAt)
 	if at <= s.now {
@@ -221,8 +224,7 @@ func (s *delay) idle(turn *lockstep.Turn, due instant, next *lockstep.Step) bool
 	return true
 }
 
-// measure finds out the unit of time. The first time it also draws when the first faults
-// begin.
+// measure updates the unit of time. On its first call it also draws the times at which the first faults begin.
 func (s *delay) measure(turn *lockstep.Turn) {
 	unit := s.unit
 	if unit == 0 {
@@ -231,7 +233,7 @@ func (s *delay) measure(turn *lockstep.Turn) {
 			unit = instantOf(turn.Wait().For)
 		}
 	}
-	fresh := turn.Alarms() &^ s.armed // those that were set just now
+	fresh := turn.Alarms() &^ s.armed // timers that were just armed
 	if last := turn.Last(); last.Kind == trace.Alarm && turn.Alarms().Has(last.Node) {
 		fresh = fresh.With(last.Node)
 	}
@@ -253,8 +255,7 @@ func (s *delay) measure(turn *lockstep.Turn) {
 	s.unit = unit
 }
 
-// happen makes an event happen: a message that is lost, or whose receiver is down, is
-// dropped when it is due.
+// happen executes an event. A message that is lost, or whose receiver is down, is dropped when it is due.
 func (s *delay) happen(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 	e := &s.events[index]
 	s.step(turn, index, next)
@@ -267,7 +268,7 @@ func (s *delay) happen(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 // place draws any node.
 func (s *delay) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
-// came draws the time at which an event happens.
+// came draws the time of an event.
 func (s *delay) came(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	due := s.now
@@ -287,5 +288,5 @@ func (s *delay) came(turn *lockstep.Turn, index int32) {
 	e.key = ^uint64(due)
 }
 
-// happened changes nothing.
+// happened does nothing.
 func (s *delay) happened(*lockstep.Turn, int32) {}

@@ -26,45 +26,52 @@ func (clock) End(*lockstep.Run) *lockstep.Finding        { return nil }
 func (clock) EventsOnly() bool                           { return false }
 func (clock) Conclude(bool) lockstep.Conclusion          { return lockstep.Conclusion{} }
 
-// TestDelayConstant checks that with constant latencies every message arrives exactly its
-// latency after it was sent, and alarms fire when they are due. In smr alarms are set to
-// 10 units of the system, so that half a unit of the strategy is 5.
+// TestDelayConstant checks that with constant latencies every message is delivered exactly its latency after it was
+// sent, and that timers fire when they are due. In smr, timers are set to 10 units of the system, so half a unit of the
+// strategy is 5.
 func TestDelayConstant(t *testing.T) {
 	var sent map[trace.ID]trace.Time
-	var due map[lockstep.Node]trace.Time // of the alarms that were set before the last step
+	var due map[lockstep.Node]trace.Time // of the timers that were set before the last step
 	delivered, rang := 0, 0
 	enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
 		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
-		Spec: clock{func() { sent, due = map[trace.ID]trace.Time{}, map[lockstep.Node]trace.Time{} }, func(run *lockstep.Run) {
-			for _, m := range run.Sent() {
-				sent[m.ID] = run.Now()
-			}
-			if last := run.Last(); last.Kind == trace.Deliver {
-				delivered++
-				if took := run.Now() - sent[last.Msg]; took != 5 {
-					t.Fatalf("a message took %d, want 5", took)
+		Spec: clock{
+			func() { sent, due = map[trace.ID]trace.Time{}, map[lockstep.Node]trace.Time{} },
+			func(run *lockstep.Run) {
+				for _, m := range run.Sent() {
+					sent[m.ID] = run.Now()
 				}
-			} else if last.Kind == trace.Drop {
-				t.Fatal("a message was lost")
-			} else if last.Kind == trace.Alarm {
-				rang++
-				if run.Now() != due[last.Node] {
-					t.Fatalf("the alarm of node %d rang at %d, it was due at %d", last.Node, run.Now(), due[last.Node])
+				if last := run.Last(); last.Kind == trace.Deliver {
+					delivered++
+					if took := run.Now() - sent[last.Msg]; took != 5 {
+						t.Fatalf("a message took %d, want 5", took)
+					}
+				} else if last.Kind == trace.Drop {
+					t.Fatal("a message was lost")
+				} else if last.Kind == trace.Alarm {
+					rang++
+					if run.Now() != due[last.Node] {
+						t.Fatalf(
+							"the alarm of node %d rang at %d, it was due at %d",
+							last.Node,
+							run.Now(),
+							due[last.Node],
+						)
+					}
 				}
-			}
-			clear(due)
-			for n := range run.Alarms().All() {
-				due[n] = run.AlarmAt(n)
-			}
-		}}})
+				clear(due)
+				for n := range run.Alarms().All() {
+					due[n] = run.AlarmAt(n)
+				}
+			},
+		}})
 	if delivered < 1000 || rang < 60 {
 		t.Errorf("only %d messages arrived and %d alarms rang", delivered, rang)
 	}
 }
 
-// TestDelayFaults checks over many swarm runs that time never goes back, faults stay
-// within their numbers, a cut ends before the next cut and a crash before the next crash,
-// and everything there is occurs.
+// TestDelayFaults checks over many swarm runs that time never goes back and faults stay within their bounds. A cut ends
+// before the next cut and a crash before the next crash. Every kind of fault occurs.
 func TestDelayFaults(t *testing.T) {
 	d := strategy.DefaultDelay
 	var now trace.Time
@@ -109,24 +116,46 @@ func TestDelayFaults(t *testing.T) {
 	}
 }
 
-// TestDelayFindsItsUnit checks that a system whose first alarm is set only after a request
-// is not left alone with its alarms: latencies, requests and faults follow the alarms.
+// TestDelayFindsItsUnit checks a system whose first timer is set only after a request: latencies, requests and faults
+// follow the scale of the timers.
 func TestDelayFindsItsUnit(t *testing.T) {
 	total := map[trace.Kind]int{}
-	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Workers: 1, KeepGoing: true,
-		Spec: clock{func() {}, func(run *lockstep.Run) { total[run.Last().Kind]++ }}})
-	if total[trace.Alarm] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 || total[trace.Crash] < 50 || total[trace.Cut] < 50 {
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    pbft.Cluster{Forgetful: true},
+			Runs:      300,
+			Strategy:  strategy.DefaultDelay,
+			Workers:   1,
+			KeepGoing: true,
+			Spec:      clock{func() {}, func(run *lockstep.Run) { total[run.Last().Kind]++ }},
+		},
+	)
+	if total[trace.Alarm] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 ||
+		total[trace.Crash] < 50 ||
+		total[trace.Cut] < 50 {
 		t.Errorf("steps: %v", total)
 	}
-	if enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{Forgetful: true}, Runs: 300, Strategy: strategy.DefaultDelay, Spec: pbft.Agreement}).First() == nil {
+	if enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   pbft.Cluster{Forgetful: true},
+			Runs:     300,
+			Strategy: strategy.DefaultDelay,
+			Spec:     pbft.Agreement,
+		},
+	).First() == nil {
 		t.Error("nothing found")
 	}
 }
 
-// Options that swarm would draw are not drawn where they are given.
+// Swarm does not draw options that are given.
 func TestDelayGiven(t *testing.T) {
 	drawn := func(d strategy.Delay) map[string]string {
-		result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Runs: 1000, Strategy: d, Spec: smr.Prefix})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Runs: 1000, Strategy: d, Spec: smr.Prefix},
+		)
 		if result.First() == nil {
 			t.Fatalf("%v found nothing", d)
 		}

@@ -8,19 +8,18 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// sifted draws isolations while the run goes on, and none of which it is known when the round
-// begins that it would lose nothing: such an isolation has the effect of one that begins a
-// round later, or of none. Among the others it draws by the number of executions that each
-// leaves possible, so that without any left out all executions had the same probability,
-// 1/N. What is left out raises the probability of the rest, and never lowers it.
+// sifted draws isolations during the run, and skips those known to lose nothing when the round begins. Such an
+// isolation has the same effect as one that begins a round later, or as none. It draws the others in proportion to the
+// number of executions that each leaves possible. Without skipping, all executions would have the same probability,
+// 1/N. Skipping raises the probability of the remaining executions, and never lowers it.
 //
-// One over the probability of the run that was drawn has, on average, the number of executions
-// that can be drawn as its value (Knuth, "Estimating the efficiency of backtrack programs").
+// The expected value of one over the probability of the drawn run is the number of possible executions. See Knuth,
+// "Estimating the efficiency of backtrack programs".
 type sifted struct {
 	left   int            // isolations that may still begin
 	apart  lockstep.Nodes // isolated in this phase
-	chance float64        // of all that was drawn in this run
-	blind  bool           // what travels in a round is never known when it begins
+	chance float64        // probability of all draws of this run
+	blind  bool           // the traffic of a round is never known when it begins
 }
 
 // begin draws the nodes whose isolation begins in this round.
@@ -56,8 +55,8 @@ func (s *isolator) begin(turn *lockstep.Turn) {
 	s.isolated[s.phase*s.space.period+s.round] = d.apart
 }
 
-// mail is what travels in this round, or nil where that is not known when it begins, because
-// alarms ring in it or a request is given.
+// mail returns the traffic of this round. It returns nil if the traffic is not known when the round begins, because
+// timers fire or a request is given in the round.
 func (s *isolator) mail(turn *lockstep.Turn) *traffic {
 	opened := s.Opened()
 	starts := len(turn.InFlight()) == 0
@@ -76,7 +75,7 @@ func (s *isolator) mail(turn *lockstep.Turn) *traffic {
 	return t
 }
 
-// choose draws a group of the nodes that may be isolated now, of those that are fit for it.
+// choose draws a group from the nodes that may be isolated now, among the groups that fit accepts.
 func (s *isolator) choose(kernel, may lockstep.Nodes, fit func(lockstep.Nodes) bool) lockstep.Nodes {
 	d := &s.distinct
 	most := min(d.left, may.Len())
@@ -105,8 +104,8 @@ func (s *isolator) choose(kernel, may lockstep.Nodes, fit func(lockstep.Nodes) b
 	panic("strategy: drew beyond the number of executions")
 }
 
-// completions counts the ways to go on after a round of a phase, with so many sites that are
-// whole and so many that may still break.
+// completions counts the continuations after a round of a phase, given the number of unbroken sites and the number of
+// sites that may still break.
 func (s *space) completions(p, round, sites, left int) uint64 {
 	sum, rest := uint64(0), s.length(p)-round-1
 	for i := 0; i <= min(sites, left); i++ {
@@ -117,17 +116,24 @@ func (s *space) completions(p, round, sites, left int) uint64 {
 	return sum
 }
 
-// distinctGuarantee is what the runs made promise: the estimate comes from them.
+// distinctGuarantee returns the guarantee, with an estimate from the executed runs.
 func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
 	g := u.guarantee(info)
 	if seen.Runs > 0 {
-		g.Assumes = append(g.Assumes, fmt.Sprintf("of %s executions about %.3g are left without isolations that make no difference, by the runs made; on average each had the chance 1 in %.3g",
-			g.Space, seen.Inverse/float64(seen.Runs), seen.Inverse/float64(seen.Runs)))
+		g.Assumes = append(
+			g.Assumes,
+			fmt.Sprintf(
+				"of %s executions about %.3g are left without isolations that make no difference, by the runs made; on average each had the chance 1 in %.3g",
+				g.Space,
+				seen.Inverse/float64(seen.Runs),
+				seen.Inverse/float64(seen.Runs),
+			),
+		)
 	}
 	return g
 }
 
-// tellDistinct tells the probability of the run.
+// tellDistinct reports the probability of the run.
 func (s *isolator) tellDistinct(words bool) (a lockstep.Account) {
 	a.Seen = lockstep.Seen{Runs: 1, Inverse: 1 / s.distinct.chance}
 	if words {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// kernelsOf is the schedule of a run, and its probability as the strategy tells it.
+// kernelsOf returns the schedule of a run, and its probability as reported by the strategy.
 func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
 	t.Helper()
 	var text strings.Builder
@@ -29,13 +29,15 @@ func kernelsOf(t *testing.T, tr *trace.Trace) (string, float64) {
 	return text.String(), p
 }
 
-// The executions that are drawn without isolations that make no difference have the
-// probabilities that the strategy tells, none below that of one in all executions; together
-// they make one, so that no other can be drawn; there are as many as the estimate says, and
-// fewer than in all.
+// The executions drawn without ineffective isolations have the reported probabilities. None of these is below that of
+// one among all executions. They sum to one, so no other execution can be drawn. The number of executions matches the
+// estimate, and is smaller than that of all executions.
 func TestDistinctProbabilities(t *testing.T) {
 	const runs = 12_000
-	for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}} {
+	for _, u := range []strategy.Uniform{
+		{Period: 4, Isolations: 2, Rounds: 8},
+		{Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
+	} {
 		u.Sampler = strategy.Distinct
 		bench, err := lockstep.NewBench(lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 0}, Strategy: u, Seed: 5})
 		if err != nil {
@@ -65,40 +67,68 @@ func TestDistinctProbabilities(t *testing.T) {
 		for schedule, p := range told {
 			sum += p
 			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > 5*sigma {
-				t.Errorf("%s: %s came %d times, expected %.1f, standard deviation %.1f", u, schedule, met[schedule], runs*p, sigma)
+				t.Errorf(
+					"%s: %s came %d times, expected %.1f, standard deviation %.1f",
+					u,
+					schedule,
+					met[schedule],
+					runs*p,
+					sigma,
+				)
 			}
 		}
 		mean := inverse / runs
 		sigma := math.Sqrt((squares/runs - mean*mean) / runs)
 		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(told))) > 5*sigma || float64(len(told)) > 0.9*size {
-			t.Errorf("%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f", u, len(told), size, sum, mean, sigma)
+			t.Errorf(
+				"%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f",
+				u,
+				len(told),
+				size,
+				sum,
+				mean,
+				sigma,
+			)
 		}
 	}
 }
 
-// Drawing without isolations that make no difference leaves out no effect.
+// Drawing without ineffective isolations misses no effect.
 func TestDistinctAgainstBruteForce(t *testing.T) {
 	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, pbft.Cluster{}} {
-		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 2, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff}, {Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held}} {
+		for _, u := range []strategy.Uniform{
+			{Period: 4, Isolations: 2, Rounds: 8},
+			{Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
+			{Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held},
+		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			enginetest.Explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
+			enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 1 << 20, Observers: []lockstep.Observer{all}},
+			)
 			u.Sampler = strategy.Distinct
-			g := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}}).Guarantee
+			g := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: lined{u}, Runs: 6_000, Observers: []lockstep.Observer{some}},
+			).Guarantee
 			for what := range all {
 				if some[what] == 0 {
 					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))
 				}
 			}
-			if len(some) != len(all) || !strings.Contains(strings.Join(g.Assumes, "; "), "are left without isolations that make no difference") {
+			if len(some) != len(all) ||
+				!strings.Contains(
+					strings.Join(g.Assumes, "; "),
+					"are left without isolations that make no difference",
+				) {
 				t.Errorf("%T, %s: %d of %d effects; %s", system, u, len(some), len(all), g.Assumes)
 			}
 		}
 	}
 }
 
-// lined is a strategy without the randomness of the system and of requests, which are given in
-// their order to the first node.
+// lined is a strategy without the randomness of the system and of requests, which are given in order to the first node.
 type lined struct{ strategy.Uniform }
 
 func (l lined) New(info lockstep.Info) lockstep.Scheduler {

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// pick draws one of a list.
+// pick draws an element of a list.
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// pickNode draws one of a set that is not empty.
+// pickNode draws an element of a nonempty set.
 func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 	if set.Len() == 1 {
 		return set.First()
@@ -18,8 +18,8 @@ func pickNode(r *rand.Rand, set lockstep.Nodes) lockstep.Node {
 	return set.Nth(r.IntN(set.Len()))
 }
 
-// deliver delivers the message drawn, or what stands for it: the oldest of its link
-// where links are FIFO, its loss where the receiver is down.
+// deliver delivers the drawn message or its substitute. If links are FIFO, that is the oldest message of its link. If
+// the receiver is down, the message is lost.
 func deliver(turn *lockstep.Turn, id trace.ID, next *lockstep.Step) {
 	next.Kind, next.Msg = trace.Deliver, id
 	if !turn.Deliverable(id) {
@@ -35,10 +35,10 @@ func instead(turn *lockstep.Turn, id trace.ID, next *lockstep.Step) {
 	}
 }
 
-// givable counts the waiting requests that some node which is up may have.
+// givable counts the waiting requests that at least one running node may receive.
 func givable(turn *lockstep.Turn) int { return givableTo(turn, turn.All()) }
 
-// canGive reports whether there is one.
+// canGive reports whether there is such a request.
 func canGive(turn *lockstep.Turn) bool {
 	pending, up := turn.Pending(), turn.Up()
 	for i := range pending {
@@ -49,7 +49,7 @@ func canGive(turn *lockstep.Turn) bool {
 	return false
 }
 
-// givableTo counts those that one of some nodes may have.
+// givableTo counts the waiting requests that at least one running node of the set may receive.
 func givableTo(turn *lockstep.Turn, nodes lockstep.Nodes) int {
 	pending, k := turn.Pending(), 0
 	nodes &= turn.Up()
@@ -61,13 +61,12 @@ func givableTo(turn *lockstep.Turn, nodes lockstep.Nodes) int {
 	return k
 }
 
-// giveAny gives a waiting request, drawn among those that are givable, to a node that
-// may have it, drawn too.
+// giveAny draws a waiting request among the givable ones, and a node that may receive it.
 func giveAny(r *rand.Rand, turn *lockstep.Turn, next *lockstep.Step) {
 	giveTo(r, turn, turn.All(), next)
 }
 
-// giveTo is giveAny for some of the nodes. One of them must be able to get a request.
+// giveTo is giveAny for some of the nodes. At least one of them must be able to receive a request.
 func giveTo(r *rand.Rand, turn *lockstep.Turn, nodes lockstep.Nodes, next *lockstep.Step) {
 	at := r.IntN(givableTo(turn, nodes))
 	pending := turn.Pending()
@@ -86,7 +85,7 @@ func giveTo(r *rand.Rand, turn *lockstep.Turn, nodes lockstep.Nodes, next *locks
 	panic("strategy: fewer requests than were counted")
 }
 
-// drawCut cuts the nodes into two parts, any two with equal chances.
+// drawCut cuts the nodes into two parts; all cuts are equally likely.
 func drawCut(r *rand.Rand, turn *lockstep.Turn, next *lockstep.Step) {
 	next.Kind, next.From = trace.Cut, lockstep.Nodes(1+r.Uint64N(uint64(turn.All())-1)) // neither empty nor all
 	next.To = turn.All() &^ next.From

@@ -7,38 +7,37 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// effects walks through a space and leaves out what makes no difference. An isolation that
-// begins in a round in which it loses nothing has the same effect as one that begins a round
-// later, or, after the last round of a phase, as none. So of the executions with the same
-// isolations up to the end of that phase none need be made: the later one stands for each of
-// them, and is in the space, too. What is left may still have executions with equal effects.
+// effects walks through a space and skips executions that make no difference. An isolation that begins in a round in
+// which it loses nothing has the same effect as one that begins a round later. After the last round of a phase it has
+// the same effect as none. Consider the executions with the same isolations up to the end of that phase. None of them
+// must run: the later execution represents each of them, and is in the space, too. The remaining executions may still
+// include some with equal effects.
 //
-// What was in flight in a round depends only on the isolations before it, and is remembered. In
-// the order of ranks the execution without further isolations comes first.
+// The messages in flight in a round depend only on the isolations before it. The walk caches them. In the order of
+// ranks, the execution without further isolations comes first.
 type effects struct {
 	rank uint64 // of this run
-	next uint64 // of the next
+	next uint64 // rank of the next run
 	idle int    // the first phase with an isolation that made no difference, or -1
-	made int    // runs without one
-	left uint64 // executions left out
-	open bool   // this run is not accounted for
+	made int    // runs without such an isolation
+	left uint64 // skipped executions
+	open bool   // this run is not counted yet
 	size uint64
 
 	met map[string]traffic // by the isolations before a round, and the round
 	key []byte
 }
 
-// traffic is what a round would have if nobody were isolated from it on.
+// traffic is the traffic of a round if no node were isolated from this round on.
 type traffic struct {
-	to     []lockstep.Nodes // by sender, 0 for clients: the receivers
-	alarms lockstep.Nodes   // nodes whose alarms would ring
+	to     []lockstep.Nodes // receivers by sender; sender 0: clients
+	alarms lockstep.Nodes   // nodes whose timers would fire
 }
 
-// maxTraffic bounds how much is remembered.
+// maxTraffic bounds the size of the cache.
 const maxTraffic = 1 << 20
 
-// matters reports whether it makes a difference that a node is not in the kernel given, in
-// which it would be.
+// matters reports whether excluding a node from the given kernel makes a difference.
 func (t *traffic) matters(n lockstep.Node, kernel lockstep.Nodes) bool {
 	if t.alarms.Has(n) || t.to[n]&kernel != 0 || t.to[0].Has(n) {
 		return true
@@ -51,7 +50,7 @@ func (t *traffic) matters(n lockstep.Node, kernel lockstep.Nodes) bool {
 	return false
 }
 
-// begin finds the next execution that may make a difference, and sets b to it.
+// begin sets b to the next execution that may make a difference.
 func (e *effects) begin(s *space, b *breakage) {
 	e.close(s)
 	if e.met == nil {
@@ -61,7 +60,7 @@ func (e *effects) begin(s *space, b *breakage) {
 	s.unrank(e.rank%e.size, b)
 }
 
-// seek moves next to the next execution that is not known to have the effect of another.
+// seek advances next to the next execution that is not known to have the effect of another.
 func (e *effects) seek(s *space, b *breakage) {
 	for e.next < e.size {
 		s.unrank(e.next, b)
@@ -75,7 +74,7 @@ func (e *effects) seek(s *space, b *breakage) {
 	}
 }
 
-// idleIn is the first phase with an isolation that is known to make no difference, or -1.
+// idleIn returns the first phase with an isolation that is known to make no difference, or -1.
 func (e *effects) idleIn(s *space, b *breakage) int {
 	for p := range s.phases() {
 		starts := b.starts[p*s.sites : (p+1)*s.sites]
@@ -98,7 +97,7 @@ func (e *effects) idleIn(s *space, b *breakage) int {
 	return -1
 }
 
-// split is the kernel of a round of a phase, and the nodes whose isolation begins in it.
+// split returns the kernel of a round of a phase, and the nodes whose isolation begins in it.
 func split(starts []int8, round int) (kernel, begin lockstep.Nodes) {
 	for i, from := range starts {
 		switch {
@@ -111,7 +110,7 @@ func split(starts []int8, round int) (kernel, begin lockstep.Nodes) {
 	return kernel, begin
 }
 
-// before writes down the isolations before a round.
+// before returns the isolations before a round as a map key.
 func (e *effects) before(b *breakage, phase, round int) []byte {
 	e.key = append(e.key[:0], byte(phase), byte(phase>>8), byte(phase>>16), byte(round))
 	for i, from := range b.starts[:(phase+1)*b.sites] {
@@ -123,14 +122,14 @@ func (e *effects) before(b *breakage, phase, round int) []byte {
 	return e.key
 }
 
-// idles notes that an isolation of a phase made no difference.
+// idles records that an isolation of a phase made no difference.
 func (e *effects) idles(phase int) {
 	if e.idle < 0 {
 		e.idle = phase
 	}
 }
 
-// close accounts for the run just made.
+// close counts the run that just ended.
 func (e *effects) close(s *space) {
 	if !e.open {
 		return
@@ -145,7 +144,7 @@ func (e *effects) close(s *space) {
 	e.left += e.next - e.rank
 }
 
-// finish accounts for the run just made and looks for the next.
+// finish counts the run that just ended and finds the next one.
 func (e *effects) finish(s *space, b *breakage) {
 	if e.open {
 		e.close(s)
@@ -153,11 +152,17 @@ func (e *effects) finish(s *space, b *breakage) {
 	}
 }
 
-// tell says how far the walk came.
+// tell reports the progress of the walk.
 func (e *effects) tell(words bool) (a lockstep.Account) {
 	a.Done = e.next >= e.size
 	if words {
-		a.Reached = fmt.Sprintf("%d of %d executions, of which %d were made and %d have the effect of another", e.next, e.size, e.made, e.left)
+		a.Reached = fmt.Sprintf(
+			"%d of %d executions, of which %d were made and %d have the effect of another",
+			e.next,
+			e.size,
+			e.made,
+			e.left,
+		)
 		if a.Done {
 			a.Reached = "complete to this bound: " + a.Reached
 		}
@@ -165,7 +170,7 @@ func (e *effects) tell(words bool) (a lockstep.Account) {
 	return a
 }
 
-// block is the range of ranks whose elements are the same up to the end of a phase.
+// block returns the range of ranks whose elements agree up to the end of a phase.
 func (s *space) block(rank uint64, phase int) (from, size uint64) {
 	left, at := s.bound, rank
 	for p := 0; p <= phase; p++ {
@@ -180,7 +185,7 @@ func (s *space) block(rank uint64, phase int) (from, size uint64) {
 	return rank - at, size
 }
 
-// Tell tells how far a walk by effects came.
+// Tell reports the progress of a walk by effects.
 func (s *isolator) Tell(words bool) lockstep.Account {
 	switch s.sampler {
 	case Effects:
@@ -193,8 +198,8 @@ func (s *isolator) Tell(words bool) lockstep.Account {
 	return s.effects.tell(words)
 }
 
-// Order leaves the order of sending. Where effects matter, it looks what the round has, and
-// whether the isolations that begin in it lose something.
+// Order keeps the order of sending. With the sampler Effects, it records the traffic of the round, and checks whether
+// the isolations that begin in it lose a message.
 func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 	if s.sampler != Effects {
 		return
@@ -211,7 +216,8 @@ func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 		t.to[m.From] = t.to[m.From].With(m.To)
 	}
 	kernel, begin := split(s.starts[s.phase*s.sites:(s.phase+1)*s.sites], s.round)
-	if (begin == 0 || !rings) && len(s.effects.met) < maxTraffic { // else somebody's alarm did not ring
+	// otherwise the timer of an isolated node did not fire
+	if (begin == 0 || !rings) && len(s.effects.met) < maxTraffic {
 		s.effects.met[string(s.effects.before(s.breakage, s.phase, s.round))] = t
 	}
 	for n := range begin.All() {

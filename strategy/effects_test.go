@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// deeds is an observer that counts the runs by all that was done in them.
+// deeds is an observer that counts the runs by all their steps.
 type deeds map[string]int
 
 func (deeds) New(lockstep.Info) lockstep.Watcher { return &deed{} }
@@ -28,27 +28,54 @@ func (d *deed) Look(run *lockstep.Run) {
 	fmt.Fprint(&d.text, s.Kind, s.Node, s.Msg, s.Request, ";")
 }
 
-// Leaving out isolations that make no difference leaves out no effect: the walk by effects
-// does everything that the walk through all executions does, in fewer runs, and accounts for
-// every execution.
+// Skipping ineffective isolations misses no effect. The walk by effects covers everything that the walk through all
+// executions covers, in fewer runs, and accounts for every execution.
 func TestEffectsAgainstBruteForce(t *testing.T) {
-	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3, Bug: true}, smr.Cluster{Nodes: 3, Requests: 2}, pbft.Cluster{}, raft.Cluster{Requests: 2}} {
-		for _, u := range []strategy.Uniform{{Period: 4, Isolations: 3, Rounds: 8}, {Period: 3, Isolations: 2, Rounds: 9}, {Period: 2, Isolations: 2, Rounds: 7, Isolated: strategy.CutOff},
-			{Period: 4, Isolations: 2, Rounds: 8, Isolated: strategy.Held}} {
+	for _, system := range []lockstep.System{
+		smr.Cluster{Nodes: 3, Bug: true},
+		smr.Cluster{Nodes: 3, Requests: 2},
+		pbft.Cluster{},
+		raft.Cluster{Requests: 2},
+	} {
+		for _, u := range []strategy.Uniform{
+			{Period: 4, Isolations: 3, Rounds: 8},
+			{Period: 3, Isolations: 2, Rounds: 9},
+			{Period: 2, Isolations: 2, Rounds: 7, Isolated: strategy.CutOff},
+			{Period: 4, Isolations: 2, Rounds: 8, Isolated: strategy.Held},
+		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
-			every := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}})
+			every := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{all}},
+			)
 			u.Sampler = strategy.Effects
-			fewer := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}})
+			fewer := enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: u, Runs: 1 << 20, Observers: []lockstep.Observer{some}},
+			)
 			for what := range all {
 				if some[what] == 0 {
 					t.Fatalf("%T, %s: one effect of %d is missing", system, u, len(all))
 				}
 			}
 			if len(some) != len(all) || 10*fewer.Runs > 11*len(all) {
-				t.Errorf("%T, %s: %d of %d effects in %d runs of %d", system, u, len(some), len(all), fewer.Runs, every.Runs)
+				t.Errorf(
+					"%T, %s: %d of %d effects in %d runs of %d",
+					system,
+					u,
+					len(some),
+					len(all),
+					fewer.Runs,
+					every.Runs,
+				)
 			}
-			if want := fmt.Sprintf("complete to this bound: %d of %d executions", every.Runs, every.Runs); !strings.HasPrefix(fewer.Reached, want) || !fewer.Guarantee.Certain {
+			if want := fmt.Sprintf(
+				"complete to this bound: %d of %d executions",
+				every.Runs,
+				every.Runs,
+			); !strings.HasPrefix(fewer.Reached, want) ||
+				!fewer.Guarantee.Certain {
 				t.Errorf("%s, want %s", fewer.Reached, want)
 			}
 		}

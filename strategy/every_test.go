@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// kernels is an observer that hands the kernels of the rounds of each run on.
+// kernels is an observer that passes on the kernels of the rounds of each run.
 type kernels func([]lockstep.Nodes)
 
 func (k kernels) New(lockstep.Info) lockstep.Watcher { return &kernelWatcher{} }
@@ -30,9 +30,9 @@ func (w *kernelWatcher) Noted() any {
 	return list
 }
 
-// TestEveryUniform checks that sampler=every makes every uniform execution exactly once
-// and that the campaign then ends. Kernels are enumerated here by brute force: every
-// sequence of sets of nodes that only shrink within a phase, with so many isolations.
+// TestEveryUniform checks that sampler=every executes every uniform execution exactly once and that the campaign then
+// ends. The test enumerates kernels by brute force: every sequence of sets of nodes that only shrink within a phase,
+// with the bounded number of isolations.
 func TestEveryUniform(t *testing.T) {
 	u := strategy.Uniform{Period: 2, Isolations: 3, Rounds: 5, Sampler: strategy.Every}
 	want := map[string]bool{}
@@ -58,7 +58,11 @@ func TestEveryUniform(t *testing.T) {
 		Observers: []lockstep.Observer{kernels(func(list []lockstep.Nodes) { got[fmt.Sprint(list)]++ })}}
 	result := enginetest.Explore(t, plan)
 	compare(t, "uniform executions", got, toCounts(want))
-	if text := fmt.Sprintf("complete to this bound: all %d executions", len(want)); !strings.HasPrefix(result.Reached, text+", for the given workload") || result.Runs != len(want) {
+	if text := fmt.Sprintf("complete to this bound: all %d executions", len(want)); !strings.HasPrefix(
+		result.Reached,
+		text+", for the given workload",
+	) ||
+		result.Runs != len(want) {
 		t.Errorf("%d runs, %s, want %s", result.Runs, result.Reached, text)
 	}
 	plan.Runs = 10

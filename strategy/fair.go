@@ -5,25 +5,22 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fair is a stretch of a run in which nothing goes wrong: what is in flight arrives in the
-// order of sending, and what it causes, too; then the alarm fires that is due first, of
-// several at the same time that of the next node in turn. It draws nothing.
+// fair is a fault-free part of a run. Messages in flight, and the messages they cause, are delivered in sending order.
+// Then the timer that is due first fires; ties go to the next node in turn. It draws no random number.
 type fair struct {
-	left   int           // steps until the end of the stretch
-	layers int           // generations of messages that arrive before the next alarm
+	left   int           // steps until the end of this part
+	layers int           // generations of messages delivered before the next timer
 	layer  trace.ID      // the last message of this generation
-	last   lockstep.Node // whose alarm fired last
+	last   lockstep.Node // the node whose timer fired last
 }
 
-// patience is how many generations of messages, each caused by the one before, arrive
-// before an alarm fires although messages are in flight: nodes that never stop talking
-// must not stop the clock.
+// patience is how many generations of messages, each caused by the one before, are delivered before a timer fires
+// although messages are in flight. Nodes that never stop sending must not stop the clock.
 const patience = 10
 
 func (f *fair) begin(steps int) { f.left, f.layers, f.layer = steps, patience, 0 }
 
-// next chooses the next step; it reports false at the end of the stretch and when nothing
-// can happen.
+// next chooses the next step. It reports false at the end of this part and when no step is possible.
 func (f *fair) next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if f.left == 0 {
 		return false
@@ -52,10 +49,10 @@ func (f *fair) next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// due is the node whose alarm is due first.
+// due returns the node whose timer is due first.
 func (f *fair) due(turn *lockstep.Turn, alarms lockstep.Nodes) lockstep.Node {
 	var best lockstep.Node
-	later := func(n lockstep.Node) bool { return n <= f.last } // its turn comes after those of the others
+	later := func(n lockstep.Node) bool { return n <= f.last } // its turn comes after those of the other nodes
 	for n := range alarms.All() {
 		if best == 0 || turn.AlarmAt(n) < turn.AlarmAt(best) ||
 			turn.AlarmAt(n) == turn.AlarmAt(best) && later(best) && !later(n) {

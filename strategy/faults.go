@@ -9,27 +9,27 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// never is an instant that does not come.
+// never is an instant that is never reached.
 const never = instant(math.MaxInt64)
 
-// faults is the timeline of what goes wrong in a run in virtual time: one fault of links
-// after the other, and one crash after the other, independent of each other.
+// faults is the fault timeline of a run in virtual time: a sequence of link faults and a sequence of crashes,
+// independent of each other.
 type faults struct {
 	gap   instant
 	wipes bool
 
-	links   []linkFault // still to come, next first
-	linkAt  instant     // when the next one begins or the present one ends
+	links   []linkFault // pending link faults, next first
+	linkAt  instant     // when the next one begins or the current one ends
 	present lockstep.Step
-	toggles int // times that the present one still changes between down and up
+	toggles int // how often the current one still changes between down and up
 	broken  bool
 
-	crashes   int // still to come
+	crashes   int // pending crashes
 	crashAt   instant
 	restartAt instant
-	down      lockstep.Node // crashed by this timeline
+	down      lockstep.Node // the node crashed by this timeline
 
-	lost []trace.ID // in flight across a cut that was just made
+	lost []trace.ID // messages in flight across a cut that was just made
 }
 
 type linkFault uint8
@@ -43,7 +43,7 @@ const (
 // flaps is how often a flapping link goes down.
 const flaps = 4
 
-// begin draws which faults come in which order, and when the first ones begin.
+// begin draws the order of the faults, and the times at which the first ones begin.
 func (f *faults) begin(r *rand.Rand, mix Delay, unit instant, wipes bool) {
 	*f = faults{gap: unit.times(mix.Gap), wipes: wipes, links: f.links[:0], lost: f.lost[:0],
 		linkAt: never, crashAt: never, restartAt: never, crashes: mix.Crashes}
@@ -61,7 +61,7 @@ func (f *faults) begin(r *rand.Rand, mix Delay, unit instant, wipes bool) {
 	}
 }
 
-// rescale shortens the time to what is to come when the unit of time got shorter.
+// rescale shortens the time until pending faults when the unit of time gets shorter.
 func (f *faults) rescale(now, unit, before instant) {
 	f.gap = instant(0).shrink(f.gap, unit, before)
 	for _, at := range [...]*instant{&f.linkAt, &f.crashAt, &f.restartAt} {
@@ -71,8 +71,8 @@ func (f *faults) rescale(now, unit, before instant) {
 	}
 }
 
-// fault is the next step of the timeline if it comes before the time given, and moves the
-// clock to it. When nothing else is to come, only a restart can move the system on.
+// fault returns the next step of the timeline if it comes before the given time, and advances the clock to it. If no
+// other event is pending, only a restart can make the system progress.
 func (f *faults) fault(turn *lockstep.Turn, r *rand.Rand, before instant, now *instant, next *lockstep.Step) bool {
 	if before == never {
 		if f.down == 0 {
@@ -108,7 +108,7 @@ func (f *faults) restart(turn *lockstep.Turn, r *rand.Rand, now instant, next *l
 	return true
 }
 
-// crash takes a node down, as long as a minority is down with it.
+// crash crashes a node, provided that the nodes that are down remain a minority.
 func (f *faults) crash(turn *lockstep.Turn, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	f.crashes--
 	f.crashAt = never
@@ -122,7 +122,7 @@ func (f *faults) crash(turn *lockstep.Turn, r *rand.Rand, now instant, next *loc
 	return true
 }
 
-// changeLinks begins or ends a fault of links.
+// changeLinks begins or ends a link fault.
 func (f *faults) changeLinks(turn *lockstep.Turn, r *rand.Rand, now instant, next *lockstep.Step) bool {
 	if f.toggles == 0 {
 		if !f.draw(turn, r) {
@@ -171,7 +171,7 @@ func (f *faults) draw(turn *lockstep.Turn, r *rand.Rand) bool {
 	return true
 }
 
-// crossing notes the messages in flight on the links of a cut.
+// crossing records the messages in flight on the links of a cut.
 func (f *faults) crossing(turn *lockstep.Turn, cut *lockstep.Step) {
 	f.lost = f.lost[:0]
 	for _, id := range turn.InFlight() {
@@ -183,7 +183,7 @@ func (f *faults) crossing(turn *lockstep.Turn, cut *lockstep.Step) {
 	}
 }
 
-// wipe loses the next of the messages that a cut caught in flight.
+// wipe drops the next of the messages that were in flight across a cut.
 func (f *faults) wipe(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for len(f.lost) > 0 {
 		id := f.lost[0]

@@ -7,13 +7,12 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// checked is a strategy that knows what is wrong with its options besides their ranges, and why
-// a system does not fit.
+// checked is a strategy that can report invalid options beyond their ranges, and why it does not fit a system.
 type checked interface {
 	check(lockstep.Info) error
 }
 
-// fits reports which option of a strategy is not in its range, or what else is wrong.
+// fits reports which option of a strategy is out of range, or another reason why it does not fit.
 func fits(name string, s checked, info lockstep.Info) error {
 	if err := option.Check(s); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -21,7 +20,7 @@ func fits(name string, s checked, info lockstep.Info) error {
 	return s.check(info)
 }
 
-// fit is the terms of a strategy that promises something and has no others.
+// fit returns the terms of a strategy that has a guarantee and no other terms.
 func fit(name string, s interface {
 	checked
 	guarantee(lockstep.Info) lockstep.Guarantee

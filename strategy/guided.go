@@ -11,43 +11,40 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Guided works on top of another strategy. It keeps the schedules that reached something
-// new and mutates them: a state of a node that was not met before, where the system offers
-// fingerprints, or else a pair of events one after the other at a node.
+// Guided is coverage-guided: it keeps and mutates the schedules of another strategy that reached something new. That is
+// a state of a node not seen before, if the system offers fingerprints. Otherwise it is a new pair of consecutive
+// events at a node.
 //
-// A schedule is the sequence of random numbers that the inner strategy drew, with the seed
-// that the system had. A mutation draws some of them anew, or all from some point on, or goes over to another schedule; so
-// it stays within the bounds of the inner strategy, whatever that is. Runs build on each
-// other, so that one worker makes them all; or those of one of several lineages in an epoch, which learn from each other
-// from epoch to epoch.
+// A schedule is the sequence of random numbers that the inner strategy drew, with the seed of the system. A mutation
+// draws some of these numbers again, or all from some point on, or continues with another schedule. It therefore stays
+// within the bounds of the inner strategy. Runs build on each other, so one worker executes all of them. With several
+// lineages, a worker executes the runs of one lineage in an epoch; lineages learn from each other after each epoch.
 type Guided struct {
 	// Inner is any strategy that draws its choices.
 	Inner Inner `help:"the strategy whose schedules are kept and mutated, with ; between its options"`
-	// Fresh is the share of runs that mutate nothing, for which the guarantee of the inner
-	// strategy holds.
+	// Fresh is the share of runs without mutation. The guarantee of the inner strategy holds for these runs.
 	Fresh float64 `help:"share of runs that mutate nothing, in (0,1]"`
 	// Keep is the number of schedules kept.
 	Keep int `help:"schedules kept at most" range:"1.."`
-	// Pairs looks for pairs of events even where there are fingerprints.
+	// Pairs looks for pairs of events even if the system offers fingerprints.
 	Pairs bool `help:"look for pairs of events even where the system offers fingerprints"`
-	// Lineages is the number of campaigns in one that several workers, or machines, can make at once. The result
-	// depends on it, and not on the workers. 0 is one.
+	// Lineages is the number of parts of the campaign that several workers, or machines, can execute at once. The
+	// result depends on this number, and not on the number of workers. 0 means one.
 	Lineages int `help:"parts of the campaign that can be made at once, and learn from each other after each epoch; 0: one" range:"0..1000"`
-	// Epoch is the number of runs of a lineage in an epoch; 0 is DefaultEpoch.
+	// Epoch is the number of runs of a lineage in an epoch; 0 means DefaultEpoch.
 	Epoch int `help:"runs of a lineage in an epoch; 0: 1000" range:"0.."`
 }
 
-// DefaultEpoch is how many runs a lineage makes before it is told what others have learned, unless told
-// otherwise.
+// DefaultEpoch is the default number of runs that a lineage executes before it receives what the others have learned.
 const DefaultEpoch = 1000
 
 // DefaultGuided guides partial-order sampling.
 var DefaultGuided = Guided{Inner: Inner{DefaultPOS}, Fresh: 0.25, Keep: 1000}
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (g Guided) String() string { return write("guided", g) }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (g Guided) check(lockstep.Info) error {
 	switch {
 	case g.Inner.Strategy == nil:
@@ -60,8 +57,8 @@ func (g Guided) check(lockstep.Info) error {
 	return nil
 }
 
-// Fit says on which terms the strategy explores such a system: on those of the inner one, for
-// the share of runs that mutate nothing.
+// Fit returns the terms on which the strategy explores the system: those of the inner strategy, for the share of runs
+// without mutation.
 func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("guided", g, info); err != nil {
 		return lockstep.Terms{}, err
@@ -93,13 +90,21 @@ func (g Guided) epoch() int { return cmp.Or(g.Epoch, DefaultEpoch) }
 
 func (g Guided) share(inner lockstep.Guarantee) lockstep.Guarantee {
 	inner.PerRun *= g.Fresh
-	inner.Assumes = append(slices.Clip(inner.Assumes), fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh))
+	inner.Assumes = append(
+		slices.Clip(inner.Assumes),
+		fmt.Sprintf("only the share %v of the runs counts, which mutate nothing", g.Fresh),
+	)
 	return inner
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (g Guided) New(info lockstep.Info) lockstep.Scheduler {
-	s := &guided{Guided: g, inner: g.Inner.New(info), met: map[mix.Hash]struct{}{}, before: make([]uint64, info.Nodes+1)}
+	s := &guided{
+		Guided: g,
+		inner:  g.Inner.New(info),
+		met:    map[mix.Hash]struct{}{},
+		before: make([]uint64, info.Nodes+1),
+	}
 	s.rand = rand.New(&s.source)
 	if g.Lineages > 1 {
 		s.diary = &diary{}
@@ -114,31 +119,30 @@ type guided struct {
 	rand   *rand.Rand // draws from source
 	kept   []schedule
 	met    map[mix.Hash]struct{}
-	before []uint64 // by node: hash of the event before
-	news   int      // met in this run for the first time
-	seed   int      // the number of the run whose seed this run has
-	run    int      // its own
-	diary  *diary   // nil where there is one lineage
+	before []uint64 // by node: hash of its previous event
+	news   int      // states or pairs first reached in this run
+	seed   int      // number of the run whose seed this run uses
+	run    int      // number of this run
+	diary  *diary   // nil if there is one lineage
 }
 
-// schedule is what a run drew, the number of the run whose seed it had, and its own.
+// schedule holds the numbers that a run drew, the number of the run whose seed it used, and its own number.
 type schedule struct {
 	drawn     []uint64
 	seed, run int
 }
 
-// stream is a source that plays a schedule, then draws.
+// stream is a random source that replays a schedule, then draws.
 type stream struct {
 	fresh  *rand.Rand
 	script []uint64
 	used   []uint64
 }
 
-// maxSchedule bounds the numbers of a schedule that are kept; what a run draws beyond is
-// drawn anew in its mutations.
+// maxSchedule bounds the numbers kept in a schedule. Mutations draw all later numbers again.
 const maxSchedule = 1 << 14
 
-// Uint64 is the next number of the script, and a fresh one after its end.
+// Uint64 returns the next number of the script, and a fresh number after its end.
 func (s *stream) Uint64() uint64 {
 	var v uint64
 	if len(s.script) > 0 {
@@ -166,7 +170,7 @@ func (s *guided) Reset(start *lockstep.Start) {
 	s.inner.Reset(&lockstep.Start{Run: start.Run, Rand: s.rand})
 }
 
-// keep keeps the schedule of a run that met something new. When there is no room it takes the place of another.
+// keep stores the schedule of a run that reached something new. A full store replaces a random schedule.
 func (s *guided) keep(r *rand.Rand, now schedule) {
 	if len(s.kept) < s.Keep {
 		s.kept = append(s.kept, now)
@@ -175,7 +179,8 @@ func (s *guided) keep(r *rand.Rand, now schedule) {
 	s.kept[r.IntN(len(s.kept))] = now
 }
 
-// script is what a run draws first, a mutation of a schedule or nothing, and the number of the run whose seed it has.
+// script returns what a run draws first, a mutation of a schedule or nothing, and the number of the run whose seed it
+// uses.
 func (s *guided) script(r *rand.Rand, run int) ([]uint64, int) {
 	if fresh := r.Float64() < s.Fresh; fresh || len(s.kept) == 0 {
 		return nil, run
@@ -183,8 +188,8 @@ func (s *guided) script(r *rand.Rand, run int) ([]uint64, int) {
 	return s.mutant(r)
 }
 
-// mutant is a mutation of a schedule, one of the latest ones half of the time, and the
-// number of the run whose seed that one had.
+// mutant returns a mutation of a schedule and the number of the run whose seed that schedule used. Half of the time it
+// picks one of the latest schedules.
 func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 	base := pick(r, s.kept)
 	if r.IntN(2) == 0 {
@@ -192,15 +197,15 @@ func (s *guided) mutant(r *rand.Rand) ([]uint64, int) {
 	}
 	m := slices.Clone(base.drawn)
 	switch r.IntN(3) {
-	case 0: // the rest is drawn anew
+	case 0: // draw the rest again
 		m = m[:r.IntN(len(m)+1)]
-	case 1: // the rest is from another schedule
+	case 1: // take the rest from another schedule
 		at := r.IntN(len(m) + 1)
 		m = m[:at]
 		if other := pick(r, s.kept).drawn; at < len(other) {
 			m = append(m, other[at:]...)
 		}
-	default: // some are drawn anew
+	default: // draw some numbers again
 		for range 1 + r.IntN(8) {
 			if len(m) > 0 {
 				m[r.IntN(len(m))] = r.Uint64()
@@ -216,7 +221,7 @@ func (s *guided) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return s.inner.Next(turn, next)
 }
 
-// observe looks for something new in what the last step did to its node.
+// observe looks for something new in the effect of the last step on its node.
 func (s *guided) observe(turn *lockstep.Turn) {
 	last := turn.Last()
 	node, event := last.Node, uint64(last.Kind)
@@ -242,10 +247,10 @@ func (s *guided) observe(turn *lockstep.Turn) {
 	}
 }
 
-// maxMet bounds what a guided campaign remembers; beyond it nothing is new any more.
+// maxMet bounds the memory of a guided campaign; beyond it, nothing counts as new.
 const maxMet = 1 << 22
 
-// meet notes what was seen at a node.
+// meet records a state or pair at a node.
 func (s *guided) meet(node lockstep.Node, seen ...uint64) {
 	key := mix.Hash(node)
 	for _, v := range seen {
@@ -260,5 +265,5 @@ func (s *guided) meet(node lockstep.Node, seen ...uint64) {
 	}
 }
 
-// Tell tells what the inner strategy does.
+// Tell reports the account of the inner strategy.
 func (s *guided) Tell(words bool) lockstep.Account { return s.inner.Tell(words) }

@@ -27,7 +27,7 @@ type hashedFour struct{ four }
 
 func (f *hashedFour) Fingerprint() uint64 { return uint64(f.got) }
 
-// watched is Guided with a look at its scheduler.
+// watched is Guided with access to its scheduler.
 type watched struct {
 	Guided
 	scheduler **guided
@@ -38,9 +38,9 @@ func (w watched) New(info lockstep.Info) lockstep.Scheduler {
 	return *w.scheduler
 }
 
-// TestWhatIsNew counts what counts as new to a guided campaign: of four messages to one node
-// the 4 that came first and the 12 pairs in a row where there are no fingerprints or pairs are
-// asked for, and else the 4 states after them.
+// TestWhatIsNew counts what is new to a guided campaign for four messages to one node. Without fingerprints or with
+// pairs, these are the 4 first messages and the 12 consecutive pairs. Otherwise they are the 4 states after the
+// messages.
 func TestWhatIsNew(t *testing.T) {
 	for _, c := range []struct {
 		fingerprints, pairs bool
@@ -56,11 +56,20 @@ func TestWhatIsNew(t *testing.T) {
 			}}
 		var s *guided
 		g := Guided{Inner: Inner{POS{}}, Fresh: 0.5, Keep: 100, Pairs: c.pairs}
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: watched{g, &s}, Runs: 500}); err != nil {
+		if _, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: system, Strategy: watched{g, &s}, Runs: 500},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.met) != c.want {
-			t.Errorf("fingerprints %v, pairs %v: %d things were new, want %d", c.fingerprints, c.pairs, len(s.met), c.want)
+			t.Errorf(
+				"fingerprints %v, pairs %v: %d things were new, want %d",
+				c.fingerprints,
+				c.pairs,
+				len(s.met),
+				c.want,
+			)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// combination is a lock: node 1 gets the numbers below n in any order, and opens when
-// they come in ascending order from the first on. Its state is how far they did.
+// combination is a lock. Node 1 receives the numbers below n in any order, and opens when they arrive in ascending
+// order from the first on. Its state is the length of the ascending prefix.
 func combination(n int, fingerprints bool) lockstep.System {
 	return sim.Cluster[int]{Name: "combination", Nodes: 2, Type: func(m int) string { return fmt.Sprint(m) },
 		New: func(lockstep.Node, int) sim.Node[int] {
@@ -66,12 +66,15 @@ func (closed) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// TestGuidedOpensLock checks that feedback finds what blind sampling does not: one order
-// of 8! = 40320, by way of states that are new one after the other.
+// TestGuidedOpensLock checks that feedback finds what blind sampling does not: one order of 8! = 40320. Each further
+// state on the way to it is new.
 func TestGuidedOpensLock(t *testing.T) {
 	opened := func(s lockstep.Strategy, system lockstep.System) (n int) {
 		for seed := range uint64(10) {
-			if enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000}).First() != nil {
+			if enginetest.Explore(
+				t,
+				lockstep.Plan{System: system, Strategy: s, Spec: closed{}, Seed: seed, Runs: 3000},
+			).First() != nil {
 				n++
 			}
 		}
@@ -79,7 +82,10 @@ func TestGuidedOpensLock(t *testing.T) {
 	}
 	for _, inner := range []lockstep.Strategy{strategy.POS{}, strategy.Walk{Deliver: 1}} {
 		blind := opened(inner, combination(8, true))
-		guided := opened(strategy.Guided{Inner: strategy.Inner{Strategy: inner}, Fresh: 0.1, Keep: 100}, combination(8, true))
+		guided := opened(
+			strategy.Guided{Inner: strategy.Inner{Strategy: inner}, Fresh: 0.1, Keep: 100},
+			combination(8, true),
+		)
 		t.Logf("%s: blind %d, guided %d of 10 campaigns", inner, blind, guided)
 		if blind > 2 || guided < 9 {
 			t.Errorf("%s opened the lock in %d of 10 campaigns, guided in %d", inner, blind, guided)
@@ -87,11 +93,14 @@ func TestGuidedOpensLock(t *testing.T) {
 	}
 }
 
-// TestGuidedWithoutFingerprints checks that a guided campaign works on a system that offers
-// none, too, and that what it finds can be repeated.
+// TestGuidedWithoutFingerprints checks that a guided campaign also works on a system without fingerprints, and that its
+// findings can be repeated.
 func TestGuidedWithoutFingerprints(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100}
-	first := enginetest.Explore(t, lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000}).First()
+	first := enginetest.Explore(
+		t,
+		lockstep.Plan{System: combination(4, false), Strategy: s, Spec: closed{}, Runs: 3000},
+	).First()
 	if first == nil {
 		t.Fatal("one order of 24 was not found")
 	}
@@ -100,11 +109,20 @@ func TestGuidedWithoutFingerprints(t *testing.T) {
 	}
 }
 
-// TestGuidedKeepsRounds checks that the trace of a guided run shows the rounds of the
-// inner strategy, although it is recorded by its steps.
+// TestGuidedKeepsRounds checks that the trace of a guided run shows the rounds of the inner strategy, although it is
+// recorded by its steps.
 func TestGuidedKeepsRounds(t *testing.T) {
 	s := strategy.Guided{Inner: strategy.Inner{Strategy: strategy.DefaultUniform}, Fresh: 0.2, Keep: 100}
-	result := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: s, Spec: smr.Prefix, Runs: 3000, KeepGoing: true})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    smr.Cluster{Nodes: 3, Bug: true},
+			Strategy:  s,
+			Spec:      smr.Prefix,
+			Runs:      3000,
+			KeepGoing: true,
+		},
+	)
 	if len(result.Found) == 0 {
 		t.Fatal("nothing found")
 	}
@@ -126,12 +144,20 @@ func TestGuidedKeepsRounds(t *testing.T) {
 	}
 }
 
-// TestGuidedOfRandomSystem checks that what is found in a system that draws random numbers
-// of its own can be repeated and replayed, with the seed that a mutated schedule had.
+// TestGuidedOfRandomSystem checks that findings in a system that draws random numbers can be repeated and replayed,
+// with the seed of the mutated schedule.
 func TestGuidedOfRandomSystem(t *testing.T) {
-	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
-	plan := lockstep.Plan{System: system, Strategy: strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100},
-		Spec: closed{}, KeepGoing: true}
+	system := sim.Cluster[int]{
+		Name:  "moody",
+		Nodes: 2,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} },
+	}
+	plan := lockstep.Plan{
+		System:    system,
+		Strategy:  strategy.Guided{Inner: strategy.Inner{Strategy: strategy.POS{}}, Fresh: 0.1, Keep: 100},
+		Spec:      closed{},
+		KeepGoing: true,
+	}
 	result := enginetest.Explore(t, plan)
 	borrowed := 0
 	for _, f := range result.Found {
@@ -154,7 +180,10 @@ func ExampleGuided() {
 		fmt.Println(err)
 		return
 	}
-	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s})
+	result, err := lockstep.Explore(
+		t0,
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

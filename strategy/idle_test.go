@@ -13,8 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patient is a scenario that holds every message to node 1 until the strategy has nothing
-// left to choose, a few times in a run.
+// patient is a scenario that holds every message to node 1 until the strategy has no choice left, a few times in a run.
 type patient struct{}
 
 func (patient) Name() string                                { return "patient" }
@@ -53,13 +52,19 @@ func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Hand) bool {
 	return true
 }
 
-// TestIdle checks that strategies go on after a scenario has given them something to
-// choose again, and that such runs can be repeated, those of strategies that learn from
-// run to run by their steps.
+// TestIdle checks that strategies continue after a scenario has made new choices possible, and that such runs can be
+// repeated. Runs of strategies that learn from run to run are repeated by their steps.
 func TestIdle(t *testing.T) {
 	for _, k := range strategy.All() {
-		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Strategy: k.Default, Scenario: patient{}, Spec: alwaysFails{},
-			Runs: 100, KeepGoing: true, Keep: 100}
+		plan := lockstep.Plan{
+			System:    smr.Cluster{Nodes: 3, Requests: 2},
+			Strategy:  k.Default,
+			Scenario:  patient{},
+			Spec:      alwaysFails{},
+			Runs:      100,
+			KeepGoing: true,
+			Keep:      100,
+		}
 		result := enginetest.Explore(t, plan)
 		for _, f := range result.Found {
 			again, err := replay.Run(t.Context(), plan, f.Trace)
@@ -76,19 +81,33 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestSystematicAfterIdle counts orders with a scenario that lets a message go only when
-// nothing else is left: of two messages to one node and one to node 1 that is held, the
-// two come first, in either order.
+// TestSystematicAfterIdle counts orders with a scenario that releases a message only when no other choice is left.
+// There are two messages to one node and a held one to node 1: the two come first, in either order.
 func TestSystematicAfterIdle(t *testing.T) {
 	p := chain(1, 1, 1)
 	p.at = []lockstep.Node{2, 2, 1}
-	result := enginetest.Explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}})
-	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" || result.Effects[0].N != 2 {
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   p,
+			Scenario: patient{},
+			Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded},
+		},
+	)
+	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" ||
+		result.Effects[0].N != 2 {
 		t.Errorf("%s, %v", result.Reached, result.Effects)
 	}
-	// Twice: a message that the held one causes is held again.
+	// Twice: a message caused by the held one is held again.
 	p = poset{before: [][]int{nil, nil, {1}}, at: []lockstep.Node{2, 1, 1}}
-	result = enginetest.Explore(t, lockstep.Plan{System: p, Scenario: patient{}, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1}})
+	result = enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   p,
+			Scenario: patient{},
+			Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1},
+		},
+	)
 	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 		t.Error(result.Reached)
 	}

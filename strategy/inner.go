@@ -6,11 +6,11 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Inner is a strategy that another one is built on. As an option it is written like any
-// strategy, with semicolons instead of commas: "inner=uniform:period=4;rounds=16".
+// Inner is a strategy on which another strategy builds. As an option it is written like any strategy, with semicolons
+// instead of commas: "inner=uniform:period=4;rounds=16".
 type Inner struct{ lockstep.Strategy }
 
-// String is the strategy as an option.
+// String returns the strategy as an option.
 func (i Inner) String() string {
 	if i.Strategy == nil {
 		return ""
@@ -18,7 +18,7 @@ func (i Inner) String() string {
 	return strings.ReplaceAll(i.Strategy.String(), ",", ";")
 }
 
-// UnmarshalText reads what String writes.
+// UnmarshalText parses the output of String.
 func (i *Inner) UnmarshalText(text []byte) error {
 	s, err := Parse(strings.ReplaceAll(string(text), ";", ","))
 	i.Strategy = s

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// lateness is a spec that never fails and measures how often a message is overtaken: by how
-// many arrivals of messages that were sent after it.
+// lateness is a spec that never fails and measures how often a message is overtaken. It counts the deliveries of
+// messages that were sent after it.
 type lateness struct {
 	most *int
 	rang []int // by node
@@ -53,44 +53,86 @@ func (l *latecomers) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// While timers run, a delayed message is late and not lost: no message is overtaken more
-// often than the strategy says, on systems whose alarms ring for ever. Without the bound it
-// is overtaken for as long as the run lasts.
+// While timers fire, a delayed message is late and not lost. No message is overtaken more often than the strategy
+// allows, on systems whose timers fire indefinitely. Without the bound, a message can be overtaken for the whole run.
 func TestNothingIsOvertakenForEver(t *testing.T) {
 	systems := []lockstep.System{
 		sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }},
 		raft.Cluster{Requests: 5}, smr.Cluster{Nodes: 3}}
 	for _, system := range systems {
-		for _, c := range []struct{ late, atLeast, atMost int }{{strategy.Unbounded, 400, 2000}, {0, 31, strategy.Lates[2]}, {20, 15, 20}, {1, 1, 1}} {
+		for _, c := range []struct{ late, atLeast, atMost int }{
+			{strategy.Unbounded, 400, 2000},
+			{0, 31, strategy.Lates[2]},
+			{20, 15, 20},
+			{1, 1, 1},
+		} {
 			most := 0
 			s := strategy.PCTCP{Depth: 6, Events: 200, Late: c.late, Steps: 2000}
-			enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: lateness{&most, make([]int, 10)}, Runs: 50, Workers: 1})
+			enginetest.Explore(
+				t,
+				lockstep.Plan{
+					System:   system,
+					Strategy: s,
+					Spec:     lateness{&most, make([]int, 10)},
+					Runs:     50,
+					Workers:  1,
+				},
+			)
 			if most < c.atLeast || most > c.atMost {
-				t.Errorf("%T with %s: a message was overtaken by %d others, want %d to %d", system, s, most, c.atLeast, c.atMost)
+				t.Errorf(
+					"%T with %s: a message was overtaken by %d others, want %d to %d",
+					system,
+					s,
+					most,
+					c.atLeast,
+					c.atMost,
+				)
 			}
 		}
 	}
 }
 
-// A delayed alarm is late, too, and the clock of its node goes on: in every run all nodes
-// tick about equally often.
+// A delayed timer is late, too, and the clock of its node continues: in every run all nodes tick about equally often.
 func TestClocksKeepUp(t *testing.T) {
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
 	for seed := range uint64(50) {
 		most, rang := 0, make([]int, 4)
-		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000}, Spec: lateness{&most, rang}, Seed: seed, Runs: 1})
+		enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   system,
+				Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000},
+				Spec:     lateness{&most, rang},
+				Seed:     seed,
+				Runs:     1,
+			},
+		)
 		if 2*min(rang[1], rang[2], rang[3]) < max(rang[1], rang[2], rang[3]) {
 			t.Errorf("seed %d: the alarms rang %v times", seed, rang[1:])
 		}
 	}
 }
 
-// Unless told otherwise, runs draw how late an event may be, each number as often, and say what
-// they drew; none is overtaken more often.
+// By default, runs draw how late an event may be, each value equally often, and report the draw. No event is overtaken
+// more often.
 func TestLatenessIsDrawn(t *testing.T) {
 	most, drawn := 0, map[string]int{}
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
-	bench, err := lockstep.NewBench(lockstep.Plan{System: system, Strategy: strategy.PCTCP{Depth: 6, Events: 200, Steps: 1000}, Spec: lateness{&most, make([]int, 4)}})
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{
+			System:   system,
+			Strategy: strategy.PCTCP{Depth: 6, Events: 200, Steps: 1000},
+			Spec:     lateness{&most, make([]int, 4)},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +144,8 @@ func TestLatenessIsDrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 		drawn[tr.Header.Drawn["late"]]++
-		if late, err := strconv.Atoi(tr.Header.Drawn["late"]); err != nil || most > late || most < late/2 { // alarms overtake, too
+		// timers overtake, too
+		if late, err := strconv.Atoi(tr.Header.Drawn["late"]); err != nil || most > late || most < late/2 {
 			t.Errorf("run %d drew late=%d (%v), and a message was overtaken by %d others", run, late, err, most)
 		}
 	}
@@ -113,14 +156,22 @@ func TestLatenessIsDrawn(t *testing.T) {
 	}
 }
 
-// With fair time an alarm that moves the time rings only when no other is due, delayed or not,
-// and when nothing can arrive that is not delayed; and what is due then rings before anything
-// arrives. Otherwise alarms race with messages.
+// With fair time, a timer that advances the time fires only under two conditions. No earlier timer is due, delayed or
+// not, and no undelayed message can be delivered. Timers due at that time fire before any delivery. Without fair time,
+// timers race with messages.
 func TestFairTime(t *testing.T) {
-	system := sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }}
-	for _, s := range []strategy.PCTCP{{Depth: 1, Events: 100, Fair: true}, {Depth: 10, Events: 100, Fair: true}, {Depth: 1, Events: 100}} {
+	system := sim.Cluster[int]{
+		Name:  "beaters",
+		Nodes: 3,
+		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
+	}
+	for _, s := range []strategy.PCTCP{
+		{Depth: 1, Events: 100, Fair: true},
+		{Depth: 10, Events: 100, Fair: true},
+		{Depth: 1, Events: 100},
+	} {
 		s.Late, s.Steps = strategy.Unbounded, 500
-		var now trace.Time // before the step, and what was due and in flight then
+		var now trace.Time // state before the step, with the due timers and the messages in flight
 		due, flying, early, over, behind := 0, 0, 0, 0, 0
 		watch := perStep(func(run *lockstep.Run) {
 			last := run.Last().Kind
@@ -143,17 +194,34 @@ func TestFairTime(t *testing.T) {
 		})
 		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
 		if (early+behind == 0) != s.Fair || (over == 0) != (s.Fair && s.Depth == 1) {
-			t.Errorf("%s: time moved %d times while an alarm was due, and %d times while a message was in flight; %d messages arrived while an alarm was due",
-				s, early, over, behind)
+			t.Errorf(
+				"%s: time moved %d times while an alarm was due, and %d times while a message was in flight; %d messages arrived while an alarm was due",
+				s,
+				early,
+				over,
+				behind,
+			)
 		}
 	}
 }
 
-// The guarantee says how late an event may be.
+// The guarantee states how late an event may be.
 func TestGuaranteeNamesLateness(t *testing.T) {
-	for late, want := range map[int]string{0: "more than 10 events overtake it; in two of three runs these may be 30, in one 100", 7: "more than 7 events", strategy.Unbounded: ""} {
-		g := enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60}, Runs: 5}).Guarantee
-		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) || want == "" && strings.Contains(text, "overtake") {
+	for late, want := range map[int]string{
+		0:                  "more than 10 events overtake it; in two of three runs these may be 30, in one 100",
+		7:                  "more than 7 events",
+		strategy.Unbounded: "",
+	} {
+		g := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   smr.Cluster{Nodes: 3},
+				Strategy: strategy.PCTCP{Depth: 2, Late: late, Steps: 60},
+				Runs:     5,
+			},
+		).Guarantee
+		if text := strings.Join(g.Assumes, "; "); !strings.Contains(text, want) ||
+			want == "" && strings.Contains(text, "overtake") {
 			t.Errorf("late=%d: %s, want %q", late, text, want)
 		}
 	}

@@ -14,38 +14,38 @@ type Distribution uint8
 
 // The distributions, each given by its mean.
 const (
-	// Constant is always the mean.
+	// Constant always returns the mean.
 	Constant Distribution = iota
-	// Even lies anywhere between nothing and twice the mean.
+	// Even is uniform between zero and twice the mean.
 	Even
 	// Exponential has the memoryless tail of a queue.
 	Exponential
-	// Heavy is a Pareto distribution with exponent 2: mostly half the mean, now and then
-	// very much more, at most a thousand times the mean.
+	// Heavy is a Pareto distribution with exponent 2: mostly half the mean, occasionally much more, at most a thousand
+	// times the mean.
 	Heavy
 )
 
 var distributionNames = []string{"constant", "uniform", "exponential", "heavy"}
 
-// Words are the words of all.
+// Words returns the names of all distributions.
 func (Distribution) Words() []string { return distributionNames }
 
-// String is the distribution's word.
+// String returns the name of the distribution.
 func (d Distribution) String() string { return option.Word(distributionNames, int(d)) }
 
-// instant is virtual time in fractions of the system's unit, fine enough to tell apart
-// what happens within one tick. It is a whole number, and draws use no function that
-// rounds differently on different machines, so that runs are the same everywhere.
+// instant is virtual time in fractions of the system's unit, fine enough to distinguish events within one tick. It is
+// an integer, and draws use no function that rounds differently on different machines, so that runs are the same
+// everywhere.
 type instant int64
 
 const fractions = 1 << 16
 
 func instantOf(t trace.Time) instant { return instant(t) * fractions }
 
-// time is the instant on the system's clock.
+// time returns the instant on the system's clock.
 func (i instant) time() trace.Time { return trace.Time(i / fractions) }
 
-// shrink is a later instant moved closer to i when a unit of time became shorter.
+// shrink moves a later instant closer to i after the unit of time became shorter.
 func (i instant) shrink(later, unit, before instant) instant {
 	if later <= i {
 		return later
@@ -55,7 +55,7 @@ func (i instant) shrink(later, unit, before instant) instant {
 	return i + instant(quotient)
 }
 
-// times is the instant stretched by a factor.
+// times multiplies the instant by a factor.
 func (i instant) times(factor float64) instant { return instant(float64(i) * factor) }
 
 // draw draws from a distribution with the given mean.
@@ -76,8 +76,8 @@ func (d Distribution) draw(r *rand.Rand, mean instant) instant {
 	}
 }
 
-// exponential draws by von Neumann's comparison method: the length of a falling run of
-// uniform numbers decides whether the first of them is the fraction of the result.
+// exponential draws by von Neumann's comparison method. The length of a decreasing sequence of uniform numbers decides
+// whether the first of them is the fraction of the result.
 func exponential(r *rand.Rand, mean instant) instant {
 	for whole := instant(0); ; whole++ {
 		first := r.Uint64()

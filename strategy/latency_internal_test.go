@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestDistributions checks how often draws lie above multiples of the mean, within five
-// standard deviations.
+// TestDistributions checks how often draws are above multiples of the mean, within five standard deviations.
 func TestDistributions(t *testing.T) {
 	const draws, mean = 200_000, 1000 * fractions
 	for _, c := range []struct {

@@ -9,23 +9,23 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// diary is what a lineage of a guided campaign notes for the others. It need not have schedules: what a run drew
-// follows from its number and from the schedules kept before, and how much it drew is noted.
+// diary records what a lineage of a guided campaign reports to the other lineages. It contains no schedules: the draws
+// of a run follow from its number and the schedules kept before. The diary records how many numbers the run drew.
 type diary struct {
-	begin []schedule // kept when the epoch began
-	met   []uint64   // for the first time, in this epoch
-	runs  []page     // that met something
+	begin []schedule // schedules kept when the epoch began
+	met   []uint64   // keys first met in this epoch
+	runs  []page     // runs that met something new
 	at    int        // runs since the epoch began
 }
 
-// page is of a run that met something new.
+// page describes a run that met something new.
 type page struct {
-	run   int // since the epoch began
-	drawn int // numbers
-	met   int // things
+	run   int // number of the run since the epoch began
+	drawn int // count of numbers drawn
+	met   int // count of keys met
 }
 
-// write notes what came of the run before, if there was one.
+// write records the result of the previous run, if there was one.
 func (s *guided) write() {
 	d := s.diary
 	if d == nil {
@@ -37,7 +37,7 @@ func (s *guided) write() {
 	d.at++
 }
 
-// Begin forgets what was learned since the last epoch.
+// Begin discards everything learned since the last epoch.
 func (s *guided) Begin() {
 	d := s.diary
 	for _, key := range d.met {
@@ -47,8 +47,8 @@ func (s *guided) Begin() {
 	*d = diary{begin: d.begin, met: d.met[:0], runs: d.runs[:0]}
 }
 
-// Learned is what was learned since Begin: of each run that met something its number since then, how many numbers it drew,
-// how many things it met, and these.
+// Learned encodes what the lineage learned since Begin. It contains an entry for each run that met something new. The
+// entry consists of the number of the run since then, the counts of drawn numbers and of keys met, and these keys.
 func (s *guided) Learned() []byte {
 	s.write()
 	s.news = 0
@@ -68,7 +68,7 @@ func (s *guided) Learned() []byte {
 
 var errLearned = errors.New("this is not what a lineage of a guided campaign writes")
 
-// read reads the next page of what a lineage has learned, and what it met.
+// read decodes the next page of an encoded lineage, and the keys it met.
 func read(text []byte, after int) (p page, met []uint64, rest []byte, err error) {
 	for _, n := range []*int{&p.run, &p.drawn, &p.met} {
 		v, size := binary.Uvarint(text)
@@ -86,8 +86,8 @@ func read(text []byte, after int) (p page, met []uint64, rest []byte, err error)
 	return p, met, text, nil
 }
 
-// Learn adds what the lineages of an epoch have learned, in their order. A schedule is kept if it met
-// something that those before did not.
+// Learn merges what the lineages of an epoch have learned, in their order. A schedule is kept if it met something that
+// the lineages before did not.
 func (s *guided) Learn(first int, lineages [][]byte, source func(run int) *rand.Rand) error {
 	s.Begin()
 	merged := s.diary.begin
@@ -109,10 +109,10 @@ func (s *guided) Learn(first int, lineages [][]byte, source func(run int) *rand.
 	return nil
 }
 
-// again draws the schedules that a lineage kept in an epoch once more, and returns those that met something that is
-// new to the scheduler, too, which then knows it.
+// again redraws the schedules that a lineage kept in an epoch. It returns those that met something new to the scheduler
+// too, which then knows it.
 func (s *guided) again(first int, text []byte, source func(run int) *rand.Rand) (list []schedule, err error) {
-	var last *schedule // kept, but for the next run, which makes room for it
+	var last *schedule // kept by the next run, which draws the schedule it replaces
 	for run := -1; len(text) > 0; {
 		p, met, rest, err := read(text, run)
 		if err != nil || p.run >= s.epoch() {
@@ -132,7 +132,7 @@ func (s *guided) again(first int, text []byte, source func(run int) *rand.Rand) 
 	return list, nil
 }
 
-// redraw draws the schedule of a run once more, where that of the run before it may be kept first.
+// redraw redraws the schedule of a run. If the schedule of the run before it was kept, redraw keeps that one first.
 func (s *guided) redraw(run, drawn int, before *schedule, source func(run int) *rand.Rand) schedule {
 	r := source(run)
 	if before != nil {
@@ -146,7 +146,7 @@ func (s *guided) redraw(run, drawn int, before *schedule, source func(run int) *
 	return schedule{replay.used, seed, run}
 }
 
-// know notes what others have met, and reports whether some of it is new.
+// know records what other lineages have met, and reports whether some of it is new.
 func (s *guided) know(met []uint64) (fresh bool) {
 	for _, key := range met {
 		if _, ok := s.met[mix.Hash(key)]; !ok && len(s.met) < maxMet {

@@ -9,13 +9,13 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// overheard is Guided whose schedulers are looked at.
+// overheard is Guided with observed schedulers.
 type overheard struct {
 	Guided
 	log *hearing
 }
 
-// hearing is what was seen of the schedulers of a campaign with one worker.
+// hearing records observations of the schedulers of a campaign with one worker.
 type hearing struct {
 	t       *testing.T
 	drawn   map[int][]uint64 // by run
@@ -50,35 +50,50 @@ func (s *hearer) Learned() []byte {
 	return s.guided.Learned()
 }
 
-// Learn checks that schedules which were drawn again are what the runs drew.
+// Learn checks that redrawn schedules equal those of the runs.
 func (s *hearer) Learn(first int, lineages [][]byte, source func(int) *rand.Rand) error {
 	err := s.guided.Learn(first, lineages, source)
 	for _, k := range s.kept {
 		s.log.checked++
 		if !slices.Equal(k.drawn, s.log.drawn[k.run]) || k.seed != s.log.seeds[k.run] {
-			s.log.t.Fatalf("run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d", k.run, len(s.log.drawn[k.run]), s.log.seeds[k.run], len(k.drawn), k.seed)
+			s.log.t.Fatalf(
+				"run %d drew %d numbers with the seed of run %d; drawn again: %d with that of run %d",
+				k.run,
+				len(s.log.drawn[k.run]),
+				s.log.seeds[k.run],
+				len(k.drawn),
+				k.seed,
+			)
 		}
 	}
 	return err
 }
 
-// What a lineage writes for the others is enough to draw its schedules again, also where they take the places of
-// others, and lineages mutate what others have found.
+// The encoding of a lineage suffices to redraw its schedules, also if they replace others, and lineages mutate
+// schedules found by others.
 func TestLineagesLearnFromEachOther(t *testing.T) {
 	for _, keep := range []int{1000, 5} {
 		log := &hearing{t: t, drawn: map[int][]uint64{}, seeds: map[int]int{}}
 		g := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: keep, Lineages: 3, Epoch: 20}
-		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: overheard{g, log}, Runs: 600, Workers: 1, Seed: 4})
+		r, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: overheard{g, log}, Runs: 600, Workers: 1, Seed: 4},
+		)
 		if err != nil || r.Runs != 600 {
 			t.Fatal(r, err)
 		}
 		if log.checked < 20 || log.crossed < 50 {
-			t.Errorf("keep %d: %d schedules were compared, %d runs mutate those of other lineages", keep, log.checked, log.crossed)
+			t.Errorf(
+				"keep %d: %d schedules were compared, %d runs mutate those of other lineages",
+				keep,
+				log.checked,
+				log.crossed,
+			)
 		}
 	}
 }
 
-// What no lineage has written is refused.
+// Learn rejects text that no lineage has written.
 func TestLearnRefuses(t *testing.T) {
 	info, err := smr.Cluster{Nodes: 3}.Describe()
 	if err != nil {
@@ -100,7 +115,12 @@ func TestLearnRefuses(t *testing.T) {
 		t.Errorf("%d of 2000 texts were refused", refused)
 	}
 	s := Guided{Inner: Inner{POS{Steps: 40}}, Fresh: 0.25, Keep: 5, Lineages: 2, Epoch: 50}.New(info).(*guided)
-	for name, text := range map[string][]byte{"late": {50, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1}, "short": {1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1}, "long": {1, 255, 255, 255, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1}, "nothing": {1, 1, 0}} {
+	for name, text := range map[string][]byte{
+		"late":    {50, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1},
+		"short":   {1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1},
+		"long":    {1, 255, 255, 255, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1},
+		"nothing": {1, 1, 0},
+	} {
 		if s.Learn(0, [][]byte{text, nil}, source) == nil {
 			t.Errorf("%s was learned", name)
 		}

@@ -11,42 +11,44 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Lossy goes in lock-step rounds and loses any set of the messages of a round. Without
-// a period each message is lost with the probability Loss. With one, links break: in
-// every phase of Period rounds each link may be broken from one of the rounds until the
-// end of the phase, at most Losses times in a run. Where messages are not in the engine's
-// hands, a link that loses its messages is cut for the round.
+// Lossy runs in lock-step rounds and loses any set of the messages of a round. Without a period, each message is lost
+// with probability Loss. With a period, links break. In every phase of Period rounds, each link may break in one of the
+// rounds and stays broken until the end of the phase. At most Losses links break in a run. Where the engine does not
+// control single messages, a link that loses its messages is cut for the round.
 type Lossy struct {
 	// Rounds is the length of a run.
 	Rounds int `help:"rounds of a run"`
-	// Loss is the probability that a message is lost, where there is no period. With 0.5
-	// every set of lost messages of a round has the same probability.
+	// Loss is the probability that a message is lost, without a period. With 0.5, every set of lost messages of a round
+	// has the same probability.
 	Loss float64 `help:"probability of losing a message, in [0,1], where there is no period" range:"0..1"`
-	// Period is the number of rounds after which broken links are whole again; 0 means
-	// that messages are lost one by one.
+	// Period is the number of rounds after which broken links work again; 0 means that messages are lost one by one.
 	Period int `help:"rounds after which broken links are whole again; 0: lose single messages"`
-	// Losses bounds the broken links of a run, where there is a period; Unbounded lifts it.
+	// Losses bounds the broken links of a run, with a period; Unbounded removes the bound.
 	Losses int `help:"broken links in a run, with a period; -1: no bound"`
-	// Sampler says how runs are drawn, where there is a period; the zero value is Exact.
+	// Sampler selects how runs are drawn, with a period; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial or every, with a period"`
 }
 
-// DefaultLossy loses fewer messages than it delivers: with equal chances hardly any
-// phase of a protocol succeeds.
+// DefaultLossy loses fewer messages than it delivers. With a loss of 0.5, hardly any phase of a protocol succeeds.
 var DefaultLossy = Lossy{Rounds: 16, Loss: 0.2}
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (l Lossy) String() string { return write("lossy", l) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (l Lossy) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("lossy", l, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	return lockstep.Terms{Guarantee: l.guarantee(info), Runs: l.runs(info), Given: givenRequests(info), Sweeps: true}, nil
+	return lockstep.Terms{
+		Guarantee: l.guarantee(info),
+		Runs:      l.runs(info),
+		Given:     givenRequests(info),
+		Sweeps:    true,
+	}, nil
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (l Lossy) check(info lockstep.Info) error {
 	if err := checkWaits("lossy", l.Rounds, info); err != nil {
 		return err
@@ -69,7 +71,7 @@ func (l Lossy) check(info lockstep.Info) error {
 	return info.Require("lossy", rounds.Need(info))
 }
 
-// runs is the number of runs that make the whole space, or 0.
+// runs returns the number of runs that cover the whole space, or 0.
 func (l Lossy) runs(info lockstep.Info) int {
 	if l.Period == 0 {
 		return 0
@@ -77,10 +79,15 @@ func (l Lossy) runs(info lockstep.Info) int {
 	return l.space(info.Nodes).runs(l.Sampler)
 }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if l.Period > 0 {
-		return guarantee(l.space(info.Nodes), l.Sampler, fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds), "broken links")
+		return guarantee(
+			l.space(info.Nodes),
+			l.Sampler,
+			fmt.Sprintf("%d-periodic lossy execution of %d rounds", l.Period, l.Rounds),
+			"broken links",
+		)
 	}
 	links := info.Nodes * info.Nodes * l.Rounds
 	return lockstep.Guarantee{
@@ -91,7 +98,7 @@ func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 	}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
 		s := &linkBreaker{breaker: newBreaker(info, l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
@@ -99,7 +106,12 @@ func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 		s.Driver.InOrder()
 		return s
 	}
-	s := &loser{loss: l.Loss, rounds: l.Rounds, period: max(1, len(info.Rounds)), requests: requests{every: betweenRequests(info)}}
+	s := &loser{
+		loss:     l.Loss,
+		rounds:   l.Rounds,
+		period:   max(1, len(info.Rounds)),
+		requests: requests{every: betweenRequests(info)},
+	}
 	s.Driver = rounds.New(info, l.Rounds, s)
 	s.Driver.InOrder()
 	return s
@@ -143,7 +155,7 @@ func (s *loser) Reset(start *lockstep.Start) {
 	s.Driver.Reset(s.rounds)
 }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Open begins a round.
@@ -156,7 +168,7 @@ func (s *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 // Loses reports whether a message is lost in this round.
 func (s *loser) Loses(*trace.Message) bool { return s.rand.Float64() < s.loss }
 
-// Give chooses what is given to nodes at the start of a round.
+// Give chooses a request that a node receives at the start of a round.
 func (s *loser) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return s.requests.give(s.rand, turn, next)
 }

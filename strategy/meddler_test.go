@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// meddler is a scenario that holds, releases, delivers, drops and duplicates messages,
-// crashes and restarts nodes, and fires alarms at random.
+// meddler is a scenario that holds, releases, delivers, drops and duplicates messages, crashes and restarts nodes, and
+// fires timers at random.
 type meddler struct{}
 
 func (meddler) Name() string                                { return "meddler" }
@@ -35,7 +35,7 @@ func (*meddling) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
 func (*meddling) End(*lockstep.Run, *lockstep.Hand)       {}
 
 func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
-	if m.rand.IntN(3) > 0 || run.Last().Kind == trace.Crash { // a step that was queued may be impossible by then
+	if m.rand.IntN(3) > 0 || run.Last().Kind == trace.Crash { // a queued step may be impossible by then
 		return
 	}
 	m.did++
@@ -67,12 +67,17 @@ func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-// TestMeddler checks that every strategy copes with a scenario that takes messages out of
-// its hands and gives them back: none of its steps is impossible, runs are repeatable, and
-// strategies that lose nothing leave nothing in flight that could be delivered.
+// TestMeddler checks that every strategy works with a scenario that removes messages and returns them. None of its
+// steps is impossible, runs are repeatable, and strategies that lose no message leave no deliverable message in flight.
 func TestMeddler(t *testing.T) {
 	for _, k := range strategy.All() {
-		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 3}, Strategy: k.Default, Scenario: meddler{}, Runs: 300, KeepGoing: true}
+		plan := lockstep.Plan{
+			System:    smr.Cluster{Nodes: 3, Requests: 3},
+			Strategy:  k.Default,
+			Scenario:  meddler{},
+			Runs:      300,
+			KeepGoing: true,
+		}
 		if k.Name == "pctcp" || k.Name == "pos" {
 			plan.Spec = delivered{}
 		}
@@ -94,8 +99,8 @@ func TestMeddler(t *testing.T) {
 	}
 }
 
-// repeatMeddled makes the runs of a plan again, one by one with the recorder on, and replays
-// the recordings: both must be the same, step by step.
+// repeatMeddled repeats the runs of a plan, one by one with the recorder on, and replays the recordings. Both must be
+// the same, step by step.
 func repeatMeddled(t *testing.T, name string, plan lockstep.Plan) {
 	t.Helper()
 	plan.Spec, plan.Runs, plan.Keep = alwaysFails{}, 40, 40
@@ -114,7 +119,7 @@ func repeatMeddled(t *testing.T, name string, plan lockstep.Plan) {
 	}
 }
 
-// delivered is a spec that fails when a run ends while a message could be delivered.
+// delivered is a spec that fails if a run ends with a deliverable message.
 type delivered struct{ starving }
 
 func (d delivered) New(lockstep.Info) lockstep.Monitor { return d }

@@ -11,24 +11,36 @@ import (
 // Kind describes one strategy of this package.
 type Kind struct {
 	Name string
-	// Help says in one line what it does.
+	// Help describes the strategy in one line.
 	Help string
-	// Default is the strategy with the options it has unless told otherwise.
+	// Default is the strategy with its default options.
 	Default lockstep.Strategy
 }
 
-// All lists the strategies in the order in which they are worth reading about.
+// All lists the strategies in a suitable reading order.
 func All() []Kind {
 	return []Kind{
 		{"uniform", "lock-step rounds in which a bounded number of nodes is isolated (Algorithm 1)", DefaultUniform},
 		{"lossy", "lock-step rounds in which any set of messages is lost", DefaultLossy},
-		{"partition", "partitions of the nodes between and under operations, by families that cover every goal", DefaultPartition},
+		{
+			"partition",
+			"partitions of the nodes between and under operations, by families that cover every goal",
+			DefaultPartition,
+		},
 		{"pctcp", "orders events by random priorities of causal chains, with change points", DefaultPCTCP},
 		{"pos", "orders events by random priorities, drawn anew where events race", DefaultPOS},
-		{"shadow", "links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated", DefaultShadow},
+		{
+			"shadow",
+			"links with a network and an inbox, on which messages are committed, dropped, swapped and duplicated",
+			DefaultShadow,
+		},
 		{"delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay},
 		{"systematic", "tries all choices up to its bounds, depth first", DefaultSystematic},
-		{"guided", "keeps the schedules of another strategy that reached something new, and mutates them", DefaultGuided},
+		{
+			"guided",
+			"keeps the schedules of another strategy that reached something new, and mutates them",
+			DefaultGuided,
+		},
 		{"walk", "random choice with weights by kind of step", DefaultWalk},
 		{"baseline", "random order of delivery, each message dropped with a fixed probability", DefaultBaseline},
 	}
@@ -37,8 +49,7 @@ func All() []Kind {
 // Options lists the options of a kind with their defaults.
 func (k Kind) Options() []option.Option { return option.List(k.Default) }
 
-// Parse reads "name" or "name:key=value,key=value". Keys that are not given keep the
-// default of the kind.
+// Parse reads "name" or "name:key=value,key=value". Omitted keys have the default value of the kind.
 func Parse(text string) (lockstep.Strategy, error) {
 	name, options, _ := strings.Cut(text, ":")
 	var names []string
@@ -60,7 +71,7 @@ func Parse(text string) (lockstep.Strategy, error) {
 	return nil, fmt.Errorf("unknown strategy %q: one of %s", name, strings.Join(names, ", "))
 }
 
-// write is the command-line form of a strategy, which Parse reads back.
+// write returns the command-line form of a strategy, which Parse reads back.
 func write(name string, s lockstep.Strategy) string {
 	var def any
 	for _, k := range All() {

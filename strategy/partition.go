@@ -14,99 +14,91 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Partition makes tests of the kind that "Why Is Random Testing Effective for Partition
-// Tolerance Bugs?" studies (Majumdar, Niksic; POPL 2018). A run has a number of stages,
-// each with one partition of the nodes: operations, the partition, operations under it,
-// healing, operations. In between the network is fair: messages arrive in the order of
-// sending and alarms fire when they are due.
+// Partition generates the tests that "Why Is Random Testing Effective for Partition Tolerance Bugs?" studies (Majumdar,
+// Niksic; POPL 2018). A run has a number of stages, each with one partition of the nodes: operations, the partition,
+// operations under it, healing, operations. In between, the network is fair: messages are delivered in sending order,
+// and timers fire when they are due.
 //
-// An operation is a waiting request, drawn from all that wait, given to a node, drawn too.
-// The partitions are drawn from all of their kind with equal chances, or taken one after
-// the other from a family that covers every goal of the criterion.
+// An operation is a waiting request, drawn from all waiting requests, given to a drawn node. Partitions are drawn
+// uniformly from all of their kind, or taken in turn from a family that covers every goal of the criterion.
 //
-// With a role the nodes that play it when the partition comes are the goal: of the drawn
-// partitions the first is taken that covers it. So criterion=isolate,role=leader cuts off the
-// leader in a minority, whoever it is by then.
+// With a role, the goal is the nodes that play the role when the partition begins. The strategy uses the first drawn
+// partition that covers the goal. For example, criterion=isolate,role=leader isolates the current leader in a minority.
 //
-// With a partition sequence its partitions take the place of the one partition of a stage: they follow each
-// other directly, without healing, each with another partition than the one before, and with
-// operations under each of them. See [cover.ParsePartitionSequence] for the words, and [cover.Sampling]
-// for the chance that such a run covers the sequence.
+// With a partition sequence, its partitions replace the one partition of a stage. They follow each other directly,
+// without healing. Each differs from the previous partition, and operations run under each of them. See
+// [cover.ParsePartitionSequence] for the syntax, and [cover.Sampling] for the probability that such a run covers the
+// sequence.
 type Partition struct {
-	// Criterion is what partitions are to do: the guarantee is about its goals, and the family
-	// covers them. The zero value is Splitting.
+	// Criterion is the goal of the partitions: the guarantee is about its goals, and the family covers them. The zero
+	// value is Splitting.
 	Criterion Criterion `help:"goal of a partition: split k nodes, separate k from l, isolate a node in a minority"`
 	K         int       `help:"nodes to split (0: 2), or on the one side when separating (0: 1)"`
 	L         int       `help:"nodes on the other side when separating (0: 1)"`
-	// Balanced draws only partitions whose sides differ by at most one node (semibalanced
-	// ones to isolate in an even number of nodes).
+	// Balanced draws only partitions whose sides differ by at most one node. To isolate in an even number of nodes, it
+	// draws semibalanced partitions.
 	Balanced bool `help:"only partitions whose sides differ by at most one node"`
-	// Bridge is the number of nodes that a goal wants to be connected to every side.
+	// Bridge is the number of nodes that must stay connected to every side in a goal.
 	Bridge int `help:"nodes of a goal that stay connected to all sides"`
-	// Family takes partition after partition from a small family that covers every goal, in
-	// run order, instead of drawing.
+	// Family takes partitions in run order from a small family that covers every goal, instead of drawing.
 	Family bool `help:"walk through a small family that covers every goal, instead of drawing"`
-	// Role and Other name roles that take the places of nodes in the goal; Other is for
-	// separating only.
+	// Role and Other name roles that replace the nodes in the goal; Other is for separating only.
 	Role  string `help:"the goal is about the nodes with this role, e.g. leader; empty: about any nodes"`
 	Other string `help:"when separating by role, the role of the other side"`
 
-	// Sequence is a [cover.PartitionSequence] in words. It takes the place of the criterion and its numbers.
+	// Sequence is a [cover.PartitionSequence] as text. It replaces the criterion and its numbers.
 	Sequence string `help:"partitions that follow each other directly, e.g. 2|2 then 1|3, instead of a criterion; see docs/cover.md"`
-	// Seek takes, for each partition of a sequence, the first of the drawn partitions that covers
-	// the partition as roles are played by then.
+	// Seek uses, for each partition of a sequence, the first drawn partition that covers it with the current roles.
 	Seek bool `help:"take only partitions that cover the sequence's partition as roles are played by then"`
 
 	Stages int `help:"partitions of a run, one after the other; of a partition sequence: how often it is run" range:"1.."`
 	Before int `help:"operations before a partition or sequence" range:"0.."`
 	During int `help:"operations under a partition, or under each partition of a sequence" range:"0.."`
 	After  int `help:"operations after healing" range:"0.."`
-	// Sides gives the operations under a partition to nodes of each side in turn instead
-	// of to any node.
+	// Sides gives the operations under a partition to nodes of each side in turn, instead of to any node.
 	Sides bool `help:"give the operations under a partition to each side in turn"`
-	// Steps is the number of fair steps at the start, after each partition, each operation
-	// and each healing. Where nothing is left to happen, there are fewer. 0 stands for 40, or 2 where
-	// a step is a stretch of time.
+	// Steps is the number of fair steps at the start, after each partition, each operation and each healing. There are
+	// fewer if no step is possible. 0 means 40, or 2 if a step is a time interval.
 	Steps int `help:"fair steps after each partition, operation and healing, and at the start (0: 40, or 2 where a step is a stretch of time)" range:"0.."`
-	// Vary draws each of these numbers from 1..Steps, so that partitions and operations
-	// come in the middle of something.
+	// Vary draws each of these numbers from 1..Steps, so that partitions and operations interrupt activity of the
+	// system.
 	Vary bool `help:"draw each number of fair steps from 1..steps"`
-	// Wipe makes a partition lose what is in flight across it; otherwise it still arrives.
+	// Wipe makes a partition lose the messages in flight across it; otherwise they are still delivered.
 	Wipe bool `help:"a partition loses what is in flight across it"`
 }
 
 // DefaultPartition has three partitions into two sides.
 var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Vary: true}
 
-// How many fair steps the zero of Partition.Steps stands for: where messages are delivered one by one, and where a
-// step is a stretch of time, in which servers agree.
+// The number of fair steps when Partition.Steps is zero. fairSteps is for messages that are delivered one by one.
+// fairStretches is for steps that are time intervals, in which servers agree.
 const (
 	fairSteps     = 40
 	fairStretches = 2
 )
 
-// Criterion is what a partition is to do with the nodes of a goal.
+// Criterion is the goal of a partition for the nodes of a goal.
 type Criterion uint8
 
 // The criteria of package cover.
 const (
 	Splitting  Criterion = iota // all on different sides
-	Separation                  // some on one side, some on another
+	Separation                  // some on one side, the others on another
 	Isolation                   // on a side with less than half of the nodes
 )
 
 var criterionNames = []string{"split", "separate", "isolate"}
 
-// Words are the words of all.
+// Words returns the names of all criteria.
 func (Criterion) Words() []string { return criterionNames }
 
-// String is the criterion's word.
+// String returns the name of the criterion.
 func (n Criterion) String() string { return option.Word(criterionNames, int(n)) }
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (p Partition) String() string { return write("partition", p) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("partition", p, info); err != nil {
 		return lockstep.Terms{}, err
@@ -118,7 +110,7 @@ func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return t, nil
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (p Partition) check(info lockstep.Info) error {
 	if err := p.checkRoles(info); err != nil {
 		return err
@@ -157,7 +149,7 @@ func (p Partition) checkRoles(info lockstep.Info) error {
 	return nil
 }
 
-// hasRole reports an error that lists the system's roles if this is not one of them.
+// hasRole returns an error that lists the system's roles if role is not one of them.
 func hasRole(info lockstep.Info, role string) error {
 	if slices.Contains(info.Roles, role) {
 		return nil
@@ -184,8 +176,15 @@ func (p Partition) checkSequence(info lockstep.Info) error {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"criterion", p.Criterion != 0}, {"k", p.K != 0}, {"l", p.L != 0}, {"bridge", p.Bridge != 0}, {"family", p.Family},
-		{"role", p.Role != ""}, {"sides", p.Sides}} {
+	}{
+		{"criterion", p.Criterion != 0},
+		{"k", p.K != 0},
+		{"l", p.L != 0},
+		{"bridge", p.Bridge != 0},
+		{"family", p.Family},
+		{"role", p.Role != ""},
+		{"sides", p.Sides},
+	} {
 		if f.set {
 			return fmt.Errorf("%s does not go with a partition sequence, which says itself what is drawn", f.name)
 		}
@@ -206,7 +205,7 @@ func (p Partition) checkSequence(info lockstep.Info) error {
 	return err
 }
 
-// bare is a partition sequence without its operations, of which a strategy does not know what is drawn.
+// bare returns a partition sequence without its operations; the strategy does not know which operations are drawn.
 func bare(sequence cover.PartitionSequence) cover.PartitionSequence {
 	sequence = slices.Clone(sequence)
 	for i := range sequence {
@@ -215,15 +214,15 @@ func bare(sequence cover.PartitionSequence) cover.PartitionSequence {
 	return sequence
 }
 
-// Tested returns the criterion whose goals the partitions are to cover on so many nodes and
-// the space that they are drawn from.
+// Tested returns the criterion whose goals the partitions must cover on this number of nodes, and the space from which
+// they are drawn.
 func (p Partition) Tested(nodes int) (cover.Criterion, cover.Space, error) {
 	return cover.Params{Criterion: p.Criterion.String(), Nodes: nodes, K: p.K, L: p.L, Balanced: p.Balanced,
 		Bridge: p.Bridge}.Tested()
 }
 
-// guarantee is the chance that one of the partitions of a run covers a goal, by the theorems
-// of package cover.
+// guarantee returns the probability that one of the partitions of a run covers a goal, by the theorems of package
+// cover.
 func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if p.Sequence != "" {
 		return p.sequenceGuarantee(info)
@@ -232,7 +231,7 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	if err != nil {
 		return lockstep.Guarantee{Class: "a goal", Assumes: []string{err.Error()}}
 	}
-	chance, _ := cover.ProbabilityOf(criterion, space) // Tested has asked the same
+	chance, _ := cover.ProbabilityOf(criterion, space) // Tested has already checked that this succeeds
 	one, _ := chance.P.Float64()
 	class := fmt.Sprintf("a given goal of %v", criterion)
 	if p.Stages > 1 {
@@ -258,24 +257,25 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	return g
 }
 
-// walk is the number of runs in a row that go through the whole family.
+// walk returns the number of consecutive runs that cover the whole family.
 func (p Partition) walk(criterion cover.Criterion, space cover.Space) int {
-	family, _ := cover.Build(criterion, space) // Check has built it, too
+	family, _ := cover.Build(criterion, space) // check has already built the family
 	return (len(family.Partitions) + p.Stages - 1) / p.Stages
 }
 
-// walked is the guarantee of a walk through a family for the runs made: it is certain where they
-// went through all of it, and every partition came about.
+// walked returns the guarantee of a walk through a family for the executed runs. It is certain if the runs covered the
+// whole family and every partition took effect.
 func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
 	g := p.guarantee(info)
 	criterion, space, err := p.Tested(info.Nodes)
-	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) && seen.Changes == seen.Runs*p.Stages; g.Certain {
+	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) &&
+		seen.Changes == seen.Runs*p.Stages; g.Certain {
 		g.Class = fmt.Sprintf("a given goal of %v", criterion)
 	}
 	return g
 }
 
-// sequenceGuarantee is the chance that a sampling covers the sequence's partitions.
+// sequenceGuarantee returns the probability that a sampling covers the sequence's partitions.
 func (p Partition) sequenceGuarantee(info lockstep.Info) lockstep.Guarantee {
 	sequence, err := cover.ParsePartitionSequence(p.Sequence)
 	if err != nil {
@@ -298,7 +298,7 @@ func (p Partition) sequenceGuarantee(info lockstep.Info) lockstep.Guarantee {
 	return g
 }
 
-// atLeastOnce is the probability that independent trials have at least one hit.
+// atLeastOnce returns the probability that independent trials have at least one hit.
 func atLeastOnce(p float64, trials int) float64 {
 	if p >= 1 {
 		return 1
@@ -306,7 +306,7 @@ func atLeastOnce(p float64, trials int) float64 {
 	return -math.Expm1(float64(trials) * math.Log1p(-p))
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	s := &partitioner{Partition: p, perStage: 1}
 	if s.Steps == 0 {
@@ -320,7 +320,7 @@ func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 
-// prepare makes what partitions are drawn from: a sampler for each partition, or a family.
+// prepare creates the source of the partitions: a sampler for each partition, or a family.
 func (s *partitioner) prepare(nodes int) error {
 	if s.Sequence != "" {
 		sequence, err := cover.ParsePartitionSequence(s.Sequence)
@@ -352,10 +352,10 @@ func (s *partitioner) prepare(nodes int) error {
 	return err
 }
 
-// tries is how many partitions are looked at for one that covers the goal of a role.
+// tries is how many partitions the strategy draws to find one that covers the goal of a role.
 const tries = 100
 
-// moment is a part of a stage.
+// moment is one part of a stage.
 type moment uint8
 
 const (
@@ -367,25 +367,25 @@ const (
 	stageEnd
 )
 
-// partitioner goes through the stages of a run.
+// partitioner executes the stages of a run.
 type partitioner struct {
 	Partition
 	sequence cover.PartitionSequence
-	perStage int              // of a stage; without a partition sequence there is one
+	perStage int              // partitions of a stage; 1 without a partition sequence
 	samplers []*cover.Sampler // by partition
 	family   []cover.Partition
 	rand     *rand.Rand
 	fair     fair
 
-	drawn     []cover.Partition // for each stage, one for each partition; roles may replace it
+	drawn     []cover.Partition // for each stage, one for each partition; a role may replace it
 	first     int               // number of the run's first partition in the walk through the family
 	stage     int
 	goalIndex int
 	at        moment
-	given     int              // operations at this moment
-	sides     []lockstep.Nodes // of the partition in force or to be cut
-	cuts      int              // sides that are cut off already
-	made      int              // partitions that came about in this run
+	given     int              // operations given at this moment
+	sides     []lockstep.Nodes // sides of the partition in force, or of the next one
+	cuts      int              // sides that are already cut off
+	made      int              // partitions that took effect in this run
 }
 
 // Reset begins a new run.
@@ -402,7 +402,7 @@ func (s *partitioner) Reset(start *lockstep.Start) {
 	s.rest()
 }
 
-// draw is the run's i-th partition. Within a partition sequence it is another than the one before.
+// draw returns the run's i-th partition. Within a partition sequence it differs from the previous one.
 func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 	if s.family != nil {
 		return s.family[(s.first+i)%len(s.family)]
@@ -415,7 +415,7 @@ func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 	}
 }
 
-// Tell tells what was drawn for the run, and how many partitions came about.
+// Tell reports what was drawn for the run, and how many partitions took effect.
 func (s *partitioner) Tell(words bool) (a lockstep.Account) {
 	a.Seen = lockstep.Seen{Runs: 1, Changes: s.made}
 	if words {
@@ -425,7 +425,7 @@ func (s *partitioner) Tell(words bool) (a lockstep.Account) {
 }
 
 func (s *partitioner) parameters() map[string]string {
-	if s.Role != "" || s.Seek { // not known before they are made
+	if s.Role != "" || s.Seek { // not known in advance
 		return nil
 	}
 	var texts []string
@@ -435,7 +435,7 @@ func (s *partitioner) parameters() map[string]string {
 	return map[string]string{"partitions": strings.Join(texts, " ")}
 }
 
-// rest begins a fair stretch.
+// rest begins a fair part of the run.
 func (s *partitioner) rest() {
 	steps := s.Steps
 	if s.Vary {
@@ -489,7 +489,7 @@ func (s *partitioner) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-// operate gives a request to a node, as long as there are operations left at this moment.
+// operate gives a request to a node while operations are left at this moment.
 func (s *partitioner) operate(turn *lockstep.Turn, next *lockstep.Step) bool {
 	nodes := turn.All()
 	if s.at == during && s.Sides {
@@ -502,9 +502,8 @@ func (s *partitioner) operate(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// cut makes the partition: each side is cut off from those after it, and healed within itself
-// where the partition before had cut it. Then what is in flight across it is lost, where that
-// is wanted.
+// cut applies the partition. It cuts each side off from the sides after it, and heals links within a side that the
+// previous partition cut. Then, with Wipe, it drops the messages in flight across the partition.
 func (s *partitioner) cut(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.cuts == 0 {
 		s.choose(turn)
@@ -544,8 +543,7 @@ func cutWithin(turn *lockstep.Turn, nodes lockstep.Nodes) bool {
 	return false
 }
 
-// choose settles which partition comes now. Where roles are the goal, it looks for one
-// that covers it.
+// choose determines the next partition. If roles are the goal, it searches for one that covers it.
 func (s *partitioner) choose(turn *lockstep.Turn) {
 	i := s.stage*s.perStage + s.goalIndex
 	for k := 0; k < tries && !s.covers(turn, s.drawn[i]); k++ {
@@ -561,10 +559,10 @@ func (s *partitioner) choose(turn *lockstep.Turn) {
 	}
 }
 
-// covers reports whether a partition does what is wanted of it with the roles as they are
-// played now; where nothing is wanted, any does.
+// covers reports whether a partition covers the goal with the current roles. Without a goal, every partition does.
 func (s *partitioner) covers(turn *lockstep.Turn, p cover.Partition) bool {
-	if s.goalIndex > 0 && p == s.drawn[s.stage*s.perStage+s.goalIndex-1] { // which was drawn anew
+	// the previous partition, which was drawn again
+	if s.goalIndex > 0 && p == s.drawn[s.stage*s.perStage+s.goalIndex-1] {
 		return false
 	}
 	if s.Seek {
@@ -574,7 +572,7 @@ func (s *partitioner) covers(turn *lockstep.Turn, p cover.Partition) bool {
 	return goal.A == 0 || goal.CoveredBy(p)
 }
 
-// goal is the goal of the roles as they are played now, if there are any.
+// goal returns the goal of the current roles, if there are any.
 func (s *partitioner) goal(turn *lockstep.Turn) (goal cover.PartitionGoal) {
 	if s.Role == "" {
 		return goal

@@ -26,15 +26,24 @@ type diary struct {
 
 func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.Stage)) }
 
-// stagesOf makes runs on the register and returns their stages.
+// stagesOf executes runs on the register and returns their stages.
 func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
 	t.Helper()
 	d := &diary{}
-	enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: nodes, Requests: 100}, Strategy: s, Runs: runs, Seed: 11, Observers: []lockstep.Observer{d}})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    register.Cluster{Nodes: nodes, Requests: 100},
+			Strategy:  s,
+			Runs:      runs,
+			Seed:      11,
+			Observers: []lockstep.Observer{d},
+		},
+	)
 	return d.runs
 }
 
-// A run has the stages, the partitions and the operations that the strategy says.
+// A run has the stages, partitions and operations of the strategy's options.
 func TestPartitionStages(t *testing.T) {
 	for _, s := range []strategy.Partition{
 		{Stages: 1, Before: 2, During: 3, After: 1, Steps: 20},
@@ -82,8 +91,7 @@ func TestPartitionStages(t *testing.T) {
 	}
 }
 
-// A walk through a family covers every goal in as many runs as the guarantee says, from
-// whichever run on.
+// A walk through a family covers every goal in as many runs as the guarantee says, starting at any run.
 func TestPartitionFamily(t *testing.T) {
 	for _, s := range []strategy.Partition{
 		{Stages: 1, Steps: 1, Family: true},
@@ -118,8 +126,7 @@ func TestPartitionFamily(t *testing.T) {
 	}
 }
 
-// A walk through a whole family is certain, and says so; one that is cut short, or whose runs are,
-// is not.
+// A walk through a whole family is certain and reports that. An incomplete walk, or one with truncated runs, is not.
 func TestFamilyIsCertain(t *testing.T) {
 	s := strategy.Partition{Stages: 2, Steps: 1, Family: true}
 	enough := int(math.Round(1 / guarantee(s, register.Cluster{Nodes: 6}).PerRun))
@@ -130,15 +137,18 @@ func TestFamilyIsCertain(t *testing.T) {
 		runs, steps int
 		want        bool
 	}{{enough, 0, true}, {3 * enough, 0, true}, {enough - 1, 0, false}, {enough, 4, false}} {
-		g := enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps}).Guarantee
-		if g.Certain != c.want || strings.HasPrefix(g.String(), "certain: the runs hit every goal of 2-splitting (there are 15)") != c.want {
+		g := enginetest.Explore(
+			t,
+			lockstep.Plan{System: register.Cluster{Nodes: 6, Requests: 100}, Strategy: s, Runs: c.runs, Steps: c.steps},
+		).Guarantee
+		if g.Certain != c.want ||
+			strings.HasPrefix(g.String(), "certain: the runs hit every goal of 2-splitting (there are 15)") != c.want {
 			t.Errorf("%d runs of at most %d steps: %s", c.runs, c.steps, g)
 		}
 	}
 }
 
-// The guarantee is the chance that was computed: the share of the runs that cover a given
-// goal agrees with it.
+// The guarantee is the computed probability: it agrees with the share of runs that cover a given goal.
 func TestPartitionGuarantee(t *testing.T) {
 	const runs = 4000
 	for _, s := range []strategy.Partition{
@@ -172,15 +182,37 @@ func TestPartitionGuarantee(t *testing.T) {
 	}
 }
 
-// With a role every partition covers its goal, for whoever plays the role by then.
+// With a role, every partition covers its goal for the nodes that currently play the role.
 func TestPartitionRoles(t *testing.T) {
 	for _, c := range []struct {
 		s    strategy.Partition
 		goal cover.RoleGoal
 	}{
-		{strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
-		{strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, Steps: 100, Family: true, Balanced: true}, cover.RoleGoal{Kind: cover.Isolates, A: "leader"}},
-		{strategy.Partition{Criterion: strategy.Separation, Role: "leader", Other: "follower", Stages: 1, Steps: 100}, cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"}},
+		{
+			strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100},
+			cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
+		},
+		{
+			strategy.Partition{
+				Criterion: strategy.Isolation,
+				Role:      "leader",
+				Stages:    3,
+				Steps:     100,
+				Family:    true,
+				Balanced:  true,
+			},
+			cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
+		},
+		{
+			strategy.Partition{
+				Criterion: strategy.Separation,
+				Role:      "leader",
+				Other:     "follower",
+				Stages:    1,
+				Steps:     100,
+			},
+			cover.RoleGoal{Kind: cover.Separates, A: "leader", B: "follower"},
+		},
 	} {
 		leaders, cuts := cover.Set(0), 0
 		for _, run := range stagesOf(t, 5, 40, c.s) {
@@ -202,8 +234,8 @@ func TestPartitionRoles(t *testing.T) {
 	}
 }
 
-// actors is a system whose nodes have fixed roles, several some of them. Alarms go off for
-// ever, and requests have no effect.
+// actors is a system whose nodes have fixed roles, some of them several. Timers fire indefinitely, and requests have no
+// effect.
 type actors []string
 
 func (a actors) Describe() (lockstep.Info, error) { return a.cluster().Describe() }
@@ -235,18 +267,33 @@ func (actor) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (actor) Alarm(c *sim.Context[int])                     { c.SetAlarm(1) }
 func (actor) Request(*sim.Context[int], int32, string)      {}
 
-// kafka is one ZooKeeper node and three replicas, the first of which leads (Section 2.2 of
-// the paper); chronos is five nodes of three services (Section 2.3).
+// kafka is one ZooKeeper node and three replicas, the first of which is the leader (Section 2.2 of the paper). chronos
+// is five nodes of three services (Section 2.3).
 var (
 	kafka   = actors{"leader", "zookeeper", "replica", "replica"}
-	chronos = actors{"chronos-leader chronos", "chronos mesos", "mesos-leader chronos mesos", "chronos mesos", "zookeeper-leader chronos"}
+	chronos = actors{
+		"chronos-leader chronos",
+		"chronos mesos",
+		"mesos-leader chronos mesos",
+		"chronos mesos",
+		"zookeeper-leader chronos",
+	}
 )
 
-// samples makes runs that tell a partition sequence and counts those that cover it.
-func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence cover.PartitionSequence, runs int) (hits, tests int) {
+// samples executes runs that draw a partition sequence and counts those that cover it.
+func samples(
+	t *testing.T,
+	system lockstep.System,
+	s lockstep.Strategy,
+	sequence cover.PartitionSequence,
+	runs int,
+) (hits, tests int) {
 	t.Helper()
 	d := &diary{}
-	enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}})
+	enginetest.Explore(
+		t,
+		lockstep.Plan{System: system, Strategy: s, Runs: runs, Seed: 5, Observers: []lockstep.Observer{d}},
+	)
 	for _, run := range d.runs {
 		if sequence.In(run) {
 			hits++
@@ -256,8 +303,7 @@ func samples(t *testing.T, system lockstep.System, s lockstep.Strategy, sequence
 	return hits, tests
 }
 
-// A partition sequence given to the strategy is hit as often as its exact chance says, and every run is
-// one test of it.
+// A partition sequence given to the strategy is hit with its exact probability, and every run is one test of it.
 func TestPartitionSequences(t *testing.T) {
 	const runs = 2000
 	operations := []string{"job", "read"}
@@ -301,7 +347,7 @@ func TestPartitionSequences(t *testing.T) {
 	}
 }
 
-// Without the sequence, partitions with healing in between never tell that of Kafka.
+// Without the sequence, partitions with healing in between never cover that of Kafka.
 func TestPartitionHealsWithoutSequence(t *testing.T) {
 	sequence, err := cover.ParsePartitionSequence("2|2 then 1|3")
 	if err != nil {
@@ -312,10 +358,12 @@ func TestPartitionHealsWithoutSequence(t *testing.T) {
 	}
 }
 
-// The guarantee of a partition sequence is the chance of its partitions; what does not go together is
-// refused.
+// The guarantee of a partition sequence is the probability of its partitions; conflicting options are rejected.
 func TestPartitionSequenceTerms(t *testing.T) {
-	g := guarantee(strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1}, kafka)
+	g := guarantee(
+		strategy.Partition{Sequence: "leader+zookeeper(2)|2: job then leader(1)|*", Stages: 1, Steps: 1},
+		kafka,
+	)
 	if math.Abs(g.PerRun-1.0/12) > 1e-9 {
 		t.Errorf("guarantee %v", g)
 	}
@@ -342,7 +390,7 @@ func TestPartitionSequenceTerms(t *testing.T) {
 	}
 }
 
-// crossing counts the messages that arrive from the other side of a cut.
+// crossing counts the messages that are delivered across a cut.
 type crossing struct{ starving }
 
 func (c crossing) New(lockstep.Info) lockstep.Monitor { return c }
@@ -356,12 +404,15 @@ func (c crossing) Step(run *lockstep.Run) *lockstep.Finding {
 }
 func (crossing) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// What is in flight across a cut arrives, unless it is to be lost.
+// Messages in flight across a cut are delivered, unless the strategy must lose them.
 func TestPartitionInFlight(t *testing.T) {
 	for _, wipe := range []bool{false, true} {
 		s := strategy.DefaultPartition
 		s.Wipe = wipe
-		result := enginetest.Explore(t, lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: register.Cluster{Nodes: 5}, Strategy: s, Spec: crossing{}, Runs: 200},
+		)
 		if found := result.First() != nil; found == wipe {
 			t.Errorf("wipe=%v: messages crossed: %v", wipe, found)
 		}
@@ -369,7 +420,7 @@ func TestPartitionInFlight(t *testing.T) {
 }
 
 func ExamplePartition() {
-	// The leader in a minority, with two operations meanwhile.
+	// The leader in a minority, with two operations under the partition.
 	p := strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 	fmt.Println(p)
 	g := guarantee(p, register.Cluster{Nodes: 5})

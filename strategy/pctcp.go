@@ -12,95 +12,94 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// PCTCP is probabilistic concurrency testing with chain partitioning (Ozkan, Majumdar,
-// Niksic, Befrouei, Weissenbacher; OOPSLA 2018), the explorer of Netrix. It orders the
-// events of a run and loses nothing.
+// PCTCP is probabilistic concurrency testing with chain partitioning (Ozkan, Majumdar, Niksic, Befrouei, Weissenbacher;
+// OOPSLA 2018), the explorer of Netrix. It orders the events of a run and loses no message.
 //
-// Events are partially ordered by causality and distributed over chains while the run
-// goes on. Each chain has a random priority of its own, and the event of the chain with
-// the highest priority happens next. Depth-1 change points, distinct numbers among the
-// first Events events in the order in which they come into being, delay events: the chain
-// of such an event falls below all others, and the i-th change point below those before.
+// Events are partially ordered by causality and assigned to chains during the run. Each chain has its own random
+// priority, and the event of the chain with the highest priority happens next. Depth-1 change points delay events. They
+// are distinct numbers among the first Events events, in order of creation. The chain of such an event drops below all
+// others, and the i-th change point drops below the previous ones.
 //
-// The alarms of a node are a chain of their own, outside the partition. So that a node
-// whose alarm rings again and again does not shut out everyone else, an alarm armed after
-// one that rang by its priority waits until every chain that was not delayed is empty;
-// of those that wait, the one that is due first rings. The alarm after that may go by its
-// priority again. A change point delays one alarm and not those after it. With Fair all
-// alarms wait so until their time has come, and then ring before anything else happens.
+// The timers of a node form their own chain, outside the partition. A node whose timer fires repeatedly must not starve
+// the other nodes. Therefore a timer armed after one that fired by its priority waits until every chain that was not
+// delayed is empty. Of the waiting timers, the one that is due first fires. The next timer may use its priority again.
+// A change point delays one timer and not the following ones. With Fair, all timers wait in this way until they are
+// due, and then fire before any other event.
 //
-// A request comes after the step that offered it. One that is offered again when it was given
-// waits likewise: a client asks again when nothing else can happen but alarms and what is
-// delayed, and not twice before an alarm has rung.
+// A request comes after the step that offered it. A request that is offered again after it was given waits likewise.
+// The client retries when only timers and delayed events are possible, and not twice before a timer has fired.
 //
-// Nothing waits for ever while time goes on: at most Late events may overtake one that can
-// happen, that is, come into being after it and happen before it. Then it happens, of
-// several the oldest. For an alarm that counts once it is due, or the one that is due first.
+// No event waits indefinitely while time passes. At most Late events may overtake a possible event, that is, are
+// created after it and happen before it. Then it happens, the oldest first. For a timer, overtaking counts once it is
+// due, or if it is due first.
 //
-// A message that a scenario loses or holds is no event, and is one when it is released; a
-// change point on an event that can happen no more moves to the next one that comes.
+// A message that a scenario loses or holds is no event; it becomes one when it is released. If a change point is on an
+// event that is no longer possible, it moves to the next new event.
 //
-// Every message that can be delivered is, in the end: after Steps steps no more alarm
-// fires, no more request is given, and what is left is delivered, oldest first.
+// Every deliverable message is eventually delivered: after Steps steps no timer fires, no request is given, and the
+// remaining messages are delivered, oldest first.
 type PCTCP struct {
 	// Depth is the number of events whose order matters, at least 1.
 	Depth int `help:"number of events whose order is to be hit" range:"1..64"`
-	// Events is the number of events among which the change points lie; 0 means the
-	// largest number seen in a few fault-free runs.
-	Events int `help:"events among which the change points lie; 0: learned from fault-free runs" range:"0..1000000"`
-	// Races counts only events that race, that is, that may arrive before or after another
-	// event at the same node. Which do is learned by type, sender and receiver from a few
+	// Events is the number of events among which the change points are; 0 means the largest number observed in a few
 	// fault-free runs.
+	Events int `help:"events among which the change points lie; 0: learned from fault-free runs" range:"0..1000000"`
+	// Races counts only events that race, that is, that may happen before or after another event at the same node. The
+	// strategy learns the racing events by type, sender and receiver from a few fault-free runs.
 	Races bool `help:"count only events that race with another (trace-aware)"`
-	// Late is the number of events that may overtake one that can happen; 0 means that each
-	// run draws one of Lates, Unbounded any number.
+	// Late is the number of events that may overtake a possible event. 0 means that each run draws one of Lates;
+	// Unbounded means any number.
 	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number" range:"-1..1000000"`
-	// Fair lets time move only when nothing can happen that is not delayed, and then for everyone:
-	// the alarm that is due first rings, and the others of its time before anything else
-	// happens, a delayed one last. Otherwise every other alarm of a node races with messages, and
-	// clocks may run at different speeds.
+	// Fair lets time pass only when no undelayed event is possible, and then for all nodes. The timer that is due first
+	// fires, the others with the same due time fire before any other event, and a delayed timer fires last. Without
+	// Fair, every other timer of a node races with messages, and clocks may run at different speeds.
 	Fair bool `help:"time moves only when nothing else can happen that is not delayed, so that clocks run alike"`
-	// Steps is the number of steps after which a run is brought to its end.
+	// Steps is the number of steps after which the strategy drains a run.
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
 
 	racing *races // learned
 }
 
-// Lates are the numbers of events that may overtake one that can happen, of which each run
-// draws one unless told otherwise. No single one is good for everything: some bugs need a
-// message that many elections overtake, and most are found far more often where nothing is
-// very late. The evidence is in docs/strategies.md.
+// Lates are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some bugs
+// need a message that many elections overtake; most are found far more often if no event is very late. The evidence is
+// in docs/strategies.md.
 var Lates = [...]int{10, 30, 100}
 
-// DefaultPCTCP has the depth that found as much as depth 3, or more, in the tables of
-// docs/strategies.md.
+// DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/strategies.md.
 var DefaultPCTCP = PCTCP{Depth: 5, Steps: 300}
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (p PCTCP) String() string { return write("pctcp", p) }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (p PCTCP) check(info lockstep.Info) error {
 	if p.Events > 0 && p.Events < p.Depth-1 {
-		return fmt.Errorf("pctcp: events is %d, but depth %d needs %d change points among them", p.Events, p.Depth, p.Depth-1)
+		return fmt.Errorf(
+			"pctcp: events is %d, but depth %d needs %d change points among them",
+			p.Events,
+			p.Depth,
+			p.Depth-1,
+		)
 	}
 	return info.Require("pctcp", trace.KindsOf(trace.Deliver))
 }
 
-// Fit says on which terms the strategy explores such a system. The guarantee is the paper's
-// bound; the numbers in it are known only after the runs.
+// Fit returns the terms on which the strategy explores the system. The guarantee is the paper's bound; its parameters
+// are known only after the runs.
 func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("pctcp", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
-		t.Probe, t.Learn = pctcpProbe{PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}}}, p.learn
+		t.Probe, t.Learn = pctcpProbe{
+			PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}},
+		}, p.learn
 	}
 	return t, nil
 }
 
-// guarantee is the bound with the numbers that were seen.
+// guarantee returns the bound with the measured parameters.
 func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 	race := ""
 	if p.Races {
@@ -108,24 +107,45 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 	}
 	g := lockstep.Guarantee{Class: fmt.Sprintf("a given order of %d events%s", p.Depth, race)}
 	if seen.Width == 0 || p.Events == 0 {
-		g.Assumes = []string{"1/(w^2 n^(d-1)), where the width w and the number of events n are known only after the runs"}
+		g.Assumes = []string{
+			"1/(w^2 n^(d-1)), where the width w and the number of events n are known only after the runs",
+		}
 		return g
 	}
 	g.Class = fmt.Sprintf("a given order of %d of the first %d events%s", p.Depth, p.Events, race)
 	g.PerRun = math.Pow(float64(seen.Width), -2) * math.Pow(float64(p.Events), float64(1-p.Depth))
 	g.Assumes = []string{
-		fmt.Sprintf("1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events", seen.Width, p.Events, p.Depth, seen.Events),
+		fmt.Sprintf(
+			"1/(w^2 n^(d-1)) with w=%d, n=%d, d=%d; runs had up to %d events",
+			seen.Width,
+			p.Events,
+			p.Depth,
+			seen.Events,
+		),
 		"the order respects causality, and its events come into being in every order of the others",
 		"they happen before the run is brought to its end"}
 	switch {
 	case p.Late > 0:
-		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late))
+		g.Assumes = append(
+			g.Assumes,
+			fmt.Sprintf("none of them must wait while more than %d events overtake it (late)", p.Late),
+		)
 	case p.Late == 0:
-		g.Assumes = append(g.Assumes, fmt.Sprintf("none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
-			Lates[0], Lates[1], Lates[2]))
+		g.Assumes = append(
+			g.Assumes,
+			fmt.Sprintf(
+				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
+				Lates[0],
+				Lates[1],
+				Lates[2],
+			),
+		)
 	}
 	if p.Fair {
-		g.Assumes = append(g.Assumes, "no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)")
+		g.Assumes = append(
+			g.Assumes,
+			"no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)",
+		)
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
 		g.Assumes = append(g.Assumes, fmt.Sprintf("of %d change points a run %.1f delayed an event that could happen",
@@ -134,7 +154,7 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 	return g
 }
 
-// learn chooses the parameters that a few runs without faults suggest.
+// learn chooses parameters from a few fault-free runs.
 func (p PCTCP) learn(probe lockstep.Scheduler) lockstep.Strategy {
 	s := probe.(*pctcp)
 	s.closeProbe()
@@ -155,27 +175,26 @@ func (p PCTCP) learn(probe lockstep.Scheduler) lockstep.Strategy {
 	return p
 }
 
-// pctcpProbe makes the runs that PCTCP learns from.
+// pctcpProbe executes the runs from which PCTCP learns.
 type pctcpProbe struct{ PCTCP }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (p pctcpProbe) New(info lockstep.Info) lockstep.Scheduler {
 	s := p.PCTCP.New(info).(*pctcp)
 	s.probing = true
 	return s
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
 	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), alarm: make([]alarmChain, info.Nodes+1)}
 	s.decider = s
 	return s
 }
 
-// The keys of events lie in three bands. Chains that were not delayed have random keys
-// above highBand; requests and alarms that wait for them lie below it, of the requests the
-// latest first, of the alarms the one that rang least; the chain of the i-th change point
-// has lowBand-i.
+// The keys of events form three bands. Undelayed chains have random keys above highBand. Requests and timers that wait
+// for them have keys below it: the latest request first, and the timer that fired least. The chain of the i-th change
+// point has the key lowBand-i.
 const (
 	highBand = 1 << 63
 	waitBand = 1 << 40
@@ -190,22 +209,22 @@ type pctcp struct {
 	rand     *rand.Rand
 	priority []uint64 // by chain of the partition
 	alarm    []alarmChain
-	change   []int32 // numbers of the events to delay; the i-th falls below those before
-	spare    []int32 // change points whose event can happen no more, as indices of change
-	numbered int32   // events that count
+	change   []int32 // numbers of the events to delay; the i-th drops below the previous ones
+	spare    []int32 // change points whose event is no longer possible, as indices of change
+	numbered int32   // number of events that count
 	changed  int     // change points that delay an event
 
 	probing bool
-	kinds   []eventKind   // of the events of this run, while probing
-	probed  [][]eventKind // of the runs before
+	kinds   []eventKind   // kinds of the events of this run, while probing
+	probed  [][]eventKind // kinds of the previous runs
 }
 
-// alarmChain is the chain of a node's alarms.
+// alarmChain is the chain of a node's timers.
 type alarmChain struct {
 	priority uint64 // 0: none yet
 	rang     uint64
-	waits    bool       // the next alarm waits for everything that is not delayed
-	last     trace.Time // when the last one rang
+	waits    bool       // the next timer waits for all undelayed events
+	last     trace.Time // when the last timer fired
 }
 
 // Reset begins a new run.
@@ -230,7 +249,7 @@ func (s *pctcp) Reset(start *lockstep.Start) {
 	}
 }
 
-// closeProbe takes over what the run just made has to teach.
+// closeProbe learns from the run that just ended.
 func (s *pctcp) closeProbe() {
 	if s.probing && len(s.kinds) > 0 {
 		s.racing.learn(s.kinds, s.events, s.clocks)
@@ -239,7 +258,7 @@ func (s *pctcp) closeProbe() {
 	}
 }
 
-// Tell tells which events were delayed, and how large the run was.
+// Tell reports which events were delayed, and the size of the run.
 func (s *pctcp) Tell(words bool) lockstep.Account {
 	a := lockstep.Account{Seen: s.seen()}
 	if words {
@@ -267,7 +286,7 @@ func (s *pctcp) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 // place draws any node.
 func (s *pctcp) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, to) }
 
-// came gives an event its chain and its number.
+// came assigns a chain and a number to an event.
 func (s *pctcp) came(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	if e.kind != trace.Deliver {
@@ -302,8 +321,8 @@ func (s *pctcp) came(turn *lockstep.Turn, index int32) {
 	}
 }
 
-// changePoint is the change point of the event numbered last, counted from 1, or 0: one that
-// was drawn for it, else one whose event can happen no more.
+// changePoint returns the change point of the event that was numbered last, counted from 1, or 0. It is the one drawn
+// for this event, or else one whose event is no longer possible.
 func (s *pctcp) changePoint() int32 {
 	at := int32(slices.Index(s.change, s.numbered))
 	if at < 0 && len(s.spare) > 0 {
@@ -316,16 +335,16 @@ func (s *pctcp) changePoint() int32 {
 	return at + 1
 }
 
-// delayed is the key of an event at a change point.
+// delayed returns the key of an event at a change point.
 func (e *event) delayed() uint64 { return lowBand - uint64(e.change) }
 
-// sent notes what caused a message.
+// sent records the cause of a message.
 func (s *pctcp) sent(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	e.past = s.cause(turn, e)
 }
 
-// left takes an event out of its chain again. Its change point is for another.
+// left removes an event from its chain. Its change point becomes available for another event.
 func (s *pctcp) left(_ *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	if e.kind != trace.Alarm {
@@ -338,9 +357,8 @@ func (s *pctcp) left(_ *lockstep.Turn, index int32) {
 	}
 }
 
-// prefer puts the alarm that is due first in the place of one that waits, and in the place of
-// a request that is to be given again before any alarm has rung. With fair time it puts one
-// whose time has come in the place of anything.
+// prefer replaces a waiting timer by the timer that is due first. It does the same for a repeated request before any
+// timer has fired. With Fair, a timer that is due replaces any event.
 func (s *pctcp) prefer(turn *lockstep.Turn, index int32) int32 {
 	e := &s.events[index]
 	wait := waiting(e.key) && (e.kind != trace.Request || e.again > s.rung)
@@ -362,30 +380,30 @@ func (s *pctcp) prefer(turn *lockstep.Turn, index int32) int32 {
 	return best
 }
 
-// due reports whether the time of a node's alarm has come and none of that node has rung at
-// this time: one that is set for the same time again and again keeps nobody waiting.
+// due reports whether a node's timer is due and no timer of this node has fired at this time. A timer that is
+// repeatedly set for the same time must not block other nodes.
 func (s *pctcp) due(turn *lockstep.Turn, n lockstep.Node) bool {
 	return turn.AlarmAt(n) <= turn.Now() && s.alarm[n].last < turn.Now()
 }
 
-// waiting reports whether a key is that of an alarm or a request that waits.
+// waiting reports whether a key belongs to a waiting timer or request.
 func waiting(key uint64) bool { return key < highBand && key >= lowBand }
 
-// cause is the index of the clock of what caused an event.
+// cause returns the index of the clock of an event's cause.
 func (s *pctcp) cause(turn *lockstep.Turn, e *event) int32 {
 	switch e.kind {
 	case trace.Alarm:
 		return s.save(int(e.node))
-	case trace.Request: // the step that offered it, where it is known
+	case trace.Request: // the step that offered it, if known
 		return s.save(int(e.from))
 	}
-	if original := turn.Message(e.msg).Copy; original != 0 { // a copy has the past of its original
+	if original := turn.Message(e.msg).Copy; original != 0 { // a duplicate has the causal past of its original
 		return s.events[s.byMsg[original-1]].past
 	}
 	return s.save(int(e.from))
 }
 
-// arm gives an alarm the key of its chain, or one of its own where it is delayed.
+// arm assigns to a timer the key of its chain, or a key of its own if it is delayed.
 func (s *pctcp) arm(e *event) {
 	c := &s.alarm[e.node]
 	if c.priority == 0 {
@@ -400,7 +418,7 @@ func (s *pctcp) arm(e *event) {
 	}
 }
 
-// freshPriority draws a priority that no chain has.
+// freshPriority draws a priority that no chain uses.
 func (s *pctcp) freshPriority() uint64 {
 	for {
 		p := s.rand.Uint64() | highBand
@@ -414,7 +432,7 @@ func (s *pctcp) freshPriority() uint64 {
 	}
 }
 
-// happened moves the clock of the event's node on.
+// happened advances the clock of the event's node.
 func (s *pctcp) happened(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	e.at = s.tick(int(e.node), e.past)
@@ -426,9 +444,9 @@ func (s *pctcp) happened(turn *lockstep.Turn, index int32) {
 	}
 }
 
-// seen measures the run. The width is the largest antichain that was met:
-// the events open at once, or the levels of the partition. Where alarms add chains to
-// those of the partition, it is at least the root of the number of chains.
+// seen returns measurements of the run. The width is the size of the largest antichain observed: the events open at
+// once, or the levels of the partition. If timers add chains to those of the partition, the width is at least the
+// square root of the number of chains.
 func (s *pctcp) seen() lockstep.Seen {
 	chains := len(s.priority)
 	for i := range s.alarm {

@@ -10,8 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestPartition checks the chains of random partial orders, handed over in a random
-// linear order, against brute force.
+// TestPartition checks the chains of random partial orders, inserted in a random linear order, against brute force.
 func TestPartition(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	for range 300 {
@@ -57,7 +56,7 @@ func checkPartition(t *testing.T, above [][]bool) {
 	}
 }
 
-// width is the size of the largest antichain.
+// width returns the size of the largest antichain.
 func width(above [][]bool) (best int) {
 	for set := range 1 << len(above) {
 		size, ok := 0, true
@@ -134,18 +133,19 @@ func copyOf(m map[string]bool) map[string]bool {
 	return c
 }
 
-// stutter is a source that gives every number several times over, to provoke ties.
+// stutter is a source that returns every number several times, to provoke ties.
 type stutter struct{ n uint64 }
 
 func (s *stutter) Uint64() uint64 { s.n++; return s.n / 5 * 0x9e3779b97f4a7c15 }
 
-// TestNoTies checks that priorities never tie and change points never collide, even if
-// the random source repeats itself.
+// TestNoTies checks that priorities never tie and change points never collide, even if the random source repeats
+// numbers.
 func TestNoTies(t *testing.T) {
 	s := PCTCP{Depth: 30, Events: 40}.New(lockstep.Info{Nodes: 8}).(*pctcp)
 	for range 200 {
 		s.Reset(&lockstep.Start{Rand: rand.New(&stutter{})})
-		if len(s.change) != 29 || len(distinct(s.change)) != 29 || slices.Min(s.change) < 1 || slices.Max(s.change) > 40 {
+		if len(s.change) != 29 || len(distinct(s.change)) != 29 || slices.Min(s.change) < 1 ||
+			slices.Max(s.change) > 40 {
 			t.Fatalf("change points %v", s.change)
 		}
 		var keys []uint64

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// starving is a spec that fails when a run ends while a message is in flight.
+// starving is a spec that fails if a run ends with a message in flight.
 type starving struct{ quiet }
 
 func (starving) Properties() []string                 { return []string{"delivery"} }
@@ -22,12 +22,20 @@ func (s starving) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// TestNothingStarves makes 10,000 runs of strategies that lose nothing on systems that go
-// on for ever and on systems that end by themselves.
+// TestNothingStarves executes 10,000 runs of strategies that lose no message, on systems that run indefinitely and on
+// systems that become quiescent.
 func TestNothingStarves(t *testing.T) {
-	systems := []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 5, Requests: 2}, tree(3, 20), chain(1, 1, 1, 6)}
-	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 4, Steps: 60}, strategy.PCTCP{Depth: 2, Steps: 60, Races: true},
-		strategy.POS{Steps: 60}} {
+	systems := []lockstep.System{
+		smr.Cluster{Nodes: 3},
+		smr.Cluster{Nodes: 5, Requests: 2},
+		tree(3, 20),
+		chain(1, 1, 1, 6),
+	}
+	for _, s := range []lockstep.Strategy{
+		strategy.PCTCP{Depth: 4, Steps: 60},
+		strategy.PCTCP{Depth: 2, Steps: 60, Races: true},
+		strategy.POS{Steps: 60},
+	} {
 		for _, system := range systems {
 			result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: starving{}, Runs: 2500})
 			if first := result.First(); first != nil {

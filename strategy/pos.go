@@ -7,40 +7,41 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// POS is partial-order sampling (Yuan, Yang, Gu; CAV 2018). Each event, the arrival of a
-// message, a request or an alarm, draws a priority when it comes into being, and the
-// event with the highest happens next. When an event happens at a node, all others that
-// wait for that node draw anew, so that the order of two events that race does not depend
-// on the order of others before them. It loses nothing.
+// POS is partial-order sampling (Yuan, Yang, Gu; CAV 2018). Each event (a message, a request or a timer) draws a
+// priority when it is created, and the event with the highest priority happens next. When an event happens at a node,
+// all other events that wait for that node draw new priorities. Therefore the order of two racing events does not
+// depend on the order of events before them. POS loses no message.
 //
-// Like [PCTCP], it brings a run to its end after Steps steps by delivering what is left.
+// Like [PCTCP], it drains a run after Steps steps by delivering the remaining messages.
 type POS struct {
 	Steps int `help:"steps before a run is brought to its end; 0: as long as anything is possible" range:"0.."`
 }
 
-// DefaultPOS has runs as long as those of [DefaultPCTCP].
+// DefaultPOS uses the run length of [DefaultPCTCP].
 var DefaultPOS = POS{Steps: 300}
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (p POS) String() string { return write("pos", p) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (p POS) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return fit("pos", p, info)
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (p POS) check(info lockstep.Info) error {
 	return info.Require("pos", trace.KindsOf(trace.Deliver))
 }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (p POS) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given order of the events that race",
-		Assumes: []string{"every order is possible, but the chance of a rare one shrinks with the factorial of the events that race"}}
+		Assumes: []string{
+			"every order is possible, but the chance of a rare one shrinks with the factorial of the events that race",
+		}}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (p POS) New(lockstep.Info) lockstep.Scheduler {
 	s := &pos{POS: p}
 	s.decider = s
@@ -60,7 +61,7 @@ func (s *pos) Reset(start *lockstep.Start) {
 	s.agenda.reset()
 }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (s *pos) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
@@ -74,7 +75,7 @@ func (s *pos) place(to lockstep.Nodes) lockstep.Node { return pickNode(s.rand, t
 // came draws the priority of an event.
 func (s *pos) came(_ *lockstep.Turn, index int32) { s.events[index].key = s.rand.Uint64() }
 
-// happened draws the priorities of the events anew that race with the one that happened.
+// happened draws new priorities for the events that race with the one that happened.
 func (s *pos) happened(_ *lockstep.Turn, index int32) {
 	node := s.events[index].node
 	for _, other := range s.open {

@@ -14,14 +14,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// poset is a system with a fixed partial order of events: event i happens at a node of its
-// own, or at the one that at says, and comes into being once all those in before[i] have
-// happened. It is the arrival of a message unless kind says otherwise. That i happens is
-// observable, as an event with the value i.
+// poset is a system with a fixed partial order of events. Event i happens at its own node, or at the node given by at,
+// and is created once all events in before[i] have happened. It is a message delivery unless kind says otherwise. Event
+// i emits an observable event with the value i.
 type poset struct {
 	before [][]int
 	at     []lockstep.Node // nil: one node for each event
-	kind   []trace.Kind    // nil: all are Deliver; else Deliver, Alarm or Request
+	kind   []trace.Kind    // nil: all are Deliver; otherwise Deliver, Alarm or Request
 }
 
 func (p poset) Describe() (lockstep.Info, error) {
@@ -29,7 +28,11 @@ func (p poset) Describe() (lockstep.Info, error) {
 	for i := range p.before {
 		nodes = max(nodes, p.to(i))
 	}
-	return lockstep.Info{Name: "poset", Nodes: int(nodes), Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Request)}, nil
+	return lockstep.Info{
+		Name:     "poset",
+		Nodes:    int(nodes),
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Request),
+	}, nil
 }
 
 func (p poset) to(i int) lockstep.Node {
@@ -126,7 +129,7 @@ func (p poset) above() [][]bool {
 	return above
 }
 
-// arrivals is a spec that never fails and hands the order of arrivals of each run on.
+// arrivals is a spec that never fails and passes on the order of deliveries of each run.
 type arrivals func(order []int)
 
 func (arrivals) Properties() []string                   { return nil }
@@ -196,13 +199,31 @@ var posets = []struct {
 	{"antichain", chain(1, 1, 1, 1, 1, 1, 1)},
 	{"random sparse", randomOrder(1, 9, 0.15)},
 	{"random dense", randomOrder(2, 9, 0.4)},
-	{"alarms", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4}, // rings again and again at 1 and 2
-		kind: []trace.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver, trace.Deliver}}},
+	// fires repeatedly at 1 and 2
+	{"alarms", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4},
+		kind: []trace.Kind{
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Alarm,
+			trace.Deliver,
+			trace.Deliver,
+		}}},
 	{"alarms, requests and messages", poset{before: [][]int{nil, {0}, {1}, nil, {3}, nil, {5}},
-		kind: []trace.Kind{trace.Alarm, trace.Deliver, trace.Alarm, trace.Request, trace.Deliver, trace.Request, trace.Alarm}}},
+		kind: []trace.Kind{
+			trace.Alarm,
+			trace.Deliver,
+			trace.Alarm,
+			trace.Request,
+			trace.Deliver,
+			trace.Request,
+			trace.Alarm,
+		}}},
 }
 
-// tuples yields every order of d different messages that causality allows.
+// tuples yields every order of d different messages that respects causality.
 func tuples(p poset, d int, yield func(tuple []int)) {
 	above := p.above()
 	tuple := make([]int, 0, d)
@@ -227,7 +248,7 @@ func tuples(p poset, d int, yield func(tuple []int)) {
 	grow()
 }
 
-// hits counts for every tuple in how many runs it was hit.
+// hits counts, for every tuple, the runs that hit it.
 func hits(t *testing.T, p poset, s lockstep.Strategy, d, runs int) (map[string]int, *lockstep.Result) {
 	t.Helper()
 	count, position := map[string]int{}, make([]int, len(p.before))
@@ -251,14 +272,13 @@ func hits(t *testing.T, p poset, s lockstep.Strategy, d, runs int) (map[string]i
 	return count, result
 }
 
-// TestPCTCPHitsTuples checks on made-up partial orders that every order of d events is
-// hit at least as often as the bound says. With so many runs a frequency lies more than
-// five standard deviations below its probability once in 3.5 million times; there are
-// about 15,000 tuples. The test is stricter than the paper's bound: without the factor
-// 1/w^2, which orders need that are also to come as late as possible.
+// TestPCTCPHitsTuples checks on synthetic partial orders that every order of d events is hit at least as often as the
+// bound says. With this many runs, a frequency is more than five standard deviations below its probability once in 3.5
+// million times; there are about 15,000 tuples. The test is stricter than the paper's bound. It omits the factor 1/w^2,
+// which is needed by orders whose events must also be as late as possible.
 //
-// With fair time that holds of the orders in which no alarm waits for what happens when its time
-// has come. All alarms here are set for the same time.
+// With fair time, this holds for the orders in which no timer waits for an event that happens when the timer is due.
+// All timers here are set for the same time.
 func TestPCTCPHitsTuples(t *testing.T) {
 	runs := tier.Pick(1000, 4000)
 	for _, c := range posets {
@@ -274,9 +294,11 @@ func TestPCTCPHitsTuples(t *testing.T) {
 						t.Errorf("%d events seen, there are %d", result.Seen.Events, len(c.before))
 					}
 					n := float64(runs)
-					least := n * (bound - 7*math.Sqrt(bound*(1-bound)/n)) // below 1e-11 for a tuple that is hit with this chance
+					// below 1e-11 for a tuple with this probability
+					least := n * (bound - 7*math.Sqrt(bound*(1-bound)/n))
 					tuples(c.poset, d, func(tuple []int) {
-						if got := count[fmt.Sprint(tuple)]; float64(got) < least && !(fair && c.waitsForItsTime(tuple)) {
+						if got := count[fmt.Sprint(tuple)]; float64(got) < least &&
+							!(fair && c.waitsForItsTime(tuple)) {
 							t.Errorf("%v was hit in %d of %d runs, want at least %.0f", tuple, got, runs, least)
 						}
 					})
@@ -286,11 +308,11 @@ func TestPCTCPHitsTuples(t *testing.T) {
 	}
 }
 
-// waitsForItsTime reports whether an alarm of the tuple comes after something that need not be
-// before it, and that happens when its time has come: after another alarm.
+// waitsForItsTime reports whether a timer of the tuple comes after a causally unrelated event that happens when the
+// timer is due. That means after another timer.
 func (p poset) waitsForItsTime(tuple []int) bool {
 	above := p.above()
-	came := func(k int) bool { // whether an alarm must have rung before the k-th
+	came := func(k int) bool { // whether a timer must have fired before the k-th event
 		for a := range p.before {
 			for at, x := range tuple[:k+1] {
 				if p.kindOf(a) == trace.Alarm && (above[a][x] || a == x && at < k) {
@@ -310,8 +332,7 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 	return false
 }
 
-// With fair time an alarm that is set for the same time again and again keeps no message waiting
-// that the first of them caused.
+// With fair time, a timer that is repeatedly set for the same time does not block a message caused by the first one.
 func TestFairTimeGoesOn(t *testing.T) {
 	p := poset{before: [][]int{nil, {0}, {1}, {2}, {0}}, at: []lockstep.Node{1, 1, 1, 1, 2},
 		kind: []trace.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver}}
@@ -322,8 +343,8 @@ func TestFairTimeGoesOn(t *testing.T) {
 	}
 }
 
-// TestPOSHitsEveryOrder checks that partial-order sampling makes every linear order of an
-// antichain about equally often when all go to one node.
+// TestPOSHitsEveryOrder checks that partial-order sampling generates every linear order of an antichain about equally
+// often if all events are at one node.
 func TestPOSHitsEveryOrder(t *testing.T) {
 	const runs = 6000
 	p := chain(1, 1, 1, 1)
@@ -339,8 +360,8 @@ func TestPOSHitsEveryOrder(t *testing.T) {
 	}
 }
 
-// TestRacesOnly checks that the trace-aware variant leaves out events that cannot race: of
-// two chains at different nodes that meet in one message each at a third, only those two.
+// TestRacesOnly checks that the trace-aware variant skips events that cannot race. Two chains at different nodes each
+// end in one message to a third node; only those two messages race.
 func TestRacesOnly(t *testing.T) {
 	p := chain(5, 5)
 	p.at = []lockstep.Node{1, 1, 1, 1, 3, 2, 2, 2, 2, 3}
@@ -356,8 +377,8 @@ func TestRacesOnly(t *testing.T) {
 	}
 }
 
-// TestRacesHitTuples checks the bound of the trace-aware variant: every order of two events
-// that race is hit at least as often as one over the number of events that race says.
+// TestRacesHitTuples checks the bound of the trace-aware variant. Every order of two racing events is hit at least with
+// a frequency of one over the number of racing events.
 func TestRacesHitTuples(t *testing.T) {
 	const runs = 4000
 	for _, c := range []struct {

@@ -8,34 +8,33 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// queues is the network of Walker and Runciman's shadow threads. Each directed link has
-// two queues: messages on the network can be interfered with, those in the inbox cannot.
-// Commit moves the first message of the network to the inbox; drop loses it, dup doubles
-// it, swap exchanges it with the one behind it; run hands the first message of the inbox
-// to its node.
+// queues is the network of Walker and Runciman's shadow threads. Each directed link has two queues. Faults can affect
+// the messages on the network, but not those in the inbox. Commit moves the first message of the network to the inbox.
+// Drop loses it, dup duplicates it, and swap exchanges it with the one behind it. Run delivers the first message of the
+// inbox to its node.
 type queues struct {
 	budget
-	distance  int             // places that a message may move away from its order of sending
-	redundant bool            // pairs of actions that lead to no new state are taken too
-	never     [actionEnd]bool // faults that will not be chosen
+	distance  int             // how far a message may move from its position in sending order
+	redundant bool            // also take pairs of actions that lead to no new state
+	never     [actionEnd]bool // faults that are never chosen
 	nodes     int
 	fifo      bool
 
 	links   []queue // by from*nodes + to-1
 	used    []int32 // links in the order of their first message
-	seen    int     // messages sent that were looked at
+	seen    int     // number of sent messages already processed
 	count   int     // messages in the queues
-	doubled int32   // link whose first message is being doubled, or -1
+	doubled int32   // link whose first message is being duplicated, or -1
 }
 
 type queue struct {
 	network []parcel
 	inbox   []trace.ID
-	known   bool   // it is among the links in use
-	last    action // the action last taken on the network; actRun: none that matters
+	known   bool   // the link is among the links in use
+	last    action // the last action on the network; actRun: none that matters
 }
 
-// parcel is a message on the network with the number of places that it moved back.
+// parcel is a message on the network, with the number of positions that it moved back.
 type parcel struct {
 	id    trace.ID
 	moved int
@@ -67,7 +66,7 @@ func (q *queues) look(turn *lockstep.Turn) {
 	}
 }
 
-// push appends a message to its link, or puts it behind its original.
+// push appends a message to its link, or inserts a duplicate behind its original.
 func (q *queues) push(m trace.Message) {
 	l := int32(int(m.From)*q.nodes + int(m.To) - 1)
 	link := &q.links[l]
@@ -84,8 +83,8 @@ func (q *queues) push(m trace.Message) {
 	link.network = append(link.network, parcel{id: m.ID})
 }
 
-// reconcile takes over what a scenario did: messages that it took leave the queues,
-// messages that it released join them.
+// reconcile applies the actions of a scenario: messages that the scenario took leave the queues, and messages that it
+// released join them.
 func (q *queues) reconcile(turn *lockstep.Turn) {
 	known := make([]bool, q.seen+1)
 	q.count = 0
@@ -109,7 +108,7 @@ func (q *queues) reconcile(turn *lockstep.Turn) {
 	}
 }
 
-// choices lists what can be done now.
+// choices lists the choices that are possible now.
 func (q *queues) choices(turn *lockstep.Turn, list []choice) []choice {
 	start := len(list)
 	for _, l := range q.used {
@@ -146,8 +145,8 @@ func (q *queues) choices(turn *lockstep.Turn, list []choice) []choice {
 	return list
 }
 
-// possible reports whether a fault makes sense on a link: there is a message for it, which
-// does not move too far, and it does not only undo or repeat the action before.
+// possible reports whether a fault makes sense on a link. There must be a message for it that does not move too far.
+// The fault must not merely undo or repeat the previous action.
 func (q *queues) possible(link *queue, act action) bool {
 	if len(link.network) == 0 {
 		return false
@@ -163,10 +162,10 @@ func (q *queues) possible(link *queue, act action) bool {
 	}
 }
 
-// linkOf is the link of a choice, or any where it is about none.
+// linkOf returns the link of a choice, or an arbitrary link if the choice has none.
 func (q *queues) linkOf(c choice) *queue { return &q.links[max(c.link-1, 0)] }
 
-// take carries a choice out.
+// take carries out a choice.
 func (q *queues) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	q.budget.used[c.act]++
 	link := q.linkOf(c)
@@ -198,7 +197,7 @@ func (q *queues) take(turn *lockstep.Turn, c choice, next *lockstep.Step) bool {
 	return c.step(turn, next)
 }
 
-// hash is that of the queues and of what was used of the budget.
+// hash combines the queues and the used part of the budget.
 func (q *queues) hash(turn *lockstep.Turn) mix.Hash {
 	h := q.budget.hash()
 	for l := range q.links {

@@ -5,13 +5,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// races knows which kinds of event race with others at the same node. It is filled from
-// fault-free runs and not changed afterwards.
+// races records which kinds of events race with others at the same node. Fault-free runs fill it; it does not change
+// afterwards.
 type races struct {
-	kinds map[eventKind]bool // kinds met; true: it raced
+	kinds map[eventKind]bool // observed kinds; true: the kind raced
 }
 
-// eventKind is what events have in common across runs.
+// eventKind identifies corresponding events across runs.
 type eventKind struct {
 	kind     trace.Kind
 	from, to lockstep.Node
@@ -29,14 +29,14 @@ func kindOfEvent(turn *lockstep.Turn, e *event) eventKind {
 	return k
 }
 
-// has reports whether an event may race. One of a kind that was never met may.
+// has reports whether an event may race. An event of an unknown kind may race.
 func (r *races) has(turn *lockstep.Turn, e *event) bool {
 	raced, met := r.kinds[kindOfEvent(turn, e)]
 	return raced || !met
 }
 
-// learn goes through the events of a finished run. Of two events at one node the later
-// one races with the earlier one unless its cause knew of it.
+// learn evaluates the events of a finished run. Of two events at one node, the later one races with the earlier one
+// unless its cause knew of it.
 func (r *races) learn(kinds []eventKind, events []event, c *clocks) {
 	if r.kinds == nil {
 		r.kinds = map[eventKind]bool{}
@@ -59,7 +59,7 @@ func (r *races) learn(kinds []eventKind, events []event, c *clocks) {
 	}
 }
 
-// count is the number of events of the kinds that race.
+// count returns the number of events of racing kinds.
 func (r *races) count(kinds []eventKind) (n int) {
 	for _, k := range kinds {
 		if r.kinds[k] {

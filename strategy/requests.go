@@ -8,21 +8,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// requests gives clients' requests in a run of rounds: one at the start of each phase of the
-// protocol, so that there are as many whatever the period of the strategy, or in each round that
-// is a stretch of time.
+// requests gives client requests in a run of rounds: one at the start of each phase of the protocol. The number of
+// requests thus does not depend on the period of the strategy. If a round is a time interval, one request may be given
+// in each round.
 type requests struct {
-	every  int  // rounds from one to the next
-	inTurn bool // the oldest, to the nodes in turn; else any, to any node
-	until  int  // rounds until the next
-	due    bool // in this round
+	every  int  // rounds between two requests
+	inTurn bool // true: the oldest request, to the nodes in turn; false: any request, to any node
+	until  int  // rounds until the next request
+	due    bool // a request is due in this round
 	given  int
 }
 
-// untaggedPhase is the number of rounds that count as a phase where messages carry no tags.
+// untaggedPhase is the number of rounds of a phase if messages carry no tags.
 const untaggedPhase = 4
 
-// phaseLength is the number of rounds of a phase of the protocol.
+// phaseLength returns the number of rounds of a protocol phase.
 func phaseLength(info lockstep.Info) int {
 	if k := len(info.Rounds); k > 0 {
 		return k
@@ -30,8 +30,8 @@ func phaseLength(info lockstep.Info) int {
 	return untaggedPhase
 }
 
-// betweenRequests is the number of rounds from one request to the next. Where a round is a
-// stretch of time there is no phase of a protocol to go by, and one may be given in each.
+// betweenRequests returns the number of rounds between two requests. If a round is a time interval, there is no
+// protocol phase, and each round may have a request.
 func betweenRequests(info lockstep.Info) int {
 	if rounds.Coarse(info) {
 		return 1
@@ -39,7 +39,7 @@ func betweenRequests(info lockstep.Info) int {
 	return phaseLength(info)
 }
 
-// givenRequests says how requests are given in a run that is one of all executions.
+// givenRequests describes how requests are given in a run that stands for all executions.
 func givenRequests(info lockstep.Info) string {
 	if !info.Supports.Has(trace.Request) {
 		return ""

@@ -11,13 +11,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// stubborn is a system whose client asks again, under the same number, until it was answered
-// the fifth time.
+// stubborn is a system whose client retries a request, under the same number, until the fifth attempt is answered.
 type stubborn struct{ asked *int }
 
 func (stubborn) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "stubborn", Nodes: 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
-		trace.Request, trace.Cut, trace.Heal, trace.Crash, trace.Restart)}, nil
+	return lockstep.Info{
+		Name:  "stubborn",
+		Nodes: 3,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+			trace.Request, trace.Cut, trace.Heal, trace.Crash, trace.Restart),
+	}, nil
 }
 func (s stubborn) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return s, nil
@@ -51,15 +54,18 @@ func (s stubborn) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbo
 	return nil
 }
 
-// A request that waits again under its number is given again, by every strategy.
+// Every strategy gives a retried request again under its number.
 func TestRequestsAreRetried(t *testing.T) {
 	for _, k := range strategy.All() {
-		if k.Name == "partition" { // it gives as many as it is told
+		if k.Name == "partition" { // it gives a fixed number of requests
 			continue
 		}
 		asked, most := 0, 0
 		spec := atEnd(func(*lockstep.Run) { most = max(most, asked) })
-		_, err := lockstep.Explore(t.Context(), lockstep.Plan{System: stubborn{&asked}, Strategy: k.Default, Spec: spec, Runs: 200, Steps: 300, Workers: 1})
+		_, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: stubborn{&asked}, Strategy: k.Default, Spec: spec, Runs: 200, Steps: 300, Workers: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,11 +75,10 @@ func TestRequestsAreRetried(t *testing.T) {
 	}
 }
 
-// refused is a system whose client asks in vain, again and again, while nodes talk and their
-// alarms ring.
+// refused is a system whose client retries without success, while nodes send messages and their timers fire.
 type refused struct {
 	stubborn
-	silent bool // nodes do not talk
+	silent bool // nodes send no messages
 }
 
 func (s refused) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
@@ -91,8 +96,8 @@ func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox
 	return nil
 }
 
-// Under pctcp a client asks again when nothing that is not delayed can happen, and not twice
-// before an alarm has rung: it neither takes the steps of others nor holds up time.
+// Under pctcp, a client retries if no undelayed event is possible, and not twice before a timer has fired. It neither
+// takes the steps of others nor stops time.
 func TestClientsArePatient(t *testing.T) {
 	given, rang, last := 0, 0, 0
 	watch := perStep(func(run *lockstep.Run) {
@@ -103,24 +108,46 @@ func TestClientsArePatient(t *testing.T) {
 			rang++
 		case trace.Request:
 			if given++; given > 1 && (rang == last || len(run.InFlight()) > 0) {
-				t.Errorf("step %d: given again after %d alarms and %d before, with %v in flight", run.Steps(), rang, last, run.InFlight())
+				t.Errorf(
+					"step %d: given again after %d alarms and %d before, with %v in flight",
+					run.Steps(),
+					rang,
+					last,
+					run.InFlight(),
+				)
 			}
 			last = rang
 		}
 	})
 	for seed := range uint64(20) {
-		enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, false}, Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300}, Spec: watch, Seed: seed, Runs: 1})
+		enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   refused{stubborn{new(int)}, false},
+				Strategy: strategy.PCTCP{Depth: 1, Events: 300, Steps: 300},
+				Spec:     watch,
+				Seed:     seed,
+				Runs:     1,
+			},
+		)
 		if given < 20 || rang < 50 {
 			t.Errorf("seed %d: given %d times, %d alarms", seed, given, rang)
 		}
 	}
 }
 
-// A request comes after the step that offered it, so that what one client asks for, one thing
-// after the other, is one chain and not as many as there are tries.
+// A request comes after the step that offered it. Successive attempts of one client therefore form one chain, and not
+// one chain each.
 func TestTriesAreAChain(t *testing.T) {
-	g := enginetest.Explore(t, lockstep.Plan{System: refused{stubborn{new(int)}, true}, Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60}, Runs: 50}).Guarantee
-	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three alarms and the request
+	g := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   refused{stubborn{new(int)}, true},
+			Strategy: strategy.PCTCP{Depth: 2, Events: 20, Steps: 60},
+			Runs:     50,
+		},
+	).Guarantee
+	if want := "w=4,"; !strings.Contains(g.Assumes[0], want) { // three timers and the request
 		t.Errorf("%s, want %s", g.Assumes[0], want)
 	}
 }

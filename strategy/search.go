@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// search goes through the tree of choices of a menu, depth first. Each run follows the
-// stack of choices made so far and then takes the first choice at every new place; after
-// it, the deepest choice that has an alternative gives way to the next.
+// search explores the tree of choices of a menu, depth first. Each run follows the stack of earlier choices and then
+// takes the first choice at every new place. After the run, the deepest choice with an alternative advances to the next
+// alternative.
 type search struct {
 	menu
 	depth  int
@@ -18,41 +18,41 @@ type search struct {
 	reduce Reduction
 
 	stack []place
-	at    int  // depth of the present run
-	idled int  // times that nothing was chosen at this depth
-	open  bool // a run is under way
+	at    int  // depth of the current run
+	idled int  // how often no choice was taken at this depth
+	open  bool // a run is in progress
 	end   ending
 	done  bool
-	met   map[mix.Hash]int // choices that were left when a state was met, by hash
+	met   map[mix.Hash]int // choices that were left when a state was reached, by hash
 
-	ends  [endings]int // runs by how they ended
-	blind bool         // states were asked for, but the system has no fingerprints
+	ends  [endings]int // number of runs by ending
+	blind bool         // the reduction needs states, but the system has no fingerprints
 }
 
-// ending is how a run ended.
+// ending is the way a run ended.
 type ending uint8
 
 const (
-	endWhole  ending = iota // nothing was left to choose, or there was a finding
-	endPruned               // what is left was made before
-	endCut                  // there were as many choices as the bound allows
+	endWhole  ending = iota // no choice was left, or there was a finding
+	endPruned               // all continuations were already executed
+	endCut                  // the run reached the bound on choices
 	endings
 )
 
-// place is a point of the tree: what can be done there, and what is tried just now.
+// place is a node of the tree, with its choices and the current one.
 type place struct {
 	choices []choice
 	now     int
-	asleep  []choice // these lead to runs that were made in another order
-	passed  int      // delays used up to here
-	idled   int      // times that nothing could be chosen before a scenario made it possible
+	asleep  []choice // choices that lead to runs already executed in another order
+	passed  int      // delays used on the path to this place
+	idled   int      // how often no choice was possible before a scenario made one possible
 }
 
 // Reset begins a new run.
 func (s *search) Reset(start *lockstep.Start) {
 	s.close()
 	s.menu.reset()
-	start.SeedOf = 0 // a system that draws random numbers of its own draws the same in every run
+	start.SeedOf = 0 // a system that draws random numbers draws the same ones in every run
 	s.at, s.idled, s.open, s.end = 0, 0, true, endWhole
 }
 
@@ -75,7 +75,7 @@ func (s *search) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 func (p *place) choice() choice { return p.choices[p.now] }
 
-// extend adds a new place to the stack, or reports false at the end of a run.
+// extend adds a new place to the stack. It reports false at the end of a run.
 func (s *search) extend(turn *lockstep.Turn) bool {
 	p := place{choices: s.choices(turn, nil), idled: s.idled, now: -1}
 	s.end = endWhole
@@ -92,7 +92,7 @@ func (s *search) extend(turn *lockstep.Turn) bool {
 	case s.at == s.depth:
 		s.end = endCut
 		return false
-	case s.metBefore(turn) || !p.next(s.delays): // all of it was done in another order
+	case s.metBefore(turn) || !p.next(s.delays): // all continuations were executed in another order
 		s.end = endPruned
 		return false
 	}
@@ -100,7 +100,7 @@ func (s *search) extend(turn *lockstep.Turn) bool {
 	return true
 }
 
-// next moves on to the next choice that is awake and within the bound on delays.
+// next advances to the next choice that is awake and within the bound on delays.
 func (p *place) next(delays int) bool {
 	for p.now++; p.now < len(p.choices); p.now++ {
 		if !slices.Contains(p.asleep, p.choices[p.now]) && (delays < 0 || p.passed+p.cost() <= delays) {
@@ -110,8 +110,8 @@ func (p *place) next(delays int) bool {
 	return false
 }
 
-// cost is the number of delays of the present choice: the choices before it in the order
-// of the menu, which are passed over. Faults have bounds of their own and cost none.
+// cost returns the number of delays of the current choice: the earlier choices of the menu that it skips. Faults have
+// their own bounds and cost no delay.
 func (p *place) cost() int {
 	if p.choice().act >= actDrop {
 		return 0
@@ -119,14 +119,14 @@ func (p *place) cost() int {
 	return p.now
 }
 
-// close ends the run before, if there was one, and moves on to the next path.
+// close ends the previous run, if there was one, and advances to the next path.
 func (s *search) close() {
 	if !s.open {
 		return
 	}
 	s.open = false
 	s.ends[s.end]++
-	if s.at < len(s.stack) { // the run ended before the search wanted it to
+	if s.at < len(s.stack) { // the run ended earlier than the search intended
 		s.stack = s.stack[:s.at]
 	}
 	for len(s.stack) > 0 {
@@ -138,9 +138,9 @@ func (s *search) close() {
 	s.done = true
 }
 
-// sleepers are the choices that need not be tried after the present choice of a place:
-// those tried before it there, or asleep there, that it does not touch. What they lead to
-// was made with the two in the other order.
+// sleepers returns the choices that need not be taken after the current choice of a place. These are the choices taken
+// earlier there, or asleep there, that are independent of it. Their continuations were executed with the two in the
+// other order.
 func (s *search) sleepers(p *place) (asleep []choice) {
 	c := p.choice()
 	for i, list := range [...][]choice{p.asleep, p.choices[:p.now]} {
@@ -153,9 +153,8 @@ func (s *search) sleepers(p *place) (asleep []choice) {
 	return asleep
 }
 
-// independent reports whether two choices that were possible at a place, the first of
-// which has been taken, lead to the same in both orders. One that takes the last of a
-// budget, or the last step of a run, prevents the other.
+// independent reports whether two choices that were possible at a place, the first of which has been taken, have the
+// same effect in both orders. A choice that uses up a budget, or the last step of a run, prevents the other.
 func (s *search) independent(c, other choice) bool {
 	if c.act >= actIsolate || other.act >= actIsolate || s.depth-s.at < 1 {
 		return false
@@ -177,11 +176,11 @@ func (s *search) independent(c, other choice) bool {
 	}
 }
 
-// maxStates bounds the states that a search remembers; it goes through what lies behind
-// others as often as it gets there.
+// maxStates bounds the number of states that a search remembers. Beyond it, the search explores the continuations of a
+// state each time it reaches the state.
 const maxStates = 1 << 23
 
-// metBefore reports whether the present state was met with at least as many choices left.
+// metBefore reports whether the current state was reached before with at least as many choices left.
 func (s *search) metBefore(turn *lockstep.Turn) bool {
 	if s.reduce != States || s.blind || turn.Up() != turn.All() { // a node that is down has no fingerprint
 		return false
@@ -210,7 +209,7 @@ func (s *search) metBefore(turn *lockstep.Turn) bool {
 	return false
 }
 
-// Tell tells how far the search came.
+// Tell reports the progress of the search.
 func (s *search) Tell(words bool) lockstep.Account {
 	s.close()
 	a := lockstep.Account{Done: s.done}
@@ -237,8 +236,7 @@ func (s *search) reached() string {
 	return fmt.Sprintf("not complete: %s; about %.2g%% of the tree", text, 100*s.share())
 }
 
-// share estimates how much of the tree is behind the search, as if every choice at a
-// place led to as much as any other.
+// share estimates how much of the tree the search has covered, as if all choices at a place had equally large subtrees.
 func (s *search) share() (share float64) {
 	part := 1.0
 	for i := range s.stack {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// echoes is two nodes: the first sends so many messages, the second sends each one back.
+// echoes has two nodes: the first sends a number of messages, the second sends each one back.
 type echoes int
 
 func (e echoes) Start(c *sim.Context[int]) {
@@ -31,7 +31,7 @@ func (e echoes) Receive(c *sim.Context[int], from lockstep.Node, m int) {
 func (e echoes) Alarm(*sim.Context[int])                  {}
 func (e echoes) Request(*sim.Context[int], int32, string) {}
 
-// spied is Systematic with a look at the choices of each run that was not cut short.
+// spied is Systematic with access to the choices of each run that was not truncated.
 type spied struct {
 	Systematic
 	run func([]choice)
@@ -60,9 +60,8 @@ func (s *spying) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-// projections names a class of equivalent sequences of shadow actions: what happened on
-// the network of each link, and at each node, in order. Two sequences are equivalent if
-// and only if these are equal.
+// projections names a class of equivalent sequences of shadow actions: the actions on the network of each link, and at
+// each node, in order. Two sequences are equivalent if and only if their projections are equal.
 func projections(list []choice) string {
 	at := map[string][]string{}
 	for _, c := range list {
@@ -80,8 +79,8 @@ func projections(list []choice) string {
 	return strings.Join(parts, "; ")
 }
 
-// TestSleepSetsOnShadowQueues compares the classes of action sequences that sleep sets
-// leave with those of all sequences: each exactly once.
+// TestSleepSetsOnShadowQueues compares the classes of action sequences that sleep sets generate with those of all
+// sequences: each occurs exactly once.
 func TestSleepSetsOnShadowQueues(t *testing.T) {
 	for _, c := range []struct {
 		messages int
@@ -94,7 +93,11 @@ func TestSleepSetsOnShadowQueues(t *testing.T) {
 		visit := func(reduce Reduction) map[string]int {
 			s, classes := c.search, map[string]int{}
 			s.Reduce = reduce
-			system := sim.Cluster[int]{Name: "echo", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return echoes(c.messages) }}
+			system := sim.Cluster[int]{
+				Name:  "echo",
+				Nodes: 2,
+				New:   func(lockstep.Node, int) sim.Node[int] { return echoes(c.messages) },
+			}
 			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system, Runs: 200_000,
 				Strategy: spied{s, func(list []choice) { classes[projections(list)]++ }}})
 			if err != nil || !strings.HasPrefix(result.Reached, "complete") {

@@ -10,16 +10,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Shadow makes the network's behaviour a matter of scheduling, after Walker and Runciman's
-// "Systematic Testing for Distributed Systems". Each link has two queues, the network and
-// the inbox, and four shadow threads: commit, drop, swap and dup. A step draws a class of
-// action with the weights given, among those that are possible, then a link or node with
-// equal chances. Pairs that lead to no new state, swap swap, dup swap and dup drop on one
-// link, are never taken.
+// Shadow makes network nondeterminism a scheduling decision, after Walker and Runciman's "Systematic Testing for
+// Distributed Systems". Each link has two queues, the network and the inbox, and four shadow threads: commit, drop,
+// swap and dup. A step draws a class of action by the given weights, among the possible ones. It then draws a link or
+// node with equal probability. The strategy never takes pairs on one link that lead to no new state: swap swap, dup
+// swap and dup drop.
 //
-// With Swarm the weights are drawn anew for each run, and bounds below those given. Only
-// drop, swap and dup may have weight 0. On systems with FIFO links nothing is swapped or
-// duplicated.
+// With Swarm, each run draws its weights, and bounds up to the given ones. Only drop, swap and dup may have weight 0.
+// On systems with FIFO links no message is swapped or duplicated.
 type Shadow struct {
 	Swarm   bool `help:"draw the weights and bounds of each run"`
 	Run     int  `help:"weight of handing a message to its node"`
@@ -36,17 +34,17 @@ type Shadow struct {
 	Steps    int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
-// DefaultShadow draws its weights.
+// DefaultShadow draws its weights in each run.
 var DefaultShadow = Shadow{Swarm: true, Drops: 20, Dups: 10, Distance: 5, Steps: 300}
 
-// weights are the weights by action.
+// weights returns the weights by action.
 func (s Shadow) weights() (w [actionEnd]int) {
 	w[actRun], w[actCommit], w[actAlarm], w[actRequest] = s.Run, s.Commit, s.Alarm, s.Request
 	w[actDrop], w[actDup], w[actSwap] = s.Drop, s.Dup, s.Swap
 	return w
 }
 
-// shadowClasses names the actions that have a weight.
+// shadowClasses names the weighted actions.
 var shadowClasses = []struct {
 	act   action
 	name  string
@@ -56,10 +54,10 @@ var shadowClasses = []struct {
 	{actDrop, "drop", true}, {actDup, "dup", true}, {actSwap, "swap", true},
 }
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (s Shadow) String() string { return write("shadow", s) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (s Shadow) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	t, err := fit("shadow", s, info)
 	t.Order = &trace.Order{Distance: s.Distance}
@@ -69,20 +67,31 @@ func (s Shadow) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return t, err
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (s Shadow) check(info lockstep.Info) error {
 	weights := s.weights()
 	for _, c := range shadowClasses {
 		w := weights[c.act]
 		switch {
 		case s.Swarm && w != 0:
-			return fmt.Errorf("shadow: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false", c.name, w)
+			return fmt.Errorf(
+				"shadow: the weight %s is %d, but swarm draws the weights: leave it 0 or set swarm=false",
+				c.name,
+				w,
+			)
 		case !s.Swarm && (w < 0 || w == 0 && !c.fault):
-			return fmt.Errorf("shadow: the weight %s is %d; without swarm run, commit, alarm and request must be positive, drop, dup and swap not negative", c.name, w)
+			return fmt.Errorf(
+				"shadow: the weight %s is %d; without swarm run, commit, alarm and request must be positive, drop, dup and swap not negative",
+				c.name,
+				w,
+			)
 		}
 	}
 	if info.FIFO && (s.Dup > 0 || s.Swap > 0) {
-		return fmt.Errorf("shadow: %s has FIFO links, on which nothing can be swapped or duplicated: set dup=0,swap=0", info.Name)
+		return fmt.Errorf(
+			"shadow: %s has FIFO links, on which nothing can be swapped or duplicated: set dup=0,swap=0",
+			info.Name,
+		)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	if s.Drop > 0 {
@@ -94,13 +103,13 @@ func (s Shadow) check(info lockstep.Info) error {
 	return info.Require("shadow", need)
 }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (s Shadow) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"weighted choices have no lower bound that does not depend on the system"}}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (s Shadow) New(info lockstep.Info) lockstep.Scheduler {
 	return &shadow{Shadow: s, queues: newQueues(info), supports: info.Supports}
 }
@@ -138,8 +147,7 @@ func (s *shadow) drawMix() {
 	s.weight[actSwap] = s.drawFault(&s.queues.distance, !s.fifo)
 }
 
-// drawFault draws the weight of a class of faults, which is 0 in one run of three, and
-// its bound below the one given.
+// drawFault draws the weight of a class of faults, which is 0 in one of three runs, and a bound up to the given one.
 func (s *shadow) drawFault(bound *int, possible bool) int {
 	weight, most := 1+s.rand.IntN(6), *bound
 	if most > 0 {
@@ -151,7 +159,7 @@ func (s *shadow) drawFault(bound *int, possible bool) int {
 	return weight
 }
 
-// Tell tells what was drawn for the run.
+// Tell reports the weights and bounds drawn for the run.
 func (s *shadow) Tell(words bool) (a lockstep.Account) {
 	if words {
 		a.Drawn = s.parameters()
@@ -168,7 +176,7 @@ func (s *shadow) parameters() map[string]string {
 	return drawn
 }
 
-// Next chooses the next step: it takes actions until one is a step.
+// Next chooses the next step. It takes actions until one is a step of the engine.
 func (s *shadow) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.Steps > 0 && turn.Steps() >= s.Steps {
 		return false
@@ -177,7 +185,7 @@ func (s *shadow) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for {
 		s.list = s.choices(turn, s.list[:0])
 		c, ok := s.draw()
-		if !ok && s.Steps > 0 && rounds.Ticks(turn.Info()) { // time moves when nothing else can
+		if !ok && s.Steps > 0 && rounds.Ticks(turn.Info()) { // time passes only when no action is possible
 			*next = turn.Wait()
 			return true
 		}

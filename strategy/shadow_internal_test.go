@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// noted is Shadow with a look at the actions that its scheduler takes.
+// noted is Shadow with access to the actions of its scheduler.
 type noted struct {
 	Shadow
 	reset func(*shadow)
@@ -35,8 +35,8 @@ func (n notedScheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 func (n notedScheduler) Tell(words bool) lockstep.Account { return n.shadow.Tell(words) }
 
-// TestShadowKeepsItsRules checks over many swarm runs that pairs without effect are never
-// taken, bounds are kept and only faults ever have weight 0.
+// TestShadowKeepsItsRules checks over many swarm runs that pairs without effect are never taken, bounds hold, and only
+// faults ever have weight 0.
 func TestShadowKeepsItsRules(t *testing.T) {
 	var s *shadow
 	var drops, dups int
@@ -87,8 +87,11 @@ func TestShadowKeepsItsRules(t *testing.T) {
 			t.Fatalf("drawn %v", drawn)
 		}
 	}
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Spec: smr.Prefix,
-		Strategy: noted{DefaultShadow, begin, check}, Runs: 1000, Workers: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 2}, Spec: smr.Prefix,
+			Strategy: noted{DefaultShadow, begin, check}, Runs: 1000, Workers: 1},
+	)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatal(result.Verdict(), err)
 	}
@@ -97,7 +100,13 @@ func TestShadowKeepsItsRules(t *testing.T) {
 			t.Errorf("weight %s was 0 in %d runs and positive in %d", c.name, zero[c.name], nonzero[c.name])
 		}
 	}
-	for _, pair := range [][2]action{{actSwap, actCommit}, {actDup, actCommit}, {actDup, actDup}, {actDrop, actSwap}, {actSwap, actDup}} {
+	for _, pair := range [][2]action{
+		{actSwap, actCommit},
+		{actDup, actCommit},
+		{actDup, actDup},
+		{actDrop, actSwap},
+		{actSwap, actDup},
+	} {
 		if swaps[fmt.Sprint(pair[0], pair[1])] == 0 {
 			t.Errorf("pair %v was never taken", pair)
 		}

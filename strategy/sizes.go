@@ -7,23 +7,21 @@ import (
 
 // Size is the size of one set of executions.
 type Size struct {
-	// Set says which executions.
+	// Set describes the executions.
 	Set string
-	// Paper is the size as Table 1 of the paper has it.
+	// Paper is the size according to Table 1 of the paper.
 	Paper *big.Int
-	// Exact is the exact number, nil where it depends on the protocol.
+	// Exact is the exact number, nil if it depends on the protocol.
 	Exact *big.Int
 }
 
-// Sizes computes Table 1 of "Testing Consensus Implementations using Communication
-// Closure" for a run of so many nodes and rounds, with isolations or losses that last
-// until the end of their period, at most bound of them, and a partial order of the given
-// width for the last row.
+// Sizes computes Table 1 of "Testing Consensus Implementations using Communication Closure" for a run with this number
+// of nodes and rounds. Isolations or losses last until the end of their period, and there are at most bound of them.
+// The last row assumes a partial order of the given width.
 //
-// Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k):
-// in each phase a node is isolated from one of the k rounds, or not at all. The bounded
-// rows count the executions with exactly bound isolations, which the paper's formula
-// bounds from above.
+// Where the paper counts k^(nr/k) periodic executions, the exact number is (k+1)^(nr/k). In each phase, a node is
+// isolated from one of the k rounds, or not at all. The bounded rows count the executions with exactly bound
+// isolations; the paper's formula is an upper bound.
 func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
 	for _, sites := range []int{nodes, nodes * nodes} {
 		if err := checkSpace("sizes", "bound", sites, rounds, period, bound); err != nil {
@@ -41,8 +39,16 @@ func Sizes(nodes, rounds, period, bound, width int) ([]Size, error) {
 		{"k-periodic losses", power(period, links/period), newSpace(nodes*nodes, rounds, period, Unbounded).size()},
 		{"d-bounded k-periodic losses", binomial(links, bound), newSpace(nodes*nodes, rounds, period, bound).exactly()},
 		{"arbitrary uniform executions", power(2, uniform), power(2, uniform)},
-		{"k-periodic uniform executions", power(period, uniform/period), newSpace(nodes, rounds, period, Unbounded).size()},
-		{"d-bounded k-periodic uniform executions", binomial(uniform, bound), newSpace(nodes, rounds, period, bound).exactly()},
+		{
+			"k-periodic uniform executions",
+			power(period, uniform/period),
+			newSpace(nodes, rounds, period, Unbounded).size(),
+		},
+		{
+			"d-bounded k-periodic uniform executions",
+			binomial(uniform, bound),
+			newSpace(nodes, rounds, period, bound).exactly(),
+		},
 		{"arbitrary reorderings", factorial(links), nil},
 		{"d-bounded reorderings (PCT)", pct, nil},
 	}, nil

@@ -9,13 +9,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Unbounded as a number of isolations or losses means that there is no bound.
+// Unbounded, as a number of isolations or losses, means that there is no bound.
 const Unbounded = -1
 
-// space is the set of k-periodic, d-bounded ways to break sites. In every phase of k
-// rounds each site, a node or a link, is whole or broken from one of the rounds of the
-// phase until its end; at most d sites are broken in the run, counted anew in each
-// phase. The last phase may be cut short by the end of the run.
+// space is the set of k-periodic, d-bounded ways to break sites. A site is a node or a link. In every phase of k
+// rounds, each site is whole, or broken from one of the rounds of the phase until its end. At most d sites are broken
+// in the run; a site counts again in each phase. The end of the run may cut the last phase short.
 type space struct {
 	sites  int
 	rounds int
@@ -23,9 +22,8 @@ type space struct {
 	bound  int  // sites*phases when unbounded
 	free   bool // unbounded
 
-	// atMost[p][b] counts the ways to break at most b sites in the phases from p on;
-	// weight[p][b][i] those of them that break exactly i in phase p. The small tables
-	// hold the same numbers where all of them fit one word.
+	// atMost[p][b] counts the ways to break at most b sites in the phases from p on. weight[p][b][i] counts those that
+	// break exactly i in phase p. The small tables hold the same numbers if all of them fit in one word.
 	atMost      [][]*big.Int
 	weight      [][][]*big.Int
 	smallAtMost [][]uint64
@@ -43,7 +41,7 @@ func newSpace(sites, rounds, period, bound int) *space {
 
 func (s *space) phases() int { return (s.rounds + s.period - 1) / s.period }
 
-// length is the number of rounds of phase p.
+// length returns the number of rounds of phase p.
 func (s *space) length(p int) int { return min(s.period, s.rounds-p*s.period) }
 
 // count fills the tables from the last phase to the first.
@@ -94,17 +92,17 @@ func (s *space) countSmall() {
 	}
 }
 
-// choices counts the ways to break exactly i sites in phase p: which, and from when.
+// choices counts the ways to break exactly i sites in phase p: which sites, and from which rounds.
 func (s *space) choices(p, i int) *big.Int {
 	n := new(big.Int).Binomial(int64(s.sites), int64(i))
 	return n.Mul(n, power(s.length(p), i))
 }
 
-// size is the number of ways in all.
+// size returns the total number of ways.
 func (s *space) size() *big.Int { return s.atMost[0][s.bound] }
 
-// runs is the number of runs after which a sampler has made everything in the space; 0
-// where there is none that a campaign can count to.
+// runs returns the number of runs after which a sampler has covered the whole space, or 0 if a campaign cannot count to
+// it.
 func (s *space) runs(sampler Sampler) int {
 	if size := s.size(); sampler == Every && size.IsInt64() {
 		return int(size.Int64())
@@ -112,7 +110,7 @@ func (s *space) runs(sampler Sampler) int {
 	return 0
 }
 
-// exactly is the number of ways that break exactly as many sites as the bound allows.
+// exactly returns the number of ways that break exactly as many sites as the bound allows.
 func (s *space) exactly() *big.Int {
 	if s.bound == 0 {
 		return s.size()
@@ -120,8 +118,8 @@ func (s *space) exactly() *big.Int {
 	return new(big.Int).Sub(s.size(), s.atMost[0][s.bound-1])
 }
 
-// breakage is one element of a space: for each phase and site the round of the phase
-// from which the site is broken, or whole.
+// breakage is one element of a space. For each phase and site, it holds the round of the phase from which the site is
+// broken, or whole.
 type breakage struct {
 	sites  int
 	starts []int8 // phase*sites + site
@@ -136,8 +134,8 @@ func (s *space) newBreakage() *breakage {
 	return b
 }
 
-// clear makes every site whole. The scratch order is set too: what one run draws must
-// not depend on the run before it.
+// clear makes every site whole. It also resets the scratch order, because the draws of a run must not depend on the
+// previous run.
 func (b *breakage) clear() {
 	for i := range b.starts {
 		b.starts[i] = whole
@@ -152,9 +150,8 @@ func (b *breakage) broken(phase, round, site int) bool {
 	return int(b.starts[phase*b.sites+site]) <= round
 }
 
-// exact draws each element of the space with the same probability: for each phase the
-// number of sites to break with the weight of what it leaves possible, then the sites
-// and the rounds.
+// exact draws each element of the space with the same probability. For each phase it draws the number of sites to
+// break, weighted by the number of continuations, then the sites and the rounds.
 func (s *space) exact(r *rand.Rand, b *breakage) {
 	b.clear()
 	left := s.bound
@@ -165,8 +162,7 @@ func (s *space) exact(r *rand.Rand, b *breakage) {
 	}
 }
 
-// drawCount draws the number of sites to break in phase p when at most left may be
-// broken from it on.
+// drawCount draws the number of sites to break in phase p if at most left sites may break from this phase on.
 func (s *space) drawCount(r *rand.Rand, draws *scratch, p, left int) int {
 	if s.small != nil {
 		at := r.Uint64N(s.smallAtMost[p][left])
@@ -187,12 +183,11 @@ func (s *space) drawCount(r *rand.Rand, draws *scratch, p, left int) int {
 	panic("strategy: drew beyond the size of the space")
 }
 
-// breakAny breaks i sites of phase p, drawn with equal chances, each from a round drawn
-// likewise.
+// breakAny breaks i sites of phase p. It draws the sites and their rounds uniformly.
 func (s *space) breakAny(r *rand.Rand, b *breakage, p, i int) { s.breakFrom(r, b, p, i, s.length(p)) }
 
-// breakFrom is breakAny with so many rounds to draw from; a site that draws one beyond the
-// phase stays whole.
+// breakFrom is breakAny with an explicit number of rounds to draw from; a site that draws a round beyond the phase
+// stays whole.
 func (s *space) breakFrom(r *rand.Rand, b *breakage, p, i, rounds int) {
 	for k := range i {
 		j := k + r.IntN(s.sites-k)
@@ -203,11 +198,10 @@ func (s *space) breakFrom(r *rand.Rand, b *breakage, p, i, rounds int) {
 	}
 }
 
-// paper draws as Algorithm 1 of the paper does: the bound is distributed over the phases, each
-// distribution with the same probability, then as many sites are drawn, and for them a function
-// to the rounds of the phase. A total function breaks all of them; a partial one leaves some
-// whole, each with the same probability as to break it from a given round. Without a bound
-// the function is a partial one of all sites.
+// paper draws as Algorithm 1 of the paper does. It distributes the bound over the phases, each distribution with the
+// same probability. Then it draws that many sites, and a function from them to the rounds of the phase. A total
+// function breaks all of them. A partial function leaves some whole; a site stays whole with the same probability as it
+// breaks from a given round. Without a bound, the function is a partial one of all sites.
 func (s *space) paper(r *rand.Rand, b *breakage, d *distributions, partial bool) {
 	b.clear()
 	left := s.bound
@@ -224,8 +218,8 @@ func (s *space) paper(r *rand.Rand, b *breakage, d *distributions, partial bool)
 	}
 }
 
-// unrank sets b to the element with the given rank, below the size of a space that fits
-// one word. Every rank gives another element.
+// unrank sets b to the element with the given rank, below the size of a space that fits in one word. Different ranks
+// give different elements.
 func (s *space) unrank(rank uint64, b *breakage) {
 	b.clear()
 	left := s.bound
@@ -241,7 +235,7 @@ func (s *space) unrank(rank uint64, b *breakage) {
 	}
 }
 
-// unrankPhase takes the rank apart into which i sites are broken and from which rounds.
+// unrankPhase decodes the rank into the i broken sites and their rounds.
 func (s *space) unrankPhase(p, i int, rank uint64, b *breakage) {
 	length := uint64(s.length(p))
 	subset := rank / power(s.length(p), i).Uint64()
@@ -258,11 +252,10 @@ func (s *space) unrankPhase(p, i int, rank uint64, b *breakage) {
 	}
 }
 
-// distributions counts the ways to distribute a bound over phases, no phase getting
-// more than there are sites.
+// distributions counts the ways to distribute a bound over phases, with at most one unit per site in each phase.
 type distributions struct {
 	sites int
-	ways  [][]*big.Int // [phase][left]: ways for the phases from phase on to get exactly left
+	ways  [][]*big.Int // [phase][left]: ways to distribute exactly left over the phases from phase on
 }
 
 func (s *space) distributions() *distributions {
@@ -308,11 +301,10 @@ func (d *distributions) draw(r *rand.Rand, draws *scratch, p, left int) int {
 	}
 }
 
-// rarest is the largest number of ways, over all distributions of exactly the bound, to
-// choose sites and rounds for it: one over this and over the number of distributions is
-// the smallest probability that the paper's sampler gives to anything it can produce. For
-// partial functions, which have one value more, it is a lower bound: there are further
-// distributions that lead to the same.
+// rarest returns the largest number of ways to choose sites and rounds, over all distributions of exactly the bound.
+// The smallest probability of an element under the paper's sampler is one over this number and over the number of
+// distributions. For partial functions, which have one more value, it is a lower bound: further distributions lead to
+// the same element.
 func (s *space) rarest(partial bool) *big.Int {
 	choices := s.choices
 	if partial {
@@ -351,7 +343,7 @@ type scratch struct {
 	x     big.Int
 }
 
-// draw draws a number below n with equal chances. It is valid until the next.
+// draw draws a number below n uniformly. The result is valid until the next call.
 func (s *scratch) draw(r *rand.Rand, n *big.Int) *big.Int {
 	const word = bits.UintSize
 	size := n.BitLen()
@@ -369,18 +361,28 @@ func (s *scratch) draw(r *rand.Rand, n *big.Int) *big.Int {
 	}
 }
 
-// checkSpace reports what is wrong with the numbers of a lock-step strategy.
+// checkSpace reports an invalid parameter of a lock-step strategy.
 func checkSpace(who, site string, sites, rounds, period, bound int) error {
 	switch {
-	case rounds < 1 || rounds > trace.MaxRounds: // a trace of more could not be read
+	case rounds < 1 || rounds > trace.MaxRounds: // the trace reader rejects larger numbers
 		return fmt.Errorf("%s: rounds is %d, allowed are 1..%d", who, rounds, trace.MaxRounds)
 	case period < 1 || period > 100:
 		return fmt.Errorf("%s: period is %d, allowed are 1..100 rounds", who, period)
 	}
 	phases := (rounds + period - 1) / period
 	if bound < Unbounded || bound > sites*phases {
-		return fmt.Errorf("%s: %s is %d, but %d sites in %d phases (%d rounds, period %d) allow 0..%d, or %d for no bound",
-			who, site, bound, sites, phases, rounds, period, sites*phases, Unbounded)
+		return fmt.Errorf(
+			"%s: %s is %d, but %d sites in %d phases (%d rounds, period %d) allow 0..%d, or %d for no bound",
+			who,
+			site,
+			bound,
+			sites,
+			phases,
+			rounds,
+			period,
+			sites*phases,
+			Unbounded,
+		)
 	}
 	return nil
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// shapes are spaces small enough to enumerate.
+// shapes lists spaces that are small enough to enumerate.
 var shapes = []struct{ sites, rounds, period int }{
-	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4}, {2, 7, 4}, {4, 3, 1}, {9, 1, 1},
+	{1, 1, 1}, {1, 4, 2}, {2, 4, 2}, {3, 4, 2}, {3, 4, 4}, {2, 6, 3}, {2, 5, 2}, {3, 5, 3}, {4, 4, 4},
+	{2, 7, 4}, {4, 3, 1}, {9, 1, 1},
 }
 
-// bruteForce goes through all ways to choose, in every round, the sites that are broken,
-// and keeps the k-periodic ones: a site may become whole again only in a round that is a
-// multiple of the period. It counts them by their number of isolations: sites that are
-// broken at the end of a phase.
+// bruteForce enumerates all ways to choose, in every round, the broken sites, and keeps the k-periodic ones. A site may
+// become whole again only in a round that is a multiple of the period. It counts them by their number of isolations:
+// sites that are broken at the end of a phase.
 func bruteForce(sites, rounds, period int) map[int]int {
 	counts := map[int]int{}
 	for code := range uint64(1) << (sites * rounds) {
@@ -98,8 +98,8 @@ func isolations(s *space, b *breakage) int {
 	return n
 }
 
-// chiSquare compares counts with expected ones and returns how many standard deviations
-// the statistic is above its mean, by the normal approximation of Wilson and Hilferty.
+// chiSquare compares counts with expected ones. It returns how many standard deviations the statistic is above its
+// mean, by the normal approximation of Wilson and Hilferty.
 func chiSquare(observed map[string]int, expected map[string]float64) float64 {
 	x := 0.0
 	for k, e := range expected {
@@ -146,9 +146,8 @@ func TestExactSamplerIsUniform(t *testing.T) {
 	}
 }
 
-// paperProbability is the probability with which Algorithm 1 draws an element, by hand:
-// one over the number of distributions, and in each phase one over the number of ways to
-// choose so many sites and a round for each.
+// paperProbability returns the probability with which Algorithm 1 draws an element, computed by hand. It is one over
+// the number of distributions and, in each phase, one over the number of ways to choose the sites and their rounds.
 func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	ways := new(big.Int).Set(distributions)
 	for p := range s.phases() {
@@ -163,10 +162,9 @@ func paperProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	return new(big.Rat).SetFrac(big.NewInt(1), ways)
 }
 
-// The paper's sampler draws exactly the executions with exactly d isolations, each with
-// the probability worked out by hand, which is never below 1/(nr)^d (Proposition 6.1).
-// The paper takes r for a multiple of the period; where it is not, r stands for the
-// rounds of the phases begun.
+// The paper's sampler draws exactly the executions with exactly d isolations, each with the probability computed by
+// hand, which is never below 1/(nr)^d (Proposition 6.1). The paper assumes that r is a multiple of the period;
+// otherwise r stands for the rounds of the started phases.
 func TestPaperSamplerKeepsItsBound(t *testing.T) {
 	for i, c := range shapes {
 		for bound := 1; bound <= min(4, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
@@ -230,9 +228,9 @@ func paperFrequencies(t *testing.T, s *space, d *distributions, partial bool, wa
 	}
 }
 
-// partialProbability is the probability with which Algorithm 1 draws an element where f is a
-// partial function, by hand: over all distributions, those drawn for a phase include the ones
-// that are isolated in it, f has the values of these and is undefined for the others.
+// partialProbability returns the probability with which Algorithm 1 draws an element if f is a partial function,
+// computed by hand. Over all distributions, the nodes drawn for a phase include the isolated ones; f has their values
+// and is undefined for the others.
 func partialProbability(s *space, b *breakage, distributions *big.Int) *big.Rat {
 	var sum func(p, left int) *big.Rat
 	sum = func(p, left int) *big.Rat {
@@ -258,8 +256,8 @@ func partialProbability(s *space, b *breakage, distributions *big.Int) *big.Rat 
 	return p.Quo(p, new(big.Rat).SetInt(distributions))
 }
 
-// Read as a partial function, f leaves nodes whole: the sampler draws every execution with at
-// most d isolations, with the probability worked out by hand, and no less than is promised.
+// Read as a partial function, f leaves nodes whole. The sampler draws every execution with at most d isolations with
+// the probability computed by hand, which is at least the guaranteed one.
 func TestPartialSampler(t *testing.T) {
 	for i, c := range shapes {
 		for bound := 1; bound <= min(3, c.sites*((c.rounds+c.period-1)/c.period)); bound++ {
@@ -285,9 +283,8 @@ func TestPartialSampler(t *testing.T) {
 	}
 }
 
-// Without a bound both readings are the paper's unbounded case: every execution of the period
-// has the same probability. (Read with a bound of all nodes in all phases, nobody would ever
-// stay whole.)
+// Without a bound, both readings are the paper's unbounded case: every execution of the period has the same
+// probability. (With a bound of all nodes in all phases, no node would ever stay whole.)
 func TestUnboundedPaper(t *testing.T) {
 	for i, c := range shapes {
 		s := newSpace(c.sites, c.rounds, c.period, Unbounded)
@@ -298,7 +295,8 @@ func TestUnboundedPaper(t *testing.T) {
 			want[key(b)] = new(big.Rat).SetFrac(big.NewInt(1), s.size())
 		}
 		for _, sampler := range []Sampler{Paper, Partial} {
-			if g := guarantee(s, sampler, "execution", "isolations"); g.PerRun != inverse(s.size()) || g.Space.Cmp(s.size()) != 0 {
+			if g := guarantee(s, sampler, "execution", "isolations"); g.PerRun != inverse(s.size()) ||
+				g.Space.Cmp(s.size()) != 0 {
 				t.Errorf("%v: %v of %v", c, g.PerRun, s.size())
 			}
 			paperFrequencies(t, s, s.distributions(), sampler == Partial, want, uint64(i))
@@ -335,14 +333,20 @@ func TestSizesAgainstBruteForce(t *testing.T) {
 		}
 		for _, row := range []int{2, 5} { // the paper's bound holds
 			if sizes[row].Exact.Cmp(sizes[row].Paper) > 0 {
-				t.Errorf("%v %s: exact %v above the paper's bound %v", c, sizes[row].Set, sizes[row].Exact, sizes[row].Paper)
+				t.Errorf(
+					"%v %s: exact %v above the paper's bound %v",
+					c,
+					sizes[row].Set,
+					sizes[row].Exact,
+					sizes[row].Paper,
+				)
 			}
 		}
 	}
 }
 
-// The numbers that the paper states for its Fig. 3: about 10^43 lossy executions and
-// about 10^7 4-periodic uniform ones (by its formula; the exact number is 5^12).
+// The numbers of the paper for its Fig. 3: about 10^43 lossy executions and about 10^7 4-periodic uniform ones. The
+// latter follows its formula; the exact number is 5^12.
 func TestSizesOfThePaper(t *testing.T) {
 	sizes, err := Sizes(3, 16, 4, 4, 3)
 	if err != nil {
@@ -369,33 +373,54 @@ func TestCheckSpace(t *testing.T) {
 	}{
 		{Uniform{Rounds: -1}, "uniform: rounds is -1, allowed are 1..100000"},
 		{Uniform{Period: -1, Rounds: 8}, "uniform: period is -1, allowed are 1..100 rounds"},
-		{Uniform{Rounds: 8, Period: 4, Isolations: 7}, "uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
-		{Uniform{Rounds: 8, Period: 4, Isolations: -2}, "uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound"},
-		{Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every}, "uniform: sampler=every cannot walk through"},
-		{Uniform{Rounds: 8, Period: 4, Sampler: 9}, "uniform: sampler is 9, allowed are exact, paper, every, partial, effects, distinct"},
+		{
+			Uniform{Rounds: 8, Period: 4, Isolations: 7},
+			"uniform: isolations is 7, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound",
+		},
+		{
+			Uniform{Rounds: 8, Period: 4, Isolations: -2},
+			"uniform: isolations is -2, but 3 sites in 2 phases (8 rounds, period 4) allow 0..6, or -1 for no bound",
+		},
+		{
+			Uniform{Rounds: 400, Period: 1, Isolations: 200, Sampler: Every},
+			"uniform: sampler=every cannot walk through",
+		},
+		{
+			Uniform{Rounds: 8, Period: 4, Sampler: 9},
+			"uniform: sampler is 9, allowed are exact, paper, every, partial, effects, distinct",
+		},
 		{Lossy{}, "lossy: rounds is 0, allowed are 1..100000"},
 		{Lossy{Rounds: 4, Loss: 1.5}, "lossy: loss is 1.5, allowed are 0..1"},
 		{Lossy{Rounds: 4, Loss: math.NaN()}, "lossy: loss is NaN, allowed are 0..1"},
 		{Lossy{Rounds: 4, Losses: 2}, "lossy: losses and sampler need a period of at least 1"},
-		{Lossy{Rounds: 4, Period: 4, Losses: 10}, "lossy: losses is 10, but 9 sites in 1 phases (4 rounds, period 4) allow 0..9, or -1 for no bound"},
+		{
+			Lossy{Rounds: 4, Period: 4, Losses: 10},
+			"lossy: losses is 10, but 9 sites in 1 phases (4 rounds, period 4) allow 0..9, or -1 for no bound",
+		},
 		{Walk{}, "walk: every weight is 0, at least one must be positive"},
 		{Walk{Deliver: -1}, "walk: deliver is -1, it must not be negative"},
 		{Walk{Deliver: 1, Steps: -1}, "walk: steps is -1, it must not be negative"},
 		{Baseline{Drop: -0.1}, "baseline: drop is -0.1, allowed are 0..1"},
 		{Baseline{Steps: -5}, "baseline: steps is -5, it must not be negative"},
 	} {
-		if _, err := c.s.Fit(info); err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
+		if _, err := c.s.Fit(info); err == nil || len(err.Error()) < len(c.want) ||
+			err.Error()[:len(c.want)] != c.want {
 			t.Errorf("%#v: %v, want %s", c.s, err, c.want)
 		}
 	}
 	timed := lockstep.Info{Name: "timed", Nodes: 3, Supports: ^trace.KindsOf(trace.Deliver), Waits: 10}
 	for _, s := range []lockstep.Strategy{Uniform{Rounds: 9}, Lossy{Rounds: 9}} {
-		if _, err := s.Fit(timed); err == nil || !strings.HasSuffix(err.Error(), ": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more") {
+		if _, err := s.Fit(timed); err == nil ||
+			!strings.HasSuffix(
+				err.Error(),
+				": rounds is 9, but the requests of timed with these options take 10 rounds: allowed are 10 and more",
+			) {
 			t.Errorf("%v: %v", s, err)
 		}
 	}
 	weak := lockstep.Info{Name: "weak", Nodes: 3}
-	if _, err := DefaultUniform.Fit(weak); err == nil || err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
+	if _, err := DefaultUniform.Fit(weak); err == nil ||
+		err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
 		t.Errorf("unsupported steps: %v", err)
 	}
 }

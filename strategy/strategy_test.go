@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// quiet is a monitor that never complains, for others to be made from.
+// quiet is a base for monitors; it reports no finding.
 type quiet struct{}
 
 func (quiet) Properties() []string                 { return nil }
@@ -33,13 +33,27 @@ func (w watch) Step(r *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// Every kind of step with a weight is taken, and no other.
+// The walk takes every kind of step with a weight, and no other.
 func TestWalkTakesWhatHasWeight(t *testing.T) {
-	all := strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 1, Request: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 300}
+	all := strategy.Walk{
+		Deliver:   10,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     1,
+		Request:   1,
+		Crash:     1,
+		Restart:   1,
+		Cut:       1,
+		Heal:      1,
+		Steps:     300,
+	}
 	few := strategy.Walk{Deliver: 1, Alarm: 1, Steps: 300}
 	for _, s := range []strategy.Walk{all, few} {
 		w := watch{kinds: map[trace.Kind]int{}}
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: 50, Workers: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +66,16 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 	}
 }
 
-// A walk takes as many crashes as it may in a run, and begins anew in the next.
+// A walk takes as many crashes as allowed in a run, and counts from zero in the next.
 func TestWalkCountsCrashes(t *testing.T) {
 	for _, most := range []int{0, 1, 3} {
 		w := watch{kinds: map[trace.Kind]int{}}
 		const runs = 20
 		s := strategy.Walk{Deliver: 1, Alarm: 1, Crash: 5, Restart: 5, Crashes: most, Steps: 300}
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.kinds[trace.Crash]; most > 0 && got != most*runs || most == 0 && got <= 3*runs {
@@ -67,7 +84,7 @@ func TestWalkCountsCrashes(t *testing.T) {
 	}
 }
 
-// With the share of losses at its ends baseline and lossy lose nothing, or everything.
+// With a loss of 0 baseline and lossy lose no message, and with 1 all messages.
 func TestLossAtItsEnds(t *testing.T) {
 	for _, c := range []struct {
 		s               lockstep.Strategy
@@ -82,7 +99,10 @@ func TestLossAtItsEnds(t *testing.T) {
 		{strategy.Lossy{Rounds: 12, Period: 1, Losses: 12 * 9, Sampler: strategy.Paper}, false, true},
 	} {
 		w := watch{kinds: map[trace.Kind]int{}}
-		if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: c.s, Spec: w, Runs: 20, Workers: 1},
+		); err != nil {
 			t.Fatal(err)
 		}
 		if (w.kinds[trace.Deliver] > 0) != c.deliver || (w.kinds[trace.Drop] > 0) != c.losses {
@@ -91,12 +111,19 @@ func TestLossAtItsEnds(t *testing.T) {
 	}
 }
 
-// Every walks through the space: each execution once in as many runs as there are.
+// Every enumerates the space: each execution occurs once in as many runs as there are executions.
 func TestEveryMakesAllExecutions(t *testing.T) {
 	s := strategy.Uniform{Period: 2, Isolations: 2, Rounds: 4, Sampler: strategy.Every}
 	size := int(s.Size(3).Int64())
 	seen := map[string]bool{}
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: s, Spec: alwaysFails{}, Runs: size, KeepGoing: true, Keep: size}
+	plan := lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3},
+		Strategy:  s,
+		Spec:      alwaysFails{},
+		Runs:      size,
+		KeepGoing: true,
+		Keep:      size,
+	}
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +140,7 @@ func TestEveryMakesAllExecutions(t *testing.T) {
 	}
 }
 
-// alwaysFails complains at the end of every run, so that every run is recorded.
+// alwaysFails reports a finding at the end of every run, so that every run is recorded.
 type alwaysFails struct{ quiet }
 
 func (alwaysFails) Properties() []string               { return []string{"never"} }
@@ -134,11 +161,20 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ text, want string }{
-		{"wander", `unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`},
-		{"uniform:perid=3", `strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`},
+		{
+			"wander",
+			`unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`,
+		},
+		{
+			"uniform:perid=3",
+			`strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`,
+		},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
-		{"uniform:sampler=best", `strategy uniform: sampler=best: the value must be one of exact, paper, every, partial, effects, distinct`},
+		{
+			"uniform:sampler=best",
+			`strategy uniform: sampler=best: the value must be one of exact, paper, every, partial, effects, distinct`,
+		},
 		{"lossy:loss=much", `strategy lossy: loss=much: the value must be a number`},
 	} {
 		if _, err := strategy.Parse(c.text); err == nil || err.Error() != c.want {
@@ -157,7 +193,7 @@ func ExampleParse() {
 	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, isolated, by
 }
 
-// guarantee is what a strategy promises for a system.
+// guarantee returns the guarantee of a strategy for a system.
 func guarantee(s lockstep.Strategy, system lockstep.System) lockstep.Guarantee {
 	info, err := system.Describe()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// Leaving the messages of rounds to the engine makes the same runs as choosing each: the same
-// steps and digests, up to a bound on steps in the middle of a round and into the settling stage.
+// If the engine handles the messages of rounds, runs are the same as if the strategy chooses each message. Steps and
+// digests agree, up to a bound on steps in the middle of a round and into the settling stage.
 func TestSweepsAreTheSameRuns(t *testing.T) {
 	strategies := []lockstep.Strategy{
 		strategy.Uniform{Isolations: 4, Rounds: 16},
@@ -23,7 +23,12 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 		strategy.Lossy{Rounds: 16, Loss: 0.2},
 		strategy.Lossy{Rounds: 12, Period: 3, Losses: 5},
 	}
-	for _, system := range []lockstep.System{smr.Cluster{Nodes: 3}, smr.Cluster{Nodes: 5, Requests: 2}, pbft.Cluster{}, raft.Cluster{Requests: 2}} {
+	for _, system := range []lockstep.System{
+		smr.Cluster{Nodes: 3},
+		smr.Cluster{Nodes: 5, Requests: 2},
+		pbft.Cluster{},
+		raft.Cluster{Requests: 2},
+	} {
 		for _, s := range strategies {
 			for _, steps := range []int{0, 17} {
 				plan := lockstep.Plan{System: system, Strategy: s, Runs: 300, Seed: 7, Steps: steps, Settle: 40}
@@ -31,13 +36,26 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 				plan.Strategy = stepwise{s}
 				chosen := enginetest.Explore(t, plan)
 				plan.Strategy = s
-				plan.Observers = []lockstep.Observer{deeds{}} // who look at each step
+				plan.Observers = []lockstep.Observer{deeds{}} // which observe each step
 				watched := enginetest.Explore(t, plan)
 				plan.Observers, plan.Watch = nil, watchdog.After(time.Hour)
 				timed := enginetest.Explore(t, plan)
-				for what, other := range map[string]*lockstep.Result{"chosen": chosen, "watched": watched, "timed": timed} {
+				for what, other := range map[string]*lockstep.Result{
+					"chosen":  chosen,
+					"watched": watched,
+					"timed":   timed,
+				} {
 					if other.Digest != swept.Digest || other.Steps != swept.Steps {
-						t.Errorf("%T, %s: digest %x after %d steps, and %x after %d when each is %s", system, s, swept.Digest, swept.Steps, other.Digest, other.Steps, what)
+						t.Errorf(
+							"%T, %s: digest %x after %d steps, and %x after %d when each is %s",
+							system,
+							s,
+							swept.Digest,
+							swept.Steps,
+							other.Digest,
+							other.Steps,
+							what,
+						)
 					}
 				}
 			}

@@ -9,25 +9,24 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Systematic tries all choices up to its bounds, depth first: a run for each path through
-// the tree of choices. The campaign ends when the tree is exhausted; the result says that
-// it is complete to this bound, or how far it came. Runs build on each other, so that one
-// worker makes them all. A system that draws random numbers of its own draws the same in
-// every run.
+// Systematic explores all choices up to its bounds, depth first, with one run for each path through the tree of
+// choices. The campaign ends when the tree is exhausted. The result says that it is complete to this bound, or how far
+// it came. Runs build on each other, so one worker executes all of them. A system that draws random numbers draws the
+// same ones in every run.
 //
-// Choices are: deliver a message, give a request to a node, fire an alarm, lose or
-// duplicate a message, isolate a node, let isolated nodes return.
+// The choices are: deliver a message, give a request, fire a timer, lose or duplicate a message, isolate a node,
+// reconnect isolated nodes.
 //
-// Of several orders of choices that do not touch each other, those of the reduction sleep
-// (Godefroid's sleep sets) make exactly one; intermediate states that only the other
-// orders pass through are not judged, nodes must not act on the clock, and a scenario must
-// not make what happens at one node depend on another. The reduction
-// states ends a run in a state that was met before with as many choices left; it needs
-// the fingerprints of the system, and a spec that looks at states, not at histories.
+// Of several orders of independent choices, the reduction sleep (Godefroid's sleep sets) executes exactly one. Three
+// restrictions apply. Intermediate states that occur only in the other orders are not checked. Nodes must not act on
+// the clock. A scenario must not make an event at one node depend on another node.
+//
+// The reduction states ends a run in a state that was reached before with as many choices left. It needs the
+// fingerprints of the system, and a spec that checks states, not histories.
 type Systematic struct {
-	// Network is how messages travel; the zero value is AnyOrder.
+	// Network is the network model; the zero value is AnyOrder.
 	Network Network `help:"any: messages in flight arrive in any order; shadow: links with commit, drop, swap and dup"`
-	// Reduce says which runs are skipped; the zero value is none.
+	// Reduce selects which runs are skipped; the zero value is none.
 	Reduce Reduction `help:"none, sleep: one of several equivalent orders, or states: nothing twice from the same state"`
 
 	Steps      int `help:"choices of a run, at most" range:"1.."`
@@ -36,22 +35,22 @@ type Systematic struct {
 	Duplicates int `help:"messages duplicated in a run, at most" range:"0.."`
 	Isolations int `help:"isolations in a run, at most, where the network is any" range:"0.."`
 	Distance   int `help:"places that a message may move in its link, where the network is shadow" range:"0.."`
-	// Delays bounds how often something is passed over that was possible earlier, as in
-	// delay-bounded scheduling; Unbounded lifts the bound. It excludes the reductions.
+	// Delays bounds how often a choice that was possible earlier is skipped, as in delay-bounded scheduling; Unbounded
+	// removes the bound. It cannot be combined with a reduction.
 	Delays int `help:"choices passed over in a run, at most; -1: no bound" range:"-1.."`
-	// Redundant takes pairs of shadow actions too that lead to no new state.
+	// Redundant also takes pairs of shadow actions that lead to no new state.
 	Redundant bool `help:"take also swap swap, dup swap and dup drop, where the network is shadow"`
 }
 
 // DefaultSystematic is small enough to be exhausted on small systems.
 var DefaultSystematic = Systematic{Reduce: SleepSets, Steps: 40, Alarms: 2, Losses: 1, Delays: Unbounded}
 
-// Network says how messages travel in a systematic search.
+// Network is the network model of a systematic search.
 type Network uint8
 
 // The networks.
 const (
-	// AnyOrder lets every message in flight arrive next.
+	// AnyOrder allows every message in flight to be delivered next.
 	AnyOrder Network = iota
 	// ShadowQueues is the network of [Shadow].
 	ShadowQueues
@@ -59,13 +58,13 @@ const (
 
 var networkNames = []string{"any", "shadow"}
 
-// Words are the words of all.
+// Words returns the names of all networks.
 func (Network) Words() []string { return networkNames }
 
-// String is the network's word.
+// String returns the name of the network.
 func (n Network) String() string { return option.Word(networkNames, int(n)) }
 
-// Reduction says which runs a systematic search skips.
+// Reduction selects which runs a systematic search skips.
 type Reduction uint8
 
 // The reductions.
@@ -77,16 +76,16 @@ const (
 
 var reductionNames = []string{"none", "sleep", "states"}
 
-// Words are the words of all.
+// Words returns the names of all reductions.
 func (Reduction) Words() []string { return reductionNames }
 
-// String is the reduction's word.
+// String returns the name of the reduction.
 func (r Reduction) String() string { return option.Word(reductionNames, int(r)) }
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (s Systematic) String() string { return write("systematic", s) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("systematic", s, info); err != nil {
 		return lockstep.Terms{}, err
@@ -98,19 +97,30 @@ func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return t, nil
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (s Systematic) check(info lockstep.Info) error {
 	switch {
 	case s.Delays >= 0 && s.Reduce != NoReduction:
-		return fmt.Errorf("systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d", s.Delays, s.Reduce, Unbounded)
+		return fmt.Errorf(
+			"systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d",
+			s.Delays,
+			s.Reduce,
+			Unbounded,
+		)
 	case s.Network == AnyOrder && (s.Distance > 0 || s.Redundant):
 		return fmt.Errorf("systematic: distance and redundant need network=shadow")
 	case s.Network == ShadowQueues && s.Isolations > 0:
 		return fmt.Errorf("systematic: isolations needs network=any")
 	case s.Reduce != NoReduction && info.OneClock:
-		return fmt.Errorf("systematic: the nodes of %s live by one clock, so that what one of them does matters to the alarms of all: use reduce=none", info.Name)
+		return fmt.Errorf(
+			"systematic: the nodes of %s live by one clock, so that what one of them does matters to the alarms of all: use reduce=none",
+			info.Name,
+		)
 	case info.Repeats != lockstep.Exactly:
-		return fmt.Errorf("systematic: %s may do different things after the same steps, so that a search cannot go back", info.Name)
+		return fmt.Errorf(
+			"systematic: %s may do different things after the same steps, so that a search cannot go back",
+			info.Name,
+		)
 	}
 	need := trace.KindsOf(trace.Deliver)
 	for _, c := range []struct {
@@ -125,16 +135,17 @@ func (s Systematic) check(info lockstep.Info) error {
 	return info.Require("systematic", need)
 }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (s Systematic) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution within the bounds",
 		Assumes: []string{"nothing is drawn: a search that ends complete has made every execution within its bounds"}}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (s Systematic) New(info lockstep.Info) lockstep.Scheduler {
 	b := free()
-	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] = s.Alarms, s.Losses, s.Duplicates, s.Isolations
+	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] =
+		s.Alarms, s.Losses, s.Duplicates, s.Isolations
 	search := &search{depth: s.Steps, delays: s.Delays, reduce: s.Reduce}
 	if s.Network == ShadowQueues {
 		q := newQueues(info)

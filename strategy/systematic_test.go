@@ -15,9 +15,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// echo is two nodes: the first sends so many messages, the second sends each one back.
+// echo has two nodes: the first sends a number of messages, the second sends each one back.
 func echo(messages int) lockstep.System {
-	return sim.Cluster[int]{Name: "echo", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &echoNode{messages} }}
+	return sim.Cluster[int]{
+		Name:  "echo",
+		Nodes: 2,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &echoNode{messages} },
+	}
 }
 
 type echoNode struct{ messages int }
@@ -39,27 +43,23 @@ func (e *echoNode) Receive(c *sim.Context[int], from lockstep.Node, m int) {
 func (e *echoNode) Alarm(*sim.Context[int])                  {}
 func (e *echoNode) Request(*sim.Context[int], int32, string) {}
 
-// TestShadowCounts compares the number of action sequences on the echo system with counts
-// made by hand.
+// TestShadowCounts compares the number of action sequences on the echo system with counts computed by hand.
 //
-// One message without faults: commit, run, commit, run. A loss may take either message
-// instead of its commit: two more. Two messages in flight at once pass through four stages
-// (commit, run, commit, run), each in order: these are the standard Young tableaux of two
-// rows of four, Catalan(4) = 14; through two stages, Catalan(2) = 2.
+// One message without faults: commit, run, commit, run. A loss may replace either commit: two more. Two messages in
+// flight at once pass through four stages (commit, run, commit, run), each in order. These are the standard Young
+// tableaux of two rows of four, Catalan(4) = 14. Two messages through two stages give Catalan(2) = 2.
 //
 // One duplicate: none (1), of the message, which must come first (14), of its echo (2).
 //
-// One duplicate and one loss: no duplicate 3. The echo doubled: with two messages on the
-// network, losing none gives 2, the second 2; the first is lost right after dup (a
-// forbidden pair): 1. The message doubled: then first a commit, and of what follows
-// nothing is lost (14), the second copy (4 places in the chain run, commit, run), the
-// echo of the first (5), that of the second (14): 37; or a loss right after dup: 1.
-// So 3+4+37 = 44, and with the forbidden pairs 46.
+// One duplicate and one loss: no duplicate 3. The echo duplicated: with two messages on the network, losing none gives
+// 2, and losing the second 2. The first is lost right after dup (a forbidden pair): 1. The message duplicated: then a
+// commit comes first. After it, no message is lost (14), or the second copy is (4 positions in the chain run, commit,
+// run). Or the echo of the first copy is lost (5), or that of the second (14): 37 in sum. Or a loss comes right after
+// dup: 1. The sum is 3+4+37 = 44, and with the forbidden pairs 46.
 //
-// Two messages that may be swapped by one place: the messages are swapped first, or not;
-// after either the echoes are both on the network before one is committed and swapped
-// (2*2 = 4 ways) or not swapped (14): 2*18. With one duplicate of one message: none 1, of
-// the message 18, of the echo 2, the copies of which must not be swapped.
+// Two messages that may be swapped by one position: the messages are swapped first, or not. After either, the echoes
+// are both on the network before one is committed, and are swapped (2*2 = 4 ways) or not swapped (14): 2*18. With one
+// duplicate of one message: none 1, of the message 18, of the echo 2, whose copies must not be swapped.
 func TestShadowCounts(t *testing.T) {
 	for _, c := range []struct {
 		messages int
@@ -77,18 +77,18 @@ func TestShadowCounts(t *testing.T) {
 	} {
 		c.search.Network, c.search.Steps, c.search.Delays = strategy.ShadowQueues, 100, strategy.Unbounded
 		result := enginetest.Explore(t, lockstep.Plan{System: echo(c.messages), Strategy: c.search, Runs: 1000})
-		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want || result.Runs != c.want {
+		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want ||
+			result.Runs != c.want {
 			t.Errorf("%s: %d runs, %s, want %s", c.search, result.Runs, result.Reached, want)
 		}
 	}
 }
 
-// extensions yields every order in which the messages of a partial order can arrive when
-// at most so many of them are lost: a lost message is negative, and its causes count as
-// arrived only when they were.
+// extensions yields every order in which the messages of a partial order can be delivered if at most losses of them are
+// lost. A lost message is negative; its causes count as delivered only if they were.
 func extensions(p poset, losses int, yield func(order []int)) {
 	var order []int
-	done := make([]int, len(p.before)) // 0 waits, 1 arrived, 2 lost
+	done := make([]int, len(p.before)) // 0 waiting, 1 delivered, 2 lost
 	var grow func(losses int)
 	grow = func(losses int) {
 		stuck := true
@@ -119,8 +119,8 @@ func extensions(p poset, losses int, yield func(order []int)) {
 	grow(losses)
 }
 
-// class names the orders that differ only in the order of what does not touch each other:
-// the arrivals at each node in order, and what was lost.
+// class names the orders that differ only in the order of independent events: it contains the deliveries at each node
+// in order, and the losses.
 func class(p poset, order []int) string {
 	at := map[lockstep.Node][]int{}
 	var lost []int
@@ -132,11 +132,11 @@ func class(p poset, order []int) string {
 		}
 	}
 	slices.Sort(lost)
-	return fmt.Sprint(at, lost) // maps are printed in the order of their keys
+	return fmt.Sprint(at, lost) // fmt prints maps in key order
 }
 
-// steps is a spec that never fails and hands the choices of every run on: the number of
-// a message that arrived, or its negative when it was lost.
+// steps is a spec that never fails and passes on the choices of every run. A choice is the number of a delivered
+// message, or the negative number of a lost one.
 type steps struct {
 	quiet
 	run func(order []int)
@@ -160,9 +160,9 @@ func (s *stepsMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// TestSystematicAgainstBruteForce compares the runs of a search on systems of three nodes
-// with all orders that a brute-force enumeration gives: without reduction each exactly
-// once, with sleep sets exactly one of each class of equivalent orders.
+// TestSystematicAgainstBruteForce compares the runs of a search on systems of three nodes with all orders of a
+// brute-force enumeration. Without a reduction each order occurs exactly once; with sleep sets, exactly one of each
+// class of equivalent orders occurs.
 func TestSystematicAgainstBruteForce(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -181,32 +181,45 @@ func TestSystematicAgainstBruteForce(t *testing.T) {
 				orders[fmt.Sprint(order)]++
 				classes[class(c.poset, order)]++
 			})
-			got := visit(t, c.poset, strategy.Systematic{Losses: c.losses}, func(o []int) string { return fmt.Sprint(o) })
+			got := visit(
+				t,
+				c.poset,
+				strategy.Systematic{Losses: c.losses},
+				func(o []int) string { return fmt.Sprint(o) },
+			)
 			compare(t, "orders", got, orders)
 			reduced := strategy.Systematic{Losses: c.losses, Reduce: strategy.SleepSets}
-			compare(t, "classes", visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }), classes)
+			compare(
+				t,
+				"classes",
+				visit(t, c.poset, reduced, func(o []int) string { return class(c.poset, o) }),
+				classes,
+			)
 		})
 	}
 }
 
-// visit counts the whole executions of a search by name.
+// visit counts the complete executions of a search by name.
 func visit(t *testing.T, p poset, s strategy.Systematic, name func([]int) string) map[string]int {
 	t.Helper()
 	s.Steps, s.Delays = 100, strategy.Unbounded
 	got := map[string]int{}
-	result := enginetest.Explore(t, lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
-		if complete(p, order) {
-			got[name(order)]++
-		}
-	}}})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: p, Strategy: s, Runs: 100_000, Spec: steps{run: func(order []int) {
+			if complete(p, order) {
+				got[name(order)]++
+			}
+		}}},
+	)
 	if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 		t.Errorf("%s", result.Reached)
 	}
 	return got
 }
 
-// complete reports whether nothing is left to arrive after an order; runs that a search
-// cuts short as equivalent are not.
+// complete reports whether no message remains after an order. Runs that a search truncates as equivalent are not
+// complete.
 func complete(p poset, order []int) bool {
 	for i, before := range p.before {
 		ready := !slices.Contains(order, i+1) && !slices.Contains(order, -i-1)
@@ -232,11 +245,10 @@ func compare(t *testing.T, what string, got, want map[string]int) {
 	}
 }
 
-// TestIsolations counts the executions of one message and its echo with one isolation by
-// hand. The message arrives first (5): its echo arrives, or one of two nodes is isolated,
-// which does not touch what is in flight, and returns or not before the echo arrives (2*2).
-// Or one of two nodes is isolated first (2*2): the message arrives and its echo is lost,
-// or the node returns and both arrive.
+// TestIsolations counts the executions of one message and its echo with one isolation by hand. The message may be
+// delivered first (5). Then its echo is delivered (1), or one of two nodes is isolated, which does not affect messages
+// in flight. That node reconnects or not before the echo is delivered (2*2). Or one of two nodes is isolated first
+// (2*2). Then the message is delivered and its echo is lost, or the node reconnects and both are delivered.
 func TestIsolations(t *testing.T) {
 	s := strategy.Systematic{Steps: 20, Isolations: 1, Delays: strategy.Unbounded}
 	result := enginetest.Explore(t, lockstep.Plan{System: echo(1), Strategy: s})
@@ -245,10 +257,10 @@ func TestIsolations(t *testing.T) {
 	}
 }
 
-// TestDelayBound checks that a bound on delays cuts the tree down to orders that pass over
-// no more: of an antichain of n those with at most d inversions of the kind counted.
+// TestDelayBound checks that a bound on delays restricts the tree to orders with at most that many delays. For an
+// antichain of n events, these are the orders with at most d inversions of the counted kind.
 func TestDelayBound(t *testing.T) {
-	// The i-th choice passes over i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
+	// The i-th choice skips i others: with 3 messages the orders cost 0, 1, 1, 2, 2, 3.
 	for delays, want := range []int{1, 3, 5, 6, 6} {
 		s := strategy.Systematic{Steps: 10, Delays: delays}
 		result := enginetest.Explore(t, lockstep.Plan{System: chain(1, 1, 1), Strategy: s, Runs: 100})
@@ -258,7 +270,7 @@ func TestDelayBound(t *testing.T) {
 	}
 }
 
-// TestStates checks that comparing states visits the same final states with fewer runs.
+// TestStates checks that comparing states reaches the same final states with fewer runs.
 func TestStates(t *testing.T) {
 	system := smr.Cluster{Nodes: 2}
 	finals := map[strategy.Reduction]map[string]bool{}
@@ -266,7 +278,10 @@ func TestStates(t *testing.T) {
 	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
 		set := map[string]bool{}
 		s := strategy.Systematic{Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
-		result := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}},
+		)
 		if !strings.HasPrefix(result.Reached, "complete to this bound: ") {
 			t.Fatalf("%s: %s", reduce, result.Reached)
 		}
@@ -285,7 +300,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// final is a spec that never fails and gathers the states in which nothing is in flight.
+// final is a spec that never fails and collects the states in which no message is in flight.
 type final struct {
 	quiet
 	states map[string]bool
@@ -315,13 +330,21 @@ func (m *moody) Start(c *sim.Context[int]) {
 	}
 }
 
-// TestSystematicOfRandomSystem checks that a search can go back in a system that draws
-// random numbers of its own, and that what it finds replays: exactly one order in 24
-// opens the lock.
+// TestSystematicOfRandomSystem checks that a search can backtrack in a system that draws random numbers, and that its
+// finding replays. Exactly one order in 24 opens the lock.
 func TestSystematicOfRandomSystem(t *testing.T) {
-	system := sim.Cluster[int]{Name: "moody", Nodes: 2, New: func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} }}
-	plan := lockstep.Plan{System: system, Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded}, Spec: closed{},
-		Seed: 9, KeepGoing: true}
+	system := sim.Cluster[int]{
+		Name:  "moody",
+		Nodes: 2,
+		New:   func(lockstep.Node, int) sim.Node[int] { return &moody{lock{n: 4}} },
+	}
+	plan := lockstep.Plan{
+		System:    system,
+		Strategy:  strategy.Systematic{Steps: 10, Delays: strategy.Unbounded},
+		Spec:      closed{},
+		Seed:      9,
+		KeepGoing: true,
+	}
 	result := enginetest.Explore(t, plan)
 	if result.Reached != "complete to this bound: 24 executions" || len(result.Found) != 1 {
 		t.Fatalf("%s, %d findings", result.Reached, len(result.Found))
@@ -334,7 +357,13 @@ func TestSystematicOfRandomSystem(t *testing.T) {
 
 func ExampleSystematic() {
 	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 2}, Spec: smr.Prefix, Runs: 100_000,
-		Strategy: strategy.Systematic{Reduce: strategy.SleepSets, Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded}})
+		Strategy: strategy.Systematic{
+			Reduce: strategy.SleepSets,
+			Steps:  30,
+			Alarms: 1,
+			Losses: 1,
+			Delays: strategy.Unbounded,
+		}})
 	if err != nil {
 		fmt.Println(err)
 		return

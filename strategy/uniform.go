@@ -11,130 +11,131 @@ import (
 	"github.com/lockstep-go/lockstep/rounds"
 )
 
-// Uniform goes in lock-step rounds. In each round the nodes of a kernel hear each other
-// and all other messages are lost: in every phase of Period rounds a node may be
-// isolated from one of the rounds until the end of the phase, and at most Isolations
-// such isolations happen in a run (Algorithm 1 of "Testing Consensus Implementations
-// using Communication Closure"). Where messages are not in the engine's hands, a round is a
-// stretch of time and nodes outside the kernel are cut off or crashed meanwhile.
+// Uniform runs in lock-step rounds (Algorithm 1 of "Testing Consensus Implementations using Communication Closure"). In
+// each round the nodes of a kernel receive each other's messages, and all other messages are lost. In every phase of
+// Period rounds, a node may be isolated from one of the rounds until the end of the phase. At most Isolations such
+// isolations happen in a run. Where the engine does not control single messages, a round is a time interval. Nodes
+// outside the kernel are cut off or crashed during it.
 type Uniform struct {
-	// Period is the number of rounds after which isolated nodes return; 0 means the rounds of a
-	// phase of the protocol, or 4 where messages carry no tags.
+	// Period is the number of rounds after which isolated nodes reconnect. The value 0 means the rounds of a phase of
+	// the protocol, or 4 if messages carry no tags.
 	Period int `help:"rounds after which isolated nodes return; 0: the rounds of a phase"`
-	// Isolations bounds the isolations of a run; Unbounded lifts the bound.
+	// Isolations bounds the isolations of a run; Unbounded removes the bound.
 	Isolations int `help:"isolations in a run; -1: no bound"`
-	// Rounds is the length of a run; 0 means as many as the requests of the system take (Info.Waits), or 16 where they do not depend on time.
+	// Rounds is the length of a run. The value 0 means as many as the requests of the system take (Info.Waits), or 16
+	// if they do not depend on time.
 	Rounds int `help:"rounds of a run; 0: as many as the requests of the system take, or 16"`
-	// Sampler says how runs are drawn; the zero value is Exact.
+	// Sampler selects how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
-	// Isolated says what isolated nodes do, where messages are in the engine's hands; the zero
-	// value is Frozen.
+	// Isolated selects the behavior of isolated nodes if the engine controls messages; the zero value is Frozen.
 	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
-	// By says how nodes are isolated where messages are not in the engine's hands; the zero
-	// value is ByCut.
+	// By selects how nodes are isolated if the engine does not control messages; the zero value is ByCut.
 	By Means `help:"cut, crash or restart: how nodes are isolated where messages are not in the engine's hands; restart: and all are down between phases"`
 }
 
-// DefaultUniform has the numbers of the paper's Fig. 3, with the protocol's own period.
+// DefaultUniform uses the parameters of the paper's Fig. 3, with the protocol's own period.
 var DefaultUniform = Uniform{Isolations: 4, Rounds: 16}
 
-// Sampler says how a lock-step strategy chooses from its space.
+// Sampler selects how a lock-step strategy draws from its space.
 type Sampler uint8
 
 // The samplers.
 const (
-	// Exact gives every execution with at most the bound's isolations the same probability.
+	// Exact draws every execution with at most the bound's isolations with the same probability.
 	Exact Sampler = iota
-	// Paper is Algorithm 1 as published, with its function f from the nodes drawn for a phase
-	// to rounds read as a total one: exactly the bound's isolations, distributed over the
-	// phases first, so that executions have different probabilities. Without a bound it is
-	// the paper's unbounded case: each node is isolated from any round of a phase, or not
-	// at all, with the same probability.
+	// Paper is Algorithm 1 as published. Its function f from the nodes drawn for a phase to rounds is read as a total
+	// function. There are exactly the bound's isolations, distributed over the phases first, so that executions have
+	// different probabilities. Without a bound it is the paper's unbounded case. Each node is isolated from any round
+	// of a phase, or not at all, with the same probability.
 	Paper
-	// Every walks through the space: run i makes the i-th execution, and a campaign ends
-	// when it has made them all.
+	// Every enumerates the space: run i executes the i-th execution, and a campaign ends when it has executed all of
+	// them.
 	Every
-	// Partial is Paper with f read as a partial function, as the paper writes it: a node
-	// that was drawn for a phase may stay whole, so that there are at most the bound's
-	// isolations.
+	// Partial is Paper with f read as a partial function, as the paper writes it. A node that was drawn for a phase may
+	// stay whole, so there are at most the bound's isolations.
 	Partial
-	// Effects walks through the space like Every, but leaves out what makes no difference: an
-	// isolation that begins in a round in which it loses nothing. One run after the other
-	// is made, since it takes a run to find out. It is for Uniform.
+	// Effects enumerates the space like Every, but skips executions with an isolation that makes no difference. Such an
+	// isolation begins in a round in which it loses no message. Runs are sequential, because the strategy learns this
+	// only from a run. It is for Uniform.
 	Effects
-	// Distinct draws like Exact, but no isolation of which it is known when its round begins
-	// that it makes no difference. Each of the other executions is at least as probable as
-	// under Exact. It is for Uniform.
+	// Distinct draws like Exact, but skips isolations known to make no difference when their round begins. Each of the
+	// other executions is at least as probable as under Exact. It is for Uniform.
 	Distinct
 )
 
 var samplerNames = []string{"exact", "paper", "every", "partial", "effects", "distinct"}
 
-// Words are the words of all.
+// Words returns the names of all samplers.
 func (Sampler) Words() []string { return samplerNames }
 
-// String is the sampler's word.
+// String returns the name of the sampler.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
-// Apart says what isolated nodes do.
+// Apart is the behavior of isolated nodes.
 type Apart rounds.Isolation
 
-// What isolated nodes do.
+// The behaviors of isolated nodes.
 const (
-	// Frozen nodes do nothing, and messages from and to them are lost.
+	// Frozen nodes are paused, and messages from and to them are lost.
 	Frozen = Apart(rounds.Frozen)
-	// CutOff nodes live on by their clocks, but messages from and to them are lost.
+	// CutOff nodes continue to run by their clocks, but messages from and to them are lost.
 	CutOff = Apart(rounds.CutOff)
-	// Held nodes live on, and messages from and to them arrive when they return.
+	// Held nodes continue to run, and messages from and to them are delivered when they reconnect.
 	Held = Apart(rounds.Held)
 )
 
 var apartNames = []string{"frozen", "cut", "held"}
 
-// Words are the words of all.
+// Words returns the names of all behaviors.
 func (Apart) Words() []string { return apartNames }
 
-// String is the word for it.
+// String returns the name of the behavior.
 func (a Apart) String() string { return option.Word(apartNames, int(a)) }
 
-// Means says by what a node is isolated where messages are not in the engine's hands.
+// Means is the way to isolate a node if the engine does not control messages.
 type Means uint8
 
-// The means.
+// The ways to isolate a node.
 const (
-	// ByCut cuts the links of the node, or crashes it where links cannot be cut.
+	// ByCut cuts the links of the node, or crashes it if links cannot be cut.
 	ByCut Means = iota
-	// ByCrash crashes the node and restarts it when it returns.
+	// ByCrash crashes the node and restarts it when it reconnects.
 	ByCrash
-	// ByRestart is ByCrash with all nodes down between phases and in the end: a phase begins with the start of
-	// those that are not isolated, as in the paper's tests of ZooKeeper.
+	// ByRestart is ByCrash with all nodes down between phases and at the end of the run. A phase begins with the start
+	// of the nodes that are not isolated, as in the paper's tests of ZooKeeper.
 	ByRestart
 )
 
 var meansNames = []string{"cut", "crash", "restart"}
 
-// Words are the words of all.
+// Words returns the names of all ways.
 func (Means) Words() []string { return meansNames }
 
-// String is the word for it.
+// String returns the name of the way.
 func (m Means) String() string { return option.Word(meansNames, int(m)) }
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (u Uniform) String() string { return write("uniform", u) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("uniform", u, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: u.guarantee(info), Runs: u.runs(info), Given: givenRequests(info), Sequential: u.Sampler == Effects, Sweeps: true}
+	t := lockstep.Terms{
+		Guarantee:  u.guarantee(info),
+		Runs:       u.runs(info),
+		Given:      givenRequests(info),
+		Sequential: u.Sampler == Effects,
+		Sweeps:     true,
+	}
 	if u.Sampler == Distinct {
 		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
 	}
 	return t, nil
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (u Uniform) check(info lockstep.Info) error {
 	u = u.of(info)
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
@@ -147,29 +148,44 @@ func (u Uniform) check(info lockstep.Info) error {
 		return err
 	}
 	if u.Isolated != Frozen && rounds.Coarse(info) {
-		return fmt.Errorf("uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there", u.Isolated, info.Name)
+		return fmt.Errorf(
+			"uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there",
+			u.Isolated,
+			info.Name,
+		)
 	}
 	if u.By != ByCut && !rounds.Coarse(info) {
-		return fmt.Errorf("uniform: by=%s is for systems whose messages are not in the engine's hands; those of %s are lost one by one", u.By, info.Name)
+		return fmt.Errorf(
+			"uniform: by=%s is for systems whose messages are not in the engine's hands; those of %s are lost one by one",
+			u.By,
+			info.Name,
+		)
 	}
 	return info.Require("uniform", rounds.NeedIsolation(info, u.By != ByCut))
 }
 
-// checkWaits refuses rounds that are stretches of time and end before the requests of a system do.
+// checkWaits rejects a run of time intervals that ends before the requests of a system do.
 func checkWaits(who string, count int, info lockstep.Info) error {
 	if count >= 1 && count < info.Waits && rounds.Coarse(info) {
-		return fmt.Errorf("%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more", who, count, info.Name, info.Waits, info.Waits)
+		return fmt.Errorf(
+			"%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more",
+			who,
+			count,
+			info.Name,
+			info.Waits,
+			info.Waits,
+		)
 	}
 	return nil
 }
 
-// Size is the number of executions on so many nodes that the strategy can make with
-// the sampler Exact, with a period of 4 where it is the protocol's. Fit must have passed.
+// Size returns the number of executions of this number of nodes that the strategy can draw with the sampler Exact. If
+// the strategy uses the protocol's period, Size assumes 4. Fit must have succeeded.
 func (u Uniform) Size(nodes int) *big.Int {
 	return u.of(lockstep.Info{}).space(nodes).size()
 }
 
-// of is the strategy with the period and the rounds of a system, where it has none of its own.
+// of returns the strategy with the period and the rounds of a system, if it has none of its own.
 func (u Uniform) of(info lockstep.Info) Uniform {
 	if u.Period == 0 {
 		u.Period = phaseLength(info)
@@ -180,23 +196,31 @@ func (u Uniform) of(info lockstep.Info) Uniform {
 	return u
 }
 
-// runs is the number of runs that make the whole space, or 0.
+// runs returns the number of runs that cover the whole space, or 0.
 func (u Uniform) runs(info lockstep.Info) int { return u.of(info).space(info.Nodes).runs(u.Sampler) }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 	u = u.of(info)
-	g := guarantee(u.space(info.Nodes), u.Sampler, fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds), "isolations")
+	g := guarantee(
+		u.space(info.Nodes),
+		u.Sampler,
+		fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds),
+		"isolations",
+	)
 	if u.Isolated == Held {
 		g.Assumes[0] = "messages wait as the rounds say, so that runs are not lossy-synchronous; nothing else is random"
 	}
 	return g
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	u = u.of(info)
-	s := &isolator{breaker: newBreaker(info, u.space(info.Nodes), u.Sampler), isolated: make([]lockstep.Nodes, u.Rounds)}
+	s := &isolator{
+		breaker:  newBreaker(info, u.space(info.Nodes), u.Sampler),
+		isolated: make([]lockstep.Nodes, u.Rounds),
+	}
 	s.Driver = rounds.New(info, u.Rounds, s)
 	s.frozen, s.names = u.Isolated == Frozen, len(info.Rounds)
 	s.distinct.blind = u.Isolated == Held || rounds.Coarse(info)
@@ -215,15 +239,15 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 
 func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Period, u.Isolations) }
 
-// isolator isolates nodes.
+// isolator is the scheduler of Uniform.
 type isolator struct {
 	breaker
 	isolated []lockstep.Nodes // by round
 	effects  effects
 	distinct sifted
-	frozen   bool           // isolated nodes' alarms do not ring
-	armed    lockstep.Nodes // whose alarms were set when the round began
-	names    int            // rounds of a phase of the protocol
+	frozen   bool           // the timers of isolated nodes do not fire
+	armed    lockstep.Nodes // nodes whose timers were armed when the round began
+	names    int            // rounds of a protocol phase
 }
 
 // Reset begins a new run.
@@ -261,7 +285,7 @@ func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	return s.phase + 1, turn.All() &^ s.isolated[round]
 }
 
-// breaker is what lock-step strategies over a space share.
+// breaker is the common part of lock-step strategies over a space.
 type breaker struct {
 	rounds.Rules
 	*rounds.Driver
@@ -275,7 +299,12 @@ type breaker struct {
 }
 
 func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
-	b := breaker{space: s, sampler: sampler, breakage: s.newBreakage(), requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects}}
+	b := breaker{
+		space:    s,
+		sampler:  sampler,
+		breakage: s.newBreakage(),
+		requests: requests{every: betweenRequests(info), inTurn: sampler == Every || sampler == Effects},
+	}
 	if sampler == Paper || sampler == Partial {
 		b.dist = s.distributions()
 	}
@@ -291,14 +320,14 @@ func (b *breaker) Reset(start *lockstep.Start) {
 	case Paper, Partial:
 		b.space.paper(b.rand, b.breakage, b.dist, b.sampler == Partial)
 	case Every:
-		start.SeedOf = 0 // nothing but the rounds differs from run to run
+		start.SeedOf = 0 // only the rounds differ from run to run
 		b.space.unrank(uint64(start.Run)%b.space.size().Uint64(), b.breakage)
 	default:
 		b.space.exact(b.rand, b.breakage)
 	}
 }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (b *breaker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 func (b *breaker) open(round int) {
@@ -306,11 +335,11 @@ func (b *breaker) open(round int) {
 	b.requests.open()
 }
 
-// calendar tells where a run of rounds is: in a round of a phase, both counted from 0.
+// calendar is the position in a run of rounds: a phase and a round in it, both counted from 0.
 type calendar struct{ phase, round int }
 
-// open goes on to the round with an index, where phases have so many rounds. Rounds come in
-// turn, and counting them is cheaper than dividing.
+// open advances to the round with an index, given the number of rounds of a phase. Rounds come in order, and counting
+// them is cheaper than dividing.
 func (c *calendar) open(round, period int) {
 	if c.round++; round == 0 {
 		*c = calendar{}
@@ -319,7 +348,7 @@ func (c *calendar) open(round, period int) {
 	}
 }
 
-// Give chooses what is given to nodes at the start of a round.
+// Give chooses a request that a node receives at the start of a round.
 func (b *breaker) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return b.requests.give(b.rand, turn, next)
 }
@@ -338,7 +367,7 @@ func checkSampler(who string, sampler Sampler, s *space) error {
 	return nil
 }
 
-// guarantee states what a sampler promises on a space.
+// guarantee returns what a sampler guarantees on a space.
 func guarantee(s *space, sampler Sampler, class, sites string) lockstep.Guarantee {
 	g := lockstep.Guarantee{Assumes: []string{"messages are lost as the rounds say; nothing else is random"}}
 	g.Class = fmt.Sprintf("a given %s with at most %d %s", class, s.bound, sites)

@@ -11,14 +11,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Walk takes a random step after the other. It first draws a kind of step with the
-// weights given, among the kinds that are possible, then one of the possible steps of
-// that kind with equal chances. A kind with weight 0 is never taken.
+// Walk takes one random step after another. It first draws a kind of step by the given weights, among the possible
+// kinds, then a possible step of that kind uniformly. A kind with weight 0 is never taken.
 //
-// Where messages are not in the engine's hands, the weights of delivering and duplicating are
-// those of letting time pass, and the weight of losing is that of cutting and of healing or,
-// where links cannot be cut, of crashing and restarting. Where there are no alarms, their
-// weight is that of letting time pass.
+// Where the engine does not control single messages, the weights of delivering and duplicating become weights of
+// letting time pass. The weight of losing becomes that of cutting and of healing or, if links cannot be cut, of
+// crashing and restarting. If the system has no timers, their weight becomes a weight of letting time pass.
 type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight" range:"0.."`
 	Drop      int `help:"weight of losing a message in flight" range:"0.."`
@@ -37,19 +35,32 @@ type Walk struct {
 	Steps     int `help:"length of a run; 0: as long as anything is possible" range:"0.."`
 }
 
-// DefaultWalk favours delivery, which finds more than equal weights: a run in which
-// nothing gets through tests nothing.
+// DefaultWalk favors delivery, which finds more bugs than equal weights: a run that delivers hardly any message tests
+// nothing.
 var DefaultWalk = Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 500}
 
-// walkKinds are the kinds of step in the order of Walk's fields.
+// walkKinds lists the kinds of steps in the order of Walk's fields.
 var walkKinds = [...]trace.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Request,
 	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
 
 func (w Walk) weights() [len(walkKinds)]int {
-	return [...]int{w.Deliver, w.Drop, w.Duplicate, w.Alarm, w.Request, w.Crash, w.Restart, w.Cut, w.Heal, w.Wait, w.Pause, w.Jump}
+	return [...]int{
+		w.Deliver,
+		w.Drop,
+		w.Duplicate,
+		w.Alarm,
+		w.Request,
+		w.Crash,
+		w.Restart,
+		w.Cut,
+		w.Heal,
+		w.Wait,
+		w.Pause,
+		w.Jump,
+	}
 }
 
-// lowered is the walk in the steps that a system has.
+// lowered maps the weights to the kinds of steps that a system supports.
 func (w Walk) lowered(info *lockstep.Info) Walk {
 	if rounds.Coarse(*info) {
 		if info.Supports.Has(trace.Crash) && !info.Supports.Has(trace.Cut) {
@@ -66,15 +77,15 @@ func (w Walk) lowered(info *lockstep.Info) Walk {
 	return w
 }
 
-// String is the strategy as written on the command line.
+// String returns the strategy as written on the command line.
 func (w Walk) String() string { return write("walk", w) }
 
-// Fit says on which terms the strategy explores such a system.
+// Fit returns the terms on which the strategy explores the system.
 func (w Walk) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	return fit("walk", w, info)
 }
 
-// check reports what is wrong with the options, or why the system does not fit.
+// check reports an invalid option, or why the strategy does not fit the system.
 func (w Walk) check(info lockstep.Info) error {
 	total, need := 0, trace.Kinds(0)
 	for i, weight := range w.lowered(&info).weights() {
@@ -92,13 +103,13 @@ func (w Walk) check(info lockstep.Info) error {
 	return info.Require("walk", need)
 }
 
-// guarantee is what one run promises.
+// guarantee returns what one run guarantees.
 func (w Walk) guarantee(lockstep.Info) lockstep.Guarantee {
 	return lockstep.Guarantee{Class: "a given execution",
 		Assumes: []string{"a random walk has no lower bound that does not depend on the system"}}
 }
 
-// New makes a scheduler.
+// New returns a new scheduler.
 func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 	k := &walker{steps: w.Steps, down: cmp.Or(w.Down, (info.Nodes-1)/2), crashes: cmp.Or(w.Crashes, math.MaxInt)}
 	for i, weight := range w.lowered(&info).weights() {
@@ -111,19 +122,19 @@ func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 	return k
 }
 
-// walker chooses among the kinds of step that have a weight.
+// walker chooses among the weighted kinds of steps.
 type walker struct {
 	steps   int
 	down    int // nodes that may be down at once
-	crashes int // at most, in a run
+	crashes int // maximum crashes in a run
 	kinds   []weighted
-	has     trace.Kinds // those that have a weight
-	faults  bool        // others than on messages, alarms and requests have one
+	has     trace.Kinds // kinds with a weight
+	faults  bool        // kinds other than message steps, timers and requests have a weight
 	rand    *rand.Rand
 
 	crashed int         // crashes so far
-	last    trace.Kinds // the kinds that were possible at the step before
-	total   int         // of their weights
+	last    trace.Kinds // the kinds that were possible at the previous step
+	total   int         // sum of their weights
 }
 
 type weighted struct {
@@ -134,7 +145,7 @@ type weighted struct {
 // Reset begins a new run.
 func (w *walker) Reset(s *lockstep.Start) { w.rand, w.crashed = s.Rand, 0 }
 
-// Tell has nothing to tell.
+// Tell reports nothing.
 func (w *walker) Tell(bool) lockstep.Account { return lockstep.Account{} }
 
 // Next chooses the next step.
@@ -154,7 +165,7 @@ func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 			}
 		}
 	}
-	if kind := w.kind(possible, w.rand.IntN(w.total)); kind == trace.Deliver { // as most steps do
+	if kind := w.kind(possible, w.rand.IntN(w.total)); kind == trace.Deliver { // the most frequent kind
 		deliver(turn, pick(w.rand, turn.InFlight()), next)
 	} else {
 		w.draw(turn, kind, next)
@@ -162,7 +173,7 @@ func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// kind is the kind at which the weights of those that are possible come to more than a number.
+// kind returns the possible kind at which the cumulative weight exceeds a number.
 func (w *walker) kind(possible trace.Kinds, at int) trace.Kind {
 	for i := range w.kinds {
 		if k := &w.kinds[i]; possible.Has(k.kind) {
@@ -176,7 +187,7 @@ func (w *walker) kind(possible trace.Kinds, at int) trace.Kind {
 
 const onMessages = trace.Kinds(1<<trace.Deliver | 1<<trace.Drop | 1<<trace.Duplicate)
 
-// possible lists the kinds that have a weight and of which a step is possible.
+// possible returns the weighted kinds of which a step is possible.
 func (w *walker) possible(turn *lockstep.Turn) trace.Kinds {
 	var k trace.Kinds
 	if len(turn.InFlight()) > 0 {
@@ -194,7 +205,7 @@ func (w *walker) possible(turn *lockstep.Turn) trace.Kinds {
 	return k & w.has
 }
 
-// possibleFaults lists the other kinds.
+// possibleFaults returns the possible kinds other than message steps, timers and requests.
 func (w *walker) possibleFaults(turn *lockstep.Turn) trace.Kinds {
 	k := trace.Kinds(1 << trace.Wait)
 	if w.crashed < w.crashes && (turn.All()&^turn.Up()).Len() < w.down {
@@ -215,7 +226,7 @@ func (w *walker) possibleFaults(turn *lockstep.Turn) trace.Kinds {
 	return k
 }
 
-// draw chooses one of the possible steps of a kind, deliveries apart.
+// draw chooses a possible step of a kind other than delivery.
 func (w *walker) draw(turn *lockstep.Turn, k trace.Kind, next *lockstep.Step) {
 	next.Kind = k
 	if k == trace.Crash {
