@@ -37,7 +37,11 @@ func (a alone) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployme
 	return a.Cluster.Deploy(ctx, p)
 }
 
-var aloneApp = App{Targets: []target.Target{target.Of("alone", "one in a process", alone{smr.Cluster{Nodes: 3, Bug: true}}, smr.Prefix)}}
+var aloneApp = App{
+	Targets: []target.Target{
+		target.Of("alone", "one in a process", alone{smr.Cluster{Nodes: 3, Bug: true}}, smr.Prefix),
+	},
+}
 
 // runAlone makes a campaign and returns its result without the times, and the processes that made it.
 func runAlone(t *testing.T, args ...string) (result map[string]any, processes []string) {

@@ -193,7 +193,17 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 	if exited { // --help or --version was printed
 		return status
 	}
-	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, model: parser.Model.Node, asked: os.Getenv(programVariable), write: keep.WriteFile}
+	e := &Env{
+		Ctx:   ctx,
+		Out:   out,
+		Err:   errOut,
+		Self:  self,
+		app:   &a,
+		args:  args,
+		model: parser.Model.Node,
+		asked: os.Getenv(programVariable),
+		write: keep.WriteFile,
+	}
 	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
 	if err == nil {
 		e.command = commandOf(parsed)

@@ -103,11 +103,16 @@ func TestInterrupt(t *testing.T) {
 // A system that cannot be deployed is an error in one line, and no campaign of 0 runs.
 func TestNotDeployed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	app := App{Targets: []target.Target{target.Of("broken", "one that cannot be deployed", broken{Cluster: smr.Cluster{Nodes: 3}}, smr.Prefix)}}
+	app := App{
+		Targets: []target.Target{
+			target.Of("broken", "one that cannot be deployed", broken{Cluster: smr.Cluster{Nodes: 3}}, smr.Prefix),
+		},
+	}
 	for _, args := range [][]string{{"run", "broken"}, {"run", "broken", "--json"}, {"run", "broken", "--report", "report.html", "--workers", "2"}} {
 		var out, errOut bytes.Buffer
 		status := app.execute(t.Context(), "lockstep", args, &out, &errOut)
-		if status != statusFailure || out.Len() > 0 || errOut.String() != "lockstep: broken cannot be deployed: there is no network\n" {
+		if status != statusFailure || out.Len() > 0 ||
+			errOut.String() != "lockstep: broken cannot be deployed: there is no network\n" {
 			t.Errorf("%q: status %d, %q, %q", args, status, &out, &errOut)
 		}
 	}
@@ -140,7 +145,20 @@ func TestUnlisted(t *testing.T) {
 
 // A finding is kept although the interrupt came before it was shrunk.
 func TestInterruptKeepsTheFinding(t *testing.T) {
-	status, out, errOut := interrupted(t, true, 700, "run", "stopping", "--workers", "1", "--keep-going", "--junit", "junit.xml", "--report", "page.html")
+	status, out, errOut := interrupted(
+		t,
+		true,
+		700,
+		"run",
+		"stopping",
+		"--workers",
+		"1",
+		"--keep-going",
+		"--junit",
+		"junit.xml",
+		"--report",
+		"page.html",
+	)
 	if status != statusFinding {
 		t.Fatalf("status %d\n%s%s", status, out, errOut)
 	}
@@ -176,7 +194,9 @@ func TestInterruptShrinking(t *testing.T) {
 	}
 	found, _ := filepath.Glob("lockstep-out/*.trace")
 	out.Reset()
-	status := app(&left).execute(ctx, "lockstep", []string{"shrink", found[0], "--out", "small.trace", "--json"}, &out, &errOut)
+	status := app(
+		&left,
+	).execute(ctx, "lockstep", []string{"shrink", found[0], "--out", "small.trace", "--json"}, &out, &errOut)
 	var got struct {
 		Tries       int
 		Exhausted   bool
@@ -232,11 +252,18 @@ func TestJSON(t *testing.T) {
 // Which build a target that is linked in belongs to is said only where it is known.
 func TestLinkedBuild(t *testing.T) {
 	e := &Env{app: &App{Targets: smr.Targets, Programs: []target.Program{
-		{Name: "smr", Package: "example.com/x", Module: "example.com", Library: "example.com/none", Versions: []string{"v1.0.0"}}}}}
+		{
+			Name:     "smr",
+			Package:  "example.com/x",
+			Module:   "example.com",
+			Library:  "example.com/none",
+			Versions: []string{"v1.0.0"},
+		}}}}
 	if at, err := e.locate("smr", nil); err != nil || at.program != nil || at.build != "" {
 		t.Errorf("%+v, %v", at, err)
 	}
-	if at, err := e.locate("smr", []string{"version=v9.0.0"}); err != nil || at.program == nil || at.version != "v9.0.0" {
+	if at, err := e.locate("smr", []string{"version=v9.0.0"}); err != nil || at.program == nil ||
+		at.version != "v9.0.0" {
 		t.Errorf("in another version: %+v, %v", at, err)
 	}
 	info := &debug.BuildInfo{Deps: []*debug.Module{

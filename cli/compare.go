@@ -71,7 +71,12 @@ func (c *compareCmd) Run(e *Env) error {
 	if result == nil {
 		return err
 	}
-	out := compared{Verdict: trace.Pass, Result: result, ElapsedMS: time.Since(start).Milliseconds(), Interrupted: result.Interrupted}
+	out := compared{
+		Verdict:     trace.Pass,
+		Result:      result,
+		ElapsedMS:   time.Since(start).Milliseconds(),
+		Interrupted: result.Interrupted,
+	}
 	if result.Interrupted {
 		out.Verdict = trace.Unknown
 	}
@@ -106,8 +111,12 @@ func (c *compareCmd) print(e *Env, out *compared) error {
 
 // again is the command line that makes the comparison again.
 func (c *compareCmd) again(e *Env) string {
-	words := append([]string{e.Self, "compare", c.Target, "--strategies", strings.Join(c.Strategies, " ")}, c.words()...)
-	return commandLine(append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)))
+	words := append(
+		[]string{e.Self, "compare", c.Target, "--strategies", strings.Join(c.Strategies, " ")},
+		c.words()...)
+	return commandLine(
+		append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)),
+	)
 }
 
 // ParseStrategies reads lists of strategies. A comma separates two strategies where what

@@ -42,7 +42,9 @@ func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 		names = append(names, w.Aims[0].(cover.PartitionSequence).Operations()...)
 	}
 	operation := func(text string) string { return nameOf(text, names) }
-	plan.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: operation, Crashes: c.CoverCrashes}}
+	plan.Observers = []lockstep.Observer{
+		&coverage.Observer{Meter: meter, Operation: operation, Crashes: c.CoverCrashes},
+	}
 	return meter, nil
 }
 
@@ -145,14 +147,24 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 // coverageLines is a line for each reading.
 func coverageLines(readings []coverage.Reading) (lines []string) {
 	for _, r := range readings {
-		line := fmt.Sprintf("coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction,
-			r.Tests)
+		line := fmt.Sprintf(
+			"coverage of %s: %d of %d (%.4g %%) in %d tests",
+			r.Name,
+			r.Covered,
+			r.Goals,
+			100*r.Fraction,
+			r.Tests,
+		)
 		if r.Hits > 0 {
 			line += fmt.Sprintf(", hit in %d of %d runs", r.Hits, r.Runs)
 		}
 		if t := r.Theory; t != nil {
-			line += fmt.Sprintf("; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
-				100*t.Fraction, roundedDown(t.Probability), roundedDown(t.Bound))
+			line += fmt.Sprintf(
+				"; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
+				100*t.Fraction,
+				roundedDown(t.Probability),
+				roundedDown(t.Bound),
+			)
 		}
 		lines = append(lines, line)
 	}

@@ -125,7 +125,10 @@ const proxyTime = 5 * time.Second
 
 // proxy asks the module proxy whether it is there.
 func proxy(ctx context.Context) health {
-	h := health{Name: "module proxy", For: "building a target for the first time, with modules that are not in the cache"}
+	h := health{
+		Name: "module proxy",
+		For:  "building a target for the first time, with modules that are not in the cache",
+	}
 	list := os.Getenv("GOPROXY")
 	if out, err := exec.CommandContext(ctx, "go", "env", "GOPROXY").Output(); err == nil {
 		list = strings.TrimSpace(string(out))
@@ -155,7 +158,12 @@ func reach(ctx context.Context, proxy string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+"/golang.org/x/term/@v/list", http.NoBody)
+	request, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		strings.TrimSuffix(proxy, "/")+"/golang.org/x/term/@v/list",
+		http.NoBody,
+	)
 	if err != nil {
 		return err
 	}

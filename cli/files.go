@@ -154,7 +154,8 @@ func commandLine(words []string) string {
 // quoted is a word as a shell takes it.
 func quoted(s string) string {
 	special := func(r rune) bool {
-		return r < utf8.RuneSelf && !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=:,./@%^", r))
+		return r < utf8.RuneSelf &&
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=:,./@%^", r))
 	}
 	if s == "" || strings.ContainsFunc(s, special) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -49,7 +49,14 @@ func TestFullDisk(t *testing.T) {
 		t.Setenv("TMPDIR", spare)
 		dir := filepath.Join(t.TempDir(), "out")
 		var out, errOut bytes.Buffer
-		e := &Env{Ctx: context.Background(), Out: &out, Err: &errOut, Self: "lockstep", app: &testApp, write: fullIn(dir)}
+		e := &Env{
+			Ctx:   context.Background(),
+			Out:   &out,
+			Err:   &errOut,
+			Self:  "lockstep",
+			app:   &testApp,
+			write: fullIn(dir),
+		}
 		if everywhere {
 			e.write = fullIn(dir, spare)
 		}
@@ -98,7 +105,8 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 	}
 	e := &Env{Err: io.Discard, write: keep.WriteFile}
 	file, err := e.rescue(run, errors.New("full"))
-	if _, wrong := trace.ReadFile(file); wrong != nil || err == nil || !strings.Contains(err.Error(), "it is in "+file+" instead") {
+	if _, wrong := trace.ReadFile(file); wrong != nil || err == nil ||
+		!strings.Contains(err.Error(), "it is in "+file+" instead") {
 		t.Errorf("%s: %v, %v", file, wrong, err)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
@@ -111,7 +119,10 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 
 // The program's name stands before a message once, whatever it wraps.
 func TestOneLine(t *testing.T) {
-	err := errors.Join(fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")), errors.New("lockstep: nor that"))
+	err := errors.Join(
+		fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")),
+		errors.New("lockstep: nor that"),
+	)
 	if got := oneLine(err); got != "x.trace: no such; thing; nor that" {
 		t.Errorf("%q", got)
 	}

@@ -67,7 +67,10 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
-	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
+	g, err := e.app.Fleet(
+		e,
+		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For},
+	)
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,11 @@ func (c *runCmd) readGathered(file string) error {
 	}
 	var h handedOver
 	if json.Unmarshal(text, &h) != nil || h.File != file || h.Gathered == nil || h.Gathered.Result == nil {
-		return fmt.Errorf("%s names %s, which lockstep did not write; the variable is for its own use", gatheredVariable, file)
+		return fmt.Errorf(
+			"%s names %s, which lockstep did not write; the variable is for its own use",
+			gatheredVariable,
+			file,
+		)
 	}
 	c.gathered = h.Gathered
 	return os.Remove(file)

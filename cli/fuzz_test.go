@@ -27,8 +27,10 @@ import (
 )
 
 // fuzzApp knows targets that are linked in; two of them start programs or read files.
-var fuzzApp = App{Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
-	target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)})}
+var fuzzApp = App{
+	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
+		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)}),
+}
 
 // What a command may take for a trace of a few kilobytes.
 const (
@@ -82,29 +84,52 @@ func hostileTraces() []string {
 		for _, line := range lines {
 			text += line + "\n"
 		}
-		return text + fmt.Sprintf(`{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0},"steps":%d,"lines":%d}`, strings.Count(text, `"step"`)-1, strings.Count(text, "\n")) + "\n"
+		return text + fmt.Sprintf(
+			`{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0},"steps":%d,"lines":%d}`,
+			strings.Count(text, `"step"`)-1,
+			strings.Count(text, "\n"),
+		) + "\n"
 	}
 	smr := `"target":"smr-bug","options":{"nodes":"3"}`
 	many := strings.Repeat("x", 1000)
 	return []string{
 		trace(`"target":"./evil"`),
 		trace(`"target":"-toolexec=/bin/sh -c 'touch executed'"`),
-		trace(`"target":"maelstrom","options":{"bin":"touch executed","workload":"echo","nodes":"3","topology":"grid"}`),
+		trace(
+			`"target":"maelstrom","options":{"bin":"touch executed","workload":"echo","nodes":"3","topology":"grid"}`,
+		),
 		trace(`"target":"distal","options":{"file":"/dev/zero","nodes":"3"}`),
 		trace(`"target":"raft","build":"example.com/evil@v0.0.1"`),
 		trace(smr + `,"settle":1000000000000000`),
 		trace(smr + `,"settle":2000`),
 		trace(smr, `{"step":1,"do":"wait","for":9000000000000000000}`),
 		trace(smr, `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`),
-		trace(smr, `{"sent":1,"from":1,"to":2,"type":"`+many+`","tag":{"phase":2147483647,"round":-2147483648}}`, `{"step":1,"do":"deliver","msg":1,"draws":[18446744073709551615,[3,0]]}`),
-		trace(smr, `{"round":1,"phase":2147483647,"kernel":[1]}`, `{"step":1,"do":"cut","from":[1],"to":[2,3]}`, `{"step":2,"do":"crash","node":1}`),
-		trace(smr+`,"rounds":["a","b"],"phases":{"group":"g","name":"n","per":2147483647}`, `{"sent":1,"from":1,"to":2,"type":"x","tag":{"phase":1,"round":1}}`),
+		trace(
+			smr,
+			`{"sent":1,"from":1,"to":2,"type":"`+many+`","tag":{"phase":2147483647,"round":-2147483648}}`,
+			`{"step":1,"do":"deliver","msg":1,"draws":[18446744073709551615,[3,0]]}`,
+		),
+		trace(
+			smr,
+			`{"round":1,"phase":2147483647,"kernel":[1]}`,
+			`{"step":1,"do":"cut","from":[1],"to":[2,3]}`,
+			`{"step":2,"do":"crash","node":1}`,
+		),
+		trace(
+			smr+`,"rounds":["a","b"],"phases":{"group":"g","name":"n","per":2147483647}`,
+			`{"sent":1,"from":1,"to":2,"type":"x","tag":{"phase":1,"round":1}}`,
+		),
 		trace(`"target":"smr","options":{"nodes":"64"}`),
 		trace(`"target":"register","options":{"nodes":"999999999999"}`),
 		`{"lockstep":3,"options":` + strings.Repeat("[", 20_000),
 		trace("\"target\":\"\\u001b[2J\\u202e\""),
-		trace(smr, `{"sent":1,"from":1,"to":2,"type":"\u001b[2J","text":"\u202ex"}`, `{"event":"\u001b[2J","node":1,"text":"\u001b]0;x\u0007"}`, `{"state":1,"text":"\u001b[2J"}`,
-			`{"step":1,"do":"deliver","msg":1,"text":"\u001b[2J\u202e"}`),
+		trace(
+			smr,
+			`{"sent":1,"from":1,"to":2,"type":"\u001b[2J","text":"\u202ex"}`,
+			`{"event":"\u001b[2J","node":1,"text":"\u001b]0;x\u0007"}`,
+			`{"state":1,"text":"\u001b[2J"}`,
+			`{"step":1,"do":"deliver","msg":1,"text":"\u001b[2J\u202e"}`,
+		),
 	}
 }
 

@@ -22,7 +22,11 @@ func (goCmd) Help() string {
 // Run hands over to the go command; its exit status is ours.
 func (c *goCmd) Run(e *Env) error {
 	if len(c.Args) > 0 && slices.Contains([]string{"--help", "-help", "-h", "help"}, c.Args[0]) {
-		_, err := fmt.Fprintf(e.Out, "Usage: lockstep go build|test|run|vet|install [arguments of the go command]\n\n%s\n", c.Help())
+		_, err := fmt.Fprintf(
+			e.Out,
+			"Usage: lockstep go build|test|run|vet|install [arguments of the go command]\n\n%s\n",
+			c.Help(),
+		)
 		return err
 	}
 	e.status = overlay.Main(e.Ctx, c.Args, os.Stdin, e.Out, e.Err)

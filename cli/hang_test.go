@@ -41,9 +41,17 @@ func (d *loopingDeployment) Do(ctx context.Context, s *lockstep.Step, out *locks
 // A node that never comes back from a step is a finding, with its stack and its trace.
 func TestHang(t *testing.T) {
 	t.Chdir(t.TempDir())
-	app := App{Targets: []target.Target{target.Of("looping", "one that hangs", looping{smr.Cluster{Nodes: 3}}, smr.Prefix)}}
+	app := App{
+		Targets: []target.Target{target.Of("looping", "one that hangs", looping{smr.Cluster{Nodes: 3}}, smr.Prefix)},
+	}
 	var out, errOut bytes.Buffer
-	status := app.execute(context.Background(), "lockstep", []string{"run", "looping", "--patience", "100ms", "--workers", "1", "--closure"}, &out, &errOut)
+	status := app.execute(
+		context.Background(),
+		"lockstep",
+		[]string{"run", "looping", "--patience", "100ms", "--workers", "1", "--closure"},
+		&out,
+		&errOut,
+	)
 	if status != statusFinding {
 		t.Errorf("status %d", status)
 	}

@@ -96,7 +96,13 @@ func (c *listCmd) Run(e *Env) error {
 func (a *App) list() []listed {
 	var all []listed
 	for _, t := range a.Targets {
-		l := listed{Name: t.Name, Help: t.Help, Options: t.Options(), Linked: true, Strategy: cmp.Or(t.Strategy, usualStrategy)}
+		l := listed{
+			Name:     t.Name,
+			Help:     t.Help,
+			Options:  t.Options(),
+			Linked:   true,
+			Strategy: cmp.Or(t.Strategy, usualStrategy),
+		}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
 		}
@@ -121,7 +127,13 @@ func writeListed(w io.Writer, list []listed) {
 	for _, l := range list {
 		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.Help)
 		if len(l.Versions) > 0 {
-			fmt.Fprintf(w, "      %-14s of %s, built on demand: %s\n", target.VersionKey, l.Library, strings.Join(l.Versions, ", "))
+			fmt.Fprintf(
+				w,
+				"      %-14s of %s, built on demand: %s\n",
+				target.VersionKey,
+				l.Library,
+				strings.Join(l.Versions, ", "),
+			)
 		}
 		for _, o := range l.Options {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)

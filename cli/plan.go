@@ -43,8 +43,18 @@ func (c *planCmd) Run(e *Env) error {
 	if c.Confidence == 0 && c.Tests == 0 {
 		return errors.New("plan needs --confidence (how many tests?) or --tests (what is reached?)")
 	}
-	params := cover.Params{Criterion: c.Criterion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
-		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests}
+	params := cover.Params{
+		Criterion:  c.Criterion,
+		Nodes:      c.Nodes,
+		K:          c.K,
+		L:          c.L,
+		Balanced:   c.Balanced,
+		Bridge:     c.Bridge,
+		Operations: c.Operations,
+		Targets:    c.Targets,
+		Confidence: c.Confidence,
+		Tests:      c.Tests,
+	}
 	if err := c.parse(&params); err != nil {
 		return err
 	}
@@ -71,7 +81,9 @@ func (c *planCmd) Run(e *Env) error {
 // parse reads the partition sequence and its roles into the question.
 func (c *planCmd) parse(params *cover.Params) (err error) {
 	if (c.PartitionSequence == "") == (c.Criterion == "partition-sequence") {
-		return errors.New("--partition-sequence goes with plan partition-sequence, and plan partition-sequence needs it")
+		return errors.New(
+			"--partition-sequence goes with plan partition-sequence, and plan partition-sequence needs it",
+		)
 	}
 	if c.PartitionSequence != "" {
 		if params.PartitionSequence, err = cover.ParsePartitionSequence(c.PartitionSequence); err != nil {

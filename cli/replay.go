@@ -58,7 +58,13 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	}
 	at, err := e.locate(name, set)
 	if err != nil {
-		return at, fmt.Errorf("%s: unknown target %q: this program knows %s; %s", r.Trace, h.Target, strings.Join(e.app.names(), ", "), r.who(h))
+		return at, fmt.Errorf(
+			"%s: unknown target %q: this program knows %s; %s",
+			r.Trace,
+			h.Target,
+			strings.Join(e.app.names(), ", "),
+			r.who(h),
+		)
 	}
 	if at.program != nil {
 		at.set = nil
@@ -99,7 +105,13 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 		at.build = "" // the trace does not say which it was
 	}
 	other := func(build string) error {
-		return fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(build))
+		return fmt.Errorf(
+			"%s: the trace is of %s in the build %s, this program has %s",
+			r.Trace,
+			t.Header.Target,
+			t.Header.Build,
+			orUnnamed(build),
+		)
 	}
 	if at.build != "" && t.Header.Build != at.build { // before anything else is wrong for that reason
 		return lockstep.Plan{}, other(at.build)
@@ -207,8 +219,22 @@ func (c *replayCmd) Run(e *Env) error {
 		e.Found()
 	}
 	if c.JSON {
-		return e.JSON(replayed{Trace: c.Trace, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
-			Result: again.Words(t), Difference: again.Difference, Failed: again.Failed, Of: again.Of, Steps: o.Steps})
+		return e.JSON(
+			replayed{
+				Trace:   c.Trace,
+				Target:  t.Header.Target,
+				Build:   t.Header.Build,
+				Verdict: o.Verdict,
+				Finding: o.Finding,
+				Result: again.Words(
+					t,
+				),
+				Difference: again.Difference,
+				Failed:     again.Failed,
+				Of:         again.Of,
+				Steps:      o.Steps,
+			},
+		)
 	}
 	if err := e.Grid(again.Trace); err != nil {
 		return err
@@ -271,8 +297,10 @@ func (c *shrinkCmd) Run(e *Env) error {
 	e.Found()
 	o := small.Trace.Outcome
 	if c.JSON {
-		return e.JSON(shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
-			Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted, Interrupted: e.Interrupted()})
+		return e.JSON(
+			shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
+				Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted, Interrupted: e.Interrupted()},
+		)
 	}
 	if err := e.Grid(small.Trace); err != nil {
 		return err
@@ -281,7 +309,15 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if e.Interrupted() {
 		interrupted = ", interrupted"
 	}
-	fmt.Fprintf(e.Out, "from %s\nto   %s, in %d tries%s\ntrace %s\n", small.Was, small.Is, small.Tries, interrupted, out)
+	fmt.Fprintf(
+		e.Out,
+		"from %s\nto   %s, in %d tries%s\ntrace %s\n",
+		small.Was,
+		small.Is,
+		small.Tries,
+		interrupted,
+		out,
+	)
 	return nil
 }
 

@@ -112,7 +112,8 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	sum, err := c.explore(e, plan)
-	if sum == nil || err != nil && sum.Result.Runs == 0 { // of a system that cannot be deployed there is nothing to report
+	if sum == nil ||
+		err != nil && sum.Result.Runs == 0 { // of a system that cannot be deployed there is nothing to report
 		return err
 	}
 	plan.Observers = nil
@@ -317,7 +318,17 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 // keepFirst shrinks, draws and stores the first finding, which the result then has in its
 // smaller form.
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameIn(c.Out, f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != "", ShrinkFor: c.ShrinkFor})
+	k, err := e.Keep(
+		plan,
+		f.Trace,
+		keep.Options{
+			Dir:       c.Out,
+			Name:      keep.NameIn(c.Out, f.Trace, f.Run),
+			Found:     true,
+			NoShrink:  c.NoShrink || f.Flaky != "",
+			ShrinkFor: c.ShrinkFor,
+		},
+	)
 	if k.NotShrunk != nil {
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}

@@ -69,5 +69,7 @@ func (c *runCmd) guided(r *lockstep.Result) []string {
 	if scenario.CanSucceed(r) {
 		succeeded = fmt.Sprintf(" succeeded in %d of %d runs and", scenario.Successes(r), r.Runs)
 	}
-	return []string{fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r))}
+	return []string{
+		fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r)),
+	}
 }

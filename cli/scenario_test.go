@@ -20,13 +20,22 @@ func guidedApp() App {
 		return func() lockstep.Scenario {
 			sc := scenario.New(name)
 			sc.Machine().On(scenario.IsEvent(smr.Output), state).MarkSuccess()
-			return sc.Use(scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)))
+			return sc.Use(
+				scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)),
+			)
 		}
 	}
 	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix).Explored("walk:steps=40")
 	return App{Targets: []target.Target{log.Guided(
-		target.Scenario{Name: "late promise", Help: "a promise comes late", Strategy: "pos", Set: []string{"requests=2"}, Build: build("late promise", "output")},
-		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)})}}
+		target.Scenario{
+			Name:     "late promise",
+			Help:     "a promise comes late",
+			Strategy: "pos",
+			Set:      []string{"requests=2"},
+			Build:    build("late promise", "output"),
+		},
+		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)},
+	)}}
 }
 
 func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
@@ -40,8 +49,19 @@ func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
 // explanation and page. Options of the scenario give way to those of the command line.
 func TestRunScenario(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "20", "--strategy", "walk")
-	if status != statusClean || !strings.Contains(out, "scenario late promise succeeded in ") || !strings.Contains(out, "requests=2") {
+	status, out, errOut := guidedRun(
+		t,
+		"run",
+		"smr",
+		"--scenario",
+		"late promise",
+		"--runs",
+		"20",
+		"--strategy",
+		"walk",
+	)
+	if status != statusClean || !strings.Contains(out, "scenario late promise succeeded in ") ||
+		!strings.Contains(out, "requests=2") {
 		t.Errorf("status %d\n%s%s", status, out, errOut)
 	}
 	for _, file := range []string{"trace", "html", "txt"} {
@@ -50,11 +70,15 @@ func TestRunScenario(t *testing.T) {
 		if err != nil || len(text) == 0 {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
-		if file == "txt" && (!strings.Contains(string(text), "withhold: ") || !strings.Contains(string(text), "\nverdict ")) {
+		if file == "txt" &&
+			(!strings.Contains(string(text), "withhold: ") || !strings.Contains(string(text), "\nverdict ")) {
 			t.Errorf("explanation:\n%s", text)
 		}
 	}
-	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk", "--set", "requests=3"); !strings.Contains(out, "requests=3") {
+	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk", "--set", "requests=3"); !strings.Contains(
+		out,
+		"requests=3",
+	) {
 		t.Errorf("the option of the command line is not taken:\n%s", out)
 	}
 }
@@ -77,7 +101,10 @@ func TestUsualStrategies(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s%s", c.args, c.want, out, errOut)
 		}
 	}
-	if _, out, _ := guidedRun(t, "list"); !strings.Contains(out, "--strategy     unless told otherwise walk:steps=40\n") {
+	if _, out, _ := guidedRun(t, "list"); !strings.Contains(
+		out,
+		"--strategy     unless told otherwise walk:steps=40\n",
+	) {
 		t.Errorf("%s", out)
 	}
 }
@@ -86,7 +113,19 @@ func TestUsualStrategies(t *testing.T) {
 // when it is replayed.
 func TestRunScenarioFinding(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "no output", "--runs", "50", "--strategy", "walk", "--json", "--no-shrink")
+	status, out, errOut := guidedRun(
+		t,
+		"run",
+		"smr",
+		"--scenario",
+		"no output",
+		"--runs",
+		"50",
+		"--strategy",
+		"walk",
+		"--json",
+		"--no-shrink",
+	)
 	var document struct{ Trace string }
 	if err := json.Unmarshal([]byte(out), &document); status != statusFinding || err != nil {
 		t.Fatalf("status %d, %v\n%s%s", status, err, out, errOut)
@@ -121,10 +160,14 @@ func TestListTarget(t *testing.T) {
 	}
 	_, out, _ = guidedRun(t, "list", "smr", "--json")
 	var all struct{ Targets []listed }
-	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Targets) != 1 || len(all.Targets[0].Scenarios) != 2 || all.Targets[0].Seen == nil {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Targets) != 1 ||
+		len(all.Targets[0].Scenarios) != 2 ||
+		all.Targets[0].Seen == nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if s := all.Targets[0].Shapes; s == nil || s.LeaderBased || len(s.Rounds) != 4 || s.Rounds[0].OneToAll < 200 || s.Rounds[1].AllToOne < 200 || s.Rounds[3].Other == 0 {
+	if s := all.Targets[0].Shapes; s == nil || s.LeaderBased || len(s.Rounds) != 4 || s.Rounds[0].OneToAll < 200 ||
+		s.Rounds[1].AllToOne < 200 ||
+		s.Rounds[3].Other == 0 {
 		t.Errorf("the rounds are %+v", s)
 	}
 	for _, e := range all.Targets[0].Seen.Events {

@@ -39,8 +39,21 @@ func TestSignalTwice(t *testing.T) {
 	}
 	cmd := exec.Command(self, "run", "./check")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), aloneVariable+"=1", "GOWORK=off", "BEGUN="+begun, "REAL="+os.Getenv("PATH"),
-		"PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "TMPDIR="+filepath.Join(dir, "tmp"))
+	cmd.Env = append(
+		os.Environ(),
+		aloneVariable+"=1",
+		"GOWORK=off",
+		"BEGUN="+begun,
+		"REAL="+os.Getenv("PATH"),
+		"PATH="+filepath.Join(
+			dir,
+			"bin",
+		)+":"+os.Getenv(
+			"PATH",
+		),
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+		"TMPDIR="+filepath.Join(dir, "tmp"),
+	)
 	var errOut bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &errOut, 10*time.Second // a go command that lives on has the file open
 	if err := cmd.Start(); err != nil {
@@ -56,7 +69,8 @@ func TestSignalTwice(t *testing.T) {
 	}
 	_, _ = cmd.Process.Signal(syscall.SIGTERM), cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || !bytes.HasSuffix(errOut.Bytes(), []byte("lockstep: interrupted\n")) {
+	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted ||
+		!bytes.HasSuffix(errOut.Bytes(), []byte("lockstep: interrupted\n")) {
 		t.Errorf("%v: %s", cmd.ProcessState, errOut.String())
 	}
 	for _, place := range []string{"tmp", "cache/lockstep/programs"} {

@@ -37,7 +37,13 @@ func (c *traceCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	of := runCmd{explored: c.explored, Strategy: c.Strategy, Scenario: c.Scenario, Runs: c.Number + 1, Patience: watchdog.Default}
+	of := runCmd{
+		explored: c.explored,
+		Strategy: c.Strategy,
+		Scenario: c.Scenario,
+		Runs:     c.Number + 1,
+		Patience: watchdog.Default,
+	}
 	if err := cmp.Or(notNegative("run", int64(c.Number)), CheckFiles("out", c.Out)); err != nil {
 		return err
 	}
@@ -77,7 +83,10 @@ func independent(plan lockstep.Plan) error {
 	}
 	terms, err := plan.Strategy.Fit(info)
 	if err == nil && (terms.Sequential || terms.Lineages > 0) {
-		return fmt.Errorf("--strategy %s learns from run to run, so that no run can be made alone; allowed are strategies whose runs are independent", plan.Strategy)
+		return fmt.Errorf(
+			"--strategy %s learns from run to run, so that no run can be made alone; allowed are strategies whose runs are independent",
+			plan.Strategy,
+		)
 	}
 	return err
 }

@@ -37,7 +37,13 @@ func (a Allow) has(key, value string) bool {
 func (a Allow) check(t target.Target, named map[string]string) error {
 	for _, o := range t.Options() {
 		if value, set := named[o.Key]; set && !o.FromFile(value) && !a.has(o.Key, value) {
-			return fmt.Errorf("%s=%s %s, which a file must not choose: give --set %s to allow it", o.Key, value, o.Trust.Does(), quoted(o.Key+"="+value))
+			return fmt.Errorf(
+				"%s=%s %s, which a file must not choose: give --set %s to allow it",
+				o.Key,
+				value,
+				o.Trust.Does(),
+				quoted(o.Key+"="+value),
+			)
 		}
 	}
 	return nil
@@ -52,14 +58,19 @@ func (e *Env) CheckNamed(name string, set []string, allow Allow) error {
 	if isPackage(name) {
 		pkg, _ := splitPackage(name)
 		if !slices.Contains(allow.Programs, pkg) {
-			return fmt.Errorf("the target %q is a package, and a file may name only registered targets (%s): give --program %s to build and run it",
-				name, strings.Join(e.app.names(), ", "), quoted(pkg))
+			return fmt.Errorf(
+				"the target %q is a package, and a file may name only registered targets (%s): give --program %s to build and run it",
+				name,
+				strings.Join(e.app.names(), ", "),
+				quoted(pkg),
+			)
 		}
 		return nil
 	}
 	version, _ := takeVersion(set)
 	p := e.app.program(name)
-	if p == nil || p.Library == "" || version == "" || version == linked(p) || slices.Contains(p.Versions, version) || allow.has(target.VersionKey, version) {
+	if p == nil || p.Library == "" || version == "" || version == linked(p) || slices.Contains(p.Versions, version) ||
+		allow.has(target.VersionKey, version) {
 		return checkName(target.VersionKey, version)
 	}
 	return fmt.Errorf("%s of %s is not a listed version of %s (%s): give --set version=%s to download and build it",
@@ -93,9 +104,16 @@ func (r *recorded) options(t target.Target, named map[string]string) (map[string
 	for _, pair := range r.Set {
 		key, value, ok := cutPair(pair)
 		if !ok || !slices.Contains(mine, key) {
-			return nil, fmt.Errorf("--set %s: allowed is key=value, for %s; the rest is as the trace says", pair, strings.Join(mine, ", "))
+			return nil, fmt.Errorf(
+				"--set %s: allowed is key=value, for %s; the rest is as the trace says",
+				pair,
+				strings.Join(mine, ", "),
+			)
 		}
-		if slices.ContainsFunc(t.Options(), func(o target.Option) bool { return o.Key == key }) { // a version may be the program's
+		if slices.ContainsFunc(
+			t.Options(),
+			func(o target.Option) bool { return o.Key == key },
+		) { // a version may be the program's
 			options[key] = value
 		}
 	}

@@ -66,8 +66,11 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 	if info.Repeats == lockstep.Roughly || info.Serial { // a run of it may take long
 		return nil
 	}
-	_, err := lockstep.Explore(e.Ctx, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
-		KeepGoing: true, Observers: []lockstep.Observer{s}})
+	_, err := lockstep.Explore(
+		e.Ctx,
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
+			KeepGoing: true, Observers: []lockstep.Observer{s}},
+	)
 	if err != nil && e.Ctx.Err() == nil { // the declared types are there all the same
 		fmt.Fprintln(e.Err, "lockstep: no examples:", joinLines(err.Error()))
 		return nil

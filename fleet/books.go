@@ -62,8 +62,12 @@ func openBooks(ctx context.Context, s *store, log func(string)) (*books, error) 
 			b.last = max(b.last, n)
 		}
 	}
-	consumer, err := s.js.CreateOrUpdateConsumer(ctx, partStream, jetstream.ConsumerConfig{Durable: "books", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: patience, MaxAckPending: 1 << 16})
+	consumer, err := s.js.CreateOrUpdateConsumer(
+		ctx,
+		partStream,
+		jetstream.ConsumerConfig{Durable: "books", AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait: patience, MaxAckPending: 1 << 16},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +112,13 @@ func (b *books) survive(do func()) {
 	defer func() {
 		if r := recover(); r != nil && b.panicked != fmt.Sprint(r) {
 			b.panicked = fmt.Sprint(r) // once, not in every turn
-			b.log(fmt.Sprintf("the server panics, and continues: %v: %s", r, strings.ReplaceAll(string(debug.Stack()), "\n", " | ")))
+			b.log(
+				fmt.Sprintf(
+					"the server panics, and continues: %v: %s",
+					r,
+					strings.ReplaceAll(string(debug.Stack()), "\n", " | "),
+				),
+			)
 		}
 	}()
 	do()
@@ -133,7 +143,12 @@ const mostStaff = 10_000
 func (b *books) take(ctx context.Context, m jetstream.Msg) {
 	delivery, err := m.Metadata()
 	last := err != nil || delivery.NumDelivered >= maxReads
-	err = b.receive(m.Subject(), m.Data(), last, func(id string, run int) (stretch.Trace, error) { return b.storedTrace(ctx, id, run) })
+	err = b.receive(
+		m.Subject(),
+		m.Data(),
+		last,
+		func(id string, run int) (stretch.Trace, error) { return b.storedTrace(ctx, id, run) },
+	)
 	switch {
 	case err == nil:
 		b.acks = append(b.acks, m)
@@ -150,7 +165,12 @@ const maxReads = 5
 
 // receive takes the message of a part. One that is not valid is quarantined, and the error says why; so is one whose traces
 // cannot be read the last time.
-func (b *books) receive(subject string, message []byte, last bool, stored func(id string, run int) (stretch.Trace, error)) error {
+func (b *books) receive(
+	subject string,
+	message []byte,
+	last bool,
+	stored func(id string, run int) (stretch.Trace, error),
+) error {
 	id, first, p, err := readPart(subject, message)
 	l := b.ledgers[id] // which only this goroutine changes
 	if l != nil && err == nil {
@@ -424,15 +444,28 @@ func (b *books) accept(ctx context.Context, jobs []Job) (ids []string, err error
 		}
 		b.ledgers[job.ID] = l
 		ids = append(ids, job.ID)
-		b.log(fmt.Sprintf("campaign %s: %s under %s, %d runs", job.ID, job.Hello.Target, job.Hello.Strategy, job.Hello.Runs))
+		b.log(
+			fmt.Sprintf(
+				"campaign %s: %s under %s, %d runs",
+				job.ID,
+				job.Hello.Target,
+				job.Hello.Strategy,
+				job.Hello.Runs,
+			),
+		)
 	}
 	return ids, nil
 }
 
 // consumerOf is what workers that have a campaign's program take work from.
 func consumerOf(job Job) jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{Durable: job.Hello.Program, FilterSubject: "lockstep.work." + job.Hello.Program + ".>",
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: patience, MaxAckPending: -1}
+	return jetstream.ConsumerConfig{
+		Durable:       job.Hello.Program,
+		FilterSubject: "lockstep.work." + job.Hello.Program + ".>",
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       patience,
+		MaxAckPending: -1,
+	}
 }
 
 // check reports what is wrong with a job.

@@ -116,8 +116,15 @@ func (c *joinCmd) Run(e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	w := Worker{URL: c.URL, Token: token, Name: c.Name, Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
-		Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
+	w := Worker{
+		URL:     c.URL,
+		Token:   token,
+		Name:    c.Name,
+		Workers: c.Workers,
+		Every:   max(c.Every, time.Millisecond),
+		Program: e.ProgramOf,
+		Log:     func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) },
+	}
 	return w.Join(e.Ctx)
 }
 
@@ -165,14 +172,29 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 	}
 	show := e.Progress(runs, c.For)
 	l, err := client.Wait(e.Ctx, ids[0], func(l *Ledger) {
-		_ = show.Update(campaign.Status{Runs: l.Result.Runs, Findings: campaign.Findings(l.Result), Coverage: fmt.Sprintf("%d states", l.Result.States)})
+		_ = show.Update(
+			campaign.Status{
+				Runs:     l.Result.Runs,
+				Findings: campaign.Findings(l.Result),
+				Coverage: fmt.Sprintf("%d states", l.Result.States),
+			},
+		)
 	})
 	_ = show.Done()
 	if err != nil {
 		return nil, err
 	}
 	traces, err := client.Traces(context.WithoutCancel(e.Ctx), l)
-	return &cli.Gathered{Result: l.Result, Coverage: l.Coverage, Closure: l.Closure, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
+	return &cli.Gathered{
+		Result:   l.Result,
+		Coverage: l.Coverage,
+		Closure:  l.Closure,
+		Traces:   traces,
+		Elapsed:  l.Elapsed,
+		Curve:    l.Curve,
+		Stopped:  l.Job.Ended == Stopped,
+		Failed:   l.Why,
+	}, err
 }
 
 // jobOf lets the program of a campaign say what it is about, which also checks it. The flags are about the check only.
@@ -219,10 +241,25 @@ type line struct {
 }
 
 func lineOf(l *Ledger) line {
-	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
-		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
-		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why,
-		Problems: l.Result.Problems(), Quarantined: l.Quarantined}
+	x := line{
+		ID:          l.Job.ID,
+		Plan:        l.Job.Plan,
+		Name:        l.Job.Name,
+		State:       "running",
+		Target:      l.Result.Target,
+		Strategy:    l.Result.Strategy,
+		Seed:        l.Result.Seed,
+		Runs:        l.Result.Runs,
+		Of:          l.Job.Hello.Runs,
+		Findings:    campaign.Findings(l.Result),
+		States:      l.Result.States,
+		Verdict:     string(l.verdict()),
+		Digest:      fmt.Sprintf("%016x", l.Result.Digest),
+		Elapsed:     l.Elapsed.Milliseconds(),
+		Why:         l.Why,
+		Problems:    l.Result.Problems(),
+		Quarantined: l.Quarantined,
+	}
 	if l.Job.Ended != "" {
 		x.State = l.Job.Ended
 	}
@@ -254,7 +291,20 @@ func (s *status) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
 	for _, x := range s.Campaigns {
-		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+		words.Printf(
+			w,
+			"%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n",
+			x.ID,
+			x.State,
+			x.Target,
+			x.Strategy,
+			x.Seed,
+			x.Runs,
+			x.Of,
+			x.Findings,
+			x.Verdict,
+			x.Digest,
+		)
 	}
 	for _, x := range s.Campaigns {
 		for _, line := range campaign.ProblemLines(x.Problems, ": --json lists all") {

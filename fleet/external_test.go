@@ -13,7 +13,15 @@ import (
 // external is a NATS server of somebody else.
 func external(t *testing.T, change func(*server.Options)) *server.Server {
 	t.Helper()
-	o := &server.Options{ServerName: "theirs", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}
+	o := &server.Options{
+		ServerName: "theirs",
+		Host:       "127.0.0.1",
+		Port:       server.RANDOM_PORT,
+		JetStream:  true,
+		StoreDir:   t.TempDir(),
+		NoSigs:     true,
+		NoLog:      true,
+	}
 	change(o)
 	n, err := server.NewServer(o)
 	if err != nil {
@@ -56,13 +64,16 @@ func TestExternal(t *testing.T) {
 	} {
 		n, dir := external(t, c.change), t.TempDir()
 		url := "nats://" + c.user + n.Addr().String()
-		if _, err := Serve(t.Context(), Config{NATS: url, Token: "mistaken", Dir: dir}); err == nil || strings.Contains(err.Error(), "mistaken") || !strings.Contains(err.Error(), "does not know this token") {
+		if _, err := Serve(t.Context(), Config{NATS: url, Token: "mistaken", Dir: dir}); err == nil ||
+			strings.Contains(err.Error(), "mistaken") ||
+			!strings.Contains(err.Error(), "does not know this token") {
 			t.Errorf("%s: %v", name, err)
 		}
 		s, end := on(t, url, "secret", dir)
 		t.Cleanup(end)
 		joined(t, s, name)
-		if l := given(t, s, "smr", "--runs", "400", "--seed", "9"); lineOf(l).Digest != want["digest"] || l.Result.Runs != 400 {
+		if l := given(t, s, "smr", "--runs", "400", "--seed", "9"); lineOf(l).Digest != want["digest"] ||
+			l.Result.Runs != 400 {
 			t.Errorf("%s: digest %x after %d runs, want %v", name, l.Result.Digest, l.Result.Runs, want["digest"])
 		}
 		end()
@@ -93,7 +104,8 @@ func TestExternalLacks(t *testing.T) {
 		"nats://127.0.0.1:1?password=x": "allowed are creds and ca", "nats://127.0.0.1:1": "no fleet at nats://127.0.0.1:1",
 		"nats://secret@127.0.0.1:1": "--token-file FILE", "nats://user:secret@127.0.0.1:1": "--token-file FILE", "secret@127.0.0.1:1": "LOCKSTEP_FLEET_TOKEN",
 	} {
-		if _, err := Dial(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := Dial(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

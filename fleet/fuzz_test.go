@@ -71,7 +71,13 @@ func FuzzWorker(f *testing.F) {
 			fuzzPart(t, int(first), message, stored)
 		case sendsEdited:
 			kinds := []kind{passes, finds, errs, invalid}
-			p := testPart(t, testJob(100, true), stretch.Ask{End: 4}, kinds[int(first)%len(kinds)], map[int]stretch.Trace{})
+			p := testPart(
+				t,
+				testJob(100, true),
+				stretch.Ask{End: 4},
+				kinds[int(first)%len(kinds)],
+				map[int]stretch.Trace{},
+			)
 			fuzzPart(t, 0, edited(t, p, message), stored)
 		case sendsReport:
 			b := &books{staff: map[string]Report{}, seen: map[string]time.Time{}}
@@ -84,9 +90,36 @@ func FuzzWorker(f *testing.F) {
 }
 
 // values are what a field may be replaced by.
-var values = []any{nil, -1, 0, 1, 4, 1 << 53, 1e300, 0.5, "", "pass", "000001", evil, strings.Repeat("x", maxText+1), true, []any{}, []any{1, -1}, map[string]any{},
-	map[string]any{"Name": evil, "N": -5, "Run": 1}, []any{map[string]any{"Run": 2, "Difference": evil}}, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 4096)),
-	base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{99}, 4096)), map[string]any{"runs": 4, "watches": []any{map[string]any{"tests": -1}}}}
+var values = []any{
+	nil,
+	-1,
+	0,
+	1,
+	4,
+	1 << 53,
+	1e300,
+	0.5,
+	"",
+	"pass",
+	"000001",
+	evil,
+	strings.Repeat("x", maxText+1),
+	true,
+	[]any{},
+	[]any{1, -1},
+	map[string]any{},
+	map[string]any{
+		"Name": evil,
+		"N":    -5,
+		"Run":  1,
+	},
+	[]any{map[string]any{"Run": 2, "Difference": evil}},
+	base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 4096)),
+	base64.StdEncoding.EncodeToString(
+		bytes.Repeat([]byte{99}, 4096),
+	),
+	map[string]any{"runs": 4, "watches": []any{map[string]any{"tests": -1}}},
+}
 
 // maxEdits is how many fields are replaced at most.
 const maxEdits = 3
@@ -163,7 +196,12 @@ func sound(t *testing.T, l *Ledger) {
 			t.Fatalf("%d runs of verdict %s", n, verdict)
 		}
 	}
-	if runs != r.Runs || r.Runs < 0 || r.Runs > l.Job.Hello.Runs || r.Steps < 0 || r.Messages < 0 || r.Requests < 0 || r.Virtual < 0 || r.Inconclusive < 0 || r.Inconclusive > r.Runs || r.States < 0 || r.Schedules < 0 {
+	if runs != r.Runs || r.Runs < 0 || r.Runs > l.Job.Hello.Runs || r.Steps < 0 || r.Messages < 0 || r.Requests < 0 ||
+		r.Virtual < 0 ||
+		r.Inconclusive < 0 ||
+		r.Inconclusive > r.Runs ||
+		r.States < 0 ||
+		r.Schedules < 0 {
 		t.Fatalf("%d verdicts: %+v", runs, r)
 	}
 	if len(l.Findings) != len(r.Found) || len(r.Found) > campaign.Findings(r) || len(r.Found) > l.Job.Hello.Keep {

@@ -180,7 +180,8 @@ func (l *Ledger) hold(p *Part) error {
 // asked reports whether a stretch is one that was given out, or a slice of one.
 func (l *Ledger) asked(a stretch.Ask) bool {
 	if l.Job.Hello.Sequential {
-		return len(l.Out) > 0 && a.First >= 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs) && a.Found == l.Out[0].Found
+		return len(l.Out) > 0 && a.First >= 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs) &&
+			a.Found == l.Out[0].Found
 	}
 	return slices.Contains(l.Out, a)
 }
@@ -229,8 +230,11 @@ func (l *Ledger) addOne(p *Part) {
 	l.Sum.Add(&p.Made, l.Job.Hello.Keep)
 	for i := known; i < len(r.Found); i++ {
 		f := r.Found[i]
-		l.Findings = append(l.Findings, Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
-			Shape: p.Shapes[i-known], After: l.Elapsed})
+		l.Findings = append(
+			l.Findings,
+			Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
+				Shape: p.Shapes[i-known], After: l.Elapsed},
+		)
 	}
 	if p.ElapsedMS > 0 {
 		l.Speed = float64(p.Result.Runs) / (float64(p.ElapsedMS) / 1000)
@@ -261,7 +265,10 @@ const (
 
 // reduce ends a campaign whose state is too large to be written, and keeps what is small of it.
 func (l *Ledger) reduce() {
-	l.end(Failed, "the state of the campaign is larger than the server can store: its findings or reasons are too many or too long")
+	l.end(
+		Failed,
+		"the state of the campaign is larger than the server can store: its findings or reasons are too many or too long",
+	)
 	r := l.Result
 	clear(r.Reasons)
 	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil, nil
@@ -292,8 +299,16 @@ func (l *Ledger) verdict() trace.Verdict { return l.campaign().Verdict() }
 // campaign is the campaign for those who report it.
 func (l *Ledger) campaign() *campaign.Campaign {
 	h := l.Job.Hello
-	c := &campaign.Campaign{Result: l.Result, Options: h.Options, Build: h.Build, Scenario: h.Scenario, Elapsed: l.Elapsed, Curve: l.Curve,
-		TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
+	c := &campaign.Campaign{
+		Result:   l.Result,
+		Options:  h.Options,
+		Build:    h.Build,
+		Scenario: h.Scenario,
+		Elapsed:  l.Elapsed,
+		Curve:    l.Curve,
+		TimeUp:   l.Job.Ended == TimeUp,
+		Groups:   l.groups(),
+	}
 	return c
 }
 
@@ -301,7 +316,10 @@ func (l *Ledger) campaign() *campaign.Campaign {
 func (l *Ledger) groups() []campaign.Group {
 	var groups []campaign.Group
 	for _, f := range l.Findings {
-		groups = campaign.AddToGroups(groups, campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text})
+		groups = campaign.AddToGroups(
+			groups,
+			campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text},
+		)
 	}
 	return groups
 }

@@ -16,7 +16,17 @@ import (
 
 // plan is a campaign with findings now and then.
 func plan(bug, keepGoing bool, runs int) lockstep.Plan {
-	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: bug}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: runs, Seed: 3, Keep: 2, KeepGoing: keepGoing, Workers: 1, Steps: 150}
+	return lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3, Bug: bug},
+		Strategy:  strategy.DefaultWalk,
+		Spec:      smr.Prefix,
+		Runs:      runs,
+		Seed:      3,
+		Keep:      2,
+		KeepGoing: keepGoing,
+		Workers:   1,
+		Steps:     150,
+	}
 }
 
 // jobFor is the job of a plan, without a program.
@@ -45,7 +55,13 @@ func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Part{Made: stretch.Made{Ask: ask, Result: r}, Campaign: job.ID, Version: job.Hello.Version, Program: job.Hello.Program, ElapsedMS: int64(ask.End % 3)}
+	p := &Part{
+		Made:      stretch.Made{Ask: ask, Result: r},
+		Campaign:  job.ID,
+		Version:   job.Hello.Version,
+		Program:   job.Hello.Program,
+		ElapsedMS: int64(ask.End % 3),
+	}
 	for i, x := range traces {
 		p.Shapes = append(p.Shapes, x.Shape)
 		store[r.Found[i].Run] = x
@@ -133,8 +149,19 @@ func TestLedger(t *testing.T) {
 			t.Skip("it did not come to an end")
 		}
 		w, r := want[i], l.Result
-		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Found) != len(w.Found) || r.Verdict() != w.Verdict() || l.Job.Ended != Done {
-			t.Errorf("%s, digest %x after %d runs with %d findings; want %x after %d with %d", l.Job.Ended, r.Digest, r.Runs, len(r.Found), w.Digest, w.Runs, len(w.Found))
+		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Found) != len(w.Found) ||
+			r.Verdict() != w.Verdict() ||
+			l.Job.Ended != Done {
+			t.Errorf(
+				"%s, digest %x after %d runs with %d findings; want %x after %d with %d",
+				l.Job.Ended,
+				r.Digest,
+				r.Runs,
+				len(r.Found),
+				w.Digest,
+				w.Runs,
+				len(w.Found),
+			)
 		}
 		for k, f := range l.Findings {
 			if f.Run != w.Found[k].Run || f.Text != w.Found[k].Finding.Text || f.Shape == "" {

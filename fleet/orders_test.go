@@ -116,7 +116,8 @@ func TestOrders(t *testing.T) {
 						}
 						d.deliver(testPart(t, d.l.Job, asks[i], kinds[i], d.store))
 						if kinds[i] == invalid { // its batch is given out again
-							if d.l.Job.Ended == "" && (d.l.arrived[asks[i].First] != nil || d.l.Attempts[asks[i].First] != 1 || len(d.l.Quarantine) == 0) {
+							if d.l.Job.Ended == "" &&
+								(d.l.arrived[asks[i].First] != nil || d.l.Attempts[asks[i].First] != 1 || len(d.l.Quarantine) == 0) {
 								t.Fatalf("%s: the invalid part is not quarantined: %+v", name, d.l)
 							}
 							d.deliver(testPart(t, d.l.Job, asks[i], passes, d.store))
@@ -132,8 +133,19 @@ func TestOrders(t *testing.T) {
 						}
 					}
 					ended, runs, findings := expected(kinds, keepGoing)
-					if d.l.Job.Ended != ended || d.l.Result.Runs != runs || len(d.l.Findings) != findings || ended == Failed && !strings.HasPrefix(d.l.Why, "the program failed") {
-						t.Errorf("%s: %s %q after %d runs with %d findings, want %s after %d with %d", name, d.l.Job.Ended, d.l.Why, d.l.Result.Runs, len(d.l.Findings), ended, runs, findings)
+					if d.l.Job.Ended != ended || d.l.Result.Runs != runs || len(d.l.Findings) != findings ||
+						ended == Failed && !strings.HasPrefix(d.l.Why, "the program failed") {
+						t.Errorf(
+							"%s: %s %q after %d runs with %d findings, want %s after %d with %d",
+							name,
+							d.l.Job.Ended,
+							d.l.Why,
+							d.l.Result.Runs,
+							len(d.l.Findings),
+							ended,
+							runs,
+							findings,
+						)
 					}
 				}
 			}
@@ -158,14 +170,19 @@ func TestAttempts(t *testing.T) {
 			t.Error("the batch is not given out again")
 		}
 	}
-	if l.Job.Ended != Failed || !strings.Contains(l.Why, "run 0 on was rejected 3 times") || !strings.Contains(l.Why, "worker: verdict") || l.Result.Runs != 0 || l.Quarantined != 3 {
+	if l.Job.Ended != Failed || !strings.Contains(l.Why, "run 0 on was rejected 3 times") ||
+		!strings.Contains(l.Why, "worker: verdict") ||
+		l.Result.Runs != 0 ||
+		l.Quarantined != 3 {
 		t.Errorf("%s: %q after %d runs", l.Job.Ended, l.Why, l.Result.Runs)
 	}
 	l, _, _ = oneBatch(t, passes)
 	for range 100 { // nobody asked for these
 		l.reject(3, "stranger\x1b", errors.New("no\nreason"))
 	}
-	if l.Job.Ended != "" || l.Quarantined != 100 || len(l.Quarantine) != maxQuarantine || l.Quarantine[0].Worker != "stranger?" || l.Quarantine[0].Why != "no?reason" {
+	if l.Job.Ended != "" || l.Quarantined != 100 || len(l.Quarantine) != maxQuarantine ||
+		l.Quarantine[0].Worker != "stranger?" ||
+		l.Quarantine[0].Why != "no?reason" {
 		t.Errorf("%s, %d quarantined: %+v", l.Job.Ended, l.Quarantined, l.Quarantine[0])
 	}
 }

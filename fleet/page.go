@@ -45,8 +45,13 @@ func (s *Server) Page(ctx context.Context, listen string) (url string, err error
 
 // web is the server of the page. Clients that send slowly, or nothing, are cut off; extend limits those that read slowly.
 func (s *Server) web(ctx context.Context) *http.Server {
-	return &http.Server{Handler: s.guard(s.pages()), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+	return &http.Server{
+		Handler:           s.guard(s.pages()),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    1 << 14,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
 }
 
 // pages are the pages by their addresses.
@@ -120,9 +125,22 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		switch {
 		case !same(given, s.ViewToken):
-			http.Error(w, "This fleet wants its view token: open the address that lockstep fleet serve prints.", http.StatusUnauthorized)
+			http.Error(
+				w,
+				"This fleet wants its view token: open the address that lockstep fleet serve prints.",
+				http.StatusUnauthorized,
+			)
 		case inAddress != "":
-			http.SetCookie(w, &http.Cookie{Name: name, Value: s.ViewToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(
+				w,
+				&http.Cookie{
+					Name:     name,
+					Value:    s.ViewToken,
+					Path:     "/",
+					HttpOnly: true,
+					SameSite: http.SameSiteStrictMode,
+				},
+			)
 			forward(w, r)
 		default:
 			next.ServeHTTP(w, r)
@@ -142,7 +160,12 @@ func forward(w http.ResponseWriter, r *http.Request) {
 	}
 	path = html.EscapeString(path)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = fmt.Fprintf(w, "<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">The page of the fleet</a>\n", path, path)
+	_, _ = fmt.Fprintf(
+		w,
+		"<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">The page of the fleet</a>\n",
+		path,
+		path,
+	)
 }
 
 // extend gives a client time to read what is written next. One that stops reading is cut off.
@@ -210,8 +233,16 @@ func (s *Server) findingPage(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	options := report.PageOptions{Replay: "lockstep replay " + traceFile(r, t), Note: "The trace is at " + r.URL.Path + "/trace."}
-	answer(w, "text/html", func(w io.Writer, v report.Views) error { return report.Page(w, v, options) }, report.Views{Found: t})
+	options := report.PageOptions{
+		Replay: "lockstep replay " + traceFile(r, t),
+		Note:   "The trace is at " + r.URL.Path + "/trace.",
+	}
+	answer(
+		w,
+		"text/html",
+		func(w io.Writer, v report.Views) error { return report.Page(w, v, options) },
+		report.Views{Found: t},
+	)
 }
 
 // findingTrace writes the trace of a finding as a file.
@@ -220,7 +251,8 @@ func (s *Server) findingTrace(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": traceFile(r, t)}))
+	w.Header().
+		Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": traceFile(r, t)}))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	_, _ = w.Write(packed.Text)
 }
@@ -259,23 +291,52 @@ func (b *books) look() *campaign.Fleet {
 	defer b.mutex.Unlock()
 	f := &campaign.Fleet{Refused: b.refused}
 	for _, l := range b.sorted() {
-		line := campaign.FleetCampaign{ID: l.Job.ID, Name: l.Job.Name, State: cmp.Or(l.Job.Ended, "running"), Why: l.Why, Campaign: l.copied(), Of: l.Job.Hello.Runs}
+		line := campaign.FleetCampaign{
+			ID:       l.Job.ID,
+			Name:     l.Job.Name,
+			State:    cmp.Or(l.Job.Ended, "running"),
+			Why:      l.Why,
+			Campaign: l.copied(),
+			Of:       l.Job.Hello.Runs,
+		}
 		if l.Job.For > 0 {
 			line.Of = 0
 		}
 		f.Campaigns = append(f.Campaigns, line)
 		for _, q := range l.Quarantine {
-			f.Quarantine = append(f.Quarantine, campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First})
+			f.Quarantine = append(
+				f.Quarantine,
+				campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First},
+			)
 		}
 		for _, x := range l.Findings {
-			f.Findings = append(f.Findings, campaign.FleetFinding{Campaign: l.Job.ID, Property: x.Property, Shape: x.Shape, Text: x.Text, Run: x.Run, After: x.After.Round(time.Millisecond)})
+			f.Findings = append(
+				f.Findings,
+				campaign.FleetFinding{
+					Campaign: l.Job.ID,
+					Property: x.Property,
+					Shape:    x.Shape,
+					Text:     x.Text,
+					Run:      x.Run,
+					After:    x.After.Round(time.Millisecond),
+				},
+			)
 		}
 	}
 	slices.Reverse(f.Campaigns)
 	slices.Reverse(f.Findings)
 	slices.Reverse(f.Quarantine)
 	for _, r := range b.staff {
-		f.Workers = append(f.Workers, campaign.FleetWorker{Name: r.Worker, Campaign: r.Campaign, Refuses: r.refusals(), Runs: r.Runs, Speed: r.Speed})
+		f.Workers = append(
+			f.Workers,
+			campaign.FleetWorker{
+				Name:     r.Worker,
+				Campaign: r.Campaign,
+				Refuses:  r.refusals(),
+				Runs:     r.Runs,
+				Speed:    r.Speed,
+			},
+		)
 		if r.Campaign != "" {
 			f.Speed += r.Speed
 		}
@@ -309,9 +370,17 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 		fmt.Fprintf(&b, "# HELP lockstep_%s %s\n# TYPE lockstep_%s gauge\n", name, help, name)
 		value(func(labels string, v float64) { fmt.Fprintf(&b, "lockstep_%s%s %g\n", name, labels, v) })
 	}
-	gauge("workers", "Workers that have reported lately.", func(emit func(string, float64)) { emit("", float64(len(f.Workers))) })
+	gauge(
+		"workers",
+		"Workers that have reported lately.",
+		func(emit func(string, float64)) { emit("", float64(len(f.Workers))) },
+	)
 	gauge("runs_per_second", "Runs a second of all workers.", func(emit func(string, float64)) { emit("", f.Speed) })
-	gauge("refused_messages", "Messages that were rejected.", func(emit func(string, float64)) { emit("", float64(f.Refused)) })
+	gauge(
+		"refused_messages",
+		"Messages that were rejected.",
+		func(emit func(string, float64)) { emit("", float64(f.Refused)) },
+	)
 	for _, m := range []struct {
 		name, help string
 		of         func(campaign.FleetCampaign) float64
@@ -328,7 +397,15 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	} {
 		gauge(m.name, m.help, func(emit func(string, float64)) {
 			for _, c := range f.Campaigns {
-				emit(fmt.Sprintf("{campaign=%s,target=%s,strategy=%s}", label(c.ID), label(c.Result.Target), label(c.Result.Strategy)), m.of(c))
+				emit(
+					fmt.Sprintf(
+						"{campaign=%s,target=%s,strategy=%s}",
+						label(c.ID),
+						label(c.Result.Target),
+						label(c.Result.Strategy),
+					),
+					m.of(c),
+				)
 			}
 		})
 	}

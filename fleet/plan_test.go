@@ -51,7 +51,8 @@ func TestPlanRefuses(t *testing.T) {
 func TestStopRule(t *testing.T) {
 	for _, s := range []Stop{{0.95, 1e-6}, {0.99, 1e-3}, {0.5, 0.3}} {
 		n := s.Runs()
-		if campaign.FailureRate(n, 0, s.Confidence).Upper > s.FailureRate*(1+1e-9) || campaign.FailureRate(n-1, 0, s.Confidence).Upper <= s.FailureRate {
+		if campaign.FailureRate(n, 0, s.Confidence).Upper > s.FailureRate*(1+1e-9) ||
+			campaign.FailureRate(n-1, 0, s.Confidence).Upper <= s.FailureRate {
 			t.Errorf("%+v: %d runs", s, n)
 		}
 	}
@@ -113,7 +114,25 @@ campaigns:
 	junit := filepath.Join(dir, "junit.xml")
 	var out outcome
 	for _, fresh := range []bool{true, false} {
-		doc, err := json.Marshal(output(t, 1, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile(), "--out", dir, "--junit", junit, "--baseline", filepath.Join(dir, "baseline.json")))
+		doc, err := json.Marshal(
+			output(
+				t,
+				1,
+				"fleet",
+				"run",
+				file,
+				"--fleet",
+				f.url,
+				"--token-file",
+				f.tokenFile(),
+				"--out",
+				dir,
+				"--junit",
+				junit,
+				"--baseline",
+				filepath.Join(dir, "baseline.json"),
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +152,20 @@ campaigns:
 	if n := (Stop{0.9, 0.01}).Runs(); out.Campaigns[0].Runs != n || out.Campaigns[0].Findings != 0 {
 		t.Errorf("%+v: want %d runs", out.Campaigns[0], n)
 	}
-	alone := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "300", "--keep-going", "--seed", "2", "--no-shrink")
+	alone := output(
+		t,
+		1,
+		"run",
+		"smr-bug",
+		"--strategy",
+		"walk",
+		"--runs",
+		"300",
+		"--keep-going",
+		"--seed",
+		"2",
+		"--no-shrink",
+	)
 	if alone["digest"] != out.Campaigns[3].Digest {
 		t.Errorf("digest %s, alone %v", out.Campaigns[3].Digest, alone["digest"])
 	}
@@ -147,7 +179,9 @@ campaigns:
 func TestStopsFirst(t *testing.T) {
 	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230", "{target: smr, runs: 100}": "100", "{target: smr}": "230",
 		"{target: smr, runs: 1000, keep-going: true}": "1000"} {
-		p, err := ReadPlan(planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"))
+		p, err := ReadPlan(
+			planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +206,11 @@ func TestNews(t *testing.T) {
 	part := func(shape string, states sketch.Sketch) *Part {
 		p := &Part{Made: stretch.Made{Ask: stretch.Ask{First: 50, End: 60}, Result: &lockstep.Result{}, States: states}}
 		if shape != "" {
-			p.Result.Found, p.Shapes = []lockstep.Found{{Run: 55, Finding: lockstep.Finding{Property: "prefix"}}}, []string{shape}
+			p.Result.Found, p.Shapes = []lockstep.Found{
+				{Run: 55, Finding: lockstep.Finding{Property: "prefix"}},
+			}, []string{
+				shape,
+			}
 		}
 		return p
 	}
@@ -206,7 +244,8 @@ func TestRegressionsFirst(t *testing.T) {
 	c := command(t, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile())
 	text, _ := c.CombinedOutput()
 	replayed, given := bytes.Index(text, []byte("the same finding")), bytes.Index(text, []byte("of the fleet"))
-	if replayed < 0 || given < replayed || c.ProcessState.ExitCode() != 1 || !bytes.Contains(text, []byte("regression: ")) {
+	if replayed < 0 || given < replayed || c.ProcessState.ExitCode() != 1 ||
+		!bytes.Contains(text, []byte("regression: ")) {
 		t.Errorf("status %d:\n%s", c.ProcessState.ExitCode(), text)
 	}
 }

@@ -48,12 +48,22 @@ func TestPlanNames(t *testing.T) {
 		args := append([]string{"fleet", "run", file, "--fleet", "nats://nobody@127.0.0.1:1"}, c.flags...)
 		cmd := command(t, args...)
 		text, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(text), c.want) || strings.Count(string(text), "\n") > 2 {
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(text), c.want) ||
+			strings.Count(string(text), "\n") > 2 {
 			t.Errorf("%s %q: status %d:\n%s", c.plan, c.flags, cmd.ProcessState.ExitCode(), text)
 		}
 	}
 	f := newFixture(t, 1)
-	cmd := command(t, "fleet", "run", planFile(t, "name: x\nregressions: ["+hostile+"]\ncampaigns: [{target: smr, runs: 1}]\n"), "--fleet", f.url, "--token-file", f.tokenFile())
+	cmd := command(
+		t,
+		"fleet",
+		"run",
+		planFile(t, "name: x\nregressions: ["+hostile+"]\ncampaigns: [{target: smr, runs: 1}]\n"),
+		"--fleet",
+		f.url,
+		"--token-file",
+		f.tokenFile(),
+	)
 	text, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(text), "give --set bin="+evil+" to allow it") {
 		t.Errorf("the regression: status %d:\n%s", cmd.ProcessState.ExitCode(), text)
@@ -126,8 +136,10 @@ func FuzzPlan(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	f.Add("name: nightly\nfor: 5h\nstop: {confidence: 0.95, failure-rate: 1e-6}\nbaseline: baseline.json\nregressions: [\"traces/*.trace\"]\n" +
-		"campaigns:\n  - {name: log, target: smr, strategies: [uniform, walk]}\n  - {name: etcd, target: etcdraft, set: [version=v3.6.0], seeds: [1, 2], nodes: 3, steps: 10, runs: 7}\n")
+	f.Add(
+		"name: nightly\nfor: 5h\nstop: {confidence: 0.95, failure-rate: 1e-6}\nbaseline: baseline.json\nregressions: [\"traces/*.trace\"]\n" +
+			"campaigns:\n  - {name: log, target: smr, strategies: [uniform, walk]}\n  - {name: etcd, target: etcdraft, set: [version=v3.6.0], seeds: [1, 2], nodes: 3, steps: 10, runs: 7}\n",
+	)
 	f.Add("name: x\ncampaigns:\n- target: smr\n  runs: 1\n  set:\n  - a=b\n")
 	f.Add(strings.Repeat("[", 1000))
 	f.Fuzz(func(t *testing.T, text string) {

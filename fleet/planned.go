@@ -41,7 +41,11 @@ func (c *planCmd) baseline(p *Plan) (string, error) {
 		return c.Baseline, nil
 	}
 	if !filepath.IsLocal(p.Baseline) || filepath.Ext(p.Baseline) != ".json" {
-		return "", fmt.Errorf("%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another", c.File, p.Baseline)
+		return "", fmt.Errorf(
+			"%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another",
+			c.File,
+			p.Baseline,
+		)
 	}
 	return p.Baseline, nil
 }
@@ -116,7 +120,11 @@ func (c *planCmd) Run(e *cli.Env) error {
 	for _, l := range ledgers {
 		e.Report(l.Result.Problems())
 	}
-	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, baseline, known, out.Groups))
+	return errors.Join(
+		c.fetch(e, client, out, ledgers),
+		c.write(e, out, ledgers),
+		writeBaseline(e, baseline, known, out.Groups),
+	)
 }
 
 // jobs lets programs say what the campaigns are about, which checks them.
@@ -156,7 +164,13 @@ func (c *planCmd) wait(e *cli.Env, client *Client, jobs []Job) (list []*Ledger, 
 	defer show.Done() //nolint:errcheck // it is only shown
 	for _, id := range ids {
 		l, err := client.Wait(e.Ctx, id, func(l *Ledger) {
-			_ = show.Update(campaign.Status{Runs: runs + l.Result.Runs, Findings: findings + campaign.Findings(l.Result), Coverage: "campaign " + id})
+			_ = show.Update(
+				campaign.Status{
+					Runs:     runs + l.Result.Runs,
+					Findings: findings + campaign.Findings(l.Result),
+					Coverage: "campaign " + id,
+				},
+			)
 		})
 		if err != nil {
 			return nil, err
@@ -189,7 +203,11 @@ func (o *outcome) sum(ledgers []*Ledger, known map[string]bool) {
 	for _, l := range ledgers {
 		o.Campaigns = append(o.Campaigns, lineOf(l))
 		for _, f := range l.Findings {
-			g := group{Target: l.Result.Target, Campaign: l.Job.ID, Group: campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text}}
+			g := group{
+				Target:   l.Result.Target,
+				Campaign: l.Job.ID,
+				Group:    campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text},
+			}
 			g.New = !known[g.key()]
 			i := slices.IndexFunc(o.Groups, func(x group) bool { return x.key() == g.key() })
 			if i < 0 {
@@ -247,7 +265,21 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 	fmt.Fprintln(w, "campaign\tended\ttarget\tstrategy\tseed\truns\tfindings\tfailure rate at most\tdigest")
 	for i, x := range o.Campaigns {
 		rate := list[i].FailureRate()
-		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
+		words.Printf(
+			w,
+			"%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n",
+			x.ID,
+			x.State,
+			x.Target,
+			x.Strategy,
+			x.Seed,
+			x.Runs,
+			x.Of,
+			x.Findings,
+			rate.Upper,
+			100*rate.Confidence,
+			x.Digest,
+		)
 	}
 	failed = errors.Join(failed, w.Flush())
 	for _, g := range o.Groups {
@@ -255,7 +287,18 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 		if g.New {
 			mark = "new"
 		}
-		words.Printf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property, g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
+		words.Printf(
+			e.Out,
+			"%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n",
+			mark,
+			g.Target,
+			g.Property,
+			g.Text,
+			words.Count(g.Findings, "finding"),
+			g.First,
+			g.Campaign,
+			g.Trace,
+		)
 	}
 	for _, r := range o.Regressions {
 		if r.Fails {

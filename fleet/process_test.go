@@ -180,11 +180,30 @@ func size(name string, usual int) int {
 // nothing is counted twice. FLEET_RUNS, FLEET_WORKERS and FLEET_KILLS make it larger.
 func TestKilled(t *testing.T) {
 	runs, workers, kills := size("FLEET_RUNS", 40_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
-	flags := []string{"smr-bug", "--strategy", cmp.Or(os.Getenv("FLEET_STRATEGY"), "walk"), "--runs", strconv.Itoa(runs), "--seed", "11", "--keep-going", "--no-shrink"}
+	flags := []string{
+		"smr-bug",
+		"--strategy",
+		cmp.Or(os.Getenv("FLEET_STRATEGY"), "walk"),
+		"--runs",
+		strconv.Itoa(runs),
+		"--seed",
+		"11",
+		"--keep-going",
+		"--no-shrink",
+	}
 	want := output(t, 1, append([]string{"run"}, flags...)...)
 	f := newFixture(t, workers)
 	done := make(chan map[string]any, 1)
-	c := command(t, append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(), "--json")...)
+	c := command(
+		t,
+		append(
+			append([]string{"fleet", "run"}, flags...),
+			"--fleet",
+			f.url,
+			"--token-file",
+			f.tokenFile(),
+			"--json",
+		)...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
@@ -224,5 +243,11 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%s: %v, on one machine %v", key, got[key], want[key])
 		}
 	}
-	t.Logf("%v runs by %d workers, %d of them killed, server killed once: digest %v", got["runs"], workers, killed, got["digest"])
+	t.Logf(
+		"%v runs by %d workers, %d of them killed, server killed once: digest %v",
+		got["runs"],
+		workers,
+		killed,
+		got["digest"],
+	)
 }

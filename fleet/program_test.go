@@ -42,7 +42,13 @@ func own(t *testing.T, text string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
-	return dir, append(os.Environ(), "FLEET_TEST_COMMAND=1", "GOWORK=off", "GOFLAGS=-mod=mod", "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	return dir, append(
+		os.Environ(),
+		"FLEET_TEST_COMMAND=1",
+		"GOWORK=off",
+		"GOFLAGS=-mod=mod",
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+	)
 }
 
 const ownMain = `package main
@@ -72,7 +78,20 @@ func TestPrograms(t *testing.T) {
 	want := output(t, 1, append([]string{"run", "smr-bug"}, flags...)...)
 	client, clientEnv := own(t, ownMain)
 	other, otherEnv := own(t, strings.Replace(ownMain, "func main", "// changed\nfunc main", 1))
-	c := there(command(t, append(append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(), "--json")...), client, clientEnv)
+	c := there(
+		command(
+			t,
+			append(
+				append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...),
+				"--fleet",
+				f.url,
+				"--token-file",
+				f.tokenFile(),
+				"--json",
+			)...),
+		client,
+		clientEnv,
+	)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	begin(t, c)
@@ -95,7 +114,8 @@ func TestPrograms(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 	}
-	if got["digest"] != want["digest"] || got["runs"] != want["runs"] || fmt.Sprint(got["finding"]) != fmt.Sprint(want["finding"]) {
+	if got["digest"] != want["digest"] || got["runs"] != want["runs"] ||
+		fmt.Sprint(got["finding"]) != fmt.Sprint(want["finding"]) {
 		t.Errorf("digest %v after %v runs, linked in %v", got["digest"], got["runs"], want["digest"])
 	}
 }

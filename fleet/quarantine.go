@@ -56,6 +56,15 @@ func (l *Ledger) reject(first int, worker string, why error) {
 	delete(l.told, l.Out[at].First)
 	if n := l.Attempts[first]; n >= maxAttempts {
 		last := l.Quarantine[len(l.Quarantine)-1]
-		l.end(Failed, fmt.Sprintf("the batch from run %d on was rejected %d times, the last time from worker %s: %s", first, n, last.Worker, last.Why))
+		l.end(
+			Failed,
+			fmt.Sprintf(
+				"the batch from run %d on was rejected %d times, the last time from worker %s: %s",
+				first,
+				n,
+				last.Worker,
+				last.Why,
+			),
+		)
 	}
 }

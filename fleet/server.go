@@ -79,7 +79,12 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	var err error
 	if s.store, err = connect(s.local, s.Token, s.config.Log); err == nil {
 		if n := s.store.conn.MaxPayload(); n < leastPayload {
-			err = fmt.Errorf("the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload", s.local, n, leastPayload)
+			err = fmt.Errorf(
+				"the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload",
+				s.local,
+				n,
+				leastPayload,
+			)
 		} else if err = s.store.create(ctx); err == nil {
 			s.books, err = openBooks(ctx, s.store, s.config.Log)
 		}
@@ -104,8 +109,22 @@ func (s *Server) embed() error {
 	if number == 0 {
 		number = server.RANDOM_PORT
 	}
-	n, err := server.NewServer(&server.Options{ServerName: "lockstep", Host: host, Port: number, Authorization: s.Token, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: s.config.Dir, SyncAlways: true, MaxPayload: mostPayload, MaxControlLine: 4096, AuthTimeout: 2})
+	n, err := server.NewServer(
+		&server.Options{
+			ServerName:     "lockstep",
+			Host:           host,
+			Port:           number,
+			Authorization:  s.Token,
+			NoSigs:         true,
+			NoLog:          true,
+			JetStream:      true,
+			StoreDir:       s.config.Dir,
+			SyncAlways:     true,
+			MaxPayload:     mostPayload,
+			MaxControlLine: 4096,
+			AuthTimeout:    2,
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("no NATS server can be started in %s: %w", s.config.Dir, err)
 	}

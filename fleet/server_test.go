@@ -98,7 +98,9 @@ func TestHostile(t *testing.T) {
 	s := serving(t)
 	address := strings.TrimPrefix(s.URL, "nats://")
 	for _, c := range []struct{ url, token string }{{s.URL, "wrong"}, {s.URL, ""}, {s.URL, s.ViewToken}, {s.URL, s.Token + "x"}, {"nats://user@" + address, s.Token}} {
-		if _, err := Dial(t.Context(), c.url, c.token); err == nil || c.token != "" && strings.Contains(err.Error(), c.token) || !strings.Contains(err.Error(), "does not know this token") {
+		if _, err := Dial(t.Context(), c.url, c.token); err == nil ||
+			c.token != "" && strings.Contains(err.Error(), c.token) ||
+			!strings.Contains(err.Error(), "does not know this token") {
 			t.Errorf("%s with token %q: %v", c.url, c.token, err)
 		}
 	}
@@ -113,7 +115,16 @@ func TestHostile(t *testing.T) {
 	insider(t, s)
 	joined(t, s, "honest")
 	l := given(t, s, "smr", "--runs", "500", "--seed", "9")
-	want, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Seed: 9, Runs: 500})
+	want, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3},
+			Strategy: strategy.DefaultUniform,
+			Spec:     smr.Prefix,
+			Seed:     9,
+			Runs:     500,
+		},
+	)
 	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != 500 {
 		t.Errorf("%v; digest %x after %d runs, want %x", err, l.Result.Digest, l.Result.Runs, want.Digest)
 	}
@@ -202,9 +213,20 @@ func TestSequential(t *testing.T) {
 	joined(t, s, "one")
 	joined(t, s, "two")
 	l := given(t, s, "smr", "--strategy", "systematic", "--runs", "900")
-	want, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900})
-	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != want.Runs || l.Result.Reached != want.Reached && want.Reached == "" {
-		t.Errorf("%v; digest %x after %d runs, want %x after %d", err, l.Result.Digest, l.Result.Runs, want.Digest, want.Runs)
+	want, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900},
+	)
+	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != want.Runs ||
+		l.Result.Reached != want.Reached && want.Reached == "" {
+		t.Errorf(
+			"%v; digest %x after %d runs, want %x after %d",
+			err,
+			l.Result.Digest,
+			l.Result.Runs,
+			want.Digest,
+			want.Runs,
+		)
 	}
 }
 
@@ -214,7 +236,16 @@ func TestLineages(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
 	joined(t, s, "two")
-	flags := []string{"smr-bug", "--strategy", "guided:inner=pos:steps=76,lineages=3,epoch=50", "--runs", "1990", "--seed", "3", "--keep-going"}
+	flags := []string{
+		"smr-bug",
+		"--strategy",
+		"guided:inner=pos:steps=76,lineages=3,epoch=50",
+		"--runs",
+		"1990",
+		"--seed",
+		"3",
+		"--keep-going",
+	}
 	c, err := Dial(t.Context(), s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +267,14 @@ func TestLineages(t *testing.T) {
 	}
 	want := output(t, 1, append([]string{"run", "--no-shrink"}, flags...)...)
 	if fmt.Sprintf("%016x", l.Result.Digest) != want["digest"] || l.Result.Runs != 1990 || l.Job.Ended != Done {
-		t.Errorf("%s %s: digest %x after %d runs, on one machine %v", l.Job.Ended, l.Why, l.Result.Digest, l.Result.Runs, want["digest"])
+		t.Errorf(
+			"%s %s: digest %x after %d runs, on one machine %v",
+			l.Job.Ended,
+			l.Why,
+			l.Result.Digest,
+			l.Result.Runs,
+			want["digest"],
+		)
 	}
 	if _, err := s.store.js.ObjectStore(t.Context(), lessonBucket(ids[0])); err == nil {
 		t.Error("what was learned is kept after the end")
@@ -260,7 +298,10 @@ func TestMeasures(t *testing.T) {
 		{0, []string{"smr", "--strategy", "guided:lineages=2,epoch=50", "--runs", "330", "--coverage"}},
 	} {
 		want := output(t, c.status, append([]string{"run"}, c.flags...)...)
-		got := output(t, c.status, append([]string{"run", "--fleet", s.URL, "--token-file", s.tokenFile()}, c.flags...)...)
+		got := output(
+			t,
+			c.status,
+			append([]string{"run", "--fleet", s.URL, "--token-file", s.tokenFile()}, c.flags...)...)
 		if want["coverage"] == nil || want["closure"] == nil && slices.Contains(c.flags, "--closure") {
 			t.Fatalf("%q: nothing was measured", c.flags)
 		}
@@ -270,8 +311,20 @@ func TestMeasures(t *testing.T) {
 			}
 		}
 	}
-	c := command(t, "run", "smr", "--strategy", "guided:lineages=2", "--closure", "--fleet", s.URL, "--token-file", s.tokenFile())
-	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "leave --closure or --fleet out") {
+	c := command(
+		t,
+		"run",
+		"smr",
+		"--strategy",
+		"guided:lineages=2",
+		"--closure",
+		"--fleet",
+		s.URL,
+		"--token-file",
+		s.tokenFile(),
+	)
+	if text, err := c.CombinedOutput(); err == nil ||
+		!strings.Contains(string(text), "leave --closure or --fleet out") {
 		t.Errorf("%v: %s", err, text)
 	}
 }
@@ -314,7 +367,9 @@ func TestPage(t *testing.T) {
 	}
 	for path, want := range map[string]string{"": `href="./` + finding + `"`, "metrics": `lockstep_campaign_runs{campaign="000001",target="smr-bug",strategy="walk`,
 		"campaign/000001": "digest", finding: "prefix", finding + "/trace": `"lockstep":`} {
-		if status, text := get(path, s.ViewToken); status != http.StatusOK || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) || strings.Contains(text, "<b>worker") {
+		if status, text := get(path, s.ViewToken); status != http.StatusOK ||
+			!strings.Contains(strings.ToLower(text), strings.ToLower(want)) ||
+			strings.Contains(text, "<b>worker") {
 			t.Errorf("%s: %d, without %s:\n%.600s", path, status, want, text)
 		}
 	}
@@ -349,7 +404,12 @@ func TestReports(t *testing.T) {
 	for i := range stores {
 		all.Go(func() {
 			for range beat {
-				r := Report{Worker: fmt.Sprintf("worker-%d", i), Version: lockstep.Version, Runs: time.Now().UnixNano(), Campaign: "000001"}
+				r := Report{
+					Worker:   fmt.Sprintf("worker-%d", i),
+					Version:  lockstep.Version,
+					Runs:     time.Now().UnixNano(),
+					Campaign: "000001",
+				}
 				if err := put(t.Context(), stores[i].workers, r.Worker, r); err != nil {
 					t.Error(err)
 				}
@@ -368,7 +428,13 @@ func TestReports(t *testing.T) {
 	close(beat)
 	all.Wait()
 	late := heap()
-	t.Logf("%d workers, %d reports each: heap %d KiB after a third, %d KiB at the end", reporters, reports, early>>10, late>>10)
+	t.Logf(
+		"%d workers, %d reports each: heap %d KiB after a third, %d KiB at the end",
+		reporters,
+		reports,
+		early>>10,
+		late>>10,
+	)
 	if late > 2*early+16<<20 {
 		t.Errorf("the heap grew from %d to %d bytes", early, late)
 	}

@@ -67,18 +67,29 @@ func connect(address, token string, log func(string)) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(url, append(append(options, known...), nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
-		nats.ReconnectHandler(func(*nats.Conn) {
-			log("the server is back")
-			select {
-			case back <- struct{}{}:
-			default:
-			}
-		}))...)
+	conn, err := nats.Connect(
+		url,
+		append(
+			append(options, known...),
+			nats.Name("lockstep"),
+			nats.MaxReconnects(-1),
+			nats.ReconnectWait(200*time.Millisecond),
+			nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
+			nats.ReconnectHandler(func(*nats.Conn) {
+				log("the server is back")
+				select {
+				case back <- struct{}{}:
+				default:
+				}
+			}),
+		)...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s", url, TokenVariable)
+		return nil, fmt.Errorf(
+			"the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s",
+			url,
+			TokenVariable,
+		)
 	case err != nil:
 		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", url, err)
 	}
@@ -134,7 +145,8 @@ func (s *store) create(ctx context.Context) error {
 	} {
 		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
 		_, err := s.js.CreateOrUpdateStream(ctx, c)
-		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) ||
+			errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", s.conn.ConnectedUrl(), err)
 		}
 		if err != nil {
@@ -184,7 +196,12 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 }
 
 // all reads the values of a bucket, by their keys in order; those that cannot be read are left out and logged.
-func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T, error), log func(string)) ([]T, error) {
+func all[T any](
+	ctx context.Context,
+	kv jetstream.KeyValue,
+	read func([]byte) (T, error),
+	log func(string),
+) ([]T, error) {
 	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err

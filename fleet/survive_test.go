@@ -102,7 +102,8 @@ func TestErrorBeforeEarlierBatch(t *testing.T) {
 	c := dialed(t, s)
 	send(t, c, testPart(t, job, asks[0], passes, nil))
 	l, err := c.Wait(t.Context(), "000001", func(*Ledger) {})
-	if err != nil || l.Job.Ended != Failed || l.Result.Runs != asks[1].First || !strings.HasPrefix(l.Why, "the program failed in run") {
+	if err != nil || l.Job.Ended != Failed || l.Result.Runs != asks[1].First ||
+		!strings.HasPrefix(l.Why, "the program failed in run") {
 		t.Errorf("%v: %+v", err, l)
 	}
 }
@@ -129,16 +130,23 @@ func TestQuarantined(t *testing.T) {
 	send(t, c, testPart(t, job, asks[0], invalid, nil))
 	wait(t, func() bool { return quarantined() == 2 })
 	var page bytes.Buffer
-	if err := campaign.FleetPage(&page, s.books.look()); err != nil || !strings.Contains(page.String(), "Quarantined results") || !strings.Contains(page.String(), "the message is not a part") {
+	if err := campaign.FleetPage(&page, s.books.look()); err != nil ||
+		!strings.Contains(page.String(), "Quarantined results") ||
+		!strings.Contains(page.String(), "the message is not a part") {
 		t.Errorf("the page does not show what is quarantined: %v", err)
 	}
-	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(text, "quarantined") || !strings.Contains(text, "the message is not a part") {
+	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(
+		text,
+		"quarantined",
+	) ||
+		!strings.Contains(text, "the message is not a part") {
 		t.Errorf("the status does not show what is quarantined:\n%s", text)
 	}
 	end()
 	s, _ = servingIn(t, dir)
 	c = dialed(t, s)
-	if l := s.books.ledgers["000001"]; l.Quarantined != 2 || l.Result.Runs != 0 || l.Attempts[0] != 1 || l.Attempts[asks[1].First] != 1 {
+	if l := s.books.ledgers["000001"]; l.Quarantined != 2 || l.Result.Runs != 0 || l.Attempts[0] != 1 ||
+		l.Attempts[asks[1].First] != 1 {
 		t.Errorf("after a restart %d are quarantined, %v attempts, %d runs", l.Quarantined, l.Attempts, l.Result.Runs)
 	}
 	send(t, c, testPart(t, job, asks[0], passes, nil))
@@ -151,7 +159,8 @@ func TestQuarantined(t *testing.T) {
 		wait(t, func() bool { return quarantined() == n })
 	}
 	l, err := c.Wait(t.Context(), "000001", func(*Ledger) {})
-	if err != nil || l.Job.Ended != Failed || l.Result.Runs != 4 || !strings.Contains(l.Why, "was rejected 3 times") || !strings.Contains(l.Why, "verdict") {
+	if err != nil || l.Job.Ended != Failed || l.Result.Runs != 4 || !strings.Contains(l.Why, "was rejected 3 times") ||
+		!strings.Contains(l.Why, "verdict") {
 		t.Errorf("%v: %+v", err, l)
 	}
 	joined(t, s, "honest")

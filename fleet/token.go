@@ -87,14 +87,23 @@ func checkListen(flag, address, kind, token string) error {
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", flag, address, err)
 	case !local && len(token) < minToken:
-		return fmt.Errorf("%s %s is not on the loopback: the %s token must have at least %d characters, it has %d", flag, address, kind, minToken, len(token))
+		return fmt.Errorf(
+			"%s %s is not on the loopback: the %s token must have at least %d characters, it has %d",
+			flag,
+			address,
+			kind,
+			minToken,
+			len(token),
+		)
 	}
 	return nil
 }
 
 // errTokenInAddress says what to do instead. It does not name the token.
-var errTokenInAddress = errors.New("the address of the fleet has a token or a password in it, which others on this machine can read: " +
-	"leave it out, and give it by --token-file FILE or by the variable " + TokenVariable)
+var errTokenInAddress = errors.New(
+	"the address of the fleet has a token or a password in it, which others on this machine can read: " +
+		"leave it out, and give it by --token-file FILE or by the variable " + TokenVariable,
+)
 
 // credentials takes the user out of an address and makes options of it and of the token. A user without a token would be a
 // token itself, as NATS reads addresses, and is refused.

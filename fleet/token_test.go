@@ -129,18 +129,23 @@ func TestTokenLeavesAddress(t *testing.T) {
 	for path, want := range map[string]string{"": "/", "campaign/000001": "/campaign/000001", "/evil.example": "/evil.example", `%5Cevil.example`: "/%5Cevil.example", `"><script>`: "/%22%3E%3Cscript%3E"} {
 		answer, text := get(page + path + "?token=" + s.ViewToken)
 		cookies := answer.Cookies()
-		if answer.StatusCode != http.StatusOK || strings.Contains(text, s.ViewToken) || !strings.Contains(text, `content="0; url=`+want+`"`) {
+		if answer.StatusCode != http.StatusOK || strings.Contains(text, s.ViewToken) ||
+			!strings.Contains(text, `content="0; url=`+want+`"`) {
 			t.Errorf("%s: %d, %s", path, answer.StatusCode, text)
 		}
-		if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || answer.Header.Get("Referrer-Policy") != "no-referrer" {
+		if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode ||
+			answer.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Fatalf("%s: %v", path, answer.Header)
 		}
-		if answer, text := get(page, cookies[0]); answer.StatusCode != http.StatusOK || !strings.Contains(text, "Campaigns") || strings.Contains(text, s.ViewToken) {
+		if answer, text := get(page, cookies[0]); answer.StatusCode != http.StatusOK ||
+			!strings.Contains(text, "Campaigns") ||
+			strings.Contains(text, s.ViewToken) {
 			t.Errorf("%s: with the cookie %d", path, answer.StatusCode)
 		}
 	}
 	for _, token := range []string{"wrong", s.Token} {
-		if answer, _ := get(page + "?token=" + token); answer.StatusCode != http.StatusUnauthorized || len(answer.Cookies()) != 0 {
+		if answer, _ := get(page + "?token=" + token); answer.StatusCode != http.StatusUnauthorized ||
+			len(answer.Cookies()) != 0 {
 			t.Errorf("token %q: %d", token, answer.StatusCode)
 		}
 	}
@@ -171,11 +176,13 @@ func TestShortTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Page(t.Context(), "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "the view token must have at least 16") {
+	if _, err := s.Page(t.Context(), "0.0.0.0:0"); err == nil ||
+		!strings.Contains(err.Error(), "the view token must have at least 16") {
 		t.Error(err)
 	}
 	for _, address := range []string{"0.0.0.0:4222", ":4222", "[::]:4222", "192.0.2.1:4222"} {
-		if checkListen("--listen", address, "work", "fifteen-letters") == nil || checkListen("--listen", address, "work", "sixteen-letters-") != nil {
+		if checkListen("--listen", address, "work", "fifteen-letters") == nil ||
+			checkListen("--listen", address, "work", "sixteen-letters-") != nil {
 			t.Errorf("%s: the limit is not 16", address)
 		}
 	}
@@ -188,7 +195,9 @@ func TestKeptTokens(t *testing.T) {
 	end()
 	again, end := servingIn(t, dir)
 	end()
-	if s.Token != again.Token || s.ViewToken != again.ViewToken || len(s.Token) < minToken || len(s.ViewToken) < minToken || s.Token == s.ViewToken {
+	if s.Token != again.Token || s.ViewToken != again.ViewToken || len(s.Token) < minToken ||
+		len(s.ViewToken) < minToken ||
+		s.Token == s.ViewToken {
 		t.Error("the tokens are not kept, or are short, or the same")
 	}
 	for _, name := range []string{"token", "view-token"} {
@@ -233,11 +242,14 @@ func TestEscapes(t *testing.T) {
 	}
 	for _, name := range []string{"status", "findings"} {
 		_, text := said(t, withToken(command(t, "fleet", name, s.URL), s.Token))
-		if !strings.Contains(text, "?[2J") || strings.ContainsAny(text, "\x1b\a\u009b") || strings.Contains(text, "\nforged") {
+		if !strings.Contains(text, "?[2J") || strings.ContainsAny(text, "\x1b\a\u009b") ||
+			strings.Contains(text, "\nforged") {
 			t.Errorf("%s prints %q", name, text)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, "rejected the part from run 4") || strings.ContainsAny(text, "\x1b\a\u009b") || strings.Count(text, "\n") != 1 {
+	if text := log.String(); !strings.Contains(text, "rejected the part from run 4") ||
+		strings.ContainsAny(text, "\x1b\a\u009b") ||
+		strings.Count(text, "\n") != 1 {
 		t.Errorf("the log has %q", text)
 	}
 }

@@ -30,29 +30,66 @@ const (
 
 // testJob is a campaign of a few batches.
 func testJob(runs int, keepGoing bool) Job {
-	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
-		Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing, Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}}}
+	return Job{
+		ID:   "000001",
+		Args: []string{"run"},
+		Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
+			Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing, Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}},
+	}
 }
 
 // testTrace is the trace of a failing run.
 func testTrace(t testing.TB, run int) stretch.Trace {
 	t.Helper()
-	x := &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: lockstep.Version, Target: "smr", Strategy: "walk", Seed: 7, Run: run, Nodes: 3},
-		Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "prefix", Text: "it differs"}}}
+	x := &trace.Trace{
+		Header: trace.Header{
+			Format:   trace.Version,
+			Tool:     lockstep.Version,
+			Target:   "smr",
+			Strategy: "walk",
+			Seed:     7,
+			Run:      run,
+			Nodes:    3,
+		},
+		Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "prefix", Text: "it differs"}},
+	}
 	var b bytes.Buffer
 	if err := trace.Write(&b, x); err != nil {
 		t.Fatal(err)
 	}
-	return stretch.Trace{Text: b.Bytes(), Shape: report.Shape(x), Pictures: []trace.Picture{{Name: "history.html", Data: []byte("drawn")}}}
+	return stretch.Trace{
+		Text:     b.Bytes(),
+		Shape:    report.Shape(x),
+		Pictures: []trace.Picture{{Name: "history.html", Data: []byte("drawn")}},
+	}
 }
 
 // testPart is the part of a batch of a test job; traces of its findings are stored.
 func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stretch.Trace) *Part {
 	t.Helper()
 	n := ask.End - ask.First
-	p := &Part{Made: stretch.Made{Ask: ask}, Campaign: job.ID, Version: job.Hello.Version, Program: job.Hello.Program, Worker: "worker", ElapsedMS: 5}
-	r := &lockstep.Result{Target: "smr", Strategy: "walk", Seed: 7, From: ask.First, Runs: n, Steps: int64(10 * n), Digest: uint64(1000 + ask.First),
-		Verdicts: map[trace.Verdict]int{trace.Pass: n}, Reasons: map[string]int{}, Judged: []lockstep.Count{{Name: "prefix", N: n}}}
+	p := &Part{
+		Made:      stretch.Made{Ask: ask},
+		Campaign:  job.ID,
+		Version:   job.Hello.Version,
+		Program:   job.Hello.Program,
+		Worker:    "worker",
+		ElapsedMS: 5,
+	}
+	r := &lockstep.Result{
+		Target:   "smr",
+		Strategy: "walk",
+		Seed:     7,
+		From:     ask.First,
+		Runs:     n,
+		Steps:    int64(10 * n),
+		Digest:   uint64(1000 + ask.First),
+		Verdicts: map[trace.Verdict]int{
+			trace.Pass: n,
+		},
+		Reasons: map[string]int{},
+		Judged:  []lockstep.Count{{Name: "prefix", N: n}},
+	}
 	p.Result = r
 	switch k {
 	case errs:
@@ -61,9 +98,16 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 		if !job.Hello.KeepGoing {
 			r.Runs, n = 1, 1
 		}
-		r.Verdicts, r.Failures = map[trace.Verdict]int{trace.Pass: n - 1, trace.Fail: 1}, []lockstep.Count{{Name: "prefix", N: 1}}
+		r.Verdicts, r.Failures = map[trace.Verdict]int{
+			trace.Pass: n - 1,
+			trace.Fail: 1,
+		}, []lockstep.Count{
+			{Name: "prefix", N: 1},
+		}
 		run := ask.First + n - 1
-		r.Found = []lockstep.Found{{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1}}
+		r.Found = []lockstep.Found{
+			{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1},
+		}
 		x := testTrace(t, run)
 		p.Shapes, store[run] = []string{x.Shape}, x
 	case invalid:
@@ -162,7 +206,8 @@ func TestCheckPart(t *testing.T) {
 		good := testPart(t, l.Job, p.Ask, passes, store)
 		before := text(t, l)
 		spoil(p)
-		if err := l.take(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 || text(t, l) != before {
+		if err := l.take(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 ||
+			text(t, l) != before {
 			t.Errorf("%s: it was taken, or changed something: %v", name, err)
 		}
 		if err := l.take(good, stored(store)); err != nil || len(l.add()) != 1 || l.Result.Runs != 4 {

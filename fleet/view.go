@@ -97,10 +97,17 @@ func dialPage(address, token string) (*pageClient, error) {
 	case u.User != nil || u.RawQuery != "":
 		return nil, errTokenInAddress
 	case token == "":
-		return nil, fmt.Errorf("the page of a fleet wants the view token: give it by --token-file FILE or by the variable %s", TokenVariable)
+		return nil, fmt.Errorf(
+			"the page of a fleet wants the view token: give it by --token-file FILE or by the variable %s",
+			TokenVariable,
+		)
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &pageClient{root: strings.TrimSuffix(u.String(), "/"), token: token, http: http.Client{Timeout: time.Minute, CheckRedirect: stay}}, nil
+	return &pageClient{
+		root:  strings.TrimSuffix(u.String(), "/"),
+		token: token,
+		http:  http.Client{Timeout: time.Minute, CheckRedirect: stay},
+	}, nil
 }
 
 // Close ends the connections.

@@ -271,7 +271,8 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	if p := w.started(job.ID); p != nil {
 		return p, nil
 	}
-	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target || job.Args[n-1] != "--stretches" {
+	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target ||
+		job.Args[n-1] != "--stretches" {
 		return nil, fmt.Errorf("it does not ask for stretches of %q: %q", job.Target, job.Args)
 	}
 	file, variables, err := w.Program(job.Target, job.Set)
@@ -401,7 +402,14 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 			return false, fmt.Errorf("%s", made.Error)
 		}
 	}
-	part := &Part{Made: *made, Campaign: job.ID, Version: p.Hello.Version, Program: p.Hello.Program, Worker: w.Name, ElapsedMS: time.Since(begin).Milliseconds()}
+	part := &Part{
+		Made:      *made,
+		Campaign:  job.ID,
+		Version:   p.Hello.Version,
+		Program:   p.Hello.Program,
+		Worker:    w.Name,
+		ElapsedMS: time.Since(begin).Milliseconds(),
+	}
 	if err := w.tell(ctx, job, part); err != nil {
 		return false, err
 	}
@@ -460,8 +468,11 @@ func (w *Worker) fit(part *Part) error {
 		return err
 	}
 	if limit := w.conn.MaxPayload(); int64(len(text)) > limit {
-		part.Made = stretch.Made{Ask: part.Ask, Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
-			part.First, part.End-1, len(text), limit)}
+		part.Made = stretch.Made{
+			Ask: part.Ask,
+			Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
+				part.First, part.End-1, len(text), limit),
+		}
 		part.Shapes = nil
 	}
 	return nil

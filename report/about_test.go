@@ -29,7 +29,10 @@ func TestGridHidesNoStep(t *testing.T) {
 	quiet := func(n int) *trace.Trace {
 		tr := sample(false)
 		for range n {
-			tr.Records = append(tr.Records, trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"})
+			tr.Records = append(
+				tr.Records,
+				trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"},
+			)
 		}
 		return tr
 	}
@@ -49,7 +52,11 @@ func TestGridHidesNoStep(t *testing.T) {
 		}
 	}
 	tr := sample(true)
-	tr.Rounds = append(tr.Rounds, trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7}, trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7})
+	tr.Rounds = append(
+		tr.Rounds,
+		trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7},
+		trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7},
+	)
 	if text := drawn(t, tr, 200); !strings.Contains(text, "2 quiet") || strings.Contains(text, "alarm") {
 		t.Errorf("quiet rounds are not joined:\n%s", text)
 	}
@@ -72,7 +79,8 @@ func TestGridCutsNoField(t *testing.T) {
 			tr.Records[2].States[0].Text += fields
 			tr.Records[5].Events[0].Text += fields + " theEnd"
 			text := drawn(t, tr, width)
-			if strings.Contains(text, "…") || !strings.Contains(text, "field19=19") || !strings.Contains(text, "theEnd") {
+			if strings.Contains(text, "…") || !strings.Contains(text, "field19=19") ||
+				!strings.Contains(text, "theEnd") {
 				t.Errorf("rounds %v, width %d: something is cut\n%s", inRounds, width, text)
 			}
 			for line := range strings.Lines(text) {
@@ -122,7 +130,10 @@ func TestFindingMarksSteps(t *testing.T) {
 				}
 			}
 		}
-		page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
+		page := pagetest.Write(
+			t,
+			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
+		)
 		for _, n := range strings.Fields(c.stars) {
 			if !regexp.MustCompile(`class="cell [a-z ]*about" data-step="` + n + `"`).MatchString(page) {
 				t.Errorf("%s: step %s is not marked on the page", c.what, n)
@@ -141,7 +152,15 @@ func TestOutagesAreShaded(t *testing.T) {
 	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Alarm, 1, 0, 0, false), step(trace.Restart, 3, 0, 0, false),
 		step(trace.Cut, 0, 1, 6, false), step(trace.Heal, 0, 1, 2, false), step(trace.Heal, 0, 1, 4, false),
 		step(trace.Cut, 0, 6, 1, true), step(trace.Heal, 0, 2, 1, true)} {
-		tr.Records = append(tr.Records, trace.Record{Number: i, Step: s, Text: s.String(), States: []trace.State{{Node: 1, Text: fmt.Sprint("x=", i)}}})
+		tr.Records = append(
+			tr.Records,
+			trace.Record{
+				Number: i,
+				Step:   s,
+				Text:   s.String(),
+				States: []trace.State{{Node: 1, Text: fmt.Sprint("x=", i)}},
+			},
+		)
 	}
 	text := drawn(t, tr, 100)
 	for i := 1; i < len(want); i++ {
@@ -149,7 +168,10 @@ func TestOutagesAreShaded(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, text)
 		}
 	}
-	page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
+	page := pagetest.Write(
+		t,
+		func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
+	)
 	for class, columns := range map[string][]int{"down": {1, 2}, "cut": {4, 7}} {
 		if got := occurrences(page, `<rect class="`+class+`" data-column=`); got != len(columns) {
 			t.Errorf("%d cells are %s, want %d", got, class, len(columns))
@@ -160,7 +182,11 @@ func TestOutagesAreShaded(t *testing.T) {
 			}
 		}
 	}
-	tr.Rounds = []trace.Round{{Number: 1, Phase: 1, Kernel: 7}, {Number: 2, Phase: 1, Kernel: 7}, {Number: 3, Phase: 1, Kernel: 7}}
+	tr.Rounds = []trace.Round{
+		{Number: 1, Phase: 1, Kernel: 7},
+		{Number: 2, Phase: 1, Kernel: 7},
+		{Number: 3, Phase: 1, Kernel: 7},
+	}
 	for i := range tr.Records {
 		tr.Records[i].Round = []int{0, 1, 2, 3, 3, 3, 3, 3, 3}[i]
 	}
@@ -176,9 +202,14 @@ func TestRequestsReachTheirNode(t *testing.T) {
 		if lines != "" {
 			tr.Records[1].States = []trace.State{{Node: 1, Text: lines}}
 		}
-		page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
-		arrow := regexp.MustCompile(`<g class="arrow request" data-step="1".*?<path class="line" d="M[0-9.]+ [0-9.]+L([0-9.]+) ([0-9.]+)"`).FindStringSubmatch(page)
-		cells := regexp.MustCompile(`<g class="cell [a-z ]*" data-step="1"[^>]*><rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"`).FindAllStringSubmatch(page, -1)
+		page := pagetest.Write(
+			t,
+			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
+		)
+		arrow := regexp.MustCompile(`<g class="arrow request" data-step="1".*?<path class="line" d="M[0-9.]+ [0-9.]+L([0-9.]+) ([0-9.]+)"`).
+			FindStringSubmatch(page)
+		cells := regexp.MustCompile(`<g class="cell [a-z ]*" data-step="1"[^>]*><rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"`).
+			FindAllStringSubmatch(page, -1)
 		if arrow == nil || len(cells) != 2 {
 			t.Fatalf("arrow %v, cells %v", arrow, cells)
 		}
@@ -187,7 +218,16 @@ func TestRequestsReachTheirNode(t *testing.T) {
 		_, _ = fmt.Sscan(arrow[1]+" "+arrow[2], &x, &y)
 		_, _ = fmt.Sscan(strings.Join(cells[1][1:], " "), &left, &top, &width, &height)
 		if x < left || x > left+width || y < top-1 || y > top+height {
-			t.Errorf("%q: the arrow ends at %g,%g, the cell is at %g,%g and %g by %g", lines, x, y, left, top, width, height)
+			t.Errorf(
+				"%q: the arrow ends at %g,%g, the cell is at %g,%g and %g by %g",
+				lines,
+				x,
+				y,
+				left,
+				top,
+				width,
+				height,
+			)
 		}
 	}
 }
@@ -195,7 +235,11 @@ func TestRequestsReachTheirNode(t *testing.T) {
 // Pictures that go with a run are linked by their names, whatever these are.
 func TestPageLinksPictures(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
-		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{Pictures: []string{"out/a-history.html", "javascript:alert(1)"}})
+		return report.Page(
+			w,
+			report.Views{Found: sample(false)},
+			report.PageOptions{Pictures: []string{"out/a-history.html", "javascript:alert(1)"}},
+		)
 	})
 	for _, want := range []string{`<a href="./a-history.html">`, `<a href="./javascript:alert%281%29">`} {
 		if !strings.Contains(page, want) {

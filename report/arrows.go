@@ -78,7 +78,12 @@ func (s *scene) message(m *mail, i int, to, from *lane) {
 			x1, x2 = float64(to.x+8), float64(to.x+34)
 		}
 	}
-	a := arrow{Step: i - s.story.first, Class: fmt.Sprintf("m%d", s.types[m.Type]%8), Column: to.index, Title: s.story.text(m.Text)}
+	a := arrow{
+		Step:   i - s.story.first,
+		Class:  fmt.Sprintf("m%d", s.types[m.Type]%8),
+		Column: to.index,
+		Title:  s.story.text(m.Text),
+	}
 	if a.Title == "" {
 		a.Title = s.story.text(m.Message.String())
 	}
@@ -130,6 +135,9 @@ func (s *scene) request(i int, l *lane, n trace.Node) {
 	if lines := min(len(l.cells[s.rows.node(n)]), cellLinesMax); lines > 0 {
 		y2 = float64(to.Mid - cellHeight(lines)/2) // to the cell
 	}
-	s.Arrows = append(s.Arrows, arrow{Step: i - s.story.first, Class: "request", Column: l.index, Title: s.story.what(i),
-		Line: path("M%g %gL%g %g", x, y1, x, y2), Head: path("M%g %gL%g %gL%g %gZ", x, y2, x-3, y2-7, x+3, y2-7)})
+	s.Arrows = append(
+		s.Arrows,
+		arrow{Step: i - s.story.first, Class: "request", Column: l.index, Title: s.story.what(i),
+			Line: path("M%g %gL%g %g", x, y1, x, y2), Head: path("M%g %gL%g %gL%g %gZ", x, y2, x-3, y2-7, x+3, y2-7)},
+	)
 }

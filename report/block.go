@@ -94,7 +94,14 @@ type stepList struct {
 const maxSigns = 16
 
 func newStepList(b *strings.Builder, t *trace.Trace, o Options) *stepList {
-	l := &stepList{b: b, trace: t, o: o, states: make([]string, t.Header.Nodes), arrows: map[trace.ID]trace.Sent{}, stars: about(t)}
+	l := &stepList{
+		b:      b,
+		trace:  t,
+		o:      o,
+		states: make([]string, t.Header.Nodes),
+		arrows: map[trace.ID]trace.Sent{},
+		stars:  about(t),
+	}
 	l.past = pastOf(t, l.stars)
 	if out := outages(t); anyOut(out) && t.Header.Nodes <= maxSigns {
 		l.out = out
@@ -111,7 +118,8 @@ func (l *stepList) draw() {
 		}
 		line := l.line(i, effects)
 		quiet := len(effects)+len(rec.Sent) == 0 && !contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
-		if quiet && (l.trace.Header.Shrunk == "" || rec.Settle) { // what was left of a shrunk run matters, fair steps were not chosen
+		if quiet &&
+			(l.trace.Header.Shrunk == "" || rec.Settle) { // what was left of a shrunk run matters, fair steps were not chosen
 			l.quiet = append(l.quiet, line)
 			continue
 		}
@@ -154,7 +162,10 @@ func (l *stepList) effects(rec *trace.Record) []string {
 	var effects []string
 	for _, s := range rec.States {
 		if rec.Step.Kind != trace.Start {
-			effects = append(effects, fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")))
+			effects = append(
+				effects,
+				fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")),
+			)
 		}
 		l.states[s.Node-1] = s.Text
 	}

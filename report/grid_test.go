@@ -40,12 +40,26 @@ func TestGridFitsAndIsClean(t *testing.T) {
 		tr := &trace.Trace{Header: trace.Header{Target: "t", Strategy: "s", Nodes: 3},
 			Outcome: trace.Outcome{Verdict: trace.Pass}}
 		for i := range rounds {
-			tr.Rounds = append(tr.Rounds, trace.Round{Number: i + 1, Phase: i/4 + 1, Name: nasty, Kernel: trace.Nodes(i % 8)})
+			tr.Rounds = append(
+				tr.Rounds,
+				trace.Round{Number: i + 1, Phase: i/4 + 1, Name: nasty, Kernel: trace.Nodes(i % 8)},
+			)
 		}
 		for i := range 13 {
-			tr.Records = append(tr.Records, trace.Record{Number: i, Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: nasty, Round: min(i, rounds),
-				Sent:   []trace.Sent{{Message: trace.Message{ID: trace.ID(i + 1), From: 1, To: 2, Type: nasty}}},
-				Events: []trace.Event{{Type: nasty, Node: 2, Text: nasty}}, States: []trace.State{{Node: 3, Text: fmt.Sprint(i, nasty)}}})
+			tr.Records = append(
+				tr.Records,
+				trace.Record{
+					Number: i,
+					Step:   trace.Step{Kind: trace.Alarm, Node: 1},
+					Text:   nasty,
+					Round:  min(i, rounds),
+					Sent:   []trace.Sent{{Message: trace.Message{ID: trace.ID(i + 1), From: 1, To: 2, Type: nasty}}},
+					Events: []trace.Event{
+						{Type: nasty, Node: 2, Text: nasty},
+					},
+					States: []trace.State{{Node: 3, Text: fmt.Sprint(i, nasty)}},
+				},
+			)
 		}
 		for _, width := range []int{0, 40, 80, 200} {
 			var b bytes.Buffer
@@ -75,7 +89,12 @@ func ExampleGrid() {
 		Rounds: []trace.Round{{Number: 1, Phase: 1, Name: "Ask", Kernel: trace.NodesOf(1)}},
 		Records: []trace.Record{
 			{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ask"}}}},
-			{Number: 1, Step: trace.Step{Kind: trace.Drop, Msg: 1}, Round: 1, States: []trace.State{{Node: 1, Text: "tries=1"}}},
+			{
+				Number: 1,
+				Step:   trace.Step{Kind: trace.Drop, Msg: 1},
+				Round:  1,
+				States: []trace.State{{Node: 1, Text: "tries=1"}},
+			},
 		},
 		Outcome: trace.Outcome{Verdict: trace.Pass, Steps: 1},
 	}

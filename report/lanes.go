@@ -101,8 +101,11 @@ func (s *story) roundLanes() (lanes []lane) {
 	}
 	for i := first; i < len(t.Rounds); i++ {
 		rd := t.Rounds[i]
-		lanes = append(lanes, lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), round: rd.Number,
-			phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase), out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]})
+		lanes = append(
+			lanes,
+			lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), round: rd.Number,
+				phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase), out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]},
+		)
 	}
 	if len(settling) > 0 {
 		lanes = append(lanes, lane{head: "settling, " + words.Count(len(settling), "step"), records: settling})
@@ -153,7 +156,11 @@ func (s *story) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
 	case trace.Alarm:
 		at(n).put(row, i, cellLine{"alarm", "act"})
 	case trace.Request:
-		l.put(r.clients, i, cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"})
+		l.put(
+			r.clients,
+			i,
+			cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"},
+		)
 		l.put(row, i)
 	case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
 		l.put(r.network, i, cellLine{s.what(i), "fault"})
@@ -201,7 +208,8 @@ func latestLines(lines []cellLine) []cellLine {
 		superseded := false
 		for _, later := range lines[i+1:] {
 			laterKey, _, ok := strings.Cut(later.text, "=")
-			superseded = superseded || line == later || line.class == "" && isField && ok && laterKey == key && later.class == ""
+			superseded = superseded || line == later ||
+				line.class == "" && isField && ok && laterKey == key && later.class == ""
 		}
 		if !superseded {
 			kept = append(kept, line)

@@ -108,7 +108,16 @@ func (p *phases) late(m *mail, i int) string {
 // lanes are the columns of the picture.
 func (p *phases) lanes(s *story) (lanes []lane) {
 	for _, t := range p.tags {
-		lanes = append(lanes, lane{head: p.round(t), name: p.name(t), phase: int(t.Phase), band: plain.Clean(p.header.Phases.Of(t.Phase)), round: len(lanes)})
+		lanes = append(
+			lanes,
+			lane{
+				head:  p.round(t),
+				name:  p.name(t),
+				phase: int(t.Phase),
+				band:  plain.Clean(p.header.Phases.Of(t.Phase)),
+				round: len(lanes),
+			},
+		)
 	}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		l := &lanes[p.lane(p.of(s, i))]
@@ -122,7 +131,8 @@ func (p *phases) size(s *story) []string {
 	late := 0
 	for i := range s.trace.Records {
 		rec := &s.trace.Records[i]
-		if m := s.mails[rec.Step.Msg]; m != nil && rec.Step.Kind == trace.Deliver && !p.aside(m.Type) && p.late(m, i) != "" {
+		if m := s.mails[rec.Step.Msg]; m != nil && rec.Step.Kind == trace.Deliver && !p.aside(m.Type) &&
+			p.late(m, i) != "" {
 			late++
 		}
 	}

@@ -18,12 +18,32 @@ func heights() *trace.Trace {
 		return trace.Sent{Message: m, Text: m.String()}
 	}
 	return &trace.Trace{
-		Header: trace.Header{Target: "toy", Nodes: 2, Rounds: []string{"ask", "answer"}, Phases: trace.Phases{Group: "height", Name: "round", Per: 10}, Aside: []string{"Have"}},
+		Header: trace.Header{
+			Target: "toy",
+			Nodes:  2,
+			Rounds: []string{"ask", "answer"},
+			Phases: trace.Phases{Group: "height", Name: "round", Per: 10},
+			Aside:  []string{"Have"},
+		},
 		Records: []trace.Record{
 			{Step: trace.Step{Kind: trace.Start}, Sent: []trace.Sent{msg(1, 1, 2, "Ask", 1, 0)}},
-			{Number: 1, Step: trace.Step{Kind: trace.Wait, For: 1}, Sent: []trace.Sent{msg(2, 2, 1, "Answer", 11, 1), msg(3, 2, 1, "Have", 12, 1)}},
-			{Number: 2, Step: trace.Step{Kind: trace.Deliver, Msg: 1}, Text: "1->2 Ask", Events: []trace.Event{{Type: "heard", Node: 2, Text: "a question"}}},
-			{Number: 3, Step: trace.Step{Kind: trace.Deliver, Msg: 2}, Text: "2->1 Answer", States: []trace.State{{Node: 1, Text: "x=1"}}},
+			{
+				Number: 1,
+				Step:   trace.Step{Kind: trace.Wait, For: 1},
+				Sent:   []trace.Sent{msg(2, 2, 1, "Answer", 11, 1), msg(3, 2, 1, "Have", 12, 1)},
+			},
+			{
+				Number: 2,
+				Step:   trace.Step{Kind: trace.Deliver, Msg: 1},
+				Text:   "1->2 Ask",
+				Events: []trace.Event{{Type: "heard", Node: 2, Text: "a question"}},
+			},
+			{
+				Number: 3,
+				Step:   trace.Step{Kind: trace.Deliver, Msg: 2},
+				Text:   "2->1 Answer",
+				States: []trace.State{{Node: 1, Text: "x=1"}},
+			},
 			{Number: 4, Step: trace.Step{Kind: trace.Deliver, Msg: 3}, Text: "2->1 Have"},
 		},
 		Outcome: trace.Outcome{Verdict: trace.Pass, Steps: 4},
@@ -33,7 +53,10 @@ func heights() *trace.Trace {
 // A run that is not in rounds, whose messages have tags, is shown by the rounds of its protocol as well: messages in the round of their
 // tag, late or not, and what a node does in the round that it is in.
 func TestPageByPhases(t *testing.T) {
-	page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: heights()}, report.PageOptions{}) })
+	page := pagetest.Write(
+		t,
+		func(w io.Writer) error { return report.Page(w, report.Views{Found: heights()}, report.PageOptions{}) },
+	)
 	for what, want := range map[string]int{
 		`data-open="phases"`:                                1,
 		`>by height and round</button>`:                     1,

@@ -109,7 +109,8 @@ type (
 // newScene draws a view of a run; byPhase sorts one that is not in rounds by the rounds of its protocol.
 func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *scene {
 	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
-		InRounds: byPhase || len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
+		InRounds: byPhase ||
+			len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
 	if byPhase {
 		s.story.phases, s.Phased = newPhases(t), true
 	}
@@ -146,7 +147,11 @@ func (s *scene) say(o PageOptions) {
 			delivered++
 		}
 	}
-	parts := []string{words.Count(max(0, len(t.Records)-1), "step"), words.Count(delivered, "message delivered"), fmt.Sprintf("%d lost", lost)}
+	parts := []string{
+		words.Count(max(0, len(t.Records)-1), "step"),
+		words.Count(delivered, "message delivered"),
+		fmt.Sprintf("%d lost", lost),
+	}
 	if n, by := s.story.forged(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d forged, of %s", n, by))
 	}
@@ -165,10 +170,20 @@ func (s *scene) say(o PageOptions) {
 	s.Size = strings.Join(parts, ", ")
 	shown := "all of them"
 	if s.story.first > 0 {
-		shown = fmt.Sprintf("here the last %d of %d: the first %d are not shown", o.MaxSteps, len(t.Records), s.story.first)
+		shown = fmt.Sprintf(
+			"here the last %d of %d: the first %d are not shown",
+			o.MaxSteps,
+			len(t.Records),
+			s.story.first,
+		)
 	}
-	s.Limits = fmt.Sprintf("This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts end in …",
-		words.Count(o.MaxSteps, "step"), shown, o.MaxText, cellLinesMax)
+	s.Limits = fmt.Sprintf(
+		"This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts end in …",
+		words.Count(o.MaxSteps, "step"),
+		shown,
+		o.MaxText,
+		cellLinesMax,
+	)
 }
 
 // placeColumns gives every lane its place from left to right.
@@ -230,7 +245,10 @@ func (s *scene) placeRows() {
 		if class == "node" && liars.Has(trace.Node(row-s.rows.first+1)) {
 			name = "◆ " + name // the sign of what is forged
 		}
-		s.Rows = append(s.Rows, sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class})
+		s.Rows = append(
+			s.Rows,
+			sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class},
+		)
 		y += h + rowGap
 	}
 	s.H = y
@@ -243,7 +261,10 @@ func (s *scene) placeCells() {
 		s.shadeOutages(l)
 		for n := range (l.out & trace.AllNodes(s.rows.nodes)).All() {
 			r := s.Rows[s.rows.node(n)]
-			s.Shades = append(s.Shades, box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)})
+			s.Shades = append(
+				s.Shades,
+				box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)},
+			)
 		}
 		for row := range l.cells {
 			if len(l.steps[row]) > 0 {
@@ -266,7 +287,10 @@ func (s *scene) shadeOutages(l *lane) {
 			class, s.CutOff = "cut", true
 		}
 		r := s.Rows[s.rows.node(n)]
-		s.Shades = append(s.Shades, box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))})
+		s.Shades = append(
+			s.Shades,
+			box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))},
+		)
 	}
 }
 
@@ -327,8 +351,11 @@ func (s *scene) placeProperties(o PageOptions) {
 	}
 	for _, name := range names {
 		y := s.H
-		s.Rows = append(s.Rows, sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
-			Name: plain.Cut(plain.Clean(name), 13), Class: "property"})
+		s.Rows = append(
+			s.Rows,
+			sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
+				Name: plain.Cut(plain.Clean(name), 13), Class: "property"},
+		)
 		h := hold{Y: y + propHeight/2, X1: 4, X2: s.W - 8, Name: s.story.text(name), At: -1}
 		if f != nil && f.Property == name {
 			for i, l := range s.lanes {
@@ -370,13 +397,22 @@ func (s *scene) placeStrip() {
 			default:
 				continue
 			}
-			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class})
+			s.Strip.Boxes = append(
+				s.Strip.Boxes,
+				box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class},
+			)
 		}
 		if l.lost {
-			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"})
+			s.Strip.Boxes = append(
+				s.Strip.Boxes,
+				box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"},
+			)
 		}
 		if slices.Contains(l.records, s.story.finding) {
-			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"})
+			s.Strip.Boxes = append(
+				s.Strip.Boxes,
+				box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"},
+			)
 		}
 	}
 }

@@ -23,10 +23,20 @@ func TestShort(t *testing.T) {
 			add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
 		}
 		add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 7}, Text: "client->1 put"})
-		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1", Events: []trace.Event{{Type: "stored", Node: 2}}})
+		add(
+			trace.Record{
+				Step:   trace.Step{Kind: trace.Wait, For: 1},
+				Text:   "wait for 1",
+				Events: []trace.Event{{Type: "stored", Node: 2}},
+			},
+		)
 		add(trace.Record{Step: trace.Step{Kind: trace.Crash, Node: 2}, Text: "2 crash"})
 		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
-		tr.Outcome = trace.Outcome{Verdict: trace.Fail, Steps: len(tr.Records) - 1, Finding: &trace.Finding{Property: "p", Text: "broken", Step: len(tr.Records) - 1}}
+		tr.Outcome = trace.Outcome{
+			Verdict: trace.Fail,
+			Steps:   len(tr.Records) - 1,
+			Finding: &trace.Finding{Property: "p", Text: "broken", Step: len(tr.Records) - 1},
+		}
 		var page bytes.Buffer
 		if err := report.Page(&page, report.Views{Found: tr}, report.PageOptions{}); err != nil {
 			t.Fatal(err)

@@ -55,7 +55,13 @@ type story struct {
 }
 
 func newStory(t *trace.Trace, o PageOptions) *story {
-	s := &story{trace: t, options: o, mails: map[trace.ID]*mail{}, finding: -1, first: max(0, len(t.Records)-o.MaxSteps)}
+	s := &story{
+		trace:   t,
+		options: o,
+		mails:   map[trace.ID]*mail{},
+		finding: -1,
+		first:   max(0, len(t.Records)-o.MaxSteps),
+	}
 	for i := range t.Records {
 		rec := &t.Records[i]
 		for _, m := range rec.Sent {
@@ -220,7 +226,14 @@ func (s *story) data(id string, columns int, column map[int]int) viewData {
 	}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]
-		step := stepData{Number: rec.Number, Column: column[i], Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
+		step := stepData{
+			Number: rec.Number,
+			Column: column[i],
+			Node:   int(s.actor(i)),
+			Cause:  -1,
+			What:   s.what(i),
+			Lines:  s.effects(i),
+		}
 		if m := s.mails[rec.Step.Msg]; m != nil {
 			step.Cause = max(-1, m.sentBy-s.first)
 		}
@@ -267,7 +280,10 @@ func (s *story) short() []tableRow {
 		}
 		if i == s.finding {
 			row.Class = "finding"
-			row.Effects = append(row.Effects, s.text("violates "+s.trace.Outcome.Finding.Property+": "+s.trace.Outcome.Finding.Text))
+			row.Effects = append(
+				row.Effects,
+				s.text("violates "+s.trace.Outcome.Finding.Property+": "+s.trace.Outcome.Finding.Text),
+			)
 		}
 		rows = append(rows, row)
 	}

@@ -19,7 +19,9 @@ import (
 // The transcripts under testdata/script run the commands as a user would.
 func TestMain(m *testing.M) {
 	clitest.Main(m, cli.App{Commands: []any{&Commands{}}, Targets: []target.Target{
-		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).Gathered("params")}}.Main)
+		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).
+			Gathered("params"),
+	}}.Main)
 }
 
 // examples are the programs of the documentation.

@@ -49,7 +49,11 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 		return "", fmt.Errorf("the version %q of %s begins with -, which no version does", version, p.Name)
 	}
 	if _, err := exec.LookPath(b.goCommand()); err != nil {
-		return "", fmt.Errorf("%s is built on demand, which needs the go command: %w; install it from https://go.dev/dl", p.Name, err)
+		return "", fmt.Errorf(
+			"%s is built on demand, which needs the go command: %w; install it from https://go.dev/dl",
+			p.Name,
+			err,
+		)
 	}
 	cache, err := b.cache()
 	if err != nil {
@@ -146,8 +150,12 @@ func (j *job) build(ctx context.Context) (string, error) {
 		return file, nil
 	}
 	if j.full != nil {
-		return "", fmt.Errorf("%s cannot be built: programs are kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
-			j.name(), j.cache, j.full)
+		return "", fmt.Errorf(
+			"%s cannot be built: programs are kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
+			j.name(),
+			j.cache,
+			j.full,
+		)
 	}
 	unlock, err := j.lock(ctx, filepath.Base(file))
 	if err != nil {

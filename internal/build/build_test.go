@@ -62,7 +62,8 @@ func TestNoGoTool(t *testing.T) {
 		{Name: "far", Package: "example.com/far/x", Module: "example.com/far"},
 	} {
 		_, err := b.Program(t.Context(), p, "")
-		if err == nil || !strings.HasPrefix(err.Error(), p.Name+" is built on demand, which needs the go command: exec: ") {
+		if err == nil ||
+			!strings.HasPrefix(err.Error(), p.Name+" is built on demand, which needs the go command: exec: ") {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}

@@ -179,7 +179,9 @@ const motherVariable = "LOCKSTEP_BUILD_MOTHER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(motherVariable); dir != "" {
-		_, err := newBuilder(dir).Program(context.Background(), target.Program{Name: dir + "/program", Package: dir + "/program"}, "")
+		_, err := newBuilder(
+			dir,
+		).Program(context.Background(), target.Program{Name: dir + "/program", Package: dir + "/program"}, "")
 		fmt.Println(err)
 		os.Exit(1)
 	}
@@ -200,7 +202,8 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBuilder(dir)
-	if file, err := b.Program(t.Context(), p, ""); err != nil || !exists(file) || strings.Contains(b.said(), "waiting") {
+	if file, err := b.Program(t.Context(), p, ""); err != nil || !exists(file) ||
+		strings.Contains(b.said(), "waiting") {
 		t.Errorf("the next one: %s, %v, says %q", file, err, b.said())
 	}
 }

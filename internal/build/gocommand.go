@@ -57,7 +57,9 @@ const messages = 5
 // proxy cannot be reached.
 var (
 	older       = regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`)
-	unreachable = regexp.MustCompile(`dial tcp|no such host|connection refused|i/o timeout|disabled by GOPROXY=off|TLS handshake|network is unreachable`)
+	unreachable = regexp.MustCompile(
+		`dial tcp|no such host|connection refused|i/o timeout|disabled by GOPROXY=off|TLS handshake|network is unreachable`,
+	)
 )
 
 // complaint is an error made of what the go command printed before it failed.

@@ -42,7 +42,15 @@ const keyBytes = 8
 // their versions, and the files of modules that have none.
 func (j *job) key(ctx context.Context) (string, error) {
 	args := append([]string{"list"}, j.flags...)
-	out, err := j.run(ctx, append(args, "-deps", "-json=ImportPath,Name,Dir,Standard,GoFiles,CgoFiles,CFiles,HFiles,SFiles,EmbedFiles,Module", "--", j.program.Package)...)
+	out, err := j.run(
+		ctx,
+		append(
+			args,
+			"-deps",
+			"-json=ImportPath,Name,Dir,Standard,GoFiles,CgoFiles,CFiles,HFiles,SFiles,EmbedFiles,Module",
+			"--",
+			j.program.Package,
+		)...)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}
@@ -51,7 +59,14 @@ func (j *job) key(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", env, j.program.Build(j.version), Tag(j.version), filepath.Base(filepath.Dir(j.index))) // wherever the cache is
+	fmt.Fprintf(
+		h,
+		"%s\n%s\n%s\n%s\n",
+		env,
+		j.program.Build(j.version),
+		Tag(j.version),
+		filepath.Base(filepath.Dir(j.index)),
+	) // wherever the cache is
 	d := json.NewDecoder(strings.NewReader(out))
 	name := "" // of the last package, on which no other depends
 	for {
@@ -70,7 +85,11 @@ func (j *job) key(ctx context.Context) (string, error) {
 		}
 	}
 	if name != "main" {
-		return "", fmt.Errorf("%s is the package %s, allowed is a main package, which calls cli.Main with its targets", j.program.Name, name)
+		return "", fmt.Errorf(
+			"%s is the package %s, allowed is a main package, which calls cli.Main with its targets",
+			j.program.Name,
+			name,
+		)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:keyBytes]), nil
 }

@@ -52,7 +52,8 @@ func released() string {
 		return ""
 	}
 	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == target.Root && m.Replace == nil && strings.HasPrefix(m.Version, "v") && !strings.HasSuffix(m.Version, "+dirty") {
+		if m.Path == target.Root && m.Replace == nil && strings.HasPrefix(m.Version, "v") &&
+			!strings.HasSuffix(m.Version, "+dirty") {
 			return m.Version
 		}
 	}
@@ -76,8 +77,13 @@ func query(module, version string) string {
 func (j *job) fetch(ctx context.Context, module string) (string, error) {
 	version := released()
 	if version == "" {
-		return "", fmt.Errorf("%s is built from the source of %s, which this program does not find: it was built from a checkout that is gone, "+
-			"and is no release; go install %s/cmd/lockstep@latest installs one", j.program.Name, module, target.Root)
+		return "", fmt.Errorf(
+			"%s is built from the source of %s, which this program does not find: it was built from a checkout that is gone, "+
+				"and is no release; go install %s/cmd/lockstep@latest installs one",
+			j.program.Name,
+			module,
+			target.Root,
+		)
 	}
 	dir, err := j.download(ctx, module, query(module, version))
 	if err != nil {

@@ -68,7 +68,11 @@ func (j *job) prepareExact(ctx context.Context) (err error) {
 		j.index, err = j.tool.Generate()
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be built with the overlay: %w; --no-overlay builds it without, and its runs then repeat as a best effort", j.name(), err)
+		return fmt.Errorf(
+			"%s cannot be built with the overlay: %w; --no-overlay builds it without, and its runs then repeat as a best effort",
+			j.name(),
+			err,
+		)
 	}
 	text, err := os.ReadFile(j.index)
 	if err != nil {
@@ -180,8 +184,12 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 	}
 	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", "--", j.program.Module)
 	if err != nil {
-		return "", fmt.Errorf("%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
-			j.program.Name, j.program.Module, err)
+		return "", fmt.Errorf(
+			"%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
+			j.program.Name,
+			j.program.Module,
+			err,
+		)
 	}
 	return dir, nil
 }
@@ -204,7 +212,11 @@ func (j *job) change(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.name(), err)
 	}
-	virtual := filepath.Join(j.cache, "changed", filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed)
+	virtual := filepath.Join(
+		j.cache,
+		"changed",
+		filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed,
+	)
 	err = fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && (name == "go.mod" || path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")) {
 			j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = filepath.Join(dir, filepath.FromSlash(name))

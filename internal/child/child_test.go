@@ -127,7 +127,8 @@ func TestTail(t *testing.T) {
 }
 
 func TestUnknownProgram(t *testing.T) {
-	if _, err := Start(exec.Command("/no/such/program")); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+	if _, err := Start(exec.Command("/no/such/program")); err == nil ||
+		!strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("%v", err)
 	}
 	if err := Folder("a\nb"); err == nil {

@@ -43,12 +43,25 @@ func (c *demoCmd) Run(e *cli.Env) error {
 	if f == nil {
 		return errors.New("the demonstration found nothing; try another --seed")
 	}
-	fmt.Fprintf(e.Out, "1. Found in run %d, after %v: %s.\n   %s\n", f.Run, time.Since(start).Round(time.Millisecond), f.Finding, result.Guarantee)
+	fmt.Fprintf(
+		e.Out,
+		"1. Found in run %d, after %v: %s.\n   %s\n",
+		f.Run,
+		time.Since(start).Round(time.Millisecond),
+		f.Finding,
+		result.Guarantee,
+	)
 	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out})
 	if err = errors.Join(err, k.NotShrunk); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
+	fmt.Fprintf(
+		e.Out,
+		"\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n",
+		k.Shrunk.Was,
+		k.Shrunk.Is,
+		k.Shrunk.Tries,
+	)
 	if err := e.Grid(k.Trace); err != nil {
 		return err
 	}
@@ -56,7 +69,13 @@ func (c *demoCmd) Run(e *cli.Env) error {
 	if result, err = lockstep.Explore(e.Ctx, plan); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "\n4. The corrected protocol: %d runs, verdict %s.\n\nLook at it in a browser: %s\nReplay the finding with:\n%s\n",
-		result.Runs, result.Verdict(), k.Page, e.Replay(k.File))
+	fmt.Fprintf(
+		e.Out,
+		"\n4. The corrected protocol: %d runs, verdict %s.\n\nLook at it in a browser: %s\nReplay the finding with:\n%s\n",
+		result.Runs,
+		result.Verdict(),
+		k.Page,
+		e.Replay(k.File),
+	)
 	return nil
 }

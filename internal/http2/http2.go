@@ -24,7 +24,18 @@ const (
 	Continuation = 9
 )
 
-var names = []string{"DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH_PROMISE", "PING", "GOAWAY", "WINDOW_UPDATE", "CONTINUATION"}
+var names = []string{
+	"DATA",
+	"HEADERS",
+	"PRIORITY",
+	"RST_STREAM",
+	"SETTINGS",
+	"PUSH_PROMISE",
+	"PING",
+	"GOAWAY",
+	"WINDOW_UPDATE",
+	"CONTINUATION",
+}
 
 // Flags of frames that have a meaning here.
 const (
@@ -128,7 +139,12 @@ func (r *Reader) Next(data []byte) (f Frame, length int, err error) {
 	if len(data) < length {
 		return f, 0, nil
 	}
-	f = Frame{Type: data[3], Flags: data[4], Stream: binary.BigEndian.Uint32(data[5:]) &^ (1 << 31), Payload: data[head:length]}
+	f = Frame{
+		Type:    data[3],
+		Flags:   data[4],
+		Stream:  binary.BigEndian.Uint32(data[5:]) &^ (1 << 31),
+		Payload: data[head:length],
+	}
 	f.Fields, err = r.headers(f)
 	return f, length, err
 }

@@ -15,7 +15,9 @@ import (
 // frame is a frame on the wire.
 func frame(kind, flags byte, stream uint32, payload ...byte) []byte {
 	n := len(payload)
-	return append(binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream), payload...)
+	return append(
+		binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream),
+		payload...)
 }
 
 // connection is what a client sends: two requests with the same header fields, the first in two frames with padding and priority, and
@@ -32,8 +34,20 @@ func connection() []byte {
 	}
 	one, two := fields(), fields()
 	head := append([]byte{3, 0, 0, 0, 0, 5}, one[:4]...)
-	return slices.Concat([]byte(http2.Preface), frame(http2.Settings, 0, 0), frame(http2.Headers, 0x28, 1, append(head, 0, 0, 0)...), frame(http2.Continuation, 0x4, 1, one[4:]...),
-		frame(http2.Headers, 0x5, 3, two...), frame(http2.Data, 0x9, 1, 2, 'h', 'i', 0, 0), frame(77, 0, 0), frame(http2.Reset, 0, 5, 0, 0, 0, 0))
+	return slices.Concat(
+		[]byte(http2.Preface),
+		frame(http2.Settings, 0, 0),
+		frame(http2.Headers, 0x28, 1, append(head, 0, 0, 0)...),
+		frame(http2.Continuation, 0x4, 1, one[4:]...),
+		frame(
+			http2.Headers,
+			0x5,
+			3,
+			two...),
+		frame(http2.Data, 0x9, 1, 2, 'h', 'i', 0, 0),
+		frame(77, 0, 0),
+		frame(http2.Reset, 0, 5, 0, 0, 0, 0),
+	)
 }
 
 // read puts the frames of a stream into words, whatever pieces it comes in.
@@ -81,8 +95,15 @@ func read(t testing.TB, stream []byte, client bool, piece int) (words []string) 
 }
 
 func TestReader(t *testing.T) {
-	want := []string{"SETTINGS 0 ", "HEADERS 1 ", "CONTINUATION 1  :method=POST :path=/service/method", "HEADERS 3  :method=POST :path=/service/method end", "DATA 1 hi end",
-		"frame 77 0 ", "RST_STREAM 5  end"}
+	want := []string{
+		"SETTINGS 0 ",
+		"HEADERS 1 ",
+		"CONTINUATION 1  :method=POST :path=/service/method",
+		"HEADERS 3  :method=POST :path=/service/method end",
+		"DATA 1 hi end",
+		"frame 77 0 ",
+		"RST_STREAM 5  end",
+	}
 	for _, piece := range []int{1, 7, 1 << 20} {
 		if got := read(t, connection(), true, piece); !slices.Equal(got, want) {
 			t.Errorf("in pieces of %d: %q\ninstead of %q", piece, got, want)

@@ -26,13 +26,47 @@ const module = "github.com/lockstep-go/lockstep"
 
 // packages are the packages that are checked, with everything below them. The root
 // package is checked, too, without what is below it.
-var packages = []string{"trace", "rounds", "strategy", "scenario", "gen", "sim", "bubble", "distal", "cover", "coverage", "spec", "closure", "shrink", "replay", "kit", "target"}
+var packages = []string{
+	"trace",
+	"rounds",
+	"strategy",
+	"scenario",
+	"gen",
+	"sim",
+	"bubble",
+	"distal",
+	"cover",
+	"coverage",
+	"spec",
+	"closure",
+	"shrink",
+	"replay",
+	"kit",
+	"target",
+}
 
 // realTime are those of them whose time is real: processes run in them, or they tell how long a search takes.
-var realTime = []string{"distal/command", "target/bftsmart", "target/cassandra", "target/etcd", "target/kafka", "target/maelstrom", "target/netrix", "target/ratis", "target/zookeeper"}
+var realTime = []string{
+	"distal/command",
+	"target/bftsmart",
+	"target/cassandra",
+	"target/etcd",
+	"target/kafka",
+	"target/maelstrom",
+	"target/netrix",
+	"target/ratis",
+	"target/zookeeper",
+}
 
 // bubbled are those of them whose goroutines run in a bubble: time is virtual there, and the overlay orders goroutines.
-var bubbled = []string{"bubble", "target/etcdserver", "target/hashicorpraft", "target/memberlist", "target/nats", "target/tendermint"}
+var bubbled = []string{
+	"bubble",
+	"target/etcdserver",
+	"target/hashicorpraft",
+	"target/memberlist",
+	"target/nats",
+	"target/tendermint",
+}
 
 var determinism = &analysis.Analyzer{
 	Name: "determinism",
@@ -115,10 +149,16 @@ func checkUse(pass *analysis.Pass, sel *ast.SelectorExpr, inBubble bool) {
 		return
 	}
 	names, ok := forbidden[f.Pkg().Path()]
-	if !ok || len(names) > 0 && !slices.Contains(names, f.Name()) || len(names) == 0 && slices.Contains(allowed, f.Name()) {
+	if !ok || len(names) > 0 && !slices.Contains(names, f.Name()) ||
+		len(names) == 0 && slices.Contains(allowed, f.Name()) {
 		return
 	}
-	pass.Reportf(sel.Pos(), "%s.%s in a package where runs happen: time is virtual and every source is seeded", f.Pkg().Name(), f.Name())
+	pass.Reportf(
+		sel.Pos(),
+		"%s.%s in a package where runs happen: time is virtual and every source is seeded",
+		f.Pkg().Name(),
+		f.Name(),
+	)
 }
 
 // overMap reports whether a range goes over a map, or over its keys or values unsorted.

@@ -9,7 +9,16 @@ import (
 )
 
 // needsUnix are packages whose systems are processes in process groups: they are for Unix.
-var needsUnix = []string{"process", "internal/child", "internal/testkit/servertest", "target/cassandra", "target/etcd", "target/maelstrom", "target/netrix", "target/ratis"}
+var needsUnix = []string{
+	"process",
+	"internal/child",
+	"internal/testkit/servertest",
+	"target/cassandra",
+	"target/etcd",
+	"target/maelstrom",
+	"target/netrix",
+	"target/ratis",
+}
 
 // The root module, with the command, type-checks for every platform of a release. Nothing is compiled, so that no such
 // machine is needed.
@@ -19,8 +28,11 @@ func TestPlatforms(t *testing.T) {
 	}
 	for _, platform := range []string{"darwin/amd64", "darwin/arm64", "linux/arm64", "windows/amd64", "windows/arm64"} {
 		system, processor, _ := strings.Cut(platform, "/")
-		config := &loader.Config{Dir: "../../cmd", Env: append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off"),
-			Mode: loader.LoadAllSyntax}
+		config := &loader.Config{
+			Dir:  "../../cmd",
+			Env:  append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off"),
+			Mode: loader.LoadAllSyntax,
+		}
 		all, err := loader.Load(config, module+"/...")
 		if err != nil {
 			t.Fatal(err)

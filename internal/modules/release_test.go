@@ -59,7 +59,13 @@ var small = map[string]string{
 func repository(t *testing.T, changes map[string]string) release {
 	t.Helper()
 	outside.Program(t, "git")
-	r := release{root: t.TempDir(), version: version, out: filepath.Join(t.TempDir(), "out"), dryRun: true, platforms: platforms}
+	r := release{
+		root:      t.TempDir(),
+		version:   version,
+		out:       filepath.Join(t.TempDir(), "out"),
+		dryRun:    true,
+		platforms: platforms,
+	}
 	write := func(name, text string) {
 		file := filepath.Join(r.root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
@@ -148,7 +154,8 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("another version: %v", err)
 	}
 	r.version = "1.0"
-	if err := r.make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), `version "1.0": it must be like v0.1.0`) {
+	if err := r.make(t.Context(), io.Discard); err == nil ||
+		!strings.Contains(err.Error(), `version "1.0": it must be like v0.1.0`) {
 		t.Errorf("no version: %v", err)
 	}
 }
@@ -162,7 +169,8 @@ func TestArchives(t *testing.T) {
 	if err := r.make(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	if tags, err := r.git(t.Context(), "tag"); err != nil || tags != strings.Join([]string{"fleet/" + version, "target/x/" + version, version}, "\n") {
+	if tags, err := r.git(t.Context(), "tag"); err != nil ||
+		tags != strings.Join([]string{"fleet/" + version, "target/x/" + version, version}, "\n") {
 		t.Errorf("tags %q, %v", tags, err)
 	}
 	sums, err := os.ReadFile(filepath.Join(r.out, "checksums.txt"))

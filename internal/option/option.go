@@ -71,7 +71,12 @@ func List(v any) []Option {
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	for i := range rv.NumField() {
 		if f := rv.Type().Field(i); f.IsExported() {
-			o := Option{Key: key(f.Name), Default: text(rv.Field(i)), Help: f.Tag.Get("help"), Trust: Trust(f.Tag.Get("trust"))}
+			o := Option{
+				Key:     key(f.Name),
+				Default: text(rv.Field(i)),
+				Help:    f.Tag.Get("help"),
+				Trust:   Trust(f.Tag.Get("trust")),
+			}
 			o.Known = strings.Fields(f.Tag.Get("known"))
 			list = append(list, o)
 		}
@@ -118,10 +123,21 @@ func Check(v any) error {
 			continue
 		}
 		if w, ok := rv.Field(i).Interface().(Worded); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
-			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), rv.Field(i).Uint(), strings.Join(w.Words(), ", "))
+			return fmt.Errorf(
+				"%s is %d, allowed are %s",
+				key(f.Name),
+				rv.Field(i).Uint(),
+				strings.Join(w.Words(), ", "),
+			)
 		}
-		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 && !slices.Contains(allowed, rv.Field(i).String()) {
-			return fmt.Errorf("%s is %q, allowed are %s", key(f.Name), rv.Field(i).String(), strings.Join(allowed, ", "))
+		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 &&
+			!slices.Contains(allowed, rv.Field(i).String()) {
+			return fmt.Errorf(
+				"%s is %q, allowed are %s",
+				key(f.Name),
+				rv.Field(i).String(),
+				strings.Join(allowed, ", "),
+			)
 		}
 		if limits := f.Tag.Get("range"); limits != "" {
 			if err := inRange(key(f.Name), rv.Field(i), limits); err != nil {

@@ -34,7 +34,18 @@ type settings struct {
 
 func TestSet(t *testing.T) {
 	s := settings{Nodes: 3}
-	err := option.SetAll(&s, []string{"nodes=5", "max-inflight=-7", "pre-vote=true", "loss=0.5", "seed=18446744073709551615", "name=a=b", "paint=red"})
+	err := option.SetAll(
+		&s,
+		[]string{
+			"nodes=5",
+			"max-inflight=-7",
+			"pre-vote=true",
+			"loss=0.5",
+			"seed=18446744073709551615",
+			"name=a=b",
+			"paint=red",
+		},
+	)
 	want := settings{Nodes: 5, MaxInflight: -7, PreVote: true, Loss: 0.5, Seed: 1<<64 - 1, Name: "a=b", Paint: "red"}
 	if err != nil || s != want {
 		t.Errorf("%+v, %v", s, err)
@@ -95,7 +106,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s is number %d, %v", w, r.Size, err)
 		}
 	}
-	if err := option.Set(&ranged{}, "size", "huge"); err == nil || err.Error() != "size=huge: the value must be one of small, large" {
+	if err := option.Set(&ranged{}, "size", "huge"); err == nil ||
+		err.Error() != "size=huge: the value must be one of small, large" {
 		t.Error(err)
 	}
 	if got := size(7).String(); got != "(7)" {
@@ -198,8 +210,16 @@ func TestFromFile(t *testing.T) {
 		{true, false, true, "names something to download and start"}, {true, false, false, "names something to download and start"},
 	} {
 		o := option.List(&s)[i]
-		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known || o.Trust.Does() != want.does {
-			t.Errorf("%+v: guarded %v, from a file %v and %v, it %s", o, o.Guarded(), o.FromFile("x"), o.FromFile("1.0"), o.Trust.Does())
+		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known ||
+			o.Trust.Does() != want.does {
+			t.Errorf(
+				"%+v: guarded %v, from a file %v and %v, it %s",
+				o,
+				o.Guarded(),
+				o.FromFile("x"),
+				o.FromFile("1.0"),
+				o.Trust.Does(),
+			)
 		}
 	}
 }

@@ -104,10 +104,22 @@ var buggyCases = []protocolCase{
 
 // correctCases are searched to a bound; searching them at random shows nothing.
 var correctCases = []protocolCase{
-	{Example: "paxos_fixed", Test: "six"}, {Example: "raft_fixed", Test: "split"}, {Example: "benor_fixed", Test: "three"},
-	{Example: "benor_fixed", Test: "five"}, {Example: "benortwoquorums_fixed", Test: "three"}, {Example: "viewchange_fixed", Test: "three"},
-	{Example: "uniformvoting_fixed", Test: "three"}, {Example: "twophase_fixed", Test: "lossy"}, {Example: "threephase_fixed", Test: "crash"},
-	{Example: "lastvoting_fixed", Test: "three"}, {Example: "chandratoueg_fixed", Test: "three"}, {Example: "onethird_fixed", Test: "four"},
+	{
+		Example: "paxos_fixed",
+		Test:    "six",
+	}, {Example: "raft_fixed", Test: "split"}, {Example: "benor_fixed", Test: "three"},
+	{
+		Example: "benor_fixed",
+		Test:    "five",
+	}, {Example: "benortwoquorums_fixed", Test: "three"}, {Example: "viewchange_fixed", Test: "three"},
+	{
+		Example: "uniformvoting_fixed",
+		Test:    "three",
+	}, {Example: "twophase_fixed", Test: "lossy"}, {Example: "threephase_fixed", Test: "crash"},
+	{
+		Example: "lastvoting_fixed",
+		Test:    "three",
+	}, {Example: "chandratoueg_fixed", Test: "three"}, {Example: "onethird_fixed", Test: "four"},
 	{Example: "fastpaxos_fixed", Test: "four"},
 }
 
@@ -215,7 +227,12 @@ func going(ctx context.Context) func(explore.Progress) bool {
 }
 
 // add makes the row of a case: first the random searches, if any, then the exhaustive one.
-func (c *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protocolRow, random func(context.Context, protocolCase, string, *protocolRow) error) error {
+func (c *distalTableCmd) add(
+	ctx context.Context,
+	p protocolCase,
+	rows *[]protocolRow,
+	random func(context.Context, protocolCase, string, *protocolRow) error,
+) error {
 	if c.Only != "" && c.Only != p.Example {
 		return nil
 	}
@@ -281,7 +298,13 @@ func (c *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a
 
 // sample makes random runs of the sequential program, on the network of the exhaustive
 // search: a node's messages to itself can get lost like others.
-func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, text string, deliver float64, a *attempt) error {
+func (c *distalTableCmd) sample(
+	ctx context.Context,
+	options distal.Options,
+	text string,
+	deliver float64,
+	a *attempt,
+) error {
 	for i := range c.Seeds {
 		start := time.Now()
 		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx),
@@ -300,7 +323,10 @@ func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, tex
 // exhaust searches the whole sequential program.
 func (r *protocolRow) exhaust(ctx context.Context, text string) error {
 	start := time.Now()
-	all, remarks := distal.Explore(text, distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)})
+	all, remarks := distal.Explore(
+		text,
+		distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)},
+	)
 	if all.Verdict == "" {
 		return remarks
 	}
@@ -320,7 +346,12 @@ func millis(start time.Time) float64 { return float64(time.Since(start).Microsec
 func (t protocolTable) write(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(t.Buggy) > 0 {
-		fmt.Fprintf(tab, "Runs and time to the first violation, means over %d seeds from %d\n\nmessage by message\tnetwork\tpaper, s\t", t.Seeds, t.Seed)
+		fmt.Fprintf(
+			tab,
+			"Runs and time to the first violation, means over %d seeds from %d\n\nmessage by message\tnetwork\tpaper, s\t",
+			t.Seeds,
+			t.Seed,
+		)
 		for _, e := range environments {
 			fmt.Fprintf(tab, "%s %s\t", e.name, e.letters)
 		}

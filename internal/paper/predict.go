@@ -119,7 +119,14 @@ func (c *predictCmd) Run(e *cli.Env) error {
 		}
 	}
 	_ = show.Done()
-	p := prediction{Strategy: predictStrategy.String(), Nodes: 5, Seed: c.Seed, Campaigns: c.Campaigns, Rows: rows, Interrupted: e.Interrupted()}
+	p := prediction{
+		Strategy:    predictStrategy.String(),
+		Nodes:       5,
+		Seed:        c.Seed,
+		Campaigns:   c.Campaigns,
+		Rows:        rows,
+		Interrupted: e.Interrupted(),
+	}
 	if c.SVG != "" && len(rows) > 0 {
 		if err := e.Chart(c.SVG, p.chart()); err != nil {
 			return err
@@ -281,13 +288,40 @@ func (r *predRow) sorted() []int {
 
 // write writes the table.
 func (p prediction) write(w io.Writer) error {
-	fmt.Fprintf(w, "%d campaigns with each system, seed %d, each up to its first history that is not linearizable\n", p.Campaigns, p.Seed)
+	fmt.Fprintf(
+		w,
+		"%d campaigns with each system, seed %d, each up to its first history that is not linearizable\n",
+		p.Campaigns,
+		p.Seed,
+	)
 	fmt.Fprintf(w, "one test is one run of %s on %d nodes\n\n", p.Strategy, p.Nodes)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 %\t80 % found after\tpaper's number\tfound within it")
+	fmt.Fprintln(
+		t,
+		"system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 %\t80 % found after\tpaper's number\tfound within it",
+	)
 	for _, r := range p.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n", r.System, r.Reads, r.Figure, r.PFraction, r.P,
-			r.PMeasured, r.PInterval.Low, r.PInterval.High, 1/r.P, r.Mean, testsText(r.Median), testsText(r.MedianLow), testsText(r.MedianHigh), r.OneGoal, testsText(r.Quantile), r.Paper, 100*r.WithPaper)
+		fmt.Fprintf(
+			t,
+			"%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n",
+			r.System,
+			r.Reads,
+			r.Figure,
+			r.PFraction,
+			r.P,
+			r.PMeasured,
+			r.PInterval.Low,
+			r.PInterval.High,
+			1/r.P,
+			r.Mean,
+			testsText(r.Median),
+			testsText(r.MedianLow),
+			testsText(r.MedianHigh),
+			r.OneGoal,
+			testsText(r.Quantile),
+			r.Paper,
+			100*r.WithPaper,
+		)
 	}
 	if err := t.Flush(); err != nil || !p.Interrupted {
 		return err

@@ -46,7 +46,21 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(out)
-	cmd := exec.Command(command, "run", "--runs", strconv.Itoa(runs), "--seed", "1", "--keep-going", "--no-shrink", "--out", out, "--json", "--", target)
+	cmd := exec.Command(
+		command,
+		"run",
+		"--runs",
+		strconv.Itoa(runs),
+		"--seed",
+		"1",
+		"--keep-going",
+		"--no-shrink",
+		"--out",
+		out,
+		"--json",
+		"--",
+		target,
+	)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, os.Stderr
 	failed := cmd.Run() // a finding is status 1
@@ -58,8 +72,15 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 }
 
 // table writes a row for each target, and returns the properties that few runs check.
-func table(w io.Writer, targets []string, measure func(target string) (*campaign.Document, error)) (low []string, err error) {
-	fmt.Fprint(w, "| target | strategy | determinism | runs | share of runs that check a property |\n|---|---|---|--:|---|\n")
+func table(
+	w io.Writer,
+	targets []string,
+	measure func(target string) (*campaign.Document, error),
+) (low []string, err error) {
+	fmt.Fprint(
+		w,
+		"| target | strategy | determinism | runs | share of runs that check a property |\n|---|---|---|--:|---|\n",
+	)
 	for _, target := range targets {
 		d, err := measure(target)
 		if err != nil {
@@ -75,7 +96,15 @@ func table(w io.Writer, targets []string, measure func(target string) (*campaign
 		}
 		slices.Sort(cells)
 		slices.Sort(low)
-		fmt.Fprintf(w, "| `%s` | `%s` | %s | %d | %s |\n", target, d.Strategy, d.Determinism, d.Runs, strings.Join(cells, ", "))
+		fmt.Fprintf(
+			w,
+			"| `%s` | `%s` | %s | %d | %s |\n",
+			target,
+			d.Strategy,
+			d.Determinism,
+			d.Runs,
+			strings.Join(cells, ", "),
+		)
 	}
 	return low, nil
 }

@@ -46,7 +46,19 @@ func explore(t *testing.T, name string) (*campaign.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: s, Spec: tg.Spec, Strategy: by, Settle: tg.Settle, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:    s,
+			Spec:      tg.Spec,
+			Strategy:  by,
+			Settle:    tg.Settle,
+			Runs:      200,
+			Seed:      1,
+			KeepGoing: true,
+			Keep:      1,
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +82,12 @@ func TestDefaultsCheckEveryProperty(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	low, err := table(&b, []string{"x"}, func(string) (*campaign.Document, error) {
-		return &campaign.Document{Strategy: "walk", Determinism: "best effort", Runs: 10, JudgedRuns: map[string]int{"often": 5, "seldom": 4, "never": 0}}, nil
+		return &campaign.Document{
+			Strategy:    "walk",
+			Determinism: "best effort",
+			Runs:        10,
+			JudgedRuns:  map[string]int{"often": 5, "seldom": 4, "never": 0},
+		}, nil
 	})
 	if err != nil || !slices.Equal(low, []string{"x never", "x seldom"}) ||
 		!strings.HasSuffix(b.String(), "| `x` | `walk` | best effort | 10 | never 0 %, often 50 %, seldom 40 % |\n") {

@@ -50,7 +50,9 @@ func (f *Folder) Remove() error { return errors.Join(os.RemoveAll(f.Path), f.loc
 
 // sweep removes the folders that were left.
 func sweep(root string) {
-	entries, _ := filepath.Glob(filepath.Join(root, begins+"*")) // the pattern is right, and there is nothing else that can go wrong
+	entries, _ := filepath.Glob(
+		filepath.Join(root, begins+"*"),
+	) // the pattern is right, and there is nothing else that can go wrong
 	for _, path := range entries {
 		if f, _ := take(path); f != nil {
 			_ = f.Remove()

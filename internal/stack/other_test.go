@@ -30,7 +30,8 @@ func TestOf(t *testing.T) {
 	}
 	stop.Store(true)
 	<-done
-	if !strings.Contains(text, "stack_test.spin\n\tother_test.go:") || strings.Contains(text, "0x") || strings.Contains(text, "created by") {
+	if !strings.Contains(text, "stack_test.spin\n\tother_test.go:") || strings.Contains(text, "0x") ||
+		strings.Contains(text, "created by") {
 		t.Errorf("stack:\n%s", text)
 	}
 	if text := stack.Of("goroutine 0"); text != "" {

@@ -57,7 +57,15 @@ func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 		return nil, nil, err
 	}
 	h := programs[0].Hello
-	c := &abreast{Abreast: a, ctx: running, over: over, hello: h, sum: NewSum(h), last: h.Runs - 1, waits: map[int]*Made{}}
+	c := &abreast{
+		Abreast: a,
+		ctx:     running,
+		over:    over,
+		hello:   h,
+		sum:     NewSum(h),
+		last:    h.Runs - 1,
+		waits:   map[int]*Made{},
+	}
 	var all sync.WaitGroup
 	for _, p := range programs {
 		all.Go(func() { c.work(p) })
@@ -138,14 +146,37 @@ func (a *abreast) again(ask Ask, why error) *Program {
 		}
 	}
 	if err != nil {
-		a.take(&Made{Ask: ask, Error: fmt.Sprintf("in runs %d to %d: %v; there is no other process to make them: %v", ask.First, ask.End-1, why, err)})
+		a.take(
+			&Made{
+				Ask: ask,
+				Error: fmt.Sprintf(
+					"in runs %d to %d: %v; there is no other process to make them: %v",
+					ask.First,
+					ask.End-1,
+					why,
+					err,
+				),
+			},
+		)
 		return nil
 	}
 	for run := ask.First; run < ask.End; run++ {
 		one := Ask{First: run, End: run + 1, Found: ask.Found}
 		made, err := p.Make(one)
 		if err != nil {
-			a.take(&Made{Ask: one, Error: fmt.Sprintf("in run %d: %v; before, in runs %d to %d: %v", run, err, ask.First, ask.End-1, why)})
+			a.take(
+				&Made{
+					Ask: one,
+					Error: fmt.Sprintf(
+						"in run %d: %v; before, in runs %d to %d: %v",
+						run,
+						err,
+						ask.First,
+						ask.End-1,
+						why,
+					),
+				},
+			)
 			return nil
 		}
 		a.take(made)

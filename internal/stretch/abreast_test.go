@@ -44,7 +44,8 @@ func TestAbreast(t *testing.T) {
 			t.Fatal(err, len(traces))
 		}
 		got := sum.Result
-		if got.Digest != want.Digest || got.Runs != want.Runs || told != got.Runs || got.Interrupted || !reflect.DeepEqual(got.Verdicts, want.Verdicts) {
+		if got.Digest != want.Digest || got.Runs != want.Runs || told != got.Runs || got.Interrupted ||
+			!reflect.DeepEqual(got.Verdicts, want.Verdicts) {
 			t.Errorf("%s: %+v, want %+v", mode, got, want)
 		}
 		if len(got.Found) != len(want.Found) {
@@ -52,7 +53,8 @@ func TestAbreast(t *testing.T) {
 		}
 		for i, f := range got.Found {
 			var was, is bytes.Buffer
-			if err := errors.Join(trace.Write(&was, want.Found[i].Trace), trace.Write(&is, f.Trace)); err != nil || was.String() != is.String() {
+			if err := errors.Join(trace.Write(&was, want.Found[i].Trace), trace.Write(&is, f.Trace)); err != nil ||
+				was.String() != is.String() {
 				t.Errorf("%s: finding %d differs: run %d, want %d, %v", mode, i, f.Run, want.Found[i].Run, err)
 			}
 		}
@@ -86,7 +88,8 @@ func TestAbreastKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := sum.Result
-	if got.Digest != want.Digest || got.Runs != want.Runs || len(got.Found) != len(want.Found) || !reflect.DeepEqual(got.Verdicts, want.Verdicts) {
+	if got.Digest != want.Digest || got.Runs != want.Runs || len(got.Found) != len(want.Found) ||
+		!reflect.DeepEqual(got.Verdicts, want.Verdicts) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if len(programs) != 3 {
@@ -113,11 +116,13 @@ func TestAbreastWarmsUp(t *testing.T) {
 // What goes wrong in a program is told, and a campaign that is stopped has the runs made until then, without gaps.
 func TestAbreastEnds(t *testing.T) {
 	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "in run 0: ", "deadly": ": fatal error: out of order; before, in runs "} {
-		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
-	if _, _, err := (Abreast{Programs: 2, Start: serving("inconclusive")}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), "inconclusive") {
+	if _, _, err := (Abreast{Programs: 2, Start: serving("inconclusive")}).Make(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "inconclusive") {
 		t.Errorf("a campaign of inconclusive runs ends with %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -155,7 +155,8 @@ func (t *tail) Write(b []byte) (int, error) {
 // last is the last line, or, of a program that broke down, the one that says why: the stacks of its goroutines follow.
 func (t *tail) last() string {
 	for line := range strings.Lines(string(t.first)) {
-		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
+		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") ||
+			strings.HasPrefix(line, "SIG") {
 			return strings.TrimSpace(line)
 		}
 	}

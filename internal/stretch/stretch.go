@@ -57,7 +57,12 @@ func (h Hello) Same(other Hello) error {
 		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy}, {"program", other.Program, h.Program},
 	} {
 		if d.is != d.want {
-			return fmt.Errorf("this is another program: its %s is %q, the campaign's is %q; use a copy of the program that gave the campaign", d.what, d.is, d.want)
+			return fmt.Errorf(
+				"this is another program: its %s is %q, the campaign's is %q; use a copy of the program that gave the campaign",
+				d.what,
+				d.is,
+				d.want,
+			)
 		}
 	}
 	return nil
@@ -205,7 +210,10 @@ func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
 		return m, err
 	}
 	if _, _, terms := m.crew.Prepared(); terms.Lineages > 1 {
-		return m, fmt.Errorf("--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out", plan.Strategy)
+		return m, fmt.Errorf(
+			"--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out",
+			plan.Strategy,
+		)
 	}
 	bare.Observers, bare.Progress = nil, nil
 	m.gauge = closure.NewGauge()
@@ -291,7 +299,8 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 		sum := m.meter.Take()
 		made.Coverage = &sum
 	}
-	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 && (f == nil || f.Finding.Property != lockstep.Hang) {
+	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 &&
+		(f == nil || f.Finding.Property != lockstep.Hang) {
 		_, failed = m.measured.Make(ctx, ask.First, ask.First+result.Runs, 0)
 		made.Closure = m.gauge.Take()
 	}
@@ -310,10 +319,26 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 func helloOf(crew *lockstep.Crew) (Hello, error) {
 	plan, info, terms := crew.Prepared()
 	program, err := ThisProgram()
-	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
-		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Inconclusive: plan.Limits.Inconclusive,
-		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee,
-		Properties: crew.Properties()}
+	h := Hello{
+		Version:      lockstep.Version,
+		Program:      program,
+		Target:       info.Name,
+		Build:        info.Build,
+		Options:      info.Options,
+		Strategy:     plan.Strategy.String(),
+		Seed:         plan.Seed,
+		Runs:         plan.Runs,
+		Keep:         plan.Keep,
+		KeepGoing:    plan.KeepGoing,
+		Inconclusive: plan.Limits.Inconclusive,
+		Sequential: terms.Sequential &&
+			terms.Lineages < 2,
+		Lineages:   terms.Lineages,
+		Epoch:      terms.Epoch,
+		Exact:      info.Repeats == lockstep.Exactly,
+		Guarantee:  terms.Guarantee,
+		Properties: crew.Properties(),
+	}
 	if plan.Scenario != nil {
 		h.Scenario = plan.Scenario.Name()
 	}

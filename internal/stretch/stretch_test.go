@@ -16,7 +16,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var plan = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 200, KeepGoing: true, Keep: 2, Seed: 5}
+var plan = lockstep.Plan{
+	System:    smr.Cluster{Nodes: 3, Bug: true},
+	Strategy:  strategy.DefaultWalk,
+	Spec:      smr.Prefix,
+	Runs:      200,
+	KeepGoing: true,
+	Keep:      2,
+	Seed:      5,
+}
 
 // first is the plan that ends with a finding.
 var first = func() lockstep.Plan { p := plan; p.KeepGoing = false; return p }()
@@ -113,7 +121,10 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if h := p.Hello; h.Version != lockstep.Version || h.Target != "smr-bug" && h.Target != "smr" || h.Runs != 200 || h.Program == "" || !h.Exact || h.Sequential {
+	if h := p.Hello; h.Version != lockstep.Version || h.Target != "smr-bug" && h.Target != "smr" || h.Runs != 200 ||
+		h.Program == "" ||
+		!h.Exact ||
+		h.Sequential {
 		t.Errorf("%+v", h)
 	}
 	var sum *lockstep.Result

@@ -28,8 +28,19 @@ func NewSum(h Hello) Sum {
 	if !h.Exact {
 		repeats = lockstep.Roughly
 	}
-	return Sum{Result: &lockstep.Result{Target: h.Target, Strategy: h.Strategy, Seed: h.Seed, Guarantee: h.Guarantee, Repeats: repeats,
-		Verdicts: map[trace.Verdict]int{}, Reasons: map[string]int{}, InconclusiveLimit: h.Inconclusive, Judged: slices.Clone(h.Properties)}}
+	return Sum{
+		Result: &lockstep.Result{
+			Target:            h.Target,
+			Strategy:          h.Strategy,
+			Seed:              h.Seed,
+			Guarantee:         h.Guarantee,
+			Repeats:           repeats,
+			Verdicts:          map[trace.Verdict]int{},
+			Reasons:           map[string]int{},
+			InconclusiveLimit: h.Inconclusive,
+			Judged:            slices.Clone(h.Properties),
+		},
+	}
 }
 
 // Add adds the stretch that follows, and keeps no more than so many findings.

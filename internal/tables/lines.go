@@ -10,8 +10,14 @@ import (
 )
 
 // earlier are the lines that a target had in commit 433a0e7, when there was no kit, and just before the kit; 0: it was not there.
-var earlier = map[string][2]int{"etcdraft": {5657, 6372}, "hashicorpraft": {0, 2284}, "pbft": {975, 977}, "register": {501, 501}, "raft": {563, 577},
-	"smr": {388, 376}}
+var earlier = map[string][2]int{
+	"etcdraft":      {5657, 6372},
+	"hashicorpraft": {0, 2284},
+	"pbft":          {975, 977},
+	"register":      {501, 501},
+	"raft":          {563, 577},
+	"smr":           {388, 376},
+}
 
 // kit are the rooms that targets share.
 var kit = []string{"raftspec", "mutants", "kv", "storage", "watch", "operator", "ticks", "failpoint"}
@@ -21,17 +27,70 @@ var parts = []struct {
 	name string
 	in   []string
 }{
-	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/watcher.go", "*/subscriber.go", "*/asks.go", "zookeeper/refusal.go",
-		"etcdserver/members.go", "etcdserver/leases.go", "etcdserver/users.go", "etcdserver/ranges.go", "etcdserver/space.go", "nats/mirror.go"}},
-	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/streams.go", "*/delivery.go", "*/convergence.go", "etcdserver/history.go", "nats/drop.go", "nats/following.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go", "netrix/agreement.go"}},
-	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "*/network.go", "*/proxied.go",
-		"*/proxy.go", "*/ports.go", "maelstrom/internal/"}},
+	{
+		"workload",
+		[]string{
+			"*/client.go",
+			"*/gateway.go",
+			"*/broker.go",
+			"*/producer.go",
+			"*/workload.go",
+			"*/harness.go",
+			"*/service.go",
+			"*/operator.go",
+			"*/watcher.go",
+			"*/subscriber.go",
+			"*/asks.go",
+			"zookeeper/refusal.go",
+			"etcdserver/members.go",
+			"etcdserver/leases.go",
+			"etcdserver/users.go",
+			"etcdserver/ranges.go",
+			"etcdserver/space.go",
+			"nats/mirror.go",
+		},
+	},
+	{
+		"spec",
+		[]string{
+			"*/spec.go",
+			"*/safety.go",
+			"*/stores.go",
+			"*/streams.go",
+			"*/delivery.go",
+			"*/convergence.go",
+			"etcdserver/history.go",
+			"nats/drop.go",
+			"nats/following.go",
+			"maelstrom/check.go",
+			"maelstrom/kafka.go",
+			"maelstrom/model.go",
+			"maelstrom/promise.go",
+			"netrix/agreement.go",
+		},
+	},
+	{
+		"transport",
+		[]string{
+			"hashicorpraft/transport.go",
+			"hashicorpraft/serve.go",
+			"hashicorpraft/pipeline.go",
+			"*/network.go",
+			"*/proxied.go",
+			"*/proxy.go",
+			"*/ports.go",
+			"maelstrom/internal/",
+		},
+	},
 	{"messages", []string{"*/message.go", "*/protocol.go", "*/grpc.go", "zookeeper/zab.go"}},
 	{"disk", []string{"*/store.go"}},
 	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},
 	{"mutants", []string{"*/mutants/"}},
-	{"versions", []string{"*/library*.go", "*/v35/", "etcdraft/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"}},
+	{
+		"versions",
+		[]string{"*/library*.go", "*/v35/", "etcdraft/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"},
+	},
 }
 
 // partOf is the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.
@@ -98,7 +157,15 @@ func targetRow(w io.Writer, source fs.FS, name string) error {
 	if err != nil || all == 0 {
 		return err
 	}
-	fmt.Fprintf(w, "| `%s` | %s | %s | %d | %d |", name, orDash(earlier[name][0]), orDash(earlier[name][1]), all, adapter)
+	fmt.Fprintf(
+		w,
+		"| `%s` | %s | %s | %d | %d |",
+		name,
+		orDash(earlier[name][0]),
+		orDash(earlier[name][1]),
+		all,
+		adapter,
+	)
 	for _, n := range of {
 		fmt.Fprintf(w, " %s |", orDash(n))
 	}

@@ -81,7 +81,15 @@ func table1(w io.Writer, numbers string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly |\n|---|--:|--:|\n", n, r, k, d, width)
+	fmt.Fprintf(
+		w,
+		"### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly |\n|---|--:|--:|\n",
+		n,
+		r,
+		k,
+		d,
+		width,
+	)
 	for _, s := range sizes {
 		exact := "-"
 		if s.Exact != nil {
@@ -119,7 +127,10 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 
 // lateness writes how many runs of pctcp find something, by how often an event may be overtaken.
 func (b bench) lateness(ctx context.Context, w io.Writer) error {
-	fmt.Fprintf(w, "### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n")
+	fmt.Fprintf(
+		w,
+		"### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n",
+	)
 	for _, late := range []int{0, 5, 10, 20, 30, 50, 100, strategy.Unbounded} {
 		p := b.plan()
 		p.Strategy = strategy.PCTCP{Depth: 5, Late: late, Steps: 300}

@@ -16,13 +16,27 @@ import (
 // The tables of the documentation are what the command prints.
 func TestDocumentation(t *testing.T) {
 	tier.OnlyFull(t, "it makes tables of measurements again")
-	page.Section(t, "../../docs/strategies.md", "tables", func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) })
+	page.Section(
+		t,
+		"../../docs/strategies.md",
+		"tables",
+		func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) },
+	)
 }
 
 // Lines are those of Go, of all folders below, without tests.
 func TestLines(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	n, err := lines(fstest.MapFS{"a/x.go": file("1\n2\n"), "a/x_test.go": file("3\n"), "a/y.txt": file("4\n"), "a/b/z.go": file("5\n"), "c/w.go": file("6\n")}, "a")
+	n, err := lines(
+		fstest.MapFS{
+			"a/x.go":      file("1\n2\n"),
+			"a/x_test.go": file("3\n"),
+			"a/y.txt":     file("4\n"),
+			"a/b/z.go":    file("5\n"),
+			"c/w.go":      file("6\n"),
+		},
+		"a",
+	)
 	if n != 3 || err != nil {
 		t.Errorf("%d lines, %v, want 3", n, err)
 	}
@@ -68,7 +82,12 @@ func TestPageHasLines(t *testing.T) {
 			a, _ := strconv.Atoi(is)
 			b, _ := strconv.Atoi(shown[i])
 			if 10*max(a-b, b-a) > a {
-				t.Errorf("docs/add-a-target.md says %s where go run ./internal/tables -lines prints %s: %s", shown[i], is, row)
+				t.Errorf(
+					"docs/add-a-target.md says %s where go run ./internal/tables -lines prints %s: %s",
+					shown[i],
+					is,
+					row,
+				)
 			}
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // what terminal escapes begin with, and nothing that changes the direction of writing.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' ||
+			unicode.Is(unicode.Bidi_Control, r) {
 			return '?'
 		}
 		return r

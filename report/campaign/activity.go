@@ -27,7 +27,15 @@ func Activity(r *lockstep.Result) []string {
 		}
 	}
 	if r.Quiet > 0 && len(r.Events) > 0 {
-		lines = append(lines, fmt.Sprintf("nothing observable happened in %d of %d runs (%.3g %%)", r.Quiet, r.Runs, 100*float64(r.Quiet)/float64(r.Runs)))
+		lines = append(
+			lines,
+			fmt.Sprintf(
+				"nothing observable happened in %d of %d runs (%.3g %%)",
+				r.Quiet,
+				r.Runs,
+				100*float64(r.Quiet)/float64(r.Runs),
+			),
+		)
 	}
 	if n := r.Verdicts[trace.Vacuous]; n > 0 && n < r.Runs {
 		lines = append(lines, fmt.Sprintf("the scenario took no effect in %d of %d runs", n, r.Runs))

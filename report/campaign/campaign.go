@@ -85,8 +85,11 @@ func AddSample(curve []Sample, r *lockstep.Result, elapsed time.Duration) []Samp
 		}
 		curve = curve[:samples/2]
 	}
-	return append(curve, Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
-		Findings: Findings(r)})
+	return append(
+		curve,
+		Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
+			Findings: Findings(r)},
+	)
 }
 
 // Verdict is the judgement on the campaign, that of its result.
@@ -140,8 +143,19 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
-	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s%s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
-		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.timesReal(), c.ended())
+	fmt.Fprintf(
+		&b,
+		"%s, %s in %v (%s runs/s, %s steps/s%s)%s\n",
+		words.Count(r.Runs, "run"),
+		words.Count(r.Steps, "step"),
+		c.Elapsed.Round(
+			time.Millisecond,
+		),
+		speed(c.perSecond(int64(r.Runs))),
+		speed(c.perSecond(r.Steps)),
+		c.timesReal(),
+		c.ended(),
+	)
 	if r.Repeats != lockstep.Exactly {
 		fmt.Fprintln(&b, BestEffort)
 	}

@@ -90,13 +90,49 @@ type Promise struct {
 // Document is the campaign as JSON.
 func (c *Campaign) Document() Document {
 	r := c.Result
-	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
-		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces,
-		Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{}, Determinism: r.Repeats.String(),
-		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, JudgedRuns: map[string]int{}, ElapsedMS: c.Elapsed.Milliseconds(),
-		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), VirtualMS: time.Duration(r.Virtual).Milliseconds(), TimesReal: c.perVirtual(), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
-		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: r.Stopped, FailureRate: c.FailureRate(), Groups: c.Groups,
-		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
+	d := Document{
+		Target:      r.Target,
+		Build:       c.Build,
+		Options:     c.Options,
+		Strategy:    r.Strategy,
+		Scenario:    c.Scenario,
+		Seed:        r.Seed,
+		Runs:        r.Runs,
+		Findings:    c.Findings(),
+		Trace:       c.Trace,
+		Page:        c.Page,
+		Pictures:    c.Pictures,
+		Traces:      c.Traces,
+		Verdict:     c.Verdict(),
+		Problems:    r.Problems(),
+		Verdicts:    map[string]int{},
+		Determinism: r.Repeats.String(),
+		Reasons:     r.Reasons,
+		Shrunk:      c.Shrunk,
+		Guarantee:   promise(r),
+		Judged:      map[string]*int{},
+		JudgedRuns:  map[string]int{},
+		ElapsedMS:   c.Elapsed.Milliseconds(),
+		RunsPerS: c.perSecond(
+			int64(r.Runs),
+		),
+		StepsPerS:   c.perSecond(r.Steps),
+		VirtualMS:   time.Duration(r.Virtual).Milliseconds(),
+		TimesReal:   c.perVirtual(),
+		Steps:       r.Steps,
+		Messages:    r.Messages,
+		Requests:    r.Requests,
+		QuietRuns:   r.Quiet,
+		Digest:      fmt.Sprintf("%016x", r.Digest),
+		Interrupted: r.Stopped,
+		FailureRate: c.FailureRate(),
+		Groups:      c.Groups,
+		Curve:       c.Curve,
+		Coverage:    c.Coverage,
+		Closure:     c.Closure,
+		Again:       c.Again,
+		Replay:      c.Replay,
+	}
 	if d.Problems == nil {
 		d.Problems = []lockstep.Problem{} // a list in JSON, not null
 	}
@@ -127,7 +163,14 @@ func (c *Campaign) Document() Document {
 
 func promise(r *lockstep.Result) Promise {
 	g := r.Guarantee
-	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Certain: g.Certain, Assumes: g.Assumes}
+	p := Promise{
+		Text:      g.String(),
+		PerRun:    g.PerRun,
+		AllRuns:   g.After(r.Runs),
+		RunsFor95: g.Runs(0.95),
+		Certain:   g.Certain,
+		Assumes:   g.Assumes,
+	}
 	if g.Space != nil {
 		p.Space = g.Space.String()
 	}

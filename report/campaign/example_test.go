@@ -92,12 +92,19 @@ func ExampleAddToGroups() {
 }
 
 func ExampleFleetPage() {
-	f := &campaign.Fleet{Speed: 1200, Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "running", Campaign: sampleCampaign(), Of: 10_000}},
-		Workers: []campaign.FleetWorker{{Name: "<b>", Campaign: "000001", Runs: 12}}}
+	f := &campaign.Fleet{
+		Speed:     1200,
+		Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "running", Campaign: sampleCampaign(), Of: 10_000}},
+		Workers:   []campaign.FleetWorker{{Name: "<b>", Campaign: "000001", Runs: 12}},
+	}
 	var page, live bytes.Buffer
 	if err := errors.Join(campaign.FleetPage(&page, f), campaign.FleetLive(&live, f)); err != nil {
 		panic(err)
 	}
-	fmt.Println(strings.Contains(page.String(), live.String()), strings.Contains(page.String(), "<td><b>"), strings.Contains(live.String(), `href="./campaign/000001"`))
+	fmt.Println(
+		strings.Contains(page.String(), live.String()),
+		strings.Contains(page.String(), "<td><b>"),
+		strings.Contains(live.String(), `href="./campaign/000001"`),
+	)
 	// Output: true false true
 }

@@ -26,7 +26,11 @@ func TestGoldenExports(t *testing.T) {
 	stopped := passed()
 	stopped.Result.Stopped = true
 	vacuous := passed()
-	vacuous.Result.Effects = []lockstep.Count{{Name: "hold votes", N: 12}, {Name: "release votes"}, {Name: "guard", Optional: true}}
+	vacuous.Result.Effects = []lockstep.Count{
+		{Name: "hold votes", N: 12},
+		{Name: "release votes"},
+		{Name: "guard", Optional: true},
+	}
 	diverged := passed()
 	diverged.Result.Rechecked, diverged.Result.Diverged, diverged.Result.Nondeterminism = 60, 5,
 		[]string{"a.go:1 reads the clock", "b.go:2 reads the use of memory"}
@@ -112,7 +116,8 @@ func TestCertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{text.String(), page.String()} {
-		if !strings.Contains(s, "certain: the runs hit every 4-periodic uniform execution (there are 141905)") || strings.Contains(s, "it takes") {
+		if !strings.Contains(s, "certain: the runs hit every 4-periodic uniform execution (there are 141905)") ||
+			strings.Contains(s, "it takes") {
 			t.Error(s)
 		}
 	}

@@ -130,7 +130,10 @@ func newFleetData(f *Fleet) *fleetData {
 			d.Problems = append(d.Problems, fleetProblem{c.ID, p})
 		}
 		if doc.Guarantee.PerRun > 0 {
-			row.Promise = fmt.Sprintf("a given target is hit with probability at least %s so far", percent(doc.Guarantee.AllRuns))
+			row.Promise = fmt.Sprintf(
+				"a given target is hit with probability at least %s so far",
+				percent(doc.Guarantee.AllRuns),
+			)
 		}
 		if row.Done = plain.Number(float64(doc.Runs)); c.Of > 0 {
 			row.Done += " of " + plain.Number(float64(c.Of))
@@ -149,8 +152,16 @@ func newFleetData(f *Fleet) *fleetData {
 	if findings > 0 {
 		bad = "bad"
 	}
-	d.Cards = []card{{plain.Number(f.Speed), "runs per second", ""}, {plain.Number(float64(len(f.Workers))), words.Plural(len(f.Workers), "worker"), ""},
-		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""}, {plain.Number(float64(findings)), words.Plural(findings, "finding"), bad}}
+	d.Cards = []card{
+		{plain.Number(f.Speed), "runs per second", ""},
+		{plain.Number(float64(len(f.Workers))), words.Plural(len(f.Workers), "worker"), ""},
+		{
+			plain.Number(float64(runs)),
+			words.Plural(runs, "run"),
+			"",
+		},
+		{plain.Number(float64(findings)), words.Plural(findings, "finding"), bad},
+	}
 	errorsFirst := func(a, b fleetProblem) int { return cmp.Compare(a.Severity, b.Severity) }
 	slices.SortStableFunc(d.Problems, errorsFirst)
 	if n := len(d.Problems); n > mostProblems {

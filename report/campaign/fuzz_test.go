@@ -59,7 +59,10 @@ func FuzzRenderers(f *testing.F) {
 			t.Errorf("JSON: %v", err)
 		}
 		pagetest.CheckLines(t, "summary", pagetest.Write(t, func(w io.Writer) error { return c.Write(w, false) }), -1)
-		notes := pagetest.Write(t, func(w io.Writer) error { return campaign.Annotations(w, c, campaign.Place{File: text, Line: 1}) })
+		notes := pagetest.Write(
+			t,
+			func(w io.Writer) error { return campaign.Annotations(w, c, campaign.Place{File: text, Line: 1}) },
+		)
 		pagetest.CheckLines(t, "annotations", notes, -1)
 		for line := range strings.Lines(notes) {
 			if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::warning file=") &&
@@ -75,7 +78,12 @@ func checkProgress(t *testing.T, text string) {
 	t.Helper()
 	now := time.Unix(0, 0)
 	var b bytes.Buffer
-	p := campaign.Progress{W: &b, Terminal: true, Width: 60, Now: func() time.Time { now = now.Add(time.Second); return now }}
+	p := campaign.Progress{
+		W:        &b,
+		Terminal: true,
+		Width:    60,
+		Now:      func() time.Time { now = now.Add(time.Second); return now },
+	}
 	for i := range 3 {
 		if err := p.Update(campaign.Status{Runs: i, Coverage: text}); err != nil {
 			t.Fatal(err)

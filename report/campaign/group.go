@@ -33,7 +33,10 @@ func GroupFindings(found []Occurrence) []Group {
 		if f == nil {
 			continue
 		}
-		groups = AddToGroups(groups, Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File})
+		groups = AddToGroups(
+			groups,
+			Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File},
+		)
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int { return b.Findings - a.Findings })
 	return groups

@@ -80,7 +80,10 @@ type (
 
 func junitSuiteOf(c *Campaign) junitSuite {
 	d := c.Document()
-	s := junitSuite{Name: plain.Clean(d.Target) + " " + plain.Clean(d.Strategy), Time: fmt.Sprintf("%.3f", c.Elapsed.Seconds())}
+	s := junitSuite{
+		Name: plain.Clean(d.Target) + " " + plain.Clean(d.Strategy),
+		Time: fmt.Sprintf("%.3f", c.Elapsed.Seconds()),
+	}
 	for _, p := range []junitProperty{
 		{"seed", fmt.Sprint(d.Seed)}, {"strategy", d.Strategy}, {"scenario", d.Scenario}, {"build", d.Build},
 		{"options", strings.TrimSpace(plain.Named("", "", d.Options))}, {"runs", fmt.Sprint(d.Runs)}, {"findings", fmt.Sprint(d.Findings)},

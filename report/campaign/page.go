@@ -136,15 +136,26 @@ func (d *pageData) fillCards(c *Campaign) {
 	if d.D.Findings > 0 {
 		bad = "bad"
 	}
-	d.Cards = []card{{plain.Number(float64(d.D.Runs)), words.Plural(d.D.Runs, "run"), ""}, {plain.Number(float64(d.D.Findings)), words.Plural(d.D.Findings, "finding"), bad}}
+	d.Cards = []card{
+		{plain.Number(float64(d.D.Runs)), words.Plural(d.D.Runs, "run"), ""},
+		{plain.Number(float64(d.D.Findings)), words.Plural(d.D.Findings, "finding"), bad},
+	}
 	if d.D.FirstRun != nil {
 		d.Cards = append(d.Cards, card{fmt.Sprint(*d.D.FirstRun), "first finding in run", ""})
 	}
 	rate := d.D.FailureRate
-	d.Cards = append(d.Cards, card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
-		card{plain.Number(float64(d.D.Steps)), words.Plural(d.D.Steps, "step"), ""}, card{plain.Number(float64(d.D.Messages)), words.Plural(d.D.Messages, "message"), ""},
+	d.Cards = append(
+		d.Cards,
+		card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
+		card{
+			plain.Number(float64(d.D.Steps)),
+			words.Plural(d.D.Steps, "step"),
+			"",
+		},
+		card{plain.Number(float64(d.D.Messages)), words.Plural(d.D.Messages, "message"), ""},
 		card{plain.Number(d.D.RunsPerS), "runs per second", ""},
-		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""})
+		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""},
+	)
 }
 
 // curves draws how the campaign went on.
@@ -172,7 +183,10 @@ func (d *pageData) curves(samples []Sample) error {
 		if err := (chart.Chart{Title: c.title, X: "runs", Top: 1, Class: "curve", Lines: []chart.Line{line}}).SVG(&b); err != nil {
 			return err
 		}
-		d.Curves = append(d.Curves, curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())})
+		d.Curves = append(
+			d.Curves,
+			curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())},
+		)
 	}
 	return nil
 }
@@ -198,8 +212,15 @@ func (d *pageData) promise() {
 	}
 	d.Promise = append(d.Promise, "For one run: "+plain.Short(g.Text)+".")
 	if g.PerRun > 0 {
-		d.Promise = append(d.Promise, fmt.Sprintf("After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
-			words.These(d.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)))
+		d.Promise = append(
+			d.Promise,
+			fmt.Sprintf(
+				"After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
+				words.These(d.D.Runs, "run"),
+				percent(g.AllRuns),
+				orMany(g.RunsFor95),
+			),
+		)
 		if len(g.Assumes) > 0 {
 			d.Promise = append(d.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
 		}
@@ -209,12 +230,19 @@ func (d *pageData) promise() {
 // rateText says what the number of findings means, and under which assumption.
 func rateText(d *Document) string {
 	r := d.FailureRate
-	text := fmt.Sprintf("With %.3g%% confidence a run under this strategy fails with a probability of at most %s", r.Confidence*100, percent(r.Upper))
+	text := fmt.Sprintf(
+		"With %.3g%% confidence a run under this strategy fails with a probability of at most %s",
+		r.Confidence*100,
+		percent(r.Upper),
+	)
 	if r.Lower > 0 {
 		text += fmt.Sprintf(", and with the same confidence of at least %s", percent(r.Lower))
 	}
-	return text + fmt.Sprintf(" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
-		words.Count(d.Verdicts[string(trace.Fail)], "finding"), words.Count(d.Runs, "run"))
+	return text + fmt.Sprintf(
+		" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
+		words.Count(d.Verdicts[string(trace.Fail)], "finding"),
+		words.Count(d.Runs, "run"),
+	)
 }
 
 func percent(p float64) string {
@@ -252,11 +280,22 @@ func (d *pageData) compare(r *compare.Result) {
 		row := &r.Rows[i]
 		runs, steps, found = runs+row.TotalRuns, steps+row.TotalSteps, found+row.Found
 		if row.Campaigns > 0 {
-			d.Compared = append(d.Compared, comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
+			d.Compared = append(
+				d.Compared,
+				comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)},
+			)
 		}
 	}
-	d.Cards = []card{{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""}, {plain.Number(float64(runs)), words.Plural(runs, "run"), ""},
-		{plain.Number(float64(found)), words.Plural(found, "campaign with a finding"), ""}, {plain.Number(float64(steps)), words.Plural(steps, "step"), ""}}
+	d.Cards = []card{
+		{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""},
+		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""},
+		{
+			plain.Number(float64(found)),
+			words.Plural(found, "campaign with a finding"),
+			"",
+		},
+		{plain.Number(float64(steps)), words.Plural(steps, "step"), ""},
+	}
 }
 
 // Runs is a number of runs in words: 0 stands for more than there were.

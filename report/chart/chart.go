@@ -65,7 +65,12 @@ func (c Chart) SVG(w io.Writer) error {
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			if !(p.X >= 0 && p.Y >= 0) || math.IsInf(p.X+p.Y, 0) {
-				return fmt.Errorf("chart: the line %q has the point (%v, %v), allowed are finite numbers from 0", l.Name, p.X, p.Y)
+				return fmt.Errorf(
+					"chart: the line %q has the point (%v, %v), allowed are finite numbers from 0",
+					l.Name,
+					p.X,
+					p.Y,
+				)
 			}
 			width, height = max(width, p.X), max(height, p.Y)
 		}
@@ -93,11 +98,23 @@ func (c Chart) SVG(w io.Writer) error {
 // open begins the picture.
 func (c Chart) open(b *strings.Builder, f frame) {
 	if c.Class != "" {
-		fmt.Fprintf(b, `<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s over %s">`+"\n", html.EscapeString(c.Class), f.width, f.height,
-			html.EscapeString(c.Title), html.EscapeString(c.X))
+		fmt.Fprintf(
+			b,
+			`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s over %s">`+"\n",
+			html.EscapeString(c.Class),
+			f.width,
+			f.height,
+			html.EscapeString(c.Title),
+			html.EscapeString(c.X),
+		)
 		return
 	}
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="11">`+"\n", f.width, f.height)
+	fmt.Fprintf(
+		b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="11">`+"\n",
+		f.width,
+		f.height,
+	)
 	fmt.Fprintf(b, `<rect width="%g" height="%g" fill="white"/>`+"\n", f.width, f.height)
 	text(b, f.width/2, 18, "middle", `font-size="14"`, c.Title)
 }
@@ -147,7 +164,14 @@ func (c Chart) drawAxes(b *strings.Builder, f frame, x, y axis) {
 		fmt.Fprintf(b, `<path class="axis" d="M%.1f %.1fv4" stroke="#888"/>`+"\n", x.at(v), f.bottom)
 		text(b, x.at(v), f.bottom+17, "middle", "", plain.Number(v))
 	}
-	fmt.Fprintf(b, `<path class="axis" d="M%.1f %.1fV%.1fH%.1f" stroke="#888" fill="none"/>`+"\n", f.left, f.top, f.bottom, f.right)
+	fmt.Fprintf(
+		b,
+		`<path class="axis" d="M%.1f %.1fV%.1fH%.1f" stroke="#888" fill="none"/>`+"\n",
+		f.left,
+		f.top,
+		f.bottom,
+		f.right,
+	)
 	if c.Class == "" {
 		text(b, (f.left+f.right)/2, f.height-10, "middle", "", c.X)
 		text(b, 0, 0, "middle", fmt.Sprintf(`transform="translate(14 %.1f) rotate(-90)"`, (f.top+f.bottom)/2), c.Y)
@@ -170,9 +194,22 @@ func drawLine(b *strings.Builder, l Line, colour string, x, y axis) {
 		}
 	}
 	if l.Area {
-		fmt.Fprintf(b, `<path class="area" fill="%s" fill-opacity="0.15" d="%sV%.1fH%.1fZ"/>`+"\n", colour, d.String(), y.at(0), x.at(l.Points[0].X))
+		fmt.Fprintf(
+			b,
+			`<path class="area" fill="%s" fill-opacity="0.15" d="%sV%.1fH%.1fZ"/>`+"\n",
+			colour,
+			d.String(),
+			y.at(0),
+			x.at(l.Points[0].X),
+		)
 	}
-	fmt.Fprintf(b, `<path class="data" fill="none" stroke="%s" stroke-width="1.6"%s d="%s"/>`+"\n", colour, dashes(l), d.String())
+	fmt.Fprintf(
+		b,
+		`<path class="data" fill="none" stroke="%s" stroke-width="1.6"%s d="%s"/>`+"\n",
+		colour,
+		dashes(l),
+		d.String(),
+	)
 }
 
 func dashes(l Line) string {
@@ -186,7 +223,14 @@ func dashes(l Line) string {
 func (c Chart) legend(b *strings.Builder, f frame) {
 	at := f.bottom - 10 - legendLine*float64(len(c.Lines)-1)
 	for i, l := range c.Lines {
-		fmt.Fprintf(b, `<path d="M%.1f %.1fh24" stroke="%s" stroke-width="1.6"%s/>`+"\n", f.right-30, at-4, c.colour(i), dashes(l))
+		fmt.Fprintf(
+			b,
+			`<path d="M%.1f %.1fh24" stroke="%s" stroke-width="1.6"%s/>`+"\n",
+			f.right-30,
+			at-4,
+			c.colour(i),
+			dashes(l),
+		)
 		text(b, f.right-36, at, "end", "", l.Name)
 		at += legendLine
 	}
@@ -196,5 +240,13 @@ func text(b *strings.Builder, x, y float64, anchor, more, words string) {
 	if more != "" {
 		more = " " + more
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, more, html.EscapeString(words))
+	fmt.Fprintf(
+		b,
+		`<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n",
+		x,
+		y,
+		anchor,
+		more,
+		html.EscapeString(words),
+	)
 }

@@ -65,7 +65,12 @@ func TestChartRefuses(t *testing.T) {
 }
 
 func ExampleChart_SVG() {
-	c := chart.Chart{Title: "covered", X: "runs", Y: "share", Lines: []chart.Line{{Name: "isolation", Points: []chart.Point{{1, 0.4}, {2, 0.8}, {3, 1}}}}}
+	c := chart.Chart{
+		Title: "covered",
+		X:     "runs",
+		Y:     "share",
+		Lines: []chart.Line{{Name: "isolation", Points: []chart.Point{{1, 0.4}, {2, 0.8}, {3, 1}}}},
+	}
 	var b strings.Builder
 	if err := c.SVG(&b); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -77,7 +82,12 @@ func ExampleChart_SVG() {
 // In a page a chart has the page's class, and neither ground nor title.
 func TestChartInAPage(t *testing.T) {
 	var b strings.Builder
-	c := chart.Chart{Title: "states", X: "runs", Class: "curve", Lines: []chart.Line{{Name: "x", Area: true, Points: []chart.Point{{0, 0}, {10, 5}}}}}
+	c := chart.Chart{
+		Title: "states",
+		X:     "runs",
+		Class: "curve",
+		Lines: []chart.Line{{Name: "x", Area: true, Points: []chart.Point{{0, 0}, {10, 5}}}},
+	}
 	if err := c.SVG(&b); err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,14 @@ func explore(t *testing.T, level disk.Level, options bbolt.Options) *lockstep.Re
 	})
 	cluster := bubble.Cluster{Name: "bbolt", Nodes: 3, Start: start(options), Pace: 20 * time.Millisecond,
 		Freeze: &bubble.Freeze{Files: &bubble.Files{Level: level, PowerFailures: 0.9}}}
-	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 80}, Spec: judge, Runs: 60, Seed: 1, Scratch: "/dev/shm"}
+	plan := lockstep.Plan{
+		System:   cluster,
+		Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 80},
+		Spec:     judge,
+		Runs:     60,
+		Seed:     1,
+		Scratch:  "/dev/shm",
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)

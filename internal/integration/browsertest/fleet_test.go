@@ -44,7 +44,13 @@ func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page stri
 	others.Go(func() { _ = server.Run(ctx) })
 	for i := range workers {
 		others.Go(func() {
-			w := fleet.Worker{URL: server.URL, Token: server.Token, Name: fmt.Sprintf("worker-%03d", i), Workers: 1, Program: self}
+			w := fleet.Worker{
+				URL:     server.URL,
+				Token:   server.Token,
+				Name:    fmt.Sprintf("worker-%03d", i),
+				Workers: 1,
+				Program: self,
+			}
 			if i >= able {
 				w.Program = func(string, []string) (string, []string, error) {
 					return "", nil, errors.New("the go tool is not here")
@@ -96,15 +102,28 @@ func until(condition string) string {
 func TestFleet(t *testing.T) {
 	server, page := realFleet(t, 2, 2)
 	b := visit(t, 1280, 1000, page)
-	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-001")`))
-	if at := eval[string](t, b, "location.href + document.cookie"); strings.Contains(at, "token") || strings.Contains(at, server.ViewToken) {
+	eval[bool](
+		t,
+		b,
+		until(
+			`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-001")`,
+		),
+	)
+	if at := eval[string](t, b, "location.href + document.cookie"); strings.Contains(at, "token") ||
+		strings.Contains(at, server.ViewToken) {
 		t.Errorf("the token stays in the address: %s", at)
 	}
 	if n := count(t, b, "#campaigns tbody a"); n != 0 {
 		t.Errorf("%d campaigns before the first", n)
 	}
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "2000", "--seed", "3", "--keep-going")
-	eval[bool](t, b, until(`document.querySelectorAll("#findings tbody a").length > 0 && document.querySelector("#campaigns").textContent.includes("done")`))
+	eval[bool](
+		t,
+		b,
+		until(
+			`document.querySelectorAll("#findings tbody a").length > 0 && document.querySelector("#campaigns").textContent.includes("done")`,
+		),
+	)
 	give(t, server, "smr", "--runs", "20000", "--seed", "4")
 	eval[bool](t, b, until(`document.querySelectorAll("#campaigns tbody a").length === 2`))
 	screenshot(t, b, "fleet.png")
@@ -129,10 +148,16 @@ func TestFleetLink(t *testing.T) {
 	eval[bool](t, b, `setTimeout(() => document.querySelector("a").click(), 0) > 0`)
 	at := ""
 	for end := time.Now().Add(30 * time.Second); !strings.HasSuffix(at, "Fleet") && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		at, _ = chromedp.Run(b, chromedp.Evaluate[string](`location.href + " " + history.length + " " + document.cookie + document.querySelector("h1").textContent`))
+		at, _ = chromedp.Run(
+			b,
+			chromedp.Evaluate[string](
+				`location.href + " " + history.length + " " + document.cookie + document.querySelector("h1").textContent`,
+			),
+		)
 	}
 	root, _, _ := strings.Cut(page, "?")
-	if !strings.HasPrefix(at, root+" 3 ") || strings.Contains(at, server.ViewToken) { // about:blank, the other site, the page
+	if !strings.HasPrefix(at, root+" 3 ") ||
+		strings.Contains(at, server.ViewToken) { // about:blank, the other site, the page
 		t.Errorf("the browser is at %q", at)
 	}
 }
@@ -153,7 +178,8 @@ func TestFleetWithoutScript(t *testing.T) {
 	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}); err != nil {
 		t.Fatal(err)
 	}
-	if count(t, b, "#campaigns tbody a") != 1 || count(t, b, "#findings tbody a") != 1 || count(t, b, "noscript p") != 1 {
+	if count(t, b, "#campaigns tbody a") != 1 || count(t, b, "#findings tbody a") != 1 ||
+		count(t, b, "noscript p") != 1 {
 		t.Error("tables are missing")
 	}
 }

@@ -44,10 +44,18 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	run.Outcome.Finding = &finding
 	run.Header.Target, run.Header.Strategy, run.Header.Shrunk = hostile[3], hostile[4], hostile[5]
 	b := open(t, 1200, 800, func(b *bytes.Buffer) error {
-		return report.Page(b, report.Views{Found: &run, Lockstep: &run}, report.PageOptions{Title: hostile[1], Note: hostile[2], Replay: hostile[4], Properties: hostile})
+		return report.Page(
+			b,
+			report.Views{Found: &run, Lockstep: &run},
+			report.PageOptions{Title: hostile[1], Note: hostile[2], Replay: hostile[4], Properties: hostile},
+		)
 	})
 	b.do(t, chromedp.Click(chromedp.CSS("#view-lockstep .cell rect"), chromedp.NodeVisible), chromedp.KeyEvent("1"))
-	check := eval[string](t, b, `String(window.pwned) + ' ' + document.scripts.length + ' ' + document.querySelectorAll('img, iframe, b').length`)
+	check := eval[string](
+		t,
+		b,
+		`String(window.pwned) + ' ' + document.scripts.length + ' ' + document.querySelectorAll('img, iframe, b').length`,
+	)
 	if check != "undefined 2 0" {
 		t.Errorf("marks, scripts and foreign elements: %s", check)
 	}

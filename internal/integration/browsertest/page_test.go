@@ -24,7 +24,12 @@ import (
 // shrunk, and in lock-step form.
 var demo = sync.OnceValues(func() (v report.Views, err error) {
 	ctx := context.Background()
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultWalk,
+		Spec:     smr.Prefix,
+		Seed:     1,
+	}
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
 		return v, err
@@ -197,7 +202,8 @@ func TestDarkPrintAndTable(t *testing.T) {
 	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)
 	}
-	if nav, fits := count(t, b, "nav, aside"), eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 || !fits {
+	if nav, fits := count(t, b, "nav, aside"), eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 ||
+		!fits {
 		t.Errorf("in print %d controls are shown, and the picture fits: %v", nav, fits)
 	}
 	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}); err != nil {
@@ -214,7 +220,11 @@ func TestDarkPrintAndTable(t *testing.T) {
 func longRun(b *bytes.Buffer) error {
 	s := strategy.DefaultWalk
 	s.Steps, s.Drop = 1000, 0
-	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3}, 0)
+	t, err := lockstep.Record(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3},
+		0,
+	)
 	if err != nil {
 		return err
 	}

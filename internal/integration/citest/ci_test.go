@@ -57,11 +57,20 @@ func TestWorkflows(t *testing.T) {
 		for _, p := range lint(t, name, []byte(text)) {
 			t.Error(p)
 		}
-		if !strings.Contains(text, "contents: read") || len(pinned.FindAllString(text, -1)) != strings.Count(text, "uses:") {
+		if !strings.Contains(text, "contents: read") ||
+			len(pinned.FindAllString(text, -1)) != strings.Count(text, "uses:") {
 			t.Errorf("%s has more permissions than reading, or an action that is not pinned", name)
 		}
 	}
-	if len(lint(t, "wrong", []byte("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ nothing.here }}\n"))) == 0 {
+	if len(
+		lint(
+			t,
+			"wrong",
+			[]byte(
+				"on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ nothing.here }}\n",
+			),
+		),
+	) == 0 {
 		t.Error("actionlint finds nothing wrong with what is wrong")
 	}
 }
@@ -81,7 +90,8 @@ func TestGitLab(t *testing.T) {
 	if err := yaml.UnmarshalWithOptions([]byte(recipe(t, "gitlab.yml")), &file, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
-	if job := file["lockstep"]; len(job.Script) != 4 || job.Artifacts.When != "always" || job.Artifacts.Reports["junit"] == "" {
+	if job := file["lockstep"]; len(job.Script) != 4 || job.Artifacts.When != "always" ||
+		job.Artifacts.Reports["junit"] == "" {
 		t.Errorf("%+v", job)
 	}
 }

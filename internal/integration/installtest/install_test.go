@@ -33,7 +33,10 @@ var masks = [][2]string{
 // run, and other programs are built.
 func TestInstall(t *testing.T) {
 	if os.Getenv(variable) == "" {
-		t.Skipf("SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)", variable)
+		t.Skipf(
+			"SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)",
+			variable,
+		)
 	}
 	outside.Programs(t, "go", "git", "sh")
 	proxy := t.TempDir()
@@ -52,7 +55,11 @@ func TestInstall(t *testing.T) {
 	variables = append(variables, "RECIPES="+recipes(t))
 	for _, file := range []string{repository + "/docs/install.md", "testdata/ci.md", "testdata/targets.md"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			r := page.Reader{Variables: variables, Masks: masks, Figures: []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}} // of programs
+			r := page.Reader{
+				Variables: variables,
+				Masks:     masks,
+				Figures:   []string{` +\d+ MB`, `\(\d+, \d+ MB\)`},
+			} // of programs
 			r.Follow(t, file)
 		})
 	}

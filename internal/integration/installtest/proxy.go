@@ -66,10 +66,16 @@ func addModule(proxy string, m module.Version, dir string) error {
 		return err
 	}
 	return errors.Join(
-		zip.CreateFromDir(f, m, dir), f.Close(),
+		zip.CreateFromDir(f, m, dir),
+		f.Close(),
 		copyFile(filepath.Join(dir, "go.mod"), filepath.Join(to, m.Version+".mod")),
-		os.WriteFile(filepath.Join(to, m.Version+".info"), fmt.Appendf(nil, `{"Version":%q,"Time":"2026-01-01T00:00:00Z"}`, m.Version), 0o666),
-		os.WriteFile(filepath.Join(to, "list"), []byte(m.Version+"\n"), 0o666))
+		os.WriteFile(
+			filepath.Join(to, m.Version+".info"),
+			fmt.Appendf(nil, `{"Version":%q,"Time":"2026-01-01T00:00:00Z"}`, m.Version),
+			0o666,
+		),
+		os.WriteFile(filepath.Join(to, "list"), []byte(m.Version+"\n"), 0o666),
+	)
 }
 
 // copyFile copies a regular file. One that git knows and that is gone, or is a link, is left out, as a module has none.

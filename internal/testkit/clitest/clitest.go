@@ -31,24 +31,31 @@ func Main(m *testing.M, main func()) {
 // Run runs the transcripts under testdata/script; -rewrite makes the files in them anew that
 // cmp compares. The variables are set in addition to those of the go tool.
 func Run(t *testing.T, variables map[string]string) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: golden.Rewrite(),
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"status": status, "interrupt": interrupt, "oneline": oneline},
-		Condition: condition,
-		Setup: func(e *testscript.Env) error {
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
-				value, err := exec.Command("go", "env", name).Output()
-				if err != nil {
-					return err
+	testscript.Run(
+		t,
+		testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: golden.Rewrite(),
+			Cmds: map[string]func(*testscript.TestScript, bool, []string){
+				"status":    status,
+				"interrupt": interrupt,
+				"oneline":   oneline,
+			},
+			Condition: condition,
+			Setup: func(e *testscript.Env) error {
+				for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
+					value, err := exec.Command("go", "env", name).Output()
+					if err != nil {
+						return err
+					}
+					e.Setenv(name, strings.TrimSpace(string(value)))
 				}
-				e.Setenv(name, strings.TrimSpace(string(value)))
-			}
-			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
-			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
-			for name, value := range variables {
-				e.Setenv(name, os.Expand(value, e.Getenv))
-			}
-			return nil
-		}})
+				e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
+				e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
+				for name, value := range variables {
+					e.Setenv(name, os.Expand(value, e.Getenv))
+				}
+				return nil
+			}},
+	)
 }
 
 // Help checks the help of all commands of a grammar of package kong, and returns their flags: a flag with a

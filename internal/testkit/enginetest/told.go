@@ -54,7 +54,14 @@ type Moment struct {
 
 // Describe says what it is.
 func (s Timed) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "timed", Nodes: 3, Options: s.Options, Supports: trace.KindsOf(trace.Wait), OneClock: true, Pace: 1}, nil
+	return lockstep.Info{
+		Name:     "timed",
+		Nodes:    3,
+		Options:  s.Options,
+		Supports: trace.KindsOf(trace.Wait),
+		OneClock: true,
+		Pace:     1,
+	}, nil
 }
 
 // Deploy makes one.

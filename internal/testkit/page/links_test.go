@@ -37,7 +37,8 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pages {
-		if name := filepath.Base(p); strings.Contains(p, "docs/") && (!strings.Contains(string(site), ": "+name) || !strings.Contains(string(readme), "docs/"+name)) {
+		if name := filepath.Base(p); strings.Contains(p, "docs/") &&
+			(!strings.Contains(string(site), ": "+name) || !strings.Contains(string(readme), "docs/"+name)) {
 			t.Errorf("%s is not in the site's list of pages or not in the README", name)
 		}
 	}
@@ -61,8 +62,12 @@ func TestBrokenLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"a.md: docs/none.md: stat docs/none.md: no such file or directory", "a.md: docs/b.md#three: docs/b.md has no heading of that name",
-		"a.md: docs/b.md#in-code: docs/b.md has no heading of that name", "docs/b.md: a.md: stat docs/a.md: no such file or directory"}
+	want := []string{
+		"a.md: docs/none.md: stat docs/none.md: no such file or directory",
+		"a.md: docs/b.md#three: docs/b.md has no heading of that name",
+		"a.md: docs/b.md#in-code: docs/b.md has no heading of that name",
+		"docs/b.md: a.md: stat docs/a.md: no such file or directory",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

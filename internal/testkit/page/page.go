@@ -109,7 +109,11 @@ func (r *Reader) Follow(t testing.TB, file string) {
 		}
 		return
 	}
-	t.Errorf("%s shows something else than is printed (-rewrite mends it):\n%s", file, cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")))
+	t.Errorf(
+		"%s shows something else than is printed (-rewrite mends it):\n%s",
+		file,
+		cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")),
+	)
 }
 
 // do does what a block says and returns its text as it should be.
@@ -204,7 +208,8 @@ if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 	if !outside.Strict() && strings.Contains(string(out), "GOPROXY=off") {
 		t.Skipf("SKIPPED, the module cache lacks what the page needs: %s", out)
 	}
-	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(progress.ReplaceAllString(string(out), ""))
+	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").
+		Replace(progress.ReplaceAllString(string(out), ""))
 	for _, m := range r.Masks {
 		r.printed = regexp.MustCompile(m[0]).ReplaceAllString(r.printed, m[1])
 	}

@@ -93,7 +93,16 @@ func TestFollow(t *testing.T) {
 }
 
 func TestBlocks(t *testing.T) {
-	page := "text\n" + block("go file=x.go", "a\n") + "more\n\n    " + fences + "\n" + block("sh fails", "b\nc\n") + block("text", "d\n")
+	page := "text\n" + block(
+		"go file=x.go",
+		"a\n",
+	) + "more\n\n    " + fences + "\n" + block(
+		"sh fails",
+		"b\nc\n",
+	) + block(
+		"text",
+		"d\n",
+	)
 	var got []string
 	for _, b := range Blocks(page) {
 		got = append(got, strings.Join([]string{b.Kind, b.Role, b.Name, page[b.from:b.to]}, "|"))

@@ -38,6 +38,11 @@ func Section(t testing.TB, file, name string, write func(io.Writer) error) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s shows something else as its %s (-rewrite mends it):\n%s", file, name, cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")))
+		t.Errorf(
+			"%s shows something else as its %s (-rewrite mends it):\n%s",
+			file,
+			name,
+			cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")),
+		)
 	}
 }

@@ -99,7 +99,8 @@ func run(t *testing.T) []string {
 // it passes there.
 func Passes(t *testing.T) bool {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").
+		CombinedOutput()
 	t.Logf("in another process: %s", out)
 	return err == nil
 }

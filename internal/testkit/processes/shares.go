@@ -66,7 +66,8 @@ func compare(tables [][]Row) []Share {
 			same := true
 			for _, table := range tables {
 				other := table[i]
-				same = same && other.Name == first.Name && len(other.Outcomes) == s.Of && other.Outcomes[j] == first.Outcomes[j]
+				same = same && other.Name == first.Name && len(other.Outcomes) == s.Of &&
+					other.Outcomes[j] == first.Outcomes[j]
 			}
 			if same {
 				s.Same++

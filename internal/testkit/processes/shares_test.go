@@ -11,7 +11,10 @@ import (
 // What is the same in all processes is counted, and nothing else.
 func TestShares(t *testing.T) {
 	shares := processes.Shares(t, func() []processes.Row {
-		return []processes.Row{{Name: "a b", Outcomes: []string{"1", "2", "3"}}, {Name: "half", Outcomes: []string{"1", fmt.Sprint(os.Getpid())}}}
+		return []processes.Row{
+			{Name: "a b", Outcomes: []string{"1", "2", "3"}},
+			{Name: "half", Outcomes: []string{"1", fmt.Sprint(os.Getpid())}},
+		}
 	})
 	if os.Getenv("LOCKSTEP_PROCESS") != "" {
 		return

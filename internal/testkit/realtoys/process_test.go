@@ -363,12 +363,19 @@ func TestProcesses(t *testing.T) {
 // A server that dies though nobody crashed it makes the run worthless, and the next one has
 // new servers.
 func TestSabotage(t *testing.T) {
-	plan := lockstep.Plan{System: servers{sabotage: true}, Spec: copied, Workers: 1, Runs: 3, Strategy: strategy.Walk{Request: 1, Steps: 1}}
+	plan := lockstep.Plan{
+		System:   servers{sabotage: true},
+		Spec:     copied,
+		Workers:  1,
+		Runs:     3,
+		Strategy: strategy.Walk{Request: 1, Steps: 1},
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Inconclusive != 3 || result.Reasons["the primary does not answer"] != 3 || result.Verdict() != trace.Unknown {
+	if result.Inconclusive != 3 || result.Reasons["the primary does not answer"] != 3 ||
+		result.Verdict() != trace.Unknown {
 		t.Errorf("%+v", result)
 	}
 }

@@ -23,7 +23,13 @@ var oneOwner = spec.OnEvent("one owner", "locked",
 	})
 
 func strategies() []lockstep.Strategy {
-	return []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform, strategy.DefaultBaseline, strategy.DefaultPCTCP, strategy.DefaultPOS}
+	return []lockstep.Strategy{
+		strategy.DefaultWalk,
+		strategy.DefaultUniform,
+		strategy.DefaultBaseline,
+		strategy.DefaultPCTCP,
+		strategy.DefaultPOS,
+	}
 }
 
 // wholeWay lets the default strategies find something, shrinks it to at most so many steps of

@@ -21,7 +21,12 @@ import (
 
 // Follow gives a stream to a decoder in pieces, until it is at an end or not understood. It returns the packets that have a type, and tells how
 // many bytes are left.
-func Follow(t testing.TB, d process.Decoder, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+func Follow(
+	t testing.TB,
+	d process.Decoder,
+	stream []byte,
+	piece int,
+) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	have := []byte{}
 	for len(stream) > 0 {
@@ -47,7 +52,11 @@ func Follow(t testing.TB, d process.Decoder, stream []byte, piece int) (packets 
 }
 
 var (
-	rows = flag.String("rows", "", "rows of the paper's tables to make, by their names, with commas in between; empty: all")
+	rows = flag.String(
+		"rows",
+		"",
+		"rows of the paper's tables to make, by their names, with commas in between; empty: all",
+	)
 	each = flag.Duration("each", time.Minute, "time for a row")
 )
 
@@ -89,15 +98,19 @@ type Spent struct {
 
 // Spec is one that judges nothing, and takes note of the time of runs that came to their end.
 func (s *Spent) Spec() lockstep.Spec {
-	return spec.OnEvent("time", process.EventTime, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if t, ok := e.Value.(process.Spent); ok {
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			s.sum.Add(t)
-			s.runs++
-		}
-		return nil
-	})
+	return spec.OnEvent(
+		"time",
+		process.EventTime,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			if t, ok := e.Value.(process.Spent); ok {
+				s.mutex.Lock()
+				defer s.mutex.Unlock()
+				s.sum.Add(t)
+				s.runs++
+			}
+			return nil
+		},
+	)
 }
 
 // String is the time of a run in the mean, and its parts.
@@ -120,7 +133,18 @@ func Mother(m *testing.M, of target.Target) {
 		if err != nil {
 			return err
 		}
-		_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: system, Spec: of.Spec, Strategy: s, Settle: of.Settle, Workers: 1, Runs: 1 << 20, Scratch: folder})
+		_, err = lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:   system,
+				Spec:     of.Spec,
+				Strategy: s,
+				Settle:   of.Settle,
+				Workers:  1,
+				Runs:     1 << 20,
+				Scratch:  folder,
+			},
+		)
 		return err
 	})
 }

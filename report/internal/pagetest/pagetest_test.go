@@ -14,7 +14,11 @@ func TestTagsSeeWhatBreaksOut(t *testing.T) {
 		list, scripts := pagetest.Tags(page)
 		fine := len(scripts) <= 1
 		for _, one := range list {
-			fine = fine && slices.Contains([]pagetest.Tag{{"p", "class"}, {"p", ""}, {"/p", ""}, {"script", ""}, {"/script", ""}}, one)
+			fine = fine &&
+				slices.Contains(
+					[]pagetest.Tag{{"p", "class"}, {"p", ""}, {"/p", ""}, {"script", ""}, {"/script", ""}},
+					one,
+				)
 		}
 		if fine {
 			t.Errorf("%s passed as %v", page, fmt.Sprint(list))
