@@ -15,10 +15,10 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// aloneVariable names the folder in which the processes of a campaign leave their numbers.
+// aloneVariable names the directory in which the processes of a campaign leave their process IDs.
 const aloneVariable = "LOCKSTEP_TEST_ALONE"
 
-// alone is a system of which a process can have one.
+// alone is a system of which a process can have only one instance.
 type alone struct{ smr.Cluster }
 
 func (a alone) Describe() (lockstep.Info, error) {
@@ -43,7 +43,7 @@ var aloneApp = App{
 	},
 }
 
-// runAlone makes a campaign and returns its result without the times, and the processes that made it.
+// runAlone runs a campaign and returns its result without the times, and the processes that made the runs.
 func runAlone(t *testing.T, args ...string) (result map[string]any, processes []string) {
 	t.Helper()
 	dir, scratch := t.TempDir(), t.TempDir()
@@ -73,7 +73,8 @@ func runAlone(t *testing.T, args ...string) (result map[string]any, processes []
 	return result, processes
 }
 
-// Each worker of a system of which a process can have one is a process, and the result is the same.
+// TestProcesses checks a system of which a process can have one instance. Each worker is a process, and the result is
+// the same.
 func TestProcesses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	self := fmt.Sprint(os.Getpid())
@@ -85,7 +86,7 @@ func TestProcesses(t *testing.T) {
 		got, by := runAlone(t, append(flags, "--workers", "3")...)
 		others := 0
 		for _, p := range by {
-			if p != self { // which shrinks and measures
+			if p != self { // this process shrinks and measures
 				others++
 			}
 		}

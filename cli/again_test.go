@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// campaignOf makes a campaign and returns its digest and the command that makes it again.
+// campaignOf runs a campaign and returns its digest and the command that reruns it.
 func campaignOf(t *testing.T, args []string) (digest, again string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -24,7 +24,7 @@ func campaignOf(t *testing.T, args []string) (digest, again string) {
 	return d.Digest, d.Again
 }
 
-// The command that a campaign prints makes it again when it is pasted into a shell.
+// The command that a campaign prints reruns it when pasted into a shell.
 func TestAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{

@@ -19,8 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// stopping is the replicated log, in which somebody interrupts the program when so many runs
-// were begun.
+// stopping is the replicated log, which interrupts the program after a number of runs have begun.
 type stopping struct {
 	smr.Cluster
 	left *int
@@ -50,7 +49,7 @@ func (d *stoppingDeployment) Reset(ctx context.Context, seed uint64, out *lockst
 	return d.Deployment.Reset(ctx, seed, out)
 }
 
-// interrupted runs a command that is interrupted after so many runs.
+// interrupted runs a command that is interrupted after a number of runs.
 func interrupted(t *testing.T, bug bool, after int, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -63,8 +62,8 @@ func interrupted(t *testing.T, bug bool, after int, args ...string) (status int,
 	return status, a.String(), b.String()
 }
 
-// One rule for interrupts: what was done is printed and stored, and the verdict is unknown
-// unless something was found.
+// One rule holds for interrupts: the command prints and stores what was done, and the verdict is unknown unless it
+// found a failure.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -100,7 +99,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A system that cannot be deployed is an error in one line, and no campaign of 0 runs.
+// A system that cannot be deployed is an error of one line, instead of a campaign of 0 runs.
 func TestNotDeployed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	app := App{
@@ -118,7 +117,7 @@ func TestNotDeployed(t *testing.T) {
 	}
 }
 
-// broken is the replicated log where it cannot be had.
+// broken is the replicated log, which cannot be deployed.
 type broken struct{ smr.Cluster }
 
 func (b broken) Describe() (lockstep.Info, error) {
@@ -131,7 +130,7 @@ func (broken) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, err
 	return nil, errors.New("there is no network")
 }
 
-// A version that is not listed is told from the name of the build.
+// The name of a build shows a version that is not listed.
 func TestUnlisted(t *testing.T) {
 	for _, c := range [][3]string{
 		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"}, {"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
@@ -143,7 +142,7 @@ func TestUnlisted(t *testing.T) {
 	}
 }
 
-// A finding is kept although the interrupt came before it was shrunk.
+// The command keeps a finding even if the interrupt came before the finding was shrunk.
 func TestInterruptKeepsTheFinding(t *testing.T) {
 	status, out, errOut := interrupted(
 		t,
@@ -178,7 +177,7 @@ func TestInterruptKeepsTheFinding(t *testing.T) {
 	}
 }
 
-// A run that was being shrunk is kept as small as it has become, with the tries that were made.
+// An interrupted shrink keeps the smallest run so far, and reports the attempts that were made.
 func TestInterruptShrinking(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -213,7 +212,7 @@ func TestInterruptShrinking(t *testing.T) {
 	}
 }
 
-// An error that only says that the program was interrupted is not a failure of the tool.
+// An error that only reports the interrupt is not a failure of the tool.
 func TestInterruptIsNoFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -249,7 +248,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Which build a target that is linked in belongs to is said only where it is known.
+// The build of a linked target is reported only if it is known.
 func TestLinkedBuild(t *testing.T) {
 	e := &Env{app: &App{Targets: smr.Targets, Programs: []target.Program{
 		{
@@ -295,8 +294,8 @@ func (versioned) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return toy.Cluster(nil).Deploy(ctx, p)
 }
 
-// A trace states the build that a program is, and by that it is replayed, whatever version the
-// system names itself; where the program is no build, what the system says counts.
+// A trace states the program's build and is replayed by that build, whatever version the system names. If the program
+// is no build, the system's own version counts.
 func TestReplayedBuild(t *testing.T) {
 	const build = "example.com/library@v1.7.3"
 	for _, c := range []struct{ program, trace, want string }{

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fullDisk takes a few bytes and then no more.
+// fullDisk accepts a few bytes and then fails.
 type fullDisk struct {
 	io.Writer
 	left int
@@ -29,7 +29,7 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 	return f.Writer.Write(p)
 }
 
-// fullIn makes the disk full for the folders named.
+// fullIn makes the disk full for the named directories.
 func fullIn(full ...string) func(string, func(io.Writer) error) error {
 	return func(file string, content func(io.Writer) error) error {
 		for _, dir := range full {
@@ -41,8 +41,8 @@ func fullIn(full ...string) func(string, func(io.Writer) error) error {
 	}
 }
 
-// A full disk loses nothing: the trace goes elsewhere, or to standard error, the summary
-// is printed all the same, and the status is 2.
+// A full disk loses no finding. The command writes the trace elsewhere, or to standard error, prints the summary even
+// so, and exits with status 2.
 func TestFullDisk(t *testing.T) {
 	for _, everywhere := range []bool{false, true} {
 		spare := t.TempDir()
@@ -91,8 +91,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// In a folder for temporary files that everybody can write to, links that somebody put there beforehand are not followed:
-// what is rescued goes into a folder of the user alone.
+// In a world-writable directory for temporary files, the command follows no links that another user may have placed
+// there. It rescues files into a directory of the user alone.
 func TestRescueFollowsNoLinks(t *testing.T) {
 	shared, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "precious")
 	t.Setenv("TMPDIR", shared)
@@ -117,7 +117,7 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 	}
 }
 
-// The program's name stands before a message once, whatever it wraps.
+// A message has the program's name once, at its beginning, however many errors it wraps.
 func TestOneLine(t *testing.T) {
 	err := errors.Join(
 		fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")),

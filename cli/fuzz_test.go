@@ -26,21 +26,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fuzzApp knows targets that are linked in; two of them start programs or read files.
+// fuzzApp has targets that are linked in; two of them start programs or read files.
 var fuzzApp = App{
 	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
 		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)}),
 }
 
-// What a command may take for a trace of a few kilobytes.
+// The limits of a command that reads a trace of a few kilobytes.
 const (
 	fuzzTime   = 20 * time.Second
-	fuzzMemory = 2 << 30 // allocated in all, not at once
+	fuzzMemory = 2 << 30 // allocated in total, not at once
 	fuzzInput  = 64 << 10
-	fuzzSettle = 2000 // what a trace may ask for is more, and the systems' own texts then take their time
+	fuzzSettle = 2000 // a trace may ask for more steps, and the formatting functions of the systems then take long
 )
 
-// recordedRuns are traces of real runs.
+// recordedRuns returns traces of real runs.
 func recordedRuns(t testing.TB) [][]byte {
 	var list [][]byte
 	for _, tg := range fuzzApp.Targets {
@@ -59,7 +59,7 @@ func recordedRuns(t testing.TB) [][]byte {
 			plan := lockstep.Plan{System: s, Spec: tg.Spec, Strategy: by, Settle: min(tg.Settle, 5), Runs: 300}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
-				continue // the strategy does not fit
+				continue // the strategy does not fit the system
 			}
 			traces := []*trace.Trace{tr}
 			if result, err := lockstep.Explore(t.Context(), plan); err == nil && result.First() != nil {
@@ -133,11 +133,11 @@ func hostileTraces() []string {
 	}
 }
 
-// settleOf is the length of the settling stage that a file asks for.
+// settleOf returns the length of the settling stage that a file asks for.
 func settleOf(file []byte) int {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, " \t\r\n"), []byte("\n"))
 	var h trace.Header
-	_ = json.Unmarshal(line, &h) // what can be read of it
+	_ = json.Unmarshal(line, &h) // the readable part of it
 	return h.Settle
 }
 
@@ -145,8 +145,8 @@ var stepText = regexp.MustCompile(`(?m)^(\{"step":.*"text":")`)
 
 var lastNumbers = regexp.MustCompile(`"(steps|lines)":-?\d+`)
 
-// repaired is a trace whose last line counts the lines and steps that there are, so that more of what a fuzzer tries
-// gets past the reader.
+// repaired returns a trace whose last line has the correct number of lines and steps. More of the fuzzer's inputs then
+// pass the reader.
 func repaired(file []byte) []byte {
 	file = bytes.TrimRight(file, "\n")
 	at := bytes.LastIndexByte(file, '\n') + 1
@@ -176,7 +176,7 @@ func repaired(file []byte) []byte {
 	return append(slices.Clone(body), last...)
 }
 
-// limited counts what is written and keeps the beginning.
+// limited counts the bytes written and keeps the beginning.
 type limited struct {
 	bytes.Buffer
 	n int
@@ -189,7 +189,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open opens a trace with a command and reports what is wrong with how that went.
+// open opens a trace with a command and reports every violation of the command's contract.
 func open(file string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fuzzTime)
 	defer cancel()
@@ -216,12 +216,12 @@ func open(file string, args ...string) error {
 	return nil
 }
 
-// FuzzTrace draws, replays and shrinks traces: whatever is in the file, each ends soon, takes little, starts no program
-// and says in one line what is wrong.
+// FuzzTrace draws, replays and shrinks traces. Whatever the file contains, each command ends soon, takes little memory,
+// starts no program, and reports in one line what is wrong.
 func FuzzTrace(f *testing.F) {
 	for _, file := range recordedRuns(f) {
 		f.Add(file)
-		f.Add(stepText.ReplaceAll(file, []byte(`$1\u001b[2J\u202e`))) // for a terminal
+		f.Add(stepText.ReplaceAll(file, []byte(`$1\u001b[2J\u202e`))) // control characters for a terminal
 	}
 	for _, text := range hostileTraces() {
 		f.Add([]byte(text))
@@ -241,7 +241,7 @@ func FuzzTrace(f *testing.F) {
 			{"replay"},
 			{"shrink", "--tries", "30", "--for", "5s", "--out", filepath.Join(dir, "small.trace")},
 		}
-		if _, err := trace.ReadFile(name); err != nil { // all commands say so alike
+		if _, err := trace.ReadFile(name); err != nil { // all commands report this error alike
 			commands = commands[len(file)%3:][:1]
 		}
 		for _, args := range commands {
@@ -255,7 +255,7 @@ func FuzzTrace(f *testing.F) {
 	})
 }
 
-// Large traces within all limits, made to be slow: each command still ends soon.
+// Traces within all limits that are large and made to be slow: each command still ends soon.
 func TestLargeTraces(t *testing.T) {
 	header := `{"lockstep":3,"tool":"x","target":"smr-bug","options":{"nodes":"3"},"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
 	values := make([]string, 1000)

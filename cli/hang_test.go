@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// looping is the replicated log, in which the first node that gets a message of a certain
-// round never comes back.
+// looping is the replicated log with a node that hangs: the first node that gets a message of a certain round never
+// returns.
 type looping struct{ smr.Cluster }
 
 var untilTheEnd = make(chan struct{})
@@ -38,7 +38,7 @@ func (d *loopingDeployment) Do(ctx context.Context, s *lockstep.Step, out *locks
 	return d.Deployment.Do(ctx, s, out)
 }
 
-// A node that never comes back from a step is a finding, with its stack and its trace.
+// A node that never returns from a step is a finding, with its stack and its trace.
 func TestHang(t *testing.T) {
 	t.Chdir(t.TempDir())
 	app := App{

@@ -22,7 +22,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// What is taken where a flag is not given is what its help says.
+// The default value of a flag is the one that its help states.
 func TestDefaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	help := func(command string) string {
@@ -72,7 +72,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// picture draws a run.
+// picture draws a run as text.
 func picture(t *testing.T, width int) string {
 	t.Helper()
 	tr, err := lockstep.Record(

@@ -17,35 +17,35 @@ type listCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
-// listed is a target or a strategy as list shows it.
+// listed is a target or a strategy as the command list prints it.
 type listed struct {
 	Name     string          `json:"name"`
 	Help     string          `json:"help"`
 	Options  []target.Option `json:"options"`
-	Linked   bool            `json:"linked"`             // part of this program, else built on demand
-	Library  string          `json:"library,omitempty"`  // what comes in versions
+	Linked   bool            `json:"linked"`             // part of this program; otherwise it is built on demand
+	Library  string          `json:"library,omitempty"`  // the library that has versions
 	Versions []string        `json:"versions,omitempty"` // known to work
-	Strategy string          `json:"strategy,omitempty"` // that it is explored with unless told otherwise
-	// Scenarios are those that --scenario takes, Seen is what scenarios and specs see of a run,
-	// and Shapes what its rounds look like; all only where one target is asked for.
+	Strategy string          `json:"strategy,omitempty"` // the default strategy of the target
+	// Scenarios are the values of --scenario, Seen is what scenarios and specs see of a run, and Shapes describes the
+	// rounds. All three are set only if the user asks for a single target.
 	Scenarios []guideline `json:"scenarios,omitempty"`
 	Seen      *view       `json:"seen,omitempty"`
 	Shapes    *shapes     `json:"shapes,omitempty"`
 }
 
-// guideline is a scenario as list shows it.
+// guideline is a scenario as the command list prints it.
 type guideline struct {
 	Name string   `json:"name"`
 	Help string   `json:"help"`
 	Set  []string `json:"set,omitempty"`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (listCmd) Help() string {
 	return "Example:\n  lockstep list --json\n  lockstep list etcdraft"
 }
 
-// Run lists.
+// Run prints the list.
 func (c *listCmd) Run(e *Env) error {
 	var all struct {
 		Targets    []listed `json:"targets"`
@@ -92,7 +92,7 @@ func (c *listCmd) Run(e *Env) error {
 	return nil
 }
 
-// list are the targets, those that are linked in first.
+// list returns the targets; linked ones come first.
 func (a *App) list() []listed {
 	var all []listed
 	for _, t := range a.Targets {

@@ -60,7 +60,7 @@ var testApp = App{
 	},
 }
 
-// The transcripts under testdata/script run the tool as a user would.
+// The transcripts under testdata/script run the tool as a user does.
 func TestMain(m *testing.M) {
 	if os.Getenv(aloneVariable) != "" {
 		aloneApp.Main()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A small heap is not collected before it has 80 MiB.
+// The garbage collector does not collect a small heap before it reaches 80 MiB.
 func TestBallast(t *testing.T) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		t.Setenv(name, "")
@@ -48,7 +48,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// Address space that is limited is reported where it is too little, and bounds the memory where it is not.
+// The command reports a limit on address space that is too low. A higher limit bounds the memory.
 func TestAddressSpace(t *testing.T) {
 	for _, c := range []struct {
 		space, memory uint64
@@ -71,7 +71,7 @@ func TestBytesIn(t *testing.T) {
 	}
 }
 
-// A program that makes runs for others takes no more processors than it has workers.
+// A program that makes runs for another program uses no more processors than it has workers.
 func TestShare(t *testing.T) {
 	had := runtime.GOMAXPROCS(3)
 	defer runtime.GOMAXPROCS(had)

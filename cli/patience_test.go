@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// A step may take as long as its target needs, unless the command line says how long.
+// The default step timeout is the one that the target needs; the command line overrides it.
 func TestPatience(t *testing.T) {
 	slow := target.Target{Patience: time.Hour}
 	for _, c := range []struct {

@@ -13,14 +13,14 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// The strategies of a campaign unless told otherwise: what a scenario leaves alone is best
-// explored by what delays messages, but not for ever.
+// The default strategies of a campaign with a scenario. The most useful exploration of what a scenario leaves open
+// delays messages, but not indefinitely.
 const (
 	usualStrategy  = "uniform"
 	guidedStrategy = "pctcp:depth=6,events=300,late=30,fair=true,steps=3000"
 )
 
-// guide is the scenario that was asked for, or none, with the options that it needs.
+// guide returns the requested scenario, or none, with the options that it needs.
 func (c *runCmd) guide(at *place) (target.Scenario, error) {
 	if c.Scenario == "" {
 		c.Strategy = cmp.Or(c.Strategy, at.target.Strategy, usualStrategy)
@@ -31,8 +31,8 @@ func (c *runCmd) guide(at *place) (target.Scenario, error) {
 	return s, err
 }
 
-// retell stores one run of a guided campaign, the first finding or else the first run, with a
-// page, and what the scenario made of it moment by moment.
+// retell stores one run of a guided campaign with a page and with what the scenario did at each moment. The run is the
+// first finding, or else the first run.
 func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	if c.Scenario == "" {
 		return nil
@@ -60,7 +60,7 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 	return err
 }
 
-// guided says how the scenario fared.
+// guided reports how often the scenario took effect.
 func (c *runCmd) guided(r *lockstep.Result) []string {
 	if c.Scenario == "" {
 		return nil

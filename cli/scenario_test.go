@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// guidedApp has a replicated log with two scenarios, one of which fails by itself.
+// guidedApp has a replicated log with two scenarios, one of which fails on its own.
 func guidedApp() App {
 	build := func(name, state string) func() lockstep.Scenario {
 		return func() lockstep.Scenario {
@@ -45,8 +45,8 @@ func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
 	return status, a.String(), b.String()
 }
 
-// TestRunScenario: a guided campaign tells how the scenario fared and leaves one run with its
-// explanation and page. Options of the scenario give way to those of the command line.
+// TestRunScenario checks that a guided campaign reports how the scenario went, and stores one run with its explanation
+// and page. Options of the command line override those of the scenario.
 func TestRunScenario(t *testing.T) {
 	t.Chdir(t.TempDir())
 	status, out, errOut := guidedRun(
@@ -83,8 +83,8 @@ func TestRunScenario(t *testing.T) {
 	}
 }
 
-// TestUsualStrategies: a target and a scenario may name their own strategies, which list tells and
-// the command line overrides.
+// TestUsualStrategies checks that a target and a scenario may have default strategies. The command list prints them,
+// and the command line overrides them.
 func TestUsualStrategies(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ want, args string }{
@@ -109,8 +109,8 @@ func TestUsualStrategies(t *testing.T) {
 	}
 }
 
-// TestRunScenarioFinding: a finding of the scenario itself is kept, explained, and found again
-// when it is replayed.
+// TestRunScenarioFinding checks that a finding of the scenario itself is kept and explained, and that a replay
+// reproduces it.
 func TestRunScenarioFinding(t *testing.T) {
 	t.Chdir(t.TempDir())
 	status, out, errOut := guidedRun(
@@ -139,7 +139,7 @@ func TestRunScenarioFinding(t *testing.T) {
 	}
 }
 
-// TestRunScenarioUnknown: the error lists the scenarios there are.
+// TestRunScenarioUnknown checks that the error lists the available scenarios.
 func TestRunScenarioUnknown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if status, _, errOut := guidedRun(t, "run", "smr", "--scenario", "early"); status != statusFailure ||
@@ -148,8 +148,7 @@ func TestRunScenarioUnknown(t *testing.T) {
 	}
 }
 
-// TestListTarget: what scenarios can be about is listed, with the Go types of messages and
-// values.
+// TestListTarget checks that list prints what scenarios can refer to, with the Go types of messages and values.
 func TestListTarget(t *testing.T) {
 	status, out, errOut := guidedRun(t, "list", "smr")
 	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise", "Events: type, Go type of the value, an example", smr.Output,

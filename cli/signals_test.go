@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// hangingGo is a go command that never finishes a build, and leaves something where temporary files are.
+// hangingGo is a go command that never finishes a build and leaves a file in the directory for temporary files.
 const hangingGo = `#!/bin/sh
 if [ "$1" = build ]; then
 	mkdir "${GOTMPDIR:-$TMPDIR}/go-build1"
@@ -23,7 +23,8 @@ fi
 PATH=$REAL exec go "$@"
 `
 
-// The command timeout sends its signal twice, at once. A build ends by it as by one, in order, and leaves nothing.
+// The command timeout sends its signal twice, at once. A build handles both as one: it ends in order and leaves no
+// files.
 func TestSignalTwice(t *testing.T) {
 	dir, self := t.TempDir(), executable(t)
 	begun := filepath.Join(dir, "begun")
@@ -55,7 +56,7 @@ func TestSignalTwice(t *testing.T) {
 		"TMPDIR="+filepath.Join(dir, "tmp"),
 	)
 	var errOut bytes.Buffer
-	cmd.Stderr, cmd.WaitDelay = &errOut, 10*time.Second // a go command that lives on has the file open
+	cmd.Stderr, cmd.WaitDelay = &errOut, 10*time.Second // a go command that survives has the file open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

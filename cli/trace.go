@@ -21,7 +21,7 @@ type traceCmd struct {
 	Out      string `placeholder:"FILE" help:"Write the run to a trace file too, which replay and explain read."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (traceCmd) Help() string {
 	return `Prints each step, and below it the events that the step caused. The run is the one that a campaign with the same
 flags makes under this number. Exit status 1: the run fails.
@@ -75,7 +75,7 @@ func (c *traceCmd) Run(e *Env) error {
 	return err
 }
 
-// independent reports why a run of a plan cannot be made without the runs before it.
+// independent reports why one run of a plan cannot be made without the runs before it.
 func independent(plan lockstep.Plan) error {
 	info, err := plan.System.Describe()
 	if err != nil {

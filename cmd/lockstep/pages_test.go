@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
-// The pages that a newcomer reads first do what they say, and print it.
+// The commands on the first pages for newcomers work, and print what the pages show.
 func TestPages(t *testing.T) {
 	for _, tool := range []string{"sh", "make", "go"} {
 		outside.Program(t, tool)
