@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// external is a NATS server of somebody else.
+// external starts an external NATS server.
 func external(t *testing.T, change func(*server.Options)) *server.Server {
 	t.Helper()
 	o := &server.Options{
@@ -38,7 +38,7 @@ func external(t *testing.T, change func(*server.Options)) *server.Server {
 	return n
 }
 
-// on serves a fleet on a NATS server that is there, until the function that is returned is called.
+// on serves a fleet on an existing NATS server, until the caller calls the returned function.
 func on(t *testing.T, url, token, dir string) (*Server, func()) {
 	t.Helper()
 	s, err := Serve(t.Context(), Config{NATS: url, Token: token, Dir: dir})
@@ -51,8 +51,8 @@ func on(t *testing.T, url, token, dir string) (*Server, func()) {
 	return s, sync.OnceFunc(func() { cancel(); done.Wait(); s.Close() })
 }
 
-// A fleet on a NATS server that is there: by token or by user and password, with the result of one machine, and with
-// everything still there when the fleet's server was gone.
+// A fleet works on an existing NATS server, by token or by user and password, with the result of one machine. A restart
+// of the fleet's server loses nothing.
 func TestExternal(t *testing.T) {
 	want := output(t, 0, "run", "smr", "--runs", "400", "--seed", "9")
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// What a server that is there lacks is said.
+// The fleet reports what an existing server lacks.
 func TestExternalLacks(t *testing.T) {
 	for want, change := range map[string]func(*server.Options){
 		"JetStream":           func(o *server.Options) { o.JetStream = false },

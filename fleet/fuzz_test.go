@@ -19,7 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// What a worker can send: the message of a part, a part that is right but for some fields, a report, and a stored trace.
+// The inputs that a worker can send: the message of a part, a valid part with some fields replaced, a report, and a
+// stored trace.
 const (
 	sendsPart = iota
 	sendsEdited
@@ -28,10 +29,10 @@ const (
 	sendsKinds
 )
 
-// evil are texts that must not get through.
+// evil is a text that must not get through.
 const evil = "/../../../evil\x1b[2J\u202e\n"
 
-// seeds adds what honest workers send, and what broken ones sent before.
+// seeds adds messages of correct workers, and messages that broken workers sent before.
 func seeds(f *testing.F) {
 	stored, err := json.Marshal(testTrace(f, 3))
 	if err != nil {
@@ -61,8 +62,8 @@ func seeds(f *testing.F) {
 	f.Add(uint8(sendsTrace), uint8(3), stored, []byte(nil))
 }
 
-// FuzzWorker lets a worker send anything: the server neither panics nor counts what cannot be true, and nothing that is printed or
-// written leaves its place.
+// FuzzWorker lets a worker send arbitrary messages. The server neither panics nor counts impossible results. No printed
+// or written text escapes its place.
 func FuzzWorker(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, sends, first uint8, message, stored []byte) {
@@ -89,7 +90,7 @@ func FuzzWorker(f *testing.F) {
 	})
 }
 
-// values are what a field may be replaced by.
+// values are the replacements for a field.
 var values = []any{
 	nil,
 	-1,
@@ -121,10 +122,10 @@ var values = []any{
 	map[string]any{"runs": 4, "watches": []any{map[string]any{"tests": -1}}},
 }
 
-// maxEdits is how many fields are replaced at most.
+// maxEdits is the largest number of replaced fields.
 const maxEdits = 3
 
-// edited is a part with some fields replaced: two bytes say which one is replaced by what.
+// edited returns a part with some fields replaced: two bytes select a field and its replacement.
 func edited(t *testing.T, p *Part, edits []byte) []byte {
 	var tree any
 	if err := json.Unmarshal([]byte(text(t, p)), &tree); err != nil {
@@ -136,7 +137,7 @@ func edited(t *testing.T, p *Part, edits []byte) []byte {
 		if len(set) == 0 {
 			break
 		}
-		var value any // of its own, so that trees do not share
+		var value any // a new value, so that trees do not share it
 		if err := json.Unmarshal([]byte(text(t, values[int(edits[1])%len(values)])), &value); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,7 @@ func edited(t *testing.T, p *Part, edits []byte) []byte {
 	return []byte(text(t, tree))
 }
 
-// fields collects what replaces each field of a tree.
+// fields collects a setter for each field of a tree.
 func fields(node any, set *[]func(any)) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -187,7 +188,7 @@ func fuzzPart(t *testing.T, first int, message, storedTrace []byte) {
 	}
 }
 
-// sound checks that the sums of a campaign can be true.
+// sound checks that the sums of a campaign are possible.
 func sound(t *testing.T, l *Ledger) {
 	t.Helper()
 	r, runs := l.Result, 0

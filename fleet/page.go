@@ -26,8 +26,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Page serves the fleet's page until the context ends, and says where it is. The address has the view token, which the page
-// exchanges for a cookie.
+// Page serves the fleet's page until the context ends, and returns the page's address. The address has the view token,
+// which the page exchanges for a cookie.
 func (s *Server) Page(ctx context.Context, listen string) (url string, err error) {
 	if err := checkListen("--page", listen, "view", s.ViewToken); err != nil {
 		return "", err
@@ -38,12 +38,13 @@ func (s *Server) Page(ctx context.Context, listen string) (url string, err error
 	}
 	web := s.web(ctx)
 	context.AfterFunc(ctx, func() { _ = web.Close() })
-	go func() { _ = web.Serve(l) }() // it ends with the context
+	go func() { _ = web.Serve(l) }() // the server ends with the context
 	host, _ := os.Hostname()
 	return fmt.Sprintf("http://%s/?token=%s", reachable(l.Addr(), host), s.ViewToken), nil
 }
 
-// web is the server of the page. Clients that send slowly, or nothing, are cut off; extend limits those that read slowly.
+// web is the page's HTTP server. It cuts off clients that send slowly or send nothing; extend limits clients that read
+// slowly.
 func (s *Server) web(ctx context.Context) *http.Server {
 	return &http.Server{
 		Handler:           s.guard(s.pages()),
@@ -54,7 +55,7 @@ func (s *Server) web(ctx context.Context) *http.Server {
 	}
 }
 
-// pages are the pages by their addresses.
+// pages returns the handlers of the pages by their addresses.
 func (s *Server) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -94,7 +95,7 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
-// answer writes a page only when all of it could be made.
+// answer writes a page only after all of it was rendered.
 func answer[T any](w http.ResponseWriter, kind string, write func(io.Writer, T) error, v T) {
 	var b bytes.Buffer
 	if err := write(&b, v); err != nil {
@@ -106,7 +107,8 @@ func answer[T any](w http.ResponseWriter, kind string, write func(io.Writer, T) 
 	_, _ = b.WriteTo(w)
 }
 
-// guard lets in who knows the view token: from the address once, which makes a cookie, or from a header.
+// guard admits clients with the view token. The token comes once from the address, which sets a cookie, or from a
+// header.
 func (s *Server) guard(next http.Handler) http.Handler {
 	const name = "lockstep-fleet"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,9 +150,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// forward leads to the same address without the token, so that it stays neither in the address bar nor in the history: by a
-// redirect or, for a browser that comes from another site or does not say, by a page. Such a browser would not send a strict
-// cookie after a redirect.
+// forward leads to the same address without the token, so that the token stays neither in the address bar nor in the
+// history. It sends a redirect. To a browser that comes from another site, or does not say, it sends a page: such a
+// browser would not send a strict cookie after a redirect.
 func forward(w http.ResponseWriter, r *http.Request) {
 	path := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/")
 	w.Header().Set("Cache-Control", "no-store")
@@ -168,12 +170,12 @@ func forward(w http.ResponseWriter, r *http.Request) {
 	)
 }
 
-// extend gives a client time to read what is written next. One that stops reading is cut off.
+// extend gives a client time to read the next write. The server cuts off a client that stops reading.
 func extend(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // without one it waits
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // a writer without a deadline waits
 }
 
-// events sends the part of the page that changes, whenever it has, once a second at most.
+// events sends the changing part of the page after each change, at most once a second.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -206,7 +208,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 // writeJSON writes a value for programs.
 func writeJSON[T any](w io.Writer, v *T) error { return json.NewEncoder(w).Encode(v) }
 
-// finding reads the trace of the finding that a request is about, or answers that there is none.
+// finding reads the trace of the requested finding, or answers that there is none.
 func (s *Server) finding(w http.ResponseWriter, r *http.Request) (*stretch.Trace, *trace.Trace, bool) {
 	run, err := strconv.Atoi(r.PathValue("run"))
 	id := r.PathValue("id")
@@ -257,9 +259,9 @@ func (s *Server) findingTrace(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(packed.Text)
 }
 
-// traceFile is the name of the file of a trace that a request is about.
+// traceFile returns the file name of the requested trace.
 func traceFile(r *http.Request, t *trace.Trace) string {
-	run, _ := strconv.Atoi(r.PathValue("run")) // it was read before
+	run, _ := strconv.Atoi(r.PathValue("run")) // the run was parsed before
 	return words.Clean(keep.NameOfRun(t, run)) + ".trace"
 }
 
@@ -271,21 +273,21 @@ func (b *books) has(id string, run int) bool {
 	return l != nil && slices.ContainsFunc(l.Findings, func(f Finding) bool { return f.Run == run })
 }
 
-// status is the status as it is now.
+// status returns the current status.
 func (b *books) status() *status {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return statusOf(b.sorted(), slices.Collect(maps.Values(b.staff)))
 }
 
-// findings are those of a campaign or plan as they are now.
+// findings returns the current findings of a campaign or plan.
 func (b *books) findings(name string) ([]Finding, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return findingsOf(b.sorted(), name)
 }
 
-// look is the fleet as it is now, in a copy.
+// look returns a copy of the fleet's current state.
 func (b *books) look() *campaign.Fleet {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -345,7 +347,7 @@ func (b *books) look() *campaign.Fleet {
 	return f
 }
 
-// copied is the campaign as it is now, of which nothing changes any more.
+// copied returns a copy of the campaign's current state, which no longer changes.
 func (l *Ledger) copied() *campaign.Campaign {
 	c := l.campaign()
 	r := *l.Result
@@ -363,7 +365,7 @@ func cloned[K comparable](m map[K]int) map[K]int {
 	return out
 }
 
-// writeMetrics writes what Prometheus reads.
+// writeMetrics writes the metrics in the format of Prometheus.
 func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	var b strings.Builder
 	gauge := func(name, help string, value func(emit func(labels string, v float64))) {
@@ -413,7 +415,7 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	return err
 }
 
-// label is a value as Prometheus reads it.
+// label quotes a value in the format of Prometheus.
 func label(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }

@@ -24,18 +24,18 @@ import (
 // Plan is a file with many campaigns, which share the fleet's time.
 type Plan struct {
 	Name string `yaml:"name"`
-	// For is the most time that the plan may take.
+	// For is the longest time that the plan may take.
 	For string `yaml:"for"`
-	// Stop ends a campaign when so much is known.
+	// Stop is the rule that ends a campaign.
 	Stop Stop `yaml:"stop"`
-	// Regressions are the files of traces, by patterns, that are replayed first.
+	// Regressions are patterns of the trace files that are replayed first.
 	Regressions []string `yaml:"regressions"`
-	// Baseline is the file with what was found the last times.
+	// Baseline is the file with the findings of earlier executions.
 	Baseline  string     `yaml:"baseline"`
 	Campaigns []Campaign `yaml:"campaigns"`
 }
 
-// Stop is a rule: with this confidence, a run fails with a probability below this.
+// Stop is a rule: a campaign ends when, with this confidence, a run fails with a probability below this one.
 type Stop struct {
 	Confidence  float64 `yaml:"confidence"`
 	FailureRate float64 `yaml:"failure-rate"`
@@ -55,7 +55,7 @@ type Campaign struct {
 	KeepGoing  bool     `yaml:"keep-going"`
 }
 
-// ReadPlan reads a plan and reports what is wrong with it.
+// ReadPlan reads a plan and reports its errors.
 func ReadPlan(file string) (*Plan, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -69,7 +69,7 @@ func ReadPlan(file string) (*Plan, error) {
 	return p, nil
 }
 
-// parsePlan reads a plan that may come from anybody.
+// parsePlan reads a plan, which is untrusted input.
 func parsePlan(from io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxPlanBytes+1))
 	if err != nil {
@@ -85,21 +85,21 @@ func parsePlan(from io.Reader) (*Plan, error) {
 	return p, p.check()
 }
 
-// The limits of a plan. The parser takes time and memory that grow with the square of the nesting, and without bound with
+// The limits of a plan. The parser's time and memory grow with the square of the nesting, and without bound with
 // aliases.
 const (
 	maxPlanBytes     = 256 << 10
 	maxPlanDepth     = 16
 	maxPlanCampaigns = 1000 // with all strategies and seeds
-	maxPlanTraces    = 1000 // that are replayed first
+	maxPlanTraces    = 1000 // replayed first
 	maxPlanText      = 4 << 10
 	maxPlanRuns      = math.MaxInt32
 	maxPlanSteps     = trace.MaxSteps
 	minFailureRate   = 1e-9
-	maxPlanComplaint = 10 // that are reported
+	maxPlanComplaint = 10 // errors reported
 )
 
-// checkYAML reports what no plan needs, before it is parsed.
+// checkYAML rejects constructs that no plan needs, before the text is parsed.
 func checkYAML(text []byte) error {
 	if len(text) > maxPlanBytes {
 		return fmt.Errorf("a plan has at most %d bytes", maxPlanBytes)
@@ -130,7 +130,7 @@ func checkYAML(text []byte) error {
 	return nil
 }
 
-// clip is the beginning of a text for an error.
+// clip returns the beginning of a text for an error.
 func clip(text string) string {
 	const most = 40
 	if len(text) > most {
@@ -139,7 +139,7 @@ func clip(text string) string {
 	return strconv.Quote(text)
 }
 
-// check reports what is wrong with a plan.
+// check reports the errors of a plan.
 func (p *Plan) check() error {
 	var wrong []error
 	more := 0
@@ -212,7 +212,7 @@ func (p *Plan) check() error {
 	return errors.Join(wrong...)
 }
 
-// size is the number of campaigns, with their strategies and seeds.
+// size returns the number of campaigns, with their strategies and seeds.
 func (p *Plan) size() (n int) {
 	for _, c := range p.Campaigns {
 		n += max(len(c.Strategies), 1) * max(len(c.Seeds), 1)
@@ -226,7 +226,7 @@ func isText(text string) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// plain reports whether a name can be part of others.
+// plain reports whether a name can be part of other names.
 func plain(name string) bool {
 	for _, r := range name {
 		if subjectRune(r) != r {
@@ -236,7 +236,7 @@ func plain(name string) bool {
 	return name != "" && len(name) <= mostName
 }
 
-// mostName is the length of a name, at most.
+// mostName is the longest length of a name.
 const mostName = 50
 
 func (p *Plan) limit() (time.Duration, error) {
@@ -250,7 +250,7 @@ func (p *Plan) limit() (time.Duration, error) {
 	return d, err
 }
 
-// Runs is the number of runs without a failure after which the rule is fulfilled; 0: there is no rule.
+// Runs returns the number of runs without a failure after which the rule holds; 0: there is no rule.
 func (s Stop) Runs() int {
 	if s.FailureRate <= 0 {
 		return 0
@@ -258,9 +258,9 @@ func (s Stop) Runs() int {
 	return int(math.Ceil(math.Log1p(-s.Confidence) / math.Log1p(-s.FailureRate)))
 }
 
-// elsewhere are the campaigns of a plan, as the command line would give them.
+// elsewhere returns the campaigns of a plan, in the form of the command line.
 func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
-	limit, _ := p.limit() // it was checked
+	limit, _ := p.limit() // the limit was checked
 	for _, c := range p.Campaigns {
 		for _, strategy := range orOne(c.Strategies, "") {
 			for _, seed := range orOne(c.Seeds, 0) {
@@ -278,7 +278,7 @@ func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
 				}
 				add("--steps", strconv.Itoa(c.Steps), c.Steps > 0)
 				runs := c.Runs
-				if n := p.Stop.Runs(); runs == 0 || n > 0 && n < runs && !c.KeepGoing { // as long as nothing is found
+				if n := p.Stop.Runs(); runs == 0 || n > 0 && n < runs && !c.KeepGoing { // while there is no finding
 					runs = n
 				}
 				add("--runs", strconv.Itoa(runs), runs > 0)
@@ -295,7 +295,7 @@ func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
 	return list, names
 }
 
-// orOne is a list, or where it is empty one value.
+// orOne returns a list or, if it is empty, one value.
 func orOne[T any](list []T, one T) []T {
 	if len(list) == 0 {
 		return []T{one}
@@ -303,7 +303,7 @@ func orOne[T any](list []T, one T) []T {
 	return list
 }
 
-// regressions are the traces that are replayed first.
+// regressions returns the trace files that are replayed first.
 func (p *Plan) regressions() (files []string, err error) {
 	defer func() {
 		if len(files) > maxPlanTraces {
@@ -318,7 +318,7 @@ func (p *Plan) regressions() (files []string, err error) {
 		if wrong == nil && len(list) == 0 {
 			wrong = errors.New("there is no such file")
 		}
-		for _, file := range list { // opening a pipe may never end
+		for _, file := range list { // opening a pipe may block indefinitely
 			if info, err := os.Stat(file); wrong == nil && (err != nil || !info.Mode().IsRegular()) {
 				wrong = fmt.Errorf("%s is not a regular file", file)
 			}

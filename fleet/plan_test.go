@@ -27,7 +27,7 @@ func planFile(t *testing.T, text string) string {
 	return file
 }
 
-// Every mistake is named, with what is allowed.
+// Every error is named, with the allowed values.
 func TestPlanRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: x\ntarget: smr\n": "unknown field",
@@ -47,7 +47,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// The rule to stop by asks for as many runs as the exact limits do.
+// The stop rule requires as many runs as the exact limits do.
 func TestStopRule(t *testing.T) {
 	for _, s := range []Stop{{0.95, 1e-6}, {0.99, 1e-3}, {0.5, 0.3}} {
 		n := s.Runs()
@@ -61,7 +61,8 @@ func TestStopRule(t *testing.T) {
 	}
 }
 
-// The rule gives most of the time to the campaign that brings most, every campaign some, and follows a change.
+// The rule gives most of the time to the campaign with the largest reward, some time to every campaign, and follows a
+// change.
 func TestChoose(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	list := []*Ledger{{}, {}, {}}
@@ -98,7 +99,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A plan: regressions first, campaigns, groups, and what is new since the last time.
+// A plan replays regressions first, runs campaigns, groups findings, and reports findings that are new since the last
+// time.
 func TestPlan(t *testing.T) {
 	f := newFixture(t, 1)
 	dir := t.TempDir()
@@ -174,8 +176,8 @@ campaigns:
 	}
 }
 
-// A campaign ends when the rule to stop by holds, or its runs are made, whichever is first; one that goes on after
-// findings makes its runs.
+// A campaign ends when the stop rule holds or its runs are done, whichever comes first. A campaign that continues after
+// findings makes all of its runs.
 func TestStopsFirst(t *testing.T) {
 	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230", "{target: smr, runs: 100}": "100", "{target: smr}": "230",
 		"{target: smr, runs: 1000, keep-going: true}": "1000"} {
@@ -192,7 +194,7 @@ func TestStopsFirst(t *testing.T) {
 	}
 }
 
-// What a part brings is 1 with a finding of a new kind, and else the share of its states that are new.
+// The reward of a part is 1 with a finding of a new kind, and else the share of its states that are new.
 func TestNews(t *testing.T) {
 	l := newLedger(jobFor(plan(true, true, 100)))
 	l.Findings = []Finding{{Run: 3, Property: "prefix", Shape: "a"}}
@@ -235,7 +237,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// Regressions are replayed before the campaigns are given out, and one that fails is a finding though nothing else is.
+// The plan replays regressions before it gives out campaigns. A failing one is a finding even if there is no other.
 func TestRegressionsFirst(t *testing.T) {
 	f := newFixture(t, 1)
 	dir := t.TempDir()
@@ -250,11 +252,11 @@ func TestRegressionsFirst(t *testing.T) {
 	}
 }
 
-// byCommit is an action that cannot change.
+// byCommit matches an action that is pinned to a commit.
 var byCommit = regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40}$`)
 
-// The plan and the workflow that people are to copy can be read, the workflow names what is there, may only read the repository, and
-// uses actions, as the image and the site use their parts, that cannot change.
+// The plan and the workflow that users copy are valid. The workflow names existing files and may only read the
+// repository. Like the image and the site, it uses only pinned parts.
 func TestScripts(t *testing.T) {
 	p, err := ReadPlan("../scripts/fleet/nightly.yaml")
 	if err != nil || len(p.Campaigns) == 0 || p.Baseline != "baseline.json" {

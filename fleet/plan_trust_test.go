@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A plan may come from anybody: it names what is registered and listed, and nothing that starts programs, builds
-// packages or writes files elsewhere, unless the user's own flags allow it.
+// A plan is untrusted input. It names what is registered and listed. Unless the user's own flags allow it, it starts no
+// programs, builds no packages and writes no files elsewhere.
 func TestPlanNames(t *testing.T) {
 	dir := t.TempDir()
 	evil := filepath.Join(dir, "evil.sh")
@@ -73,7 +73,7 @@ func TestPlanNames(t *testing.T) {
 	}
 }
 
-// measured reads a plan and reports the time and the memory that it took.
+// measured reads a plan and returns the time and the memory that it took.
 func measured(text string) (err error, took time.Duration, allocated uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -86,7 +86,7 @@ func measured(text string) (err error, took time.Duration, allocated uint64) {
 	return err, time.Since(begin), after.TotalAlloc - before.TotalAlloc
 }
 
-// bomb is a text whose aliases stand for as many values as there are atoms.
+// bomb returns a text whose aliases stand for as many values as there are atoms in the universe.
 func bomb() string {
 	text := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'i'; c++ {
@@ -95,7 +95,7 @@ func bomb() string {
 	return text + "regressions: *h\n"
 }
 
-// hostilePlans are plans that took much time or memory, or that nobody means, with the complaint.
+// hostilePlans returns plans that take much time or memory, or that no user means, with the error text.
 func hostilePlans() map[string]string {
 	good := "name: x\ncampaigns: [{target: smr, runs: 1}]\n"
 	return map[string]string{

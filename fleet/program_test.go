@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// own makes a machine's folder with a program of somebody's own in it, and returns it with the variables of a process there.
+// own creates a machine's directory with a custom program in it. It returns the directory and the environment of a
+// process there.
 func own(t *testing.T, text string) (dir string, env []string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -61,14 +62,15 @@ import (
 func main() { cli.Main(smr.Targets...) }
 `
 
-// there makes a command a process of a machine.
+// there makes a command run as a process of a machine.
 func there(c *exec.Cmd, dir string, env []string) *exec.Cmd {
 	c.Dir, c.Env = dir, env
 	return c
 }
 
-// A target that is a program is built by client and worker, each from its own source in a folder of its own. Where these
-// are the same the result is that of one machine; a worker whose source differs refuses, and says so.
+// The client and the worker each build a target that is a program from their own source, in their own directory. If the
+// sources are the same, the result is that of one machine. A worker with a different source refuses the campaign and
+// reports the reason.
 func TestPrograms(t *testing.T) {
 	if size("FLEET_PROGRAMS", 0) == 0 {
 		t.Skip("three builds take long; make fleet makes them")

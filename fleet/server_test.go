@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// serving is a server in this process.
+// serving starts a server in this process.
 func serving(t *testing.T) *Server {
 	t.Helper()
 	s, err := Serve(t.Context(), Config{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
@@ -37,7 +37,7 @@ func serving(t *testing.T) *Server {
 	return s
 }
 
-// joined is a worker in this process, whose programs are this one.
+// joined starts a worker in this process, whose programs are this one.
 func joined(t *testing.T, s *Server, name string) {
 	t.Helper()
 	w := Worker{URL: s.URL, Token: s.Token, Name: name, Workers: 1, Program: thisProgram}
@@ -77,7 +77,7 @@ func given(t *testing.T, s *Server, args ...string) *Ledger {
 	return l
 }
 
-// jobOfArgs is the job of a command line.
+// jobOfArgs returns the job of a command line.
 func jobOfArgs(t *testing.T, args ...string) Job {
 	t.Helper()
 	args = append([]string{"run"}, append(args, "--stretches")...)
@@ -93,7 +93,7 @@ func jobOfArgs(t *testing.T, args ...string) Job {
 	return Job{Hello: p.Hello, Target: args[1], Args: args}
 }
 
-// A hostile peer gets nothing and breaks nothing.
+// A hostile peer reads nothing and breaks nothing.
 func TestHostile(t *testing.T) {
 	s := serving(t)
 	address := strings.TrimPrefix(s.URL, "nats://")
@@ -133,7 +133,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// insider knows the token and sends what is not wanted.
+// insider has the token and sends invalid messages.
 func insider(t *testing.T, s *Server) {
 	t.Helper()
 	c, err := Dial(t.Context(), s.URL, s.Token)
@@ -173,7 +173,7 @@ func noiseOf(n int) []byte {
 	return b
 }
 
-// A worker whose program is another one refuses, says why, and is seen to.
+// A worker with a different program refuses the campaign and reports the reason, and the status shows it.
 func TestOtherBuild(t *testing.T) {
 	s := serving(t)
 	w := Worker{URL: s.URL, Token: s.Token, Name: "other", Program: func(string, []string) (string, []string, error) {
@@ -207,7 +207,7 @@ func TestOtherBuild(t *testing.T) {
 	}
 }
 
-// A strategy that learns is one lineage: its result, too, is that of one machine.
+// A learning strategy is one lineage: its result, too, is that of one machine.
 func TestSequential(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
@@ -230,8 +230,8 @@ func TestSequential(t *testing.T) {
 	}
 }
 
-// A strategy that learns in several lineages is spread over workers, which tell each other what they have learned:
-// the result is that of one machine, also where a worker comes late.
+// A strategy that learns in several lineages is spread over workers, which exchange what they have learned. The result
+// is that of one machine, even if a worker joins late.
 func TestLineages(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
@@ -281,8 +281,8 @@ func TestLineages(t *testing.T) {
 	}
 }
 
-// What is measured in the runs is what one machine measures: which partitions there were, and how often late messages
-// change a state.
+// The measurements of the runs are those of one machine: which partitions occurred, and how often late messages change
+// a state.
 func TestMeasures(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
@@ -329,7 +329,7 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
-// The page shows campaigns, findings and workers to those who know the token, and nothing to others.
+// The page shows campaigns, findings and workers only to clients with the token.
 func TestPage(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "worker")
@@ -380,8 +380,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Many workers report often, and the server's memory stays what it was. FLEET_REPORTERS and FLEET_REPORTS, ten a
-// second each, make it larger.
+// Many workers report often, and the server's memory does not grow. FLEET_REPORTERS sets the number of workers, and
+// FLEET_REPORTS the number of reports, ten a second each.
 func TestReports(t *testing.T) {
 	reporters, reports := size("FLEET_REPORTERS", 20), size("FLEET_REPORTS", 30)
 	s := serving(t)
@@ -443,7 +443,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// heap is the memory in use after a collection.
+// heap returns the memory in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

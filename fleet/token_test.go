@@ -15,13 +15,13 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stretch"
 )
 
-// withToken lets a command have a token in its environment.
+// withToken puts a token into a command's environment.
 func withToken(c *exec.Cmd, token string) *exec.Cmd {
 	c.Env = append(c.Env, TokenVariable+"="+token)
 	return c
 }
 
-// said is the status of a command and all that it says.
+// said returns the exit status of a command and all of its output.
 func said(t *testing.T, c *exec.Cmd) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -32,8 +32,9 @@ func said(t *testing.T, c *exec.Cmd) (int, string) {
 	return c.ProcessState.ExitCode(), string(text)
 }
 
-// The view token reads the page, the status and the findings, and can neither join nor give nor stop campaigns. The work token is
-// of no use on the page. No token is taken from an address, where others on the machine could read it.
+// The view token reads the page, the status and the findings. It can neither join nor give nor stop campaigns. The page
+// does not accept the work token. No command takes a token from an address, because other users of the machine could
+// read it.
 func TestTokens(t *testing.T) {
 	s := serving(t)
 	address, err := s.Page(t.Context(), "127.0.0.1:0")
@@ -89,7 +90,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Programs that a worker starts do not get the work token, and neither do its arguments have it.
+// Programs that a worker starts do not get the work token, neither in their environment nor in their arguments.
 func TestTokenStaysHere(t *testing.T) {
 	t.Setenv(TokenVariable, "secret")
 	token, err := readToken("", TokenVariable)
@@ -154,7 +155,7 @@ func TestTokenLeavesAddress(t *testing.T) {
 	}
 }
 
-// Beyond the loopback a token that can be guessed is refused, before anything listens.
+// Beyond the loopback the server refuses a token that can be guessed, before it listens.
 func TestShortTokens(t *testing.T) {
 	for want, c := range map[string]Config{
 		"--listen 0.0.0.0:0 is not on the loopback: the work token must have at least 16 characters, it has 5": {Listen: "0.0.0.0:0", Token: "short"},
@@ -188,7 +189,7 @@ func TestShortTokens(t *testing.T) {
 	}
 }
 
-// A server that is started again has the tokens that it had, in files that only its user can read.
+// A restarted server has the tokens that it had, in files that only its user can read.
 func TestKeptTokens(t *testing.T) {
 	dir := t.TempDir()
 	s, end := servingIn(t, dir)
@@ -207,7 +208,7 @@ func TestKeptTokens(t *testing.T) {
 	}
 }
 
-// What workers say does not reach a terminal as it is: neither by status and findings, nor by the logs.
+// Texts from workers are escaped before they reach a terminal: in status, in findings and in logs.
 func TestEscapes(t *testing.T) {
 	const evil = "\x1b[2J\x1b]0;owned\a\u009b31m\nforged line"
 	var log bytes.Buffer

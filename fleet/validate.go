@@ -21,29 +21,29 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// This file checks everything that a worker says, before anything of it counts: the parts and traces that it stores, and
+// This file checks everything that a worker sends, before any of it counts: the parts and traces that it stores, and
 // its reports about itself. A worker may be broken, of another build, or hostile.
 
-// Limits of what a worker may say.
+// The limits of what a worker may send.
 const (
 	maxName     = 200       // bytes of the name of a worker, a property or the like
 	maxText     = 256 << 10 // bytes of any other text
 	maxError    = 4 << 10   // bytes that are kept of an error
 	maxCounts   = 1000      // entries of a list of counts
 	maxTotal    = 1 << 50   // of steps, messages and the like, so that sums do not overflow
-	maxDigits   = 100_000   // of a number, which takes quadratic time to read
+	maxDigits   = 100_000   // of a number, because parsing takes quadratic time
 	maxTrace    = 64 << 20  // bytes of a stored trace with its pictures
 	maxPictures = 16        // of one trace
 	maxSpeed    = 1e9       // runs a second
 )
 
-// errUnavailable says that a trace could not be read now. The part is neither right nor wrong then.
+// errUnavailable reports that a trace could not be read now. The part is then neither valid nor invalid.
 var errUnavailable = errors.New("the trace cannot be read now")
 
 // traceSource reads the stored trace of a run.
 type traceSource func(run int) (stretch.Trace, error)
 
-// readPart reads the message of a part. The subject says which campaign and which batch it is about.
+// readPart reads the message of a part. The subject names the campaign and the batch.
 func readPart(subject string, message []byte) (id string, first int, p *Part, err error) {
 	rest, ok := strings.CutPrefix(subject, "lockstep.part.")
 	id, number, _ := strings.Cut(rest, ".")
@@ -70,7 +70,7 @@ func readPart(subject string, message []byte) (id string, first int, p *Part, er
 	return id, first, p, nil
 }
 
-// hasLongNumber reports whether a text has a number that takes too long to read.
+// hasLongNumber reports whether a text has a number that takes too long to parse.
 func hasLongNumber(text []byte) bool {
 	digits := 0
 	for _, c := range text {
@@ -109,11 +109,11 @@ func (l *Ledger) checkPart(p *Part, traces traceSource) (err error) {
 		}
 	}
 	trial := stretch.NewSum(l.Job.Hello)
-	trial.Add(&p.Made, l.Job.Hello.Keep) // what panics here must not reach the sum
+	trial.Add(&p.Made, l.Job.Hello.Keep) // a panic here must not reach the sum
 	return nil
 }
 
-// checkOrigin reports why a part is not one that the fleet asked this program for.
+// checkOrigin reports why a part is not one that the fleet requested from this program.
 func (l *Ledger) checkOrigin(p *Part) error {
 	h := l.Job.Hello
 	switch {
@@ -189,10 +189,10 @@ func (l *Ledger) checkRuns(p *Part) error {
 	return nil
 }
 
-// verdicts are those that a run can have.
+// verdicts are the possible verdicts of a run.
 var verdicts = []trace.Verdict{trace.Pass, trace.Fail, trace.Unknown, trace.Vacuous, trace.Flaky}
 
-// checkTotals reports which number of a part is not possible for its runs.
+// checkTotals reports a number of a part that is impossible for its runs.
 func (l *Ledger) checkTotals(p *Part) error {
 	r := p.Result
 	for _, c := range []struct {
@@ -218,7 +218,7 @@ func (l *Ledger) checkTotals(p *Part) error {
 	return nil
 }
 
-// checkCounts reports what is wrong with what a part counts by name.
+// checkCounts reports invalid counts by name in a part.
 func (l *Ledger) checkCounts(p *Part) error {
 	r := p.Result
 	reasons := 0
@@ -278,7 +278,7 @@ func (l *Ledger) checkCounts(p *Part) error {
 	)
 }
 
-// checkList reports why counts, of which each is at least so much, cannot be added to those that are known.
+// checkList reports why counts cannot be added to the known ones. Each count is at least least.
 func checkList(what string, known, counts []lockstep.Count, least int) error {
 	if len(counts) > maxCounts || len(known) > 0 && len(counts) > 0 && len(known) != len(counts) {
 		return fmt.Errorf("%d %s are counted, possible are %d", len(counts), what, cmp.Or(len(known), maxCounts))
@@ -344,10 +344,10 @@ func (l *Ledger) checkFindings(p *Part) error {
 	return nil
 }
 
-// has reports whether a run is one of those that a part is about.
+// has reports whether a run belongs to a part.
 func (p *Part) has(run int) bool { return run >= p.First && run < p.First+p.Result.Runs }
 
-// checkMeasures reports why what a part measured cannot be of its runs.
+// checkMeasures reports why the measurements of a part cannot be those of its runs.
 func (l *Ledger) checkMeasures(p *Part) error {
 	if c := p.Coverage; c != nil {
 		if c.Runs != p.Result.Runs {
@@ -408,7 +408,7 @@ func (l *Ledger) checkTrace(f *lockstep.Found, shape string, packed stretch.Trac
 	return nil
 }
 
-// openTrace reads a stored trace. The names of its pictures become names of files without a directory.
+// openTrace reads a stored trace. It turns the names of the pictures into file names without a directory.
 func openTrace(packed *stretch.Trace) (*trace.Trace, error) {
 	if n := len(packed.Pictures); n > maxPictures {
 		return nil, fmt.Errorf("%d pictures, at most %d are allowed", n, maxPictures)
@@ -422,7 +422,7 @@ func openTrace(packed *stretch.Trace) (*trace.Trace, error) {
 	return packed.Read()
 }
 
-// normalize keeps of a valid part what is added up, with names that can be printed.
+// normalize keeps the fields of a valid part that are added up, with printable names.
 func (p *Part) normalize() {
 	p.Worker = words.Clean(p.Worker)
 	p.Traces, p.Learned = nil, nil
@@ -437,7 +437,7 @@ func (p *Part) normalize() {
 	}
 }
 
-// check reports what is wrong with what a worker says of itself.
+// check reports invalid values in a worker's report about itself.
 func (r *Report) check() error {
 	switch {
 	case r.Worker == "" || len(r.Worker) > maxName || len(r.Version) > maxName || len(r.Campaign) > maxName:

@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// outcome of a batch, for tests of ledgers.
+// kind is the outcome of a batch, for tests of ledgers.
 type kind string
 
 const (
@@ -28,7 +28,7 @@ const (
 	invalid kind = "invalid"
 )
 
-// testJob is a campaign of a few batches.
+// testJob returns a campaign of a few batches.
 func testJob(runs int, keepGoing bool) Job {
 	return Job{
 		ID:   "000001",
@@ -38,7 +38,7 @@ func testJob(runs int, keepGoing bool) Job {
 	}
 }
 
-// testTrace is the trace of a failing run.
+// testTrace returns the trace of a failing run.
 func testTrace(t testing.TB, run int) stretch.Trace {
 	t.Helper()
 	x := &trace.Trace{
@@ -64,7 +64,7 @@ func testTrace(t testing.TB, run int) stretch.Trace {
 	}
 }
 
-// testPart is the part of a batch of a test job; traces of its findings are stored.
+// testPart returns the part of a batch of a test job, and stores the traces of its findings.
 func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stretch.Trace) *Part {
 	t.Helper()
 	n := ask.End - ask.First
@@ -116,7 +116,7 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 	return p
 }
 
-// oneBatch is a ledger that has given out one batch, and the part of it.
+// oneBatch returns a ledger that has given out one batch, and the part of that batch.
 func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]stretch.Trace) {
 	t.Helper()
 	l, store := newLedger(testJob(90, true)), map[int]stretch.Trace{}
@@ -127,7 +127,8 @@ func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]stretch.Trace) {
 	return l, testPart(t, l.Job, ask, k, store), store
 }
 
-// A part that is not what was asked for, or cannot be true, is rejected and changes nothing; the right one is taken after it.
+// A part that was not requested, or that is impossible, is rejected and changes nothing. The ledger accepts the correct
+// part after it.
 func TestCheckPart(t *testing.T) {
 	for name, spoil := range map[string]func(*Part){
 		"version":       func(p *Part) { p.Version = "0.0.1" },
@@ -216,7 +217,7 @@ func TestCheckPart(t *testing.T) {
 	}
 }
 
-// text is a value as JSON.
+// text returns a value as JSON.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -226,7 +227,7 @@ func text(t testing.TB, v any) string {
 	return string(b)
 }
 
-// A finding must be one of the runs, with its trace.
+// A finding must belong to one of the runs, and must have that run's trace.
 func TestCheckFindings(t *testing.T) {
 	for name, spoil := range map[string]func(*Part, map[int]stretch.Trace){
 		"run before": func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Run = -1 },
@@ -279,7 +280,7 @@ func changed(x stretch.Trace, from, to string) stretch.Trace {
 	return x
 }
 
-// Texts that are shown are cleaned when a part is taken, and pictures get names without a directory.
+// The ledger cleans displayed texts when it accepts a part, and gives pictures names without a directory.
 func TestNormalize(t *testing.T) {
 	l, p, store := oneBatch(t, finds)
 	p.Worker = "a\x1b[2J"
@@ -304,7 +305,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// Messages that are no parts are rejected with what is wrong.
+// Messages that are not parts are rejected with a reason.
 func TestReadPart(t *testing.T) {
 	l, p, _ := oneBatch(t, passes)
 	message := []byte(text(t, p))
@@ -336,7 +337,7 @@ func TestReadPart(t *testing.T) {
 	}
 }
 
-// What a worker says of itself is bounded.
+// A worker's report about itself is bounded.
 func TestCheckReport(t *testing.T) {
 	long := strings.Repeat("x", maxText+1)
 	many := map[string]string{}
@@ -356,7 +357,7 @@ func TestCheckReport(t *testing.T) {
 	}
 }
 
-// The stored state of a campaign that is damaged is left out, and does not end the server.
+// The server leaves out a campaign whose stored state is damaged, and does not end.
 func TestReadLedger(t *testing.T) {
 	for _, bad := range []string{"", "{", "null", "{}", `{"job":{"id":"000001"}}`, `{"job":{"id":"000001"},"result":null}`, `{"job":{"id":"000001"},"result":{"Runs":-1}}`,
 		`{"job":{"id":"000001"},"result":{"Runs":` + strings.Repeat("1", maxDigits+1) + "}}"} {

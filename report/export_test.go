@@ -15,7 +15,7 @@ func TestGoldenShiViz(t *testing.T) {
 	golden.Check(t, "shiviz.log", func(w io.Writer) error { return report.ShiViz(w, sample(true)) })
 }
 
-// Vector clocks tell exactly which step could have influenced which.
+// Vector clocks show exactly which step could have influenced which.
 func TestShiVizClocksAreCausality(t *testing.T) {
 	tr := sample(false)
 	var b bytes.Buffer

@@ -25,7 +25,7 @@ func runPage(tr *trace.Trace, text string) func(io.Writer) error {
 	}
 }
 
-// known are the tags that harmless texts give.
+// known returns the tags that harmless texts produce.
 func known(t *testing.T) map[pagetest.Tag]bool {
 	run := map[pagetest.Tag]bool{}
 	for _, text := range []string{"text", "a=1", strings.Repeat("a=1 ", 20)} {
@@ -41,7 +41,7 @@ func known(t *testing.T) map[pagetest.Tag]bool {
 	return run
 }
 
-// Whatever the texts of a trace are, nothing breaks out of its place.
+// Whatever the texts of a trace contain, none breaks out of its place.
 func FuzzRenderers(f *testing.F) {
 	for i, text := range pagetest.Nasties() {
 		f.Add(text, i%2 == 0, uint8(3), i)

@@ -4,7 +4,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// sample is a run with a bit of everything, in rounds or not.
+// sample returns a run with every kind of step, in rounds or not.
 func sample(inRounds bool) *trace.Trace {
 	t := &trace.Trace{
 		Header: trace.Header{
@@ -102,7 +102,7 @@ func sample(inRounds bool) *trace.Trace {
 	return t
 }
 
-// hostile is the sample with a text wherever a text can be.
+// hostile returns the sample with a text in every text field.
 func hostile(inRounds bool, text string) *trace.Trace {
 	t := sample(inRounds)
 	h := &t.Header

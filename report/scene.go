@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Measures of the picture, in pixels.
+// Sizes of the picture's parts, in pixels.
 const (
 	headHeight   = 50
 	rowGap       = 8
@@ -27,11 +27,11 @@ const (
 	stripRow     = 9
 )
 
-// scene is the picture of one view, with everything in its place.
+// scene is the picture of one view, with the positions of all its parts.
 type scene struct {
 	ID, Label string
 	Hidden    bool
-	Size      string // in words
+	Size      string // as text
 	Shrunk    string
 	Limits    string
 	InRounds  bool
@@ -51,7 +51,7 @@ type scene struct {
 	Types     []messageType
 	Strip     strip
 	Table     []tableRow
-	Short     []tableRow // nil where the table is short
+	Short     []tableRow // nil if the table is short
 	Outcome   trace.Outcome
 
 	data   viewData
@@ -106,7 +106,7 @@ type (
 	}
 )
 
-// newScene draws a view of a run; byPhase sorts one that is not in rounds by the rounds of its protocol.
+// newScene draws a view of a run. If the run is not in rounds, byPhase sorts it by the rounds of its protocol.
 func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *scene {
 	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
 		InRounds: byPhase ||
@@ -134,7 +134,7 @@ func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *sc
 	return s
 }
 
-// say puts the size of the run and the limits of the picture into words.
+// say writes the size of the run and the limits of the picture as text.
 func (s *scene) say(o PageOptions) {
 	t := s.story.trace
 	lost, delivered := 0, 0
@@ -186,7 +186,7 @@ func (s *scene) say(o PageOptions) {
 	)
 }
 
-// placeColumns gives every lane its place from left to right.
+// placeColumns positions every lane from left to right.
 func (s *scene) placeColumns() {
 	x := 4
 	for i := range s.lanes {
@@ -227,7 +227,7 @@ func (s *scene) placeColumns() {
 	s.W = x + 4
 }
 
-// placeRows gives every row its height.
+// placeRows sets the height of every row.
 func (s *scene) placeRows() {
 	y := headHeight
 	_, liars := s.story.forged()
@@ -243,7 +243,7 @@ func (s *scene) placeRows() {
 		}
 		name := s.rows.name(row)
 		if class == "node" && liars.Has(trace.Node(row-s.rows.first+1)) {
-			name = "◆ " + name // the sign of what is forged
+			name = "◆ " + name // the sign of a forged message
 		}
 		s.Rows = append(
 			s.Rows,
@@ -274,8 +274,8 @@ func (s *scene) placeCells() {
 	}
 }
 
-// shadeOutages shades the nodes that are down or cut off when the lane ends, unless they are
-// isolated, which says more.
+// shadeOutages shades the nodes that are down or cut off when the lane ends. Isolated nodes keep their shade, which is
+// more specific.
 func (s *scene) shadeOutages(l *lane) {
 	if l.last < 0 {
 		return
@@ -305,7 +305,7 @@ func (s *scene) placeCell(i, row int) {
 	}
 	c.Steps = strings.Join(steps, " ")
 	c.Label = fmt.Sprintf("%s, %s", r.Name, l.head)
-	if len(lines) == 0 { // a dot on the line of the node's life
+	if len(lines) == 0 { // a dot on the line of the node's lifetime
 		c.Class, c.H, c.W = "dot", 8, 8
 		if s.isAbout(l.steps[row]) {
 			c.Class += " about"
@@ -334,7 +334,7 @@ func (s *scene) placeCell(i, row int) {
 	s.Cells = append(s.Cells, c)
 }
 
-// cellHeight is the height of a cell with so many lines.
+// cellHeight returns the height of a cell with this number of lines.
 func cellHeight(lines int) int { return lines*lineHeight + 8 }
 
 // isAbout reports whether the finding is about one of the records.
@@ -372,7 +372,7 @@ func (s *scene) placeProperties(o PageOptions) {
 	s.H += 8
 }
 
-// placeStrip draws the schedule in small: who is isolated, where messages are lost.
+// placeStrip draws the schedule in small: the isolated nodes, and where messages are lost.
 func (s *scene) placeStrip() {
 	n := len(s.lanes)
 	unit := 28
@@ -417,7 +417,7 @@ func (s *scene) placeStrip() {
 	}
 }
 
-// path writes path data without needless digits.
+// path writes path data without unnecessary digits.
 func path(format string, v ...float64) string {
 	args := make([]any, len(v))
 	for i, x := range v {

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A long run in time is told in short, too: a line for each step in which somebody chose or something was seen, and none for others.
+// A long run in time is printed in short form, too: a line for each step with a choice or an observation, and no line
+// for others.
 func TestShort(t *testing.T) {
 	for _, c := range []struct {
 		waits, lines int

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// How much a campaign put to the test, and what is a warning about it.
+// Activity reports how much a campaign tested, with warnings.
 func TestActivity(t *testing.T) {
 	commit := []lockstep.Count{{Name: "commit", N: 6}}
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// The virtual time of all runs together is compared with the time taken.
+// The virtual time of all runs together is compared with the elapsed time.
 func TestTimesReal(t *testing.T) {
 	c := passed()
 	var b strings.Builder

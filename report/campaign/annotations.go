@@ -14,7 +14,7 @@ import (
 // maxAnnotations bounds the annotations of each severity: GitHub shows ten of a kind.
 const maxAnnotations = 10
 
-// Place is a place in the source that annotations point to; the zero Place is none.
+// Place is a source position that annotations point to; the zero Place is none.
 type Place struct {
 	File string
 	Line int

@@ -65,7 +65,7 @@ func TestGoldenExports(t *testing.T) {
 	})
 }
 
-// Every verdict of a campaign: an interrupted one does not pass, a finding stays one.
+// Every verdict of a campaign: an interrupted campaign does not pass, and a finding remains a finding.
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -88,7 +88,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// keys lists the JSON keys of a struct and of the structs in it, as documented.
+// keys lists the JSON keys of a struct and of its nested structs, in the form of the documentation.
 func keys(t reflect.Type, prefix string) (list []string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -107,7 +107,7 @@ func keys(t reflect.Type, prefix string) (list []string) {
 	return list
 }
 
-// A campaign that has hit every target says so, and not how many runs it would take.
+// A campaign that has hit every target reports this, instead of the number of runs that it would take.
 func TestCertain(t *testing.T) {
 	c := passed()
 	c.Result.Guarantee.Certain = true

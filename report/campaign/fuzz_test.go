@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 )
 
-// pages are the pages made of a text.
+// pages returns the pages with a text.
 func pages(text string) []func(io.Writer) error {
 	return []func(io.Writer) error{
 		func(w io.Writer) error { return campaign.Page(w, campaignWith(text)) },
@@ -23,7 +23,7 @@ func pages(text string) []func(io.Writer) error {
 	}
 }
 
-// known are the tags that harmless texts give.
+// known returns the tags that harmless texts produce.
 func known(t *testing.T) map[pagetest.Tag]bool {
 	all := map[pagetest.Tag]bool{}
 	for _, text := range []string{"text", "a=1", strings.Repeat("a=1 ", 20)} {
@@ -37,7 +37,7 @@ func known(t *testing.T) map[pagetest.Tag]bool {
 	return all
 }
 
-// Whatever the texts of a campaign are, nothing breaks out of its place.
+// Whatever the texts of a campaign contain, none breaks out of its place.
 func FuzzRenderers(f *testing.F) {
 	for _, text := range pagetest.Nasties() {
 		f.Add(text)

@@ -63,7 +63,7 @@ func TestGroupFindings(t *testing.T) {
 	}
 }
 
-// Where nothing was found within the budget, limits say so: there is no run 0.
+// If there is no finding within the budget, the page shows this as a limit: there is no run 0.
 func TestLimitsBeyondTheBudget(t *testing.T) {
 	r := &compare.Result{Target: "toy", Runs: 10000, Repeat: 5, Rows: []compare.Row{
 		{Strategy: "nothing", Campaigns: 5, Nothing: 5, First: []int{0, 0, 0, 0, 0}},

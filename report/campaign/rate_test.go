@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
-// atMost is the exact probability of at most k failures in n runs.
+// atMost returns the exact probability of at most k failures in n runs.
 func atMost(n, k int, p float64) float64 {
 	good, bad := new(big.Rat).SetFloat64(1-p), new(big.Rat).SetFloat64(p)
 	sum := new(big.Rat)
@@ -29,7 +29,7 @@ func atMost(n, k int, p float64) float64 {
 	return f
 }
 
-// At the bounds, so few or so many failures have exactly the probability that is left.
+// At the bounds, this number of failures, or fewer (or more), has exactly the remaining probability.
 func TestFailureRateIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 17, 40} {
 		for k := 0; k <= n; k++ {
@@ -84,7 +84,7 @@ func TestFailureRateOfManyRuns(t *testing.T) {
 	}
 }
 
-// Nothing found in 3000 runs: the chance of failure is small, but not nothing.
+// Nothing found in 3000 runs: the probability of failure is small, but not zero.
 func ExampleFailureRate() {
 	r := campaign.FailureRate(3000, 0, 0.95)
 	fmt.Printf("at most %.4f\n", r.Upper)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// failing is a small trace of a failing run, in rounds or not.
+// failing returns a small trace of a failing run, in rounds or not.
 func failing(inRounds bool) *trace.Trace {
 	t := &trace.Trace{Header: trace.Header{Tool: "test", Target: "toy", Strategy: "walk", Seed: 7, Run: 3, Nodes: 2}}
 	if inRounds {
@@ -39,7 +39,7 @@ func failing(inRounds bool) *trace.Trace {
 	return t
 }
 
-// campaignWith is a campaign with a text wherever a text can be.
+// campaignWith returns a campaign with a text in every text field.
 func campaignWith(text string) *campaign.Campaign {
 	return &campaign.Campaign{
 		Result: &lockstep.Result{Target: text, Strategy: text, Seed: 7, Runs: 1000, Steps: 49000, Messages: 12000,
@@ -76,7 +76,7 @@ func campaignWith(text string) *campaign.Campaign {
 	}
 }
 
-// comparisonWith is a comparison with a text wherever a text can be.
+// comparisonWith returns a comparison with a text in every text field.
 func comparisonWith(text string) *compare.Result {
 	return &compare.Result{Target: text, Seed: 7, Runs: 1000, Repeat: 10, Rows: []compare.Row{
 		{
@@ -93,7 +93,7 @@ func comparisonWith(text string) *compare.Result {
 	}}
 }
 
-// sampleCampaign is a campaign as it comes out of the command line.
+// sampleCampaign returns a campaign like those of the command line.
 func sampleCampaign() *campaign.Campaign {
 	return &campaign.Campaign{
 		Result: &lockstep.Result{
@@ -135,7 +135,7 @@ func sampleCampaign() *campaign.Campaign {
 	}
 }
 
-// passed is the same campaign without a finding.
+// passed returns the same campaign without a finding.
 func passed() *campaign.Campaign {
 	c := sampleCampaign()
 	c.Result.Found, c.Result.Failures, c.Result.Verdicts, c.Groups = nil, nil,
