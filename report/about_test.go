@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// drawn is the grid of a trace.
+// drawn returns the grid of a trace.
 func drawn(t *testing.T, tr *trace.Trace, width int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -23,8 +23,7 @@ func drawn(t *testing.T, tr *trace.Trace, width int) string {
 	return b.String()
 }
 
-// Of a run that was shrunk the grid shows every step, and of others a single one that
-// changed nothing.
+// The grid shows every step of a shrunk run. Of other runs it shows a single step that changed nothing.
 func TestGridHidesNoStep(t *testing.T) {
 	quiet := func(n int) *trace.Trace {
 		tr := sample(false)
@@ -66,7 +65,7 @@ func TestGridHidesNoStep(t *testing.T) {
 	}
 }
 
-// However narrow the picture, no field of a text is cut away.
+// However narrow the picture is, no field of a text is cut away.
 func TestGridCutsNoField(t *testing.T) {
 	fields := ""
 	for i := range 20 {
@@ -95,8 +94,8 @@ func TestGridCutsNoField(t *testing.T) {
 	}
 }
 
-// A finding marks what it is about: the steps that it names, though it was noticed at the
-// end, or else the step where it was noticed and what the other nodes told of its values.
+// A finding marks its steps. These are the steps that it names, even if it was noticed at the end. Otherwise these are
+// the step where it was noticed and the steps in which the other nodes reported its values.
 func TestFindingMarksSteps(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -142,7 +141,7 @@ func TestFindingMarksSteps(t *testing.T) {
 	}
 }
 
-// Crashed and cut-off nodes are shaded as long as they are out.
+// Crashed and cut-off nodes are shaded while they are out.
 func TestOutagesAreShaded(t *testing.T) {
 	step := func(kind trace.Kind, n trace.Node, from, to trace.Nodes, oneWay bool) trace.Step {
 		return trace.Step{Kind: kind, Node: n, From: from, To: to, OneWay: oneWay}
@@ -195,7 +194,7 @@ func TestOutagesAreShaded(t *testing.T) {
 	}
 }
 
-// The arrow of a request ends at the node's cell, whatever is in it.
+// The arrow of a request ends at the node's cell, whatever the cell contains.
 func TestRequestsReachTheirNode(t *testing.T) {
 	for _, lines := range []string{"", "a=1", "a=1 b=2 c=3 d=4 e=5"} {
 		tr := sample(false)
@@ -232,7 +231,7 @@ func TestRequestsReachTheirNode(t *testing.T) {
 	}
 }
 
-// Pictures that go with a run are linked by their names, whatever these are.
+// The page links to the pictures of a run by their names, whatever characters these have.
 func TestPageLinksPictures(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(

@@ -11,10 +11,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The scripts hold traces and the pictures made of them; -rewrite makes them anew.
+// The scripts hold traces and the pictures made of them; -rewrite regenerates the pictures.
 //
 //	grid width=60       draw the trace below
-//	color               the same in colour, with escapes made visible
+//	color               the same in color, with escapes made visible
 func TestGrid(t *testing.T) {
 	datadriven.Walk(t, "testdata/grid", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -33,7 +33,7 @@ func TestGrid(t *testing.T) {
 	})
 }
 
-// Whatever a trace says, every line fits the width and is free of control characters.
+// Whatever a trace contains, every line fits the width and is free of control characters.
 func TestGridFitsAndIsClean(t *testing.T) {
 	nasty := "a\x1b[31mred\r\n\x00\t<b>&\u202e" + strings.Repeat("long ", 40)
 	for _, rounds := range []int{0, 12} {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// occurrences counts how often a piece of text stands in a page.
+// occurrences counts the occurrences of a text in a page.
 func occurrences(page, text string) int { return strings.Count(page, text) }
 
 func TestPageShowsEverything(t *testing.T) {
@@ -91,7 +91,7 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 	}
 }
 
-// The data of the page gives for every step the one that sent its message.
+// The data of the page gives for every step the step that sent its message.
 func TestPageDataHoldsCauses(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{})

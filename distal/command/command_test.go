@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// The transcripts under testdata/script run the commands as a user would.
+// The transcripts under testdata/script run the commands as a user does.
 func TestMain(m *testing.M) {
 	clitest.Main(m, cli.App{Commands: []any{&Commands{}}, Targets: []target.Target{
 		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).
@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 	clitest.Run(t, map[string]string{"EXAMPLES": dir})
 }
 
-// The help names the memory limit that a search has by default.
+// The help names the default memory limit of a search.
 func TestHelp(t *testing.T) {
 	limits := 0
 	for _, f := range clitest.Help(t, &Commands{}) {
@@ -51,7 +51,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A search that is interrupted says nothing about the properties of the program.
+// An interrupted search says nothing about the properties of the program.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -20,15 +20,15 @@ func frame(kind, flags byte, stream uint32, payload ...byte) []byte {
 		payload...)
 }
 
-// connection is what a client sends: two requests with the same header fields, the first in two frames with padding and priority, and
-// data with padding.
+// connection returns the bytes of a client: two requests with the same header fields, the first in two frames with
+// padding and priority, and data with padding.
 func connection() []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	fields := func() []byte {
 		block.Reset()
 		for _, f := range []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":path", Value: "/service/method"}} {
-			_ = encoder.WriteField(f) // a buffer takes everything
+			_ = encoder.WriteField(f) // a write to a buffer never fails
 		}
 		return slices.Clone(block.Bytes())
 	}
@@ -50,7 +50,7 @@ func connection() []byte {
 	)
 }
 
-// read puts the frames of a stream into words, whatever pieces it comes in.
+// read returns the frames of a stream as text, read in pieces of the given size.
 func read(t testing.TB, stream []byte, client bool, piece int) (words []string) {
 	t.Helper()
 	r := http2.NewReader(client)
@@ -130,7 +130,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// Whatever comes, no more is taken than there is.
+// Whatever the input is, the reader takes no more bytes than there are.
 func FuzzReader(f *testing.F) {
 	f.Add(connection())
 	f.Add(frame(http2.Headers, 0x2c, 1, 1, 0))

@@ -8,7 +8,7 @@ import (
 	loader "golang.org/x/tools/go/packages"
 )
 
-// needsUnix are packages whose systems are processes in process groups: they are for Unix.
+// needsUnix are packages whose systems are processes in process groups, which requires Unix.
 var needsUnix = []string{
 	"process",
 	"internal/child",
@@ -20,8 +20,8 @@ var needsUnix = []string{
 	"target/ratis",
 }
 
-// The root module, with the command, type-checks for every platform of a release. Nothing is compiled, so that no such
-// machine is needed.
+// The root module, with the command, type-checks for every platform of a release. The test compiles nothing, so that it
+// needs no machine of that platform.
 func TestPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads the standard library of five platforms")
@@ -55,7 +55,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// find is the package of a path.
+// find returns the package with a path.
 func find(all []*loader.Package, path string) []*loader.Package {
 	for _, p := range all {
 		if p.PkgPath == path {

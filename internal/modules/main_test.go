@@ -11,10 +11,10 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 )
 
-// root is the top of the repository, seen from here.
+// root is the relative path of the repository's top directory.
 const root = "../.."
 
-// The go.work.sum of every workspace is complete: commands that only read do not change it.
+// The go.work.sum of every workspace is complete: read-only commands do not change it.
 func TestSumsAreComplete(t *testing.T) {
 	outside.Program(t, "go")
 	for _, c := range []struct{ dir, doc string }{

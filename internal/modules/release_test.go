@@ -20,7 +20,8 @@ import (
 
 const version = "v" + lockstep.Version
 
-// The repository as it is can be released, but for what only its owner knows: that everything is committed.
+// The repository can be released in its current state. The test does not check that all changes are committed, which is
+// up to the owner.
 func TestRepository(t *testing.T) {
 	r := release{root: root, version: version}
 	if err := r.checkChangelog(); err != nil {
@@ -37,7 +38,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// small is a repository with everything that a release looks at.
+// small is a repository with every file that a release checks.
 var small = map[string]string{
 	"CHANGELOG.md":        "# Changes\n\n## " + version + "\n\n- The first.\n",
 	"LICENSE":             "license\n",
@@ -55,7 +56,7 @@ var small = map[string]string{
 	"target/x/versions/_old/go.mod": "module y\n",
 }
 
-// repository makes it, with changes.
+// repository creates the small repository, with changes.
 func repository(t *testing.T, changes map[string]string) release {
 	t.Helper()
 	outside.Program(t, "git")
@@ -117,7 +118,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Everything that is in the way is named.
+// The check names every obstacle.
 func TestNotReady(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
@@ -160,7 +161,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// The archives have the command, which knows its release, and the same commit makes the same archives.
+// The archives have the command, which knows its release, and the same commit produces the same archives.
 func TestArchives(t *testing.T) {
 	outside.Program(t, "go")
 	r := repository(t, nil)

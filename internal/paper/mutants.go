@@ -15,7 +15,7 @@ import (
 	hashicorpraft "github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
 
-// of is the flag that says whose mutants are meant.
+// of is the flag that selects the library of the mutants.
 type of struct {
 	Of string `default:"etcdraft" enum:"etcdraft,hashicorpraft" placeholder:"TARGET" help:"Whose mutants: etcdraft or hashicorpraft (${default})."`
 }
@@ -27,7 +27,7 @@ func (o of) set() mutants.Set {
 	return etcdraft.Set
 }
 
-// mutantsCmd groups the verbs on mutants of libraries.
+// mutantsCmd groups the commands for mutants of libraries.
 type mutantsCmd struct {
 	List  mutantsListCmd  `cmd:"" help:"List the mutants: what goes wrong and which rule of Raft that breaks."`
 	Build mutantsBuildCmd `cmd:"" help:"Build the program that carries the mutants and print its path."`
@@ -40,7 +40,7 @@ type mutantsListCmd struct {
 	Markdown bool `help:"Print tables for a page of documentation."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (mutantsListCmd) Help() string { return "Example:\n  lockstep paper mutants list" }
 
 // Run lists the mutants.
@@ -70,7 +70,7 @@ func (c *mutantsListCmd) Run(e *cli.Env) error {
 	return nil
 }
 
-// built are the flags that say how the program is built.
+// built has the flags that select how the program is built.
 type built struct {
 	of
 	Cache string `placeholder:"DIR" help:"Where to build; a folder in the user's cache unless given."`
@@ -83,7 +83,7 @@ func (b built) build(e *cli.Env) (string, error) {
 
 type mutantsBuildCmd struct{ built }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (mutantsBuildCmd) Help() string {
 	return "The program is lockstep for one library alone; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
 
@@ -115,7 +115,7 @@ type mutantsRunCmd struct {
 	Markdown   bool          `help:"Print a table for a page of documentation." xor:"form"`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (mutantsRunCmd) Help() string {
 	return `Every mutant is tried with every strategy, in a process of its own, and the library as it is
 for as many runs. Exit status 1: a mutant survived, or something was found without one.
@@ -126,7 +126,7 @@ Examples:
   lockstep paper mutants run vote-any-log --strategies "pctcp:late=10 pctcp:late=100" --count`
 }
 
-// Run makes the table.
+// Run prints the table.
 func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	list, err := c.set().Find(c.Mutants...)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	defer os.RemoveAll(trial.Out)
 	table, err := trial.Run(e.Ctx, list)
 	_ = show.Done()
-	if e.Interrupted() { // the mutants that all strategies have tried
+	if e.Interrupted() { // the table has the mutants that all strategies have tried
 		unfinished := func(r mutants.Row) bool {
 			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
 		}

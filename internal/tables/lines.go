@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// earlier are the lines that a target had in commit 433a0e7, when there was no kit, and just before the kit; 0: it was not there.
+// earlier has the lines of each target in commit 433a0e7, before the kit existed, and just before the kit; 0: there was
+// no such target.
 var earlier = map[string][2]int{
 	"etcdraft":      {5657, 6372},
 	"hashicorpraft": {0, 2284},
@@ -19,10 +20,10 @@ var earlier = map[string][2]int{
 	"smr":           {388, 376},
 }
 
-// kit are the rooms that targets share.
+// kit are the packages that targets share.
 var kit = []string{"raftspec", "mutants", "kv", "storage", "watch", "operator", "ticks", "failpoint"}
 
-// parts are what targets have beside an adapter, each with the files and folders that hold it.
+// parts are the parts of targets besides the adapter, each with its files and directories.
 var parts = []struct {
 	name string
 	in   []string
@@ -93,7 +94,7 @@ var parts = []struct {
 	},
 }
 
-// partOf is the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.
+// partOf returns the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.
 func partOf(file string) int {
 	for i, p := range parts {
 		for _, pattern := range p.in {
@@ -110,7 +111,7 @@ func partOf(file string) int {
 	return -1
 }
 
-// lineTable writes how long the targets are, by the source in a folder.
+// lineTable writes the number of lines of the targets, by the source in a directory.
 func lineTable(w io.Writer, source fs.FS) error {
 	fmt.Fprint(w, "| target | 433a0e7 | before the kit | now | adapter |")
 	for _, p := range parts {
@@ -122,7 +123,7 @@ func lineTable(w io.Writer, source fs.FS) error {
 		return err
 	}
 	for _, f := range folders {
-		if !f.IsDir() || f.Name() == "programs" { // descriptions, no target
+		if !f.IsDir() || f.Name() == "programs" { // descriptions, not a target
 			continue
 		}
 		if err := targetRow(w, source, f.Name()); err != nil {
@@ -173,7 +174,7 @@ func targetRow(w io.Writer, source fs.FS, name string) error {
 	return err
 }
 
-// orDash is a number in words, where there is one.
+// orDash formats a number; 0 becomes a dash.
 func orDash(n int) string {
 	if n == 0 {
 		return "-"
@@ -181,13 +182,14 @@ func orDash(n int) string {
 	return fmt.Sprint(n)
 }
 
-// lines counts the lines of Go in a folder and those below, without tests.
+// lines counts the lines of Go in a directory and those below, without tests.
 func lines(source fs.FS, folder string) (n int, err error) {
 	err = eachFile(source, folder, func(_ string, m int) { n += m })
 	return n, err
 }
 
-// eachFile goes through the files of Go in a folder and those below, without tests, and their numbers of lines.
+// eachFile calls a function with every Go file in a directory and those below, without tests, and with its number of
+// lines.
 func eachFile(source fs.FS, folder string, do func(file string, lines int)) error {
 	return fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {

@@ -38,7 +38,7 @@ type Document struct {
 	JudgedRuns  map[string]int     `json:"judged_runs,omitempty"` // runs that checked a property, if it is counted
 	Effects     []Effect           `json:"effects,omitempty"`
 	Events      []Effect           `json:"events,omitempty"` // by type
-	Requests    int64              `json:"requests"`         // sent by clients
+	Requests    int64              `json:"requests"`         // given to nodes
 	QuietRuns   int                `json:"quiet_runs"`       // runs in which nothing observable happened
 	ElapsedMS   int64              `json:"elapsed_ms"`
 	RunsPerS    float64            `json:"runs_per_sec"`

@@ -14,35 +14,34 @@ import (
 // Chart is a picture of curves over a common axis.
 type Chart struct {
 	Title string
-	X, Y  string // what the axes show
+	X, Y  string // the titles of the axes
 	// Top is the value at the upper edge, unless a line goes higher: 1 for shares.
 	Top   float64
 	Lines []Line
-	// Class, where it is set, makes a smaller picture to stand in a page: this is its class,
-	// and the page's style sheet colours what is in it. Without it the picture is a file of
-	// its own, with a ground, a title and a legend.
+	// Class makes a smaller picture for a page: this is its class, and the page's style sheet colors it. If Class is
+	// empty, the picture is a separate file, with a background, a title and a legend.
 	Class string
 }
 
 // Line is one curve of a chart.
 type Line struct {
 	Name string
-	// Points are in the order of their X.
+	// Points are in ascending order of X.
 	Points []Point
-	// Steps says that the line keeps its height up to the next point, as a count does.
+	// Steps makes the line keep its height up to the next point, as a count does.
 	Steps bool
-	// Area fills what is below the line.
+	// Area fills the area below the line.
 	Area bool
-	// Dashed draws the line broken: a prediction, a limit.
+	// Dashed draws a broken line: a prediction, a limit.
 	Dashed bool
-	// Like is the number, from 1, of an earlier line whose colour this one has; 0: its own.
+	// Like is the number, from 1, of an earlier line whose color this line shares; 0: its own color.
 	Like int
 }
 
 // Point is a point of a line.
 type Point struct{ X, Y float64 }
 
-// frame is the measure of a picture: its size, and the edges of the plot.
+// frame has the size of a picture and the edges of the plot.
 type frame struct{ width, height, left, top, right, bottom float64 }
 
 func (c Chart) frame() frame {
@@ -55,8 +54,7 @@ func (c Chart) frame() frame {
 // legendLine is the height of a line of the legend.
 const legendLine = 16.0
 
-// palette are colours that people with any kind of sight can tell apart (after Okabe and
-// Ito).
+// palette has colors that people with color blindness can distinguish (after Okabe and Ito).
 var palette = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
 // SVG draws the chart. Its axes begin at 0.
@@ -119,7 +117,7 @@ func (c Chart) open(b *strings.Builder, f frame) {
 	text(b, f.width/2, 18, "middle", `font-size="14"`, c.Title)
 }
 
-// colour is that of the i-th line.
+// colour returns the color of the i-th line.
 func (c Chart) colour(i int) string {
 	if like := c.Lines[i].Like; like > 0 && like <= i {
 		return c.colour(like - 1)
@@ -138,7 +136,7 @@ type axis struct{ most, from, to float64 }
 
 func (a axis) at(v float64) float64 { return a.from + (a.to-a.from)*v/a.most }
 
-// ticks are round numbers along the axis, at most so many apart from 0.
+// ticks returns round numbers along the axis from 0, at most this many.
 func (a axis) ticks(most int) []float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(a.most/float64(most))))
 	step := 10 * unit
@@ -219,7 +217,7 @@ func dashes(l Line) string {
 	return ""
 }
 
-// legend names the lines in the lower right corner, where curves that rise leave room.
+// legend names the lines in the lower right corner, which rising curves leave free.
 func (c Chart) legend(b *strings.Builder, f frame) {
 	at := f.bottom - 10 - legendLine*float64(len(c.Lines)-1)
 	for i, l := range c.Lines {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/chart"
 )
 
-// A chart is well-formed XML, has a path for each line, and writes names as they are.
+// A chart is well-formed XML, has a path for each line, and keeps names unchanged.
 func TestChart(t *testing.T) {
 	var b strings.Builder
 	c := chart.Chart{Title: "a < b & c", X: "tests", Y: "share", Lines: []chart.Line{
@@ -43,7 +43,8 @@ func TestChart(t *testing.T) {
 			t.Errorf("no text %q", want)
 		}
 	}
-	for _, want := range []string{ // from (0,0) to the upper right; held until the next point
+	// the path goes from (0,0) to the upper right and keeps its height until the next point
+	for _, want := range []string{
 		`d="M52.0 314.0L626.0 34.0"`, `stroke="#0072b2" stroke-width="1.6" stroke-dasharray="6 4" d="M109.4 244.0H281.6V174.0H568.6V34.0"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no path with %s in\n%s", want, b.String())
@@ -79,7 +80,7 @@ func ExampleChart_SVG() {
 	// Output: <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" font-family="sans-serif" font-size="11">
 }
 
-// In a page a chart has the page's class, and neither ground nor title.
+// In a page a chart has the page's class, and neither background nor title.
 func TestChartInAPage(t *testing.T) {
 	var b strings.Builder
 	c := chart.Chart{

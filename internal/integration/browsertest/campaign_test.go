@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// made makes a campaign on the replicated log.
+// made runs a campaign on the replicated log.
 func made() (*campaign.Campaign, error) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix,
 		Seed: 1, Runs: 3000, KeepGoing: true, Distinct: true}

@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// The test's own program has the target of the fleet, where the variable says so.
+// If the environment variable is set, the test's own program has the target of the fleet.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLEET_TEST_COMMAND") != "" {
 		cli.Main(smr.Targets...)
@@ -32,7 +32,7 @@ func self(string, []string) (string, []string, error) {
 	return file, []string{"FLEET_TEST_COMMAND=1"}, err
 }
 
-// realFleet is a server with its page, and workers; of these all but the first so many can make no campaign.
+// realFleet starts a server with its page, and workers. Only the first able workers can make runs.
 func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,12 +93,12 @@ func give(t *testing.T, server *fleet.Server, args ...string) {
 	}
 }
 
-// until is an expression that waits for another one, which the page's program brings about.
+// until returns an expression that waits for a condition, which the page's script brings about.
 func until(condition string) string {
 	return "new Promise((done) => { const look = () => (" + condition + ") ? done(true) : setTimeout(look, 50); look(); })"
 }
 
-// The page of a real fleet shows what happens while it is open, in light and dark, and leads to a finding.
+// The page of a real fleet updates while it is open, in light and dark, and leads to a finding.
 func TestFleet(t *testing.T) {
 	server, page := realFleet(t, 2, 2)
 	b := visit(t, 1280, 1000, page)
@@ -141,7 +141,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// A link on another site leads to the page, and its token leaves the address and the history.
+// A link on another site leads to the page, and its token disappears from the address and the history.
 func TestFleetLink(t *testing.T) {
 	server, page := realFleet(t, 0, 0)
 	b := visit(t, 900, 900, "data:text/html,<a href='"+page+"'>the fleet</a>")
@@ -162,7 +162,7 @@ func TestFleetLink(t *testing.T) {
 	}
 }
 
-// Without JavaScript the page is a few tables.
+// Without JavaScript the page is a set of tables.
 func TestFleetWithoutScript(t *testing.T) {
 	server, page := realFleet(t, 1, 1)
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3")
@@ -184,8 +184,8 @@ func TestFleetWithoutScript(t *testing.T) {
 	}
 }
 
-// The page of a fleet of a hundred has a line for each, stays within the window, in light and dark;
-// without JavaScript, too.
+// The page of a fleet of a hundred workers has a line for each and stays within the window, in light and dark, and
+// without JavaScript.
 func TestFleetOfHundred(t *testing.T) {
 	server, page := realFleet(t, 100, 2)
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3", "--keep-going")

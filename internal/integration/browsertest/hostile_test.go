@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/report"
 )
 
-// Texts that would run if a browser took them for markup. They leave a mark if they do.
+// Texts that would run if a browser parsed them as markup. They leave a mark if they run.
 var hostile = []string{
 	`<script>window.pwned = 1</script>`, `</script><script>window.pwned = 1</script>`, `<img src=x onerror="window.pwned = 1">`,
 	`"><svg onload="window.pwned = 1">`, `' onmouseover='window.pwned = 1' x='`, `<!--<script>window.pwned = 1`, `javascript:window.pwned=1`,

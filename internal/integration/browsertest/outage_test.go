@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// stale is a register's run with crashes and cuts whose history is found wrong at the end.
+// stale returns a register's run with crashes and cuts, whose history fails the check at the end.
 func stale() (*trace.Trace, error) {
 	result, err := lockstep.Explore(
 		context.Background(),
@@ -28,9 +28,8 @@ func stale() (*trace.Trace, error) {
 	return result.First().Trace, nil
 }
 
-// A finding judged at the end marks the operations it is about, and the key f lights them
-// up with their causal past. Nodes that are down or cut off are shaded, and the history is
-// linked.
+// A finding of a check at the end marks its operations, and the key f highlights them with their causal past. Nodes
+// that are down or cut off are shaded, and the history is linked.
 func TestFindingAtTheEnd(t *testing.T) {
 	tr, err := stale()
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// demo is the bug of the replicated log, found by a random walk: as it was found,
-// shrunk, and in lock-step form.
+// demo is the bug of the replicated log, found by a random walk: as it was found, shrunk, and in lockstep form.
 var demo = sync.OnceValues(func() (v report.Views, err error) {
 	ctx := context.Background()
 	plan := lockstep.Plan{
@@ -145,7 +144,7 @@ func TestClickShowsCausalPast(t *testing.T) {
 	}
 }
 
-// causalPast finds the steps before a step by going through the trace again and again.
+// causalPast computes the steps before a step by repeated passes over the trace.
 func causalPast(t *trace.Trace, step int) map[int]bool {
 	node := func(r *trace.Record) trace.Node {
 		if r.Step.Kind == trace.Deliver {
@@ -216,7 +215,7 @@ func TestDarkPrintAndTable(t *testing.T) {
 	}
 }
 
-// longRun is a run of smr with a thousand steps, five nodes and all the trimmings.
+// longRun writes the page of a run of smr with a thousand steps, five nodes and all page options.
 func longRun(b *bytes.Buffer) error {
 	s := strategy.DefaultWalk
 	s.Steps, s.Drop = 1000, 0
@@ -231,7 +230,7 @@ func longRun(b *bytes.Buffer) error {
 	return report.Page(b, report.Views{Found: t}, report.PageOptions{})
 }
 
-// A run that was not put into lock-step rounds, with tags, opens by the rounds of its protocol, and its steps are one key away.
+// A run with tags and without a lockstep form opens by the rounds of its protocol, and one key shows its steps.
 func TestByPhases(t *testing.T) {
 	b := open(t, 1440, 860, longRun)
 	shown := `[...document.querySelectorAll('section.view')].filter((s) => !s.hidden).map((s) => s.dataset.view).join()`

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
-// recipe is a file that the page shows.
+// recipe returns a file that the page shows.
 func recipe(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/ci.md")
@@ -30,7 +30,7 @@ func recipe(t *testing.T, name string) string {
 	return ""
 }
 
-// lint lints a workflow and returns what is wrong with it.
+// lint lints a workflow and returns the errors.
 func lint(t *testing.T, name string, text []byte) []*actionlint.Error {
 	t.Helper()
 	l, err := actionlint.NewLinter(&bytes.Buffer{}, &actionlint.LinterOptions{})
@@ -44,10 +44,10 @@ func lint(t *testing.T, name string, text []byte) []*actionlint.Error {
 	return problems
 }
 
-// pinned is an action in a commit.
+// pinned matches an action that is pinned to a commit.
 var pinned = regexp.MustCompile(`uses: \S+@[0-9a-f]{40} # v\d`)
 
-// The workflows are right by actionlint, can only read, and use actions by their commits.
+// The workflows pass actionlint, have read-only permissions, and pin actions to commits.
 func TestWorkflows(t *testing.T) {
 	fleet, err := os.ReadFile("../../../scripts/fleet/workflow.yml")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// serve is a server of gRPC's health service, whose status changes now and then.
+// serve runs a server of gRPC's health service, whose status changes periodically.
 func serve(n *bubble.Node) error {
 	l, err := net.Listen("tcp", ":50051")
 	if err != nil {
@@ -40,7 +40,7 @@ func serve(n *bubble.Node) error {
 	return nil
 }
 
-// ask makes calls, one after the other, and watches, which is a stream.
+// ask makes calls, one after the other, and a watch, which is a stream.
 func ask(n *bubble.Node) error {
 	quick := grpc.ConnectParams{
 		MinConnectTimeout: 5 * time.Second,
@@ -75,8 +75,8 @@ func ask(n *bubble.Node) error {
 	return nil
 }
 
-// Calls are answered and streams go on, in spite of faults; runs repeat byte for byte, and
-// messages have the names of methods.
+// Calls are answered and streams continue in spite of faults. Runs are reproduced byte for byte, and messages have the
+// names of methods.
 func TestGRPC(t *testing.T) {
 	cluster := bubble.Cluster{
 		Name:    "grpc",

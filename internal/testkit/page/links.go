@@ -16,8 +16,8 @@ var (
 	code    = regexp.MustCompile("(?m)`[^`\n]*`|^(?:    |\t).*$")
 )
 
-// BrokenLinks are the relative links of pages that lead nowhere: the file is not there, or has
-// no heading of that name. Links to other places are left alone.
+// BrokenLinks returns the relative links of pages whose target is missing: there is no such file, or no heading of that
+// name. It ignores absolute links.
 func BrokenLinks(pages ...string) ([]string, error) {
 	var broken []string
 	for _, page := range pages {
@@ -37,7 +37,7 @@ func BrokenLinks(pages ...string) ([]string, error) {
 	return broken, nil
 }
 
-// lead looks for what a link of a page leads to.
+// lead checks the target of a page's link.
 func lead(page, to string) error {
 	file, anchor, _ := strings.Cut(to, "#")
 	if file == "" {
@@ -60,7 +60,7 @@ func lead(page, to string) error {
 	return fmt.Errorf("%s has no heading of that name", file)
 }
 
-// anchorOf is the name of a heading in links.
+// anchorOf returns the anchor of a heading.
 func anchorOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 )
 
-// The check itself notices a text that breaks out.
+// The check itself detects a text that breaks out.
 func TestTagsSeeWhatBreaksOut(t *testing.T) {
 	for _, page := range []string{`<p>a<b>c</b></p>`, `<p class="x" onclick="y">`, `<p class=x>`, `<script>a</script><script>b</script>`} {
 		list, scripts := pagetest.Tags(page)
