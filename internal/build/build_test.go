@@ -19,7 +19,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// A module in a folder may change, whatever version it had before it was replaced.
+// A module in a directory may change, whatever version it had before the replacement.
 func TestFixed(t *testing.T) {
 	for _, c := range []struct {
 		m    *module
@@ -37,7 +37,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// Names of programs are names of files.
+// Names of programs are valid file names.
 func TestFileName(t *testing.T) {
 	for _, c := range []struct {
 		job  job
@@ -54,7 +54,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// A go tool that is not there is named before anything else is tried.
+// A missing go tool is reported before any other error.
 func TestNoGoTool(t *testing.T) {
 	b := Builder{Cache: t.TempDir(), Go: "no-such-go-tool"}
 	for _, p := range []target.Program{
@@ -69,7 +69,7 @@ func TestNoGoTool(t *testing.T) {
 	}
 }
 
-// The oldest programs of a name go, those of others stay.
+// The builder removes the oldest programs of one name, and keeps those of other names.
 func TestPrune(t *testing.T) {
 	j := job{Builder: &Builder{}, program: target.Program{Name: "x"}, cache: t.TempDir(), version: "v1"}
 	begin := time.Unix(1000, 0)
@@ -99,8 +99,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Two machines that build the same from folders of their own have the same program, by the key in its name; who changes
-// something has another.
+// Two machines that build the same source in different directories get the same program, by the key in its name. A
+// change results in another key.
 func TestKeyDependsOnNoFolder(t *testing.T) {
 	made := func(text string) string {
 		dir := filepath.Join(t.TempDir(), "check")
@@ -127,7 +127,7 @@ func TestKeyDependsOnNoFolder(t *testing.T) {
 	}
 }
 
-// Nothing that is built can be taken for a flag of the go tool.
+// The go tool cannot parse any build argument as a flag.
 func TestNoFlags(t *testing.T) {
 	dir := t.TempDir()
 	said, tool := filepath.Join(dir, "said"), filepath.Join(dir, "go")
@@ -165,8 +165,8 @@ func TestNoFlags(t *testing.T) {
 	}
 }
 
-// A program is built with the overlay where its description says so, and somebody's own package where it imports package
-// bubble, unless a best effort is enough.
+// A program is built with the overlay if its description requires it. A user's own package gets the overlay if it
+// imports package bubble. With best effort no program gets it.
 func TestWhichGetTheOverlay(t *testing.T) {
 	dir := t.TempDir()
 	for name, deps := range map[string]string{"goroutines": "fmt\\n" + bubblePackage, "steps": "fmt\\n" + bubblePackage + "/overlay"} {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// listed is what the go tool says of a package that goes into a program.
+// listed is the go tool's description of a package that is part of a program.
 type listed struct {
 	ImportPath string
 	Name       string
@@ -38,8 +38,8 @@ type module struct {
 // keyBytes is the length of a key.
 const keyBytes = 8
 
-// key is a hash over what the program is made of: the go tool, the build, the modules by
-// their versions, and the files of modules that have none.
+// key returns a hash of the program's inputs: the go tool, the build settings, the modules by their versions, and the
+// files of modules without versions.
 func (j *job) key(ctx context.Context) (string, error) {
 	args := append([]string{"list"}, j.flags...)
 	out, err := j.run(
@@ -66,9 +66,9 @@ func (j *job) key(ctx context.Context) (string, error) {
 		j.program.Build(j.version),
 		Tag(j.version),
 		filepath.Base(filepath.Dir(j.index)),
-	) // wherever the cache is
+	) // independent of the location of the cache
 	d := json.NewDecoder(strings.NewReader(out))
-	name := "" // of the last package, on which no other depends
+	name := "" // of the last package, which no other package imports
 	for {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
@@ -115,7 +115,7 @@ func (j *job) hashPackage(h hash.Hash, p *listed) error {
 	return nil
 }
 
-// fixed is the version of a module that cannot change, or empty.
+// fixed returns the version of a module that cannot change, or the empty string.
 func fixed(m *module) string {
 	switch {
 	case m == nil:

@@ -17,14 +17,14 @@ type demoCmd struct {
 	Out  string `default:"lockstep-out" placeholder:"DIR" help:"Where the trace goes (${default})."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (demoCmd) Help() string {
 	return "The replicated log of \"Testing Consensus Implementations using Communication Closure\",\nfirst with the bug of Fig. 1, then without.\n\nExample:\n  lockstep demo"
 }
 
 const demoRuns = 50_000
 
-// Run shows what there is to see.
+// Run runs the demonstration.
 func (c *demoCmd) Run(e *cli.Env) error {
 	if err := cli.CheckOut(c.Out); err != nil {
 		return err

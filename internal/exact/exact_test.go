@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
-// atLeast adds up the probability of so many hits or more.
+// atLeast returns the probability of this number of hits or more.
 func atLeast(hits, trials int, p float64) float64 {
 	sum := 0.0
 	for k := hits; k <= trials; k++ {
@@ -21,7 +21,7 @@ func atLeast(hits, trials int, p float64) float64 {
 	return sum
 }
 
-// At each limit the tail has exactly the probability that was asked for.
+// At each limit the tail has exactly the requested probability.
 func TestLimits(t *testing.T) {
 	for trials := 1; trials <= 30; trials++ {
 		for hits := 0; hits <= trials; hits++ {

@@ -15,13 +15,15 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// suspicious are words in the name or the description of an option that may name a program, a file or a version to fetch.
+// suspicious matches words in the name or the description of an option that may name a program, a file or a version to
+// fetch.
 var suspicious = regexp.MustCompile(
 	`(?i)\b(bin|binary|program|command|executable|exec|script|shell|jar|jars|jvm|classpath|` +
 		`file|files|path|folder|dir|directory|package|module|library|version|url|host|address|token|plugin)\b`,
 )
 
-// commands are the folders whose structs with descriptions are flags of commands, not options of targets and strategies.
+// commands are the directories whose structs with descriptions are flags of commands, not options of targets and
+// strategies.
 var commands = map[string]bool{
 	"cli":          true,
 	"cmd":          true,
@@ -33,8 +35,8 @@ var commands = map[string]bool{
 	"node_modules": true,
 }
 
-// Every option of a target or strategy that may name a program, a file or something to fetch says in its tag whether it
-// does. It is read from the source, so that targets in modules of their own are covered.
+// Every option of a target or strategy that may name a program, a file or a version to fetch has a trust tag. The test
+// reads the source, so that it covers targets in separate modules.
 func TestMarks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	seen := map[option.Trust]int{}

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// colour reads itself.
+// colour parses itself.
 type colour string
 
 func (c *colour) UnmarshalText(text []byte) error {
@@ -115,7 +115,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// size is a setting with words.
+// size is a setting with named values.
 type size uint8
 
 func (size) Words() []string  { return []string{"small", "large"} }
@@ -191,7 +191,7 @@ func ExampleChanged() {
 	// Output: map[loss:0.5 nodes:5 size:small]
 }
 
-// Marks say who may choose a value.
+// Trust tags determine which sources may set a value.
 func TestFromFile(t *testing.T) {
 	var s struct {
 		Plain   string

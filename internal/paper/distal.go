@@ -135,7 +135,7 @@ type protocolRow struct {
 	Millis     float64   `json:"exhaustive_ms"`
 	Verdict    string    `json:"verdict"`
 	// the phase of the violation, or the phases searched and whether they are proved
-	Bound      string    `json:"bound"`
+	Bound string `json:"bound"`
 }
 
 // attempt summarizes searches that differ only in their seeds.

@@ -29,7 +29,7 @@ func TestWatched(t *testing.T) {
 	<-ended
 }
 
-// When the context ends, nobody waits any longer for work that does not.
+// When the context ends, the caller no longer waits for work that does not end.
 func TestWatchedInterrupted(t *testing.T) {
 	release, ended := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())

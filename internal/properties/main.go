@@ -1,5 +1,5 @@
-// Command properties makes a table of how many runs of a campaign with default options check each property of a
-// target. It ends with status 1 where a property is checked in less than half of the runs.
+// Command properties prints a table of how many runs of a campaign with default options check each property of a
+// target. It exits with status 1 if fewer than half of the runs check a property.
 //
 //	go run ./internal/properties -lockstep bin/lockstep -runs 100 hashicorpraft etcdraft
 package main
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// measure makes a campaign with default options and reads its result.
+// measure runs a campaign with default options and reads its result.
 func measure(command, target string, runs int) (*campaign.Document, error) {
 	out, err := os.MkdirTemp("", "lockstep-properties-*")
 	if err != nil {
@@ -63,7 +63,7 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 	)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, os.Stderr
-	failed := cmd.Run() // a finding is status 1
+	failed := cmd.Run() // a finding results in status 1
 	var d campaign.Document
 	if err := json.Unmarshal(text.Bytes(), &d); err != nil {
 		return nil, fmt.Errorf("%s: %v, %w", target, failed, err)

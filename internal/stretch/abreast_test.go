@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// serving starts a program that serves.
+// serving returns a function that starts a program that serves batches.
 func serving(mode string) func(context.Context) (*Program, error) {
 	return func(ctx context.Context) (*Program, error) {
 		self, err := os.Executable()
@@ -26,7 +26,8 @@ func serving(mode string) func(context.Context) (*Program, error) {
 	}
 }
 
-// A campaign made by several programs is that of Explore, traces and all: with all findings, and up to the first.
+// A campaign made by several programs equals that of Explore, including the traces: with all findings, and up to the
+// first.
 func TestAbreast(t *testing.T) {
 	for mode, plan := range map[string]lockstep.Plan{"serve": plan, "first": first} {
 		want, err := lockstep.Explore(t.Context(), plan)
@@ -61,7 +62,7 @@ func TestAbreast(t *testing.T) {
 	}
 }
 
-// A program that is killed is replaced, and the campaign is the same.
+// A killed program is replaced, and the campaign is the same.
 func TestAbreastKilled(t *testing.T) {
 	want, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
@@ -82,7 +83,7 @@ func TestAbreastKilled(t *testing.T) {
 	sum, traces, err := Abreast{Programs: 2, Start: begin, Took: func(*Sum) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		killed.Do(func() { _ = programs[0].cmd.Process.Kill() }) // as kill -9 does
+		killed.Do(func() { _ = programs[0].cmd.Process.Kill() }) // the same as kill -9
 	}}.Make(t.Context())
 	if err != nil || Unpack(sum.Result, traces) != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestAbreastKilled(t *testing.T) {
 	}
 }
 
-// The programs warm up before the first of them makes a run, and who keeps the time of the campaign is told.
+// The programs warm up before the first of them makes a run, and the campaign's clock is notified.
 func TestAbreastWarmsUp(t *testing.T) {
 	var said []string
 	sum, _, err := Abreast{Programs: 2, Start: serving("serve"), Warming: func() func() {
@@ -113,7 +114,7 @@ func TestAbreastWarmsUp(t *testing.T) {
 	}
 }
 
-// What goes wrong in a program is told, and a campaign that is stopped has the runs made until then, without gaps.
+// Errors of a program are reported. A stopped campaign has the runs made until then, without gaps.
 func TestAbreastEnds(t *testing.T) {
 	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "in run 0: ", "deadly": ": fatal error: out of order; before, in runs "} {
 		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil ||

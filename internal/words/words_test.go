@@ -26,7 +26,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Texts of others neither move the cursor nor change colors, titles or the direction of writing.
+// Untrusted texts change neither the cursor, colors, titles nor the direction of writing.
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain, with ünïcode": "plain, with ünïcode", "\x1b[2Jgone": "?[2Jgone", "\x1b]0;title\a": "?]0;title?", "a\r\nb\tc": "a??b?c",

@@ -1,6 +1,6 @@
-// Package clitest runs transcripts of command lines: scripts of package testscript, with a
-// command for exact exit statuses and one for interrupts, and what the go tool needs to build
-// programs on demand.
+// Package clitest runs transcripts of command lines, which are scripts of package testscript. It adds a command for
+// exact exit statuses and one for interrupts. It also sets up the environment that the go tool needs to build programs
+// on demand.
 package clitest
 
 import (
@@ -28,8 +28,8 @@ func Main(m *testing.M, main func()) {
 	}})
 }
 
-// Run runs the transcripts under testdata/script; -rewrite makes the files in them anew that
-// cmp compares. The variables are set in addition to those of the go tool.
+// Run runs the transcripts under testdata/script. With -rewrite it rewrites the files in them that cmp compares. The
+// variables are set in addition to those of the go tool.
 func Run(t *testing.T, variables map[string]string) {
 	testscript.Run(
 		t,
@@ -58,8 +58,8 @@ func Run(t *testing.T, variables map[string]string) {
 	)
 }
 
-// Help checks the help of all commands of a grammar of package kong, and returns their flags: a flag with a
-// default names the default, and every command that does something has an example.
+// Help checks the help of all commands of a grammar of package kong, and returns their flags. A flag with a default
+// must name the default, and every command that can run must have an example.
 func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag) {
 	parser, err := kong.New(grammar, append(options, kong.Name("lockstep"))...)
 	if err != nil {
@@ -87,8 +87,7 @@ func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag
 	return flags
 }
 
-// condition [module:PATH@VERSION]: the module can be had. Where nothing may be skipped it is
-// taken to be there.
+// condition [module:PATH@VERSION]: the module is available. If no test may be skipped, condition assumes that it is.
 func condition(cond string) (bool, error) {
 	module, ok := strings.CutPrefix(cond, "module:")
 	if !ok {
@@ -114,16 +113,15 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// oneline: what was printed is one line.
+// oneline: the output is one line.
 func oneline(ts *testscript.TestScript, neg bool, args []string) {
 	if text := ts.ReadFile("stdout"); neg || len(args) > 0 || strings.Count(text, "\n") != 1 {
 		ts.Fatalf("%d lines", strings.Count(text, "\n"))
 	}
 }
 
-// interrupt N TEXT COMMAND...: the command is interrupted when it has printed a line with
-// the text to standard error, and ends with exactly this exit status. What it prints goes to
-// the files out and err.
+// interrupt N TEXT COMMAND...: the command is interrupted after it has printed a line with the text to standard error,
+// and ends with exactly this exit status. Its output goes to the files out and err.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupt N text command [args...]")
@@ -146,7 +144,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(cmd.Process.Signal(os.Interrupt))
 		}
 	}
-	_ = cmd.Wait() // the status says it
+	_ = cmd.Wait() // the status has the result
 	stop.Stop()
 	got := cmd.ProcessState.ExitCode()
 	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o666))

@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// What is found first is found again, and its steps are counted without those of the settling
-// stage.
+// A replay reproduces the first finding. The number of its steps excludes those of the settling stage.
 func TestWay(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3, Bug: true},

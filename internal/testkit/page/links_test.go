@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The links between the project's pages lead somewhere, and every page can be got to.
+// The links between the project's pages work, and every page is reachable.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"../../../*.md", "../../../docs/*.md"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
-// follow follows a page and returns it as it is afterwards, with whether a test would fail.
+// follow follows a page. It returns the resulting page, and whether a test would fail.
 func follow(t *testing.T, page string) (after string, failed bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "page.md")
@@ -46,7 +46,7 @@ func (c *complaints) Fatalf(string, ...any) {
 
 const fences = "```"
 
-// block is a fenced block.
+// block returns a fenced block.
 func block(info, text string) string { return fences + info + "\n" + text + fences + "\n" }
 
 func TestFollow(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
-// A section of a page is what a test writes, or the test fails.
+// The test fails if a section of the page differs from the written text.
 func TestSection(t *testing.T) {
 	if golden.Rewrite() {
 		t.Skip("pages are not compared")

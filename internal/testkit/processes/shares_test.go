@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
-// What is the same in all processes is counted, and nothing else.
+// Shares counts only outcomes that are the same in all processes.
 func TestShares(t *testing.T) {
 	shares := processes.Shares(t, func() []processes.Row {
 		return []processes.Row{
