@@ -78,7 +78,11 @@ func runAlone(t *testing.T, args ...string) (result map[string]any, processes []
 func TestProcesses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	self := fmt.Sprint(os.Getpid())
-	for _, flags := range [][]string{{"--runs", "300", "--keep-going"}, {"--runs", "300"}, {"--runs", "40", "--coverage", "--closure", "--keep-going"}} {
+	for _, flags := range [][]string{
+		{"--runs", "300", "--keep-going"},
+		{"--runs", "300"},
+		{"--runs", "40", "--coverage", "--closure", "--keep-going"},
+	} {
 		want, by := runAlone(t, append(flags, "--workers", "1")...)
 		if len(by) != 1 || by[0] != self || want["digest"] == nil || want["runs"] == 0.0 {
 			t.Errorf("%q: one worker is %v, of which this is %s; %v", flags, by, self, want)

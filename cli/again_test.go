@@ -14,7 +14,8 @@ import (
 func campaignOf(t *testing.T, args []string) (digest, again string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	if status := testApp.execute(context.Background(), "lockstep", append(args, "--json"), &out, &errOut); status == statusFailure {
+	if status := testApp.execute(context.Background(), "lockstep", append(args, "--json"), &out,
+		&errOut); status == statusFailure {
 		t.Fatalf("%q: %s", args, errOut.String())
 	}
 	var d struct{ Digest, Again string }
@@ -29,9 +30,18 @@ func TestAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
 		{"run", "smr", "--runs", "50", "--workers", "2"},
-		{"run", "raft", "--set", "changes=remove 2; add 2", "--set", "requests=2", "--nodes", "4", "--strategy", "walk:steps=80", "--runs", "40", "--seed", "9"},
-		{"run", "smr-bug", "--runs", "300", "--keep-going", "--no-shrink", "--steps", "60", "--settle", "0", "--patience", "2m"},
-		{"run", "register", "--strategy", "partition", "--runs", "20", "--coverage", "--operations", "read,write it", "--cover-crashes"},
+		{
+			"run", "raft", "--set", "changes=remove 2; add 2", "--set", "requests=2", "--nodes", "4", "--strategy",
+			"walk:steps=80", "--runs", "40", "--seed", "9",
+		},
+		{
+			"run", "smr-bug", "--runs", "300", "--keep-going", "--no-shrink", "--steps", "60", "--settle", "0",
+			"--patience", "2m",
+		},
+		{
+			"run", "register", "--strategy", "partition", "--runs", "20", "--coverage", "--operations", "read,write it",
+			"--cover-crashes",
+		},
 	} {
 		digest, again := campaignOf(t, args)
 		words, err := exec.Command("sh", "-c", `printf '%s\n' `+again).Output()

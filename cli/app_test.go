@@ -73,13 +73,57 @@ func TestInterrupt(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"before the first run", false, 1, []string{"run", "stopping", "--workers", "1"}, 130, []string{"UNKNOWN nothing found", ", interrupted"}},
-		{"nothing found", false, 100, []string{"run", "stopping", "--workers", "1", "--json"}, 130, []string{`"interrupted":true`, `"verdict":"unknown"`}},
-		{"with a finding", true, 700, []string{"run", "stopping", "--workers", "1", "--keep-going", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`}},
-		{"shrinking", true, 800, []string{"run", "stopping", "--workers", "1"}, 1, []string{"FAIL prefix in 1 of ", ", interrupted"}},
-		{"shrinking, as JSON", true, 800, []string{"run", "stopping", "--workers", "1", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`}},
-		{"comparing", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"}, 130, []string{"interrupted: these are the campaigns made until then"}},
-		{"comparing, as JSON", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json"}, 130,
+		{
+			"before the first run",
+			false,
+			1,
+			[]string{"run", "stopping", "--workers", "1"},
+			130,
+			[]string{"UNKNOWN nothing found", ", interrupted"},
+		},
+		{
+			"nothing found",
+			false,
+			100,
+			[]string{"run", "stopping", "--workers", "1", "--json"},
+			130,
+			[]string{`"interrupted":true`, `"verdict":"unknown"`},
+		},
+		{
+			"with a finding",
+			true,
+			700,
+			[]string{"run", "stopping", "--workers", "1", "--keep-going", "--json"},
+			1,
+			[]string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`},
+		},
+		{
+			"shrinking",
+			true,
+			800,
+			[]string{"run", "stopping", "--workers", "1"},
+			1,
+			[]string{"FAIL prefix in 1 of ", ", interrupted"},
+		},
+		{
+			"shrinking, as JSON",
+			true,
+			800,
+			[]string{"run", "stopping", "--workers", "1", "--json"},
+			1,
+			[]string{`"interrupted":true`, `"verdict":"fail"`},
+		},
+		{
+			"comparing",
+			false,
+			150,
+			[]string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"},
+			130,
+			[]string{"interrupted: these are the campaigns made until then"},
+		},
+		{"comparing, as JSON", false, 150, []string{
+			"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json",
+		}, 130,
 			[]string{`"command":"compare"`, `"interrupted":true`, `"verdict":"unknown"`, `"campaigns":1`}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -107,7 +151,11 @@ func TestNotDeployed(t *testing.T) {
 			target.Of("broken", "one that cannot be deployed", broken{Cluster: smr.Cluster{Nodes: 3}}, smr.Prefix),
 		},
 	}
-	for _, args := range [][]string{{"run", "broken"}, {"run", "broken", "--json"}, {"run", "broken", "--report", "report.html", "--workers", "2"}} {
+	for _, args := range [][]string{
+		{"run", "broken"},
+		{"run", "broken", "--json"},
+		{"run", "broken", "--report", "report.html", "--workers", "2"},
+	} {
 		var out, errOut bytes.Buffer
 		status := app.execute(t.Context(), "lockstep", args, &out, &errOut)
 		if status != statusFailure || out.Len() > 0 ||
@@ -133,8 +181,10 @@ func (broken) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, err
 // The name of a build shows a version that is not listed.
 func TestUnlisted(t *testing.T) {
 	for _, c := range [][3]string{
-		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"}, {"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
-		{"example.com/a@v1.2.0~changed", "example.com/a v1.1.0", "v1.2.0"}, {"", "", ""}, {"example.com/b@v1", "example.com/a v1.1.0", ""}, {"example.com/b@v1", "", ""},
+		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"},
+		{"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
+		{"example.com/a@v1.2.0~changed", "example.com/a v1.1.0", "v1.2.0"}, {"", "", ""},
+		{"example.com/b@v1", "example.com/a v1.1.0", ""}, {"example.com/b@v1", "", ""},
 	} {
 		if got := unlisted(c[0], c[1]); got != c[2] {
 			t.Errorf("%s of %s: %q, want %q", c[0], c[1], got, c[2])
@@ -188,7 +238,9 @@ func TestInterruptShrinking(t *testing.T) {
 			stopping{Cluster: smr.Cluster{Nodes: 3, Bug: true}, left: left, stop: cancel}, smr.Prefix)}}
 	}
 	var out, errOut bytes.Buffer
-	if status := app(&never).execute(ctx, "lockstep", []string{"run", "stopping", "--strategy", "walk", "--no-shrink"}, &out, &errOut); status != statusFinding {
+	if status := app(&never).execute(ctx, "lockstep", []string{
+		"run", "stopping", "--strategy", "walk", "--no-shrink",
+	}, &out, &errOut); status != statusFinding {
 		t.Fatalf("status %d\n%s%s", status, out.String(), errOut.String())
 	}
 	found, _ := filepath.Glob("lockstep-out/*.trace")

@@ -19,7 +19,8 @@ func ExampleApp() {
 	app := cli.App{
 		Targets: smr.Targets,
 		Programs: []target.Program{{Name: "server", Help: "the server, in the version asked for",
-			Package: "example.com/server/lockstep", Module: "example.com/server", Library: "example.com/raft", Versions: []string{"v1.4.0"}}},
+			Package: "example.com/server/lockstep", Module: "example.com/server", Library: "example.com/raft",
+			Versions: []string{"v1.4.0"}}},
 	}
 	main := app.Main
 	_ = main

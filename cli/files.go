@@ -153,7 +153,8 @@ func commandLine(words []string) string {
 func quoted(s string) string {
 	special := func(r rune) bool {
 		return r < utf8.RuneSelf &&
-			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=:,./@%^", r))
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+				strings.ContainsRune("_-+=:,./@%^", r))
 	}
 	if s == "" || strings.ContainsFunc(s, special) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

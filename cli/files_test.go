@@ -85,7 +85,8 @@ func TestFullDisk(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(spare, "*")); len(left) > 0 {
 				t.Errorf("an empty folder is left: %q", left)
 			}
-		} else if saved, _ := filepath.Glob(filepath.Join(spare, "lockstep-rescue-*", "*.trace")); len(saved) == 0 || !strings.Contains(err.Error(), "instead") {
+		} else if saved, _ := filepath.Glob(filepath.Join(spare, "lockstep-rescue-*", "*.trace")); len(saved) == 0 ||
+			!strings.Contains(err.Error(), "instead") {
 			t.Errorf("saved %q, error %v", saved, err)
 		}
 	}
@@ -132,7 +133,16 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{"a/b.trace": "a/b.trace", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "a=b!": "'a=b!'", "{x}": "'{x}'", "a\nb": "'a\nb'", "é": "é"} {
+	for in, want := range map[string]string{
+		"a/b.trace": "a/b.trace",
+		"a b":       "'a b'",
+		"it's":      `'it'\''s'`,
+		"":          "''",
+		"a=b!":      "'a=b!'",
+		"{x}":       "'{x}'",
+		"a\nb":      "'a\nb'",
+		"é":         "é",
+	} {
 		if got := quoted(in); got != want {
 			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
 		}

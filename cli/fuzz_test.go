@@ -51,7 +51,9 @@ func recordedRuns(t testing.TB) [][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"walk:steps=25,crash=1,restart=2,cut=1,heal=2,duplicate=1", "uniform:period=2,isolations=1,rounds=4"} {
+		for _, text := range []string{
+			"walk:steps=25,crash=1,restart=2,cut=1,heal=2,duplicate=1", "uniform:period=2,isolations=1,rounds=4",
+		} {
 			by, err := strategy.Parse(text)
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +82,8 @@ func recordedRuns(t testing.TB) [][]byte {
 // hostileTraces name what a trace must not name, and numbers that would keep a reader busy.
 func hostileTraces() []string {
 	trace := func(header string, lines ...string) string {
-		text := `{"lockstep":3,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
+		text := `{"lockstep":3,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
+			`{"step":0,"do":"start"}` + "\n"
 		for _, line := range lines {
 			text += line + "\n"
 		}
@@ -276,12 +279,15 @@ func TestLargeTraces(t *testing.T) {
 	}
 	long, about := steps(90_000)
 	for name, c := range map[string][2]string{
-		"values that are almost told": {header + strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000), `,"nodes":[1],"values":` + string(list)},
-		"about every step":            {header + long, `,"about":` + about},
+		"values that are almost told": {header +
+			strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000),
+			`,"nodes":[1],"values":` + string(list)},
+		"about every step": {header + long, `,"about":` + about},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			text := c[0] + `{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0` + c[1] + `},"steps":0,"lines":0}`
+			text := c[0] + `{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0` + c[1] +
+				`},"steps":0,"lines":0}`
 			if err := os.WriteFile("x.trace", repaired([]byte(text)), 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -55,8 +55,10 @@ func TestHang(t *testing.T) {
 	if status != statusFinding {
 		t.Errorf("status %d", status)
 	}
-	for _, text := range []string{"FAIL hang in 1 of 1 run, first in run 0: step ", "Propose", " does not end", "loopingDeployment", "hang_test.go:",
-		"warning: goroutines that hang and cannot be stopped before the program ends: 2", "replay it with: lockstep replay lockstep-out/looping-hang-seed0-run0.trace"} {
+	for _, text := range []string{"FAIL hang in 1 of 1 run, first in run 0: step ", "Propose", " does not end",
+		"loopingDeployment", "hang_test.go:",
+		"warning: goroutines that hang and cannot be stopped before the program ends: 2",
+		"replay it with: lockstep replay lockstep-out/looping-hang-seed0-run0.trace"} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("it does not say %q", text)
 		}
@@ -69,7 +71,8 @@ func TestHang(t *testing.T) {
 		t.Fatalf("stored %q", found)
 	}
 	var refused bytes.Buffer
-	if status := app.execute(context.Background(), "lockstep", []string{"shrink", found[0]}, &out, &refused); status != statusFailure ||
+	if status := app.execute(context.Background(), "lockstep", []string{"shrink", found[0]}, &out,
+		&refused); status != statusFailure ||
 		!strings.Contains(refused.String(), "it cannot be shrunk") {
 		t.Errorf("shrink: status %d, %s", status, refused.String())
 	}

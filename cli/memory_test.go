@@ -55,7 +55,8 @@ func TestAddressSpace(t *testing.T) {
 		fits          bool
 		want          uint64
 	}{
-		{0, 8 << 30, true, 8 << 30}, {1 << 30, 8 << 30, false, 8 << 30}, {2 << 30, 8 << 30, true, 1 << 30}, {4 << 30, 0, true, 3 << 30}, {99 << 30, 8 << 30, true, 8 << 30},
+		{0, 8 << 30, true, 8 << 30}, {1 << 30, 8 << 30, false, 8 << 30}, {2 << 30, 8 << 30, true, 1 << 30},
+		{4 << 30, 0, true, 3 << 30}, {99 << 30, 8 << 30, true, 8 << 30},
 	} {
 		if err := checkSpace(c.space); (err == nil) != c.fits || within(c.memory, c.space) != c.want {
 			t.Errorf("%d of %d: %v, %d", c.space, c.memory, err, within(c.memory, c.space))
@@ -64,7 +65,14 @@ func TestAddressSpace(t *testing.T) {
 }
 
 func TestBytesIn(t *testing.T) {
-	for line, want := range map[string]uint64{"MemTotal:        2048 kB": 2 << 20, "4096": 4096, "max": 0, "": 0, "99999999999999999999": 0, "18446744073709551615 kB": 0} {
+	for line, want := range map[string]uint64{
+		"MemTotal:        2048 kB": 2 << 20,
+		"4096":                     4096,
+		"max":                      0,
+		"":                         0,
+		"99999999999999999999":     0,
+		"18446744073709551615 kB":  0,
+	} {
 		if got := bytesIn(line); got != want {
 			t.Errorf("%q: %d, want %d", line, got, want)
 		}

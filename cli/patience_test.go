@@ -14,7 +14,12 @@ func TestPatience(t *testing.T) {
 	for _, c := range []struct {
 		target      target.Target
 		asked, want time.Duration
-	}{{target.Target{}, watchdog.Default, watchdog.Default}, {slow, watchdog.Default, time.Hour}, {slow, time.Minute, time.Minute}, {slow, 0, 0}} {
+	}{
+		{target.Target{}, watchdog.Default, watchdog.Default},
+		{slow, watchdog.Default, time.Hour},
+		{slow, time.Minute, time.Minute},
+		{slow, 0, 0},
+	} {
 		if got := patience(c.target, c.asked); got != c.want {
 			t.Errorf("asked for %s of a target that needs %s: %s", c.asked, c.target.Patience, got)
 		}

@@ -299,7 +299,8 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if c.JSON {
 		return e.JSON(
 			shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
-				Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted, Interrupted: e.Interrupted()},
+				Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted,
+				Interrupted: e.Interrupted()},
 		)
 	}
 	if err := e.Grid(small.Trace); err != nil {

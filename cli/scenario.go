@@ -45,7 +45,11 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 		if err != nil {
 			return err
 		}
-		k, err := e.Keep(plan, t, keep.Options{Dir: c.Out, Name: keep.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)), NoShrink: true})
+		k, err := e.Keep(plan, t, keep.Options{
+			Dir:      c.Out,
+			Name:     keep.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)),
+			NoShrink: true,
+		})
 		if err != nil {
 			return err
 		}

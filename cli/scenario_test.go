@@ -75,7 +75,8 @@ func TestRunScenario(t *testing.T) {
 			t.Errorf("explanation:\n%s", text)
 		}
 	}
-	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk", "--set", "requests=3"); !strings.Contains(
+	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk",
+		"--set", "requests=3"); !strings.Contains(
 		out,
 		"requests=3",
 	) {
@@ -151,8 +152,10 @@ func TestRunScenarioUnknown(t *testing.T) {
 // TestListTarget checks that list prints what scenarios can refer to, with the Go types of messages and values.
 func TestListTarget(t *testing.T) {
 	status, out, errOut := guidedRun(t, "list", "smr")
-	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise", "Events: type, Go type of the value, an example", smr.Output,
-		"Rounds, in 200 runs that lose a fifth of the messages", "neither one-to-all nor all-to-one: Promise (", "lossy:period=4 makes them, too"} {
+	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise",
+		"Events: type, Go type of the value, an example", smr.Output,
+		"Rounds, in 200 runs that lose a fifth of the messages", "neither one-to-all nor all-to-one: Promise (",
+		"lossy:period=4 makes them, too"} {
 		if status != statusClean || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %q in\n%s%s", status, want, out, errOut)
 		}

@@ -31,7 +31,8 @@ func TestSignalTwice(t *testing.T) {
 	for name, text := range map[string]string{"check/go.mod": "module example.com/check\n\ngo 1.26\n",
 		"check/main.go": "package main\n\nfunc main() {}\n", "bin/go": hangingGo} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o777)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o777)); err != nil {
 			t.Fatal(err)
 		}
 	}

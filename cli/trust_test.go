@@ -21,7 +21,12 @@ func TestAllow(t *testing.T) {
 		{etcd.Target, map[string]string{"version": "v3.6.999"}, nil,
 			"version=v3.6.999 names something to download and start, which a file must not choose: give --set version=v3.6.999 to allow it"},
 		{etcd.Target, map[string]string{"version": "v3.6.999"}, []string{"version=v3.6.999"}, ""},
-		{etcd.Target, map[string]string{"version": "v3.6.999"}, []string{"version=v3.6.16"}, "give --set version=v3.6.999"},
+		{
+			etcd.Target,
+			map[string]string{"version": "v3.6.999"},
+			[]string{"version=v3.6.16"},
+			"give --set version=v3.6.999",
+		},
 		{maelstrom.Target, map[string]string{"bin": "sh -c x"}, nil, "give --set 'bin=sh -c x' to allow it"},
 		{maelstrom.Target, map[string]string{"bin": "./a"}, []string{"bin=./b", " bin = ./a "}, ""},
 		{maelstrom.Target, map[string]string{"workload": "echo"}, nil, ""},

@@ -433,7 +433,8 @@ func (b *books) accept(ctx context.Context, jobs []Job) (ids []string, err error
 			return ids, err
 		}
 		if job.Hello.Lineages > 1 {
-			if _, err := b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: lessonBucket(job.ID)}); err != nil {
+			if _, err := b.js.CreateOrUpdateObjectStore(ctx,
+				jetstream.ObjectStoreConfig{Bucket: lessonBucket(job.ID)}); err != nil {
 				return ids, err
 			}
 		}

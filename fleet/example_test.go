@@ -91,7 +91,8 @@ func ExampleReadPlan() {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "plan.yaml")
-	if err := os.WriteFile(file, []byte("name: nightly\nstop: {failure-rate: 1e-6}\ncampaigns: [{target: smr}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: nightly\nstop: {failure-rate: 1e-6}\ncampaigns: [{target: smr}]\n"),
+		0o600); err != nil {
 		panic(err)
 	}
 	plan, err := fleet.ReadPlan(file)

@@ -100,9 +100,13 @@ func TestExternalLacks(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"nats://127.0.0.1:1?creds=nowhere.creds": "creds: stat nowhere.creds", "nats://127.0.0.1:1?ca=nowhere.pem": "ca: stat nowhere.pem",
-		"nats://127.0.0.1:1?password=x": "allowed are creds and ca", "nats://127.0.0.1:1": "no fleet at nats://127.0.0.1:1",
-		"nats://secret@127.0.0.1:1": "--token-file FILE", "nats://user:secret@127.0.0.1:1": "--token-file FILE", "secret@127.0.0.1:1": "LOCKSTEP_FLEET_TOKEN",
+		"nats://127.0.0.1:1?creds=nowhere.creds": "creds: stat nowhere.creds",
+		"nats://127.0.0.1:1?ca=nowhere.pem":      "ca: stat nowhere.pem",
+		"nats://127.0.0.1:1?password=x":          "allowed are creds and ca",
+		"nats://127.0.0.1:1":                     "no fleet at nats://127.0.0.1:1",
+		"nats://secret@127.0.0.1:1":              "--token-file FILE",
+		"nats://user:secret@127.0.0.1:1":         "--token-file FILE",
+		"secret@127.0.0.1:1":                     "LOCKSTEP_FLEET_TOKEN",
 	} {
 		if _, err := Dial(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "secret") {

@@ -50,10 +50,21 @@ func seeds(f *testing.F) {
 	for kind := range byte(4) {
 		f.Add(uint8(sendsEdited), uint8(kind), []byte{kind, 0, 0, 7, 3, 11, 5, 40, 9}, stored)
 	}
-	for _, message := range []string{"null", "{}", `{"campaign":"000001"}`, `{"campaign":"000001","error":"` + strings.Repeat("x", 100) + `"}`, "[[[[", `{"result":{"Verdicts":{"pass":4,"fail":-3}}}`} {
+	for _, message := range []string{
+		"null",
+		"{}",
+		`{"campaign":"000001"}`,
+		`{"campaign":"000001","error":"` + strings.Repeat("x", 100) + `"}`,
+		"[[[[",
+		`{"result":{"Verdicts":{"pass":4,"fail":-3}}}`,
+	} {
 		f.Add(uint8(sendsPart), uint8(0), []byte(message), []byte("{}"))
 	}
-	for _, r := range []Report{{Worker: "a", Version: "1", Runs: 7, Speed: 12.5}, {Worker: evil, Campaign: evil, Refused: map[string]string{evil: evil}}, {Runs: -1}} {
+	for _, r := range []Report{
+		{Worker: "a", Version: "1", Runs: 7, Speed: 12.5},
+		{Worker: evil, Campaign: evil, Refused: map[string]string{evil: evil}},
+		{Runs: -1},
+	} {
 		f.Add(uint8(sendsReport), uint8(0), []byte(text(f, r)), []byte(nil))
 	}
 	named := testTrace(f, 3)
@@ -150,7 +161,8 @@ func edited(t *testing.T, p *Part, edits []byte) []byte {
 func fields(node any, set *[]func(any)) {
 	switch node := node.(type) {
 	case map[string]any:
-		for _, key := range append(slices.Sorted(maps.Keys(node)), "states", "schedules", "coverage", "closure", "learned", "traces", "error") {
+		for _, key := range append(slices.Sorted(maps.Keys(node)), "states", "schedules", "coverage", "closure",
+			"learned", "traces", "error") {
 			*set = append(*set, func(v any) { node[key] = v })
 			fields(node[key], set)
 		}
@@ -254,7 +266,8 @@ func printed(t *testing.T, s *status) {
 // clean checks that a text has no control characters.
 func clean(t *testing.T, text string) {
 	t.Helper()
-	if at := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' }); at >= 0 {
+	if at := strings.IndexFunc(text,
+		func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' }); at >= 0 {
 		t.Fatalf("%q has a control character at %d", text, at)
 	}
 }

@@ -271,7 +271,8 @@ func (l *Ledger) reduce() {
 	)
 	r := l.Result
 	clear(r.Reasons)
-	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil, nil
+	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil,
+		nil
 	n := min(len(l.Findings), len(r.Found), reducedFindings)
 	l.Findings, r.Found = l.Findings[:n], r.Found[:n]
 	cut := func(text string) string { return text[:min(len(text), reducedText)] }

@@ -117,7 +117,8 @@ func TestOrders(t *testing.T) {
 						d.deliver(testPart(t, d.l.Job, asks[i], kinds[i], d.store))
 						if kinds[i] == invalid { // its batch is given out again
 							if d.l.Job.Ended == "" &&
-								(d.l.arrived[asks[i].First] != nil || d.l.Attempts[asks[i].First] != 1 || len(d.l.Quarantine) == 0) {
+								(d.l.arrived[asks[i].First] != nil || d.l.Attempts[asks[i].First] != 1 ||
+									len(d.l.Quarantine) == 0) {
 								t.Fatalf("%s: the invalid part is not quarantined: %+v", name, d.l)
 							}
 							d.deliver(testPart(t, d.l.Job, asks[i], passes, d.store))

@@ -387,9 +387,21 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 		name, help string
 		of         func(campaign.FleetCampaign) float64
 	}{
-		{"campaign_runs", "Runs of a campaign that were added up.", func(c campaign.FleetCampaign) float64 { return float64(c.Result.Runs) }},
-		{"campaign_findings", "Failing runs of a campaign.", func(c campaign.FleetCampaign) float64 { return float64(c.Findings()) }},
-		{"campaign_states", "Different states of a campaign, estimated.", func(c campaign.FleetCampaign) float64 { return float64(c.Result.States) }},
+		{
+			"campaign_runs",
+			"Runs of a campaign that were added up.",
+			func(c campaign.FleetCampaign) float64 { return float64(c.Result.Runs) },
+		},
+		{
+			"campaign_findings",
+			"Failing runs of a campaign.",
+			func(c campaign.FleetCampaign) float64 { return float64(c.Findings()) },
+		},
+		{
+			"campaign_states",
+			"Different states of a campaign, estimated.",
+			func(c campaign.FleetCampaign) float64 { return float64(c.Result.States) },
+		},
 		{"campaign_running", "Whether a campaign goes on.", func(c campaign.FleetCampaign) float64 {
 			if c.State == "running" {
 				return 1

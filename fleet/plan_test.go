@@ -179,7 +179,8 @@ campaigns:
 // A campaign ends when the stop rule holds or its runs are done, whichever comes first. A campaign that continues after
 // findings makes all of its runs.
 func TestStopsFirst(t *testing.T) {
-	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230", "{target: smr, runs: 100}": "100", "{target: smr}": "230",
+	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230",
+		"{target: smr, runs: 100}": "100", "{target: smr}": "230",
 		"{target: smr, runs: 1000, keep-going: true}": "1000"} {
 		p, err := ReadPlan(
 			planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"),
@@ -219,7 +220,14 @@ func TestNews(t *testing.T) {
 	for _, c := range []struct {
 		p         *Part
 		low, high float64
-	}{{part("b", nil), 1, 1}, {part("a", nil), 0, 0}, {part("", nil), 0, 0}, {part("", hashes(0, 500)), 0, 0.05}, {part("a", hashes(500, 1500)), 0.4, 0.6}, {part("", hashes(2000, 3000)), 0.9, 1}} {
+	}{
+		{part("b", nil), 1, 1},
+		{part("a", nil), 0, 0},
+		{part("", nil), 0, 0},
+		{part("", hashes(0, 500)), 0, 0.05},
+		{part("a", hashes(500, 1500)), 0.4, 0.6},
+		{part("", hashes(2000, 3000)), 0.9, 1},
+	} {
 		if n := news(l, c.p); n < c.low || n > c.high {
 			t.Errorf("%q with %d states brings %g, want %g to %g", c.p.Shapes, c.p.States.Count(), n, c.low, c.high)
 		}
@@ -278,7 +286,10 @@ func TestScripts(t *testing.T) {
 	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
 		t.Errorf("the workflow has the permissions %v", w.Permissions)
 	}
-	for file, pinned := range map[string]string{"Containerfile": `(?m)^FROM \S+:[\d.]+@sha256:[0-9a-f]{64}$`, "../site.txt": `(?m)^mkdocs==[\d.]+ \\\n +--hash=sha256:[0-9a-f]{64}`} {
+	for file, pinned := range map[string]string{
+		"Containerfile": `(?m)^FROM \S+:[\d.]+@sha256:[0-9a-f]{64}$`,
+		"../site.txt":   `(?m)^mkdocs==[\d.]+ \\\n +--hash=sha256:[0-9a-f]{64}`,
+	} {
 		text, err := os.ReadFile(filepath.Join("../scripts/fleet", file))
 		if err != nil || !regexp.MustCompile(pinned).Match(text) {
 			t.Errorf("%s is not pinned by a hash: %v", file, err)

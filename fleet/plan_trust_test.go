@@ -31,16 +31,32 @@ func TestPlanNames(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		{"campaigns: [{target: ./evil, runs: 1}]", nil, `the target "./evil" is a package, and a file may name only registered targets (smr, smr-bug, maelstrom): give --program ./evil`},
+		{
+			"campaigns: [{target: ./evil, runs: 1}]", nil,
+			`the target "./evil" is a package, and a file may name only registered targets (smr, smr-bug, maelstrom): give --program ./evil`,
+		},
 		{"campaigns: [{target: ./evil, runs: 1}]", []string{"--program", "./other"}, "give --program ./evil"},
 		{"campaigns: [{target: ./evil, runs: 1}]", []string{"--program", "./evil"}, "there is no package to build"},
 		{"campaigns: [{target: '-toolexec=/bin/sh', runs: 1}]", nil, `campaigns[0]: "-toolexec=/bin/sh": allowed are`},
-		{"campaigns: [{target: smr, runs: 1, strategies: ['--report=/tmp/x']}]", nil, `campaigns[0]: "--report=/tmp/x": allowed are`},
+		{
+			"campaigns: [{target: smr, runs: 1, strategies: ['--report=/tmp/x']}]", nil,
+			`campaigns[0]: "--report=/tmp/x": allowed are`,
+		},
 		{"campaigns: [{target: smr, runs: 1, set: ['-x=1']}]", nil, `campaigns[0]: "-x=1": allowed are`},
-		{"campaigns: [" + start + "]", nil, "bin=" + evil + " names a program to start, which a file must not choose: give --set bin=" + evil},
+		{
+			"campaigns: [" + start + "]",
+			nil,
+			"bin=" + evil + " names a program to start, which a file must not choose: give --set bin=" + evil,
+		},
 		{"campaigns: [" + start + "]", []string{"--set", "bin=./other"}, "give --set bin=" + evil},
-		{"regressions: [/dev/zero]\ncampaigns: [{target: smr, runs: 1}]", nil, "regressions: /dev/zero: /dev/zero is not a regular file"},
-		{"baseline: /etc/evil.json\ncampaigns: [{target: smr, runs: 1}]", nil, "baseline is /etc/evil.json, allowed is a .json file below the working directory"},
+		{
+			"regressions: [/dev/zero]\ncampaigns: [{target: smr, runs: 1}]", nil,
+			"regressions: /dev/zero: /dev/zero is not a regular file",
+		},
+		{
+			"baseline: /etc/evil.json\ncampaigns: [{target: smr, runs: 1}]", nil,
+			"baseline is /etc/evil.json, allowed is a .json file below the working directory",
+		},
 		{"baseline: ../evil.json\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
 		{"baseline: .profile\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
 	} {
@@ -105,14 +121,18 @@ func hostilePlans() map[string]string {
 		bomb():                                  "a plan has no anchors",
 		"name: !!binary x\n":                    "a plan has no anchors",
 		good + strings.Repeat("# x\n", 100_000): "a plan has at most 262144 bytes",
-		"name: x\ncampaigns: [{target: smr, runs: 1, seeds: [" + strings.Repeat("1,", 1001) + "]}]":       "there are more than 1000 campaigns",
-		"name: x\nstop: {failure-rate: 1e-300}\ncampaigns: [{target: smr}]":                               "stop.failure-rate is 1e-300, allowed is 0 (no rule), or 1e-09 and more",
-		"name: x\ncampaigns: [{target: smr, runs: 9000000000000000000}]":                                  "campaigns[0]: allowed are 2147483647 runs, 1000000 steps and 64 nodes",
-		"name: x\ncampaigns: [{target: smr, runs: 1, steps: 9000000000000000000}]":                        "campaigns[0]: allowed are",
-		"name: x\ncampaigns: [{target: " + strings.Repeat("s", 5000) + ", runs: 1}]":                      "campaigns[0]: \"ssss",
-		"name: x\ncampaigns: [{target: \"a\\e[2Jb\", runs: 1}]":                                           "campaigns[0]: \"a\\x1b[2Jb\"",
-		"name: x\nregressions: [" + strings.Repeat("a,", 1001) + "]\ncampaigns: [{target: smr, runs: 1}]": "regressions has 1001 patterns, allowed are 1000",
-		"name: x\ncampaigns: [" + strings.Repeat("{target: smr, runs: -1},", 100) + "]":                   "90 things more are wrong",
+		"name: x\ncampaigns: [{target: smr, runs: 1, seeds: [" + strings.Repeat("1,", 1001) +
+			"]}]": "there are more than 1000 campaigns",
+		"name: x\nstop: {failure-rate: 1e-300}\ncampaigns: [{target: smr}]":        "stop.failure-rate is 1e-300, allowed is 0 (no rule), or 1e-09 and more",
+		"name: x\ncampaigns: [{target: smr, runs: 9000000000000000000}]":           "campaigns[0]: allowed are 2147483647 runs, 1000000 steps and 64 nodes",
+		"name: x\ncampaigns: [{target: smr, runs: 1, steps: 9000000000000000000}]": "campaigns[0]: allowed are",
+		"name: x\ncampaigns: [{target: " + strings.Repeat("s", 5000) +
+			", runs: 1}]": "campaigns[0]: \"ssss",
+		"name: x\ncampaigns: [{target: \"a\\e[2Jb\", runs: 1}]": "campaigns[0]: \"a\\x1b[2Jb\"",
+		"name: x\nregressions: [" + strings.Repeat("a,", 1001) +
+			"]\ncampaigns: [{target: smr, runs: 1}]": "regressions has 1001 patterns, allowed are 1000",
+		"name: x\ncampaigns: [" + strings.Repeat("{target: smr, runs: -1},", 100) +
+			"]": "90 things more are wrong",
 	}
 }
 

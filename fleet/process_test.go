@@ -238,7 +238,10 @@ func TestKilled(t *testing.T) {
 	if !restarted || killed == 0 {
 		t.Errorf("%d workers were killed, server %v", killed, restarted)
 	}
-	for _, key := range []string{"digest", "runs", "steps", "findings", "verdicts", "first_finding_run", "finding", "verdict", "guarantee", "judged", "events"} {
+	for _, key := range []string{
+		"digest", "runs", "steps", "findings", "verdicts", "first_finding_run", "finding", "verdict", "guarantee",
+		"judged", "events",
+	} {
 		if fmt.Sprint(got[key]) != fmt.Sprint(want[key]) {
 			t.Errorf("%s: %v, on one machine %v", key, got[key], want[key])
 		}

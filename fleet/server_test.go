@@ -97,7 +97,13 @@ func jobOfArgs(t *testing.T, args ...string) Job {
 func TestHostile(t *testing.T) {
 	s := serving(t)
 	address := strings.TrimPrefix(s.URL, "nats://")
-	for _, c := range []struct{ url, token string }{{s.URL, "wrong"}, {s.URL, ""}, {s.URL, s.ViewToken}, {s.URL, s.Token + "x"}, {"nats://user@" + address, s.Token}} {
+	for _, c := range []struct{ url, token string }{
+		{s.URL, "wrong"},
+		{s.URL, ""},
+		{s.URL, s.ViewToken},
+		{s.URL, s.Token + "x"},
+		{"nats://user@" + address, s.Token},
+	} {
 		if _, err := Dial(t.Context(), c.url, c.token); err == nil ||
 			c.token != "" && strings.Contains(err.Error(), c.token) ||
 			!strings.Contains(err.Error(), "does not know this token") {
@@ -106,7 +112,12 @@ func TestHostile(t *testing.T) {
 	}
 	noise := make([]byte, 1<<16)
 	_, _ = rand.Read(noise)
-	for _, text := range [][]byte{noise, []byte("CONNECT {\"auth_token\":\"" + strings.Repeat("x", 1<<15)), []byte("PUB lockstep.command 999999999999\r\n"), []byte("GET / HTTP/1.1\r\n\r\n")} {
+	for _, text := range [][]byte{
+		noise,
+		[]byte("CONNECT {\"auth_token\":\"" + strings.Repeat("x", 1<<15)),
+		[]byte("PUB lockstep.command 999999999999\r\n"),
+		[]byte("GET / HTTP/1.1\r\n\r\n"),
+	} {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_, _ = conn.Write(text)
 			_ = conn.Close()
@@ -141,7 +152,13 @@ func insider(t *testing.T, s *Server) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, subject := range []string{partSubject("000001", 0), partSubject("../x", 3), "lockstep.part.a", "lockstep.part.000001.0.9", "lockstep.work.x.000001.0"} {
+	for _, subject := range []string{
+		partSubject("000001", 0),
+		partSubject("../x", 3),
+		"lockstep.part.a",
+		"lockstep.part.000001.0.9",
+		"lockstep.work.x.000001.0",
+	} {
 		if _, err := c.store.js.Publish(t.Context(), subject, noiseOf(100)); err != nil {
 			t.Log(subject, err)
 		}
@@ -291,8 +308,17 @@ func TestMeasures(t *testing.T) {
 		status int
 		flags  []string
 	}{
-		{0, []string{"smr", "--strategy", "uniform", "--runs", "300", "--coverage", "--closure", "--operations", "a,b"}},
-		{0, []string{"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure", "--keep-going", "--partition-sequence", "1|2 then 1|2"}},
+		{
+			0,
+			[]string{"smr", "--strategy", "uniform", "--runs", "300", "--coverage", "--closure", "--operations", "a,b"},
+		},
+		{
+			0,
+			[]string{
+				"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure",
+				"--keep-going", "--partition-sequence", "1|2 then 1|2",
+			},
+		},
 		{1, []string{"smr-bug", "--strategy", "walk", "--runs", "3000", "--coverage", "--closure", "--no-shrink"}},
 		{0, []string{"smr", "--strategy", "systematic", "--runs", "600", "--coverage", "--closure"}},
 		{0, []string{"smr", "--strategy", "guided:lineages=2,epoch=50", "--runs", "330", "--coverage"}},
@@ -333,7 +359,10 @@ func TestMeasures(t *testing.T) {
 func TestPage(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "worker")
-	if err := put(t.Context(), s.store.workers, "liar", Report{Worker: "<b>worker</b>", Refused: map[string]string{"1": "<b>worker</b>"}}); err != nil {
+	if err := put(t.Context(), s.store.workers, "liar", Report{
+		Worker:  "<b>worker</b>",
+		Refused: map[string]string{"1": "<b>worker</b>"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	given(t, s, "smr-bug", "--strategy", "walk", "--runs", "200", "--keep-going")
@@ -365,7 +394,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s was shown to somebody: %d", path, status)
 		}
 	}
-	for path, want := range map[string]string{"": `href="./` + finding + `"`, "metrics": `lockstep_campaign_runs{campaign="000001",target="smr-bug",strategy="walk`,
+	for path, want := range map[string]string{"": `href="./` + finding + `"`,
+		"metrics":         `lockstep_campaign_runs{campaign="000001",target="smr-bug",strategy="walk`,
 		"campaign/000001": "digest", finding: "prefix", finding + "/trace": `"lockstep":`} {
 		if status, text := get(path, s.ViewToken); status != http.StatusOK ||
 			!strings.Contains(strings.ToLower(text), strings.ToLower(want)) ||
@@ -373,7 +403,9 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %d, without %s:\n%.600s", path, status, want, text)
 		}
 	}
-	for _, path := range []string{"campaign/9", "finding/000001/99999", "finding/000001/x", "finding/../../etc/1", "nothing"} {
+	for _, path := range []string{
+		"campaign/9", "finding/000001/99999", "finding/000001/x", "finding/../../etc/1", "nothing",
+	} {
 		if status, _ := get(path, s.ViewToken); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
 		}

@@ -143,7 +143,8 @@ func (s *store) create(ctx context.Context) error {
 		{Name: workStream, Subjects: []string{"lockstep.work.>"}},
 		{Name: partStream, Subjects: []string{"lockstep.part.>"}},
 	} {
-		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
+		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy,
+			jetstream.DiscardNew, true, 1
 		_, err := s.js.CreateOrUpdateStream(ctx, c)
 		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) ||
 			errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {

@@ -54,26 +54,35 @@ func TestTokens(t *testing.T) {
 		status int
 		want   string
 	}{
-		"view status":        {[]string{"fleet", "status", page}, s.ViewToken, 0, "smr-bug"},
-		"view findings":      {[]string{"fleet", "findings", page, "--out", out}, s.ViewToken, 1, "run "},
-		"view one":           {[]string{"fleet", "findings", page, "000001"}, s.ViewToken, 1, "prefix"},
-		"view none":          {[]string{"fleet", "findings", page, "000099"}, s.ViewToken, 2, `no campaign "000099"`},
-		"view joins":         {[]string{"fleet", "join", s.URL}, s.ViewToken, 2, "does not know this token"},
-		"view gives":         {append(campaign, s.URL), s.ViewToken, 2, "does not know this token"},
-		"view stops":         {[]string{"fleet", "stop", s.URL, "000001"}, s.ViewToken, 2, "does not know this token"},
-		"view status, NATS":  {[]string{"fleet", "status", s.URL}, s.ViewToken, 2, "does not know this token"},
-		"view joins page":    {[]string{"fleet", "join", page}, s.ViewToken, 2, "no fleet at"},
-		"work status":        {[]string{"fleet", "status", s.URL}, s.Token, 0, "smr-bug"},
-		"work findings":      {[]string{"fleet", "findings", s.URL}, s.Token, 1, "prefix"},
-		"work gives":         {append(campaign, s.URL), s.Token, 0, "nothing found"},
-		"work on the page":   {[]string{"fleet", "status", page}, s.Token, 2, "does not know this view token"},
-		"none on the page":   {[]string{"fleet", "status", page}, "", 2, "wants the view token"},
-		"none":               {[]string{"fleet", "status", s.URL}, "", 2, "does not know this token"},
-		"link":               {[]string{"fleet", "status", address}, "", 2, "leave it out, and give it by --token-file FILE or by the variable LOCKSTEP_FLEET_TOKEN"},
-		"address":            {[]string{"fleet", "join", withIt}, "", 2, "leave it out, and give it by --token-file FILE"},
-		"address of run":     {append(campaign, withIt), "", 2, "leave it out, and give it by --token-file FILE"},
-		"address, password":  {[]string{"fleet", "stop", withPassword, "000001"}, "", 2, "leave it out, and give it by --token-file FILE"},
-		"file":               {[]string{"fleet", "status", s.URL, "--token-file", s.tokenFile()}, "wrong", 0, "smr-bug"},
+		"view status":       {[]string{"fleet", "status", page}, s.ViewToken, 0, "smr-bug"},
+		"view findings":     {[]string{"fleet", "findings", page, "--out", out}, s.ViewToken, 1, "run "},
+		"view one":          {[]string{"fleet", "findings", page, "000001"}, s.ViewToken, 1, "prefix"},
+		"view none":         {[]string{"fleet", "findings", page, "000099"}, s.ViewToken, 2, `no campaign "000099"`},
+		"view joins":        {[]string{"fleet", "join", s.URL}, s.ViewToken, 2, "does not know this token"},
+		"view gives":        {append(campaign, s.URL), s.ViewToken, 2, "does not know this token"},
+		"view stops":        {[]string{"fleet", "stop", s.URL, "000001"}, s.ViewToken, 2, "does not know this token"},
+		"view status, NATS": {[]string{"fleet", "status", s.URL}, s.ViewToken, 2, "does not know this token"},
+		"view joins page":   {[]string{"fleet", "join", page}, s.ViewToken, 2, "no fleet at"},
+		"work status":       {[]string{"fleet", "status", s.URL}, s.Token, 0, "smr-bug"},
+		"work findings":     {[]string{"fleet", "findings", s.URL}, s.Token, 1, "prefix"},
+		"work gives":        {append(campaign, s.URL), s.Token, 0, "nothing found"},
+		"work on the page":  {[]string{"fleet", "status", page}, s.Token, 2, "does not know this view token"},
+		"none on the page":  {[]string{"fleet", "status", page}, "", 2, "wants the view token"},
+		"none":              {[]string{"fleet", "status", s.URL}, "", 2, "does not know this token"},
+		"link": {[]string{"fleet", "status", address}, "", 2,
+			"leave it out, and give it by --token-file FILE or by the variable LOCKSTEP_FLEET_TOKEN"},
+		"address": {[]string{"fleet", "join", withIt}, "", 2,
+			"leave it out, and give it by --token-file FILE"},
+		"address of run": {append(campaign, withIt), "", 2, "leave it out, and give it by --token-file FILE"},
+		"address, password": {[]string{"fleet", "stop", withPassword, "000001"}, "", 2,
+			"leave it out, and give it by --token-file FILE"},
+		"file": {[]string{
+			"fleet",
+			"status",
+			s.URL,
+			"--token-file",
+			s.tokenFile(),
+		}, "wrong", 0, "smr-bug"},
 		"file that is empty": {[]string{"fleet", "status", s.URL, "--token-file", os.DevNull}, "", 2, "has no token"},
 		"no file":            {[]string{"fleet", "status", s.URL, "--token-file", "nowhere"}, "", 2, "nowhere"},
 	} {
@@ -127,7 +136,13 @@ func TestTokenLeavesAddress(t *testing.T) {
 		}
 		return answer, string(text)
 	}
-	for path, want := range map[string]string{"": "/", "campaign/000001": "/campaign/000001", "/evil.example": "/evil.example", `%5Cevil.example`: "/%5Cevil.example", `"><script>`: "/%22%3E%3Cscript%3E"} {
+	for path, want := range map[string]string{
+		"":                "/",
+		"campaign/000001": "/campaign/000001",
+		"/evil.example":   "/evil.example",
+		`%5Cevil.example`: "/%5Cevil.example",
+		`"><script>`:      "/%22%3E%3Cscript%3E",
+	} {
 		answer, text := get(page + path + "?token=" + s.ViewToken)
 		cookies := answer.Cookies()
 		if answer.StatusCode != http.StatusOK || strings.Contains(text, s.ViewToken) ||
@@ -235,7 +250,11 @@ func TestEscapes(t *testing.T) {
 	if err := s.books.receive(partSubject("000001", 4), []byte(text(t, bad)), true, nil); err == nil {
 		t.Error("it was taken")
 	}
-	if err := put(t.Context(), s.store.workers, "w", Report{Worker: "w", Campaign: evil, Refused: map[string]string{"1": evil}}); err != nil {
+	if err := put(t.Context(), s.store.workers, "w", Report{
+		Worker:   "w",
+		Campaign: evil,
+		Refused:  map[string]string{"1": evil},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.books.write(t.Context(), l); err != nil {

@@ -94,7 +94,9 @@ func (l *Ledger) checkPart(p *Part, traces traceSource) (err error) {
 	if err := l.checkOrigin(p); err != nil || p.Error != "" {
 		return err
 	}
-	for _, check := range []func(*Part) error{l.checkRuns, l.checkTotals, l.checkCounts, l.checkFindings, l.checkMeasures} {
+	for _, check := range []func(*Part) error{
+		l.checkRuns, l.checkTotals, l.checkCounts, l.checkFindings, l.checkMeasures,
+	} {
 		if err := check(p); err != nil {
 			return err
 		}
@@ -200,12 +202,19 @@ func (l *Ledger) checkTotals(p *Part) error {
 		n     int64
 		limit int64
 	}{
-		{"steps", r.Steps, maxTotal}, {"messages", r.Messages, maxTotal}, {"requests", r.Requests, maxTotal}, {"units of time", int64(r.Virtual), maxTotal},
-		{"stalls", int64(r.Stalls), maxTotal}, {"goroutines left", int64(r.Left), maxTotal}, {"schedules", int64(r.Schedules), maxTotal}, {"states", int64(r.States), maxTotal},
-		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)}, {"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
-		{"runs with states", int64(r.StateRuns), int64(r.Runs)}, {"runs that differ", int64(r.Diverged), int64(r.Rechecked)}, {"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
-		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)}, {"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
-		{"events in a run", int64(r.Seen.Events), maxTotal}, {"width", int64(r.Seen.Width), maxTotal}, {"runs measured", int64(r.Seen.Runs), int64(r.Runs)},
+		{"steps", r.Steps, maxTotal}, {"messages", r.Messages, maxTotal}, {"requests", r.Requests, maxTotal},
+		{"units of time", int64(r.Virtual), maxTotal},
+		{"stalls", int64(r.Stalls), maxTotal}, {"goroutines left", int64(r.Left), maxTotal},
+		{"schedules", int64(r.Schedules), maxTotal}, {"states", int64(r.States), maxTotal},
+		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)},
+		{"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
+		{"runs with states", int64(r.StateRuns), int64(r.Runs)},
+		{"runs that differ", int64(r.Diverged), int64(r.Rechecked)},
+		{"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
+		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)},
+		{"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
+		{"events in a run", int64(r.Seen.Events), maxTotal}, {"width", int64(r.Seen.Width), maxTotal},
+		{"runs measured", int64(r.Seen.Runs), int64(r.Runs)},
 		{"changes", int64(r.Seen.Changes), maxTotal},
 	} {
 		if c.n < 0 || c.n > c.limit {
@@ -326,7 +335,8 @@ func (l *Ledger) checkFindings(p *Part) error {
 			)
 		case f.Finding.Property == "" || len(f.Finding.Property) > maxName || !utf8.ValidString(f.Finding.Property):
 			return fmt.Errorf("the finding of run %d violates the property %.50q", f.Run, f.Finding.Property)
-		case len(f.Finding.Text) > maxText || len(f.Finding.Stack) > maxText || len(f.Flaky) > maxText || len(p.Shapes[i]) > maxText:
+		case len(f.Finding.Text) > maxText || len(f.Finding.Stack) > maxText || len(f.Flaky) > maxText ||
+			len(p.Shapes[i]) > maxText:
 			return fmt.Errorf("a text of the finding of run %d is longer than %d bytes", f.Run, maxText)
 		case f.Failed < 0 || f.Failed > f.Repeated || f.Repeated > maxCounts:
 			return fmt.Errorf("run %d failed in %d of %d repetitions", f.Run, f.Failed, f.Repeated)

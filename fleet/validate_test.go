@@ -34,7 +34,8 @@ func testJob(runs int, keepGoing bool) Job {
 		ID:   "000001",
 		Args: []string{"run"},
 		Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
-			Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing, Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}},
+			Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing,
+			Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}},
 	}
 }
 
@@ -170,20 +171,27 @@ func TestCheckPart(t *testing.T) {
 		"states":            func(p *Part) { p.Result.States = -1 },
 		"state runs":        func(p *Part) { p.Result.StateRuns = -1 },
 		"divergences":       func(p *Part) { p.Result.Divergences = []lockstep.Divergence{{}} },
-		"divergence":        func(p *Part) { p.Result.Rechecked = 1; p.Result.Divergences = []lockstep.Divergence{{Run: 99}} },
-		"seen":              func(p *Part) { p.Result.Seen.Runs = -1 },
-		"inverse":           func(p *Part) { p.Result.Seen.Inverse = -1 },
-		"reasons":           func(p *Part) { p.Result.Reasons["why"] = -1 },
-		"more reasons":      func(p *Part) { p.Result.Reasons["why"] = 2 },
-		"long reason":       func(p *Part) { p.Result.Reasons[strings.Repeat("x", maxText+1)] = 0 },
-		"long source":       func(p *Part) { p.Result.Nondeterminism = []string{strings.Repeat("x", maxText+1)} },
-		"long reach":        func(p *Part) { p.Result.Reached = strings.Repeat("x", maxText+1) },
-		"events":            func(p *Part) { p.Result.Events = []lockstep.Count{{Name: "e", N: -1}} },
-		"many events":       func(p *Part) { p.Result.Events = make([]lockstep.Count, maxCounts+1) },
-		"failures":          func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "prefix", N: 1}} },
-		"negative failures": func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "a", N: 2}, {Name: "b", N: -2}} },
-		"unknown run":       func(p *Part) { p.Result.Unknown = []lockstep.Unknown{{Run: 1}} },
-		"tail":              func(p *Part) { p.Result.InconclusiveTail = 1 },
+		"divergence": func(p *Part) {
+			p.Result.Rechecked = 1
+			p.Result.Divergences =
+				[]lockstep.Divergence{{Run: 99}}
+		},
+		"seen":         func(p *Part) { p.Result.Seen.Runs = -1 },
+		"inverse":      func(p *Part) { p.Result.Seen.Inverse = -1 },
+		"reasons":      func(p *Part) { p.Result.Reasons["why"] = -1 },
+		"more reasons": func(p *Part) { p.Result.Reasons["why"] = 2 },
+		"long reason":  func(p *Part) { p.Result.Reasons[strings.Repeat("x", maxText+1)] = 0 },
+		"long source":  func(p *Part) { p.Result.Nondeterminism = []string{strings.Repeat("x", maxText+1)} },
+		"long reach":   func(p *Part) { p.Result.Reached = strings.Repeat("x", maxText+1) },
+		"events":       func(p *Part) { p.Result.Events = []lockstep.Count{{Name: "e", N: -1}} },
+		"many events":  func(p *Part) { p.Result.Events = make([]lockstep.Count, maxCounts+1) },
+		"failures":     func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "prefix", N: 1}} },
+		"negative failures": func(p *Part) {
+			p.Result.Failures = []lockstep.Count{{Name: "a", N: 2},
+				{Name: "b", N: -2}}
+		},
+		"unknown run": func(p *Part) { p.Result.Unknown = []lockstep.Unknown{{Run: 1}} },
+		"tail":        func(p *Part) { p.Result.InconclusiveTail = 1 },
 		"long places": func(p *Part) {
 			p.Result.Rechecked, p.Result.Diverged = 1, 1
 			p.Result.Divergences = []lockstep.Divergence{{Nondeterminism: []string{strings.Repeat("x", maxText+1)}}}
@@ -198,10 +206,16 @@ func TestCheckPart(t *testing.T) {
 		"register":   func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
 		"coverage":   func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
 		"goals": func(p *Part) {
-			p.Coverage = &coverage.Sum{Runs: p.Result.Runs, Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}}}
+			p.Coverage = &coverage.Sum{
+				Runs:    p.Result.Runs,
+				Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}},
+			}
 		},
-		"closure runs":  func(p *Part) { p.Closure = &closure.Measured{Runs: 1000} },
-		"closure types": func(p *Part) { p.Closure = &closure.Measured{Runs: 1, Types: []closure.TypeCount{{Late: -1}}} },
+		"closure runs": func(p *Part) { p.Closure = &closure.Measured{Runs: 1000} },
+		"closure types": func(p *Part) {
+			p.Closure = &closure.Measured{Runs: 1,
+				Types: []closure.TypeCount{{Late: -1}}}
+		},
 	} {
 		l, p, store := oneBatch(t, passes)
 		good := testPart(t, l.Job, p.Ask, passes, store)
@@ -246,18 +260,27 @@ func TestCheckFindings(t *testing.T) {
 		"shapes":     func(p *Part, _ map[int]stretch.Trace) { p.Shapes = nil },
 		"shape":      func(p *Part, _ map[int]stretch.Trace) { p.Shapes[0] = "another" },
 		"twice": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Verdicts, p.Result.Failures = map[trace.Verdict]int{"pass": 2, "fail": 2}, []lockstep.Count{{Name: "prefix", N: 2}}
+			p.Result.Verdicts, p.Result.Failures = map[trace.Verdict]int{"pass": 2, "fail": 2},
+				[]lockstep.Count{{Name: "prefix", N: 2}}
 			p.Result.Found, p.Shapes = append(p.Result.Found, p.Result.Found...), append(p.Shapes, p.Shapes...)
 		},
 		"no trace": func(p *Part, s map[int]stretch.Trace) { delete(s, p.Result.Found[0].Run) },
 		"garbage": func(_ *Part, s map[int]stretch.Trace) {
 			s[3] = stretch.Trace{Text: []byte("garbage"), Shape: s[3].Shape}
 		},
-		"other property":  func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Finding.Property = "agreement" },
-		"other target":    func(_ *Part, s map[int]stretch.Trace) { s[3] = changed(s[3], `"target":"smr"`, `"target":"raft"`) },
+		"other property": func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Finding.Property = "agreement" },
+		"other target": func(_ *Part,
+			s map[int]stretch.Trace) {
+			s[3] = changed(s[3], `"target":"smr"`, `"target":"raft"`)
+		},
 		"other seed":      func(_ *Part, s map[int]stretch.Trace) { s[3] = changed(s[3], `"seed":7`, `"seed":8`) },
 		"picture unnamed": func(_ *Part, s map[int]stretch.Trace) { s[3].Pictures[0].Name = "" },
-		"pictures":        func(_ *Part, s map[int]stretch.Trace) { x := s[3]; x.Pictures = make([]trace.Picture, 99); s[3] = x },
+		"pictures": func(_ *Part,
+			s map[int]stretch.Trace) {
+			x := s[3]
+			x.Pictures = make([]trace.Picture, 99)
+			s[3] = x
+		},
 	} {
 		l, p, store := oneBatch(t, finds)
 		good, fresh := testPart(t, l.Job, p.Ask, finds, store), map[int]stretch.Trace{}
@@ -345,21 +368,29 @@ func TestCheckReport(t *testing.T) {
 		many[fmt.Sprint(i)] = "no"
 	}
 	for name, r := range map[string]Report{
-		"nameless": {}, "long": {Worker: long}, "version": {Worker: "a", Version: long}, "campaign": {Worker: "a", Campaign: long}, "runs": {Worker: "a", Runs: -1},
-		"slow": {Worker: "a", Speed: -1}, "fast": {Worker: "a", Speed: 1e300}, "refuses": {Worker: "a", Refused: map[string]string{"1": long}}, "many": {Worker: "a", Refused: many},
+		"nameless": {}, "long": {Worker: long}, "version": {Worker: "a", Version: long},
+		"campaign": {Worker: "a", Campaign: long}, "runs": {Worker: "a", Runs: -1},
+		"slow": {Worker: "a", Speed: -1}, "fast": {Worker: "a", Speed: 1e300},
+		"refuses": {Worker: "a", Refused: map[string]string{"1": long}}, "many": {Worker: "a", Refused: many},
 	} {
 		if _, err := readReport([]byte(text(t, r))); err == nil {
 			t.Errorf("%s: it was taken", name)
 		}
 	}
-	if _, err := readReport([]byte(text(t, Report{Worker: "a", Runs: 1, Speed: 1e6, Refused: map[string]string{"000001": "no"}}))); err != nil {
+	if _, err := readReport([]byte(text(t, Report{
+		Worker:  "a",
+		Runs:    1,
+		Speed:   1e6,
+		Refused: map[string]string{"000001": "no"},
+	}))); err != nil {
 		t.Error(err)
 	}
 }
 
 // The server leaves out a campaign whose stored state is damaged, and does not end.
 func TestReadLedger(t *testing.T) {
-	for _, bad := range []string{"", "{", "null", "{}", `{"job":{"id":"000001"}}`, `{"job":{"id":"000001"},"result":null}`, `{"job":{"id":"000001"},"result":{"Runs":-1}}`,
+	for _, bad := range []string{"", "{", "null", "{}", `{"job":{"id":"000001"}}`,
+		`{"job":{"id":"000001"},"result":null}`, `{"job":{"id":"000001"},"result":{"Runs":-1}}`,
 		`{"job":{"id":"000001"},"result":{"Runs":` + strings.Repeat("1", maxDigits+1) + "}}"} {
 		if l, err := readLedger([]byte(bad)); err == nil {
 			t.Errorf("%.50s: %+v", bad, l)

@@ -60,7 +60,8 @@ type Worker struct {
 
 // Join works until the context ends.
 func (w *Worker) Join(ctx context.Context) error {
-	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
+	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{},
+		map[string]jetstream.Msg{}
 	w.Log = cleanLog(w.Log)
 	if w.Name == "" {
 		host, _ := os.Hostname()
@@ -451,7 +452,8 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 	if job.Hello.Lineages > 1 {
 		learned := part.Learned
 		part.Learned = nil
-		if err := w.insist(ctx, job, func() error { return w.putLesson(ctx, job.ID, part.First, learned) }); err != nil {
+		if err := w.insist(ctx, job,
+			func() error { return w.putLesson(ctx, job.ID, part.First, learned) }); err != nil {
 			return err
 		}
 	}

@@ -148,7 +148,8 @@ func TestOutagesAreShaded(t *testing.T) {
 	}
 	tr := &trace.Trace{Header: trace.Header{Target: "toy", Nodes: 3}, Outcome: trace.Outcome{Verdict: trace.Pass}}
 	want := []string{"...", "..x", "..x", "...", "~..", "...", "...", "~..", "..."}
-	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Alarm, 1, 0, 0, false), step(trace.Restart, 3, 0, 0, false),
+	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Alarm, 1, 0, 0, false),
+		step(trace.Restart, 3, 0, 0, false),
 		step(trace.Cut, 0, 1, 6, false), step(trace.Heal, 0, 1, 2, false), step(trace.Heal, 0, 1, 4, false),
 		step(trace.Cut, 0, 6, 1, true), step(trace.Heal, 0, 2, 1, true)} {
 		tr.Records = append(

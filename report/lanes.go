@@ -105,7 +105,8 @@ func (s *story) roundLanes() (lanes []lane) {
 		lanes = append(
 			lanes,
 			lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), round: rd.Number,
-				phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase), out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]},
+				phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase),
+				out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]},
 		)
 	}
 	if len(settling) > 0 {

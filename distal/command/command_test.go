@@ -65,7 +65,10 @@ func TestInterrupt(t *testing.T) {
 		{&exploreCmd{program: file, JSON: true}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
 		{&testCmd{program: file, Names: []string{"small"}},
 			[]string{"???? small: unknown, expects pass", "interrupted: these are the tests searched until then"}},
-		{&testCmd{program: file, Names: []string{"small"}, JSON: true}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
+		{
+			&testCmd{program: file, Names: []string{"small"}, JSON: true},
+			[]string{`"verdict":"unknown"`, `"interrupted":true`},
+		},
 	} {
 		var out, errOut bytes.Buffer
 		err := c.command.Run(&cli.Env{Ctx: ctx, Out: &out, Err: &errOut})

@@ -12,7 +12,15 @@ import (
 )
 
 func TestTag(t *testing.T) {
-	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "v0.34": "v0.34", "main": "", "3.6.0": "", "v2": "", "": ""} {
+	for version, want := range map[string]string{
+		"v3.6.0":      "v3.6",
+		"v3.7.0-rc.1": "v3.7",
+		"v0.34":       "v0.34",
+		"main":        "",
+		"3.6.0":       "",
+		"v2":          "",
+		"":            "",
+	} {
 		if got := Tag(version); got != want {
 			t.Errorf("%q: %q, want %q", version, got, want)
 		}
@@ -143,7 +151,16 @@ func TestNoFlags(t *testing.T) {
 		{target.Program{Name: bad, Package: bad}, ""},
 		{target.Program{Name: "x", Package: bad}, ""},
 		{target.Program{Name: "x", Package: "example.com/x", Module: bad}, ""},
-		{target.Program{Name: "x", Package: "example.com/x", Module: "m", Library: "l", Versions: []string{"v1.0.0"}}, bad},
+		{
+			target.Program{
+				Name:     "x",
+				Package:  "example.com/x",
+				Module:   "m",
+				Library:  "l",
+				Versions: []string{"v1.0.0"},
+			},
+			bad,
+		},
 	} {
 		if _, err := b.Program(t.Context(), c.p, c.version); err == nil || !strings.Contains(err.Error(), "begin") {
 			t.Errorf("%+v in version %q: %v", c.p, c.version, err)
@@ -169,8 +186,12 @@ func TestNoFlags(t *testing.T) {
 // imports package bubble. With best effort no program gets it.
 func TestWhichGetTheOverlay(t *testing.T) {
 	dir := t.TempDir()
-	for name, deps := range map[string]string{"goroutines": "fmt\\n" + bubblePackage, "steps": "fmt\\n" + bubblePackage + "/overlay"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '"+deps+"\\n'\n"), 0o777); err != nil {
+	for name, deps := range map[string]string{
+		"goroutines": "fmt\\n" + bubblePackage,
+		"steps":      "fmt\\n" + bubblePackage + "/overlay",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '"+deps+"\\n'\n"),
+			0o777); err != nil {
 			t.Fatal(err)
 		}
 	}

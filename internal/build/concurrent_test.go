@@ -41,7 +41,8 @@ func slow(t *testing.T) (p target.Program, dir string) {
 	for name, text := range map[string]string{"program/go.mod": "module example.com/program\n\ngo 1.26\n",
 		"program/main.go": "package main\n\nfunc main() {}\n", "go": slowGo} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o777)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o777)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,9 +34,14 @@ func TestRefused(t *testing.T) {
 		cache           string // in a separate directory
 		want            string
 	}{
-		{"an older Go", "module example.com/check\n\ngo 1.999\n", main, map[string]string{"GOTOOLCHAIN": "local"}, "cache",
+		{"an older Go", "module example.com/check\n\ngo 1.999\n", main, map[string]string{"GOTOOLCHAIN": "local"},
+			"cache",
 			"cannot be built: it needs Go 1.999 or later, and the go command is of Go 1."},
-		{"no network", needs, imports, map[string]string{"GOPROXY": "http://127.0.0.1:1", "GONOSUMDB": "*", "GOFLAGS": "-mod=mod"}, "cache",
+		{"no network", needs, imports, map[string]string{
+			"GOPROXY":   "http://127.0.0.1:1",
+			"GONOSUMDB": "*",
+			"GOFLAGS":   "-mod=mod",
+		}, "cache",
 			"cannot be built: it needs modules that are not in the module cache and cannot be fetched: "},
 		{"no proxy", needs, imports, map[string]string{"GOPROXY": "off", "GOFLAGS": "-mod=mod"}, "cache",
 			"cannot be built: it needs modules that are not in the module cache and cannot be fetched: "},
@@ -101,7 +106,10 @@ func TestFetchRefused(t *testing.T) {
 	const module = target.Root + "/target/nats"
 	for _, c := range []struct{ proxy, want string }{
 		{"off", "it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: "},
-		{"http://127.0.0.1:1", "it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: "},
+		{
+			"http://127.0.0.1:1",
+			"it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: ",
+		},
 		{proxy, module + "@v0.1.0: reading " + proxy},
 	} {
 		t.Setenv("GOPROXY", c.proxy)
@@ -129,14 +137,19 @@ func TestFetchChangesNoSums(t *testing.T) {
 	if err := errors.Join(err, z.Close(), os.MkdirAll(proxy, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"v0.1.0.info": []byte(`{"Version":"v0.1.0"}`), "v0.1.0.mod": mod, "v0.1.0.zip": packed.Bytes()} {
+	for name, text := range map[string][]byte{
+		"v0.1.0.info": []byte(`{"Version":"v0.1.0"}`),
+		"v0.1.0.mod":  mod,
+		"v0.1.0.zip":  packed.Bytes(),
+	} {
 		if err := os.WriteFile(filepath.Join(proxy, name), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	release = "v0.1.0"
 	t.Cleanup(func() { release = "" })
-	for name, value := range map[string]string{"GOPROXY": "file://" + filepath.ToSlash(strings.TrimSuffix(proxy, filepath.FromSlash(module+"/@v"))), "GONOSUMDB": "*",
+	for name, value := range map[string]string{"GOPROXY": "file://" +
+		filepath.ToSlash(strings.TrimSuffix(proxy, filepath.FromSlash(module+"/@v"))), "GONOSUMDB": "*",
 		"GOMODCACHE": t.TempDir(), "GOFLAGS": "-modcacherw", "GOWORK": ""} {
 		t.Setenv(name, value)
 	}

@@ -22,7 +22,8 @@ func App(commands ...any) cli.App {
 	return cli.App{
 		Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, backup.Targets, []target.Target{
 			register.Target,
-			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties).
+			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{},
+				system.Properties).
 				Gathered("params"),
 		}, processTargets),
 		Programs:     programs.All,

@@ -27,7 +27,10 @@ func connection() []byte {
 	encoder := hpack.NewEncoder(&block)
 	fields := func() []byte {
 		block.Reset()
-		for _, f := range []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":path", Value: "/service/method"}} {
+		for _, f := range []hpack.HeaderField{
+			{Name: ":method", Value: "POST"},
+			{Name: ":path", Value: "/service/method"},
+		} {
 			_ = encoder.WriteField(f) // a write to a buffer never fails
 		}
 		return slices.Clone(block.Bytes())
@@ -120,9 +123,12 @@ func TestWrong(t *testing.T) {
 		}
 	}
 	for want, stream := range map[string][]byte{
-		"http2: header fields: decoding error: invalid indexed representation index 99": frame(http2.Headers, 0x4, 1, 0x80|99),
-		"http2: a frame that is shorter than its padding":                               frame(http2.Headers, 0x2c, 1, 1, 0),
-		"http2: header fields of more than 1048576 bytes":                               append(frame(http2.Headers, 0, 1, make([]byte, 1<<20)...), frame(http2.Continuation, 0, 1, 0)...),
+		"http2: header fields: decoding error: invalid indexed representation index 99": frame(http2.Headers, 0x4, 1,
+			0x80|99),
+		"http2: a frame that is shorter than its padding": frame(http2.Headers, 0x2c, 1,
+			1, 0),
+		"http2: header fields of more than 1048576 bytes": append(frame(http2.Headers, 0,
+			1, make([]byte, 1<<20)...), frame(http2.Continuation, 0, 1, 0)...),
 	} {
 		if got := read(t, stream, false, 1<<20); len(got) == 0 || got[len(got)-1] != want {
 			t.Errorf("%q instead of %q", got, want)

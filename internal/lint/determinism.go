@@ -116,12 +116,14 @@ func run(pass *analysis.Pass) (any, error) {
 				if inBubble {
 					return true
 				}
-				pass.Reportf(n.Pos(), "goroutine in a package where runs happen: whole runs are spread by internal/pool")
+				pass.Reportf(n.Pos(),
+					"goroutine in a package where runs happen: whole runs are spread by internal/pool")
 			case *ast.SelectorExpr:
 				checkUse(pass, n, inBubble)
 			case *ast.RangeStmt:
 				if overMap(pass, n.X) && !excused[pass.Fset.Position(n.Pos()).Line] {
-					pass.Reportf(n.Pos(), "range over a map: sort the keys, or say in a comment //lockstep:unordered why the order cannot show")
+					pass.Reportf(n.Pos(),
+						"range over a map: sort the keys, or say in a comment //lockstep:unordered why the order cannot show")
 				}
 			}
 			return true

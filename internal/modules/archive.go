@@ -108,7 +108,13 @@ func packTar(w io.Writer, entries []entry, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := t.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(text)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
+		if err := t.WriteHeader(&tar.Header{
+			Name:    e.name,
+			Mode:    e.mode,
+			Size:    int64(len(text)),
+			ModTime: at,
+			Format:  tar.FormatUSTAR,
+		}); err != nil {
 			return err
 		}
 		if _, err := t.Write(text); err != nil {

@@ -26,7 +26,12 @@ func TestSumsAreComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"list", "-m", "all"}, {"mod", "graph"}, {"doc", c.doc}, {"list", "-deps", "-test", "./..."}} {
+		for _, args := range [][]string{
+			{"list", "-m", "all"},
+			{"mod", "graph"},
+			{"doc", c.doc},
+			{"list", "-deps", "-test", "./..."},
+		} {
 			cmd := exec.Command("go", args...)
 			cmd.Dir = filepath.Join(root, c.dir)
 			if out, err := cmd.CombinedOutput(); err != nil {

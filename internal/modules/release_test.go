@@ -69,7 +69,8 @@ func repository(t *testing.T, changes map[string]string) release {
 	}
 	write := func(name, text string) {
 		file := filepath.Join(r.root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +125,11 @@ func TestNotReady(t *testing.T) {
 		name, text, want string
 	}{
 		{"CHANGELOG.md", "# Changes\n", `CHANGELOG.md has no section "## ` + version + `"`},
-		{"CHANGELOG.md", "# Changes\n\n## " + version + "\n\n## v0.0.1\n\n- x\n", `CHANGELOG.md has no section "## ` + version + `"`},
+		{
+			"CHANGELOG.md",
+			"# Changes\n\n## " + version + "\n\n## v0.0.1\n\n- x\n",
+			`CHANGELOG.md has no section "## ` + version + `"`,
+		},
 		{"fleet/go.mod", "module github.com/lockstep-go/lockstep/fleet\n\nrequire github.com/lockstep-go/lockstep v0.0.9\n",
 			"fleet/go.mod requires github.com/lockstep-go/lockstep v0.0.9, the release is " + version},
 		{"target/x/versions/v1.0.mod", "require github.com/lockstep-go/lockstep v0.0.9\n",

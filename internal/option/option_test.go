@@ -50,7 +50,8 @@ func TestSet(t *testing.T) {
 	if err != nil || s != want {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if text := option.Text(s, nil); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
+	if text := option.Text(s,
+		nil); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
 		t.Error(text)
 	}
 	for pair, want := range map[string]string{
@@ -207,7 +208,8 @@ func TestFromFile(t *testing.T) {
 	}{
 		{false, true, true, "is a setting"}, {false, true, true, "is a setting"},
 		{true, false, false, "names a program to start"}, {true, false, false, "names a file to read"},
-		{true, false, true, "names something to download and start"}, {true, false, false, "names something to download and start"},
+		{true, false, true, "names something to download and start"},
+		{true, false, false, "names something to download and start"},
 	} {
 		o := option.List(&s)[i]
 		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known ||

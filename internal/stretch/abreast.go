@@ -213,7 +213,8 @@ func (a *abreast) take(made *Made) {
 		a.last = min(a.last, made.First) // runs after the batch do not count
 	}
 	a.waits[made.First] = made
-	for next := made; next != nil && next.First == a.sum.Result.Runs && next.First <= a.last; next = a.waits[a.sum.Result.Runs] {
+	for next := made; next != nil && next.First == a.sum.Result.Runs &&
+		next.First <= a.last; next = a.waits[a.sum.Result.Runs] {
 		a.add(next)
 	}
 }

@@ -116,7 +116,11 @@ func TestAbreastWarmsUp(t *testing.T) {
 
 // Errors of a program are reported. A stopped campaign has the runs made until then, without gaps.
 func TestAbreastEnds(t *testing.T) {
-	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "in run 0: ", "deadly": ": fatal error: out of order; before, in runs "} {
+	for mode, want := range map[string]string{
+		"fail":   `unknown target "x"`,
+		"dies":   "in run 0: ",
+		"deadly": ": fatal error: out of order; before, in runs ",
+	} {
 		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)

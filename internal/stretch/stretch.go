@@ -55,7 +55,8 @@ type Hello struct {
 func (h Hello) Same(other Hello) error {
 	for _, d := range []struct{ what, is, want string }{
 		{"Lockstep", other.Version, h.Version}, {"target", other.Target, h.Target}, {"build", other.Build, h.Build},
-		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy}, {"program", other.Program, h.Program},
+		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy},
+		{"program", other.Program, h.Program},
 	} {
 		if d.is != d.want {
 			return fmt.Errorf(

@@ -135,7 +135,11 @@ func (b bench) lateness(ctx context.Context, w io.Writer) error {
 		p.Strategy = strategy.PCTCP{Depth: 5, Late: late, Steps: 300}
 		p.Runs, p.KeepGoing, p.Keep = runsLate, true, 1
 		fmt.Fprintf(w, "| `late=%d` |", late)
-		for _, system := range []lockstep.System{p.System, pbft.Cluster{SmallQuorum: true}, pbft.Cluster{Forgetful: true}} {
+		for _, system := range []lockstep.System{
+			p.System,
+			pbft.Cluster{SmallQuorum: true},
+			pbft.Cluster{Forgetful: true},
+		} {
 			if p.System = system; system != b.plan().System {
 				p.Spec = pbft.Agreement
 			}
@@ -189,7 +193,11 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 	if err := b.every(ctx, w); err != nil {
 		return err
 	}
-	if err := comparison(ctx, w, "Runs to the first finding", compare.Comparison{Plan: b.plan(), Repeat: repeat, Strategies: b.budget()}, atMost); err != nil {
+	if err := comparison(ctx, w, "Runs to the first finding", compare.Comparison{
+		Plan:       b.plan(),
+		Repeat:     repeat,
+		Strategies: b.budget(),
+	}, atMost); err != nil {
 		return err
 	}
 	for _, bug := range []struct {

@@ -47,8 +47,10 @@ func TestLines(t *testing.T) {
 
 // A file belongs to the part that its name or directory determines, and otherwise to the adapter.
 func TestParts(t *testing.T) {
-	for file, want := range map[string]string{"etcdraft/client.go": "workload", "etcdraft/v35/v35.go": "versions", "etcdraft/internal/raftlib/store.go": "versions",
-		"tendermint/store.go": "disk", "maelstrom/kafka.go": "spec", "kafka/kafka.go": "", "hashicorpraft/mutants/mutants.go": "mutants", "pbft/node.go": ""} {
+	for file, want := range map[string]string{"etcdraft/client.go": "workload", "etcdraft/v35/v35.go": "versions",
+		"etcdraft/internal/raftlib/store.go": "versions",
+		"tendermint/store.go":                "disk", "maelstrom/kafka.go": "spec", "kafka/kafka.go": "",
+		"hashicorpraft/mutants/mutants.go": "mutants", "pbft/node.go": ""} {
 		got := ""
 		if i := partOf(file); i >= 0 {
 			got = parts[i].name

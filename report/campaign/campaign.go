@@ -177,7 +177,12 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 		fmt.Fprintln(&b, plain.Clean(line))
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
-	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"drawn by the spec:", strings.Join(c.Pictures, ", ")}, {"replay it with:", c.Replay}} {
+	for _, line := range []struct{ text, value string }{
+		{"trace", c.Trace},
+		{"page", c.Page},
+		{"drawn by the spec:", strings.Join(c.Pictures, ", ")},
+		{"replay it with:", c.Replay},
+	} {
 		if line.value != "" {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}

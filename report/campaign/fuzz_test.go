@@ -52,7 +52,8 @@ func FuzzRenderers(f *testing.F) {
 			pagetest.Check(t, pagetest.Write(t, page), tags, 0)
 		}
 		c := campaignWith(text)
-		if err := validJUnit(types, []byte(pagetest.Write(t, func(w io.Writer) error { return campaign.JUnit(w, c) }))); err != nil {
+		if err := validJUnit(types,
+			[]byte(pagetest.Write(t, func(w io.Writer) error { return campaign.JUnit(w, c) }))); err != nil {
 			t.Errorf("JUnit: %v", err)
 		}
 		if _, err := json.Marshal(c.Document()); err != nil {

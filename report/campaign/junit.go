@@ -86,10 +86,12 @@ func junitSuiteOf(c *Campaign) junitSuite {
 	}
 	for _, p := range []junitProperty{
 		{"seed", fmt.Sprint(d.Seed)}, {"strategy", d.Strategy}, {"scenario", d.Scenario}, {"build", d.Build},
-		{"options", strings.TrimSpace(plain.Named("", "", d.Options))}, {"runs", fmt.Sprint(d.Runs)}, {"findings", fmt.Sprint(d.Findings)},
+		{"options", strings.TrimSpace(plain.Named("", "", d.Options))}, {"runs", fmt.Sprint(d.Runs)},
+		{"findings", fmt.Sprint(d.Findings)},
 		{"verdict", string(d.Verdict)}, {"interrupted", yes(d.Interrupted)}, {"trace", d.Trace},
 		{"guarantee", d.Guarantee.Text}, {"guarantee.assumes", strings.Join(d.Guarantee.Assumes, "; ")},
-		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Again}, {"replay", d.Replay},
+		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Again},
+		{"replay", d.Replay},
 	} {
 		if p.Value != "" {
 			s.Properties = append(s.Properties, junitProperty{p.Name, plain.Clean(p.Value)})

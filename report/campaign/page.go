@@ -179,7 +179,13 @@ func (d *pageData) curves(samples []Sample) error {
 			line.Points = append(line.Points, chart.Point{X: float64(s.Runs), Y: float64(c.value(s))})
 		}
 		var b strings.Builder
-		if err := (chart.Chart{Title: c.title, X: "runs", Top: 1, Class: "curve", Lines: []chart.Line{line}}).SVG(&b); err != nil {
+		if err := (chart.Chart{
+			Title: c.title,
+			X:     "runs",
+			Top:   1,
+			Class: "curve",
+			Lines: []chart.Line{line},
+		}).SVG(&b); err != nil {
 			return err
 		}
 		d.Curves = append(

@@ -16,8 +16,10 @@ import (
 func TestCampaignPage(t *testing.T) {
 	c := sampleCampaign()
 	page := pagetest.Write(t, func(w io.Writer) error { return campaign.Page(w, c) })
-	for _, want := range []string{"exact binomial limits for 22 findings in 3000 runs", "at most 1.05%", "messages are lost as the rounds say",
-		"lockstep run smr-bug --runs 3000 --keep-going --seed 1", "takes 424926 runs", "4 phases: 2 output in phase 3"} {
+	for _, want := range []string{"exact binomial limits for 22 findings in 3000 runs", "at most 1.05%",
+		"messages are lost as the rounds say",
+		"lockstep run smr-bug --runs 3000 --keep-going --seed 1", "takes 424926 runs",
+		"4 phases: 2 output in phase 3"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -77,7 +79,10 @@ func TestLimitsBeyondTheBudget(t *testing.T) {
 			First:      []int{1, 0, 0, 0, 0},
 		}}}
 	page := pagetest.Write(t, func(w io.Writer) error { return campaign.ComparePage(w, r, "") })
-	for _, want := range []string{`<td class="number">1 – &gt;10000</td>`, `<td class="number">&gt;10000 – &gt;10000</td>`, `<td class="number">&gt;10000</td>`} {
+	for _, want := range []string{
+		`<td class="number">1 – &gt;10000</td>`, `<td class="number">&gt;10000 – &gt;10000</td>`,
+		`<td class="number">&gt;10000</td>`,
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s is not on the page", want)
 		}

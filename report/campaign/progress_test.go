@@ -79,7 +79,10 @@ func TestProgressOnATerminal(t *testing.T) {
 
 // If a campaign would take longer than a Duration holds, the line shows the time limit, or no time.
 func TestProgressOfManySlowRuns(t *testing.T) {
-	for limit, want := range map[time.Duration]string{0: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s\n", time.Minute: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s, 50s left\n"} {
+	for limit, want := range map[time.Duration]string{
+		0:           "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s\n",
+		time.Minute: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s, 50s left\n",
+	} {
 		clock, b := &ticking{now: time.Unix(1000, 0)}, &bytes.Buffer{}
 		p := &campaign.Progress{W: b, Runs: 1<<31 - 1, Limit: limit, Now: func() time.Time { return clock.now }}
 		p.Start()

@@ -127,7 +127,8 @@ func sampleCampaign() *campaign.Campaign {
 		},
 		Options: map[string]string{"nodes": "3"}, Elapsed: 490 * time.Millisecond,
 		Trace: "lockstep-out/prefix-seed1-run238.trace", Page: "lockstep-out/prefix-seed1-run238.html",
-		Again: "lockstep run smr-bug --runs 3000 --keep-going --seed 1", Replay: "lockstep replay lockstep-out/prefix-seed1-run238.trace",
+		Again:  "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
+		Replay: "lockstep replay lockstep-out/prefix-seed1-run238.trace",
 		Groups: []campaign.Group{
 			{Property: "prefix", Shape: "4 phases: 2 output in phase 3, 1 output in phase 4", Findings: 3, First: 238,
 				Text: "node 1 outputs ad, but node 2 had output c", Trace: "lockstep-out/prefix-seed1-run238.trace"},

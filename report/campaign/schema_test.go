@@ -198,7 +198,10 @@ func TestSchemaRefuses(t *testing.T) {
 		{"missing attribute", `<testsuites><testsuite name="a"/></testsuites>`},
 		{"foreign attribute", `<testsuites colour="red"/>`},
 		{"wrong type", `<testsuites tests="many"/>`},
-		{"wrong order", `<testsuites><testsuite name="a" tests="1"><testcase name="x" classname="y"/><properties/></testsuite></testsuites>`},
+		{
+			"wrong order",
+			`<testsuites><testsuite name="a" tests="1"><testcase name="x" classname="y"/><properties/></testsuite></testsuites>`,
+		},
 		{"too many", `<testsuites><testsuite name="a" tests="0"><properties/><properties/></testsuite></testsuites>`},
 		{"text", `<testsuites>text</testsuites>`},
 		{"not well-formed", `<testsuites>`},

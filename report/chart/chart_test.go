@@ -45,7 +45,8 @@ func TestChart(t *testing.T) {
 	}
 	// the path goes from (0,0) to the upper right and keeps its height until the next point
 	for _, want := range []string{
-		`d="M52.0 314.0L626.0 34.0"`, `stroke="#0072b2" stroke-width="1.6" stroke-dasharray="6 4" d="M109.4 244.0H281.6V174.0H568.6V34.0"`} {
+		`d="M52.0 314.0L626.0 34.0"`,
+		`stroke="#0072b2" stroke-width="1.6" stroke-dasharray="6 4" d="M109.4 244.0H281.6V174.0H568.6V34.0"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no path with %s in\n%s", want, b.String())
 		}
@@ -92,7 +93,8 @@ func TestChartInAPage(t *testing.T) {
 	if err := c.SVG(&b); err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]bool{`<svg class="curve"`: true, `aria-label="states over runs"`: true, `<rect`: false, "http://": false,
+	for text, want := range map[string]bool{`<svg class="curve"`: true, `aria-label="states over runs"`: true,
+		`<rect`: false, "http://": false,
 		`class="area" fill="#0072b2" fill-opacity="0.15" d="M52.0 144.0L338.0 12.0V144.0H52.0Z"`: true} {
 		if strings.Contains(b.String(), text) != want {
 			t.Errorf("%q in the picture: %v\n%s", text, !want, b.String())

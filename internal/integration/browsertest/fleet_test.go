@@ -95,7 +95,8 @@ func give(t *testing.T, server *fleet.Server, args ...string) {
 
 // until returns an expression that waits for a condition, which the page's script brings about.
 func until(condition string) string {
-	return "new Promise((done) => { const look = () => (" + condition + ") ? done(true) : setTimeout(look, 50); look(); })"
+	return "new Promise((done) => { const look = () => (" + condition +
+		") ? done(true) : setTimeout(look, 50); look(); })"
 }
 
 // The page of a real fleet updates while it is open, in light and dark, and leads to a finding.
@@ -147,7 +148,8 @@ func TestFleetLink(t *testing.T) {
 	b := visit(t, 900, 900, "data:text/html,<a href='"+page+"'>the fleet</a>")
 	eval[bool](t, b, `setTimeout(() => document.querySelector("a").click(), 0) > 0`)
 	at := ""
-	for end := time.Now().Add(30 * time.Second); !strings.HasSuffix(at, "Fleet") && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !strings.HasSuffix(at, "Fleet") &&
+		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		at, _ = chromedp.Run(
 			b,
 			chromedp.Evaluate[string](
@@ -167,7 +169,8 @@ func TestFleetWithoutScript(t *testing.T) {
 	server, page := realFleet(t, 1, 1)
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3")
 	b := visit(t, 900, 900, "about:blank")
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.Navigate(page))
@@ -175,7 +178,8 @@ func TestFleetWithoutScript(t *testing.T) {
 	if err != nil || len(png) == 0 {
 		t.Fatal(err)
 	}
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{}); err != nil {
 		t.Fatal(err)
 	}
 	if count(t, b, "#campaigns tbody a") != 1 || count(t, b, "#findings tbody a") != 1 ||
@@ -192,7 +196,8 @@ func TestFleetOfHundred(t *testing.T) {
 	b := visit(t, 1280, 1000, page)
 	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 100`))
 	for _, name := range []string{"hundred.png", "hundred-dark.png"} {
-		if wide := eval[int](t, b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
+		if wide := eval[int](t, b,
+			"document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
 			t.Errorf("%s: the page is %d pixels too wide", name, wide)
 		}
 		screenshot(t, b, name)
@@ -201,12 +206,14 @@ func TestFleetOfHundred(t *testing.T) {
 		}
 	}
 	b = visit(t, 900, 900, "about:blank")
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.Navigate(page))
 	screenshot(t, b, "hundred-without-script.png")
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, b, "#workers tbody tr"); n != 100 {

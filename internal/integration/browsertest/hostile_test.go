@@ -10,9 +10,12 @@ import (
 
 // Texts that would run if a browser parsed them as markup. They leave a mark if they run.
 var hostile = []string{
-	`<script>window.pwned = 1</script>`, `</script><script>window.pwned = 1</script>`, `<img src=x onerror="window.pwned = 1">`,
-	`"><svg onload="window.pwned = 1">`, `' onmouseover='window.pwned = 1' x='`, `<!--<script>window.pwned = 1`, `javascript:window.pwned=1`,
-	"\u2028window.pwned = 1//", `<iframe srcdoc="<script>parent.pwned = 1</script>">`, "\xff<b>\x00", `<style>*{display:none}</style>`,
+	`<script>window.pwned = 1</script>`, `</script><script>window.pwned = 1</script>`,
+	`<img src=x onerror="window.pwned = 1">`,
+	`"><svg onload="window.pwned = 1">`, `' onmouseover='window.pwned = 1' x='`, `<!--<script>window.pwned = 1`,
+	`javascript:window.pwned=1`,
+	"\u2028window.pwned = 1//", `<iframe srcdoc="<script>parent.pwned = 1</script>">`, "\xff<b>\x00",
+	`<style>*{display:none}</style>`,
 }
 
 func TestHostileTextsStayTexts(t *testing.T) {

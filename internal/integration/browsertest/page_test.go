@@ -111,7 +111,17 @@ func TestKeysMoveThroughRounds(t *testing.T) {
 	for _, c := range []struct {
 		key  string
 		want int // column; the start is column 0
-	}{{kb.Home, 0}, {kb.ArrowLeft, 0}, {kb.ArrowRight, 1}, {"l", 2}, {"h", 1}, {kb.End, last}, {kb.ArrowRight, last}, {kb.Home, 0}, {"f", last}} {
+	}{
+		{kb.Home, 0},
+		{kb.ArrowLeft, 0},
+		{kb.ArrowRight, 1},
+		{"l", 2},
+		{"h", 1},
+		{kb.End, last},
+		{kb.ArrowRight, last},
+		{kb.Home, 0},
+		{"f", last},
+	} {
 		b.do(t, chromedp.KeyEvent(c.key))
 		if got := eval[string](t, b, "document.body.dataset.column"); got != fmt.Sprint(c.want) {
 			t.Errorf("after %q at column %s, want %d", c.key, got, c.want)
@@ -178,7 +188,11 @@ func TestSwitchChangesTheView(t *testing.T) {
 	for _, c := range []struct {
 		id      string
 		columns int
-	}{{"found", len(views.Found.Records)}, {"shrunk", len(views.Shrunk.Records)}, {"lockstep", len(views.Lockstep.Rounds) + 1}} {
+	}{
+		{"found", len(views.Found.Records)},
+		{"shrunk", len(views.Shrunk.Records)},
+		{"lockstep", len(views.Lockstep.Rounds) + 1},
+	} {
 		b.do(t, chromedp.Click(chromedp.CSS(`.views button[data-view="`+c.id+`"]`)))
 		if got := count(t, b, "section.view"); got != 1 {
 			t.Errorf("%d views are shown at once", got)
@@ -198,10 +212,12 @@ func TestDarkPrintAndTable(t *testing.T) {
 	b := open(t, 1440, 860, demoPage)
 	darken(t, b)
 	screenshot(t, b, "run-dark.png")
-	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)
 	}
-	if nav, fits := count(t, b, "nav, aside"), eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 ||
+	if nav, fits := count(t, b, "nav, aside"),
+		eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 ||
 		!fits {
 		t.Errorf("in print %d controls are shown, and the picture fits: %v", nav, fits)
 	}

@@ -53,7 +53,10 @@ func TestWorkflows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"docs/ci.md": recipe(t, "github.yml"), "scripts/fleet/workflow.yml": string(fleet)} {
+	for name, text := range map[string]string{
+		"docs/ci.md":                 recipe(t, "github.yml"),
+		"scripts/fleet/workflow.yml": string(fleet),
+	} {
 		for _, p := range lint(t, name, []byte(text)) {
 			t.Error(p)
 		}
@@ -99,8 +102,10 @@ func TestGitLab(t *testing.T) {
 // Both recipes install the version of the next release and have the same campaign.
 func TestSameCampaign(t *testing.T) {
 	github, gitlab := recipe(t, "github.yml"), recipe(t, "gitlab.yml")
-	for _, want := range []string{"mkdir -p lockstep-out testdata/lockstep\n", "/cmd/lockstep@v" + lockstep.Version + "\n", "xargs -0 -r -n1 lockstep replay --program ./check\n",
-		"lockstep run ./check --for 10m --seed ", "--out lockstep-out --report lockstep-out/campaign.html --junit lockstep-out/junit.xml\n"} {
+	for _, want := range []string{"mkdir -p lockstep-out testdata/lockstep\n",
+		"/cmd/lockstep@v" + lockstep.Version + "\n", "xargs -0 -r -n1 lockstep replay --program ./check\n",
+		"lockstep run ./check --for 10m --seed ",
+		"--out lockstep-out --report lockstep-out/campaign.html --junit lockstep-out/junit.xml\n"} {
 		if !strings.Contains(github, want) || !strings.Contains(gitlab, want) {
 			t.Errorf("one of the recipes lacks %q", want)
 		}

@@ -75,7 +75,8 @@ func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag
 				t.Errorf("--%s: the default is %s, its help is %q", n.Name, n.Default, n.Help)
 			}
 		case *kong.Node:
-			if n.Leaf() && !n.Hidden && !strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
+			if n.Leaf() && !n.Hidden &&
+				!strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
 				t.Errorf("%s: no example in %q", n.FullPath(), n.Detail)
 			}
 		}
@@ -128,7 +129,9 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), args[2]), args[3:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS", "XDG_CACHE_HOME", "TOY", "TMPDIR"} {
+	for _, name := range []string{
+		"PATH", "HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS", "XDG_CACHE_HOME", "TOY", "TMPDIR",
+	} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var out, said bytes.Buffer

@@ -25,7 +25,8 @@ func BrokenLinks(pages ...string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fenced.ReplaceAllString(string(data), ""), ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fenced.ReplaceAllString(string(data), ""),
+			""), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}

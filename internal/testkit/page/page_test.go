@@ -61,7 +61,8 @@ func TestFollow(t *testing.T) {
 		{"folder and variables last", begin + block("sh", `[ "$PWD" = "$HOME/x" ] && [ $COLOUR = red ]`+"\n"), false},
 		{"files", begin + block("go file=a/b.go", "package b\n") + block("sh", "grep -q package a/b.go\n"), false},
 		{"no file", begin + block("sh", "grep -q package a/b.go\n"), true},
-		{"mended", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") + block("text mend=a", "new\nif it is long enough, changed\n") +
+		{"mended", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") +
+			block("text mend=a", "new\nif it is long enough, changed\n") +
 			block("sh", "printf 'one\\nnew\\nif it is long enough, changed\\nfour\\n' | cmp - a\n"), false},
 		{"the first of two fails", begin + block("sh", "false\ntrue\n"), true},
 		{"fails as it should", block("sh fails", "false\n"), false},
@@ -71,10 +72,18 @@ func TestFollow(t *testing.T) {
 		{"transcript", begin + block("console", "$ echo $COLOUR\nred\n$ true\n$ false\n[exit status 1]\n"), false},
 		{"another transcript", begin + block("console", "$ echo $COLOUR\nblue\n"), true},
 		{"a transcript without a status", block("console", "$ false\n"), true},
-		{"times are not compared", block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"), false},
+		{
+			"times are not compared",
+			block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"),
+			false,
+		},
 		{"what differs each time is masked", block("console", "$ echo it took 17\nit took [time]\n"), false},
 		{"a figure in place of the mask", block("console", "$ echo it took 17\nit took 17\n"), true},
-		{"progress is not shown", block("console", "$ echo 42 of 30000 runs, 427.5 runs/s, 0 findings, 10s, 1m0s left; echo done\ndone\n"), false},
+		{
+			"progress is not shown",
+			block("console", "$ echo 42 of 30000 runs, 427.5 runs/s, 0 findings, 10s, 1m0s left; echo done\ndone\n"),
+			false,
+		},
 		{"other figures are", block("console", "$ echo 17 steps\n18 steps\n"), true},
 		{"long commands", block("console", "$ echo a \\\n> b\na b\n"), false},
 		{"folders have names", begin + block("console", "$ pwd\n~/x\n"), false},

@@ -26,7 +26,11 @@ func (threes) Next(b []byte) (process.Packet, int, error) {
 
 // A stream in pieces of any length yields the same packets and the same rest, up to the first error.
 func TestFollow(t *testing.T) {
-	for stream, want := range map[string]string{"": "[] 0 <nil>", "x12abcx45x": "[x12 x45] 1 <nil>", "x12!": "[x12] 1 not understood"} {
+	for stream, want := range map[string]string{
+		"":           "[] 0 <nil>",
+		"x12abcx45x": "[x12 x45] 1 <nil>",
+		"x12!":       "[x12] 1 not understood",
+	} {
 		for piece := 1; piece <= 10; piece++ {
 			packets, rest, err := servertest.Follow(t, threes{}, []byte(stream), piece)
 			names := []string{}

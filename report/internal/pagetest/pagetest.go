@@ -126,9 +126,12 @@ func CheckLines(t testing.TB, what, text string, want int) {
 // Nasties are texts that must not break out of their place.
 func Nasties() []string {
 	return []string{
-		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</script><script>alert(1)</script>", "<!-- ", "]]>", "-->",
-		"' onmouseover='alert(1)", "javascript:alert(1)", "${alert(1)}", "{{.}}", "&lt;b&gt;", "\x00\x01\x1b[31mred\x1b[0m", "a\r\nb\tc",
-		"\xff\xfe invalid \xc3\x28", "\u2028\u2029\ufffe", "\u202ereversed\u2066", strings.Repeat("long ", 500), "a=1 b=<b> c=\"", "%0A::error::x",
+		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</script><script>alert(1)</script>", "<!-- ",
+		"]]>", "-->",
+		"' onmouseover='alert(1)", "javascript:alert(1)", "${alert(1)}", "{{.}}", "&lt;b&gt;",
+		"\x00\x01\x1b[31mred\x1b[0m", "a\r\nb\tc",
+		"\xff\xfe invalid \xc3\x28", "\u2028\u2029\ufffe", "\u202ereversed\u2066", strings.Repeat("long ", 500),
+		"a=1 b=<b> c=\"", "%0A::error::x",
 		"line\n::error::injected", "",
 	}
 }

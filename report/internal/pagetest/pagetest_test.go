@@ -10,7 +10,9 @@ import (
 
 // The check itself detects a text that breaks out.
 func TestTagsSeeWhatBreaksOut(t *testing.T) {
-	for _, page := range []string{`<p>a<b>c</b></p>`, `<p class="x" onclick="y">`, `<p class=x>`, `<script>a</script><script>b</script>`} {
+	for _, page := range []string{
+		`<p>a<b>c</b></p>`, `<p class="x" onclick="y">`, `<p class=x>`, `<script>a</script><script>b</script>`,
+	} {
 		list, scripts := pagetest.Tags(page)
 		fine := len(scripts) <= 1
 		for _, one := range list {
