@@ -117,7 +117,7 @@ type Env struct {
 	Ctx context.Context
 	// Out and Err are the writers for output and errors.
 	Out, Err io.Writer
-	// Self is how the user called the program, for commands to paste.
+	// Self is the program name that the user typed. Commands for the user to paste begin with it.
 	Self string
 
 	app     *App
@@ -157,8 +157,8 @@ func (e *Env) Partial(what string) {
 	}
 }
 
-// secondSignal is how long after a signal another one counts as the same signal. For example, the command timeout sends
-// its signal to the program and to the program's process group.
+// secondSignal is the time after a signal in which another one counts as the same signal. For example, the command
+// timeout sends its signal to the program and to the program's process group.
 const secondSignal = time.Second
 
 // Main runs the command line of the process and exits.

@@ -245,9 +245,13 @@ func TestInterruptShrinking(t *testing.T) {
 	}
 	found, _ := filepath.Glob("lockstep-out/*.trace")
 	out.Reset()
-	status := app(
-		&left,
-	).execute(ctx, "lockstep", []string{"shrink", found[0], "--out", "small.trace", "--json"}, &out, &errOut)
+	status := app(&left).execute(
+		ctx,
+		"lockstep",
+		[]string{"shrink", found[0], "--out", "small.trace", "--json"},
+		&out,
+		&errOut,
+	)
 	var got struct {
 		Tries       int
 		Exhausted   bool

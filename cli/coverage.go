@@ -96,8 +96,8 @@ func nameOf(text string, operations []string) string {
 	return text
 }
 
-// watchesFor returns the criteria to measure on a system: the usual ones, that of a strategy which makes partitions,
-// every role in a minority, and pairs of operations.
+// watchesFor returns the criteria to measure on a system. These are the usual ones, that of a strategy which makes
+// partitions, every role in a minority, and pairs of operations.
 func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([]coverage.Watch, error) {
 	if info.Nodes < 2 {
 		return nil, fmt.Errorf("--coverage: %s has %d node, there is nothing to divide", info.Name, info.Nodes)

@@ -301,7 +301,7 @@ func (c *trouble) files(t *testing.T, list []lockstep.Problem) map[string]bool {
 		"::error "), "page": red.Match(page)}
 }
 
-// red is how a page marks an error.
+// red matches an error on a page.
 var red = regexp.MustCompile(`<td class="problem-error">error<`)
 
 // pages checks the page of a fleet that runs the campaign.

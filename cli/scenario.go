@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// The default strategies of a campaign with a scenario. The most useful exploration of what a scenario leaves open
-// delays messages, but not indefinitely.
+// The default strategies of a campaign with a scenario. A scenario leaves some steps open. These are best explored by
+// strategies that delay messages, but not indefinitely.
 const (
 	usualStrategy  = "uniform"
 	guidedStrategy = "pctcp:depth=6,events=300,late=30,fair=true,steps=3000"

@@ -26,7 +26,7 @@ type Job struct {
 	// Plan is the plan that the campaign is part of, if any, and Name its name there.
 	Plan string `json:"plan,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Ended is how the campaign ended; empty while it continues.
+	// Ended is the kind of the campaign's end; empty while it continues.
 	Ended string `json:"ended,omitempty"`
 }
 

@@ -92,8 +92,8 @@ func again(t interface{ Fatal(...any) }, l *Ledger) *Ledger {
 	return read
 }
 
-// The result is that of Explore, whatever workers and servers do: crash with a batch, send it twice, late or in any
-// order, or restart from the last write.
+// The result is that of Explore, whatever workers and servers do. Workers crash with a batch, or send it twice, late or
+// in any order. Servers restart from the last write.
 func TestLedger(t *testing.T) {
 	plans := []lockstep.Plan{plan(false, false, 200), plan(true, false, 200), plan(true, true, 200)}
 	want := make([]*lockstep.Result, len(plans))

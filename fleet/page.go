@@ -151,8 +151,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 }
 
 // forward leads to the same address without the token, so that the token stays neither in the address bar nor in the
-// history. It sends a redirect. To a browser that comes from another site, or does not say, it sends a page: such a
-// browser would not send a strict cookie after a redirect.
+// history. It sends a redirect. A browser that comes from another site would not send a strict cookie after a redirect.
+// To such a browser, or to one that does not report its origin, forward sends a page.
 func forward(w http.ResponseWriter, r *http.Request) {
 	path := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/")
 	w.Header().Set("Cache-Control", "no-store")

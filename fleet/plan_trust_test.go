@@ -149,7 +149,7 @@ func TestHostilePlans(t *testing.T) {
 	}
 }
 
-// FuzzPlan reads plans: none takes much time or memory, and what is accepted can be given to a fleet.
+// FuzzPlan reads plans: none takes much time or memory, and an accepted plan can be given to a fleet.
 func FuzzPlan(f *testing.F) {
 	for text := range hostilePlans() {
 		if len(text) < 10_000 {

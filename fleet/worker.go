@@ -424,7 +424,7 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 	return done || made.Error != "", nil
 }
 
-// lessons returns what was learned in the runs from the run from up to the epoch of the given run, if there are several
+// lessons returns what was learned from the first given run up to the epoch of the second, if there are several
 // lineages. The server gives out no batch of an epoch before all of this is stored.
 func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []stretch.Lesson, err error) {
 	if job.Hello.Lineages < 2 {

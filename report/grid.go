@@ -90,7 +90,7 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 	}
 }
 
-// column is a round, or a sequence of quiet rounds, as the grid shows it.
+// column is a round, or a sequence of idle rounds, as the grid shows it.
 type column struct {
 	head  []string
 	cells [][]string // by node-1
@@ -382,7 +382,7 @@ func (c *column) quietRound() bool {
 	return len(slices.Concat(c.foot[:]...)) == 0 && !c.fail
 }
 
-// collapse joins neighboring quiet rounds of one phase.
+// collapse joins neighboring idle rounds of one phase.
 func collapse(columns []column) []column {
 	var out []column
 	for _, c := range columns {

@@ -244,7 +244,7 @@ func (s *story) data(id string, columns int, column map[int]int) viewData {
 	return d
 }
 
-// tableRow is a step in the table for readers who do not see the picture.
+// tableRow is a step in the table for readers that cannot see the picture.
 type tableRow struct {
 	Number  int
 	Round   string

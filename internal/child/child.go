@@ -96,7 +96,7 @@ func (c *Child) Tail() string { return c.tail.String() }
 // tailBytes is the number of bytes of a child's output that are kept.
 const tailBytes = 8 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written bytes.
 type tail struct {
 	mutex sync.Mutex
 	bytes []byte

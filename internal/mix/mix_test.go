@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 	add("", 11)
 }
 
-// Vectors of small numbers spread over a table randomly by the high half of their hash: with as many vectors as slots,
-// about 1/e of the slots stay empty. Numbers spread likewise by the low half of theirs.
+// The high half of their hash spreads vectors of small numbers over a table randomly. With as many vectors as slots,
+// about 1/e of the slots stay empty. The low half of the hash does so for numbers.
 func TestSpread(t *testing.T) {
 	const side = 1 << 8
 	var words, numbers [side * side]bool

@@ -109,8 +109,8 @@ func Fill(ptr any) {
 	}
 }
 
-// Check reports the first number or time of a struct that is outside the range of its tag, or the first text that its
-// tag does not allow. A range is "1..64", or "1.." without an upper limit.
+// Check reports the first field of a struct that its tag does not allow: a number or time outside its range, or a text
+// that is not listed. A range is "1..64", or "1.." without an upper limit.
 func Check(v any) error {
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	for i := range rv.NumField() {

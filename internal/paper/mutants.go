@@ -151,7 +151,7 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	defer os.RemoveAll(trial.Out)
 	table, err := trial.Run(e.Ctx, list)
 	_ = show.Done()
-	if e.Interrupted() { // the table has the mutants that all strategies have tried
+	if e.Interrupted() { // the table has the mutants that all strategies have finished
 		unfinished := func(r mutants.Row) bool {
 			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
 		}

@@ -60,7 +60,7 @@ type prediction struct {
 	Seed      uint64    `json:"seed"`
 	Campaigns int       `json:"campaigns"`
 	Rows      []predRow `json:"systems"`
-	// Interrupted says that some systems are missing.
+	// Interrupted reports that some systems are missing.
 	Interrupted bool `json:"interrupted"`
 }
 
@@ -69,8 +69,8 @@ type predRow struct {
 	System string `json:"system"`
 	Reads  string `json:"reads"`
 	Figure string `json:"figure"`
-	// The paper's predictions: the probability of one test, the number of tests that cover all goals with probability
-	// 0.8, and the number of tests that hit the one goal that counts in a run.
+	// The paper's predictions: the probability of one test, and two numbers of tests. The first covers all goals with
+	// probability 0.8. The second hits the one goal that counts in a run.
 	P         float64 `json:"p_predicted"`
 	PFraction string  `json:"p_predicted_fraction"`
 	Goals     int     `json:"goals"`
@@ -142,8 +142,8 @@ func (c *predictCmd) Run(e *cli.Env) error {
 // predRows lists the systems with the paper's predictions.
 func predRows() ([]predRow, error) {
 	left := predRow{Figure: "1 left"}
-	// Example 3.3: amalgamated operations, 10 partitions by 15 by 15 operations, of which 10
-	// by 3 writes of the other value in the larger side by 2 reads in the smaller side hit.
+	// Example 3.3: amalgamated operations, 10 partitions by 15 by 15 operations. The hits are 10 by 3 writes of the
+	// other value in the larger side by 2 reads in the smaller side.
 	sequences := cover.Sequences{Operations: 10 * 15 * 15, Length: 1, Targets: 10 * 2 * 3}
 	chance, err := sequences.Probability()
 	if err != nil {

@@ -114,7 +114,7 @@ func TestAbreastWarmsUp(t *testing.T) {
 	}
 }
 
-// Errors of a program are reported. A stopped campaign has the runs made until then, without gaps.
+// Errors of a program are reported. A stopped campaign has the runs up to the stop, without gaps.
 func TestAbreastEnds(t *testing.T) {
 	for mode, want := range map[string]string{
 		"fail":   `unknown target "x"`,

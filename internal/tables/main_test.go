@@ -61,8 +61,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The page about targets has a row for each target, with figures that are correct to a tenth, so that a small change
-// does not require a new table.
+// The page about targets has a row for each target. Its figures must be correct to a tenth, so that a small change does
+// not require a new table.
 func TestPageHasLines(t *testing.T) {
 	var now strings.Builder
 	if err := lineTable(&now, os.DirFS("../..")); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Activity reports in a few lines how much a campaign tested: what happened in a run, how often each property was
-// checked, and in how many runs nothing observable happened.
+// Activity reports in a few lines how much a campaign tested. The lines list the events of an average run, the number
+// of checks of each property, and the number of runs without an observable event.
 func Activity(r *lockstep.Result) []string {
 	if r.Runs == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 // MaxText is the default number of characters that pages show of a text.
 const MaxText = 200
 
-// Clean makes a text from a trace safe for a terminal and a page: one line, no control characters, and no characters
-// that change the direction of writing.
+// Clean makes a text from a trace safe for a terminal and a page. The result is one line, without control characters
+// and without characters that change the direction of writing.
 func Clean(s string) string { return words.Clean(s) }
 
 // Cut shortens a text that is too long, visibly.
