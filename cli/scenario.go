@@ -64,7 +64,7 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 	return err
 }
 
-// guided reports how often the scenario took effect.
+// guided reports how many runs of the scenario succeeded, and the share of the steps that it took.
 func (c *runCmd) guided(r *lockstep.Result) []string {
 	if c.Scenario == "" {
 		return nil

@@ -252,7 +252,7 @@ func (b *books) sorted() []*Ledger {
 	return slices.SortedFunc(maps.Values(b.ledgers), func(x, y *Ledger) int { return cmp.Compare(x.Job.ID, y.Job.ID) })
 }
 
-// fade discounts the rewards of the plan's other campaigns.
+// fade discounts the rewards of all campaigns in the same plan.
 func (b *books) fade(l *Ledger) {
 	if l.Job.Plan == "" {
 		return

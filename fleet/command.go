@@ -31,7 +31,7 @@ type Commands struct {
 	} `cmd:"" help:"Campaigns over many machines."`
 }
 
-// at is the address of a fleet, and the token or credentials for it.
+// at is the address of a fleet, and the file with its token.
 type at struct {
 	URL       string `arg:"" env:"LOCKSTEP_FLEET" help:"Where the fleet is: what lockstep fleet serve prints, or the variable LOCKSTEP_FLEET."`
 	TokenFile string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the fleet's token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`

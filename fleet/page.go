@@ -107,8 +107,8 @@ func answer[T any](w http.ResponseWriter, kind string, write func(io.Writer, T) 
 	_, _ = b.WriteTo(w)
 }
 
-// guard admits clients with the view token. The token comes once from the address, which sets a cookie, or from a
-// header.
+// guard admits clients with the view token. The token comes from the address, from a cookie or from a header. A token
+// in the address sets the cookie.
 func (s *Server) guard(next http.Handler) http.Handler {
 	const name = "lockstep-fleet"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,9 +7,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// about lists the records of the finding of a trace, in order. These are the record where it was noticed and the
-// records that it names itself. For each of its other nodes, it is also the last record with one of its values. For a
-// finding that was noticed only at the end of the run, these are the records that it names, if it names any.
+// about lists the records of the finding of a trace, in order. These are the records that the finding names itself. If
+// it names none, these are the record where it was noticed and, for each of its nodes, the last record up to there with
+// one of its values.
 func about(t *trace.Trace) []int {
 	f := t.Outcome.Finding
 	if f == nil || len(t.Records) == 0 {

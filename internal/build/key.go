@@ -65,8 +65,8 @@ func (j *job) key(ctx context.Context) (string, error) {
 		env,
 		j.program.Build(j.version),
 		Tag(j.version),
-		filepath.Base(filepath.Dir(j.index)),
-	) // independent of the location of the cache
+		filepath.Base(filepath.Dir(j.index)), // independent of the location of the cache
+	)
 	d := json.NewDecoder(strings.NewReader(out))
 	name := "" // of the last package, which no other package imports
 	for {

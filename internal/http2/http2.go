@@ -1,5 +1,5 @@
-// Package http2 splits one direction of an HTTP/2 connection into frames and decodes their header fields, for a proxy
-// that observes the connection.
+// Package http2 splits one direction of an HTTP/2 connection into frames and decodes their header fields, for programs
+// that observe a connection.
 package http2
 
 import (

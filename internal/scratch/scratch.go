@@ -52,9 +52,8 @@ func (f *Folder) Remove() error { return errors.Join(os.RemoveAll(f.Path), f.loc
 
 // sweep removes the abandoned directories.
 func sweep(root string) {
-	entries, _ := filepath.Glob(
-		filepath.Join(root, begins+"*"),
-	) // the pattern is valid, which is the only possible error
+	// The only possible error is an invalid pattern, and this one is valid.
+	entries, _ := filepath.Glob(filepath.Join(root, begins+"*"))
 	for _, path := range entries {
 		if f, _ := take(path); f != nil {
 			_ = f.Remove()

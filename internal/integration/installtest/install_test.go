@@ -58,8 +58,8 @@ func TestInstall(t *testing.T) {
 			r := page.Reader{
 				Variables: variables,
 				Masks:     masks,
-				Figures:   []string{` +\d+ MB`, `\(\d+, \d+ MB\)`},
-			} // of programs
+				Figures:   []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}, // sizes of programs
+			}
 			r.Follow(t, file)
 		})
 	}
