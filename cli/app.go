@@ -169,7 +169,7 @@ func (a App) Main() {
 	}
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// after that, one more signal ends the program at once
+	// After that, one more signal ends the program at once.
 	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignal, stop) })
 	os.Exit(a.execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }

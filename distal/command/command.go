@@ -277,7 +277,7 @@ func (c *exploreCmd) Run(e *cli.Env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Memory > 0 {
-		// the limit of the process: with less, the garbage collector would run constantly
+		// This is the limit of the process: with less, the garbage collector would run constantly.
 		debug.SetMemoryLimit(o.Memory/2*3 + 128<<20)
 	}
 	if c.Random > 0 {

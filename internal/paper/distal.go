@@ -134,7 +134,7 @@ type protocolRow struct {
 	States     int64     `json:"states"`
 	Millis     float64   `json:"exhaustive_ms"`
 	Verdict    string    `json:"verdict"`
-	// the phase of the violation, or the phases searched and whether they are proved
+	// Bound is the phase of the violation, or the phases searched and whether they are proved.
 	Bound string `json:"bound"`
 }
 

@@ -86,7 +86,7 @@ type predRow struct {
 	Median     int              `json:"median_tests"`
 	MedianLow  int              `json:"median_tests_low,omitempty"`
 	MedianHigh int              `json:"median_tests_high,omitempty"`
-	// after which a share of 0.8 of the campaigns had a finding; 0: never
+	// Quantile is the number of tests after which a share of 0.8 of the campaigns had a finding; 0: never.
 	Quantile  int     `json:"tests_measured"`
 	WithPaper float64 `json:"share_within_paper"`
 	First     []int   `json:"tests_to_first"` // of each campaign; 0: no finding

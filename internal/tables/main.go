@@ -29,11 +29,11 @@ import (
 
 const (
 	runs = 5000 // of each row
-	// of a row of the table about lateness
+	// runsLate is the number of runs of each row of the table about lateness.
 	runsLate = 1500
 	repeat   = 20
 	atMost   = 2000
-	// of the campaigns with other bugs, ten with each strategy
+	// atMostOther bounds the runs of the campaigns with other bugs, ten with each strategy.
 	atMostOther = 400
 	seed        = 1
 	heading     = "strategy"

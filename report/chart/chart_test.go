@@ -43,7 +43,7 @@ func TestChart(t *testing.T) {
 			t.Errorf("no text %q", want)
 		}
 	}
-	// the path goes from (0,0) to the upper right and keeps its height until the next point
+	// The path goes from (0,0) to the upper right and keeps its height until the next point.
 	for _, want := range []string{
 		`d="M52.0 314.0L626.0 34.0"`,
 		`stroke="#0072b2" stroke-width="1.6" stroke-dasharray="6 4" d="M109.4 244.0H281.6V174.0H568.6V34.0"`} {
