@@ -12,11 +12,12 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
-// memoryOfProcess is what a process is expected to take: half a gigabyte for three etcd servers, which crash a few times.
+// memoryOfProcess is the expected memory of a process: half a gigabyte for three etcd servers, which crash a few times.
 const memoryOfProcess = 1 << 30
 
-// processes is the number of processes that are to make the runs of a plan beside this one; 0: this one makes them. Others do
-// where a process can make one run at a time, and it does not matter to a run what else the machine does.
+// processes returns the number of processes that make the runs of a plan beside this one; 0: this process makes them.
+// Other processes make the runs if a process can make only one run at a time, and the load of the machine does not
+// affect a run.
 func processes(plan lockstep.Plan) (int, error) {
 	crew, err := lockstep.NewCrew(plan)
 	if err != nil {
@@ -37,7 +38,7 @@ func processes(plan lockstep.Plan) (int, error) {
 	return n, crew.Close()
 }
 
-// abreast has the runs made by so many processes of this program at once.
+// abreast starts this number of processes of this program, which make the runs at the same time.
 func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int) (*Gathered, error) {
 	file, err := os.Executable()
 	if err != nil {
@@ -57,12 +58,12 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 		},
 		Found: func(f lockstep.Found, packed stretch.Trace) {
 			t, err := packed.Read()
-			if f.Trace = t; plan.Found != nil && err == nil { // what cannot be read is an error in the end
+			if f.Trace = t; plan.Found != nil && err == nil { // an unreadable trace is an error at the end
 				plan.Found(&f)
 			}
 		},
 		Took: func(s *stretch.Sum) {
-			if !plan.Distinct { // nobody asked
+			if !plan.Distinct { // the user did not ask for it
 				s.Result.Schedules, s.Result.States, s.Result.StateRuns = 0, 0, 0
 			}
 			g.Curve = campaign.AddSample(g.Curve, s.Result, time.Since(start))
@@ -82,7 +83,7 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 	return g, nil
 }
 
-// stretches are the arguments with which a program makes stretches of the campaign.
+// stretches returns the arguments with which a program makes batches of the campaign.
 func (c *runCmd) stretches() []string {
 	return append(append(c.words(), c.measures()...), "--seed", fmt.Sprint(c.Seed), "--stretches")
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// aloneVariable names the folder in which the processes of a campaign leave their numbers.
+// aloneVariable names the directory in which the processes of a campaign leave their process IDs.
 const aloneVariable = "LOCKSTEP_TEST_ALONE"
 
-// alone is a system of which a process can have one.
+// alone is a system of which a process can have only one instance.
 type alone struct{ smr.Cluster }
 
 func (a alone) Describe() (lockstep.Info, error) {
@@ -37,9 +37,13 @@ func (a alone) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployme
 	return a.Cluster.Deploy(ctx, p)
 }
 
-var aloneApp = App{Targets: []target.Target{target.Of("alone", "one in a process", alone{smr.Cluster{Nodes: 3, Bug: true}}, smr.Prefix)}}
+var aloneApp = App{
+	Targets: []target.Target{
+		target.Of("alone", "one in a process", alone{smr.Cluster{Nodes: 3, Bug: true}}, smr.Prefix),
+	},
+}
 
-// runAlone makes a campaign and returns its result without the times, and the processes that made it.
+// runAlone runs a campaign and returns its result without the times, and the processes that made the runs.
 func runAlone(t *testing.T, args ...string) (result map[string]any, processes []string) {
 	t.Helper()
 	dir, scratch := t.TempDir(), t.TempDir()
@@ -69,11 +73,16 @@ func runAlone(t *testing.T, args ...string) (result map[string]any, processes []
 	return result, processes
 }
 
-// Each worker of a system of which a process can have one is a process, and the result is the same.
+// TestProcesses checks a system of which a process can have one instance. Each worker is a process, and the result is
+// the same.
 func TestProcesses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	self := fmt.Sprint(os.Getpid())
-	for _, flags := range [][]string{{"--runs", "300", "--keep-going"}, {"--runs", "300"}, {"--runs", "40", "--coverage", "--closure", "--keep-going"}} {
+	for _, flags := range [][]string{
+		{"--runs", "300", "--keep-going"},
+		{"--runs", "300"},
+		{"--runs", "40", "--coverage", "--closure", "--keep-going"},
+	} {
 		want, by := runAlone(t, append(flags, "--workers", "1")...)
 		if len(by) != 1 || by[0] != self || want["digest"] == nil || want["runs"] == 0.0 {
 			t.Errorf("%q: one worker is %v, of which this is %s; %v", flags, by, self, want)
@@ -81,7 +90,7 @@ func TestProcesses(t *testing.T) {
 		got, by := runAlone(t, append(flags, "--workers", "3")...)
 		others := 0
 		for _, p := range by {
-			if p != self { // which shrinks and measures
+			if p != self { // this process shrinks and measures
 				others++
 			}
 		}

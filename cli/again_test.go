@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// campaignOf makes a campaign and returns its digest and the command that makes it again.
+// campaignOf runs a campaign and returns its digest and the command that reruns it.
 func campaignOf(t *testing.T, args []string) (digest, again string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	if status := testApp.execute(context.Background(), "lockstep", append(args, "--json"), &out, &errOut); status == statusFailure {
+	if status := testApp.execute(context.Background(), "lockstep", append(args, "--json"), &out,
+		&errOut); status == statusFailure {
 		t.Fatalf("%q: %s", args, errOut.String())
 	}
 	var d struct{ Digest, Again string }
@@ -24,14 +25,23 @@ func campaignOf(t *testing.T, args []string) (digest, again string) {
 	return d.Digest, d.Again
 }
 
-// The command that a campaign prints makes it again when it is pasted into a shell.
+// The command that a campaign prints reruns it when pasted into a shell.
 func TestAgain(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
 		{"run", "smr", "--runs", "50", "--workers", "2"},
-		{"run", "raft", "--set", "changes=remove 2; add 2", "--set", "requests=2", "--nodes", "4", "--strategy", "walk:steps=80", "--runs", "40", "--seed", "9"},
-		{"run", "smr-bug", "--runs", "300", "--keep-going", "--no-shrink", "--steps", "60", "--settle", "0", "--patience", "2m"},
-		{"run", "register", "--strategy", "partition", "--runs", "20", "--coverage", "--operations", "read,write it", "--cover-crashes"},
+		{
+			"run", "raft", "--set", "changes=remove 2; add 2", "--set", "requests=2", "--nodes", "4", "--strategy",
+			"walk:steps=80", "--runs", "40", "--seed", "9",
+		},
+		{
+			"run", "smr-bug", "--runs", "300", "--keep-going", "--no-shrink", "--steps", "60", "--settle", "0",
+			"--patience", "2m",
+		},
+		{
+			"run", "register", "--strategy", "partition", "--runs", "20", "--coverage", "--operations", "read,write it",
+			"--cover-crashes",
+		},
 	} {
 		digest, again := campaignOf(t, args)
 		words, err := exec.Command("sh", "-c", `printf '%s\n' `+again).Output()

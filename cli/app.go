@@ -1,5 +1,5 @@
-// Package cli is the command line of Lockstep, for any targets: a main of one line is a
-// lockstep of one's own.
+// Package cli provides the command line of Lockstep for any set of targets. A main function of one line builds a custom
+// lockstep command:
 //
 //	package main
 //
@@ -31,29 +31,29 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// The exit statuses: scripts rely on them.
+// The exit statuses. Scripts rely on them.
 const (
-	statusClean       = 0   // nothing found
+	statusClean       = 0   // no finding
 	statusFinding     = 1   // a finding, a divergence, or a campaign that checked nothing
 	statusFailure     = 2   // wrong usage, or a failure of the tool
-	statusInterrupted = 130 // with nothing found
+	statusInterrupted = 130 // interrupted without a finding
 )
 
-// Main is the whole of a program: the command line for some targets.
+// Main runs a whole program: the command line for some targets.
 func Main(targets ...target.Target) { App{Targets: targets}.Main() }
 
 // App is a command line.
 type App struct {
-	// Targets are linked in.
+	// Targets are linked into the program.
 	Targets []target.Target
 	// Programs are targets that are built on demand.
 	Programs []target.Program
-	// Commands are further commands: pointers to structs whose fields are commands, as
-	// package kong takes them. Their Run methods get an [*Env].
+	// Commands are further commands: pointers to structs whose fields are commands, in the form that package kong
+	// expects. Their Run methods get an [*Env].
 	Commands []any
-	// Fleet has the runs of a campaign made on other machines; nil: there is no fleet.
+	// Fleet lets other machines make the runs of a campaign; nil: there is no fleet.
 	Fleet func(*Env, Elsewhere) (*Gathered, error)
-	// FleetProgram is built and takes over where a fleet is wanted and Fleet is nil; it may be nil as well.
+	// FleetProgram is built and takes over if a campaign needs a fleet and Fleet is nil. It may be nil as well.
 	FleetProgram *target.Program
 	// Examples are lines for the help, in addition to those of the commands.
 	Examples []string
@@ -89,7 +89,7 @@ failure of the tool, 130 interrupted with nothing found.
 Memory: unless GOGC and GOMEMLIMIT say otherwise, garbage is collected late (GOGC=%d), within three quarters of
 the machine's memory.`
 
-// variables are what help texts speak of, so that they say what is so.
+// variables are the values that help texts refer to, so that the help matches the code.
 var variables = kong.Vars{
 	"version":   lockstep.Version,
 	"tries":     fmt.Sprint(shrink.DefaultTries),
@@ -111,32 +111,32 @@ var examples = []string{
 	"lockstep plan split --nodes 5 --k 2 --confidence 0.95",
 }
 
-// Env is what a command works with.
+// Env is the environment of a command: its context, its output and the program's name.
 type Env struct {
 	// Ctx ends when the program is interrupted.
 	Ctx context.Context
-	// Out and Err are where a command writes.
+	// Out and Err are the writers for output and errors.
 	Out, Err io.Writer
-	// Self is how the program was called, for commands to paste.
+	// Self is the program name that the user typed. Commands for the user to paste begin with it.
 	Self string
 
 	app     *App
 	args    []string
 	model   *kong.Node // the grammar
-	asked   string     // the name by which this program was asked for, where it was built on demand
+	asked   string     // the name by which the user asked for this program, if it was built on demand
 	command string     // the command without its arguments, e.g. "plan split"
 	status  int
-	// bestEffort says that programs are built without the overlay of package bubble.
+	// bestEffort makes the go command build programs without the overlay of package bubble.
 	bestEffort bool
 	// write writes a file.
 	write func(file string, content func(io.Writer) error) error
 }
 
-// Found says that something was found, which is the exit status.
+// Found sets the exit status to that of a finding.
 func (e *Env) Found() { e.status = statusFinding }
 
-// Report makes the exit status that of the problems of a campaign: an error is a finding. After an interrupt only
-// what the campaign found counts, because it may have had no time for more.
+// Report sets the exit status according to the problems of a campaign: an error counts as a finding. After an interrupt
+// only the campaign's findings count, because the campaign may not have had time for more.
 func (e *Env) Report(problems []lockstep.Problem) {
 	for _, p := range problems {
 		found := p.Verdict() == trace.Fail || p.Verdict() == trace.Flaky
@@ -146,22 +146,22 @@ func (e *Env) Report(problems []lockstep.Problem) {
 	}
 }
 
-// Interrupted reports whether somebody stopped the program.
+// Interrupted reports whether the user or a signal stopped the program.
 func (e *Env) Interrupted() bool { return e.Ctx.Err() != nil }
 
-// Partial says below what was printed that somebody stopped the program before the rest was
-// done, where that is so: "interrupted: these are the campaigns made until then".
+// Partial notes below the output that an interrupt stopped the program before the rest was done: "interrupted: these
+// are the campaigns made until then". Without an interrupt it prints nothing.
 func (e *Env) Partial(what string) {
 	if e.Interrupted() {
 		fmt.Fprintf(e.Out, "interrupted: these are the %s until then\n", what)
 	}
 }
 
-// secondSignal is how long after a signal to end another one counts as the same: the command timeout, for one, sends its
-// signal to the program and to the program's process group.
+// secondSignal is the time after a signal in which another one counts as the same signal. For example, the command
+// timeout sends its signal to the program and to the program's process group.
 const secondSignal = time.Second
 
-// Main runs the command line of the process and ends it.
+// Main runs the command line of the process and exits.
 func (a App) Main() {
 	if err := checkSpace(addressSpace()); err != nil {
 		fmt.Fprintln(os.Stderr, "lockstep:", err)
@@ -169,7 +169,8 @@ func (a App) Main() {
 	}
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignal, stop) }) // then one more ends the program at once
+	// After that, one more signal ends the program at once.
+	context.AfterFunc(ctx, func() { time.AfterFunc(secondSignal, stop) })
 	os.Exit(a.execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -193,8 +194,18 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 	if exited { // --help or --version was printed
 		return status
 	}
-	e := &Env{Ctx: ctx, Out: out, Err: errOut, Self: self, app: &a, args: args, model: parser.Model.Node, asked: os.Getenv(programVariable), write: keep.WriteFile}
-	_ = os.Unsetenv(programVariable) // it is not about programs that this one starts
+	e := &Env{
+		Ctx:   ctx,
+		Out:   out,
+		Err:   errOut,
+		Self:  self,
+		app:   &a,
+		args:  args,
+		model: parser.Model.Node,
+		asked: os.Getenv(programVariable),
+		write: keep.WriteFile,
+	}
+	_ = os.Unsetenv(programVariable) // programs that this one starts must not inherit it
 	if err == nil {
 		e.command = commandOf(parsed)
 		err = parsed.Run(e)
@@ -202,7 +213,7 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 	return e.end(err)
 }
 
-// end prints what went wrong and returns the exit status.
+// end prints the error and returns the exit status.
 func (e *Env) end(err error) int {
 	switch {
 	case e.Interrupted() && (err == nil || errors.Is(err, context.Canceled)):
@@ -226,7 +237,7 @@ func (e *Env) Execute(args ...string) {
 	e.status = e.app.execute(e.Ctx, e.Self, args, e.Out, e.Err)
 }
 
-// commandOf is the command that was given, without its arguments.
+// commandOf returns the command that the user gave, without its arguments.
 func commandOf(parsed *kong.Context) string {
 	var words []string
 	for _, w := range strings.Fields(parsed.Command()) {
@@ -237,7 +248,7 @@ func commandOf(parsed *kong.Context) string {
 	return strings.Join(words, " ")
 }
 
-// oneLine is an error as one line, however many it wraps.
+// oneLine returns an error as one line, however many errors it wraps.
 func oneLine(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
@@ -246,8 +257,7 @@ func oneLine(err error) string {
 	return unprefixed(joinLines(err.Error()))
 }
 
-// unprefixed is a message without the prefix that packages give theirs: the program has its
-// own, once.
+// unprefixed returns a message without the prefix of a package. The program prints its own prefix once.
 func unprefixed(message string) string {
 	message = strings.TrimPrefix(message, prefix)
 	for _, before := range []string{": ", "; "} {

@@ -19,8 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// stopping is the replicated log, in which somebody interrupts the program when so many runs
-// were begun.
+// stopping is the replicated log, which interrupts the program after a number of runs have begun.
 type stopping struct {
 	smr.Cluster
 	left *int
@@ -50,7 +49,7 @@ func (d *stoppingDeployment) Reset(ctx context.Context, seed uint64, out *lockst
 	return d.Deployment.Reset(ctx, seed, out)
 }
 
-// interrupted runs a command that is interrupted after so many runs.
+// interrupted runs a command that is interrupted after a number of runs.
 func interrupted(t *testing.T, bug bool, after int, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -63,8 +62,8 @@ func interrupted(t *testing.T, bug bool, after int, args ...string) (status int,
 	return status, a.String(), b.String()
 }
 
-// One rule for interrupts: what was done is printed and stored, and the verdict is unknown
-// unless something was found.
+// One rule holds for interrupts: the command prints and stores what was done, and the verdict is unknown unless it
+// found a failure.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -74,13 +73,57 @@ func TestInterrupt(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"before the first run", false, 1, []string{"run", "stopping", "--workers", "1"}, 130, []string{"UNKNOWN nothing found", ", interrupted"}},
-		{"nothing found", false, 100, []string{"run", "stopping", "--workers", "1", "--json"}, 130, []string{`"interrupted":true`, `"verdict":"unknown"`}},
-		{"with a finding", true, 700, []string{"run", "stopping", "--workers", "1", "--keep-going", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`}},
-		{"shrinking", true, 800, []string{"run", "stopping", "--workers", "1"}, 1, []string{"FAIL prefix in 1 of ", ", interrupted"}},
-		{"shrinking, as JSON", true, 800, []string{"run", "stopping", "--workers", "1", "--json"}, 1, []string{`"interrupted":true`, `"verdict":"fail"`}},
-		{"comparing", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"}, 130, []string{"interrupted: these are the campaigns made until then"}},
-		{"comparing, as JSON", false, 150, []string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json"}, 130,
+		{
+			"before the first run",
+			false,
+			1,
+			[]string{"run", "stopping", "--workers", "1"},
+			130,
+			[]string{"UNKNOWN nothing found", ", interrupted"},
+		},
+		{
+			"nothing found",
+			false,
+			100,
+			[]string{"run", "stopping", "--workers", "1", "--json"},
+			130,
+			[]string{`"interrupted":true`, `"verdict":"unknown"`},
+		},
+		{
+			"with a finding",
+			true,
+			700,
+			[]string{"run", "stopping", "--workers", "1", "--keep-going", "--json"},
+			1,
+			[]string{`"interrupted":true`, `"verdict":"fail"`, `"trace":"lockstep-out/stopping-prefix`},
+		},
+		{
+			"shrinking",
+			true,
+			800,
+			[]string{"run", "stopping", "--workers", "1"},
+			1,
+			[]string{"FAIL prefix in 1 of ", ", interrupted"},
+		},
+		{
+			"shrinking, as JSON",
+			true,
+			800,
+			[]string{"run", "stopping", "--workers", "1", "--json"},
+			1,
+			[]string{`"interrupted":true`, `"verdict":"fail"`},
+		},
+		{
+			"comparing",
+			false,
+			150,
+			[]string{"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1"},
+			130,
+			[]string{"interrupted: these are the campaigns made until then"},
+		},
+		{"comparing, as JSON", false, 150, []string{
+			"compare", "stopping", "--strategies", "walk,uniform", "--runs", "100", "--workers", "1", "--json",
+		}, 130,
 			[]string{`"command":"compare"`, `"interrupted":true`, `"verdict":"unknown"`, `"campaigns":1`}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -100,20 +143,29 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A system that cannot be deployed is an error in one line, and no campaign of 0 runs.
+// A system that cannot be deployed is an error of one line, instead of a campaign of 0 runs.
 func TestNotDeployed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	app := App{Targets: []target.Target{target.Of("broken", "one that cannot be deployed", broken{Cluster: smr.Cluster{Nodes: 3}}, smr.Prefix)}}
-	for _, args := range [][]string{{"run", "broken"}, {"run", "broken", "--json"}, {"run", "broken", "--report", "report.html", "--workers", "2"}} {
+	app := App{
+		Targets: []target.Target{
+			target.Of("broken", "one that cannot be deployed", broken{Cluster: smr.Cluster{Nodes: 3}}, smr.Prefix),
+		},
+	}
+	for _, args := range [][]string{
+		{"run", "broken"},
+		{"run", "broken", "--json"},
+		{"run", "broken", "--report", "report.html", "--workers", "2"},
+	} {
 		var out, errOut bytes.Buffer
 		status := app.execute(t.Context(), "lockstep", args, &out, &errOut)
-		if status != statusFailure || out.Len() > 0 || errOut.String() != "lockstep: broken cannot be deployed: there is no network\n" {
+		if status != statusFailure || out.Len() > 0 ||
+			errOut.String() != "lockstep: broken cannot be deployed: there is no network\n" {
 			t.Errorf("%q: status %d, %q, %q", args, status, &out, &errOut)
 		}
 	}
 }
 
-// broken is the replicated log where it cannot be had.
+// broken is the replicated log, which cannot be deployed.
 type broken struct{ smr.Cluster }
 
 func (b broken) Describe() (lockstep.Info, error) {
@@ -126,11 +178,13 @@ func (broken) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, err
 	return nil, errors.New("there is no network")
 }
 
-// A version that is not listed is told from the name of the build.
+// The name of a build shows a version that is not listed.
 func TestUnlisted(t *testing.T) {
 	for _, c := range [][3]string{
-		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"}, {"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
-		{"example.com/a@v1.2.0~changed", "example.com/a v1.1.0", "v1.2.0"}, {"", "", ""}, {"example.com/b@v1", "example.com/a v1.1.0", ""}, {"example.com/b@v1", "", ""},
+		{"example.com/a@v1.2.0", "example.com/a v1.1.0 v1.0.0", "v1.2.0"},
+		{"example.com/a@v1.0.0", "example.com/a v1.1.0 v1.0.0", ""},
+		{"example.com/a@v1.2.0~changed", "example.com/a v1.1.0", "v1.2.0"}, {"", "", ""},
+		{"example.com/b@v1", "example.com/a v1.1.0", ""}, {"example.com/b@v1", "", ""},
 	} {
 		if got := unlisted(c[0], c[1]); got != c[2] {
 			t.Errorf("%s of %s: %q, want %q", c[0], c[1], got, c[2])
@@ -138,9 +192,22 @@ func TestUnlisted(t *testing.T) {
 	}
 }
 
-// A finding is kept although the interrupt came before it was shrunk.
+// The command keeps a finding even if the interrupt came before the finding was shrunk.
 func TestInterruptKeepsTheFinding(t *testing.T) {
-	status, out, errOut := interrupted(t, true, 700, "run", "stopping", "--workers", "1", "--keep-going", "--junit", "junit.xml", "--report", "page.html")
+	status, out, errOut := interrupted(
+		t,
+		true,
+		700,
+		"run",
+		"stopping",
+		"--workers",
+		"1",
+		"--keep-going",
+		"--junit",
+		"junit.xml",
+		"--report",
+		"page.html",
+	)
 	if status != statusFinding {
 		t.Fatalf("status %d\n%s%s", status, out, errOut)
 	}
@@ -160,7 +227,7 @@ func TestInterruptKeepsTheFinding(t *testing.T) {
 	}
 }
 
-// A run that was being shrunk is kept as small as it has become, with the tries that were made.
+// An interrupted shrink keeps the smallest run so far, and reports the attempts that were made.
 func TestInterruptShrinking(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -171,12 +238,20 @@ func TestInterruptShrinking(t *testing.T) {
 			stopping{Cluster: smr.Cluster{Nodes: 3, Bug: true}, left: left, stop: cancel}, smr.Prefix)}}
 	}
 	var out, errOut bytes.Buffer
-	if status := app(&never).execute(ctx, "lockstep", []string{"run", "stopping", "--strategy", "walk", "--no-shrink"}, &out, &errOut); status != statusFinding {
+	if status := app(&never).execute(ctx, "lockstep", []string{
+		"run", "stopping", "--strategy", "walk", "--no-shrink",
+	}, &out, &errOut); status != statusFinding {
 		t.Fatalf("status %d\n%s%s", status, out.String(), errOut.String())
 	}
 	found, _ := filepath.Glob("lockstep-out/*.trace")
 	out.Reset()
-	status := app(&left).execute(ctx, "lockstep", []string{"shrink", found[0], "--out", "small.trace", "--json"}, &out, &errOut)
+	status := app(&left).execute(
+		ctx,
+		"lockstep",
+		[]string{"shrink", found[0], "--out", "small.trace", "--json"},
+		&out,
+		&errOut,
+	)
 	var got struct {
 		Tries       int
 		Exhausted   bool
@@ -193,7 +268,7 @@ func TestInterruptShrinking(t *testing.T) {
 	}
 }
 
-// An error that only says that the program was interrupted is not a failure of the tool.
+// An error that only reports the interrupt is not a failure of the tool.
 func TestInterruptIsNoFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -229,14 +304,21 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Which build a target that is linked in belongs to is said only where it is known.
+// The build of a linked target is reported only if it is known.
 func TestLinkedBuild(t *testing.T) {
 	e := &Env{app: &App{Targets: smr.Targets, Programs: []target.Program{
-		{Name: "smr", Package: "example.com/x", Module: "example.com", Library: "example.com/none", Versions: []string{"v1.0.0"}}}}}
+		{
+			Name:     "smr",
+			Package:  "example.com/x",
+			Module:   "example.com",
+			Library:  "example.com/none",
+			Versions: []string{"v1.0.0"},
+		}}}}
 	if at, err := e.locate("smr", nil); err != nil || at.program != nil || at.build != "" {
 		t.Errorf("%+v, %v", at, err)
 	}
-	if at, err := e.locate("smr", []string{"version=v9.0.0"}); err != nil || at.program == nil || at.version != "v9.0.0" {
+	if at, err := e.locate("smr", []string{"version=v9.0.0"}); err != nil || at.program == nil ||
+		at.version != "v9.0.0" {
 		t.Errorf("in another version: %+v, %v", at, err)
 	}
 	info := &debug.BuildInfo{Deps: []*debug.Module{
@@ -268,8 +350,8 @@ func (versioned) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return toy.Cluster(nil).Deploy(ctx, p)
 }
 
-// A trace states the build that a program is, and by that it is replayed, whatever version the
-// system names itself; where the program is no build, what the system says counts.
+// A trace states the program's build and is replayed by that build, whatever version the system names. If the program
+// is no build, the system's own version counts.
 func TestReplayedBuild(t *testing.T) {
 	const build = "example.com/library@v1.7.3"
 	for _, c := range []struct{ program, trace, want string }{

@@ -8,8 +8,7 @@ import (
 	"os/exec"
 )
 
-// become runs another program in the place of this one. An interrupt reaches both, since
-// they share a console.
+// become runs another program instead of this one. An interrupt reaches both, since they share a console.
 func (e *Env) become(file string, env []string) error {
 	cmd := exec.Command(file, e.args...)
 	cmd.Args[0], cmd.Env = e.Self, env

@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/child"
 )
 
-// become makes another program of this process: what it prints and reads, the signals it
-// gets and its exit status are its own.
+// become replaces this process by another program, which takes over its output, input, signals and exit status.
 func (e *Env) become(file string, env []string) error {
 	child.End()
 	return fmt.Errorf("%s cannot be run: %w", file, syscall.Exec(file, append([]string{e.Self}, e.args...), env))

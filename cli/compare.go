@@ -24,7 +24,7 @@ type compareCmd struct {
 	JSON       bool     `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (compareCmd) Help() string {
 	return `Runs to the first finding, with exact intervals.
 
@@ -33,7 +33,7 @@ Examples:
   lockstep compare smr-bug --strategies 'uniform:isolations=6,rounds=24 pctcp:depth=4' --repeat 20 --json`
 }
 
-// compared is the JSON of a comparison.
+// compared is the JSON output of a comparison.
 type compared struct {
 	Verdict trace.Verdict `json:"verdict"`
 	*compare.Result
@@ -41,7 +41,7 @@ type compared struct {
 	Interrupted bool  `json:"interrupted"`
 }
 
-// Run compares.
+// Run compares the strategies.
 func (c *compareCmd) Run(e *Env) error {
 	at, err := c.here(e)
 	if err != nil {
@@ -71,7 +71,12 @@ func (c *compareCmd) Run(e *Env) error {
 	if result == nil {
 		return err
 	}
-	out := compared{Verdict: trace.Pass, Result: result, ElapsedMS: time.Since(start).Milliseconds(), Interrupted: result.Interrupted}
+	out := compared{
+		Verdict:     trace.Pass,
+		Result:      result,
+		ElapsedMS:   time.Since(start).Milliseconds(),
+		Interrupted: result.Interrupted,
+	}
 	if result.Interrupted {
 		out.Verdict = trace.Unknown
 	}
@@ -104,14 +109,18 @@ func (c *compareCmd) print(e *Env, out *compared) error {
 	return errors.Join(err, failed)
 }
 
-// again is the command line that makes the comparison again.
+// again returns the command line that reruns the comparison.
 func (c *compareCmd) again(e *Env) string {
-	words := append([]string{e.Self, "compare", c.Target, "--strategies", strings.Join(c.Strategies, " ")}, c.words()...)
-	return commandLine(append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)))
+	words := append(
+		[]string{e.Self, "compare", c.Target, "--strategies", strings.Join(c.Strategies, " ")},
+		c.words()...)
+	return commandLine(
+		append(words, "--runs", strconv.Itoa(c.Runs), "--repeat", strconv.Itoa(c.Repeat), "--seed", fmt.Sprint(c.Seed)),
+	)
 }
 
-// ParseStrategies reads lists of strategies. A comma separates two strategies where what
-// follows it is the name of one, and two options of one strategy elsewhere.
+// ParseStrategies parses lists of strategies. A comma separates two strategies if the name of a strategy follows, and
+// else two options of one strategy.
 func ParseStrategies(lists []string) ([]lockstep.Strategy, error) {
 	var all []lockstep.Strategy
 	for _, list := range lists {

@@ -10,12 +10,12 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// completionCmd prints what makes a shell complete the command line.
+// completionCmd prints a script that makes a shell complete the command line.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (completionCmd) Help() string {
 	return `Examples:
   source <(lockstep completion bash)                                      in ~/.bashrc
@@ -23,8 +23,7 @@ func (completionCmd) Help() string {
   lockstep completion fish > ~/.config/fish/completions/lockstep.fish`
 }
 
-// scripts ask the program itself for the words that may follow; where it has none, the shell
-// offers files.
+// scripts call the program itself for the words that may follow. If it returns none, the shell offers files.
 var scripts = map[string]string{
 	"bash": `_lockstep() {
 	local IFS=$'\n'
@@ -53,12 +52,12 @@ func (c *completionCmd) Run(e *Env) error {
 	return err
 }
 
-// completeCmd is what the scripts ask.
+// completeCmd answers the completion scripts.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"The words after the program's name; the last one is still being written."`
 }
 
-// Run prints the words that may stand in place of the last, one on a line.
+// Run prints the words that may replace the last one, one per line.
 func (c *completeCmd) Run(e *Env) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -76,9 +75,9 @@ func (c *completeCmd) Run(e *Env) error {
 	return nil
 }
 
-// candidates are the words that may follow others.
+// candidates returns the words that may follow the given words.
 func (e *Env) candidates(before []string, last string) []string {
-	node, given, first := e.model, 0, "" // the command, how many arguments it has, and the first of them
+	node, given, first := e.model, 0, "" // the command, the number of its arguments, and the first argument
 	for i := 0; i < len(before); i++ {
 		word := before[i]
 		if strings.HasPrefix(word, "-") {
@@ -115,8 +114,7 @@ func (e *Env) candidates(before []string, last string) []string {
 	return names
 }
 
-// values are the values of a flag or an argument of a command with this first argument, where
-// they are known.
+// values returns the values of a flag or an argument of a command with this first argument, if they are known.
 func (e *Env) values(name string, v *kong.Value, first string) []string {
 	switch {
 	case v.Enum != "":
@@ -127,14 +125,14 @@ func (e *Env) values(name string, v *kong.Value, first string) []string {
 		return e.app.scenarioNames(first)
 	case name == "strategy" || name == "strategies":
 		return strategyNames()
-	case name == "name": // of list
+	case name == "name": // of the command list
 		return append(e.app.names(), strategyNames()...)
 	default:
 		return nil
 	}
 }
 
-// scenarioNames are those of a target.
+// scenarioNames returns the names of a target's scenarios.
 func (a *App) scenarioNames(name string) []string {
 	var names []string
 	if t, err := target.Find(a.Targets, name); err == nil {
@@ -162,7 +160,7 @@ func childOf(node *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// flagOf is the flag that a word gives, or nil.
+// flagOf returns the flag that a word sets, or nil.
 func flagOf(node *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	for _, group := range node.AllFlags(false) {
@@ -175,7 +173,7 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// flagsOf are the flags that may be given.
+// flagsOf returns the flags that a command accepts.
 func flagsOf(node *kong.Node) []string {
 	var names []string
 	for _, group := range node.AllFlags(true) {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// meter makes the plan's runs measured, where that was asked for: how many nodes were
-// split, separated and isolated, and with operations given, which followed each other.
+// meter makes the plan measure its runs, if the user asked for it. It measures how many nodes were split, separated and
+// isolated. With operations given, it also measures which operations followed each other.
 func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 	if !c.Coverage {
 		if len(c.Operations) > 0 || c.CoverCrashes || c.PartitionSequence != "" {
@@ -42,13 +42,14 @@ func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 		names = append(names, w.Aims[0].(cover.PartitionSequence).Operations()...)
 	}
 	operation := func(text string) string { return nameOf(text, names) }
-	plan.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: operation, Crashes: c.CoverCrashes}}
+	plan.Observers = []lockstep.Observer{
+		&coverage.Observer{Meter: meter, Operation: operation, Crashes: c.CoverCrashes},
+	}
 	return meter, nil
 }
 
-// sequences are the sequences that are measured: the one that was given, and that of a strategy
-// which tells one. Theory is there for the latter, if operations are no part of it or all are
-// named.
+// sequences returns the partition sequences to measure: the given one, and that of a strategy which has one. Theory is
+// set for the latter if the sequence has no operations or names all of them.
 func (c *runCmd) sequences(info lockstep.Info, s lockstep.Strategy) ([]coverage.Watch, error) {
 	var watches []coverage.Watch
 	p, ok := s.(strategy.Partition)
@@ -85,7 +86,7 @@ func (c *runCmd) sequences(info lockstep.Info, s lockstep.Strategy) ([]coverage.
 	return append(watches, coverage.Watch{Name: name, Aims: []cover.Goal{sequence}, Often: true}), nil
 }
 
-// nameOf is the first of the operations that a request's text has in it, or the text itself.
+// nameOf returns the first of the operations that a request's text contains, or the text itself.
 func nameOf(text string, operations []string) string {
 	for _, name := range operations {
 		if strings.Contains(text, name) {
@@ -95,8 +96,8 @@ func nameOf(text string, operations []string) string {
 	return text
 }
 
-// watchesFor lists what is measured on a system: the usual criteria, that of a strategy
-// which makes partitions, every role in a minority, and pairs of operations.
+// watchesFor returns the criteria to measure on a system. These are the usual ones, that of a strategy which makes
+// partitions, every role in a minority, and pairs of operations.
 func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([]coverage.Watch, error) {
 	if info.Nodes < 2 {
 		return nil, fmt.Errorf("--coverage: %s has %d node, there is nothing to divide", info.Name, info.Nodes)
@@ -116,7 +117,7 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 			continue
 		}
 		seen[criterion.String()] = true
-		for _, space := range spaces { // the first one that can cover a goal
+		for _, space := range spaces { // the first space that can cover a goal
 			if w, err := coverage.WatchGoals(criterion, space); err == nil {
 				watches = append(watches, w)
 				break
@@ -142,24 +143,34 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 	return watches, nil
 }
 
-// coverageLines is a line for each reading.
+// coverageLines returns a line for each reading.
 func coverageLines(readings []coverage.Reading) (lines []string) {
 	for _, r := range readings {
-		line := fmt.Sprintf("coverage of %s: %d of %d (%.4g %%) in %d tests", r.Name, r.Covered, r.Goals, 100*r.Fraction,
-			r.Tests)
+		line := fmt.Sprintf(
+			"coverage of %s: %d of %d (%.4g %%) in %d tests",
+			r.Name,
+			r.Covered,
+			r.Goals,
+			100*r.Fraction,
+			r.Tests,
+		)
 		if r.Hits > 0 {
 			line += fmt.Sprintf(", hit in %d of %d runs", r.Hits, r.Runs)
 		}
 		if t := r.Theory; t != nil {
-			line += fmt.Sprintf("; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
-				100*t.Fraction, roundedDown(t.Probability), roundedDown(t.Bound))
+			line += fmt.Sprintf(
+				"; as many random ones: %.4g %% expected, all with probability at least %s (Theorem 3.1: %s)",
+				100*t.Fraction,
+				roundedDown(t.Probability),
+				roundedDown(t.Bound),
+			)
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// roundedDown writes a lower bound so that it stays one, and 1 only for certainty.
+// roundedDown rounds a lower bound down, so that it remains a lower bound. It writes 1 only for certainty.
 func roundedDown(p float64) string {
 	if p < 1 {
 		p = min(math.Floor(1e4*p)/1e4, 0.9999)

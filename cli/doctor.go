@@ -15,20 +15,20 @@ import (
 	"github.com/lockstep-go/lockstep/internal/build"
 )
 
-// doctorCmd looks what is there of what Lockstep can use.
+// doctorCmd checks which of the tools that Lockstep can use are available.
 type doctorCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (doctorCmd) Help() string {
 	return "Nothing of it is needed to explore the targets that are linked in.\n\nExit status 0: all of it is there, 1: something is missing.\n\nExample:\n  lockstep doctor"
 }
 
-// needed is a program that something needs.
+// needed is a program that a part of Lockstep needs.
 type needed struct {
 	name  string
-	names []string // by which it may be found
+	names []string // the names under which it may be found
 	why   string
 }
 
@@ -43,15 +43,15 @@ var tools = []needed{
 	{"python3", []string{"python3"}, "the pages as a site: make docs"},
 }
 
-// health is one line of the doctor's.
+// health is one line of the output.
 type health struct {
 	Name  string `json:"name"`
 	There bool   `json:"there"`
-	Where string `json:"where"` // or why not
+	Where string `json:"where"` // or why it is missing
 	For   string `json:"for"`
 }
 
-// Run looks.
+// Run checks the tools.
 func (c *doctorCmd) Run(e *Env) error {
 	var all []health
 	missing := 0
@@ -79,7 +79,7 @@ func (c *doctorCmd) Run(e *Env) error {
 		return e.JSON(struct {
 			Missing  int          `json:"missing"`
 			Tools    []health     `json:"tools"`
-			Programs []build.Kept `json:"programs"` // that were built on demand
+			Programs []build.Kept `json:"programs"` // built on demand
 		}{missing, all, built})
 	}
 	for _, h := range all {
@@ -120,12 +120,15 @@ func (n *needed) look() health {
 	return health{n.name, false, "not in PATH: " + strings.Join(n.names, ", "), n.why}
 }
 
-// proxyTime is how long the module proxy may take to answer.
+// proxyTime is the timeout for an answer of the module proxy.
 const proxyTime = 5 * time.Second
 
-// proxy asks the module proxy whether it is there.
+// proxy checks that the module proxy answers.
 func proxy(ctx context.Context) health {
-	h := health{Name: "module proxy", For: "building a target for the first time, with modules that are not in the cache"}
+	h := health{
+		Name: "module proxy",
+		For:  "building a target for the first time, with modules that are not in the cache",
+	}
 	list := os.Getenv("GOPROXY")
 	if out, err := exec.CommandContext(ctx, "go", "env", "GOPROXY").Output(); err == nil {
 		list = strings.TrimSpace(string(out))
@@ -146,16 +149,21 @@ func reach(ctx context.Context, proxy string) error {
 	case proxy == "" || proxy == "off":
 		return errors.New("GOPROXY is off")
 	case err != nil:
-		return errors.New("GOPROXY cannot be read") // it may have a password in it
+		return errors.New("GOPROXY cannot be read") // the address may contain a password
 	case u.Scheme == "file":
 		_, err := os.Stat(u.Path)
 		return err
 	case u.Scheme == "":
-		return nil // direct: every module has a place of its own
+		return nil // direct: every module has its own server
 	}
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+"/golang.org/x/term/@v/list", http.NoBody)
+	request, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		strings.TrimSuffix(proxy, "/")+"/golang.org/x/term/@v/list",
+		http.NoBody,
+	)
 	if err != nil {
 		return err
 	}
@@ -163,10 +171,10 @@ func reach(ctx context.Context, proxy string) error {
 	if err != nil {
 		return fmt.Errorf("%s does not answer", u.Redacted())
 	}
-	return answer.Body.Close() // whatever it says, it is there
+	return answer.Body.Close() // any answer shows that the proxy is available
 }
 
-// shown is the address of a proxy without a password.
+// shown returns the address of a proxy without a password.
 func shown(proxy string) string {
 	if u, err := url.Parse(proxy); err == nil {
 		return u.Redacted()

@@ -8,16 +8,20 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// A lockstep of one's own is a main of one line.
+// A custom lockstep command is a main function of one line.
 func ExampleMain() {
 	main := func() { cli.Main(smr.Targets...) }
 	_ = main
 }
 
-// A command line with targets that are linked in, and one that is built on demand.
+// A command line can have linked targets and one that is built on demand.
 func ExampleApp() {
-	app := cli.App{Targets: smr.Targets, Programs: []target.Program{{Name: "server", Help: "the server, in the version asked for",
-		Package: "example.com/server/lockstep", Module: "example.com/server", Library: "example.com/raft", Versions: []string{"v1.4.0"}}}}
+	app := cli.App{
+		Targets: smr.Targets,
+		Programs: []target.Program{{Name: "server", Help: "the server, in the version asked for",
+			Package: "example.com/server/lockstep", Module: "example.com/server", Library: "example.com/raft",
+			Versions: []string{"v1.4.0"}}},
+	}
 	main := app.Main
 	_ = main
 }

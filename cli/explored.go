@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// explored are the flags that say what is explored, which several commands share.
+// explored has the flags that select what is explored. Several commands share them.
 type explored struct {
 	Target    string   `arg:"" help:"What to test: lockstep list names targets; or the folder or import path of a main package."`
 	Nodes     *int     `placeholder:"N" help:"Number of nodes."`
@@ -20,7 +20,7 @@ type explored struct {
 	Workers   int      `placeholder:"W" help:"Runs at once; 0 is one for each processor. Results do not depend on it."`
 }
 
-// here finds the target. Where it is in another program, that takes over.
+// here finds the target. If it is in another program, that program takes over.
 func (x *explored) here(e *Env) (*place, error) {
 	e.bestEffort = x.NoOverlay
 	at, err := e.locate(x.Target, x.Set)
@@ -30,8 +30,8 @@ func (x *explored) here(e *Env) (*place, error) {
 	return &at, err
 }
 
-// plan is the plan of these flags, still without a strategy. The options given are those that
-// hold unless the flags say otherwise.
+// plan returns the plan of these flags, still without a strategy. The given options are defaults, which the flags
+// override.
 func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 	settle := at.target.Settle
 	if x.Settle != nil {
@@ -53,7 +53,7 @@ func (x *explored) plan(at *place, options []string) (lockstep.Plan, error) {
 	return plan, err
 }
 
-// words are the flags as they were given, without the seed.
+// words returns the flags as the user gave them, without the seed.
 func (x *explored) words() []string {
 	var words []string
 	if x.Nodes != nil {
@@ -74,7 +74,7 @@ func (x *explored) words() []string {
 	return words
 }
 
-// notNegative checks flags, given by name and value.
+// notNegative checks flags, given as pairs of name and value.
 func notNegative(pairs ...any) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1].(int64) < 0 {

@@ -16,8 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// CheckOut reports before any work is done when the folder of the flag --out could not be
-// written to.
+// CheckOut reports, before any work is done, that the directory of the flag --out is not writable.
 func CheckOut(dir string) error {
 	at := dir
 	for {
@@ -41,8 +40,8 @@ func CheckOut(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// CheckFiles reports before any work is done when the folder of a file that a flag names is
-// not there. Flags are given by name and value; an empty value is none.
+// CheckFiles reports, before any work is done, that the directory of a file in a flag does not exist. Flags are given
+// as pairs of name and value; an empty value means no file.
 func CheckFiles(pairs ...string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		flag, file := pairs[i], pairs[i+1]
@@ -56,9 +55,8 @@ func CheckFiles(pairs ...string) error {
 	return nil
 }
 
-// Keep shrinks, draws and stores a failing run. Where the trace cannot be stored, it goes to
-// the folder for temporary files or to standard error, so that what was found is not lost;
-// the failure is reported all the same.
+// Keep shrinks, draws and stores a failing run. If it cannot store the trace, it writes it to the directory for
+// temporary files or to standard error, so that the finding is not lost. It returns the failure even so.
 func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*keep.Kept, error) {
 	o.Write, o.Tool = e.write, tool()
 	allowed := e.allowances(plan)
@@ -73,8 +71,8 @@ func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*kee
 	return k, err
 }
 
-// Replay is the command that replays a trace, with the main package that this program was
-// built from where it was asked for by that, and with the options that the trace must not choose itself.
+// Replay returns the command that replays a trace. The command names this program's main package if the user asked for
+// the program by its package. It also has the options that a trace must not set.
 func (e *Env) Replay(file string, allowed ...string) string {
 	words := []string{e.Self, "replay", file}
 	if isPackage(e.asked) {
@@ -86,7 +84,7 @@ func (e *Env) Replay(file string, allowed ...string) string {
 	return commandLine(append(words, setFlags(allowed)...))
 }
 
-// store stores a trace as it is, under a name.
+// store stores a trace unchanged, under a name.
 func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
 	file, err := e.tryStore(dir, name, t)
 	if err != nil {
@@ -95,7 +93,7 @@ func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
 	return file, nil
 }
 
-// tryStore does so, and leaves it to the caller what to do where that fails.
+// tryStore stores a trace, and leaves the handling of an error to the caller.
 func (e *Env) tryStore(dir, name string, t *trace.Trace) (string, error) {
 	file := filepath.Join(dir, name+".trace")
 	t.Header.Tool = tool()
@@ -106,8 +104,8 @@ func (e *Env) tryStore(dir, name string, t *trace.Trace) (string, error) {
 	return file, err
 }
 
-// rescue stores a trace anywhere. The folder for temporary files is everybody's: nobody else can have put a link into one
-// that is made for this, under a name that nobody knew, for the user alone.
+// rescue stores a trace in a new place. All users share the directory for temporary files. rescue creates a directory
+// with an unpredictable name, for this user alone, so that no other user can have put a link into it.
 func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
 	if dir, made := os.MkdirTemp("", "lockstep-rescue-*"); made == nil {
 		spare := filepath.Join(dir, keep.NameOf(t)+".trace")
@@ -121,8 +119,7 @@ func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
 	return "", err
 }
 
-// tool names this program in traces: its version and, where it is one of somebody's own, its
-// main package.
+// tool names this program in traces: its version and, for a custom program, its main package.
 func tool() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Path == "" || strings.HasPrefix(info.Path, target.Root+"/") || target.ThisBuild() != "" {
@@ -131,7 +128,8 @@ func tool() string {
 	return lockstep.Version + " " + info.Path
 }
 
-// joinLines makes one line of a text. What a trace has put into it is no command for a terminal.
+// joinLines returns a text as one line, without control characters. A trace cannot send commands to a terminal in this
+// way.
 func joinLines(s string) string {
 	line := strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
 	return strings.Map(func(r rune) rune {
@@ -142,7 +140,7 @@ func joinLines(s string) string {
 	}, line)
 }
 
-// commandLine are words as one pastes them into a shell.
+// commandLine returns words in a form that one can paste into a shell.
 func commandLine(words []string) string {
 	list := make([]string, len(words))
 	for i, w := range words {
@@ -151,10 +149,12 @@ func commandLine(words []string) string {
 	return strings.Join(list, " ")
 }
 
-// quoted is a word as a shell takes it.
+// quoted quotes a word for a shell.
 func quoted(s string) string {
 	special := func(r rune) bool {
-		return r < utf8.RuneSelf && !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=:,./@%^", r))
+		return r < utf8.RuneSelf &&
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+				strings.ContainsRune("_-+=:,./@%^", r))
 	}
 	if s == "" || strings.ContainsFunc(s, special) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

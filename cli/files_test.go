@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fullDisk takes a few bytes and then no more.
+// fullDisk accepts a few bytes and then fails.
 type fullDisk struct {
 	io.Writer
 	left int
@@ -29,7 +29,7 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 	return f.Writer.Write(p)
 }
 
-// fullIn makes the disk full for the folders named.
+// fullIn makes the disk full for the named directories.
 func fullIn(full ...string) func(string, func(io.Writer) error) error {
 	return func(file string, content func(io.Writer) error) error {
 		for _, dir := range full {
@@ -41,15 +41,22 @@ func fullIn(full ...string) func(string, func(io.Writer) error) error {
 	}
 }
 
-// A full disk loses nothing: the trace goes elsewhere, or to standard error, the summary
-// is printed all the same, and the status is 2.
+// A full disk loses no finding. The command writes the trace elsewhere, or to standard error, prints the summary even
+// so, and exits with status 2.
 func TestFullDisk(t *testing.T) {
 	for _, everywhere := range []bool{false, true} {
 		spare := t.TempDir()
 		t.Setenv("TMPDIR", spare)
 		dir := filepath.Join(t.TempDir(), "out")
 		var out, errOut bytes.Buffer
-		e := &Env{Ctx: context.Background(), Out: &out, Err: &errOut, Self: "lockstep", app: &testApp, write: fullIn(dir)}
+		e := &Env{
+			Ctx:   context.Background(),
+			Out:   &out,
+			Err:   &errOut,
+			Self:  "lockstep",
+			app:   &testApp,
+			write: fullIn(dir),
+		}
 		if everywhere {
 			e.write = fullIn(dir, spare)
 		}
@@ -78,14 +85,15 @@ func TestFullDisk(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(spare, "*")); len(left) > 0 {
 				t.Errorf("an empty folder is left: %q", left)
 			}
-		} else if saved, _ := filepath.Glob(filepath.Join(spare, "lockstep-rescue-*", "*.trace")); len(saved) == 0 || !strings.Contains(err.Error(), "instead") {
+		} else if saved, _ := filepath.Glob(filepath.Join(spare, "lockstep-rescue-*", "*.trace")); len(saved) == 0 ||
+			!strings.Contains(err.Error(), "instead") {
 			t.Errorf("saved %q, error %v", saved, err)
 		}
 	}
 }
 
-// In a folder for temporary files that everybody can write to, links that somebody put there beforehand are not followed:
-// what is rescued goes into a folder of the user alone.
+// In a world-writable directory for temporary files, the command follows no links that another user may have placed
+// there. It rescues files into a directory of the user alone.
 func TestRescueFollowsNoLinks(t *testing.T) {
 	shared, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "precious")
 	t.Setenv("TMPDIR", shared)
@@ -98,7 +106,8 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 	}
 	e := &Env{Err: io.Discard, write: keep.WriteFile}
 	file, err := e.rescue(run, errors.New("full"))
-	if _, wrong := trace.ReadFile(file); wrong != nil || err == nil || !strings.Contains(err.Error(), "it is in "+file+" instead") {
+	if _, wrong := trace.ReadFile(file); wrong != nil || err == nil ||
+		!strings.Contains(err.Error(), "it is in "+file+" instead") {
 		t.Errorf("%s: %v, %v", file, wrong, err)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
@@ -109,9 +118,12 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 	}
 }
 
-// The program's name stands before a message once, whatever it wraps.
+// A message has the program's name once, at its beginning, however many errors it wraps.
 func TestOneLine(t *testing.T) {
-	err := errors.Join(fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")), errors.New("lockstep: nor that"))
+	err := errors.Join(
+		fmt.Errorf("x.trace: %w", errors.New("lockstep: no such\nthing")),
+		errors.New("lockstep: nor that"),
+	)
 	if got := oneLine(err); got != "x.trace: no such; thing; nor that" {
 		t.Errorf("%q", got)
 	}
@@ -121,7 +133,16 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{"a/b.trace": "a/b.trace", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "a=b!": "'a=b!'", "{x}": "'{x}'", "a\nb": "'a\nb'", "é": "é"} {
+	for in, want := range map[string]string{
+		"a/b.trace": "a/b.trace",
+		"a b":       "'a b'",
+		"it's":      `'it'\''s'`,
+		"":          "''",
+		"a=b!":      "'a=b!'",
+		"{x}":       "'{x}'",
+		"a\nb":      "'a\nb'",
+		"é":         "é",
+	} {
 		if got := quoted(in); got != want {
 			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
 		}

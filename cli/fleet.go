@@ -15,39 +15,40 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
-// gatheredVariable tells a program that was built on demand where the file is with what a fleet
-// has made of its campaign.
+// gatheredVariable passes a file name to a program that was built on demand. The file has the fleet's result of its
+// campaign.
 const gatheredVariable = "LOCKSTEP_GATHERED"
 
-// Elsewhere is a campaign that a fleet is to make.
+// Elsewhere is a campaign that a fleet runs.
 type Elsewhere struct {
-	// URL is where the fleet is, and TokenFile the file with its work token; empty: a variable has it.
+	// URL is the address of the fleet, and TokenFile the file with its work token; empty: an environment variable has
+	// it.
 	URL, TokenFile string
-	// Target is the target's name and Set its options: they say which program has it.
+	// Target is the target's name and Set its options: they determine the program that has the target.
 	Target string
 	Set    []string
-	// Args make that program serve stretches of the campaign.
+	// Args are the arguments with which that program serves batches of the campaign.
 	Args []string
-	// For is the most time that it may take; 0 is no limit.
+	// For is the longest time that the campaign may take; 0 is no limit.
 	For time.Duration
 }
 
-// Gathered is what a fleet, or other processes, made of a campaign.
+// Gathered is the result of a campaign whose runs a fleet, or other processes, made.
 type Gathered struct {
 	Result *lockstep.Result
-	// Coverage and Closure are what was measured, where that was wanted.
+	// Coverage and Closure are the measurements, if the user asked for them.
 	Coverage *coverage.Sum
 	Closure  *closure.Measured
 	Traces   []stretch.Trace // of the findings, in their order
 	Elapsed  time.Duration
 	Curve    []campaign.Sample
-	Stopped  bool // by somebody
-	// Failed is why the campaign could not go on.
+	Stopped  bool // the user stopped the campaign
+	// Failed is the reason why the campaign could not continue.
 	Failed string
 }
 
-// elsewhere has the runs made by a fleet, where that is wanted, and gathers what came of them: for
-// this program, or for the one that has the target, which takes over.
+// elsewhere lets a fleet make the runs, if the user asked for one, and gathers the results. Where another program has
+// the target, that program takes over with the results.
 func (c *runCmd) elsewhere(e *Env) error {
 	if c.Fleet == "" || c.Stretches {
 		return nil
@@ -67,7 +68,10 @@ func (c *runCmd) elsewhere(e *Env) error {
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
 	}
-	g, err := e.app.Fleet(e, Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For})
+	g, err := e.app.Fleet(
+		e,
+		Elsewhere{URL: c.Fleet, TokenFile: c.TokenFile, Target: c.Target, Set: c.Set, Args: c.stretches(), For: c.For},
+	)
 	if err != nil {
 		return err
 	}
@@ -83,14 +87,14 @@ func (c *runCmd) elsewhere(e *Env) error {
 	return e.handOver(at, gatheredVariable+"="+file)
 }
 
-// handedOver is what was gathered in the file for another program. The file names itself: whatever else the variable
-// names is nobody's to read or to remove.
+// handedOver is the content of the file with gathered results for another program. The file names itself: if the
+// variable names any other file, the program neither reads nor removes it.
 type handedOver struct {
 	File     string    `json:"lockstep_gathered"`
 	Gathered *Gathered `json:"gathered"`
 }
 
-// write writes what was gathered to a file for another program, which removes it.
+// write writes the gathered results to a file for another program, which removes it.
 func (g *Gathered) write() (string, error) {
 	f, err := os.CreateTemp("", "lockstep-gathered-*")
 	if err != nil {
@@ -107,13 +111,17 @@ func (c *runCmd) readGathered(file string) error {
 	}
 	var h handedOver
 	if json.Unmarshal(text, &h) != nil || h.File != file || h.Gathered == nil || h.Gathered.Result == nil {
-		return fmt.Errorf("%s names %s, which lockstep did not write; the variable is for its own use", gatheredVariable, file)
+		return fmt.Errorf(
+			"%s names %s, which lockstep did not write; the variable is for its own use",
+			gatheredVariable,
+			file,
+		)
 	}
 	c.gathered = h.Gathered
 	return os.Remove(file)
 }
 
-// result makes the runs, or takes what other processes or a fleet have made of them.
+// result makes the runs, or takes the results that other processes or a fleet gathered.
 func (c *runCmd) result(ctx context.Context, e *Env, plan lockstep.Plan) (*lockstep.Result, error) {
 	if c.gathered == nil {
 		n, err := processes(plan)

@@ -26,19 +26,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fuzzApp knows targets that are linked in; two of them start programs or read files.
-var fuzzApp = App{Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
-	target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)})}
+// fuzzApp has targets that are linked in; two of them start programs or read files.
+var fuzzApp = App{
+	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
+		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties)}),
+}
 
-// What a command may take for a trace of a few kilobytes.
+// The limits of a command that reads a trace of a few kilobytes.
 const (
 	fuzzTime   = 20 * time.Second
-	fuzzMemory = 2 << 30 // allocated in all, not at once
+	fuzzMemory = 2 << 30 // allocated in total, not at once
 	fuzzInput  = 64 << 10
-	fuzzSettle = 2000 // what a trace may ask for is more, and the systems' own texts then take their time
+	fuzzSettle = 2000 // a trace may ask for more steps, and the formatting functions of the systems then take long
 )
 
-// recordedRuns are traces of real runs.
+// recordedRuns returns traces of real runs.
 func recordedRuns(t testing.TB) [][]byte {
 	var list [][]byte
 	for _, tg := range fuzzApp.Targets {
@@ -49,7 +51,9 @@ func recordedRuns(t testing.TB) [][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"walk:steps=25,crash=1,restart=2,cut=1,heal=2,duplicate=1", "uniform:period=2,isolations=1,rounds=4"} {
+		for _, text := range []string{
+			"walk:steps=25,crash=1,restart=2,cut=1,heal=2,duplicate=1", "uniform:period=2,isolations=1,rounds=4",
+		} {
 			by, err := strategy.Parse(text)
 			if err != nil {
 				t.Fatal(err)
@@ -57,7 +61,7 @@ func recordedRuns(t testing.TB) [][]byte {
 			plan := lockstep.Plan{System: s, Spec: tg.Spec, Strategy: by, Settle: min(tg.Settle, 5), Runs: 300}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
-				continue // the strategy does not fit
+				continue // the strategy does not fit the system
 			}
 			traces := []*trace.Trace{tr}
 			if result, err := lockstep.Explore(t.Context(), plan); err == nil && result.First() != nil {
@@ -78,41 +82,65 @@ func recordedRuns(t testing.TB) [][]byte {
 // hostileTraces name what a trace must not name, and numbers that would keep a reader busy.
 func hostileTraces() []string {
 	trace := func(header string, lines ...string) string {
-		text := `{"lockstep":3,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
+		text := `{"lockstep":3,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
+			`{"step":0,"do":"start"}` + "\n"
 		for _, line := range lines {
 			text += line + "\n"
 		}
-		return text + fmt.Sprintf(`{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0},"steps":%d,"lines":%d}`, strings.Count(text, `"step"`)-1, strings.Count(text, "\n")) + "\n"
+		return text + fmt.Sprintf(
+			`{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0},"steps":%d,"lines":%d}`,
+			strings.Count(text, `"step"`)-1,
+			strings.Count(text, "\n"),
+		) + "\n"
 	}
 	smr := `"target":"smr-bug","options":{"nodes":"3"}`
 	many := strings.Repeat("x", 1000)
 	return []string{
 		trace(`"target":"./evil"`),
 		trace(`"target":"-toolexec=/bin/sh -c 'touch executed'"`),
-		trace(`"target":"maelstrom","options":{"bin":"touch executed","workload":"echo","nodes":"3","topology":"grid"}`),
+		trace(
+			`"target":"maelstrom","options":{"bin":"touch executed","workload":"echo","nodes":"3","topology":"grid"}`,
+		),
 		trace(`"target":"distal","options":{"file":"/dev/zero","nodes":"3"}`),
 		trace(`"target":"raft","build":"example.com/evil@v0.0.1"`),
 		trace(smr + `,"settle":1000000000000000`),
 		trace(smr + `,"settle":2000`),
 		trace(smr, `{"step":1,"do":"wait","for":9000000000000000000}`),
 		trace(smr, `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`),
-		trace(smr, `{"sent":1,"from":1,"to":2,"type":"`+many+`","tag":{"phase":2147483647,"round":-2147483648}}`, `{"step":1,"do":"deliver","msg":1,"draws":[18446744073709551615,[3,0]]}`),
-		trace(smr, `{"round":1,"phase":2147483647,"kernel":[1]}`, `{"step":1,"do":"cut","from":[1],"to":[2,3]}`, `{"step":2,"do":"crash","node":1}`),
-		trace(smr+`,"rounds":["a","b"],"phases":{"group":"g","name":"n","per":2147483647}`, `{"sent":1,"from":1,"to":2,"type":"x","tag":{"phase":1,"round":1}}`),
+		trace(
+			smr,
+			`{"sent":1,"from":1,"to":2,"type":"`+many+`","tag":{"phase":2147483647,"round":-2147483648}}`,
+			`{"step":1,"do":"deliver","msg":1,"draws":[18446744073709551615,[3,0]]}`,
+		),
+		trace(
+			smr,
+			`{"round":1,"phase":2147483647,"kernel":[1]}`,
+			`{"step":1,"do":"cut","from":[1],"to":[2,3]}`,
+			`{"step":2,"do":"crash","node":1}`,
+		),
+		trace(
+			smr+`,"rounds":["a","b"],"phases":{"group":"g","name":"n","per":2147483647}`,
+			`{"sent":1,"from":1,"to":2,"type":"x","tag":{"phase":1,"round":1}}`,
+		),
 		trace(`"target":"smr","options":{"nodes":"64"}`),
 		trace(`"target":"register","options":{"nodes":"999999999999"}`),
 		`{"lockstep":3,"options":` + strings.Repeat("[", 20_000),
 		trace("\"target\":\"\\u001b[2J\\u202e\""),
-		trace(smr, `{"sent":1,"from":1,"to":2,"type":"\u001b[2J","text":"\u202ex"}`, `{"event":"\u001b[2J","node":1,"text":"\u001b]0;x\u0007"}`, `{"state":1,"text":"\u001b[2J"}`,
-			`{"step":1,"do":"deliver","msg":1,"text":"\u001b[2J\u202e"}`),
+		trace(
+			smr,
+			`{"sent":1,"from":1,"to":2,"type":"\u001b[2J","text":"\u202ex"}`,
+			`{"event":"\u001b[2J","node":1,"text":"\u001b]0;x\u0007"}`,
+			`{"state":1,"text":"\u001b[2J"}`,
+			`{"step":1,"do":"deliver","msg":1,"text":"\u001b[2J\u202e"}`,
+		),
 	}
 }
 
-// settleOf is the length of the settling stage that a file asks for.
+// settleOf returns the length of the settling stage that a file asks for.
 func settleOf(file []byte) int {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, " \t\r\n"), []byte("\n"))
 	var h trace.Header
-	_ = json.Unmarshal(line, &h) // what can be read of it
+	_ = json.Unmarshal(line, &h) // the readable part of it
 	return h.Settle
 }
 
@@ -120,8 +148,8 @@ var stepText = regexp.MustCompile(`(?m)^(\{"step":.*"text":")`)
 
 var lastNumbers = regexp.MustCompile(`"(steps|lines)":-?\d+`)
 
-// repaired is a trace whose last line counts the lines and steps that there are, so that more of what a fuzzer tries
-// gets past the reader.
+// repaired returns a trace whose last line has the correct number of lines and steps. More of the fuzzer's inputs then
+// pass the reader.
 func repaired(file []byte) []byte {
 	file = bytes.TrimRight(file, "\n")
 	at := bytes.LastIndexByte(file, '\n') + 1
@@ -151,7 +179,7 @@ func repaired(file []byte) []byte {
 	return append(slices.Clone(body), last...)
 }
 
-// limited counts what is written and keeps the beginning.
+// limited counts the bytes written and keeps the beginning.
 type limited struct {
 	bytes.Buffer
 	n int
@@ -164,7 +192,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open opens a trace with a command and reports what is wrong with how that went.
+// open opens a trace with a command and reports every violation of the command's contract.
 func open(file string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fuzzTime)
 	defer cancel()
@@ -191,12 +219,12 @@ func open(file string, args ...string) error {
 	return nil
 }
 
-// FuzzTrace draws, replays and shrinks traces: whatever is in the file, each ends soon, takes little, starts no program
-// and says in one line what is wrong.
+// FuzzTrace draws, replays and shrinks traces. Whatever the file contains, each command ends soon, takes little memory,
+// starts no program, and reports in one line what is wrong.
 func FuzzTrace(f *testing.F) {
 	for _, file := range recordedRuns(f) {
 		f.Add(file)
-		f.Add(stepText.ReplaceAll(file, []byte(`$1\u001b[2J\u202e`))) // for a terminal
+		f.Add(stepText.ReplaceAll(file, []byte(`$1\u001b[2J\u202e`))) // control characters for a terminal
 	}
 	for _, text := range hostileTraces() {
 		f.Add([]byte(text))
@@ -216,7 +244,7 @@ func FuzzTrace(f *testing.F) {
 			{"replay"},
 			{"shrink", "--tries", "30", "--for", "5s", "--out", filepath.Join(dir, "small.trace")},
 		}
-		if _, err := trace.ReadFile(name); err != nil { // all commands say so alike
+		if _, err := trace.ReadFile(name); err != nil { // all commands report this error alike
 			commands = commands[len(file)%3:][:1]
 		}
 		for _, args := range commands {
@@ -230,7 +258,7 @@ func FuzzTrace(f *testing.F) {
 	})
 }
 
-// Large traces within all limits, made to be slow: each command still ends soon.
+// Traces within all limits that are large and made to be slow: each command still ends soon.
 func TestLargeTraces(t *testing.T) {
 	header := `{"lockstep":3,"tool":"x","target":"smr-bug","options":{"nodes":"3"},"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
 	values := make([]string, 1000)
@@ -251,12 +279,15 @@ func TestLargeTraces(t *testing.T) {
 	}
 	long, about := steps(90_000)
 	for name, c := range map[string][2]string{
-		"values that are almost told": {header + strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000), `,"nodes":[1],"values":` + string(list)},
-		"about every step":            {header + long, `,"about":` + about},
+		"values that are almost told": {header +
+			strings.Repeat(`{"event":"x","node":1,"text":"`+strings.Repeat("a", 4000)+`b"}`+"\n", 2000),
+			`,"nodes":[1],"values":` + string(list)},
+		"about every step": {header + long, `,"about":` + about},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			text := c[0] + `{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0` + c[1] + `},"steps":0,"lines":0}`
+			text := c[0] + `{"verdict":"fail","finding":{"property":"prefix","text":"t","step":0` + c[1] +
+				`},"steps":0,"lines":0}`
 			if err := os.WriteFile("x.trace", repaired([]byte(text)), 0o666); err != nil {
 				t.Fatal(err)
 			}

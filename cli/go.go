@@ -8,21 +8,25 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/overlay"
 )
 
-// goCmd is the go command with the overlay of package bubble.
+// goCmd runs the go command with the overlay of package bubble.
 type goCmd struct {
 	Args []string `arg:"" optional:"" help:"A verb of the go command and its arguments: build, test, run, vet or install."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (goCmd) Help() string {
 	return "Programs built with it that use package net in a bubble have their sockets in memory, and their runs repeat exactly.\n\n" +
 		"Example:\n  lockstep go test ./..."
 }
 
-// Run hands over to the go command; its exit status is ours.
+// Run replaces this program by the go command, whose exit status becomes the program's.
 func (c *goCmd) Run(e *Env) error {
 	if len(c.Args) > 0 && slices.Contains([]string{"--help", "-help", "-h", "help"}, c.Args[0]) {
-		_, err := fmt.Fprintf(e.Out, "Usage: lockstep go build|test|run|vet|install [arguments of the go command]\n\n%s\n", c.Help())
+		_, err := fmt.Fprintf(
+			e.Out,
+			"Usage: lockstep go build|test|run|vet|install [arguments of the go command]\n\n%s\n",
+			c.Help(),
+		)
 		return err
 	}
 	e.status = overlay.Main(e.Ctx, c.Args, os.Stdin, e.Out, e.Err)

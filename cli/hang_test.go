@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// looping is the replicated log, in which the first node that gets a message of a certain
-// round never comes back.
+// looping is the replicated log with a node that hangs: the first node that gets a message of a certain round never
+// returns.
 type looping struct{ smr.Cluster }
 
 var untilTheEnd = make(chan struct{})
@@ -38,17 +38,27 @@ func (d *loopingDeployment) Do(ctx context.Context, s *lockstep.Step, out *locks
 	return d.Deployment.Do(ctx, s, out)
 }
 
-// A node that never comes back from a step is a finding, with its stack and its trace.
+// A node that never returns from a step is a finding, with its stack and its trace.
 func TestHang(t *testing.T) {
 	t.Chdir(t.TempDir())
-	app := App{Targets: []target.Target{target.Of("looping", "one that hangs", looping{smr.Cluster{Nodes: 3}}, smr.Prefix)}}
+	app := App{
+		Targets: []target.Target{target.Of("looping", "one that hangs", looping{smr.Cluster{Nodes: 3}}, smr.Prefix)},
+	}
 	var out, errOut bytes.Buffer
-	status := app.execute(context.Background(), "lockstep", []string{"run", "looping", "--patience", "100ms", "--workers", "1", "--closure"}, &out, &errOut)
+	status := app.execute(
+		context.Background(),
+		"lockstep",
+		[]string{"run", "looping", "--patience", "100ms", "--workers", "1", "--closure"},
+		&out,
+		&errOut,
+	)
 	if status != statusFinding {
 		t.Errorf("status %d", status)
 	}
-	for _, text := range []string{"FAIL hang in 1 of 1 run, first in run 0: step ", "Propose", " does not end", "loopingDeployment", "hang_test.go:",
-		"warning: goroutines that hang and cannot be stopped before the program ends: 2", "replay it with: lockstep replay lockstep-out/looping-hang-seed0-run0.trace"} {
+	for _, text := range []string{"FAIL hang in 1 of 1 run, first in run 0: step ", "Propose", " does not end",
+		"loopingDeployment", "hang_test.go:",
+		"warning: goroutines that hang and cannot be stopped before the program ends: 2",
+		"replay it with: lockstep replay lockstep-out/looping-hang-seed0-run0.trace"} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("it does not say %q", text)
 		}
@@ -61,7 +71,8 @@ func TestHang(t *testing.T) {
 		t.Fatalf("stored %q", found)
 	}
 	var refused bytes.Buffer
-	if status := app.execute(context.Background(), "lockstep", []string{"shrink", found[0]}, &out, &refused); status != statusFailure ||
+	if status := app.execute(context.Background(), "lockstep", []string{"shrink", found[0]}, &out,
+		&refused); status != statusFailure ||
 		!strings.Contains(refused.String(), "it cannot be shrunk") {
 		t.Errorf("shrink: status %d, %s", status, refused.String())
 	}

@@ -22,7 +22,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// What is taken where a flag is not given is what its help says.
+// The default value of a flag is the one that its help states.
 func TestDefaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	help := func(command string) string {
@@ -44,13 +44,15 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := regexp.MustCompile(`Number of runs; (\d+) unless`).FindStringSubmatch(help("run"))
-	if got := run("smr"); runs == nil || !strings.Contains(got, "under "+usual.String()) || !strings.Contains(got, "\n"+runs[1]+" runs,") {
+	if got := run("smr"); runs == nil || !strings.Contains(got, "under "+usual.String()) ||
+		!strings.Contains(got, "\n"+runs[1]+" runs,") {
 		t.Errorf("%q is not what the help says:\n%s", runs, got)
 	}
 	if _, err := strategy.Parse(m[2]); err != nil || m[2] != guidedStrategy {
 		t.Errorf("%s: %v", m[2], err)
 	}
-	width := regexp.MustCompile(`fit into, (\d+) at least; the terminal's, or (\d+)\.`).FindStringSubmatch(help("explain"))
+	width := regexp.MustCompile(`fit into, (\d+) at least; the terminal's, or (\d+)\.`).
+		FindStringSubmatch(help("explain"))
 	if width == nil {
 		t.Fatal("the help of explain does not say how wide a picture is")
 	}
@@ -70,10 +72,14 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// picture draws a run.
+// picture draws a run as text.
 func picture(t *testing.T, width int) string {
 	t.Helper()
-	tr, err := lockstep.Record(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix}, 0)
+	tr, err := lockstep.Record(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix},
+		0,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

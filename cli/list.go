@@ -17,35 +17,35 @@ type listCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
-// listed is a target or a strategy as list shows it.
+// listed is a target or a strategy as the command list prints it.
 type listed struct {
 	Name     string          `json:"name"`
 	Help     string          `json:"help"`
 	Options  []target.Option `json:"options"`
-	Linked   bool            `json:"linked"`             // part of this program, else built on demand
-	Library  string          `json:"library,omitempty"`  // what comes in versions
+	Linked   bool            `json:"linked"`             // part of this program; otherwise it is built on demand
+	Library  string          `json:"library,omitempty"`  // the library that has versions
 	Versions []string        `json:"versions,omitempty"` // known to work
-	Strategy string          `json:"strategy,omitempty"` // that it is explored with unless told otherwise
-	// Scenarios are those that --scenario takes, Seen is what scenarios and specs see of a run,
-	// and Shapes what its rounds look like; all only where one target is asked for.
+	Strategy string          `json:"strategy,omitempty"` // the default strategy of the target
+	// Scenarios are the values of --scenario, Seen is what scenarios and specs see of a run, and Shapes describes the
+	// rounds. All three are set only if the user asks for a single target.
 	Scenarios []guideline `json:"scenarios,omitempty"`
 	Seen      *view       `json:"seen,omitempty"`
 	Shapes    *shapes     `json:"shapes,omitempty"`
 }
 
-// guideline is a scenario as list shows it.
+// guideline is a scenario as the command list prints it.
 type guideline struct {
 	Name string   `json:"name"`
 	Help string   `json:"help"`
 	Set  []string `json:"set,omitempty"`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (listCmd) Help() string {
 	return "Example:\n  lockstep list --json\n  lockstep list etcdraft"
 }
 
-// Run lists.
+// Run prints the list.
 func (c *listCmd) Run(e *Env) error {
 	var all struct {
 		Targets    []listed `json:"targets"`
@@ -92,11 +92,17 @@ func (c *listCmd) Run(e *Env) error {
 	return nil
 }
 
-// list are the targets, those that are linked in first.
+// list returns the targets; linked ones come first.
 func (a *App) list() []listed {
 	var all []listed
 	for _, t := range a.Targets {
-		l := listed{Name: t.Name, Help: t.Help, Options: t.Options(), Linked: true, Strategy: cmp.Or(t.Strategy, usualStrategy)}
+		l := listed{
+			Name:     t.Name,
+			Help:     t.Help,
+			Options:  t.Options(),
+			Linked:   true,
+			Strategy: cmp.Or(t.Strategy, usualStrategy),
+		}
 		if p := a.program(t.Name); p != nil {
 			l.Library, l.Versions = p.Library, p.Versions
 		}
@@ -121,7 +127,13 @@ func writeListed(w io.Writer, list []listed) {
 	for _, l := range list {
 		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.Help)
 		if len(l.Versions) > 0 {
-			fmt.Fprintf(w, "      %-14s of %s, built on demand: %s\n", target.VersionKey, l.Library, strings.Join(l.Versions, ", "))
+			fmt.Fprintf(
+				w,
+				"      %-14s of %s, built on demand: %s\n",
+				target.VersionKey,
+				l.Library,
+				strings.Join(l.Versions, ", "),
+			)
 		}
 		for _, o := range l.Options {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)

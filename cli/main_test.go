@@ -24,20 +24,43 @@ var testApp = App{
 	Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, []target.Target{register.Target, maelstrom.Target,
 		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).Gathered("params")}),
 	Programs: []target.Program{
-		{Name: "counter", Help: "a counter on nodes that forward it", Package: "example.com/toy/counter", Module: "example.com/toy", Dir: os.Getenv("TOY"),
-			Library: "example.com/count", Versions: []string{"v1.1.0", "v1.0.0"}},
-		{Name: "mended", Help: "the same with its bug mended", Package: "example.com/toy/mended", Module: "example.com/toy", Dir: os.Getenv("TOY"),
-			Library: "example.com/count", Versions: []string{"v1.0.0"}, Changed: "mended",
+		{
+			Name:     "counter",
+			Help:     "a counter on nodes that forward it",
+			Package:  "example.com/toy/counter",
+			Module:   "example.com/toy",
+			Dir:      os.Getenv("TOY"),
+			Library:  "example.com/count",
+			Versions: []string{"v1.1.0", "v1.0.0"},
+		},
+		{
+			Name:     "mended",
+			Help:     "the same with its bug mended",
+			Package:  "example.com/toy/mended",
+			Module:   "example.com/toy",
+			Dir:      os.Getenv("TOY"),
+			Library:  "example.com/count",
+			Versions: []string{"v1.0.0"},
+			Changed:  "mended",
 			Overlay: func(library fs.FS) (map[string][]byte, error) {
 				text, err := fs.ReadFile(library, "count.go")
-				return map[string][]byte{"count.go": bytes.Replace(text, []byte("return heard"), []byte("return max(own, heard)"), 1)}, err
-			}},
-		{Name: "nowhere", Help: "a program without a source", Package: "example.com/nowhere/x", Module: "example.com/nowhere",
-			Library: "example.com/count", Versions: []string{"v1.0.0"}},
+				return map[string][]byte{
+					"count.go": bytes.Replace(text, []byte("return heard"), []byte("return max(own, heard)"), 1),
+				}, err
+			},
+		},
+		{
+			Name:     "nowhere",
+			Help:     "a program without a source",
+			Package:  "example.com/nowhere/x",
+			Module:   "example.com/nowhere",
+			Library:  "example.com/count",
+			Versions: []string{"v1.0.0"},
+		},
 	},
 }
 
-// The transcripts under testdata/script run the tool as a user would.
+// The transcripts under testdata/script run the tool as a user does.
 func TestMain(m *testing.M) {
 	if os.Getenv(aloneVariable) != "" {
 		aloneApp.Main()

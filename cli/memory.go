@@ -10,58 +10,60 @@ import (
 	"strings"
 )
 
-// throughput is the garbage collector's target percentage. Campaigns make much garbage and
-// keep little, so that collecting late costs little memory and saves much time.
+// throughput is the garbage collector's target percentage. Campaigns allocate much garbage and keep little, so
+// collecting late costs little memory and saves much time.
 const throughput = 400
 
-// ballast is counted as memory in use and never touched, so that it takes none. A campaign keeps two or three MiB, and a
-// heap of 16 MiB would be collected dozens of times a second, which is a tenth of the time; with the ballast it
-// grows to 80 MiB first.
+// ballast is allocated and never touched: the garbage collector counts it, but it takes no physical memory. A campaign
+// keeps two or three MiB. Without ballast, the collector would collect a heap of 16 MiB dozens of times a second, which
+// costs a tenth of the time. With the ballast the heap grows to 80 MiB first.
 var ballast []byte
 
 const ballastSize = 16 << 20
 
-// The Go runtime reserves most of leastSpace before a program does anything, and crashes where it cannot have more: reserved is what
-// is not left for memory in use.
+// The Go runtime reserves most of leastSpace before a program does anything, and crashes if the limit is lower.
+// reserved is the part that is not available for memory in use.
 const (
 	leastSpace = 2 << 30
 	reserved   = 1 << 30
 )
 
-// checkSpace reports that the limit on address space is too low to run under.
-// Far below it, the Go runtime may crash before main, which nothing here can prevent.
+// checkSpace reports that the limit on address space is too low. Far below it, the Go runtime may crash before main,
+// which this check cannot prevent.
 func checkSpace(limit uint64) error {
 	if limit == 0 || limit >= leastSpace {
 		return nil
 	}
-	return fmt.Errorf("the limit on address space is %d kB, and at least %d kB are needed: raise it with ulimit -v", limit>>10, leastSpace>>10)
+	return fmt.Errorf(
+		"the limit on address space is %d kB, and at least %d kB are needed: raise it with ulimit -v",
+		limit>>10,
+		leastSpace>>10,
+	)
 }
 
-// tune sets the garbage collector for throughput, unless the environment says how it is to
-// work.
+// tune sets the garbage collector for throughput, unless environment variables configure it.
 func tune() {
 	percent, limit := collector(os.Getenv, within(memory(), addressSpace()))
 	if percent > 0 {
 		debug.SetGCPercent(percent)
 		ballast = make([]byte, ballastSize)
-		runtime.KeepAlive(ballast) // as long as the program runs, by the variable
+		runtime.KeepAlive(ballast) // the variable keeps it alive as long as the program runs
 	}
 	if limit > 0 {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// share keeps a program that makes runs for others to as many processors as it has workers, where that is told: the others on
-// the machine have the rest, and its garbage is not collected on theirs.
+// share limits a program that makes runs for another one to as many processors as it has workers. Other programs on the
+// machine keep the remaining processors, and the garbage collector does not use them.
 func share(workers int) {
 	if workers > 0 && workers < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(workers)
 	}
 }
 
-// collector says how to set the garbage collector on a machine with so much memory; 0
-// leaves it as it is. Where the memory is not known there is no limit to keep to, and
-// nothing is changed.
+// collector returns the garbage collector's settings for a machine with this much memory; 0 leaves a setting as it is.
+// If the memory is unknown, there is no limit to keep to, and nothing changes.
 func collector(env func(string) string, memory uint64) (percent int, limit int64) {
 	if env("GOMEMLIMIT") == "" {
 		if memory == 0 {
@@ -75,7 +77,7 @@ func collector(env func(string) string, memory uint64) (percent int, limit int64
 	return percent, limit
 }
 
-// memory is what the machine, or the container that the program is in, has; 0: not known.
+// memory is the memory of the machine, or of the container that the program runs in; 0: unknown.
 func memory() uint64 {
 	least := uint64(0)
 	for _, text := range []string{firstLine("/proc/meminfo"), firstLine("/sys/fs/cgroup/memory.max")} {
@@ -86,7 +88,7 @@ func memory() uint64 {
 	return least
 }
 
-// within is what is left of a machine's memory under a limit on address space.
+// within returns the part of a machine's memory that a limit on address space leaves usable.
 func within(memory, space uint64) uint64 {
 	if space <= reserved {
 		return memory
@@ -106,7 +108,7 @@ func firstLine(file string) string {
 	return line
 }
 
-// bytesIn reads "MemTotal: 16303428 kB" or a plain number of bytes; 0 is neither.
+// bytesIn parses "MemTotal: 16303428 kB" or a plain number of bytes. It returns 0 for anything else.
 func bytesIn(line string) uint64 {
 	unit := uint64(1)
 	text := strings.TrimPrefix(line, "MemTotal:")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A small heap is not collected before it has 80 MiB.
+// The garbage collector does not collect a small heap before it reaches 80 MiB.
 func TestBallast(t *testing.T) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		t.Setenv(name, "")
@@ -48,14 +48,15 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// Address space that is limited is reported where it is too little, and bounds the memory where it is not.
+// The command reports a limit on address space that is too low. A higher limit bounds the memory.
 func TestAddressSpace(t *testing.T) {
 	for _, c := range []struct {
 		space, memory uint64
 		fits          bool
 		want          uint64
 	}{
-		{0, 8 << 30, true, 8 << 30}, {1 << 30, 8 << 30, false, 8 << 30}, {2 << 30, 8 << 30, true, 1 << 30}, {4 << 30, 0, true, 3 << 30}, {99 << 30, 8 << 30, true, 8 << 30},
+		{0, 8 << 30, true, 8 << 30}, {1 << 30, 8 << 30, false, 8 << 30}, {2 << 30, 8 << 30, true, 1 << 30},
+		{4 << 30, 0, true, 3 << 30}, {99 << 30, 8 << 30, true, 8 << 30},
 	} {
 		if err := checkSpace(c.space); (err == nil) != c.fits || within(c.memory, c.space) != c.want {
 			t.Errorf("%d of %d: %v, %d", c.space, c.memory, err, within(c.memory, c.space))
@@ -64,14 +65,21 @@ func TestAddressSpace(t *testing.T) {
 }
 
 func TestBytesIn(t *testing.T) {
-	for line, want := range map[string]uint64{"MemTotal:        2048 kB": 2 << 20, "4096": 4096, "max": 0, "": 0, "99999999999999999999": 0, "18446744073709551615 kB": 0} {
+	for line, want := range map[string]uint64{
+		"MemTotal:        2048 kB": 2 << 20,
+		"4096":                     4096,
+		"max":                      0,
+		"":                         0,
+		"99999999999999999999":     0,
+		"18446744073709551615 kB":  0,
+	} {
 		if got := bytesIn(line); got != want {
 			t.Errorf("%q: %d, want %d", line, got, want)
 		}
 	}
 }
 
-// A program that makes runs for others takes no more processors than it has workers.
+// A program that makes runs for another program uses no more processors than it has workers.
 func TestShare(t *testing.T) {
 	had := runtime.GOMAXPROCS(3)
 	defer runtime.GOMAXPROCS(had)

@@ -15,12 +15,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Schema is the version of what all commands print with --json. It changes when a key goes
-// or changes its meaning, not when one is added.
+// Schema is the version of the JSON that all commands print with --json. It changes when a key is removed or changes
+// its meaning, not when a key is added.
 const Schema = 2
 
-// JSON prints an object on one line, with the schema and the name of the command before its
-// own keys.
+// JSON prints an object on one line. The schema and the name of the command come before the object's own keys.
 func (e *Env) JSON(v any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -40,7 +39,7 @@ func (e *Env) JSON(v any) error {
 	return err
 }
 
-// Grid draws a run, in colour and as wide as the terminal where there is one.
+// Grid draws a run. On a terminal it uses color and the full width.
 func (e *Env) Grid(t *trace.Trace) error { return report.Grid(e.Out, t, options(e.Out)) }
 
 // Write writes a file.
@@ -54,7 +53,7 @@ func (e *Env) Chart(file string, c chart.Chart) error {
 	return nil
 }
 
-// options are the drawing options for a writer: colour and full width on a terminal.
+// options returns the drawing options for a writer: color and full width on a terminal.
 func options(w io.Writer) report.Options {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -67,8 +66,7 @@ func options(w io.Writer) report.Options {
 	return o
 }
 
-// Progress shows how work is getting on, on standard error: runs and limit are what is
-// planned, 0 where it is not known.
+// Progress shows the progress of the work on standard error. runs and limit are the planned totals; 0: unknown.
 func (e *Env) Progress(runs int, limit time.Duration) *campaign.Progress {
 	if runs == unbounded {
 		runs = 0
@@ -76,7 +74,7 @@ func (e *Env) Progress(runs int, limit time.Duration) *campaign.Progress {
 	p := &campaign.Progress{W: e.Err, Now: time.Now, Runs: runs, Limit: limit}
 	if f, ok := e.Err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.Terminal = true
-		p.Width, _, _ = term.GetSize(int(f.Fd())) // 0 stands for the usual width
+		p.Width, _, _ = term.GetSize(int(f.Fd())) // 0 selects the default width
 	}
 	p.Start()
 	return p

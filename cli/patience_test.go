@@ -8,13 +8,18 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// A step may take as long as its target needs, unless the command line says how long.
+// The default step timeout is the one that the target needs; the command line overrides it.
 func TestPatience(t *testing.T) {
 	slow := target.Target{Patience: time.Hour}
 	for _, c := range []struct {
 		target      target.Target
 		asked, want time.Duration
-	}{{target.Target{}, watchdog.Default, watchdog.Default}, {slow, watchdog.Default, time.Hour}, {slow, time.Minute, time.Minute}, {slow, 0, 0}} {
+	}{
+		{target.Target{}, watchdog.Default, watchdog.Default},
+		{slow, watchdog.Default, time.Hour},
+		{slow, time.Minute, time.Minute},
+		{slow, 0, 0},
+	} {
 		if got := patience(c.target, c.asked); got != c.want {
 			t.Errorf("asked for %s of a target that needs %s: %s", c.asked, c.target.Patience, got)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/chart"
 )
 
-// planCmd answers how many tests are enough.
+// planCmd computes how many tests are enough.
 type planCmd struct {
 	Criterion         string   `arg:"" enum:"split,separate,isolate,sequence,partition-sequence" help:"split (k nodes apart), separate (k nodes from l others), isolate (a minority), sequence (k operations in a row), partition-sequence (partitions one after the other)."`
 	Nodes             int      `required:"" placeholder:"N" help:"Number of nodes."`
@@ -28,7 +28,7 @@ type planCmd struct {
 	JSON              bool     `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (planCmd) Help() string {
 	return `Examples:
   lockstep plan split --nodes 5 --k 2 --confidence 0.95
@@ -38,13 +38,23 @@ func (planCmd) Help() string {
   lockstep plan partition-sequence --nodes 4 --partition-sequence 'leader+zookeeper(2)|2 then leader(1)|*' --confidence 0.8`
 }
 
-// Run answers.
+// Run prints the answer.
 func (c *planCmd) Run(e *Env) error {
 	if c.Confidence == 0 && c.Tests == 0 {
 		return errors.New("plan needs --confidence (how many tests?) or --tests (what is reached?)")
 	}
-	params := cover.Params{Criterion: c.Criterion, Nodes: c.Nodes, K: c.K, L: c.L, Balanced: c.Balanced, Bridge: c.Bridge,
-		Operations: c.Operations, Targets: c.Targets, Confidence: c.Confidence, Tests: c.Tests}
+	params := cover.Params{
+		Criterion:  c.Criterion,
+		Nodes:      c.Nodes,
+		K:          c.K,
+		L:          c.L,
+		Balanced:   c.Balanced,
+		Bridge:     c.Bridge,
+		Operations: c.Operations,
+		Targets:    c.Targets,
+		Confidence: c.Confidence,
+		Tests:      c.Tests,
+	}
 	if err := c.parse(&params); err != nil {
 		return err
 	}
@@ -71,7 +81,9 @@ func (c *planCmd) Run(e *Env) error {
 // parse reads the partition sequence and its roles into the question.
 func (c *planCmd) parse(params *cover.Params) (err error) {
 	if (c.PartitionSequence == "") == (c.Criterion == "partition-sequence") {
-		return errors.New("--partition-sequence goes with plan partition-sequence, and plan partition-sequence needs it")
+		return errors.New(
+			"--partition-sequence goes with plan partition-sequence, and plan partition-sequence needs it",
+		)
 	}
 	if c.PartitionSequence != "" {
 		if params.PartitionSequence, err = cover.ParsePartitionSequence(c.PartitionSequence); err != nil {
@@ -89,11 +101,11 @@ func (c *planCmd) parse(params *cover.Params) (err error) {
 	return nil
 }
 
-// curvePoints is how many points a curve has at most.
+// curvePoints is the largest number of points of a curve.
 const curvePoints = 300
 
-// curveChart draws the probabilities of an answer over the number of tests, half as far
-// again as the answer goes.
+// curveChart draws the probabilities of an answer over the number of tests. The curve extends half as far again as the
+// answer.
 func curveChart(p cover.Params, a cover.Answer) (chart.Chart, error) {
 	end := max(a.Tests, a.TestsBound, a.TestsTrue)
 	end += end/2 + 1
@@ -126,7 +138,7 @@ func curveChart(p cover.Params, a cover.Answer) (chart.Chart, error) {
 			known = known || v > 0
 			line.Points = append(line.Points, chart.Point{X: float64(point.Tests), Y: v})
 		}
-		if known { // what cannot be computed is 0 all along
+		if known { // a probability that cannot be computed stays 0
 			picture.Lines = append(picture.Lines, line)
 		}
 	}

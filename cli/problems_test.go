@@ -24,7 +24,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// troubled is a system as a target without options.
+// troubled makes a target without options of a system.
 type troubled struct{ system lockstep.System }
 
 func (t troubled) Describe() (lockstep.Info, error) { return t.system.Describe() }
@@ -32,7 +32,7 @@ func (t troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deplo
 	return t.system.Deploy(ctx, p)
 }
 
-// trouble is a campaign with one kind of problem, and what it comes to.
+// trouble is a campaign with one kind of problem, and its expected results.
 type trouble struct {
 	name     string
 	system   toy.Troubled
@@ -44,7 +44,7 @@ type trouble struct {
 	verdict  trace.Verdict
 	status   int
 	test     bool // the Go test fails
-	junit    bool // JUnit has a failure or an error
+	junit    bool // the JUnit file has a failure or an error
 }
 
 var (
@@ -57,7 +57,7 @@ var (
 		*lockstep.Event) *lockstep.Finding {
 		return nil
 	})
-	// first fails in the first run of a seed only.
+	// first fails only in the first run of a seed.
 	first = toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Steps() > 0 || len(r.Events()) > 0 {
 			return nil
@@ -114,11 +114,11 @@ var troubles = []trouble{
 		junit: true},
 }
 
-// walk is the strategy of all of them.
+// walk is the strategy of all these campaigns.
 const walk = "walk:deliver=2,alarm=1,drop=0,request=0,steps=30"
 
-// Every kind of problem goes through every front end: where it is an error, none of them is green; where there is
-// none, none is red; and all of them say what it is.
+// Each kind of problem passes through every front end. If it is an error, no front end is green; if it is not, none is
+// red. All front ends print the problem.
 func TestProblemsInEveryFrontEnd(t *testing.T) {
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func (c *trouble) plan() lockstep.Plan {
 	return plan
 }
 
-// context ends before a campaign that is interrupted.
+// context returns a context that, for an interrupted campaign, has ended already.
 func (c *trouble) context(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	if t.Cleanup(cancel); c.ended {
@@ -165,7 +165,7 @@ func (c *trouble) context(t *testing.T) context.Context {
 	return ctx
 }
 
-// list are the problems of the campaign, the kind that the case is about first among its severity.
+// list returns the problems of the campaign. The kind that the case is about comes first within its severity.
 func (c *trouble) list(t *testing.T) []lockstep.Problem {
 	result, err := lockstep.Explore(c.context(t), c.plan())
 	if (err != nil) != (c.status == statusFailure) {
@@ -185,7 +185,7 @@ func (c *trouble) list(t *testing.T) []lockstep.Problem {
 	return list
 }
 
-// says checks that a text has all problems in it, cut as front ends may.
+// says checks that a text contains all problems. Front ends may truncate them.
 func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem) {
 	t.Helper()
 	for _, p := range list {
@@ -197,7 +197,7 @@ func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem
 				t.Errorf("%s does not say %q:\n%.3000s", where, want, text)
 			}
 		}
-		return // others of the kind may be cut
+		return // other problems of this kind may be left out
 	}
 }
 
@@ -234,7 +234,7 @@ func (c *trouble) command(t *testing.T, args ...string) (status int, out, errOut
 	return status, a.String(), b.String()
 }
 
-// console checks what the command prints for people, with the verdict in the last line, and its status.
+// console checks the command's text output, with the verdict in the last line, and its exit status.
 func (c *trouble) console(t *testing.T, list []lockstep.Problem) bool {
 	status, out, errOut := c.command(t)
 	if status != c.status {
@@ -270,7 +270,7 @@ func (c *trouble) json(t *testing.T, list []lockstep.Problem) bool {
 	return campaign.Failed(d.Problems)
 }
 
-// files checks what the command writes for CI servers.
+// files checks the files that the command writes for CI servers.
 func (c *trouble) files(t *testing.T, list []lockstep.Problem) map[string]bool {
 	_, out, errOut := c.command(t, "--junit", "junit.xml", "--report", "page.html", "--annotate", "--json")
 	junit, err := os.ReadFile("junit.xml")
@@ -301,10 +301,10 @@ func (c *trouble) files(t *testing.T, list []lockstep.Problem) map[string]bool {
 		"::error "), "page": red.Match(page)}
 }
 
-// red is how a page marks an error.
+// red matches an error on a page.
 var red = regexp.MustCompile(`<td class="problem-error">error<`)
 
-// pages checks the page of a fleet that makes the campaign.
+// pages checks the page of a fleet that runs the campaign.
 func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
 	result, _ := lockstep.Explore(c.context(t), c.plan())
 	var page bytes.Buffer
@@ -312,7 +312,7 @@ func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
 		State: "done", Campaign: &campaign.Campaign{Result: result}}}}); err != nil {
 		t.Fatal(err)
 	}
-	var bare []lockstep.Problem // the places are on the page of the campaign
+	var bare []lockstep.Problem // the page of the campaign shows the places separately
 	for _, p := range list {
 		p.Places = nil
 		bare = append(bare, p)
@@ -321,13 +321,13 @@ func (c *trouble) pages(t *testing.T, list []lockstep.Problem) map[string]bool {
 	return map[string]bool{"fleet page": red.Match(page.Bytes())}
 }
 
-// unescaped is a text without the escapes of XML and HTML.
+// unescaped returns a text without the escapes of XML and HTML.
 func unescaped(text string) string {
 	return strings.NewReplacer("&gt;", ">", "&lt;", "<", "&#34;", `"`, "&quot;", `"`, "&#39;", "'", "&#43;", "+",
 		"&amp;", "&", "&#xA;", "\n").Replace(text)
 }
 
-// A comparison of strategies on a system that does not repeat is not green either.
+// A comparison of strategies on a nondeterministic system is not green either.
 func TestCompareReportsDivergences(t *testing.T) {
 	var out, errOut bytes.Buffer
 	x := target.Of("trouble", "one with trouble", troubled{toy.Troubled{Recheck: 5, Diverges: true}}, counted)

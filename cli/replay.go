@@ -20,7 +20,8 @@ import (
 	"github.com/lockstep-go/lockstep/watchdog"
 )
 
-// recorded is the trace that a command is about, the program that knows its target, and what the user lets it name.
+// recorded is the trace that a command reads, the program that has its target, and what the user permits the trace to
+// name.
 type recorded struct {
 	Trace     string   `arg:"" help:"Trace file."`
 	Program   string   `placeholder:"PACKAGE" help:"Build and run the program that knows the trace's target: a main package, or a target that is built on demand."`
@@ -29,7 +30,7 @@ type recorded struct {
 	Allow     []string `hidden:"" sep:"none" help:"Allow an option with this value, where the trace has it."`
 }
 
-// allow is what the user lets the trace name.
+// allow returns what the user permits the trace to name.
 func (r *recorded) allow() Allow {
 	a := Allow{Set: slices.Concat(r.Allow, r.Set)}
 	if r.Program != "" {
@@ -38,7 +39,7 @@ func (r *recorded) allow() Allow {
 	return a
 }
 
-// place finds the program that knows the trace's target.
+// place finds the program that has the trace's target.
 func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	e.bestEffort = r.NoOverlay
 	h := &t.Header
@@ -58,7 +59,13 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	}
 	at, err := e.locate(name, set)
 	if err != nil {
-		return at, fmt.Errorf("%s: unknown target %q: this program knows %s; %s", r.Trace, h.Target, strings.Join(e.app.names(), ", "), r.who(h))
+		return at, fmt.Errorf(
+			"%s: unknown target %q: this program knows %s; %s",
+			r.Trace,
+			h.Target,
+			strings.Join(e.app.names(), ", "),
+			r.who(h),
+		)
 	}
 	if at.program != nil {
 		at.set = nil
@@ -69,7 +76,7 @@ func (r *recorded) place(e *Env, t *trace.Trace) (place, error) {
 	return at, nil
 }
 
-// version is the option for the version of the target's library: the user's or the trace's.
+// version returns the option for the version of the target's library: the user's or the trace's.
 func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
 	p := e.app.program(name)
 	if p == nil || p.Library == "" {
@@ -85,7 +92,7 @@ func (r *recorded) version(e *Env, name string, h *trace.Header) []string {
 	return []string{target.VersionKey + "=" + version}
 }
 
-// who says which program would know the trace's target.
+// who names the program that would have the trace's target.
 func (r *recorded) who(h *trace.Header) string {
 	if _, program, ok := strings.Cut(h.Tool, " "); ok && checkName("program", program) == nil {
 		return fmt.Sprintf("the trace was made by %s, which --program %s builds and asks", program, quoted(program))
@@ -93,15 +100,21 @@ func (r *recorded) who(h *trace.Header) string {
 	return "--program names the main package of one that knows it, which calls cli.Main with its targets"
 }
 
-// plan is the plan on which the trace can be repeated.
+// plan returns the plan on which the trace can be replayed.
 func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if t.Header.Build == "" {
-		at.build = "" // the trace does not say which it was
+		at.build = "" // the trace does not say which build it was
 	}
 	other := func(build string) error {
-		return fmt.Errorf("%s: the trace is of %s in the build %s, this program has %s", r.Trace, t.Header.Target, t.Header.Build, orUnnamed(build))
+		return fmt.Errorf(
+			"%s: the trace is of %s in the build %s, this program has %s",
+			r.Trace,
+			t.Header.Target,
+			t.Header.Build,
+			orUnnamed(build),
+		)
 	}
-	if at.build != "" && t.Header.Build != at.build { // before anything else is wrong for that reason
+	if at.build != "" && t.Header.Build != at.build { // check this first: other errors may follow from it
 		return lockstep.Plan{}, other(at.build)
 	}
 	options, err := r.options(at.target, t.Header.Options)
@@ -124,7 +137,7 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 		return lockstep.Plan{}, other(info.Build)
 	}
 	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(patience(at.target, watchdog.Default))}
-	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // it judges, too
+	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // the scenario checks runs, too
 		plan.Scenario = guide.Build()
 	}
 	return plan, nil
@@ -137,8 +150,7 @@ func orUnnamed(build string) string {
 	return build
 }
 
-// open loads the trace and makes its plan. Where another program knows the target, it takes
-// over.
+// open loads the trace and returns its plan. If another program has the target, that program takes over.
 func (r *recorded) open(e *Env) (*trace.Trace, lockstep.Plan, error) {
 	t, err := trace.ReadFile(r.Trace)
 	if err != nil {
@@ -148,7 +160,7 @@ func (r *recorded) open(e *Env) (*trace.Trace, lockstep.Plan, error) {
 	return t, plan, err
 }
 
-// known is the plan of a trace whose target this program knows; another that does takes over.
+// known returns the plan of a trace whose target this program has. If another program has it, that program takes over.
 func (r *recorded) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	at, err := r.place(e, t)
 	if err != nil {
@@ -157,7 +169,7 @@ func (r *recorded) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	return r.planAt(e, t, at)
 }
 
-// planAt is the plan of a trace whose target is there; where that is another program, it takes over.
+// planAt returns the plan of a trace whose target was located. If it is in another program, that program takes over.
 func (r *recorded) planAt(e *Env, t *trace.Trace, at place) (lockstep.Plan, error) {
 	if at.program != nil {
 		return lockstep.Plan{}, e.handOver(at)
@@ -170,26 +182,26 @@ type replayCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (replayCmd) Help() string {
 	return "Exit status 1: the run fails, or the system does not repeat itself.\n\nExample:\n  lockstep replay lockstep-out/smr-bug-prefix-seed0-run6.trace"
 }
 
-// replayed is the JSON of a replay.
+// replayed is the JSON output of a replay.
 type replayed struct {
 	Trace      string        `json:"trace"`
 	Target     string        `json:"target"`
 	Build      string        `json:"build,omitempty"`
 	Verdict    trace.Verdict `json:"verdict"`
-	Finding    any           `json:"finding"` // null: none
+	Finding    any           `json:"finding"` // null: no finding
 	Result     string        `json:"result"`
 	Difference string        `json:"difference,omitempty"`
-	Failed     int           `json:"failed,omitempty"` // of so many repetitions, where it was repeated
+	Failed     int           `json:"failed,omitempty"` // the number of repetitions that failed, if the run was repeated
 	Of         int           `json:"of,omitempty"`
 	Steps      int           `json:"steps"`
 }
 
-// Run repeats the run.
+// Run replays the run.
 func (c *replayCmd) Run(e *Env) error {
 	t, plan, err := c.open(e)
 	if err != nil {
@@ -207,8 +219,22 @@ func (c *replayCmd) Run(e *Env) error {
 		e.Found()
 	}
 	if c.JSON {
-		return e.JSON(replayed{Trace: c.Trace, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
-			Result: again.Words(t), Difference: again.Difference, Failed: again.Failed, Of: again.Of, Steps: o.Steps})
+		return e.JSON(
+			replayed{
+				Trace:   c.Trace,
+				Target:  t.Header.Target,
+				Build:   t.Header.Build,
+				Verdict: o.Verdict,
+				Finding: o.Finding,
+				Result: again.Words(
+					t,
+				),
+				Difference: again.Difference,
+				Failed:     again.Failed,
+				Of:         again.Of,
+				Steps:      o.Steps,
+			},
+		)
 	}
 	if err := e.Grid(again.Trace); err != nil {
 		return err
@@ -225,12 +251,12 @@ type shrinkCmd struct {
 	JSON  bool          `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (shrinkCmd) Help() string {
 	return "Example:\n  lockstep shrink lockstep-out/smr-bug-prefix-seed0-run6.found.trace --out small.trace"
 }
 
-// shrunk is the JSON of a run made smaller.
+// shrunk is the JSON output of a shrunk run.
 type shrunk struct {
 	Trace       string         `json:"trace"`
 	Target      string         `json:"target"`
@@ -271,8 +297,11 @@ func (c *shrinkCmd) Run(e *Env) error {
 	e.Found()
 	o := small.Trace.Outcome
 	if c.JSON {
-		return e.JSON(shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
-			Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted, Interrupted: e.Interrupted()})
+		return e.JSON(
+			shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
+				Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted,
+				Interrupted: e.Interrupted()},
+		)
 	}
 	if err := e.Grid(small.Trace); err != nil {
 		return err
@@ -281,7 +310,15 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if e.Interrupted() {
 		interrupted = ", interrupted"
 	}
-	fmt.Fprintf(e.Out, "from %s\nto   %s, in %d tries%s\ntrace %s\n", small.Was, small.Is, small.Tries, interrupted, out)
+	fmt.Fprintf(
+		e.Out,
+		"from %s\nto   %s, in %d tries%s\ntrace %s\n",
+		small.Was,
+		small.Is,
+		small.Tries,
+		interrupted,
+		out,
+	)
 	return nil
 }
 
@@ -292,7 +329,7 @@ type explainCmd struct {
 	ShiViz string `name:"shiviz" placeholder:"FILE" help:"Write the run for ShiViz as well."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (explainCmd) Help() string {
 	return "Any trace is drawn. A run that is not in lock-step rounds is rewritten into an equivalent one that is, where\n" +
 		"this program knows its target and there is one; otherwise the first delivery that breaks the rounds is named.\n" +
@@ -333,7 +370,7 @@ func (c *explainCmd) Run(e *Env) error {
 	return c.files(e, t, form, note)
 }
 
-// files writes the run to the files asked for.
+// files writes the run to the requested files.
 func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 	var failed error
 	if c.HTML != "" {
@@ -351,8 +388,8 @@ func (c *explainCmd) files(e *Env, t, form *trace.Trace, note string) error {
 	return failed
 }
 
-// form is the lock-step form of the run, where this program knows the target, and in words how it
-// differs or why there is none. Nothing is built and no program is started, unless the user's own flags ask for it.
+// form returns the lockstep form of the run if this program has the target, and as text how the form differs or why
+// there is none. It builds and starts no program unless the user's own flags ask for it.
 func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) {
 	if len(t.Rounds) > 0 {
 		return t, "", nil
@@ -369,7 +406,7 @@ func (c *explainCmd) form(e *Env, t *trace.Trace) (*trace.Trace, string, error) 
 	}
 }
 
-// known is that of a trace, but does not build a program that the user did not ask for.
+// known returns the plan of a trace, but builds no program that the user did not ask for.
 func (c *explainCmd) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	at, err := c.place(e, t)
 	if err == nil && at.program != nil && !c.allow().any() {
@@ -381,10 +418,10 @@ func (c *explainCmd) known(e *Env, t *trace.Trace) (lockstep.Plan, error) {
 	return c.planAt(e, t, at)
 }
 
-// formFor is the time that looking for a lock-step form may take.
+// formFor is the time limit of the search for a lockstep form.
 const formFor = 10 * time.Second
 
-// rewrite looks for the lock-step form for a while.
+// rewrite searches for the lockstep form until the time limit.
 func (c *explainCmd) rewrite(e *Env, plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
 	ctx, cancel := context.WithTimeout(e.Ctx, formFor)
 	defer cancel()

@@ -49,16 +49,16 @@ type runCmd struct {
 	FromFile          bool          `hidden:"" help:"The options are those of a file: refuse those that start programs or read files."`
 	Allow             []string      `hidden:"" sep:"none" help:"With --from-file: an option that the user allows."`
 
-	gathered *Gathered // what others have made
-	stored   *stored   // what was stored as it was found
+	gathered *Gathered // the results of other processes or a fleet
+	stored   *stored   // the findings stored so far
 }
 
 const defaultRuns = 10_000
 
-// unbounded is the number of runs where only a time is given.
+// unbounded is the number of runs if the user gives only a time.
 const unbounded = math.MaxInt32
 
-// Help is the longer help.
+// Help returns the longer help.
 func (runCmd) Help() string {
 	return `A target is linked in, or it is a program that is built on demand: one of those that lockstep list names, in
 the version that --set version=V asks for, or the main package in a folder, which calls cli.Main with its targets
@@ -112,12 +112,13 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	sum, err := c.explore(e, plan)
-	if sum == nil || err != nil && sum.Result.Runs == 0 { // of a system that cannot be deployed there is nothing to report
+	if sum == nil ||
+		err != nil && sum.Result.Runs == 0 { // without a deployed system there is no result to report
 		return err
 	}
 	plan.Observers = nil
 	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
-	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // perhaps only when the runs were done
+	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
 			failed = errors.Join(failed, meter.Put(*g.Coverage))
@@ -128,7 +129,7 @@ func (c *runCmd) Run(e *Env) error {
 	return errors.Join(err, c.print(e, sum), failed, c.files(e, sum))
 }
 
-// explore makes the runs and sums them up. It returns nil where none could be made.
+// explore makes the runs and summarizes them. It returns nil if it could make none.
 func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error) {
 	ctx, cancel := e.Ctx, context.CancelFunc(func() {})
 	if c.For > 0 {
@@ -152,7 +153,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	if result == nil {
 		return nil, err
 	}
-	info, _ := plan.System.Describe() // Explore has described it before
+	info, _ := plan.System.Describe() // the error was handled in Explore, which called Describe before
 	sum.Result, sum.Options, sum.Build, sum.Elapsed = result, info.Options, info.Build, time.Since(start)
 	result.Stopped = result.Interrupted && e.Interrupted()
 	if g := c.gathered; g != nil {
@@ -163,7 +164,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	return sum, err
 }
 
-// seen says how much a campaign has seen, where it counts.
+// seen reports how many states a campaign has seen, if it counts them.
 func seen(r *lockstep.Result) string {
 	switch {
 	case r.States > 0:
@@ -175,7 +176,7 @@ func seen(r *lockstep.Result) string {
 	}
 }
 
-// measure counts late messages where that was asked for.
+// measure counts late messages if the user asked for it.
 func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	if f := sum.Result.First(); !c.Closure || f != nil && f.Finding.Property == lockstep.Hang {
 		return nil
@@ -191,7 +192,7 @@ func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) err
 	return err
 }
 
-// files writes the campaign for machines and browsers.
+// files writes the campaign to files for machines and browsers.
 func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 	var failed error
 	if c.Report != "" {
@@ -202,7 +203,7 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 	}
 	if c.Annotate {
 		w := e.Out
-		if c.JSON { // which is all of the output
+		if c.JSON { // JSON is the whole output
 			w = e.Err
 		}
 		failed = errors.Join(failed, campaign.Annotations(w, sum, campaign.Place{}))
@@ -210,8 +211,8 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 	return failed
 }
 
-// plan makes the plan that the flags describe, with the options that a scenario needs unless
-// the flags say otherwise.
+// plan returns the plan that the flags describe, with the options that a scenario needs. Flags override the scenario's
+// options.
 func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "patience", int64(c.Patience)); err != nil {
 		return lockstep.Plan{}, err
@@ -232,7 +233,7 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	return plan, err
 }
 
-// patience is how long a step of a target may take: what was asked for or, where nothing was, what the target needs.
+// patience returns the step timeout of a target: the requested one, or else the one that the target needs.
 func patience(t target.Target, asked time.Duration) time.Duration {
 	if asked == watchdog.Default {
 		return cmp.Or(t.Patience, asked)
@@ -240,8 +241,8 @@ func patience(t target.Target, asked time.Duration) time.Duration {
 	return asked
 }
 
-// again is the command line that makes the campaign again: everything that its result depends
-// on, and nothing about where it goes.
+// again returns the command line that reruns the campaign. It has everything that the result depends on, and no output
+// flags.
 func (c *runCmd) again(e *Env) string {
 	words := append([]string{e.Self}, c.words()...)
 	if c.NoShrink {
@@ -250,7 +251,7 @@ func (c *runCmd) again(e *Env) string {
 	return commandLine(append(append(words, c.measures()...), "--seed", fmt.Sprint(c.Seed)))
 }
 
-// measures are the flags that say what is measured.
+// measures returns the flags that select measurements.
 func (c *runCmd) measures() (words []string) {
 	for _, f := range []struct {
 		name string
@@ -269,7 +270,7 @@ func (c *runCmd) measures() (words []string) {
 	return words
 }
 
-// words are the command and the flags that the runs depend on, but for the seed.
+// words returns the command and the flags that the runs depend on, except the seed.
 func (c *runCmd) words() []string {
 	words := []string{"run", c.Target}
 	for _, f := range []struct{ name, value string }{{"--strategy", c.Strategy}, {"--scenario", c.Scenario}} {
@@ -293,7 +294,7 @@ func (c *runCmd) words() []string {
 	return words
 }
 
-// keep stores what was found, the first finding shrunk and drawn as well.
+// keep stores the findings. It also shrinks and draws the first one.
 func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	var failed error
 	var found []campaign.Occurrence
@@ -314,10 +315,19 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 	return failed
 }
 
-// keepFirst shrinks, draws and stores the first finding, which the result then has in its
-// smaller form.
+// keepFirst shrinks, draws and stores the first finding. The result then has its smaller form.
 func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out, Name: keep.NameIn(c.Out, f.Trace, f.Run), Found: true, NoShrink: c.NoShrink || f.Flaky != "", ShrinkFor: c.ShrinkFor})
+	k, err := e.Keep(
+		plan,
+		f.Trace,
+		keep.Options{
+			Dir:       c.Out,
+			Name:      keep.NameIn(c.Out, f.Trace, f.Run),
+			Found:     true,
+			NoShrink:  c.NoShrink || f.Flaky != "",
+			ShrinkFor: c.ShrinkFor,
+		},
+	)
 	if k.NotShrunk != nil {
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// The strategies of a campaign unless told otherwise: what a scenario leaves alone is best
-// explored by what delays messages, but not for ever.
+// The default strategies of a campaign with a scenario. A scenario leaves some steps open. These are best explored by
+// strategies that delay messages, but not indefinitely.
 const (
 	usualStrategy  = "uniform"
 	guidedStrategy = "pctcp:depth=6,events=300,late=30,fair=true,steps=3000"
 )
 
-// guide is the scenario that was asked for, or none, with the options that it needs.
+// guide returns the requested scenario, or none, with the options that it needs.
 func (c *runCmd) guide(at *place) (target.Scenario, error) {
 	if c.Scenario == "" {
 		c.Strategy = cmp.Or(c.Strategy, at.target.Strategy, usualStrategy)
@@ -31,8 +31,8 @@ func (c *runCmd) guide(at *place) (target.Scenario, error) {
 	return s, err
 }
 
-// retell stores one run of a guided campaign, the first finding or else the first run, with a
-// page, and what the scenario made of it moment by moment.
+// retell stores one run of a guided campaign with a page and with what the scenario did at each moment. The run is the
+// first finding, or else the first run.
 func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	if c.Scenario == "" {
 		return nil
@@ -45,7 +45,11 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 		if err != nil {
 			return err
 		}
-		k, err := e.Keep(plan, t, keep.Options{Dir: c.Out, Name: keep.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)), NoShrink: true})
+		k, err := e.Keep(plan, t, keep.Options{
+			Dir:      c.Out,
+			Name:     keep.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)),
+			NoShrink: true,
+		})
 		if err != nil {
 			return err
 		}
@@ -60,7 +64,7 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 	return err
 }
 
-// guided says how the scenario fared.
+// guided reports how many runs of the scenario succeeded, and the share of the steps that it took.
 func (c *runCmd) guided(r *lockstep.Result) []string {
 	if c.Scenario == "" {
 		return nil
@@ -69,5 +73,7 @@ func (c *runCmd) guided(r *lockstep.Result) []string {
 	if scenario.CanSucceed(r) {
 		succeeded = fmt.Sprintf(" succeeded in %d of %d runs and", scenario.Successes(r), r.Runs)
 	}
-	return []string{fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r))}
+	return []string{
+		fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r)),
+	}
 }

@@ -14,19 +14,28 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// guidedApp has a replicated log with two scenarios, one of which fails by itself.
+// guidedApp has a replicated log with two scenarios, one of which fails on its own.
 func guidedApp() App {
 	build := func(name, state string) func() lockstep.Scenario {
 		return func() lockstep.Scenario {
 			sc := scenario.New(name)
 			sc.Machine().On(scenario.IsEvent(smr.Output), state).MarkSuccess()
-			return sc.Use(scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)))
+			return sc.Use(
+				scenario.Withhold(scenario.Round("Promise").And(scenario.From(2)), scenario.IsEvent(smr.Output)),
+			)
 		}
 	}
 	log := target.Of("smr", "a replicated log", smr.Cluster{Nodes: 3}, smr.Prefix).Explored("walk:steps=40")
 	return App{Targets: []target.Target{log.Guided(
-		target.Scenario{Name: "late promise", Help: "a promise comes late", Strategy: "pos", Set: []string{"requests=2"}, Build: build("late promise", "output")},
-		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)})}}
+		target.Scenario{
+			Name:     "late promise",
+			Help:     "a promise comes late",
+			Strategy: "pos",
+			Set:      []string{"requests=2"},
+			Build:    build("late promise", "output"),
+		},
+		target.Scenario{Name: "no output", Help: "an output is a finding", Build: build("no output", scenario.Fail)},
+	)}}
 }
 
 func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
@@ -36,12 +45,23 @@ func guidedRun(t *testing.T, args ...string) (status int, out, errOut string) {
 	return status, a.String(), b.String()
 }
 
-// TestRunScenario: a guided campaign tells how the scenario fared and leaves one run with its
-// explanation and page. Options of the scenario give way to those of the command line.
+// TestRunScenario checks that a guided campaign reports how the scenario went, and stores one run with its explanation
+// and page. Options of the command line override those of the scenario.
 func TestRunScenario(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "20", "--strategy", "walk")
-	if status != statusClean || !strings.Contains(out, "scenario late promise succeeded in ") || !strings.Contains(out, "requests=2") {
+	status, out, errOut := guidedRun(
+		t,
+		"run",
+		"smr",
+		"--scenario",
+		"late promise",
+		"--runs",
+		"20",
+		"--strategy",
+		"walk",
+	)
+	if status != statusClean || !strings.Contains(out, "scenario late promise succeeded in ") ||
+		!strings.Contains(out, "requests=2") {
 		t.Errorf("status %d\n%s%s", status, out, errOut)
 	}
 	for _, file := range []string{"trace", "html", "txt"} {
@@ -50,17 +70,22 @@ func TestRunScenario(t *testing.T) {
 		if err != nil || len(text) == 0 {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
-		if file == "txt" && (!strings.Contains(string(text), "withhold: ") || !strings.Contains(string(text), "\nverdict ")) {
+		if file == "txt" &&
+			(!strings.Contains(string(text), "withhold: ") || !strings.Contains(string(text), "\nverdict ")) {
 			t.Errorf("explanation:\n%s", text)
 		}
 	}
-	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk", "--set", "requests=3"); !strings.Contains(out, "requests=3") {
+	if _, out, _ = guidedRun(t, "run", "smr", "--scenario", "late promise", "--runs", "1", "--strategy", "walk",
+		"--set", "requests=3"); !strings.Contains(
+		out,
+		"requests=3",
+	) {
 		t.Errorf("the option of the command line is not taken:\n%s", out)
 	}
 }
 
-// TestUsualStrategies: a target and a scenario may name their own strategies, which list tells and
-// the command line overrides.
+// TestUsualStrategies checks that a target and a scenario may have default strategies. The command list prints them,
+// and the command line overrides them.
 func TestUsualStrategies(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ want, args string }{
@@ -77,16 +102,31 @@ func TestUsualStrategies(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s%s", c.args, c.want, out, errOut)
 		}
 	}
-	if _, out, _ := guidedRun(t, "list"); !strings.Contains(out, "--strategy     unless told otherwise walk:steps=40\n") {
+	if _, out, _ := guidedRun(t, "list"); !strings.Contains(
+		out,
+		"--strategy     unless told otherwise walk:steps=40\n",
+	) {
 		t.Errorf("%s", out)
 	}
 }
 
-// TestRunScenarioFinding: a finding of the scenario itself is kept, explained, and found again
-// when it is replayed.
+// TestRunScenarioFinding checks that a finding of the scenario itself is kept and explained, and that a replay
+// reproduces it.
 func TestRunScenarioFinding(t *testing.T) {
 	t.Chdir(t.TempDir())
-	status, out, errOut := guidedRun(t, "run", "smr", "--scenario", "no output", "--runs", "50", "--strategy", "walk", "--json", "--no-shrink")
+	status, out, errOut := guidedRun(
+		t,
+		"run",
+		"smr",
+		"--scenario",
+		"no output",
+		"--runs",
+		"50",
+		"--strategy",
+		"walk",
+		"--json",
+		"--no-shrink",
+	)
 	var document struct{ Trace string }
 	if err := json.Unmarshal([]byte(out), &document); status != statusFinding || err != nil {
 		t.Fatalf("status %d, %v\n%s%s", status, err, out, errOut)
@@ -100,7 +140,7 @@ func TestRunScenarioFinding(t *testing.T) {
 	}
 }
 
-// TestRunScenarioUnknown: the error lists the scenarios there are.
+// TestRunScenarioUnknown checks that the error lists the available scenarios.
 func TestRunScenarioUnknown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if status, _, errOut := guidedRun(t, "run", "smr", "--scenario", "early"); status != statusFailure ||
@@ -109,22 +149,27 @@ func TestRunScenarioUnknown(t *testing.T) {
 	}
 }
 
-// TestListTarget: what scenarios can be about is listed, with the Go types of messages and
-// values.
+// TestListTarget checks that list prints what scenarios can refer to, with the Go types of messages and values.
 func TestListTarget(t *testing.T) {
 	status, out, errOut := guidedRun(t, "list", "smr")
-	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise", "Events: type, Go type of the value, an example", smr.Output,
-		"Rounds, in 200 runs that lose a fifth of the messages", "neither one-to-all nor all-to-one: Promise (", "lossy:period=4 makes them, too"} {
+	for _, want := range []string{"late promise", "Messages: type, Go type of the content, an example", "Promise",
+		"Events: type, Go type of the value, an example", smr.Output,
+		"Rounds, in 200 runs that lose a fifth of the messages", "neither one-to-all nor all-to-one: Promise (",
+		"lossy:period=4 makes them, too"} {
 		if status != statusClean || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %q in\n%s%s", status, want, out, errOut)
 		}
 	}
 	_, out, _ = guidedRun(t, "list", "smr", "--json")
 	var all struct{ Targets []listed }
-	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Targets) != 1 || len(all.Targets[0].Scenarios) != 2 || all.Targets[0].Seen == nil {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Targets) != 1 ||
+		len(all.Targets[0].Scenarios) != 2 ||
+		all.Targets[0].Seen == nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if s := all.Targets[0].Shapes; s == nil || s.LeaderBased || len(s.Rounds) != 4 || s.Rounds[0].OneToAll < 200 || s.Rounds[1].AllToOne < 200 || s.Rounds[3].Other == 0 {
+	if s := all.Targets[0].Shapes; s == nil || s.LeaderBased || len(s.Rounds) != 4 || s.Rounds[0].OneToAll < 200 ||
+		s.Rounds[1].AllToOne < 200 ||
+		s.Rounds[3].Other == 0 {
 		t.Errorf("the rounds are %+v", s)
 	}
 	for _, e := range all.Targets[0].Seen.Events {

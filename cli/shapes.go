@@ -10,12 +10,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// shapes tell what the rounds of a target looked like in a few runs in rounds, and which
-// strategy is complete for it.
+// shapes describes the rounds of a target in a few runs in rounds, and names a strategy that is complete for it.
 type shapes struct {
 	Runs   int     `json:"runs"`
 	Rounds []shape `json:"rounds"`
-	// LeaderBased says that all rounds were one-to-all or all-to-one.
+	// LeaderBased reports that all rounds were one-to-all or all-to-one.
 	LeaderBased bool   `json:"leader_based"`
 	Advice      string `json:"advice"`
 }
@@ -27,14 +26,14 @@ type shape struct {
 	Other    int    `json:"other"`
 }
 
-// shapeRuns and shapePhases bound the runs that shapes are from.
+// shapeRuns and shapePhases bound the runs from which shapes are taken.
 const (
 	shapeRuns   = 200
 	shapePhases = 8
 )
 
-// shapesOf looks at the rounds of a target whose messages are in the engine's hands. It is
-// nil where there is nothing to look at.
+// shapesOf observes the rounds of a target whose messages the engine controls. It returns nil if there are no rounds to
+// observe.
 func (e *Env) shapesOf(system lockstep.System, info lockstep.Info) (*shapes, error) {
 	s := strategy.Lossy{Rounds: shapePhases * max(len(info.Rounds), 4), Loss: 0.2}
 	if _, unfit := s.Fit(info); unfit != nil || !info.Supports.Has(trace.Deliver) {
@@ -53,7 +52,11 @@ func (e *Env) shapesOf(system lockstep.System, info lockstep.Info) (*shapes, err
 
 // write writes a line for each round, and the advice.
 func (s *shapes) write(w io.Writer) {
-	fmt.Fprintf(w, "    Rounds, in %d runs that lose a fifth of the messages: name, one-to-all, all-to-one, neither\n", s.Runs)
+	fmt.Fprintf(
+		w,
+		"    Rounds, in %d runs that lose a fifth of the messages: name, one-to-all, all-to-one, neither\n",
+		s.Runs,
+	)
 	for _, r := range s.Rounds {
 		name := r.Name
 		if name == "" {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// hangingGo is a go command that never finishes a build, and leaves something where temporary files are.
+// hangingGo is a go command that never finishes a build and leaves a file in the directory for temporary files.
 const hangingGo = `#!/bin/sh
 if [ "$1" = build ]; then
 	mkdir "${GOTMPDIR:-$TMPDIR}/go-build1"
@@ -23,14 +23,16 @@ fi
 PATH=$REAL exec go "$@"
 `
 
-// The command timeout sends its signal twice, at once. A build ends by it as by one, in order, and leaves nothing.
+// The command timeout sends its signal twice, at once. A build handles both as one: it ends in order and leaves no
+// files.
 func TestSignalTwice(t *testing.T) {
 	dir, self := t.TempDir(), executable(t)
 	begun := filepath.Join(dir, "begun")
 	for name, text := range map[string]string{"check/go.mod": "module example.com/check\n\ngo 1.26\n",
 		"check/main.go": "package main\n\nfunc main() {}\n", "bin/go": hangingGo} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o777)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o777)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,10 +41,23 @@ func TestSignalTwice(t *testing.T) {
 	}
 	cmd := exec.Command(self, "run", "./check")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), aloneVariable+"=1", "GOWORK=off", "BEGUN="+begun, "REAL="+os.Getenv("PATH"),
-		"PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "TMPDIR="+filepath.Join(dir, "tmp"))
+	cmd.Env = append(
+		os.Environ(),
+		aloneVariable+"=1",
+		"GOWORK=off",
+		"BEGUN="+begun,
+		"REAL="+os.Getenv("PATH"),
+		"PATH="+filepath.Join(
+			dir,
+			"bin",
+		)+":"+os.Getenv(
+			"PATH",
+		),
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+		"TMPDIR="+filepath.Join(dir, "tmp"),
+	)
 	var errOut bytes.Buffer
-	cmd.Stderr, cmd.WaitDelay = &errOut, 10*time.Second // a go command that lives on has the file open
+	cmd.Stderr, cmd.WaitDelay = &errOut, 10*time.Second // a go command that survives has the file open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +71,8 @@ func TestSignalTwice(t *testing.T) {
 	}
 	_, _ = cmd.Process.Signal(syscall.SIGTERM), cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || !bytes.HasSuffix(errOut.Bytes(), []byte("lockstep: interrupted\n")) {
+	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted ||
+		!bytes.HasSuffix(errOut.Bytes(), []byte("lockstep: interrupted\n")) {
 		t.Errorf("%v: %s", cmd.ProcessState, errOut.String())
 	}
 	for _, place := range []string{"tmp", "cache/lockstep/programs"} {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// addressSpace is the most address space that this process may take, as ulimit -v sets it; 0: there is no limit.
+// addressSpace returns this process's limit on address space, as ulimit -v sets it; 0: there is no limit.
 func addressSpace() uint64 {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur >= math.MaxInt64 {

@@ -2,5 +2,5 @@
 
 package cli
 
-// addressSpace is the most address space that this process may take; 0: there is no limit, or it is not known.
+// addressSpace returns this process's limit on address space; 0: there is no limit, or it is unknown.
 func addressSpace() uint64 { return 0 }

@@ -7,14 +7,13 @@ import (
 	"github.com/lockstep-go/lockstep/keep"
 )
 
-// stored are the findings that were stored as soon as they were found, so that they are there whatever ends the
-// campaign.
+// stored has the findings that were stored as soon as they were found, so that they survive any end of the campaign.
 type stored struct {
 	mutex sync.Mutex
 	files map[int]string // by run
 }
 
-// add stores a finding. One that cannot be stored now is stored in the end, or its error is reported then.
+// add stores a finding. If that fails now, the command stores it at the end, or reports the error then.
 func (s *stored) add(e *Env, dir string, f *lockstep.Found) {
 	file, err := e.tryStore(dir, keep.NameIn(dir, f.Trace, f.Run), f.Trace)
 	if err != nil {
@@ -25,7 +24,7 @@ func (s *stored) add(e *Env, dir string, f *lockstep.Found) {
 	s.files[f.Run] = file
 }
 
-// file is where the finding of a run is; empty: it is not stored.
+// file returns the file with the finding of a run; empty: it is not stored.
 func (s *stored) file(run int) string {
 	if s == nil {
 		return ""

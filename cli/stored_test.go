@@ -17,10 +17,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// endlessVariable makes the program of the test one whose campaign fails now and then and never ends.
+// endlessVariable makes the test's program run a campaign that fails sometimes and never ends.
 const endlessVariable = "LOCKSTEP_TEST_ENDLESS"
 
-// endless is a system with a bug. Serial is that of its description.
+// endless is a system with a bug. Its description has the value of Serial.
 type endless struct {
 	smr.Cluster
 	serial bool
@@ -32,7 +32,7 @@ func (s endless) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// Deploy slows the system down, so that nobody's disk is filled.
+// Deploy slows the system down, so that the campaign does not fill the disk.
 func (s endless) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	d, err := s.Cluster.Deploy(ctx, p)
 	return slow{d}, err
@@ -51,10 +51,10 @@ func endlessApp() App {
 		endless{smr.Cluster{Nodes: 3, Bug: true}, os.Getenv(endlessVariable) == "serial"}, smr.Prefix)}}
 }
 
-// What a campaign with --keep-going has found is on the disk while it continues: a kill loses nothing of that. No
-// more is stored than is kept.
+// The findings of a campaign with --keep-going are on disk while the campaign continues, so a kill loses none of them.
+// The campaign stores no more findings than it keeps.
 func TestFindingsSurviveAKill(t *testing.T) {
-	for _, kind := range []string{"parallel", "serial"} { // in one process, and in several
+	for _, kind := range []string{"parallel", "serial"} { // in one process, and in several processes
 		t.Run(kind, func(t *testing.T) {
 			self, err := os.Executable()
 			if err != nil {
@@ -77,10 +77,10 @@ func TestFindingsSurviveAKill(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			before := stored()
-			if err := c.Process.Kill(); err != nil { // as kill -9 does
+			if err := c.Process.Kill(); err != nil { // the same as kill -9
 				t.Errorf("the campaign ended: %v", err)
 			}
-			_ = c.Wait() // it was killed
+			_ = c.Wait() // an error is expected: the process was killed
 			if len(before) < 5 {
 				t.Fatalf("%d findings were stored while the campaign went on", len(before))
 			}
@@ -98,7 +98,7 @@ func TestFindingsSurviveAKill(t *testing.T) {
 	}
 }
 
-// A campaign that ends has the same files as ever: those of the findings that it keeps, each once.
+// A campaign that ends leaves the usual files: those of the findings that it keeps, each once.
 func TestFindingsAreStoredOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errOut bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// SplitStrategies takes "uniform:period=4,rounds=16,walk baseline" apart into three.
+// SplitStrategies splits "uniform:period=4,rounds=16,walk baseline" into three.
 func SplitStrategies(list string) []string {
 	var out []string
 	for _, word := range strings.Fields(list) {
@@ -22,8 +22,8 @@ func SplitStrategies(list string) []string {
 	return out
 }
 
-// isStrategy reports whether a text begins with the name of a strategy, and not with a
-// key=value of the one before.
+// isStrategy reports whether a text begins with the name of a strategy, instead of a key=value of the strategy before
+// it.
 func isStrategy(text string) bool {
 	name := text[:strings.IndexAny(text+",", ",:=")]
 	if strings.HasPrefix(text[len(name):], "=") {

@@ -13,25 +13,24 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// programVariable tells a program that was built on demand by which name it was asked for,
-// so that it knows the name for its own.
+// programVariable passes a program that was built on demand the name by which the user asked for it. The program then
+// accepts this name as its own.
 const programVariable = "LOCKSTEP_PROGRAM"
 
-// versionsVariable gives such a program the path of its library and the versions known to work, for its list.
+// versionsVariable passes such a program the path of its library and the versions known to work, for its list.
 const versionsVariable = "LOCKSTEP_VERSIONS"
 
-// place is where a target is: linked in, or in a program that is still to be built.
+// place is the location of a target: linked in, or in a program that is not built yet.
 type place struct {
 	target target.Target
-	build  string // the build that this program is, for this target
+	build  string // the build of this program, for this target
 	set    []string
 
-	program *target.Program // not nil: it is in this one
+	program *target.Program // nil: the target is in this program
 	version string
 }
 
-// locate finds a target by its name and the version in its options. A name with a slash is
-// that of a main package.
+// locate finds a target by its name and the version in its options. A name with a slash is the path of a main package.
 func (e *Env) locate(name string, set []string) (place, error) {
 	version, rest := takeVersion(set)
 	if err := errors.Join(checkName("target", name), checkName(target.VersionKey, version)); err != nil {
@@ -52,17 +51,26 @@ func (e *Env) locate(name string, set []string) (place, error) {
 	case p != nil:
 		return place{program: p, version: version, set: rest}, nil
 	case unknown != nil:
-		return place{}, fmt.Errorf("unknown target %q: one of %s, or the folder or import path of a main package", name, strings.Join(e.app.names(), ", "))
+		return place{}, fmt.Errorf(
+			"unknown target %q: one of %s, or the folder or import path of a main package",
+			name,
+			strings.Join(e.app.names(), ", "),
+		)
 	case version == "" || target.ThisBuild() == "":
 		return place{target: t, build: target.ThisBuild(), set: set}, nil
 	case !strings.Contains(target.ThisBuild()+"~", "@"+version+"~"):
-		return place{}, fmt.Errorf("version %s of %s is not in this program, which is built with %s", version, name, target.ThisBuild())
+		return place{}, fmt.Errorf(
+			"version %s of %s is not in this program, which is built with %s",
+			version,
+			name,
+			target.ThisBuild(),
+		)
 	default:
 		return place{target: t, build: target.ThisBuild(), set: rest}, nil
 	}
 }
 
-// locatePackage finds the target of a main package: in this program, where it is the one.
+// locatePackage finds the target of a main package. It returns this program if it was built from that package.
 func (e *Env) locatePackage(name string, set []string) (place, error) {
 	pkg, of := splitPackage(name)
 	if e.asked != pkg {
@@ -71,7 +79,13 @@ func (e *Env) locatePackage(name string, set []string) (place, error) {
 	if of == "" {
 		if len(e.app.Targets) != 1 {
 			names := e.app.names()
-			return place{}, fmt.Errorf("%s has %d targets: %s; write %s:NAME for one of them", pkg, len(names), strings.Join(names, ", "), pkg)
+			return place{}, fmt.Errorf(
+				"%s has %d targets: %s; write %s:NAME for one of them",
+				pkg,
+				len(names),
+				strings.Join(names, ", "),
+				pkg,
+			)
 		}
 		of = e.app.Targets[0].Name
 	}
@@ -87,10 +101,10 @@ func splitPackage(name string) (pkg, of string) {
 	return name, ""
 }
 
-// isPackage reports whether a name is that of a package and not of a target.
+// isPackage reports whether a name denotes a package instead of a target.
 func isPackage(name string) bool { return strings.Contains(name, "/") || strings.HasPrefix(name, ".") }
 
-// names are the names of all targets.
+// names returns the names of all targets.
 func (a *App) names() []string {
 	var names []string
 	for _, t := range a.Targets {
@@ -104,7 +118,7 @@ func (a *App) names() []string {
 	return names
 }
 
-// program is the program of that name, or nil.
+// program returns the program of that name, or nil.
 func (a *App) program(name string) *target.Program {
 	for i := range a.Programs {
 		if a.Programs[i].Name == name {
@@ -114,7 +128,7 @@ func (a *App) program(name string) *target.Program {
 	return nil
 }
 
-// takeVersion takes the version out of the options of a target.
+// takeVersion removes the version from the options of a target.
 func takeVersion(set []string) (version string, rest []string) {
 	for _, pair := range set {
 		if v, ok := strings.CutPrefix(pair, target.VersionKey+"="); ok {
@@ -126,7 +140,7 @@ func takeVersion(set []string) (version string, rest []string) {
 	return version, rest
 }
 
-// linked is the version of a program's library that is linked into this program, or empty.
+// linked returns the version of a program's library that is linked into this program, or the empty string.
 func linked(p *target.Program) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -135,7 +149,8 @@ func linked(p *target.Program) string {
 	return versionIn(info, p.Library)
 }
 
-// versionIn is the version of a module in a program, or empty: one in a folder has none.
+// versionIn returns the version of a module in a program. It is empty if there is none: a module in a directory has
+// none.
 func versionIn(info *debug.BuildInfo, path string) string {
 	for _, m := range info.Deps {
 		if m.Path != path {
@@ -152,7 +167,7 @@ func versionIn(info *debug.BuildInfo, path string) string {
 	return ""
 }
 
-// system makes the system of a target that is linked in.
+// system returns the system of a target that is linked in.
 func (p *place) system(pairs []string) (lockstep.System, error) {
 	s, err := p.target.Build(pairs)
 	if err != nil || p.build == "" {
@@ -161,22 +176,22 @@ func (p *place) system(pairs []string) (lockstep.System, error) {
 	return named{s, p.build}, nil
 }
 
-// named is a system that names the build which it is part of.
+// named is a system that reports the build which it is part of.
 type named struct {
 	lockstep.System
 	build string
 }
 
-// Describe is that of the system, with the build, which says more than the version that a system
-// may name itself: by it the program is found again.
+// Describe returns the description of the system with the build. The build identifies the program, which the version in
+// a system's own description may not.
 func (n named) Describe() (lockstep.Info, error) {
 	info, err := n.System.Describe()
 	info.Build = n.build
 	return info, err
 }
 
-// handOver builds a program and lets it do the work, with the same arguments, files and
-// signals. It returns only where that was not possible.
+// handOver builds a program, which takes over with the same arguments, files and signals. handOver returns only if that
+// was not possible.
 func (e *Env) handOver(at place, variables ...string) error {
 	file, env, err := e.built(at)
 	if err != nil {
@@ -185,15 +200,18 @@ func (e *Env) handOver(at place, variables ...string) error {
 	return e.become(file, slices.Concat(os.Environ(), env, variables))
 }
 
-// Become builds a program and lets it do the work, with the same arguments, files and signals. It returns only where
-// that was not possible.
+// Become builds a program, which takes over with the same arguments, files and signals. Become returns only if that was
+// not possible.
 func (e *Env) Become(p *target.Program) error { return e.handOver(place{program: p}) }
 
-// built builds a program. The variables are those that it needs to be told.
+// built builds a program. The variables are the environment variables that it needs.
 func (e *Env) built(at place) (file string, variables []string, err error) {
 	p := at.program
 	if e.asked == p.Name {
-		return "", nil, fmt.Errorf("%s was built for this and does not know it: its main package must call cli.Main with its targets", p.Name)
+		return "", nil, fmt.Errorf(
+			"%s was built for this and does not know it: its main package must call cli.Main with its targets",
+			p.Name,
+		)
 	}
 	b := build.Builder{BestEffort: e.bestEffort, Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
 	file, err = b.Program(e.Ctx, *p, at.version)
@@ -201,8 +219,8 @@ func (e *Env) built(at place) (file string, variables []string, err error) {
 	return file, []string{programVariable + "=" + p.Name, versionsVariable + "=" + versions}, err
 }
 
-// ProgramOf is the program that has a target, with the variables that it needs: this one, or one that
-// is built for it.
+// ProgramOf returns the program that has a target, with the environment variables that it needs: this program, or one
+// that ProgramOf builds.
 func (e *Env) ProgramOf(name string, set []string) (file string, variables []string, err error) {
 	at, err := e.locate(name, set)
 	if err != nil {

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// timed ends a context after a time that can be paused: what a campaign does before its first run does not count.
+// timed ends a context after a time that can be paused. The preparation of a campaign before its first run does not
+// count.
 type timed struct {
 	end context.CancelFunc
 
 	mutex  sync.Mutex
 	left   time.Duration
-	since  time.Time // when the time went on last
+	since  time.Time // when the time last resumed
 	timer  *time.Timer
-	pauses int // under way
+	pauses int // active pauses
 }
 
-// newTimed begins the time. The function ends the context, whether time is up or not.
+// newTimed starts the time. The function that it returns ends the context, whether the time is up or not.
 func newTimed(ctx context.Context, limit time.Duration) (context.Context, *timed, context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	t := &timed{end: end, left: limit, since: time.Now()}
@@ -28,7 +29,7 @@ func newTimed(ctx context.Context, limit time.Duration) (context.Context, *timed
 	}
 }
 
-// pause stops the time until the function that it returns is called. Pauses may overlap.
+// pause pauses the time until the caller calls the returned function. Pauses may overlap.
 func (t *timed) pause() (resume func()) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The time of a campaign stands still while something pauses it, however pauses overlap.
+// The time of a campaign is paused while at least one pause is active; pauses may overlap.
 func TestTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

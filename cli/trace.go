@@ -21,7 +21,7 @@ type traceCmd struct {
 	Out      string `placeholder:"FILE" help:"Write the run to a trace file too, which replay and explain read."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (traceCmd) Help() string {
 	return `Prints each step, and below it the events that the step caused. The run is the one that a campaign with the same
 flags makes under this number. Exit status 1: the run fails.
@@ -37,7 +37,13 @@ func (c *traceCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	of := runCmd{explored: c.explored, Strategy: c.Strategy, Scenario: c.Scenario, Runs: c.Number + 1, Patience: watchdog.Default}
+	of := runCmd{
+		explored: c.explored,
+		Strategy: c.Strategy,
+		Scenario: c.Scenario,
+		Runs:     c.Number + 1,
+		Patience: watchdog.Default,
+	}
 	if err := cmp.Or(notNegative("run", int64(c.Number)), CheckFiles("out", c.Out)); err != nil {
 		return err
 	}
@@ -69,7 +75,7 @@ func (c *traceCmd) Run(e *Env) error {
 	return err
 }
 
-// independent reports why a run of a plan cannot be made without the runs before it.
+// independent reports why one run of a plan cannot be made without the runs before it.
 func independent(plan lockstep.Plan) error {
 	info, err := plan.System.Describe()
 	if err != nil {
@@ -77,7 +83,10 @@ func independent(plan lockstep.Plan) error {
 	}
 	terms, err := plan.Strategy.Fit(info)
 	if err == nil && (terms.Sequential || terms.Lineages > 0) {
-		return fmt.Errorf("--strategy %s learns from run to run, so that no run can be made alone; allowed are strategies whose runs are independent", plan.Strategy)
+		return fmt.Errorf(
+			"--strategy %s learns from run to run, so that no run can be made alone; allowed are strategies whose runs are independent",
+			plan.Strategy,
+		)
 	}
 	return err
 }

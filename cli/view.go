@@ -12,29 +12,29 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// view is what scenarios and specs see of a target's runs.
+// view lists what scenarios and specs can see of a target's runs.
 type view struct {
 	Messages []sort   `json:"messages"`
 	Events   []sort   `json:"events"`
 	Requests []string `json:"requests,omitempty"`
 }
 
-// sort is a type of message or event. Value is the Go type of its content, and Example one in
-// words, where a short run had one.
+// sort is a type of message or event. Value is the Go type of its content. Example is a value as text, if a short run
+// had one.
 type sort struct {
 	Type    string `json:"type"`
 	Value   string `json:"value,omitempty"`
 	Example string `json:"example,omitempty"`
 }
 
-// lookRuns and lookSteps bound the runs that examples are from.
+// lookRuns and lookSteps bound the runs from which examples are taken.
 const (
 	lookRuns  = 3
 	lookSteps = 600
 )
 
-// detail adds a target's scenarios, and the types of its messages and events: those that it
-// declares, and those of a few short runs.
+// detail adds a target's scenarios, and the types of its messages and events. The types come from the target's
+// declarations and from a few short runs.
 func (e *Env) detail(l *listed) error {
 	t, err := target.Find(e.app.Targets, l.Name)
 	if err != nil {
@@ -47,13 +47,13 @@ func (e *Env) detail(l *listed) error {
 	if err != nil {
 		return err
 	}
-	if info, err := system.Describe(); err == nil { // otherwise it needs options: there is nothing to look at
+	if info, err := system.Describe(); err == nil { // otherwise it needs options, and there is no run to observe
 		return e.look(l, system, info)
 	}
 	return nil
 }
 
-// look adds what a system declares and what a few short runs of it have.
+// look adds what a system declares and what a few short runs of it contain.
 func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error {
 	s := &view{Requests: info.Requests}
 	for _, name := range info.Types {
@@ -63,12 +63,15 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 		s.Events = append(s.Events, sort{Type: name})
 	}
 	l.Seen = s
-	if info.Repeats == lockstep.Roughly || info.Serial { // a run of it may take long
+	if info.Repeats == lockstep.Roughly || info.Serial { // one run may take long
 		return nil
 	}
-	_, err := lockstep.Explore(e.Ctx, lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
-		KeepGoing: true, Observers: []lockstep.Observer{s}})
-	if err != nil && e.Ctx.Err() == nil { // the declared types are there all the same
+	_, err := lockstep.Explore(
+		e.Ctx,
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: lookRuns, Steps: lookSteps, Workers: 1,
+			KeepGoing: true, Observers: []lockstep.Observer{s}},
+	)
+	if err != nil && e.Ctx.Err() == nil { // the declared types are available even so
 		fmt.Fprintln(e.Err, "lockstep: no examples:", joinLines(err.Error()))
 		return nil
 	}
@@ -78,16 +81,16 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 	return context.Cause(e.Ctx)
 }
 
-// New makes a watcher.
+// New returns a watcher.
 func (s *view) New(lockstep.Info) lockstep.Watcher { return &looker{} }
 
-// Take adds what a run had.
+// Take adds the observations of a run.
 func (s *view) Take(_ int, noted any) {
 	n := noted.(*view)
 	s.Messages, s.Events = merge(s.Messages, n.Messages), merge(s.Events, n.Events)
 }
 
-// merge completes the types of one list by those of another.
+// merge adds the types of the second list to the first.
 func merge(list, more []sort) []sort {
 	for _, m := range more {
 		i := slices.IndexFunc(list, func(x sort) bool { return x.Type == m.Type })
@@ -106,7 +109,7 @@ type looker struct{ noted *view }
 // Reset begins a new run.
 func (l *looker) Reset() { l.noted = &view{} }
 
-// Look notes what is new.
+// Look notes types of messages and events that are new.
 func (l *looker) Look(run *lockstep.Run) {
 	for i := range run.Sent() {
 		m := &run.Sent()[i]
@@ -117,7 +120,7 @@ func (l *looker) Look(run *lockstep.Run) {
 	}
 }
 
-// note adds a type that is new, with a value of it.
+// note adds a type that is new, with an example value.
 func note(list []sort, kind string, value func() any) []sort {
 	if slices.ContainsFunc(list, func(x sort) bool { return x.Type == kind }) {
 		return list
@@ -129,7 +132,7 @@ func note(list []sort, kind string, value func() any) []sort {
 	return append(list, x)
 }
 
-// short is the begin of a text in one line.
+// short returns the beginning of a text, as one line.
 func short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 60 {
@@ -138,7 +141,7 @@ func short(text string) string {
 	return text
 }
 
-// Noted is what the run had.
+// Noted returns the observations of the run.
 func (l *looker) Noted() any { return l.noted }
 
 // writeDetail writes scenarios and types.

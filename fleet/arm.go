@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Arm is how a campaign has fared lately: what a plan shares time by.
+// Arm has the recent reward of a campaign, by which a plan shares time.
 //
-// The rule is discounted UCB (Garivier and Moulines, 2011). A part brings 1 if one of its findings is of a
-// property and shape that the campaign did not have before, and else the share of its states
-// that are new. What a part brought counts less with every part of the plan after it (by the
-// factor Discount). The next stretch goes to the campaign with the largest sum of what its parts brought on average
-// and sqrt(Curious * ln N / n), where n is the number of its parts and N that of all, discounted.
+// The rule is discounted UCB (Garivier and Moulines, 2011). The reward of a part is 1 if one of its findings has a
+// property and shape that are new to the campaign. Otherwise it is the share of its states that are new. Each later
+// part of the plan discounts a part's reward by the factor Discount. The next batch goes to the campaign with the
+// largest sum of its average reward and sqrt(Curious * ln N / n). Here n is the discounted number of the campaign's
+// parts, and N that of all parts.
 type Arm struct {
 	Brought float64 `json:"brought"`
 	Parts   float64 `json:"parts"`
@@ -23,13 +23,13 @@ const (
 	Curious  = 0.5
 )
 
-// reward notes what a part brought, before it is counted in.
+// reward notes the reward of a part, before the part is added.
 func (a *Arm) reward(l *Ledger, p *Part) {
 	a.Parts++
 	a.Brought += news(l, p)
 }
 
-// news is what a part brings, from 0 to 1.
+// news returns the reward of a part, from 0 to 1.
 func news(l *Ledger, p *Part) float64 {
 	known := len(l.Findings)
 	for i := range p.Result.Found {
@@ -46,11 +46,11 @@ func news(l *Ledger, p *Part) float64 {
 	}
 	all := slices.Clone(l.States)
 	before := all.Count()
-	_ = all.Merge(p.States) // it was tried when it came
+	_ = all.Merge(p.States) // the merge was checked when the part arrived
 	return min(1, max(0, float64(all.Count()-before)/float64(states)))
 }
 
-// score is that by which the rule chooses, where all have so many parts.
+// score returns the value by which the rule chooses, where all is the discounted number of all parts.
 func (a *Arm) score(all float64) float64 {
 	if a.Parts <= 0 {
 		return math.Inf(1)
@@ -58,14 +58,14 @@ func (a *Arm) score(all float64) float64 {
 	return a.Brought/a.Parts + math.Sqrt(Curious*math.Log(max(all, 1))/a.Parts)
 }
 
-// fade makes what was before count less.
+// fade discounts the earlier rewards.
 func (a *Arm) fade() {
 	a.Brought *= Discount
 	a.Parts *= Discount
 }
 
-// choose is the campaign of a plan that gets the next stretch. What is given out and not made counts as parts that
-// brought nothing, so that one campaign does not get all.
+// choose returns the campaign of a plan that gets the next batch. A batch that is given out and not done counts as a
+// part with reward 0, so that one campaign does not get all batches.
 func choose(plan []*Ledger) *Ledger {
 	all := 0.0
 	for _, l := range plan {

@@ -21,16 +21,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// How often the books are brought up to date, and how often work is looked after that should be
-// in the queue.
+// turn is the interval of state updates. lookOver is the interval of checks for work that is missing in the queue.
 const (
 	turn     = 50 * time.Millisecond
 	lookOver = 5 * time.Second
-	gone     = 10 * time.Second // a worker that has not reported for so long
+	gone     = 10 * time.Second // a worker is gone if it has not reported for this time
 )
 
-// books are the ledgers of all campaigns, and who works on them. One goroutine brings them up to
-// date; others only look.
+// books are the ledgers of all campaigns, and the known workers. One goroutine updates them; others only read.
 type books struct {
 	*store
 	log      func(string)
@@ -40,15 +38,15 @@ type books struct {
 	mutex   sync.Mutex
 	ledgers map[string]*Ledger
 	staff   map[string]Report
-	seen    map[string]time.Time // when a worker reported last
-	refused int                  // messages that did not fit
+	seen    map[string]time.Time // the time of each worker's last report
+	refused int                  // invalid messages
 	last    int                  // number of the last campaign
-	acks    []jetstream.Msg      // to be acknowledged when the books are written
-	// panicked is what the server panicked with last.
+	acks    []jetstream.Msg      // to be sent after the ledgers are written
+	// panicked is the value of the server's last panic.
 	panicked string
 }
 
-// openBooks reads the books and listens.
+// openBooks reads the ledgers and subscribes to messages.
 func openBooks(ctx context.Context, s *store, log func(string)) (*books, error) {
 	b := &books{store: s, log: log, parts: make(chan jetstream.Msg, 1024), commands: make(chan *nats.Msg, 64),
 		ledgers: map[string]*Ledger{}, staff: map[string]Report{}, seen: map[string]time.Time{}}
@@ -62,8 +60,12 @@ func openBooks(ctx context.Context, s *store, log func(string)) (*books, error) 
 			b.last = max(b.last, n)
 		}
 	}
-	consumer, err := s.js.CreateOrUpdateConsumer(ctx, partStream, jetstream.ConsumerConfig{Durable: "books", AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: patience, MaxAckPending: 1 << 16})
+	consumer, err := s.js.CreateOrUpdateConsumer(
+		ctx,
+		partStream,
+		jetstream.ConsumerConfig{Durable: "books", AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait: patience, MaxAckPending: 1 << 16},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func openBooks(ctx context.Context, s *store, log func(string)) (*books, error) 
 	return b, nil
 }
 
-// run brings the books up to date until the context ends.
+// run updates the ledgers until the context ends.
 func (b *books) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var others sync.WaitGroup
@@ -103,18 +105,24 @@ func (b *books) run(ctx context.Context) error {
 	}
 }
 
-// survive does something of which a panic must not end the server: it serves other campaigns, too.
+// survive calls a function whose panic must not end the server, because the server has other campaigns, too.
 func (b *books) survive(do func()) {
 	defer func() {
 		if r := recover(); r != nil && b.panicked != fmt.Sprint(r) {
 			b.panicked = fmt.Sprint(r) // once, not in every turn
-			b.log(fmt.Sprintf("the server panics, and continues: %v: %s", r, strings.ReplaceAll(string(debug.Stack()), "\n", " | ")))
+			b.log(
+				fmt.Sprintf(
+					"the server panics, and continues: %v: %s",
+					r,
+					strings.ReplaceAll(string(debug.Stack()), "\n", " | "),
+				),
+			)
 		}
 	}()
 	do()
 }
 
-// hear notes what a worker reports.
+// hear notes the report of a worker.
 func (b *books) hear(text []byte) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -126,33 +134,44 @@ func (b *books) hear(text []byte) {
 	b.staff[r.Worker], b.seen[r.Worker] = r, time.Now()
 }
 
-// mostStaff bounds the workers that are told apart.
+// mostStaff bounds the number of workers that the server distinguishes.
 const mostStaff = 10_000
 
-// take takes a part, which is acknowledged when it is in the books, or at once where it is of no use.
+// take handles the message of a part. It acknowledges the message after the ledger is written, or at once if the part
+// is useless.
 func (b *books) take(ctx context.Context, m jetstream.Msg) {
 	delivery, err := m.Metadata()
 	last := err != nil || delivery.NumDelivered >= maxReads
-	err = b.receive(m.Subject(), m.Data(), last, func(id string, run int) (stretch.Trace, error) { return b.storedTrace(ctx, id, run) })
+	err = b.receive(
+		m.Subject(),
+		m.Data(),
+		last,
+		func(id string, run int) (stretch.Trace, error) { return b.storedTrace(ctx, id, run) },
+	)
 	switch {
 	case err == nil:
 		b.acks = append(b.acks, m)
-	case errors.Is(err, errHeld): // the first copy will be acknowledged
+	case errors.Is(err, errHeld): // the first message with this part will be acknowledged
 	case errors.Is(err, errUnavailable) && !last:
 		_ = m.NakWithDelay(time.Second)
 	default:
-		_ = m.Ack() // it will not fit later
+		_ = m.Ack() // it would not become valid later
 	}
 }
 
-// maxReads is how often the server tries to read the traces of a part.
+// maxReads is the number of attempts to read the traces of a part.
 const maxReads = 5
 
-// receive takes the message of a part. One that is not valid is quarantined, and the error says why; so is one whose traces
-// cannot be read the last time.
-func (b *books) receive(subject string, message []byte, last bool, stored func(id string, run int) (stretch.Trace, error)) error {
+// receive handles the message of a part. It quarantines an invalid part and returns an error with the reason. It does
+// the same if the last attempt to read the part's traces fails.
+func (b *books) receive(
+	subject string,
+	message []byte,
+	last bool,
+	stored func(id string, run int) (stretch.Trace, error),
+) error {
 	id, first, p, err := readPart(subject, message)
-	l := b.ledgers[id] // which only this goroutine changes
+	l := b.ledgers[id] // only this goroutine changes it
 	if l != nil && err == nil {
 		err = l.checkPart(p, func(run int) (stretch.Trace, error) { return stored(id, run) })
 	}
@@ -179,8 +198,8 @@ func (b *books) receive(subject string, message []byte, last bool, stored func(i
 	return err
 }
 
-// turn adds up, gives out, writes the books, and then tells the others, in this order: who dies in
-// between does the rest again.
+// turn adds up parts, gives out batches, writes the ledgers, and then notifies the workers, in this order. If the
+// server crashes in between, the next server repeats the rest.
 func (b *books) turn(ctx context.Context, passed time.Duration, over bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -198,7 +217,7 @@ func (b *books) turn(ctx context.Context, passed time.Duration, over bool) {
 		}
 		if err := b.write(ctx, l); err != nil {
 			b.log(fmt.Sprintf("campaign %s could not be written: %v", l.Job.ID, err))
-			continue // and is tried again
+			continue // the next turn retries
 		}
 		b.tell(ctx, l, over)
 	}
@@ -210,7 +229,7 @@ func (b *books) turn(ctx context.Context, passed time.Duration, over bool) {
 	b.acks = slices.DeleteFunc(b.acks, func(m jetstream.Msg) bool { return b.added(m.Subject()) })
 }
 
-// added reports whether a part is in the books, and they are written, so that it need not be kept.
+// added reports whether a part was added and the ledger is written, so that the part need not be kept.
 func (b *books) added(subject string) bool {
 	words := strings.Split(subject, ".")
 	first, err := strconv.Atoi(words[len(words)-1])
@@ -218,7 +237,7 @@ func (b *books) added(subject string) bool {
 	return err != nil || l == nil || l.arrived[first] == nil && !l.changed
 }
 
-// forget forgets workers that are gone.
+// forget removes workers that are gone.
 func (b *books) forget() {
 	for id, at := range b.seen {
 		if time.Since(at) > gone {
@@ -228,12 +247,12 @@ func (b *books) forget() {
 	}
 }
 
-// sorted are the ledgers by age.
+// sorted returns the ledgers by age.
 func (b *books) sorted() []*Ledger {
 	return slices.SortedFunc(maps.Values(b.ledgers), func(x, y *Ledger) int { return cmp.Compare(x.Job.ID, y.Job.ID) })
 }
 
-// fade makes what the others of a plan have brought count less.
+// fade discounts the rewards of all campaigns in the same plan.
 func (b *books) fade(l *Ledger) {
 	if l.Job.Plan == "" {
 		return
@@ -245,8 +264,8 @@ func (b *books) fade(l *Ledger) {
 	}
 }
 
-// giveOut gives out stretches, until as many wait as the workers make in a few seconds. Campaigns that
-// were given alone have as many waiting as each other, and as a plan has in all.
+// giveOut gives out batches, until as many wait as the workers make in a few seconds. Each campaign that was given
+// alone has as many batches waiting as each other one, and as a plan has in all.
 func (b *books) giveOut() {
 	groups := map[string][]*Ledger{}
 	for _, l := range b.sorted() {
@@ -267,7 +286,7 @@ func (b *books) giveOut() {
 	}
 }
 
-// waiting is the number of stretches of campaigns that are given out and not made.
+// waiting returns the number of batches of campaigns that are given out and not done.
 func waiting(list []*Ledger) (n int) {
 	for _, l := range list {
 		n += len(l.waiting())
@@ -275,7 +294,7 @@ func waiting(list []*Ledger) (n int) {
 	return n
 }
 
-// write writes the books of a campaign where they have changed, and tells workers that it has ended.
+// write writes the ledger of a campaign if it has changed, and notifies workers of the campaign's end.
 func (b *books) write(ctx context.Context, l *Ledger) error {
 	if !l.changed {
 		return nil
@@ -297,8 +316,8 @@ func (b *books) write(ctx context.Context, l *Ledger) error {
 	return nil
 }
 
-// tell puts the work of a campaign into the queue, as far as it was not yet, or all of it: what is there
-// already is there once. That of a campaign that has ended goes.
+// tell puts the batches of a campaign into the queue. By default these are the new ones; again makes it put all, since
+// the queue ignores duplicates. It removes the batches of a campaign that has ended.
 func (b *books) tell(ctx context.Context, l *Ledger, again bool) {
 	if l.Job.Ended != "" {
 		if !l.cleared {
@@ -315,36 +334,36 @@ func (b *books) tell(ctx context.Context, l *Ledger, again bool) {
 		}
 		if err := b.publish(ctx, workSubject(l.Job, ask.First), Work{Campaign: l.Job.ID, Ask: ask}); err != nil {
 			b.log(fmt.Sprintf("campaign %s: work could not be given out: %v", l.Job.ID, err))
-			return // and is tried again
+			return // the next turn retries
 		}
 		l.told[ask.First] = true
 	}
 }
 
-// clear removes the work of a campaign that has ended, and what its lineages have learned.
+// clear removes the batches of an ended campaign, and what its lineages have learned.
 func (b *books) clear(ctx context.Context, l *Ledger) {
 	if l.Job.Hello.Lineages > 1 {
-		_ = b.js.DeleteObjectStore(ctx, lessonBucket(l.Job.ID)) // it may be gone
+		_ = b.js.DeleteObjectStore(ctx, lessonBucket(l.Job.ID)) // the store may be gone already
 	}
 	if stream, err := b.js.Stream(ctx, workStream); err == nil {
 		l.cleared = stream.Purge(ctx, jetstream.WithPurgeSubject(fmt.Sprintf("lockstep.work.*.%s.>", l.Job.ID))) == nil
 	}
 }
 
-// Command is what users ask the server for.
+// Command is a request of a user to the server.
 type Command struct {
-	Do   string `json:"do"` // give, stop
+	Do   string `json:"do"` // give or stop
 	Jobs []Job  `json:"jobs,omitempty"`
 	ID   string `json:"id,omitempty"` // of a campaign or a plan
 }
 
-// Answer is what the server says to a command.
+// Answer is the server's response to a command.
 type Answer struct {
 	IDs   []string `json:"ids,omitempty"`
 	Error string   `json:"error,omitempty"`
 }
 
-// obey does what a command says.
+// obey executes a command.
 func (b *books) obey(ctx context.Context, m *nats.Msg) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -365,18 +384,18 @@ func (b *books) obey(ctx context.Context, m *nats.Msg) {
 	if err != nil {
 		answer.Error = err.Error()
 	}
-	text, _ := json.Marshal(answer) // strings can be written
+	text, _ := json.Marshal(answer) // strings always marshal
 	_ = m.Respond(text)
 }
 
-// mostJobs is the number of campaigns that may go on at once, and mostEnded that of those whose books
-// are kept when they have ended.
+// mostJobs is the largest number of concurrent campaigns. mostEnded is the largest number of ended campaigns whose
+// ledgers are kept.
 const (
 	mostJobs  = 1000
 	mostEnded = 200
 )
 
-// prune throws the books of the oldest campaigns away, with their traces, and returns how many go on.
+// prune removes the ledgers of the oldest campaigns, with their traces. It returns the number of running campaigns.
 func (b *books) prune(ctx context.Context) (running int) {
 	var ended []*Ledger
 	for _, l := range b.sorted() {
@@ -394,7 +413,7 @@ func (b *books) prune(ctx context.Context) (running int) {
 	return len(b.ledgers) - min(len(ended), mostEnded)
 }
 
-// accept opens the books of campaigns.
+// accept creates the ledgers of campaigns.
 func (b *books) accept(ctx context.Context, jobs []Job) (ids []string, err error) {
 	if n := b.prune(ctx); len(jobs) == 0 || n+len(jobs) > mostJobs {
 		return nil, fmt.Errorf("%d campaigns while %d go on: allowed are 1 to %d in all", len(jobs), n, mostJobs)
@@ -414,7 +433,8 @@ func (b *books) accept(ctx context.Context, jobs []Job) (ids []string, err error
 			return ids, err
 		}
 		if job.Hello.Lineages > 1 {
-			if _, err := b.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: lessonBucket(job.ID)}); err != nil {
+			if _, err := b.js.CreateOrUpdateObjectStore(ctx,
+				jetstream.ObjectStoreConfig{Bucket: lessonBucket(job.ID)}); err != nil {
 				return ids, err
 			}
 		}
@@ -424,18 +444,31 @@ func (b *books) accept(ctx context.Context, jobs []Job) (ids []string, err error
 		}
 		b.ledgers[job.ID] = l
 		ids = append(ids, job.ID)
-		b.log(fmt.Sprintf("campaign %s: %s under %s, %d runs", job.ID, job.Hello.Target, job.Hello.Strategy, job.Hello.Runs))
+		b.log(
+			fmt.Sprintf(
+				"campaign %s: %s under %s, %d runs",
+				job.ID,
+				job.Hello.Target,
+				job.Hello.Strategy,
+				job.Hello.Runs,
+			),
+		)
 	}
 	return ids, nil
 }
 
-// consumerOf is what workers that have a campaign's program take work from.
+// consumerOf returns the consumer from which workers with a campaign's program take batches.
 func consumerOf(job Job) jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{Durable: job.Hello.Program, FilterSubject: "lockstep.work." + job.Hello.Program + ".>",
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: patience, MaxAckPending: -1}
+	return jetstream.ConsumerConfig{
+		Durable:       job.Hello.Program,
+		FilterSubject: "lockstep.work." + job.Hello.Program + ".>",
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       patience,
+		MaxAckPending: -1,
+	}
 }
 
-// check reports what is wrong with a job.
+// check reports an invalid field of a job.
 func (j *Job) check() error {
 	h := j.Hello
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Client is somebody who uses a fleet.
+// Client gives campaigns to a fleet and reads their results.
 type Client struct{ store *store }
 
 // Dial connects to the fleet at a URL, with its work token.
@@ -31,7 +31,7 @@ func Dial(ctx context.Context, url, token string) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() { c.store.conn.Close() }
 
-// command asks the server for something.
+// command sends a command to the server.
 func (c *Client) command(ctx context.Context, command Command) ([]string, error) {
 	text, err := json.Marshal(command)
 	if err != nil {
@@ -41,7 +41,10 @@ func (c *Client) command(ctx context.Context, command Command) ([]string, error)
 	defer cancel()
 	m, err := c.store.conn.RequestWithContext(limited, commandSubject, text)
 	if errors.Is(err, nats.ErrNoResponders) {
-		return nil, fmt.Errorf("there is NATS at %s, but no fleet: lockstep fleet serve is not running", c.store.conn.ConnectedUrl())
+		return nil, fmt.Errorf(
+			"there is NATS at %s, but no fleet: lockstep fleet serve is not running",
+			c.store.conn.ConnectedUrl(),
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -66,17 +69,17 @@ func (c *Client) Stop(ctx context.Context, id string) ([]string, error) {
 	return c.command(ctx, Command{Do: "stop", ID: id})
 }
 
-// Ledgers are the books of all campaigns.
+// Ledgers returns the states of all campaigns.
 func (c *Client) Ledgers(ctx context.Context) ([]*Ledger, error) {
 	return all(ctx, c.store.ledgers, readLedger, func(string) {})
 }
 
-// Workers are the workers that have reported lately.
+// Workers returns the workers that have reported lately.
 func (c *Client) Workers(ctx context.Context) ([]Report, error) {
 	return all(ctx, c.store.workers, readReport, func(string) {})
 }
 
-// Traces are the traces of the findings that a campaign keeps.
+// Traces returns the traces of the findings that a campaign keeps.
 func (c *Client) Traces(ctx context.Context, l *Ledger) (list []stretch.Trace, err error) {
 	for _, f := range l.Findings {
 		t, err := c.store.getTrace(ctx, l.Job.ID, f.Run)
@@ -88,8 +91,7 @@ func (c *Client) Traces(ctx context.Context, l *Ledger) (list []stretch.Trace, e
 	return list, nil
 }
 
-// Wait waits until a campaign has ended, and shows how it is getting on. When the context ends, the campaign is
-// stopped.
+// Wait waits until a campaign has ended, and shows its progress. When the context ends, Wait stops the campaign.
 func (c *Client) Wait(ctx context.Context, id string, show func(*Ledger)) (*Ledger, error) {
 	lasting := context.WithoutCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { _, _ = c.Stop(lasting, id) })
@@ -102,10 +104,10 @@ func (c *Client) Wait(ctx context.Context, id string, show func(*Ledger)) (*Ledg
 			}
 		} else if errors.Is(err, jetstream.ErrKeyNotFound) || ctx.Err() != nil {
 			return nil, err
-		} // otherwise the server is gone, and will come back
+		} // otherwise the server is gone temporarily
 		pause(lasting, look)
 	}
 }
 
-// look is how often one who waits looks.
+// look is the polling interval of a waiting client.
 const look = 200 * time.Millisecond

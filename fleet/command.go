@@ -31,7 +31,7 @@ type Commands struct {
 	} `cmd:"" help:"Campaigns over many machines."`
 }
 
-// at is where a fleet is, and what lets one in.
+// at is the address of a fleet, and the file with its token.
 type at struct {
 	URL       string `arg:"" env:"LOCKSTEP_FLEET" help:"Where the fleet is: what lockstep fleet serve prints, or the variable LOCKSTEP_FLEET."`
 	TokenFile string `env:"LOCKSTEP_FLEET_TOKEN_FILE" placeholder:"FILE" help:"File with the fleet's token; otherwise the variable LOCKSTEP_FLEET_TOKEN has it."`
@@ -68,7 +68,7 @@ type serveCmd struct {
 	ViewTokenFile string `env:"LOCKSTEP_FLEET_VIEW_TOKEN_FILE" placeholder:"FILE" help:"File with the view token, which only reads; otherwise the variable LOCKSTEP_FLEET_VIEW_TOKEN has it, or one is made and kept in DIR."`
 }
 
-// Run serves until interrupted.
+// Run serves until it is interrupted.
 func (c *serveCmd) Run(e *cli.Env) error {
 	work, err := readToken(c.TokenFile, TokenVariable)
 	look, failed := readToken(c.ViewTokenFile, ViewTokenVariable)
@@ -92,7 +92,8 @@ func (c *serveCmd) Run(e *cli.Env) error {
 	return s.Run(e.Ctx)
 }
 
-// tokenFlag tells workers on this machine where the work token is; given was given to the server.
+// tokenFlag returns the flag with which workers on this machine find the work token; given is the token file that the
+// user gave to the server.
 func (c *serveCmd) tokenFlag(s *Server, given string) string {
 	switch {
 	case c.TokenFile != "":
@@ -110,14 +111,21 @@ type joinCmd struct {
 	Every   time.Duration `default:"1s" placeholder:"1s" help:"Time between reports."`
 }
 
-// Run works until interrupted.
+// Run works until it is interrupted.
 func (c *joinCmd) Run(e *cli.Env) error {
 	token, err := readToken(c.TokenFile, TokenVariable)
 	if err != nil {
 		return err
 	}
-	w := Worker{URL: c.URL, Token: token, Name: c.Name, Workers: c.Workers, Every: max(c.Every, time.Millisecond), Program: e.ProgramOf,
-		Log: func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) }}
+	w := Worker{
+		URL:     c.URL,
+		Token:   token,
+		Name:    c.Name,
+		Workers: c.Workers,
+		Every:   max(c.Every, time.Millisecond),
+		Program: e.ProgramOf,
+		Log:     func(line string) { fmt.Fprintln(e.Err, "lockstep:", line) },
+	}
 	return w.Join(e.Ctx)
 }
 
@@ -143,7 +151,7 @@ func (c *runCmd) Run(e *cli.Env) error {
 	return nil
 }
 
-// Elsewhere has a campaign made by a fleet: the App.Fleet of package cli.
+// Elsewhere lets a fleet run a campaign: the App.Fleet of package cli.
 func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 	job, err := jobOf(e, c)
 	if err != nil {
@@ -165,17 +173,32 @@ func Elsewhere(e *cli.Env, c cli.Elsewhere) (*cli.Gathered, error) {
 	}
 	show := e.Progress(runs, c.For)
 	l, err := client.Wait(e.Ctx, ids[0], func(l *Ledger) {
-		_ = show.Update(campaign.Status{Runs: l.Result.Runs, Findings: campaign.Findings(l.Result), Coverage: fmt.Sprintf("%d states", l.Result.States)})
+		_ = show.Update(
+			campaign.Status{
+				Runs:     l.Result.Runs,
+				Findings: campaign.Findings(l.Result),
+				Coverage: fmt.Sprintf("%d states", l.Result.States),
+			},
+		)
 	})
 	_ = show.Done()
 	if err != nil {
 		return nil, err
 	}
 	traces, err := client.Traces(context.WithoutCancel(e.Ctx), l)
-	return &cli.Gathered{Result: l.Result, Coverage: l.Coverage, Closure: l.Closure, Traces: traces, Elapsed: l.Elapsed, Curve: l.Curve, Stopped: l.Job.Ended == Stopped, Failed: l.Why}, err
+	return &cli.Gathered{
+		Result:   l.Result,
+		Coverage: l.Coverage,
+		Closure:  l.Closure,
+		Traces:   traces,
+		Elapsed:  l.Elapsed,
+		Curve:    l.Curve,
+		Stopped:  l.Job.Ended == Stopped,
+		Failed:   l.Why,
+	}, err
 }
 
-// jobOf lets the program of a campaign say what it is about, which also checks it. The flags are about the check only.
+// jobOf lets the program of a campaign describe it, which also checks it. The flags affect only the check.
 func jobOf(e *cli.Env, c cli.Elsewhere, flags ...string) (Job, error) {
 	file, variables, err := e.ProgramOf(c.Target, c.Set)
 	if err != nil {
@@ -214,15 +237,30 @@ type line struct {
 	Why      string  `json:"why,omitempty"`
 	// Problems are those of the campaign's result so far.
 	Problems []lockstep.Problem `json:"problems,omitempty"`
-	// Quarantined is the number of parts of which nothing counts.
+	// Quarantined is the number of rejected parts, which do not count.
 	Quarantined int `json:"quarantined"`
 }
 
 func lineOf(l *Ledger) line {
-	x := line{ID: l.Job.ID, Plan: l.Job.Plan, Name: l.Job.Name, State: "running", Target: l.Result.Target, Strategy: l.Result.Strategy, Seed: l.Result.Seed,
-		Runs: l.Result.Runs, Of: l.Job.Hello.Runs, Findings: campaign.Findings(l.Result), States: l.Result.States, Verdict: string(l.verdict()),
-		Digest: fmt.Sprintf("%016x", l.Result.Digest), Elapsed: l.Elapsed.Milliseconds(), Why: l.Why,
-		Problems: l.Result.Problems(), Quarantined: l.Quarantined}
+	x := line{
+		ID:          l.Job.ID,
+		Plan:        l.Job.Plan,
+		Name:        l.Job.Name,
+		State:       "running",
+		Target:      l.Result.Target,
+		Strategy:    l.Result.Strategy,
+		Seed:        l.Result.Seed,
+		Runs:        l.Result.Runs,
+		Of:          l.Job.Hello.Runs,
+		Findings:    campaign.Findings(l.Result),
+		States:      l.Result.States,
+		Verdict:     string(l.verdict()),
+		Digest:      fmt.Sprintf("%016x", l.Result.Digest),
+		Elapsed:     l.Elapsed.Milliseconds(),
+		Why:         l.Why,
+		Problems:    l.Result.Problems(),
+		Quarantined: l.Quarantined,
+	}
 	if l.Job.Ended != "" {
 		x.State = l.Job.Ended
 	}
@@ -254,7 +292,20 @@ func (s *status) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "campaign\tstate\ttarget\tstrategy\tseed\truns\tfindings\tverdict\tdigest")
 	for _, x := range s.Campaigns {
-		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, x.Verdict, x.Digest)
+		words.Printf(
+			w,
+			"%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%s\t%s\n",
+			x.ID,
+			x.State,
+			x.Target,
+			x.Strategy,
+			x.Seed,
+			x.Runs,
+			x.Of,
+			x.Findings,
+			x.Verdict,
+			x.Digest,
+		)
 	}
 	for _, x := range s.Campaigns {
 		for _, line := range campaign.ProblemLines(x.Problems, ": --json lists all") {
@@ -274,7 +325,7 @@ func (s *status) print(out io.Writer) error {
 	return w.Flush()
 }
 
-// refusals are the campaigns that a worker refuses, with the reasons, in a line.
+// refusals returns the campaigns that a worker refuses, with the reasons, in one line.
 func (r Report) refusals() string {
 	var list []string
 	for id, why := range r.Refused {

@@ -13,13 +13,13 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// self is a program that has a target: here the test itself.
+// self returns a program that has a target: here the test itself.
 func self(string, []string) (string, []string, error) {
 	file, err := os.Executable()
 	return file, []string{"FLEET_TEST_COMMAND=1"}, err
 }
 
-// A fleet in one process: a server, a worker, and somebody who gives a campaign and waits for it.
+// A fleet in one process: a server, a worker, and a client that gives a campaign and waits for it.
 func Example() {
 	dir, err := os.MkdirTemp("", "fleet")
 	if err != nil {
@@ -44,7 +44,7 @@ func Example() {
 
 	file, variables, _ := self("", nil)
 	args := []string{"run", "smr-bug", "--runs", "1000", "--seed", "7", "--stretches"}
-	program, err := stretch.Start(ctx, file, args, variables...) // which says what the campaign is
+	program, err := stretch.Start(ctx, file, args, variables...) // the program describes the campaign
 	if err != nil {
 		panic(err)
 	}
@@ -68,7 +68,7 @@ func Example() {
 	fmt.Println(len(workers), err)
 	all, err := client.Ledgers(ctx)
 	fmt.Println(len(all), err)
-	stopped, err := client.Stop(ctx, ids[0]) // it has ended
+	stopped, err := client.Stop(ctx, ids[0]) // the campaign has ended already
 	fmt.Println(stopped, err)
 	// Output:
 	// 42 node 1 outputs ad, but node 2 had output c 1 <nil>
@@ -77,7 +77,7 @@ func Example() {
 	// [] <nil>
 }
 
-// A command line with the commands of a fleet, for one's own targets.
+// A command line with the commands of a fleet, for custom targets.
 func ExampleCommands() {
 	app := cli.App{Targets: smr.Targets, Commands: []any{&fleet.Commands{}}, Fleet: fleet.Elsewhere}
 	fmt.Println(len(app.Commands)) // app.Main() is the whole program
@@ -91,7 +91,8 @@ func ExampleReadPlan() {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "plan.yaml")
-	if err := os.WriteFile(file, []byte("name: nightly\nstop: {failure-rate: 1e-6}\ncampaigns: [{target: smr}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: nightly\nstop: {failure-rate: 1e-6}\ncampaigns: [{target: smr}]\n"),
+		0o600); err != nil {
 		panic(err)
 	}
 	plan, err := fleet.ReadPlan(file)

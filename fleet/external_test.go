@@ -10,10 +10,18 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// external is a NATS server of somebody else.
+// external starts an external NATS server.
 func external(t *testing.T, change func(*server.Options)) *server.Server {
 	t.Helper()
-	o := &server.Options{ServerName: "theirs", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}
+	o := &server.Options{
+		ServerName: "theirs",
+		Host:       "127.0.0.1",
+		Port:       server.RANDOM_PORT,
+		JetStream:  true,
+		StoreDir:   t.TempDir(),
+		NoSigs:     true,
+		NoLog:      true,
+	}
 	change(o)
 	n, err := server.NewServer(o)
 	if err != nil {
@@ -30,7 +38,7 @@ func external(t *testing.T, change func(*server.Options)) *server.Server {
 	return n
 }
 
-// on serves a fleet on a NATS server that is there, until the function that is returned is called.
+// on serves a fleet on an existing NATS server, until the caller calls the returned function.
 func on(t *testing.T, url, token, dir string) (*Server, func()) {
 	t.Helper()
 	s, err := Serve(t.Context(), Config{NATS: url, Token: token, Dir: dir})
@@ -43,8 +51,8 @@ func on(t *testing.T, url, token, dir string) (*Server, func()) {
 	return s, sync.OnceFunc(func() { cancel(); done.Wait(); s.Close() })
 }
 
-// A fleet on a NATS server that is there: by token or by user and password, with the result of one machine, and with
-// everything still there when the fleet's server was gone.
+// A fleet works on an existing NATS server, by token or by user and password, with the result of one machine. A restart
+// of the fleet's server loses nothing.
 func TestExternal(t *testing.T) {
 	want := output(t, 0, "run", "smr", "--runs", "400", "--seed", "9")
 	for name, c := range map[string]struct {
@@ -56,13 +64,16 @@ func TestExternal(t *testing.T) {
 	} {
 		n, dir := external(t, c.change), t.TempDir()
 		url := "nats://" + c.user + n.Addr().String()
-		if _, err := Serve(t.Context(), Config{NATS: url, Token: "mistaken", Dir: dir}); err == nil || strings.Contains(err.Error(), "mistaken") || !strings.Contains(err.Error(), "does not know this token") {
+		if _, err := Serve(t.Context(), Config{NATS: url, Token: "mistaken", Dir: dir}); err == nil ||
+			strings.Contains(err.Error(), "mistaken") ||
+			!strings.Contains(err.Error(), "does not know this token") {
 			t.Errorf("%s: %v", name, err)
 		}
 		s, end := on(t, url, "secret", dir)
 		t.Cleanup(end)
 		joined(t, s, name)
-		if l := given(t, s, "smr", "--runs", "400", "--seed", "9"); lineOf(l).Digest != want["digest"] || l.Result.Runs != 400 {
+		if l := given(t, s, "smr", "--runs", "400", "--seed", "9"); lineOf(l).Digest != want["digest"] ||
+			l.Result.Runs != 400 {
 			t.Errorf("%s: digest %x after %d runs, want %v", name, l.Result.Digest, l.Result.Runs, want["digest"])
 		}
 		end()
@@ -74,7 +85,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// What a server that is there lacks is said.
+// The fleet reports what an existing server lacks.
 func TestExternalLacks(t *testing.T) {
 	for want, change := range map[string]func(*server.Options){
 		"JetStream":           func(o *server.Options) { o.JetStream = false },
@@ -89,11 +100,16 @@ func TestExternalLacks(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"nats://127.0.0.1:1?creds=nowhere.creds": "creds: stat nowhere.creds", "nats://127.0.0.1:1?ca=nowhere.pem": "ca: stat nowhere.pem",
-		"nats://127.0.0.1:1?password=x": "allowed are creds and ca", "nats://127.0.0.1:1": "no fleet at nats://127.0.0.1:1",
-		"nats://secret@127.0.0.1:1": "--token-file FILE", "nats://user:secret@127.0.0.1:1": "--token-file FILE", "secret@127.0.0.1:1": "LOCKSTEP_FLEET_TOKEN",
+		"nats://127.0.0.1:1?creds=nowhere.creds": "creds: stat nowhere.creds",
+		"nats://127.0.0.1:1?ca=nowhere.pem":      "ca: stat nowhere.pem",
+		"nats://127.0.0.1:1?password=x":          "allowed are creds and ca",
+		"nats://127.0.0.1:1":                     "no fleet at nats://127.0.0.1:1",
+		"nats://secret@127.0.0.1:1":              "--token-file FILE",
+		"nats://user:secret@127.0.0.1:1":         "--token-file FILE",
+		"secret@127.0.0.1:1":                     "LOCKSTEP_FLEET_TOKEN",
 	} {
-		if _, err := Dial(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := Dial(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

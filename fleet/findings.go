@@ -18,7 +18,7 @@ type findingsCmd struct {
 	JSON     bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Run lists findings, and fetches their traces.
+// Run lists findings and fetches their traces.
 func (c *findingsCmd) Run(e *cli.Env) error {
 	from, err := c.view(e.Ctx)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// What a worker can send: the message of a part, a part that is right but for some fields, a report, and a stored trace.
+// The inputs that a worker can send: the message of a part, a valid part with some fields replaced, a report, and a
+// stored trace.
 const (
 	sendsPart = iota
 	sendsEdited
@@ -28,10 +29,10 @@ const (
 	sendsKinds
 )
 
-// evil are texts that must not get through.
+// evil is a text that must not get through.
 const evil = "/../../../evil\x1b[2J\u202e\n"
 
-// seeds adds what honest workers send, and what broken ones sent before.
+// seeds adds messages of correct workers, and messages that broken workers sent before.
 func seeds(f *testing.F) {
 	stored, err := json.Marshal(testTrace(f, 3))
 	if err != nil {
@@ -49,10 +50,21 @@ func seeds(f *testing.F) {
 	for kind := range byte(4) {
 		f.Add(uint8(sendsEdited), uint8(kind), []byte{kind, 0, 0, 7, 3, 11, 5, 40, 9}, stored)
 	}
-	for _, message := range []string{"null", "{}", `{"campaign":"000001"}`, `{"campaign":"000001","error":"` + strings.Repeat("x", 100) + `"}`, "[[[[", `{"result":{"Verdicts":{"pass":4,"fail":-3}}}`} {
+	for _, message := range []string{
+		"null",
+		"{}",
+		`{"campaign":"000001"}`,
+		`{"campaign":"000001","error":"` + strings.Repeat("x", 100) + `"}`,
+		"[[[[",
+		`{"result":{"Verdicts":{"pass":4,"fail":-3}}}`,
+	} {
 		f.Add(uint8(sendsPart), uint8(0), []byte(message), []byte("{}"))
 	}
-	for _, r := range []Report{{Worker: "a", Version: "1", Runs: 7, Speed: 12.5}, {Worker: evil, Campaign: evil, Refused: map[string]string{evil: evil}}, {Runs: -1}} {
+	for _, r := range []Report{
+		{Worker: "a", Version: "1", Runs: 7, Speed: 12.5},
+		{Worker: evil, Campaign: evil, Refused: map[string]string{evil: evil}},
+		{Runs: -1},
+	} {
 		f.Add(uint8(sendsReport), uint8(0), []byte(text(f, r)), []byte(nil))
 	}
 	named := testTrace(f, 3)
@@ -61,8 +73,8 @@ func seeds(f *testing.F) {
 	f.Add(uint8(sendsTrace), uint8(3), stored, []byte(nil))
 }
 
-// FuzzWorker lets a worker send anything: the server neither panics nor counts what cannot be true, and nothing that is printed or
-// written leaves its place.
+// FuzzWorker lets a worker send arbitrary messages. The server neither panics nor counts impossible results. No printed
+// or written text escapes its place.
 func FuzzWorker(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, sends, first uint8, message, stored []byte) {
@@ -71,7 +83,13 @@ func FuzzWorker(f *testing.F) {
 			fuzzPart(t, int(first), message, stored)
 		case sendsEdited:
 			kinds := []kind{passes, finds, errs, invalid}
-			p := testPart(t, testJob(100, true), stretch.Ask{End: 4}, kinds[int(first)%len(kinds)], map[int]stretch.Trace{})
+			p := testPart(
+				t,
+				testJob(100, true),
+				stretch.Ask{End: 4},
+				kinds[int(first)%len(kinds)],
+				map[int]stretch.Trace{},
+			)
 			fuzzPart(t, 0, edited(t, p, message), stored)
 		case sendsReport:
 			b := &books{staff: map[string]Report{}, seen: map[string]time.Time{}}
@@ -83,15 +101,42 @@ func FuzzWorker(f *testing.F) {
 	})
 }
 
-// values are what a field may be replaced by.
-var values = []any{nil, -1, 0, 1, 4, 1 << 53, 1e300, 0.5, "", "pass", "000001", evil, strings.Repeat("x", maxText+1), true, []any{}, []any{1, -1}, map[string]any{},
-	map[string]any{"Name": evil, "N": -5, "Run": 1}, []any{map[string]any{"Run": 2, "Difference": evil}}, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 4096)),
-	base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{99}, 4096)), map[string]any{"runs": 4, "watches": []any{map[string]any{"tests": -1}}}}
+// values are the replacements for a field.
+var values = []any{
+	nil,
+	-1,
+	0,
+	1,
+	4,
+	1 << 53,
+	1e300,
+	0.5,
+	"",
+	"pass",
+	"000001",
+	evil,
+	strings.Repeat("x", maxText+1),
+	true,
+	[]any{},
+	[]any{1, -1},
+	map[string]any{},
+	map[string]any{
+		"Name": evil,
+		"N":    -5,
+		"Run":  1,
+	},
+	[]any{map[string]any{"Run": 2, "Difference": evil}},
+	base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 4096)),
+	base64.StdEncoding.EncodeToString(
+		bytes.Repeat([]byte{99}, 4096),
+	),
+	map[string]any{"runs": 4, "watches": []any{map[string]any{"tests": -1}}},
+}
 
-// maxEdits is how many fields are replaced at most.
+// maxEdits is the largest number of replaced fields.
 const maxEdits = 3
 
-// edited is a part with some fields replaced: two bytes say which one is replaced by what.
+// edited returns a part with some fields replaced: two bytes select a field and its replacement.
 func edited(t *testing.T, p *Part, edits []byte) []byte {
 	var tree any
 	if err := json.Unmarshal([]byte(text(t, p)), &tree); err != nil {
@@ -103,7 +148,7 @@ func edited(t *testing.T, p *Part, edits []byte) []byte {
 		if len(set) == 0 {
 			break
 		}
-		var value any // of its own, so that trees do not share
+		var value any // a new value, so that trees do not share it
 		if err := json.Unmarshal([]byte(text(t, values[int(edits[1])%len(values)])), &value); err != nil {
 			t.Fatal(err)
 		}
@@ -112,11 +157,12 @@ func edited(t *testing.T, p *Part, edits []byte) []byte {
 	return []byte(text(t, tree))
 }
 
-// fields collects what replaces each field of a tree.
+// fields collects a setter for each field of a tree.
 func fields(node any, set *[]func(any)) {
 	switch node := node.(type) {
 	case map[string]any:
-		for _, key := range append(slices.Sorted(maps.Keys(node)), "states", "schedules", "coverage", "closure", "learned", "traces", "error") {
+		for _, key := range append(slices.Sorted(maps.Keys(node)), "states", "schedules", "coverage", "closure",
+			"learned", "traces", "error") {
 			*set = append(*set, func(v any) { node[key] = v })
 			fields(node[key], set)
 		}
@@ -154,7 +200,7 @@ func fuzzPart(t *testing.T, first int, message, storedTrace []byte) {
 	}
 }
 
-// sound checks that the sums of a campaign can be true.
+// sound checks that the sums of a campaign are possible.
 func sound(t *testing.T, l *Ledger) {
 	t.Helper()
 	r, runs := l.Result, 0
@@ -163,7 +209,12 @@ func sound(t *testing.T, l *Ledger) {
 			t.Fatalf("%d runs of verdict %s", n, verdict)
 		}
 	}
-	if runs != r.Runs || r.Runs < 0 || r.Runs > l.Job.Hello.Runs || r.Steps < 0 || r.Messages < 0 || r.Requests < 0 || r.Virtual < 0 || r.Inconclusive < 0 || r.Inconclusive > r.Runs || r.States < 0 || r.Schedules < 0 {
+	if runs != r.Runs || r.Runs < 0 || r.Runs > l.Job.Hello.Runs || r.Steps < 0 || r.Messages < 0 || r.Requests < 0 ||
+		r.Virtual < 0 ||
+		r.Inconclusive < 0 ||
+		r.Inconclusive > r.Runs ||
+		r.States < 0 ||
+		r.Schedules < 0 {
 		t.Fatalf("%d verdicts: %+v", runs, r)
 	}
 	if len(l.Findings) != len(r.Found) || len(r.Found) > campaign.Findings(r) || len(r.Found) > l.Job.Hello.Keep {
@@ -215,7 +266,8 @@ func printed(t *testing.T, s *status) {
 // clean checks that a text has no control characters.
 func clean(t *testing.T, text string) {
 	t.Helper()
-	if at := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' }); at >= 0 {
+	if at := strings.IndexFunc(text,
+		func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' }); at >= 0 {
 		t.Fatalf("%q has a control character at %d", text, at)
 	}
 }

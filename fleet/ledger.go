@@ -12,33 +12,33 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Job is a campaign as it was given to the fleet.
+// Job is a campaign as the client gave it to the fleet.
 type Job struct {
 	ID string `json:"id"`
-	// Hello is what the program said of the campaign where it was given.
+	// Hello is the program's description of the campaign on the machine of the client.
 	Hello stretch.Hello `json:"hello"`
-	// Target and Set say which program makes the runs, and Args what it is called with.
+	// Target and Set determine the program that makes the runs, and Args are its arguments.
 	Target string   `json:"target"`
 	Set    []string `json:"set,omitempty"`
 	Args   []string `json:"args"`
-	// For is the most time that it may take; 0 is no limit.
+	// For is the longest time that the campaign may take; 0 is no limit.
 	For time.Duration `json:"for,omitempty"`
-	// Plan is the plan that it is part of, if any, and Name its name there.
+	// Plan is the plan that the campaign is part of, if any, and Name its name there.
 	Plan string `json:"plan,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Ended is how it ended; empty while it goes on.
+	// Ended is the kind of the campaign's end; empty while it continues.
 	Ended string `json:"ended,omitempty"`
 }
 
-// How a campaign ended.
+// The ways in which a campaign can end.
 const (
 	Done    = "done"
-	Stopped = "stopped" // by somebody
+	Stopped = "stopped" // by a user
 	TimeUp  = "time up"
-	Failed  = "failed" // the tool did
+	Failed  = "failed" // because of a failure of the tool
 )
 
-// Part is what a worker tells of a stretch. The traces are in the object store.
+// Part is a worker's report of a batch. The traces are in the object store.
 type Part struct {
 	stretch.Made
 	Campaign  string   `json:"campaign"`
@@ -49,62 +49,62 @@ type Part struct {
 	ElapsedMS int64    `json:"elapsed_ms"`
 }
 
-// Finding is one of those that are kept.
+// Finding is one of the findings that the ledger keeps.
 type Finding struct {
 	Campaign string        `json:"campaign"`
 	Run      int           `json:"run"`
 	Property string        `json:"property"`
 	Text     string        `json:"text"`
 	Shape    string        `json:"shape"`
-	After    time.Duration `json:"after"` // since the campaign's begin
+	After    time.Duration `json:"after"` // since the beginning of the campaign
 }
 
-// Ledger is all that the server knows of a campaign. It is one value in key-value: whatever was
-// not written is done again.
+// Ledger is the complete state of a campaign on the server. It is one value in the key-value store; the server repeats
+// any work whose result was not written.
 type Ledger struct {
 	Job Job    `json:"job"`
-	Why string `json:"why,omitempty"` // the campaign ended so
+	Why string `json:"why,omitempty"` // the reason for the campaign's end
 	stretch.Sum
 	Findings []Finding         `json:"findings,omitempty"`
 	Curve    []campaign.Sample `json:"curve,omitempty"`
 	Elapsed  time.Duration     `json:"elapsed"`
-	// Next is the first run that was not given out, and Out is what was given out and not yet added,
-	// in order.
+	// Next is the first run that was not given out. Out has the batches that were given out and not yet added, in
+	// order.
 	Next int           `json:"next"`
 	Out  []stretch.Ask `json:"out,omitempty"`
-	// Speed is how many runs a worker makes in a second, as the last one told.
+	// Speed is the number of runs that a worker makes in a second, according to the last report.
 	Speed float64 `json:"speed"`
 	Arm   Arm     `json:"arm,omitzero"`
-	// Quarantined is the number of parts that were rejected, Quarantine has the last of them, and Attempts counts the
-	// rejected ones of a batch that is given out, by its first run.
+	// Quarantined is the number of parts that were rejected, and Quarantine has the last of them. Attempts counts the
+	// rejected parts of each batch that is given out, by the batch's first run.
 	Quarantined int           `json:"quarantined,omitempty"`
 	Quarantine  []Quarantined `json:"quarantine,omitempty"`
 	Attempts    map[int]int   `json:"attempts,omitempty"`
 
-	arrived map[int]*Part // by their first run, until those before them are there
-	changed bool          // since it was written
-	told    map[int]bool  // the first runs of what is in the queue, as far as is known
-	cleared bool          // what is left in the queue was removed
+	arrived map[int]*Part // by their first run, until all parts before them have arrived
+	changed bool          // since the ledger was written
+	told    map[int]bool  // the first runs of the batches known to be in the queue
+	cleared bool          // the remaining batches of the campaign were removed from the queue
 }
 
-// newLedger opens the books of a campaign.
+// newLedger creates the state of a campaign.
 func newLedger(job Job) *Ledger {
 	return &Ledger{Job: job, changed: true, Sum: stretch.NewSum(job.Hello)}
 }
 
-// slice is the number of runs that a strategy which learns tells of at a time.
+// slice is the number of runs that a learning strategy reports at a time.
 const slice = 256
 
-// Sizes of stretches: the first ones are small, because nobody knows how long a run takes; then they
-// take about a second. Towards the end they get shorter, so that all workers end at about the same time, but not
-// shorter than a leastShare of a second.
+// Sizes of batches. The first ones are small, because the duration of a run is unknown; later ones take about a second.
+// Towards the end they get shorter, so that all workers end at about the same time, but not shorter than a leastShare
+// of a second.
 const (
 	firstStretch = 4
 	mostStretch  = 1 << 20
 	leastShare   = 0.05
 )
 
-// size is the length of the next stretch for so many workers.
+// size returns the length of the next batch for this number of workers.
 func (l *Ledger) size(workers int) int {
 	if l.Speed <= 0 {
 		return firstStretch
@@ -113,7 +113,7 @@ func (l *Ledger) size(workers int) int {
 	return min(max(1, int(min(l.Speed, max(share, leastShare*l.Speed)))), mostStretch)
 }
 
-// give gives out one more stretch, where there are so many workers, or none where all are given out.
+// give gives out one more batch for this number of workers, or none if all are given out.
 func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	end := l.Job.Hello.Runs
 	if l.Job.Ended != "" || l.Next >= end || l.decided() {
@@ -121,7 +121,7 @@ func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	}
 	switch h := l.Job.Hello; {
 	case h.Lineages > 1 && h.EpochOf(l.Next) > l.Result.Runs:
-		return stretch.Ask{}, false // before all of the epoch before has been learned from
+		return stretch.Ask{}, false // the strategy has not learned from all of the epoch before
 	case h.Lineages > 1:
 		end = min(l.Next+h.Epoch, end)
 	case !h.Sequential:
@@ -133,7 +133,7 @@ func (l *Ledger) give(workers int) (stretch.Ask, bool) {
 	return ask, true
 }
 
-// decided reports whether a part is there with which the campaign will end: with a finding, or with an error.
+// decided reports whether a part has arrived with which the campaign will end: one with a finding or an error.
 func (l *Ledger) decided() bool {
 	ends := func(r *lockstep.Result) bool { return !l.Job.Hello.KeepGoing && campaign.Findings(r) > 0 }
 	//lockstep:unordered it is asked whether there is one
@@ -145,18 +145,18 @@ func (l *Ledger) decided() bool {
 	return ends(l.Result)
 }
 
-// waiting are the stretches that are given out and not made.
+// waiting returns the batches that are given out and not done.
 func (l *Ledger) waiting() []stretch.Ask {
 	return slices.DeleteFunc(slices.Clone(l.Out), func(a stretch.Ask) bool { return l.arrived[a.First] != nil })
 }
 
-// errOld says that a part was added before, and errHeld that it waits for others.
+// errOld reports that a part was added before, and errHeld that it waits for others.
 var (
 	errOld  = errors.New("these runs were counted before")
 	errHeld = errors.New("these runs wait to be counted")
 )
 
-// take holds a part, in any order, until all before it are there. A part that is not valid changes nothing.
+// take holds a part, in any order, until all parts before it have arrived. An invalid part changes nothing.
 func (l *Ledger) take(p *Part, traces traceSource) error {
 	if err := l.checkPart(p, traces); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (l *Ledger) take(p *Part, traces traceSource) error {
 	return l.hold(p)
 }
 
-// hold holds a valid part until all before it are there.
+// hold holds a valid part until all parts before it have arrived.
 func (l *Ledger) hold(p *Part) error {
 	if l.arrived[p.First] != nil {
 		return errHeld
@@ -177,16 +177,17 @@ func (l *Ledger) hold(p *Part) error {
 	return nil
 }
 
-// asked reports whether a stretch is one that was given out, or a slice of one.
+// asked reports whether a batch is one that was given out, or a slice of one.
 func (l *Ledger) asked(a stretch.Ask) bool {
 	if l.Job.Hello.Sequential {
-		return len(l.Out) > 0 && a.First >= 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs) && a.Found == l.Out[0].Found
+		return len(l.Out) > 0 && a.First >= 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs) &&
+			a.Found == l.Out[0].Found
 	}
 	return slices.Contains(l.Out, a)
 }
 
-// add adds the parts that have arrived to the result, as far as there are no gaps, and reports
-// which first runs these have. The campaign may end with one.
+// add adds the parts that have arrived to the result, up to the first gap, and returns them. The campaign may end with
+// one of them.
 func (l *Ledger) add() (added []*Part) {
 	for l.Job.Ended == "" {
 		p := l.arrived[l.Result.Runs]
@@ -202,7 +203,7 @@ func (l *Ledger) add() (added []*Part) {
 	return added
 }
 
-// addSafely adds a part. One that panics though it is valid ends its campaign, and not the server.
+// addSafely adds a part. If a valid part causes a panic, only its campaign ends, not the server.
 func (l *Ledger) addSafely(p *Part) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -229,8 +230,11 @@ func (l *Ledger) addOne(p *Part) {
 	l.Sum.Add(&p.Made, l.Job.Hello.Keep)
 	for i := known; i < len(r.Found); i++ {
 		f := r.Found[i]
-		l.Findings = append(l.Findings, Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
-			Shape: p.Shapes[i-known], After: l.Elapsed})
+		l.Findings = append(
+			l.Findings,
+			Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
+				Shape: p.Shapes[i-known], After: l.Elapsed},
+		)
 	}
 	if p.ElapsedMS > 0 {
 		l.Speed = float64(p.Result.Runs) / (float64(p.ElapsedMS) / 1000)
@@ -253,18 +257,22 @@ func (l *Ledger) end(how, why string) {
 	l.Out, l.arrived, l.Attempts = nil, nil, nil
 }
 
-// What is kept of the findings and of their texts where the state of a campaign is too large.
+// The limits of findings and of their texts if the state of a campaign is too large.
 const (
 	reducedFindings = 100
 	reducedText     = 200
 )
 
-// reduce ends a campaign whose state is too large to be written, and keeps what is small of it.
+// reduce ends a campaign whose state is too large to be written, and keeps the small fields of it.
 func (l *Ledger) reduce() {
-	l.end(Failed, "the state of the campaign is larger than the server can store: its findings or reasons are too many or too long")
+	l.end(
+		Failed,
+		"the state of the campaign is larger than the server can store: its findings or reasons are too many or too long",
+	)
 	r := l.Result
 	clear(r.Reasons)
-	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil, nil
+	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil,
+		nil
 	n := min(len(l.Findings), len(r.Found), reducedFindings)
 	l.Findings, r.Found = l.Findings[:n], r.Found[:n]
 	cut := func(text string) string { return text[:min(len(text), reducedText)] }
@@ -275,7 +283,7 @@ func (l *Ledger) reduce() {
 	}
 }
 
-// passes lets time pass, of which a campaign may have only so much.
+// passes counts time toward the campaign's limit.
 func (l *Ledger) passes(d time.Duration) {
 	if l.Job.Ended != "" {
 		return
@@ -286,22 +294,33 @@ func (l *Ledger) passes(d time.Duration) {
 	}
 }
 
-// verdict is the judgement so far.
+// verdict returns the verdict so far.
 func (l *Ledger) verdict() trace.Verdict { return l.campaign().Verdict() }
 
-// campaign is the campaign for those who report it.
+// campaign returns the campaign in the form that reports need.
 func (l *Ledger) campaign() *campaign.Campaign {
 	h := l.Job.Hello
-	c := &campaign.Campaign{Result: l.Result, Options: h.Options, Build: h.Build, Scenario: h.Scenario, Elapsed: l.Elapsed, Curve: l.Curve,
-		TimeUp: l.Job.Ended == TimeUp, Groups: l.groups()}
+	c := &campaign.Campaign{
+		Result:   l.Result,
+		Options:  h.Options,
+		Build:    h.Build,
+		Scenario: h.Scenario,
+		Elapsed:  l.Elapsed,
+		Curve:    l.Curve,
+		TimeUp:   l.Job.Ended == TimeUp,
+		Groups:   l.groups(),
+	}
 	return c
 }
 
-// groups are the findings by property and shape.
+// groups returns the findings by property and shape.
 func (l *Ledger) groups() []campaign.Group {
 	var groups []campaign.Group
 	for _, f := range l.Findings {
-		groups = campaign.AddToGroups(groups, campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text})
+		groups = campaign.AddToGroups(
+			groups,
+			campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text},
+		)
 	}
 	return groups
 }

@@ -14,19 +14,29 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plan is a campaign with findings now and then.
+// plan returns a campaign with occasional findings.
 func plan(bug, keepGoing bool, runs int) lockstep.Plan {
-	return lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: bug}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: runs, Seed: 3, Keep: 2, KeepGoing: keepGoing, Workers: 1, Steps: 150}
+	return lockstep.Plan{
+		System:    smr.Cluster{Nodes: 3, Bug: bug},
+		Strategy:  strategy.DefaultWalk,
+		Spec:      smr.Prefix,
+		Runs:      runs,
+		Seed:      3,
+		Keep:      2,
+		KeepGoing: keepGoing,
+		Workers:   1,
+		Steps:     150,
+	}
 }
 
-// jobFor is the job of a plan, without a program.
+// jobFor returns the job of a plan, without a program.
 func jobFor(p lockstep.Plan) Job {
 	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version,
 		Program: "0123456789abcdef", Target: targetOf(p), Strategy: p.Strategy.String(),
 		Seed: p.Seed, Runs: p.Runs, Keep: p.Keep, KeepGoing: p.KeepGoing}}
 }
 
-// targetOf is the name of a plan's system.
+// targetOf returns the name of a plan's system.
 func targetOf(p lockstep.Plan) string {
 	info, err := p.System.Describe()
 	if err != nil {
@@ -35,7 +45,7 @@ func targetOf(p lockstep.Plan) string {
 	return info.Name
 }
 
-// partOf makes the part that a worker would send.
+// partOf returns the part that a worker would send.
 func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map[int]stretch.Trace) *Part {
 	r, err := crew.Make(t.Context(), ask.First, ask.End, ask.Found)
 	if err != nil {
@@ -45,7 +55,13 @@ func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Part{Made: stretch.Made{Ask: ask, Result: r}, Campaign: job.ID, Version: job.Hello.Version, Program: job.Hello.Program, ElapsedMS: int64(ask.End % 3)}
+	p := &Part{
+		Made:      stretch.Made{Ask: ask, Result: r},
+		Campaign:  job.ID,
+		Version:   job.Hello.Version,
+		Program:   job.Hello.Program,
+		ElapsedMS: int64(ask.End % 3),
+	}
 	for i, x := range traces {
 		p.Shapes = append(p.Shapes, x.Shape)
 		store[r.Found[i].Run] = x
@@ -53,7 +69,7 @@ func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map
 	return p
 }
 
-// stored reads traces from a map.
+// stored returns a traceSource that reads traces from a map.
 func stored(store map[int]stretch.Trace) traceSource {
 	return func(run int) (stretch.Trace, error) {
 		if t, ok := store[run]; ok {
@@ -63,7 +79,7 @@ func stored(store map[int]stretch.Trace) traceSource {
 	}
 }
 
-// again is a ledger as a server finds it that is started again.
+// again returns a ledger as a restarted server reads it.
 func again(t interface{ Fatal(...any) }, l *Ledger) *Ledger {
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -76,8 +92,8 @@ func again(t interface{ Fatal(...any) }, l *Ledger) *Ledger {
 	return read
 }
 
-// Whatever workers and servers do (die with a stretch, send it twice, late, in any order, start again from the
-// last writing), the result is that of Explore.
+// The result is that of Explore, whatever workers and servers do. Workers crash with a batch, or send it twice, late or
+// in any order. Servers restart from the last write.
 func TestLedger(t *testing.T) {
 	plans := []lockstep.Plan{plan(false, false, 200), plan(true, false, 200), plan(true, true, 200)}
 	want := make([]*lockstep.Result, len(plans))
@@ -107,7 +123,7 @@ func TestLedger(t *testing.T) {
 			case 0:
 				l.give(rapid.IntRange(0, 5).Draw(t, "workers"))
 				written = again(t, l)
-			case 1: // a worker makes one of those that wait, or one that was made
+			case 1: // a worker makes a waiting batch, or repeats one that was made
 				if len(l.Out) > 0 {
 					sent = append(sent, partOf(t, crew, l.Job, rapid.SampledFrom(l.Out).Draw(t, "stretch"), store))
 				}
@@ -124,7 +140,7 @@ func TestLedger(t *testing.T) {
 					written = again(t, l)
 				}
 			case 4:
-				l = again(t, written) // killed
+				l = again(t, written) // the server was killed
 			default:
 				l.passes(time.Second)
 			}
@@ -133,8 +149,19 @@ func TestLedger(t *testing.T) {
 			t.Skip("it did not come to an end")
 		}
 		w, r := want[i], l.Result
-		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Found) != len(w.Found) || r.Verdict() != w.Verdict() || l.Job.Ended != Done {
-			t.Errorf("%s, digest %x after %d runs with %d findings; want %x after %d with %d", l.Job.Ended, r.Digest, r.Runs, len(r.Found), w.Digest, w.Runs, len(w.Found))
+		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Found) != len(w.Found) ||
+			r.Verdict() != w.Verdict() ||
+			l.Job.Ended != Done {
+			t.Errorf(
+				"%s, digest %x after %d runs with %d findings; want %x after %d with %d",
+				l.Job.Ended,
+				r.Digest,
+				r.Runs,
+				len(r.Found),
+				w.Digest,
+				w.Runs,
+				len(w.Found),
+			)
 		}
 		for k, f := range l.Findings {
 			if f.Run != w.Found[k].Run || f.Text != w.Found[k].Finding.Text || f.Shape == "" {
@@ -144,7 +171,7 @@ func TestLedger(t *testing.T) {
 	})
 }
 
-// A stretch takes about a second, whatever a run takes, and time is counted.
+// A batch takes about a second, whatever a run takes, and the campaign's time is counted.
 func TestSizes(t *testing.T) {
 	l := newLedger(jobFor(plan(false, true, 1_000_000)))
 	if a, _ := l.give(1); a.End-a.First != firstStretch {
@@ -158,7 +185,7 @@ func TestSizes(t *testing.T) {
 	}
 	l.Speed, l.Next = 100, 0
 	ends := 0
-	for { // towards the end nobody has much more than the others
+	for { // towards the end no worker has much more work than the others
 		left := 1_000_000 - l.Next
 		a, ok := l.give(4)
 		if !ok {
@@ -187,7 +214,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The status of a fleet lists what is wrong with a campaign, as its own output does: a divergence is never green.
+// The status of a fleet lists the problems of a campaign, as the campaign's own output does: a divergence is never
+// green.
 func TestStatusListsProblems(t *testing.T) {
 	l := newLedger(jobFor(plan(false, false, 10)))
 	l.Result.Add(&lockstep.Result{Runs: 10, Verdicts: map[trace.Verdict]int{trace.Pass: 10}, Rechecked: 2,

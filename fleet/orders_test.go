@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stretch"
 )
 
-// permutations of the numbers below n.
+// permutations returns the permutations of the numbers below n.
 func permutations(n int) (list [][]int) {
 	if n == 0 {
 		return [][]int{{}}
@@ -23,7 +23,7 @@ func permutations(n int) (list [][]int) {
 	return list
 }
 
-// combinations of kinds for n batches.
+// combinations returns the combinations of kinds for n batches.
 func combinations(n int) (list [][]kind) {
 	if n == 0 {
 		return [][]kind{{}}
@@ -36,8 +36,8 @@ func combinations(n int) (list [][]kind) {
 	return list
 }
 
-// expected is how a campaign of batches ends, whatever the order in which they arrive: with the first error or, unless it
-// goes on, with the first finding.
+// expected returns how a campaign of batches ends, in whatever order they arrive. It ends with the first error or,
+// unless keepGoing is set, with the first finding.
 func expected(kinds []kind, keepGoing bool) (ended string, runs, findings int) {
 	for i, k := range kinds {
 		switch {
@@ -60,7 +60,7 @@ type delivery struct {
 	queue     []*Part // not acknowledged
 }
 
-// restart is a server that is started again: it has what was stored, and gets again what was not acknowledged.
+// restart models a restarted server: it has the stored state, and gets the unacknowledged parts again.
 func (d *delivery) restart() {
 	d.l = again(d.t, d.stored)
 	queue := d.queue
@@ -70,7 +70,7 @@ func (d *delivery) restart() {
 	}
 }
 
-// deliver delivers a part, adds up, gives out more, and stores.
+// deliver delivers a part, adds up, gives out more batches, and stores the ledger.
 func (d *delivery) deliver(p *Part) {
 	copied := *p
 	err := d.l.take(&copied, stored(d.store))
@@ -92,8 +92,8 @@ func (d *delivery) deliver(p *Part) {
 	d.queue = kept
 }
 
-// In whatever order the parts of the first three batches arrive (passing, with a finding, with an error, or invalid and made again), and
-// wherever the server is started again in between, the campaign ends as if they came in order.
+// The first three batches pass, have a finding or an error, or are invalid and repeated. In whatever order their parts
+// arrive, and whenever the server restarts in between, the campaign ends as if they came in order.
 func TestOrders(t *testing.T) {
 	const batches = 3
 	cases := 0
@@ -116,7 +116,9 @@ func TestOrders(t *testing.T) {
 						}
 						d.deliver(testPart(t, d.l.Job, asks[i], kinds[i], d.store))
 						if kinds[i] == invalid { // its batch is given out again
-							if d.l.Job.Ended == "" && (d.l.arrived[asks[i].First] != nil || d.l.Attempts[asks[i].First] != 1 || len(d.l.Quarantine) == 0) {
+							if d.l.Job.Ended == "" &&
+								(d.l.arrived[asks[i].First] != nil || d.l.Attempts[asks[i].First] != 1 ||
+									len(d.l.Quarantine) == 0) {
 								t.Fatalf("%s: the invalid part is not quarantined: %+v", name, d.l)
 							}
 							d.deliver(testPart(t, d.l.Job, asks[i], passes, d.store))
@@ -132,8 +134,19 @@ func TestOrders(t *testing.T) {
 						}
 					}
 					ended, runs, findings := expected(kinds, keepGoing)
-					if d.l.Job.Ended != ended || d.l.Result.Runs != runs || len(d.l.Findings) != findings || ended == Failed && !strings.HasPrefix(d.l.Why, "the program failed") {
-						t.Errorf("%s: %s %q after %d runs with %d findings, want %s after %d with %d", name, d.l.Job.Ended, d.l.Why, d.l.Result.Runs, len(d.l.Findings), ended, runs, findings)
+					if d.l.Job.Ended != ended || d.l.Result.Runs != runs || len(d.l.Findings) != findings ||
+						ended == Failed && !strings.HasPrefix(d.l.Why, "the program failed") {
+						t.Errorf(
+							"%s: %s %q after %d runs with %d findings, want %s after %d with %d",
+							name,
+							d.l.Job.Ended,
+							d.l.Why,
+							d.l.Result.Runs,
+							len(d.l.Findings),
+							ended,
+							runs,
+							findings,
+						)
 					}
 				}
 			}
@@ -142,7 +155,7 @@ func TestOrders(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// A batch whose parts are rejected again and again ends its campaign, with the reason.
+// A campaign ends, with the reason, after too many parts of one batch were rejected.
 func TestAttempts(t *testing.T) {
 	l, p, store := oneBatch(t, invalid)
 	l.told = map[int]bool{0: true}
@@ -158,22 +171,27 @@ func TestAttempts(t *testing.T) {
 			t.Error("the batch is not given out again")
 		}
 	}
-	if l.Job.Ended != Failed || !strings.Contains(l.Why, "run 0 on was rejected 3 times") || !strings.Contains(l.Why, "worker: verdict") || l.Result.Runs != 0 || l.Quarantined != 3 {
+	if l.Job.Ended != Failed || !strings.Contains(l.Why, "run 0 on was rejected 3 times") ||
+		!strings.Contains(l.Why, "worker: verdict") ||
+		l.Result.Runs != 0 ||
+		l.Quarantined != 3 {
 		t.Errorf("%s: %q after %d runs", l.Job.Ended, l.Why, l.Result.Runs)
 	}
 	l, _, _ = oneBatch(t, passes)
-	for range 100 { // nobody asked for these
+	for range 100 { // the fleet did not request these
 		l.reject(3, "stranger\x1b", errors.New("no\nreason"))
 	}
-	if l.Job.Ended != "" || l.Quarantined != 100 || len(l.Quarantine) != maxQuarantine || l.Quarantine[0].Worker != "stranger?" || l.Quarantine[0].Why != "no?reason" {
+	if l.Job.Ended != "" || l.Quarantined != 100 || len(l.Quarantine) != maxQuarantine ||
+		l.Quarantine[0].Worker != "stranger?" ||
+		l.Quarantine[0].Why != "no?reason" {
 		t.Errorf("%s, %d quarantined: %+v", l.Job.Ended, l.Quarantined, l.Quarantine[0])
 	}
 }
 
-// A part that panics when it is added ends its campaign and nothing else.
+// A part that panics when it is added ends only its campaign.
 func TestPanicWhileAdding(t *testing.T) {
 	l, p, _ := oneBatch(t, passes)
-	p.Result = nil // as if no check had seen it
+	p.Result = nil // as if no check had seen the part
 	l.arrived = map[int]*Part{0: p}
 	if l.add(); l.Job.Ended != Failed || !strings.Contains(l.Why, "adding it panics") || len(l.Quarantine) != 1 {
 		t.Errorf("%s: %q", l.Job.Ended, l.Why)

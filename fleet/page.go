@@ -26,8 +26,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Page serves the fleet's page until the context ends, and says where it is. The address has the view token, which the page
-// exchanges for a cookie.
+// Page serves the fleet's page until the context ends, and returns the page's address. The address has the view token,
+// which the page exchanges for a cookie.
 func (s *Server) Page(ctx context.Context, listen string) (url string, err error) {
 	if err := checkListen("--page", listen, "view", s.ViewToken); err != nil {
 		return "", err
@@ -38,18 +38,24 @@ func (s *Server) Page(ctx context.Context, listen string) (url string, err error
 	}
 	web := s.web(ctx)
 	context.AfterFunc(ctx, func() { _ = web.Close() })
-	go func() { _ = web.Serve(l) }() // it ends with the context
+	go func() { _ = web.Serve(l) }() // the server ends with the context
 	host, _ := os.Hostname()
 	return fmt.Sprintf("http://%s/?token=%s", reachable(l.Addr(), host), s.ViewToken), nil
 }
 
-// web is the server of the page. Clients that send slowly, or nothing, are cut off; extend limits those that read slowly.
+// web is the page's HTTP server. It cuts off clients that send slowly or send nothing; extend limits clients that read
+// slowly.
 func (s *Server) web(ctx context.Context) *http.Server {
-	return &http.Server{Handler: s.guard(s.pages()), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+	return &http.Server{
+		Handler:           s.guard(s.pages()),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    1 << 14,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
 }
 
-// pages are the pages by their addresses.
+// pages returns the handlers of the pages by their addresses.
 func (s *Server) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -89,7 +95,7 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
-// answer writes a page only when all of it could be made.
+// answer writes a page only after all of it was rendered.
 func answer[T any](w http.ResponseWriter, kind string, write func(io.Writer, T) error, v T) {
 	var b bytes.Buffer
 	if err := write(&b, v); err != nil {
@@ -101,7 +107,8 @@ func answer[T any](w http.ResponseWriter, kind string, write func(io.Writer, T) 
 	_, _ = b.WriteTo(w)
 }
 
-// guard lets in who knows the view token: from the address once, which makes a cookie, or from a header.
+// guard admits clients with the view token. The token comes from the address, from a cookie or from a header. A token
+// in the address sets the cookie.
 func (s *Server) guard(next http.Handler) http.Handler {
 	const name = "lockstep-fleet"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,9 +127,22 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		switch {
 		case !same(given, s.ViewToken):
-			http.Error(w, "This fleet wants its view token: open the address that lockstep fleet serve prints.", http.StatusUnauthorized)
+			http.Error(
+				w,
+				"This fleet wants its view token: open the address that lockstep fleet serve prints.",
+				http.StatusUnauthorized,
+			)
 		case inAddress != "":
-			http.SetCookie(w, &http.Cookie{Name: name, Value: s.ViewToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(
+				w,
+				&http.Cookie{
+					Name:     name,
+					Value:    s.ViewToken,
+					Path:     "/",
+					HttpOnly: true,
+					SameSite: http.SameSiteStrictMode,
+				},
+			)
 			forward(w, r)
 		default:
 			next.ServeHTTP(w, r)
@@ -130,9 +150,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// forward leads to the same address without the token, so that it stays neither in the address bar nor in the history: by a
-// redirect or, for a browser that comes from another site or does not say, by a page. Such a browser would not send a strict
-// cookie after a redirect.
+// forward leads to the same address without the token, so that the token stays neither in the address bar nor in the
+// history. It sends a redirect. A browser that comes from another site would not send a strict cookie after a redirect.
+// To such a browser, or to one that does not report its origin, forward sends a page.
 func forward(w http.ResponseWriter, r *http.Request) {
 	path := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/")
 	w.Header().Set("Cache-Control", "no-store")
@@ -142,15 +162,20 @@ func forward(w http.ResponseWriter, r *http.Request) {
 	}
 	path = html.EscapeString(path)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = fmt.Fprintf(w, "<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">The page of the fleet</a>\n", path, path)
+	_, _ = fmt.Fprintf(
+		w,
+		"<!doctype html><title>Lockstep fleet</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">The page of the fleet</a>\n",
+		path,
+		path,
+	)
 }
 
-// extend gives a client time to read what is written next. One that stops reading is cut off.
+// extend gives a client time to read the next write. The server cuts off a client that stops reading.
 func extend(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // without one it waits
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // a writer without a deadline waits
 }
 
-// events sends the part of the page that changes, whenever it has, once a second at most.
+// events sends the changing part of the page after each change, at most once a second.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -183,7 +208,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 // writeJSON writes a value for programs.
 func writeJSON[T any](w io.Writer, v *T) error { return json.NewEncoder(w).Encode(v) }
 
-// finding reads the trace of the finding that a request is about, or answers that there is none.
+// finding reads the trace of the requested finding, or answers that there is none.
 func (s *Server) finding(w http.ResponseWriter, r *http.Request) (*stretch.Trace, *trace.Trace, bool) {
 	run, err := strconv.Atoi(r.PathValue("run"))
 	id := r.PathValue("id")
@@ -210,8 +235,16 @@ func (s *Server) findingPage(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	options := report.PageOptions{Replay: "lockstep replay " + traceFile(r, t), Note: "The trace is at " + r.URL.Path + "/trace."}
-	answer(w, "text/html", func(w io.Writer, v report.Views) error { return report.Page(w, v, options) }, report.Views{Found: t})
+	options := report.PageOptions{
+		Replay: "lockstep replay " + traceFile(r, t),
+		Note:   "The trace is at " + r.URL.Path + "/trace.",
+	}
+	answer(
+		w,
+		"text/html",
+		func(w io.Writer, v report.Views) error { return report.Page(w, v, options) },
+		report.Views{Found: t},
+	)
 }
 
 // findingTrace writes the trace of a finding as a file.
@@ -220,14 +253,15 @@ func (s *Server) findingTrace(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": traceFile(r, t)}))
+	w.Header().
+		Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": traceFile(r, t)}))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	_, _ = w.Write(packed.Text)
 }
 
-// traceFile is the name of the file of a trace that a request is about.
+// traceFile returns the file name of the requested trace.
 func traceFile(r *http.Request, t *trace.Trace) string {
-	run, _ := strconv.Atoi(r.PathValue("run")) // it was read before
+	run, _ := strconv.Atoi(r.PathValue("run")) // the run was parsed before
 	return words.Clean(keep.NameOfRun(t, run)) + ".trace"
 }
 
@@ -239,43 +273,72 @@ func (b *books) has(id string, run int) bool {
 	return l != nil && slices.ContainsFunc(l.Findings, func(f Finding) bool { return f.Run == run })
 }
 
-// status is the status as it is now.
+// status returns the current status.
 func (b *books) status() *status {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return statusOf(b.sorted(), slices.Collect(maps.Values(b.staff)))
 }
 
-// findings are those of a campaign or plan as they are now.
+// findings returns the current findings of a campaign or plan.
 func (b *books) findings(name string) ([]Finding, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return findingsOf(b.sorted(), name)
 }
 
-// look is the fleet as it is now, in a copy.
+// look returns a copy of the fleet's current state.
 func (b *books) look() *campaign.Fleet {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	f := &campaign.Fleet{Refused: b.refused}
 	for _, l := range b.sorted() {
-		line := campaign.FleetCampaign{ID: l.Job.ID, Name: l.Job.Name, State: cmp.Or(l.Job.Ended, "running"), Why: l.Why, Campaign: l.copied(), Of: l.Job.Hello.Runs}
+		line := campaign.FleetCampaign{
+			ID:       l.Job.ID,
+			Name:     l.Job.Name,
+			State:    cmp.Or(l.Job.Ended, "running"),
+			Why:      l.Why,
+			Campaign: l.copied(),
+			Of:       l.Job.Hello.Runs,
+		}
 		if l.Job.For > 0 {
 			line.Of = 0
 		}
 		f.Campaigns = append(f.Campaigns, line)
 		for _, q := range l.Quarantine {
-			f.Quarantine = append(f.Quarantine, campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First})
+			f.Quarantine = append(
+				f.Quarantine,
+				campaign.FleetQuarantined{Campaign: q.Campaign, Worker: q.Worker, Why: q.Why, First: q.First},
+			)
 		}
 		for _, x := range l.Findings {
-			f.Findings = append(f.Findings, campaign.FleetFinding{Campaign: l.Job.ID, Property: x.Property, Shape: x.Shape, Text: x.Text, Run: x.Run, After: x.After.Round(time.Millisecond)})
+			f.Findings = append(
+				f.Findings,
+				campaign.FleetFinding{
+					Campaign: l.Job.ID,
+					Property: x.Property,
+					Shape:    x.Shape,
+					Text:     x.Text,
+					Run:      x.Run,
+					After:    x.After.Round(time.Millisecond),
+				},
+			)
 		}
 	}
 	slices.Reverse(f.Campaigns)
 	slices.Reverse(f.Findings)
 	slices.Reverse(f.Quarantine)
 	for _, r := range b.staff {
-		f.Workers = append(f.Workers, campaign.FleetWorker{Name: r.Worker, Campaign: r.Campaign, Refuses: r.refusals(), Runs: r.Runs, Speed: r.Speed})
+		f.Workers = append(
+			f.Workers,
+			campaign.FleetWorker{
+				Name:     r.Worker,
+				Campaign: r.Campaign,
+				Refuses:  r.refusals(),
+				Runs:     r.Runs,
+				Speed:    r.Speed,
+			},
+		)
 		if r.Campaign != "" {
 			f.Speed += r.Speed
 		}
@@ -284,7 +347,7 @@ func (b *books) look() *campaign.Fleet {
 	return f
 }
 
-// copied is the campaign as it is now, of which nothing changes any more.
+// copied returns a copy of the campaign's current state, which no longer changes.
 func (l *Ledger) copied() *campaign.Campaign {
 	c := l.campaign()
 	r := *l.Result
@@ -302,23 +365,43 @@ func cloned[K comparable](m map[K]int) map[K]int {
 	return out
 }
 
-// writeMetrics writes what Prometheus reads.
+// writeMetrics writes the metrics in the format of Prometheus.
 func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	var b strings.Builder
 	gauge := func(name, help string, value func(emit func(labels string, v float64))) {
 		fmt.Fprintf(&b, "# HELP lockstep_%s %s\n# TYPE lockstep_%s gauge\n", name, help, name)
 		value(func(labels string, v float64) { fmt.Fprintf(&b, "lockstep_%s%s %g\n", name, labels, v) })
 	}
-	gauge("workers", "Workers that have reported lately.", func(emit func(string, float64)) { emit("", float64(len(f.Workers))) })
+	gauge(
+		"workers",
+		"Workers that have reported lately.",
+		func(emit func(string, float64)) { emit("", float64(len(f.Workers))) },
+	)
 	gauge("runs_per_second", "Runs a second of all workers.", func(emit func(string, float64)) { emit("", f.Speed) })
-	gauge("refused_messages", "Messages that were rejected.", func(emit func(string, float64)) { emit("", float64(f.Refused)) })
+	gauge(
+		"refused_messages",
+		"Messages that were rejected.",
+		func(emit func(string, float64)) { emit("", float64(f.Refused)) },
+	)
 	for _, m := range []struct {
 		name, help string
 		of         func(campaign.FleetCampaign) float64
 	}{
-		{"campaign_runs", "Runs of a campaign that were added up.", func(c campaign.FleetCampaign) float64 { return float64(c.Result.Runs) }},
-		{"campaign_findings", "Failing runs of a campaign.", func(c campaign.FleetCampaign) float64 { return float64(c.Findings()) }},
-		{"campaign_states", "Different states of a campaign, estimated.", func(c campaign.FleetCampaign) float64 { return float64(c.Result.States) }},
+		{
+			"campaign_runs",
+			"Runs of a campaign that were added up.",
+			func(c campaign.FleetCampaign) float64 { return float64(c.Result.Runs) },
+		},
+		{
+			"campaign_findings",
+			"Failing runs of a campaign.",
+			func(c campaign.FleetCampaign) float64 { return float64(c.Findings()) },
+		},
+		{
+			"campaign_states",
+			"Different states of a campaign, estimated.",
+			func(c campaign.FleetCampaign) float64 { return float64(c.Result.States) },
+		},
 		{"campaign_running", "Whether a campaign goes on.", func(c campaign.FleetCampaign) float64 {
 			if c.State == "running" {
 				return 1
@@ -328,7 +411,15 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	} {
 		gauge(m.name, m.help, func(emit func(string, float64)) {
 			for _, c := range f.Campaigns {
-				emit(fmt.Sprintf("{campaign=%s,target=%s,strategy=%s}", label(c.ID), label(c.Result.Target), label(c.Result.Strategy)), m.of(c))
+				emit(
+					fmt.Sprintf(
+						"{campaign=%s,target=%s,strategy=%s}",
+						label(c.ID),
+						label(c.Result.Target),
+						label(c.Result.Strategy),
+					),
+					m.of(c),
+				)
 			}
 		})
 	}
@@ -336,7 +427,7 @@ func writeMetrics(w io.Writer, f *campaign.Fleet) error {
 	return err
 }
 
-// label is a value as Prometheus reads it.
+// label quotes a value in the format of Prometheus.
 func label(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }

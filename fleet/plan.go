@@ -24,18 +24,18 @@ import (
 // Plan is a file with many campaigns, which share the fleet's time.
 type Plan struct {
 	Name string `yaml:"name"`
-	// For is the most time that the plan may take.
+	// For is the longest time that the plan may take.
 	For string `yaml:"for"`
-	// Stop ends a campaign when so much is known.
+	// Stop is the rule that ends a campaign.
 	Stop Stop `yaml:"stop"`
-	// Regressions are the files of traces, by patterns, that are replayed first.
+	// Regressions are patterns of the trace files that are replayed first.
 	Regressions []string `yaml:"regressions"`
-	// Baseline is the file with what was found the last times.
+	// Baseline is the file with the findings of earlier executions.
 	Baseline  string     `yaml:"baseline"`
 	Campaigns []Campaign `yaml:"campaigns"`
 }
 
-// Stop is a rule: with this confidence, a run fails with a probability below this.
+// Stop is a rule: a campaign ends when, with this confidence, a run fails with a probability below this one.
 type Stop struct {
 	Confidence  float64 `yaml:"confidence"`
 	FailureRate float64 `yaml:"failure-rate"`
@@ -55,7 +55,7 @@ type Campaign struct {
 	KeepGoing  bool     `yaml:"keep-going"`
 }
 
-// ReadPlan reads a plan and reports what is wrong with it.
+// ReadPlan reads a plan and reports its errors.
 func ReadPlan(file string) (*Plan, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -69,7 +69,7 @@ func ReadPlan(file string) (*Plan, error) {
 	return p, nil
 }
 
-// parsePlan reads a plan that may come from anybody.
+// parsePlan reads a plan, which is untrusted input.
 func parsePlan(from io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxPlanBytes+1))
 	if err != nil {
@@ -85,21 +85,21 @@ func parsePlan(from io.Reader) (*Plan, error) {
 	return p, p.check()
 }
 
-// The limits of a plan. The parser takes time and memory that grow with the square of the nesting, and without bound with
+// The limits of a plan. The parser's time and memory grow with the square of the nesting, and without bound with
 // aliases.
 const (
 	maxPlanBytes     = 256 << 10
 	maxPlanDepth     = 16
 	maxPlanCampaigns = 1000 // with all strategies and seeds
-	maxPlanTraces    = 1000 // that are replayed first
+	maxPlanTraces    = 1000 // replayed first
 	maxPlanText      = 4 << 10
 	maxPlanRuns      = math.MaxInt32
 	maxPlanSteps     = trace.MaxSteps
 	minFailureRate   = 1e-9
-	maxPlanComplaint = 10 // that are reported
+	maxPlanComplaint = 10 // errors reported
 )
 
-// checkYAML reports what no plan needs, before it is parsed.
+// checkYAML rejects constructs that no plan needs, before the text is parsed.
 func checkYAML(text []byte) error {
 	if len(text) > maxPlanBytes {
 		return fmt.Errorf("a plan has at most %d bytes", maxPlanBytes)
@@ -117,7 +117,11 @@ func checkYAML(text []byte) error {
 		case token.SequenceEntryType, token.MappingKeyType:
 			entries++
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType, token.DirectiveType:
-			return fmt.Errorf("line %d: %s: a plan has no anchors, aliases, merge keys, tags and directives", line, clip(t.Value))
+			return fmt.Errorf(
+				"line %d: %s: a plan has no anchors, aliases, merge keys, tags and directives",
+				line,
+				clip(t.Value),
+			)
 		}
 		if flow > maxPlanDepth || entries > maxPlanDepth {
 			return fmt.Errorf("line %d: lists and maps are nested more than %d deep", line, maxPlanDepth)
@@ -126,7 +130,7 @@ func checkYAML(text []byte) error {
 	return nil
 }
 
-// clip is the beginning of a text for an error.
+// clip returns the beginning of a text for an error.
 func clip(text string) string {
 	const most = 40
 	if len(text) > most {
@@ -135,7 +139,7 @@ func clip(text string) string {
 	return strconv.Quote(text)
 }
 
-// check reports what is wrong with a plan.
+// check reports the errors of a plan.
 func (p *Plan) check() error {
 	var wrong []error
 	more := 0
@@ -150,23 +154,57 @@ func (p *Plan) check() error {
 	refuse(!plain(p.Name), "name is %q, allowed are letters, digits and -", p.Name)
 	_, err := p.limit()
 	refuse(err != nil, "for is %q, allowed is a time such as 8h or 30m", p.For)
-	refuse(!(p.Stop.Confidence > 0 && p.Stop.Confidence < 1), "stop.confidence is %g, allowed is more than 0 and less than 1", p.Stop.Confidence)
-	refuse(!(p.Stop.FailureRate == 0 || p.Stop.FailureRate >= minFailureRate && p.Stop.FailureRate < 1),
-		"stop.failure-rate is %g, allowed is 0 (no rule), or %g and more, less than 1", p.Stop.FailureRate, minFailureRate)
+	refuse(
+		!(p.Stop.Confidence > 0 && p.Stop.Confidence < 1),
+		"stop.confidence is %g, allowed is more than 0 and less than 1",
+		p.Stop.Confidence,
+	)
+	refuse(
+		!(p.Stop.FailureRate == 0 || p.Stop.FailureRate >= minFailureRate && p.Stop.FailureRate < 1),
+		"stop.failure-rate is %g, allowed is 0 (no rule), or %g and more, less than 1",
+		p.Stop.FailureRate,
+		minFailureRate,
+	)
 	refuse(len(p.Campaigns) == 0, "campaigns is empty: a plan needs one")
-	refuse(p.size() > maxPlanCampaigns, "there are more than %d campaigns, counted with their strategies and seeds", maxPlanCampaigns)
-	refuse(len(p.Regressions) > maxPlanTraces, "regressions has %d patterns, allowed are %d", len(p.Regressions), maxPlanTraces)
+	refuse(
+		p.size() > maxPlanCampaigns,
+		"there are more than %d campaigns, counted with their strategies and seeds",
+		maxPlanCampaigns,
+	)
+	refuse(
+		len(p.Regressions) > maxPlanTraces,
+		"regressions has %d patterns, allowed are %d",
+		len(p.Regressions),
+		maxPlanTraces,
+	)
 	for _, text := range append([]string{p.Baseline}, p.Regressions...) {
 		refuse(!isText(text), "%s is not a file name", clip(text))
 	}
 	for i, c := range p.Campaigns {
 		refuse(c.Target == "", "campaigns[%d].target is missing", i)
 		refuse(c.Runs < 0 || c.Steps < 0 || c.Nodes < 0, "campaigns[%d]: runs, steps and nodes must not be negative", i)
-		refuse(c.Runs > maxPlanRuns || c.Steps > maxPlanSteps || c.Nodes > trace.MaxNodes, "campaigns[%d]: allowed are %d runs, %d steps and %d nodes", i, maxPlanRuns, maxPlanSteps, trace.MaxNodes)
+		refuse(
+			c.Runs > maxPlanRuns || c.Steps > maxPlanSteps || c.Nodes > trace.MaxNodes,
+			"campaigns[%d]: allowed are %d runs, %d steps and %d nodes",
+			i,
+			maxPlanRuns,
+			maxPlanSteps,
+			trace.MaxNodes,
+		)
 		for _, text := range slices.Concat([]string{c.Name, c.Target, c.Scenario}, c.Set, c.Strategies) {
-			refuse(!isText(text), "campaigns[%d]: %s: allowed are %d characters that can be printed, of which the first is not -", i, clip(text), maxPlanText)
+			refuse(
+				!isText(text),
+				"campaigns[%d]: %s: allowed are %d characters that can be printed, of which the first is not -",
+				i,
+				clip(text),
+				maxPlanText,
+			)
 		}
-		refuse(c.Runs == 0 && p.Stop.FailureRate == 0 && p.For == "", "campaigns[%d].runs is missing, and so is a rule to stop by: stop.failure-rate or for", i)
+		refuse(
+			c.Runs == 0 && p.Stop.FailureRate == 0 && p.For == "",
+			"campaigns[%d].runs is missing, and so is a rule to stop by: stop.failure-rate or for",
+			i,
+		)
 	}
 	if more > 0 {
 		wrong = append(wrong, fmt.Errorf("%d things more are wrong", more))
@@ -174,7 +212,7 @@ func (p *Plan) check() error {
 	return errors.Join(wrong...)
 }
 
-// size is the number of campaigns, with their strategies and seeds.
+// size returns the number of campaigns, with their strategies and seeds.
 func (p *Plan) size() (n int) {
 	for _, c := range p.Campaigns {
 		n += max(len(c.Strategies), 1) * max(len(c.Seeds), 1)
@@ -184,10 +222,11 @@ func (p *Plan) size() (n int) {
 
 // isText reports whether a text can be an argument of a command and part of a message.
 func isText(text string) bool {
-	return len(text) <= maxPlanText && !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	return len(text) <= maxPlanText && !strings.HasPrefix(text, "-") &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// plain reports whether a name can be part of others.
+// plain reports whether a name can be part of other names.
 func plain(name string) bool {
 	for _, r := range name {
 		if subjectRune(r) != r {
@@ -197,7 +236,7 @@ func plain(name string) bool {
 	return name != "" && len(name) <= mostName
 }
 
-// mostName is the length of a name, at most.
+// mostName is the longest length of a name.
 const mostName = 50
 
 func (p *Plan) limit() (time.Duration, error) {
@@ -211,7 +250,7 @@ func (p *Plan) limit() (time.Duration, error) {
 	return d, err
 }
 
-// Runs is the number of runs without a failure after which the rule is fulfilled; 0: there is no rule.
+// Runs returns the number of runs without a failure after which the rule holds; 0: there is no rule.
 func (s Stop) Runs() int {
 	if s.FailureRate <= 0 {
 		return 0
@@ -219,9 +258,9 @@ func (s Stop) Runs() int {
 	return int(math.Ceil(math.Log1p(-s.Confidence) / math.Log1p(-s.FailureRate)))
 }
 
-// elsewhere are the campaigns of a plan, as the command line would give them.
+// elsewhere returns the campaigns of a plan, in the form of the command line.
 func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
-	limit, _ := p.limit() // it was checked
+	limit, _ := p.limit() // the limit was checked
 	for _, c := range p.Campaigns {
 		for _, strategy := range orOne(c.Strategies, "") {
 			for _, seed := range orOne(c.Seeds, 0) {
@@ -239,7 +278,7 @@ func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
 				}
 				add("--steps", strconv.Itoa(c.Steps), c.Steps > 0)
 				runs := c.Runs
-				if n := p.Stop.Runs(); runs == 0 || n > 0 && n < runs && !c.KeepGoing { // as long as nothing is found
+				if n := p.Stop.Runs(); runs == 0 || n > 0 && n < runs && !c.KeepGoing { // while there is no finding
 					runs = n
 				}
 				add("--runs", strconv.Itoa(runs), runs > 0)
@@ -256,7 +295,7 @@ func (p *Plan) elsewhere() (list []cli.Elsewhere, names []string) {
 	return list, names
 }
 
-// orOne is a list, or where it is empty one value.
+// orOne returns a list or, if it is empty, one value.
 func orOne[T any](list []T, one T) []T {
 	if len(list) == 0 {
 		return []T{one}
@@ -264,11 +303,14 @@ func orOne[T any](list []T, one T) []T {
 	return list
 }
 
-// regressions are the traces that are replayed first.
+// regressions returns the trace files that are replayed first.
 func (p *Plan) regressions() (files []string, err error) {
 	defer func() {
 		if len(files) > maxPlanTraces {
-			err = errors.Join(err, fmt.Errorf("regressions: there are %d traces, allowed are %d", len(files), maxPlanTraces))
+			err = errors.Join(
+				err,
+				fmt.Errorf("regressions: there are %d traces, allowed are %d", len(files), maxPlanTraces),
+			)
 		}
 	}()
 	for _, pattern := range p.Regressions {
@@ -276,7 +318,7 @@ func (p *Plan) regressions() (files []string, err error) {
 		if wrong == nil && len(list) == 0 {
 			wrong = errors.New("there is no such file")
 		}
-		for _, file := range list { // opening a pipe may never end
+		for _, file := range list { // opening a pipe may block indefinitely
 			if info, err := os.Stat(file); wrong == nil && (err != nil || !info.Mode().IsRegular()) {
 				wrong = fmt.Errorf("%s is not a regular file", file)
 			}

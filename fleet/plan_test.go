@@ -27,7 +27,7 @@ func planFile(t *testing.T, text string) string {
 	return file
 }
 
-// Every mistake is named, with what is allowed.
+// Every error is named, with the allowed values.
 func TestPlanRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: x\ntarget: smr\n": "unknown field",
@@ -47,11 +47,12 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// The rule to stop by asks for as many runs as the exact limits do.
+// The stop rule requires as many runs as the exact limits do.
 func TestStopRule(t *testing.T) {
 	for _, s := range []Stop{{0.95, 1e-6}, {0.99, 1e-3}, {0.5, 0.3}} {
 		n := s.Runs()
-		if campaign.FailureRate(n, 0, s.Confidence).Upper > s.FailureRate*(1+1e-9) || campaign.FailureRate(n-1, 0, s.Confidence).Upper <= s.FailureRate {
+		if campaign.FailureRate(n, 0, s.Confidence).Upper > s.FailureRate*(1+1e-9) ||
+			campaign.FailureRate(n-1, 0, s.Confidence).Upper <= s.FailureRate {
 			t.Errorf("%+v: %d runs", s, n)
 		}
 	}
@@ -60,7 +61,8 @@ func TestStopRule(t *testing.T) {
 	}
 }
 
-// The rule gives most of the time to the campaign that brings most, every campaign some, and follows a change.
+// The rule gives most of the time to the campaign with the largest reward, some time to every campaign, and follows a
+// change.
 func TestChoose(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	list := []*Ledger{{}, {}, {}}
@@ -97,7 +99,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A plan: regressions first, campaigns, groups, and what is new since the last time.
+// A plan replays regressions first, runs campaigns, groups findings, and reports findings that are new since the last
+// time.
 func TestPlan(t *testing.T) {
 	f := newFixture(t, 1)
 	dir := t.TempDir()
@@ -113,7 +116,25 @@ campaigns:
 	junit := filepath.Join(dir, "junit.xml")
 	var out outcome
 	for _, fresh := range []bool{true, false} {
-		doc, err := json.Marshal(output(t, 1, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile(), "--out", dir, "--junit", junit, "--baseline", filepath.Join(dir, "baseline.json")))
+		doc, err := json.Marshal(
+			output(
+				t,
+				1,
+				"fleet",
+				"run",
+				file,
+				"--fleet",
+				f.url,
+				"--token-file",
+				f.tokenFile(),
+				"--out",
+				dir,
+				"--junit",
+				junit,
+				"--baseline",
+				filepath.Join(dir, "baseline.json"),
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +154,20 @@ campaigns:
 	if n := (Stop{0.9, 0.01}).Runs(); out.Campaigns[0].Runs != n || out.Campaigns[0].Findings != 0 {
 		t.Errorf("%+v: want %d runs", out.Campaigns[0], n)
 	}
-	alone := output(t, 1, "run", "smr-bug", "--strategy", "walk", "--runs", "300", "--keep-going", "--seed", "2", "--no-shrink")
+	alone := output(
+		t,
+		1,
+		"run",
+		"smr-bug",
+		"--strategy",
+		"walk",
+		"--runs",
+		"300",
+		"--keep-going",
+		"--seed",
+		"2",
+		"--no-shrink",
+	)
 	if alone["digest"] != out.Campaigns[3].Digest {
 		t.Errorf("digest %s, alone %v", out.Campaigns[3].Digest, alone["digest"])
 	}
@@ -142,12 +176,15 @@ campaigns:
 	}
 }
 
-// A campaign ends when the rule to stop by holds, or its runs are made, whichever is first; one that goes on after
-// findings makes its runs.
+// A campaign ends when the stop rule holds or its runs are done, whichever comes first. A campaign that continues after
+// findings makes all of its runs.
 func TestStopsFirst(t *testing.T) {
-	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230", "{target: smr, runs: 100}": "100", "{target: smr}": "230",
+	for campaign, want := range map[string]string{"{target: smr, runs: 1000000}": "230",
+		"{target: smr, runs: 100}": "100", "{target: smr}": "230",
 		"{target: smr, runs: 1000, keep-going: true}": "1000"} {
-		p, err := ReadPlan(planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"))
+		p, err := ReadPlan(
+			planFile(t, "name: x\nstop: {confidence: 0.9, failure-rate: 0.01}\ncampaigns: ["+campaign+"]\n"),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +195,7 @@ func TestStopsFirst(t *testing.T) {
 	}
 }
 
-// What a part brings is 1 with a finding of a new kind, and else the share of its states that are new.
+// The reward of a part is 1 with a finding of a new kind, and else the share of its states that are new.
 func TestNews(t *testing.T) {
 	l := newLedger(jobFor(plan(true, true, 100)))
 	l.Findings = []Finding{{Run: 3, Property: "prefix", Shape: "a"}}
@@ -172,14 +209,25 @@ func TestNews(t *testing.T) {
 	part := func(shape string, states sketch.Sketch) *Part {
 		p := &Part{Made: stretch.Made{Ask: stretch.Ask{First: 50, End: 60}, Result: &lockstep.Result{}, States: states}}
 		if shape != "" {
-			p.Result.Found, p.Shapes = []lockstep.Found{{Run: 55, Finding: lockstep.Finding{Property: "prefix"}}}, []string{shape}
+			p.Result.Found, p.Shapes = []lockstep.Found{
+				{Run: 55, Finding: lockstep.Finding{Property: "prefix"}},
+			}, []string{
+				shape,
+			}
 		}
 		return p
 	}
 	for _, c := range []struct {
 		p         *Part
 		low, high float64
-	}{{part("b", nil), 1, 1}, {part("a", nil), 0, 0}, {part("", nil), 0, 0}, {part("", hashes(0, 500)), 0, 0.05}, {part("a", hashes(500, 1500)), 0.4, 0.6}, {part("", hashes(2000, 3000)), 0.9, 1}} {
+	}{
+		{part("b", nil), 1, 1},
+		{part("a", nil), 0, 0},
+		{part("", nil), 0, 0},
+		{part("", hashes(0, 500)), 0, 0.05},
+		{part("a", hashes(500, 1500)), 0.4, 0.6},
+		{part("", hashes(2000, 3000)), 0.9, 1},
+	} {
 		if n := news(l, c.p); n < c.low || n > c.high {
 			t.Errorf("%q with %d states brings %g, want %g to %g", c.p.Shapes, c.p.States.Count(), n, c.low, c.high)
 		}
@@ -197,7 +245,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// Regressions are replayed before the campaigns are given out, and one that fails is a finding though nothing else is.
+// The plan replays regressions before it gives out campaigns. A failing one is a finding even if there is no other.
 func TestRegressionsFirst(t *testing.T) {
 	f := newFixture(t, 1)
 	dir := t.TempDir()
@@ -206,16 +254,17 @@ func TestRegressionsFirst(t *testing.T) {
 	c := command(t, "fleet", "run", file, "--fleet", f.url, "--token-file", f.tokenFile())
 	text, _ := c.CombinedOutput()
 	replayed, given := bytes.Index(text, []byte("the same finding")), bytes.Index(text, []byte("of the fleet"))
-	if replayed < 0 || given < replayed || c.ProcessState.ExitCode() != 1 || !bytes.Contains(text, []byte("regression: ")) {
+	if replayed < 0 || given < replayed || c.ProcessState.ExitCode() != 1 ||
+		!bytes.Contains(text, []byte("regression: ")) {
 		t.Errorf("status %d:\n%s", c.ProcessState.ExitCode(), text)
 	}
 }
 
-// byCommit is an action that cannot change.
+// byCommit matches an action that is pinned to a commit.
 var byCommit = regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40}$`)
 
-// The plan and the workflow that people are to copy can be read, the workflow names what is there, may only read the repository, and
-// uses actions, as the image and the site use their parts, that cannot change.
+// The plan and the workflow that users copy are valid. The workflow names existing files and may only read the
+// repository. Like the image and the site, it uses only pinned parts.
 func TestScripts(t *testing.T) {
 	p, err := ReadPlan("../scripts/fleet/nightly.yaml")
 	if err != nil || len(p.Campaigns) == 0 || p.Baseline != "baseline.json" {
@@ -237,7 +286,10 @@ func TestScripts(t *testing.T) {
 	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
 		t.Errorf("the workflow has the permissions %v", w.Permissions)
 	}
-	for file, pinned := range map[string]string{"Containerfile": `(?m)^FROM \S+:[\d.]+@sha256:[0-9a-f]{64}$`, "../site.txt": `(?m)^mkdocs==[\d.]+ \\\n +--hash=sha256:[0-9a-f]{64}`} {
+	for file, pinned := range map[string]string{
+		"Containerfile": `(?m)^FROM \S+:[\d.]+@sha256:[0-9a-f]{64}$`,
+		"../site.txt":   `(?m)^mkdocs==[\d.]+ \\\n +--hash=sha256:[0-9a-f]{64}`,
+	} {
 		text, err := os.ReadFile(filepath.Join("../scripts/fleet", file))
 		if err != nil || !regexp.MustCompile(pinned).Match(text) {
 			t.Errorf("%s is not pinned by a hash: %v", file, err)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A plan may come from anybody: it names what is registered and listed, and nothing that starts programs, builds
-// packages or writes files elsewhere, unless the user's own flags allow it.
+// A plan is untrusted input. It names what is registered and listed. Unless the user's own flags allow it, it starts no
+// programs, builds no packages and writes no files elsewhere.
 func TestPlanNames(t *testing.T) {
 	dir := t.TempDir()
 	evil := filepath.Join(dir, "evil.sh")
@@ -31,16 +31,32 @@ func TestPlanNames(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		{"campaigns: [{target: ./evil, runs: 1}]", nil, `the target "./evil" is a package, and a file may name only registered targets (smr, smr-bug, maelstrom): give --program ./evil`},
+		{
+			"campaigns: [{target: ./evil, runs: 1}]", nil,
+			`the target "./evil" is a package, and a file may name only registered targets (smr, smr-bug, maelstrom): give --program ./evil`,
+		},
 		{"campaigns: [{target: ./evil, runs: 1}]", []string{"--program", "./other"}, "give --program ./evil"},
 		{"campaigns: [{target: ./evil, runs: 1}]", []string{"--program", "./evil"}, "there is no package to build"},
 		{"campaigns: [{target: '-toolexec=/bin/sh', runs: 1}]", nil, `campaigns[0]: "-toolexec=/bin/sh": allowed are`},
-		{"campaigns: [{target: smr, runs: 1, strategies: ['--report=/tmp/x']}]", nil, `campaigns[0]: "--report=/tmp/x": allowed are`},
+		{
+			"campaigns: [{target: smr, runs: 1, strategies: ['--report=/tmp/x']}]", nil,
+			`campaigns[0]: "--report=/tmp/x": allowed are`,
+		},
 		{"campaigns: [{target: smr, runs: 1, set: ['-x=1']}]", nil, `campaigns[0]: "-x=1": allowed are`},
-		{"campaigns: [" + start + "]", nil, "bin=" + evil + " names a program to start, which a file must not choose: give --set bin=" + evil},
+		{
+			"campaigns: [" + start + "]",
+			nil,
+			"bin=" + evil + " names a program to start, which a file must not choose: give --set bin=" + evil,
+		},
 		{"campaigns: [" + start + "]", []string{"--set", "bin=./other"}, "give --set bin=" + evil},
-		{"regressions: [/dev/zero]\ncampaigns: [{target: smr, runs: 1}]", nil, "regressions: /dev/zero: /dev/zero is not a regular file"},
-		{"baseline: /etc/evil.json\ncampaigns: [{target: smr, runs: 1}]", nil, "baseline is /etc/evil.json, allowed is a .json file below the working directory"},
+		{
+			"regressions: [/dev/zero]\ncampaigns: [{target: smr, runs: 1}]", nil,
+			"regressions: /dev/zero: /dev/zero is not a regular file",
+		},
+		{
+			"baseline: /etc/evil.json\ncampaigns: [{target: smr, runs: 1}]", nil,
+			"baseline is /etc/evil.json, allowed is a .json file below the working directory",
+		},
 		{"baseline: ../evil.json\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
 		{"baseline: .profile\ncampaigns: [{target: smr, runs: 1}]", nil, "give --baseline to write another"},
 	} {
@@ -48,12 +64,22 @@ func TestPlanNames(t *testing.T) {
 		args := append([]string{"fleet", "run", file, "--fleet", "nats://nobody@127.0.0.1:1"}, c.flags...)
 		cmd := command(t, args...)
 		text, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(text), c.want) || strings.Count(string(text), "\n") > 2 {
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(text), c.want) ||
+			strings.Count(string(text), "\n") > 2 {
 			t.Errorf("%s %q: status %d:\n%s", c.plan, c.flags, cmd.ProcessState.ExitCode(), text)
 		}
 	}
 	f := newFixture(t, 1)
-	cmd := command(t, "fleet", "run", planFile(t, "name: x\nregressions: ["+hostile+"]\ncampaigns: [{target: smr, runs: 1}]\n"), "--fleet", f.url, "--token-file", f.tokenFile())
+	cmd := command(
+		t,
+		"fleet",
+		"run",
+		planFile(t, "name: x\nregressions: ["+hostile+"]\ncampaigns: [{target: smr, runs: 1}]\n"),
+		"--fleet",
+		f.url,
+		"--token-file",
+		f.tokenFile(),
+	)
 	text, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(text), "give --set bin="+evil+" to allow it") {
 		t.Errorf("the regression: status %d:\n%s", cmd.ProcessState.ExitCode(), text)
@@ -63,7 +89,7 @@ func TestPlanNames(t *testing.T) {
 	}
 }
 
-// measured reads a plan and reports the time and the memory that it took.
+// measured reads a plan and returns the time and the memory that it took.
 func measured(text string) (err error, took time.Duration, allocated uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -76,7 +102,7 @@ func measured(text string) (err error, took time.Duration, allocated uint64) {
 	return err, time.Since(begin), after.TotalAlloc - before.TotalAlloc
 }
 
-// bomb is a text whose aliases stand for as many values as there are atoms.
+// bomb returns a text whose aliases stand for as many values as there are atoms in the universe.
 func bomb() string {
 	text := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'i'; c++ {
@@ -85,7 +111,7 @@ func bomb() string {
 	return text + "regressions: *h\n"
 }
 
-// hostilePlans are plans that took much time or memory, or that nobody means, with the complaint.
+// hostilePlans returns plans that take much time or memory, or that no user means, with the error text.
 func hostilePlans() map[string]string {
 	good := "name: x\ncampaigns: [{target: smr, runs: 1}]\n"
 	return map[string]string{
@@ -95,14 +121,18 @@ func hostilePlans() map[string]string {
 		bomb():                                  "a plan has no anchors",
 		"name: !!binary x\n":                    "a plan has no anchors",
 		good + strings.Repeat("# x\n", 100_000): "a plan has at most 262144 bytes",
-		"name: x\ncampaigns: [{target: smr, runs: 1, seeds: [" + strings.Repeat("1,", 1001) + "]}]":       "there are more than 1000 campaigns",
-		"name: x\nstop: {failure-rate: 1e-300}\ncampaigns: [{target: smr}]":                               "stop.failure-rate is 1e-300, allowed is 0 (no rule), or 1e-09 and more",
-		"name: x\ncampaigns: [{target: smr, runs: 9000000000000000000}]":                                  "campaigns[0]: allowed are 2147483647 runs, 1000000 steps and 64 nodes",
-		"name: x\ncampaigns: [{target: smr, runs: 1, steps: 9000000000000000000}]":                        "campaigns[0]: allowed are",
-		"name: x\ncampaigns: [{target: " + strings.Repeat("s", 5000) + ", runs: 1}]":                      "campaigns[0]: \"ssss",
-		"name: x\ncampaigns: [{target: \"a\\e[2Jb\", runs: 1}]":                                           "campaigns[0]: \"a\\x1b[2Jb\"",
-		"name: x\nregressions: [" + strings.Repeat("a,", 1001) + "]\ncampaigns: [{target: smr, runs: 1}]": "regressions has 1001 patterns, allowed are 1000",
-		"name: x\ncampaigns: [" + strings.Repeat("{target: smr, runs: -1},", 100) + "]":                   "90 things more are wrong",
+		"name: x\ncampaigns: [{target: smr, runs: 1, seeds: [" + strings.Repeat("1,", 1001) +
+			"]}]": "there are more than 1000 campaigns",
+		"name: x\nstop: {failure-rate: 1e-300}\ncampaigns: [{target: smr}]":        "stop.failure-rate is 1e-300, allowed is 0 (no rule), or 1e-09 and more",
+		"name: x\ncampaigns: [{target: smr, runs: 9000000000000000000}]":           "campaigns[0]: allowed are 2147483647 runs, 1000000 steps and 64 nodes",
+		"name: x\ncampaigns: [{target: smr, runs: 1, steps: 9000000000000000000}]": "campaigns[0]: allowed are",
+		"name: x\ncampaigns: [{target: " + strings.Repeat("s", 5000) +
+			", runs: 1}]": "campaigns[0]: \"ssss",
+		"name: x\ncampaigns: [{target: \"a\\e[2Jb\", runs: 1}]": "campaigns[0]: \"a\\x1b[2Jb\"",
+		"name: x\nregressions: [" + strings.Repeat("a,", 1001) +
+			"]\ncampaigns: [{target: smr, runs: 1}]": "regressions has 1001 patterns, allowed are 1000",
+		"name: x\ncampaigns: [" + strings.Repeat("{target: smr, runs: -1},", 100) +
+			"]": "90 things more are wrong",
 	}
 }
 
@@ -119,15 +149,17 @@ func TestHostilePlans(t *testing.T) {
 	}
 }
 
-// FuzzPlan reads plans: none takes much time or memory, and what is accepted can be given to a fleet.
+// FuzzPlan reads plans: none takes much time or memory, and an accepted plan can be given to a fleet.
 func FuzzPlan(f *testing.F) {
 	for text := range hostilePlans() {
 		if len(text) < 10_000 {
 			f.Add(text)
 		}
 	}
-	f.Add("name: nightly\nfor: 5h\nstop: {confidence: 0.95, failure-rate: 1e-6}\nbaseline: baseline.json\nregressions: [\"traces/*.trace\"]\n" +
-		"campaigns:\n  - {name: log, target: smr, strategies: [uniform, walk]}\n  - {name: etcd, target: etcdraft, set: [version=v3.6.0], seeds: [1, 2], nodes: 3, steps: 10, runs: 7}\n")
+	f.Add(
+		"name: nightly\nfor: 5h\nstop: {confidence: 0.95, failure-rate: 1e-6}\nbaseline: baseline.json\nregressions: [\"traces/*.trace\"]\n" +
+			"campaigns:\n  - {name: log, target: smr, strategies: [uniform, walk]}\n  - {name: etcd, target: etcdraft, set: [version=v3.6.0], seeds: [1, 2], nodes: 3, steps: 10, runs: 7}\n",
+	)
 	f.Add("name: x\ncampaigns:\n- target: smr\n  runs: 1\n  set:\n  - a=b\n")
 	f.Add(strings.Repeat("[", 1000))
 	f.Fuzz(func(t *testing.T, text string) {

@@ -32,21 +32,25 @@ type planCmd struct {
 	Set      []string `placeholder:"K=V" sep:"none" help:"Let the plan name this version that is not listed, or this program or file; may be repeated."`
 }
 
-// allow is what the user lets the plan name.
+// allow returns what the user permits the plan to name.
 func (c *planCmd) allow() cli.Allow { return cli.Allow{Programs: c.Program, Set: c.Set} }
 
-// baseline is the file with what was found the last times. A plan names one below the working directory.
+// baseline returns the file with the findings of earlier executions. A plan names a file below the working directory.
 func (c *planCmd) baseline(p *Plan) (string, error) {
 	if c.Baseline != "" || p.Baseline == "" {
 		return c.Baseline, nil
 	}
 	if !filepath.IsLocal(p.Baseline) || filepath.Ext(p.Baseline) != ".json" {
-		return "", fmt.Errorf("%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another", c.File, p.Baseline)
+		return "", fmt.Errorf(
+			"%s: baseline is %s, allowed is a .json file below the working directory: give --baseline to write another",
+			c.File,
+			p.Baseline,
+		)
 	}
 	return p.Baseline, nil
 }
 
-// outcome is what came of a plan.
+// outcome is the result of a plan.
 type outcome struct {
 	Plan        string       `json:"plan"`
 	Regressions []regression `json:"regressions,omitempty"`
@@ -62,18 +66,18 @@ type regression struct {
 	Says  string `json:"says"`
 }
 
-// group are the findings of a target that are alike, over all campaigns of a plan.
+// group has the findings of a target that are alike, over all campaigns of a plan.
 type group struct {
 	Target string `json:"target"`
 	campaign.Group
-	Campaign string `json:"campaign"` // of the first
-	New      bool   `json:"new"`      // it is not in the baseline
+	Campaign string `json:"campaign"` // of the first finding
+	New      bool   `json:"new"`      // not in the baseline
 }
 
-// key is what groups are told apart by.
+// key identifies the group.
 func (g group) key() string { return g.Target + "\x00" + g.Property + "\x00" + g.Shape }
 
-// Run has the campaigns of a plan made.
+// Run lets the fleet run the campaigns of a plan.
 func (c *planCmd) Run(e *cli.Env) error {
 	p, err := ReadPlan(c.File)
 	if err != nil {
@@ -116,10 +120,14 @@ func (c *planCmd) Run(e *cli.Env) error {
 	for _, l := range ledgers {
 		e.Report(l.Result.Problems())
 	}
-	return errors.Join(c.fetch(e, client, out, ledgers), c.write(e, out, ledgers), writeBaseline(e, baseline, known, out.Groups))
+	return errors.Join(
+		c.fetch(e, client, out, ledgers),
+		c.write(e, out, ledgers),
+		writeBaseline(e, baseline, known, out.Groups),
+	)
 }
 
-// jobs lets programs say what the campaigns are about, which checks them.
+// jobs lets the programs describe the campaigns, which checks them.
 func (c *planCmd) jobs(e *cli.Env, p *Plan) (jobs []Job, err error) {
 	list, names := p.elsewhere()
 	for i, x := range list {
@@ -136,7 +144,7 @@ func (c *planCmd) jobs(e *cli.Env, p *Plan) (jobs []Job, err error) {
 	return jobs, err
 }
 
-// checks are the flags by which a program refuses options that the plan must not choose.
+// checks returns the flags with which a program refuses options that the plan must not set.
 func (c *planCmd) checks() []string {
 	flags := []string{"--from-file"}
 	for _, pair := range c.Set {
@@ -156,7 +164,13 @@ func (c *planCmd) wait(e *cli.Env, client *Client, jobs []Job) (list []*Ledger, 
 	defer show.Done() //nolint:errcheck // it is only shown
 	for _, id := range ids {
 		l, err := client.Wait(e.Ctx, id, func(l *Ledger) {
-			_ = show.Update(campaign.Status{Runs: runs + l.Result.Runs, Findings: findings + campaign.Findings(l.Result), Coverage: "campaign " + id})
+			_ = show.Update(
+				campaign.Status{
+					Runs:     runs + l.Result.Runs,
+					Findings: findings + campaign.Findings(l.Result),
+					Coverage: "campaign " + id,
+				},
+			)
 		})
 		if err != nil {
 			return nil, err
@@ -167,7 +181,7 @@ func (c *planCmd) wait(e *cli.Env, client *Client, jobs []Job) (list []*Ledger, 
 	return list, nil
 }
 
-// replayed replays a trace in a process of its own.
+// replayed replays a trace in a separate process.
 func (c *planCmd) replayed(e *cli.Env, file string) regression {
 	self, err := os.Executable()
 	if err != nil {
@@ -184,12 +198,16 @@ func (c *planCmd) replayed(e *cli.Env, file string) regression {
 	return r
 }
 
-// sum puts the findings of all campaigns into groups: those that are new first.
+// sum groups the findings of all campaigns. New groups come first.
 func (o *outcome) sum(ledgers []*Ledger, known map[string]bool) {
 	for _, l := range ledgers {
 		o.Campaigns = append(o.Campaigns, lineOf(l))
 		for _, f := range l.Findings {
-			g := group{Target: l.Result.Target, Campaign: l.Job.ID, Group: campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text}}
+			g := group{
+				Target:   l.Result.Target,
+				Campaign: l.Job.ID,
+				Group:    campaign.Group{Property: f.Property, Shape: f.Shape, First: f.Run, Text: f.Text},
+			}
 			g.New = !known[g.key()]
 			i := slices.IndexFunc(o.Groups, func(x group) bool { return x.key() == g.key() })
 			if i < 0 {
@@ -222,7 +240,7 @@ func (c *planCmd) fetch(e *cli.Env, client *Client, o *outcome, ledgers []*Ledge
 	return failed
 }
 
-// write prints what came of it.
+// write prints the result.
 func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error) {
 	var list []*campaign.Campaign
 	for _, l := range ledgers {
@@ -247,7 +265,21 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 	fmt.Fprintln(w, "campaign\tended\ttarget\tstrategy\tseed\truns\tfindings\tfailure rate at most\tdigest")
 	for i, x := range o.Campaigns {
 		rate := list[i].FailureRate()
-		words.Printf(w, "%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n", x.ID, x.State, x.Target, x.Strategy, x.Seed, x.Runs, x.Of, x.Findings, rate.Upper, 100*rate.Confidence, x.Digest)
+		words.Printf(
+			w,
+			"%s\t%s\t%s\t%s\t%d\t%d of %d\t%d\t%.2g (%g %%)\t%s\n",
+			x.ID,
+			x.State,
+			x.Target,
+			x.Strategy,
+			x.Seed,
+			x.Runs,
+			x.Of,
+			x.Findings,
+			rate.Upper,
+			100*rate.Confidence,
+			x.Digest,
+		)
 	}
 	failed = errors.Join(failed, w.Flush())
 	for _, g := range o.Groups {
@@ -255,7 +287,18 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 		if g.New {
 			mark = "new"
 		}
-		words.Printf(e.Out, "%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n", mark, g.Target, g.Property, g.Text, words.Count(g.Findings, "finding"), g.First, g.Campaign, g.Trace)
+		words.Printf(
+			e.Out,
+			"%s: %s: %s: %s (%s, first in run %d of campaign %s: %s)\n",
+			mark,
+			g.Target,
+			g.Property,
+			g.Text,
+			words.Count(g.Findings, "finding"),
+			g.First,
+			g.Campaign,
+			g.Trace,
+		)
 	}
 	for _, r := range o.Regressions {
 		if r.Fails {
@@ -266,7 +309,7 @@ func (c *planCmd) write(e *cli.Env, o *outcome, ledgers []*Ledger) (failed error
 	return failed
 }
 
-// readBaseline reads what was found the last times.
+// readBaseline reads the findings of earlier executions.
 func readBaseline(file string) (map[string]bool, error) {
 	known := map[string]bool{}
 	if file == "" {
@@ -289,7 +332,7 @@ func readBaseline(file string) (map[string]bool, error) {
 	return known, nil
 }
 
-// writeBaseline adds what is new to the baseline.
+// writeBaseline adds the new findings to the baseline.
 func writeBaseline(e *cli.Env, file string, known map[string]bool, groups []group) error {
 	fresh := slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return known[g.key()] })
 	if file == "" || len(fresh) == 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// The test's own program is the command line, where the variable says so.
+// If the environment variable is set, the test's own program is the command line.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLEET_TEST_COMMAND") != "" {
 		cli.App{Targets: append(smr.Targets, maelstrom.Target), Commands: []any{&Commands{}}, Fleet: Elsewhere}.Main()
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command is a process of the command line.
+// command returns a process of the command line.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -91,7 +91,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, workers int) *fixture {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free, and stays so when the server is gone
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port, which the server gets again after a restart
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func newFixture(t *testing.T, workers int) *fixture {
 	return f
 }
 
-// serve starts the server and waits until it says where it is.
+// serve starts the server and waits until it prints its address.
 func (f *fixture) serve(t *testing.T) {
 	t.Helper()
 	c := command(t, "fleet", "serve", "--dir", f.dir, "--listen", f.listen, "--page", "")
@@ -126,10 +126,10 @@ func (f *fixture) serve(t *testing.T) {
 	}
 }
 
-// tokenFile is where the server keeps the work token.
+// tokenFile returns the file in which the server keeps the work token.
 func (f *fixture) tokenFile() string { return filepath.Join(f.dir, "token") }
 
-// at is a command for the fleet.
+// at returns a command line for the fleet.
 func (f *fixture) at(command string) []string {
 	return []string{"fleet", command, f.url, "--token-file", f.tokenFile()}
 }
@@ -143,7 +143,7 @@ func (f *fixture) token(t *testing.T) string {
 	return token
 }
 
-// follow calls a function whenever the first campaign has got on, until it has ended.
+// follow calls a function whenever the first campaign has progressed, until it has ended.
 func (f *fixture) follow(t *testing.T, do func(runs int)) *Ledger {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
@@ -168,7 +168,7 @@ func (f *fixture) follow(t *testing.T, do func(runs int)) *Ledger {
 	return nil
 }
 
-// size is a number from the environment: the test is small unless somebody wants it large.
+// size returns a number from the environment. The default makes the test small.
 func size(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -176,15 +176,34 @@ func size(name string, usual int) int {
 	return usual
 }
 
-// Workers are killed with signal 9 at random moments, and so is the server in the middle: nothing is lost, and
-// nothing is counted twice. FLEET_RUNS, FLEET_WORKERS and FLEET_KILLS make it larger.
+// The test kills workers with signal 9 at random moments, and also the server: nothing is lost, and nothing is counted
+// twice. FLEET_RUNS, FLEET_WORKERS and FLEET_KILLS make the test larger.
 func TestKilled(t *testing.T) {
 	runs, workers, kills := size("FLEET_RUNS", 40_000), size("FLEET_WORKERS", 3), size("FLEET_KILLS", 4)
-	flags := []string{"smr-bug", "--strategy", cmp.Or(os.Getenv("FLEET_STRATEGY"), "walk"), "--runs", strconv.Itoa(runs), "--seed", "11", "--keep-going", "--no-shrink"}
+	flags := []string{
+		"smr-bug",
+		"--strategy",
+		cmp.Or(os.Getenv("FLEET_STRATEGY"), "walk"),
+		"--runs",
+		strconv.Itoa(runs),
+		"--seed",
+		"11",
+		"--keep-going",
+		"--no-shrink",
+	}
 	want := output(t, 1, append([]string{"run"}, flags...)...)
 	f := newFixture(t, workers)
 	done := make(chan map[string]any, 1)
-	c := command(t, append(append([]string{"fleet", "run"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(), "--json")...)
+	c := command(
+		t,
+		append(
+			append([]string{"fleet", "run"}, flags...),
+			"--fleet",
+			f.url,
+			"--token-file",
+			f.tokenFile(),
+			"--json",
+		)...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
@@ -196,8 +215,8 @@ func TestKilled(t *testing.T) {
 		_ = json.Unmarshal(out.Bytes(), &doc)
 		done <- doc
 	}()
-	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // any moment will do
-	killed, restarted, next := 0, false, time.Now()              // the first as soon as there is a campaign
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // any moment is suitable
+	killed, restarted, next := 0, false, time.Now()              // the first kill comes as soon as there is a campaign
 	f.follow(t, func(now int) {
 		if now >= runs/3 && !restarted {
 			restarted = true
@@ -219,10 +238,19 @@ func TestKilled(t *testing.T) {
 	if !restarted || killed == 0 {
 		t.Errorf("%d workers were killed, server %v", killed, restarted)
 	}
-	for _, key := range []string{"digest", "runs", "steps", "findings", "verdicts", "first_finding_run", "finding", "verdict", "guarantee", "judged", "events"} {
+	for _, key := range []string{
+		"digest", "runs", "steps", "findings", "verdicts", "first_finding_run", "finding", "verdict", "guarantee",
+		"judged", "events",
+	} {
 		if fmt.Sprint(got[key]) != fmt.Sprint(want[key]) {
 			t.Errorf("%s: %v, on one machine %v", key, got[key], want[key])
 		}
 	}
-	t.Logf("%v runs by %d workers, %d of them killed, server killed once: digest %v", got["runs"], workers, killed, got["digest"])
+	t.Logf(
+		"%v runs by %d workers, %d of them killed, server killed once: digest %v",
+		got["runs"],
+		workers,
+		killed,
+		got["digest"],
+	)
 }

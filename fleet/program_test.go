@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// own makes a machine's folder with a program of somebody's own in it, and returns it with the variables of a process there.
+// own creates a machine's directory with a custom program in it. It returns the directory and the environment of a
+// process there.
 func own(t *testing.T, text string) (dir string, env []string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -42,7 +43,13 @@ func own(t *testing.T, text string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
-	return dir, append(os.Environ(), "FLEET_TEST_COMMAND=1", "GOWORK=off", "GOFLAGS=-mod=mod", "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	return dir, append(
+		os.Environ(),
+		"FLEET_TEST_COMMAND=1",
+		"GOWORK=off",
+		"GOFLAGS=-mod=mod",
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+	)
 }
 
 const ownMain = `package main
@@ -55,14 +62,15 @@ import (
 func main() { cli.Main(smr.Targets...) }
 `
 
-// there makes a command a process of a machine.
+// there makes a command run as a process of a machine.
 func there(c *exec.Cmd, dir string, env []string) *exec.Cmd {
 	c.Dir, c.Env = dir, env
 	return c
 }
 
-// A target that is a program is built by client and worker, each from its own source in a folder of its own. Where these
-// are the same the result is that of one machine; a worker whose source differs refuses, and says so.
+// The client and the worker each build a target that is a program from their own source, in their own directory. If the
+// sources are the same, the result is that of one machine. A worker with a different source refuses the campaign and
+// reports the reason.
 func TestPrograms(t *testing.T) {
 	if size("FLEET_PROGRAMS", 0) == 0 {
 		t.Skip("three builds take long; make fleet makes them")
@@ -72,7 +80,20 @@ func TestPrograms(t *testing.T) {
 	want := output(t, 1, append([]string{"run", "smr-bug"}, flags...)...)
 	client, clientEnv := own(t, ownMain)
 	other, otherEnv := own(t, strings.Replace(ownMain, "func main", "// changed\nfunc main", 1))
-	c := there(command(t, append(append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...), "--fleet", f.url, "--token-file", f.tokenFile(), "--json")...), client, clientEnv)
+	c := there(
+		command(
+			t,
+			append(
+				append([]string{"fleet", "run", "./mine/check:smr-bug"}, flags...),
+				"--fleet",
+				f.url,
+				"--token-file",
+				f.tokenFile(),
+				"--json",
+			)...),
+		client,
+		clientEnv,
+	)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	begin(t, c)
@@ -95,7 +116,8 @@ func TestPrograms(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 	}
-	if got["digest"] != want["digest"] || got["runs"] != want["runs"] || fmt.Sprint(got["finding"]) != fmt.Sprint(want["finding"]) {
+	if got["digest"] != want["digest"] || got["runs"] != want["runs"] ||
+		fmt.Sprint(got["finding"]) != fmt.Sprint(want["finding"]) {
 		t.Errorf("digest %v after %v runs, linked in %v", got["digest"], got["runs"], want["digest"])
 	}
 }

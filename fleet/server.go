@@ -1,6 +1,7 @@
-// Package fleet makes campaigns on many machines, over NATS JetStream. A [Server] hands out stretches of runs and adds up
-// what comes back, a [Worker] has them made by the target's own program, and a [Client] gives campaigns and waits for them. The
-// result is that of one machine, whoever makes which run and whoever dies meanwhile. [Commands] are those of the command line.
+// Package fleet runs campaigns on many machines, over NATS JetStream. A [Server] hands out batches of runs and adds up
+// the results. A [Worker] starts the target's own program, which makes the runs. A [Client] gives campaigns to the
+// server and waits for them. The result is that of one machine, whichever worker makes a run and even if workers crash.
+// [Commands] are those of the command line.
 package fleet
 
 import (
@@ -15,45 +16,46 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Config says how a fleet is served.
+// Config configures a server.
 type Config struct {
-	// Dir is where the fleet's files are.
+	// Dir is the directory with the fleet's files.
 	Dir string
-	// Listen is where workers connect, as host:port; port 0 is any.
+	// Listen is the address for workers, as host:port; port 0 is any.
 	Listen string
-	// Token is the work token: who has it can join and give campaigns. Empty is one that is made and kept in Dir.
+	// Token is the work token: a peer with it can join and give campaigns. If it is empty, the server creates a token
+	// and keeps it in Dir.
 	Token string
-	// ViewToken is the token of the page, which only reads. Empty is one that is made and kept in Dir.
+	// ViewToken is the read-only token of the page. If it is empty, the server creates a token and keeps it in Dir.
 	ViewToken string
-	// NATS is the address of a NATS server with JetStream that is there already; empty: one is started. Token is what that
-	// server wants: a token or, where the address names a user, a password.
+	// NATS is the address of an existing NATS server with JetStream; empty: the fleet starts one. Token is the
+	// credential that the existing server expects: a token or, if the address names a user, a password.
 	NATS string
-	// Log gets a line now and then; nil: nobody does.
+	// Log gets a line for each notable event; nil: no log.
 	Log func(string)
 }
 
-// mostPayload bounds a message: a ledger with a hundred findings is a tenth of it.
+// mostPayload bounds a message. A ledger with a hundred findings is a tenth of it.
 const mostPayload = 8 << 20
 
-// leastPayload is what a NATS server of somebody's own must take: its usual limit.
+// leastPayload is the message size that an external NATS server must accept: its default limit.
 const leastPayload = 1 << 20
 
 // Server is a fleet's server.
 type Server struct {
-	// URL is where workers and clients connect, with the work token.
+	// URL is the address for workers and clients, with the work token.
 	URL   string
 	Token string
-	// ViewToken lets people see the page.
+	// ViewToken admits users to the page.
 	ViewToken string
 
 	config Config
 	local  string         // the address for this process
-	nats   *server.Server // nil where it is somebody else's
+	nats   *server.Server // nil if the NATS server is external
 	store  *store
 	books  *books
 }
 
-// cleanLog is a log whose lines cannot change the terminal, whatever peers say.
+// cleanLog returns a log whose lines cannot change the terminal, whatever text peers send.
 func cleanLog(log func(string)) func(string) {
 	if log == nil {
 		return func(string) {}
@@ -61,7 +63,7 @@ func cleanLog(log func(string)) func(string) {
 	return func(line string) { log(words.Clean(line)) }
 }
 
-// Serve starts a server. It goes on where the one before it ended, by the files.
+// Serve starts a server. It restores the state of the server before it from the files.
 func Serve(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{config: c, URL: c.NATS, local: c.NATS, Token: c.Token, ViewToken: c.ViewToken}
 	s.config.Log = cleanLog(c.Log)
@@ -79,7 +81,12 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	var err error
 	if s.store, err = connect(s.local, s.Token, s.config.Log); err == nil {
 		if n := s.store.conn.MaxPayload(); n < leastPayload {
-			err = fmt.Errorf("the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload", s.local, n, leastPayload)
+			err = fmt.Errorf(
+				"the NATS server at %s takes messages of %d bytes, a fleet needs %d: see its max_payload",
+				s.local,
+				n,
+				leastPayload,
+			)
 		} else if err = s.store.create(ctx); err == nil {
 			s.books, err = openBooks(ctx, s.store, s.config.Log)
 		}
@@ -91,7 +98,7 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// embed starts a NATS server in this process, whose acknowledgements mean that something is on the disk.
+// embed starts a NATS server in this process, whose acknowledgments mean that the data is on disk.
 func (s *Server) embed() error {
 	host, port, err := net.SplitHostPort(s.config.Listen)
 	if err != nil {
@@ -104,8 +111,22 @@ func (s *Server) embed() error {
 	if number == 0 {
 		number = server.RANDOM_PORT
 	}
-	n, err := server.NewServer(&server.Options{ServerName: "lockstep", Host: host, Port: number, Authorization: s.Token, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: s.config.Dir, SyncAlways: true, MaxPayload: mostPayload, MaxControlLine: 4096, AuthTimeout: 2})
+	n, err := server.NewServer(
+		&server.Options{
+			ServerName:     "lockstep",
+			Host:           host,
+			Port:           number,
+			Authorization:  s.Token,
+			NoSigs:         true,
+			NoLog:          true,
+			JetStream:      true,
+			StoreDir:       s.config.Dir,
+			SyncAlways:     true,
+			MaxPayload:     mostPayload,
+			MaxControlLine: 4096,
+			AuthTimeout:    2,
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("no NATS server can be started in %s: %w", s.config.Dir, err)
 	}
@@ -121,7 +142,7 @@ func (s *Server) embed() error {
 	return nil
 }
 
-// reachable is an address that one can connect to, where one that listens everywhere is that of a host.
+// reachable returns an address for clients. If the server listens on all interfaces, the address has the given host.
 func reachable(a net.Addr, host string) string {
 	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
@@ -129,10 +150,10 @@ func reachable(a net.Addr, host string) string {
 	return a.String()
 }
 
-// Run adds up what comes until the context ends.
+// Run adds up results until the context ends.
 func (s *Server) Run(ctx context.Context) error { return s.books.run(ctx) }
 
-// Close ends the server. Everything is in the files.
+// Close ends the server. The files have its complete state.
 func (s *Server) Close() {
 	if s.store != nil {
 		s.store.conn.Close()

@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// serving is a server in this process.
+// serving starts a server in this process.
 func serving(t *testing.T) *Server {
 	t.Helper()
 	s, err := Serve(t.Context(), Config{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
@@ -37,7 +37,7 @@ func serving(t *testing.T) *Server {
 	return s
 }
 
-// joined is a worker in this process, whose programs are this one.
+// joined starts a worker in this process, whose programs are this one.
 func joined(t *testing.T, s *Server, name string) {
 	t.Helper()
 	w := Worker{URL: s.URL, Token: s.Token, Name: name, Workers: 1, Program: thisProgram}
@@ -77,7 +77,7 @@ func given(t *testing.T, s *Server, args ...string) *Ledger {
 	return l
 }
 
-// jobOfArgs is the job of a command line.
+// jobOfArgs returns the job of a command line.
 func jobOfArgs(t *testing.T, args ...string) Job {
 	t.Helper()
 	args = append([]string{"run"}, append(args, "--stretches")...)
@@ -93,18 +93,31 @@ func jobOfArgs(t *testing.T, args ...string) Job {
 	return Job{Hello: p.Hello, Target: args[1], Args: args}
 }
 
-// A hostile peer gets nothing and breaks nothing.
+// A hostile peer reads nothing and breaks nothing.
 func TestHostile(t *testing.T) {
 	s := serving(t)
 	address := strings.TrimPrefix(s.URL, "nats://")
-	for _, c := range []struct{ url, token string }{{s.URL, "wrong"}, {s.URL, ""}, {s.URL, s.ViewToken}, {s.URL, s.Token + "x"}, {"nats://user@" + address, s.Token}} {
-		if _, err := Dial(t.Context(), c.url, c.token); err == nil || c.token != "" && strings.Contains(err.Error(), c.token) || !strings.Contains(err.Error(), "does not know this token") {
+	for _, c := range []struct{ url, token string }{
+		{s.URL, "wrong"},
+		{s.URL, ""},
+		{s.URL, s.ViewToken},
+		{s.URL, s.Token + "x"},
+		{"nats://user@" + address, s.Token},
+	} {
+		if _, err := Dial(t.Context(), c.url, c.token); err == nil ||
+			c.token != "" && strings.Contains(err.Error(), c.token) ||
+			!strings.Contains(err.Error(), "does not know this token") {
 			t.Errorf("%s with token %q: %v", c.url, c.token, err)
 		}
 	}
 	noise := make([]byte, 1<<16)
 	_, _ = rand.Read(noise)
-	for _, text := range [][]byte{noise, []byte("CONNECT {\"auth_token\":\"" + strings.Repeat("x", 1<<15)), []byte("PUB lockstep.command 999999999999\r\n"), []byte("GET / HTTP/1.1\r\n\r\n")} {
+	for _, text := range [][]byte{
+		noise,
+		[]byte("CONNECT {\"auth_token\":\"" + strings.Repeat("x", 1<<15)),
+		[]byte("PUB lockstep.command 999999999999\r\n"),
+		[]byte("GET / HTTP/1.1\r\n\r\n"),
+	} {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_, _ = conn.Write(text)
 			_ = conn.Close()
@@ -113,7 +126,16 @@ func TestHostile(t *testing.T) {
 	insider(t, s)
 	joined(t, s, "honest")
 	l := given(t, s, "smr", "--runs", "500", "--seed", "9")
-	want, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix, Seed: 9, Runs: 500})
+	want, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:   smr.Cluster{Nodes: 3},
+			Strategy: strategy.DefaultUniform,
+			Spec:     smr.Prefix,
+			Seed:     9,
+			Runs:     500,
+		},
+	)
 	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != 500 {
 		t.Errorf("%v; digest %x after %d runs, want %x", err, l.Result.Digest, l.Result.Runs, want.Digest)
 	}
@@ -122,7 +144,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// insider knows the token and sends what is not wanted.
+// insider has the token and sends invalid messages.
 func insider(t *testing.T, s *Server) {
 	t.Helper()
 	c, err := Dial(t.Context(), s.URL, s.Token)
@@ -130,7 +152,13 @@ func insider(t *testing.T, s *Server) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, subject := range []string{partSubject("000001", 0), partSubject("../x", 3), "lockstep.part.a", "lockstep.part.000001.0.9", "lockstep.work.x.000001.0"} {
+	for _, subject := range []string{
+		partSubject("000001", 0),
+		partSubject("../x", 3),
+		"lockstep.part.a",
+		"lockstep.part.000001.0.9",
+		"lockstep.work.x.000001.0",
+	} {
 		if _, err := c.store.js.Publish(t.Context(), subject, noiseOf(100)); err != nil {
 			t.Log(subject, err)
 		}
@@ -162,7 +190,7 @@ func noiseOf(n int) []byte {
 	return b
 }
 
-// A worker whose program is another one refuses, says why, and is seen to.
+// A worker with a different program refuses the campaign and reports the reason, and the status shows it.
 func TestOtherBuild(t *testing.T) {
 	s := serving(t)
 	w := Worker{URL: s.URL, Token: s.Token, Name: "other", Program: func(string, []string) (string, []string, error) {
@@ -196,25 +224,45 @@ func TestOtherBuild(t *testing.T) {
 	}
 }
 
-// A strategy that learns is one lineage: its result, too, is that of one machine.
+// A learning strategy is one lineage: its result, too, is that of one machine.
 func TestSequential(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
 	joined(t, s, "two")
 	l := given(t, s, "smr", "--strategy", "systematic", "--runs", "900")
-	want, err := lockstep.Explore(t.Context(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900})
-	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != want.Runs || l.Result.Reached != want.Reached && want.Reached == "" {
-		t.Errorf("%v; digest %x after %d runs, want %x after %d", err, l.Result.Digest, l.Result.Runs, want.Digest, want.Runs)
+	want, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultSystematic, Spec: smr.Prefix, Runs: 900},
+	)
+	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != want.Runs ||
+		l.Result.Reached != want.Reached && want.Reached == "" {
+		t.Errorf(
+			"%v; digest %x after %d runs, want %x after %d",
+			err,
+			l.Result.Digest,
+			l.Result.Runs,
+			want.Digest,
+			want.Runs,
+		)
 	}
 }
 
-// A strategy that learns in several lineages is spread over workers, which tell each other what they have learned:
-// the result is that of one machine, also where a worker comes late.
+// A strategy that learns in several lineages is spread over workers, which exchange what they have learned. The result
+// is that of one machine, even if a worker joins late.
 func TestLineages(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
 	joined(t, s, "two")
-	flags := []string{"smr-bug", "--strategy", "guided:inner=pos:steps=76,lineages=3,epoch=50", "--runs", "1990", "--seed", "3", "--keep-going"}
+	flags := []string{
+		"smr-bug",
+		"--strategy",
+		"guided:inner=pos:steps=76,lineages=3,epoch=50",
+		"--runs",
+		"1990",
+		"--seed",
+		"3",
+		"--keep-going",
+	}
 	c, err := Dial(t.Context(), s.URL, s.Token)
 	if err != nil {
 		t.Fatal(err)
@@ -236,15 +284,22 @@ func TestLineages(t *testing.T) {
 	}
 	want := output(t, 1, append([]string{"run", "--no-shrink"}, flags...)...)
 	if fmt.Sprintf("%016x", l.Result.Digest) != want["digest"] || l.Result.Runs != 1990 || l.Job.Ended != Done {
-		t.Errorf("%s %s: digest %x after %d runs, on one machine %v", l.Job.Ended, l.Why, l.Result.Digest, l.Result.Runs, want["digest"])
+		t.Errorf(
+			"%s %s: digest %x after %d runs, on one machine %v",
+			l.Job.Ended,
+			l.Why,
+			l.Result.Digest,
+			l.Result.Runs,
+			want["digest"],
+		)
 	}
 	if _, err := s.store.js.ObjectStore(t.Context(), lessonBucket(ids[0])); err == nil {
 		t.Error("what was learned is kept after the end")
 	}
 }
 
-// What is measured in the runs is what one machine measures: which partitions there were, and how often late messages
-// change a state.
+// The measurements of the runs are those of one machine: which partitions occurred, and how often late messages change
+// a state.
 func TestMeasures(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "one")
@@ -253,14 +308,26 @@ func TestMeasures(t *testing.T) {
 		status int
 		flags  []string
 	}{
-		{0, []string{"smr", "--strategy", "uniform", "--runs", "300", "--coverage", "--closure", "--operations", "a,b"}},
-		{0, []string{"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure", "--keep-going", "--partition-sequence", "1|2 then 1|2"}},
+		{
+			0,
+			[]string{"smr", "--strategy", "uniform", "--runs", "300", "--coverage", "--closure", "--operations", "a,b"},
+		},
+		{
+			0,
+			[]string{
+				"smr-bug", "--strategy", "walk:cut=1,heal=1", "--runs", "300", "--coverage", "--closure",
+				"--keep-going", "--partition-sequence", "1|2 then 1|2",
+			},
+		},
 		{1, []string{"smr-bug", "--strategy", "walk", "--runs", "3000", "--coverage", "--closure", "--no-shrink"}},
 		{0, []string{"smr", "--strategy", "systematic", "--runs", "600", "--coverage", "--closure"}},
 		{0, []string{"smr", "--strategy", "guided:lineages=2,epoch=50", "--runs", "330", "--coverage"}},
 	} {
 		want := output(t, c.status, append([]string{"run"}, c.flags...)...)
-		got := output(t, c.status, append([]string{"run", "--fleet", s.URL, "--token-file", s.tokenFile()}, c.flags...)...)
+		got := output(
+			t,
+			c.status,
+			append([]string{"run", "--fleet", s.URL, "--token-file", s.tokenFile()}, c.flags...)...)
 		if want["coverage"] == nil || want["closure"] == nil && slices.Contains(c.flags, "--closure") {
 			t.Fatalf("%q: nothing was measured", c.flags)
 		}
@@ -270,17 +337,32 @@ func TestMeasures(t *testing.T) {
 			}
 		}
 	}
-	c := command(t, "run", "smr", "--strategy", "guided:lineages=2", "--closure", "--fleet", s.URL, "--token-file", s.tokenFile())
-	if text, err := c.CombinedOutput(); err == nil || !strings.Contains(string(text), "leave --closure or --fleet out") {
+	c := command(
+		t,
+		"run",
+		"smr",
+		"--strategy",
+		"guided:lineages=2",
+		"--closure",
+		"--fleet",
+		s.URL,
+		"--token-file",
+		s.tokenFile(),
+	)
+	if text, err := c.CombinedOutput(); err == nil ||
+		!strings.Contains(string(text), "leave --closure or --fleet out") {
 		t.Errorf("%v: %s", err, text)
 	}
 }
 
-// The page shows campaigns, findings and workers to those who know the token, and nothing to others.
+// The page shows campaigns, findings and workers only to clients with the token.
 func TestPage(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "worker")
-	if err := put(t.Context(), s.store.workers, "liar", Report{Worker: "<b>worker</b>", Refused: map[string]string{"1": "<b>worker</b>"}}); err != nil {
+	if err := put(t.Context(), s.store.workers, "liar", Report{
+		Worker:  "<b>worker</b>",
+		Refused: map[string]string{"1": "<b>worker</b>"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	given(t, s, "smr-bug", "--strategy", "walk", "--runs", "200", "--keep-going")
@@ -312,21 +394,26 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s was shown to somebody: %d", path, status)
 		}
 	}
-	for path, want := range map[string]string{"": `href="./` + finding + `"`, "metrics": `lockstep_campaign_runs{campaign="000001",target="smr-bug",strategy="walk`,
+	for path, want := range map[string]string{"": `href="./` + finding + `"`,
+		"metrics":         `lockstep_campaign_runs{campaign="000001",target="smr-bug",strategy="walk`,
 		"campaign/000001": "digest", finding: "prefix", finding + "/trace": `"lockstep":`} {
-		if status, text := get(path, s.ViewToken); status != http.StatusOK || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) || strings.Contains(text, "<b>worker") {
+		if status, text := get(path, s.ViewToken); status != http.StatusOK ||
+			!strings.Contains(strings.ToLower(text), strings.ToLower(want)) ||
+			strings.Contains(text, "<b>worker") {
 			t.Errorf("%s: %d, without %s:\n%.600s", path, status, want, text)
 		}
 	}
-	for _, path := range []string{"campaign/9", "finding/000001/99999", "finding/000001/x", "finding/../../etc/1", "nothing"} {
+	for _, path := range []string{
+		"campaign/9", "finding/000001/99999", "finding/000001/x", "finding/../../etc/1", "nothing",
+	} {
 		if status, _ := get(path, s.ViewToken); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
 }
 
-// Many workers report often, and the server's memory stays what it was. FLEET_REPORTERS and FLEET_REPORTS, ten a
-// second each, make it larger.
+// Many workers report often, and the server's memory does not grow. FLEET_REPORTERS sets the number of workers, and
+// FLEET_REPORTS the number of reports, ten a second each.
 func TestReports(t *testing.T) {
 	reporters, reports := size("FLEET_REPORTERS", 20), size("FLEET_REPORTS", 30)
 	s := serving(t)
@@ -349,7 +436,12 @@ func TestReports(t *testing.T) {
 	for i := range stores {
 		all.Go(func() {
 			for range beat {
-				r := Report{Worker: fmt.Sprintf("worker-%d", i), Version: lockstep.Version, Runs: time.Now().UnixNano(), Campaign: "000001"}
+				r := Report{
+					Worker:   fmt.Sprintf("worker-%d", i),
+					Version:  lockstep.Version,
+					Runs:     time.Now().UnixNano(),
+					Campaign: "000001",
+				}
 				if err := put(t.Context(), stores[i].workers, r.Worker, r); err != nil {
 					t.Error(err)
 				}
@@ -368,7 +460,13 @@ func TestReports(t *testing.T) {
 	close(beat)
 	all.Wait()
 	late := heap()
-	t.Logf("%d workers, %d reports each: heap %d KiB after a third, %d KiB at the end", reporters, reports, early>>10, late>>10)
+	t.Logf(
+		"%d workers, %d reports each: heap %d KiB after a third, %d KiB at the end",
+		reporters,
+		reports,
+		early>>10,
+		late>>10,
+	)
 	if late > 2*early+16<<20 {
 		t.Errorf("the heap grew from %d to %d bytes", early, late)
 	}
@@ -377,7 +475,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// heap is the memory in use after a collection.
+// heap returns the memory in use after a garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -17,10 +17,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the fleet keeps on the server.
+// The streams and stores of the fleet on the server.
 const (
-	workStream   = "LOCKSTEP_WORK"  // stretches to be made: lockstep.work.PROGRAM.CAMPAIGN.FIRST
-	partStream   = "LOCKSTEP_PARTS" // what came of them: lockstep.part.CAMPAIGN.FIRST
+	workStream   = "LOCKSTEP_WORK"  // batches to be made: lockstep.work.PROGRAM.CAMPAIGN.FIRST
+	partStream   = "LOCKSTEP_PARTS" // their results: lockstep.part.CAMPAIGN.FIRST
 	jobBucket    = "LOCKSTEP_CAMPAIGNS"
 	ledgerBucket = "LOCKSTEP_LEDGERS"
 	workerBucket = "LOCKSTEP_WORKERS"
@@ -35,16 +35,16 @@ func workSubject(job Job, first int) string {
 
 func partSubject(id string, first int) string { return fmt.Sprintf("lockstep.part.%s.%d", id, first) }
 
-// traceName is the name of a trace in the object store.
+// traceName returns the name of a trace in the object store.
 func traceName(id string, run int) string { return id + "/" + strconv.Itoa(run) }
 
-// lessonBucket is the object store of what the lineages of a campaign have learned, by the first run.
+// lessonBucket returns the object store of what the lineages of a campaign have learned, by the first run.
 func lessonBucket(id string) string { return "LOCKSTEP_LEARNED_" + id }
 
-// patience is how long a worker may be silent before its stretch is given to another.
+// patience is the time without a sign of a worker after which its batch is given to another.
 const patience = 6 * time.Second
 
-// store is what all sides reach the fleet by.
+// store is the connection to the fleet's streams and stores, for all sides.
 type store struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
@@ -52,11 +52,11 @@ type store struct {
 	ledgers jetstream.KeyValue
 	workers jetstream.KeyValue
 	traces  jetstream.ObjectStore
-	// back is told when the server was gone and is there again.
+	// back is notified when the server is available again.
 	back chan struct{}
 }
 
-// connect connects to a fleet's server, and again whenever it was gone. Errors name no token.
+// connect connects to a fleet's server, and reconnects whenever the connection is lost. Errors contain no token.
 func connect(address, token string, log func(string)) (*store, error) {
 	back := make(chan struct{}, 1)
 	url, options, err := optionsOf(address)
@@ -67,18 +67,29 @@ func connect(address, token string, log func(string)) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := nats.Connect(url, append(append(options, known...), nats.Name("lockstep"), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond),
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
-		nats.ReconnectHandler(func(*nats.Conn) {
-			log("the server is back")
-			select {
-			case back <- struct{}{}:
-			default:
-			}
-		}))...)
+	conn, err := nats.Connect(
+		url,
+		append(
+			append(options, known...),
+			nats.Name("lockstep"),
+			nats.MaxReconnects(-1),
+			nats.ReconnectWait(200*time.Millisecond),
+			nats.DisconnectErrHandler(func(*nats.Conn, error) { log("the server is gone; waiting for it") }),
+			nats.ReconnectHandler(func(*nats.Conn) {
+				log("the server is back")
+				select {
+				case back <- struct{}{}:
+				default:
+				}
+			}),
+		)...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s", url, TokenVariable)
+		return nil, fmt.Errorf(
+			"the fleet at %s does not know this token: give the work token by --token-file FILE or by the variable %s",
+			url,
+			TokenVariable,
+		)
 	case err != nil:
 		return nil, fmt.Errorf("no fleet at %s: %w (lockstep fleet serve starts one)", url, err)
 	}
@@ -90,8 +101,8 @@ func connect(address, token string, log func(string)) (*store, error) {
 	return s, nil
 }
 
-// optionsOf takes from an address the files that a NATS server of somebody's own may want: ?creds=FILE has the credentials of a
-// user, and ?ca=FILE the certificates that the server's must be signed by.
+// optionsOf takes from an address the files that an external NATS server may require. ?creds=FILE has the credentials
+// of a user, and ?ca=FILE the certificates that must have signed the server's.
 func optionsOf(address string) (string, []nats.Option, error) {
 	url, query, _ := strings.Cut(address, "?")
 	var options []nats.Option
@@ -112,7 +123,7 @@ func optionsOf(address string) (string, []nats.Option, error) {
 	return url, options, nil
 }
 
-// open finds what the server has made.
+// open opens the streams and stores that the server created.
 func (s *store) open(ctx context.Context) error {
 	var err [4]error
 	s.jobs, err[0] = s.js.KeyValue(ctx, jobBucket)
@@ -125,16 +136,18 @@ func (s *store) open(ctx context.Context) error {
 	return nil
 }
 
-// create makes what is missing. A subject of the streams holds one message: the same work is not
-// there twice, and neither is its result.
+// create creates missing streams and stores. A subject of the streams holds one message, so that neither a batch nor
+// its result is stored twice.
 func (s *store) create(ctx context.Context) error {
 	for _, c := range []jetstream.StreamConfig{
 		{Name: workStream, Subjects: []string{"lockstep.work.>"}},
 		{Name: partStream, Subjects: []string{"lockstep.part.>"}},
 	} {
-		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy, jetstream.DiscardNew, true, 1
+		c.Retention, c.Discard, c.DiscardNewPerSubject, c.MaxMsgsPerSubject = jetstream.WorkQueuePolicy,
+			jetstream.DiscardNew, true, 1
 		_, err := s.js.CreateOrUpdateStream(ctx, c)
-		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) ||
+			errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 			return fmt.Errorf("the NATS server at %s has no JetStream for this user: %w", s.conn.ConnectedUrl(), err)
 		}
 		if err != nil {
@@ -162,7 +175,7 @@ func isThere(err error) bool {
 	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages per subject exceeded")
 }
 
-// publish stores a message; one that is there already is not an error.
+// publish stores a message. It is no error if the message exists already.
 func (s *store) publish(ctx context.Context, subject string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -183,8 +196,13 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 	return err
 }
 
-// all reads the values of a bucket, by their keys in order; those that cannot be read are left out and logged.
-func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T, error), log func(string)) ([]T, error) {
+// all reads the values of a bucket, ordered by key. It leaves out and logs unreadable values.
+func all[T any](
+	ctx context.Context,
+	kv jetstream.KeyValue,
+	read func([]byte) (T, error),
+	log func(string),
+) ([]T, error) {
 	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
@@ -192,7 +210,7 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T
 	defer watch.Stop() //nolint:errcheck // it was read
 	var list []T
 	for entry := range watch.Updates() {
-		if entry == nil { // that was all
+		if entry == nil { // the last existing value was read
 			return list, nil
 		}
 		v, err := read(entry.Value())
@@ -205,8 +223,8 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue, read func([]byte) (T
 	return list, ctx.Err()
 }
 
-// follow calls a function with every value of a bucket, and with every change, until the context ends. When the
-// server was gone it begins anew.
+// follow calls a function with every value of a bucket, and with every change, until the context ends. After the server
+// was gone, it begins again.
 func (s *store) follow(ctx context.Context, kv jetstream.KeyValue, hear func([]byte)) {
 	for ctx.Err() == nil {
 		watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
@@ -230,7 +248,7 @@ func (s *store) follow(ctx context.Context, kv jetstream.KeyValue, hear func([]b
 	}
 }
 
-// ledger reads the books of a campaign.
+// ledger reads the ledger of a campaign.
 func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 	entry, err := s.ledgers.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -242,7 +260,7 @@ func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 	return readLedger(entry.Value())
 }
 
-// putTrace stores the trace of a finding. The same run has the same trace, whoever makes it.
+// putTrace stores the trace of a finding. The same run has the same trace, whichever worker makes it.
 func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trace) error {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -252,7 +270,8 @@ func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trac
 	return err
 }
 
-// putLesson stores what was learned in the runs of a lineage. The same runs learn the same, whoever makes them.
+// putLesson stores what was learned in the runs of a lineage. The same runs give the same lesson, whichever worker
+// makes them.
 func (s *store) putLesson(ctx context.Context, id string, first int, text []byte) error {
 	lessons, err := s.js.ObjectStore(ctx, lessonBucket(id))
 	if err == nil {
@@ -261,7 +280,7 @@ func (s *store) putLesson(ctx context.Context, id string, first int, text []byte
 	return err
 }
 
-// getLessons reads what was learned in the runs from one up to another.
+// getLessons reads what was learned in a range of runs.
 func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int) (list []stretch.Lesson, err error) {
 	lessons, err := s.js.ObjectStore(ctx, lessonBucket(id))
 	for first := from; err == nil && first < end; first += epoch {
@@ -273,7 +292,7 @@ func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int)
 	return list, err
 }
 
-// storedTrace reads the trace of a finding as it is stored. Where it cannot be read now the error is errUnavailable.
+// storedTrace reads the trace of a finding as it is stored. If it cannot be read now, the error is errUnavailable.
 func (s *store) storedTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -297,7 +316,7 @@ func (s *store) storedTrace(ctx context.Context, id string, run int) (t stretch.
 	return t, nil
 }
 
-// getTrace reads the trace of a finding, also when the server is away for a while, with pictures that have plain names.
+// getTrace reads the trace of a finding, and waits if the server is temporarily gone. The pictures get plain names.
 func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
 	t, err = s.storedTrace(ctx, id, run)
 	for tries := 0; errors.Is(err, errUnavailable) && tries < 30 && ctx.Err() == nil; tries++ {

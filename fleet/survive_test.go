@@ -14,7 +14,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// servingIn is a server in this process with its files in a directory, and what ends it.
+// servingIn starts a server in this process with its files in a directory. It returns the server and the function that
+// ends it.
 func servingIn(t *testing.T, dir string) (*Server, func()) {
 	t.Helper()
 	s, err := Serve(t.Context(), Config{Dir: dir, Listen: "127.0.0.1:0", Log: func(line string) {
@@ -33,7 +34,7 @@ func servingIn(t *testing.T, dir string) (*Server, func()) {
 	return s, end
 }
 
-// giveTest gives a test campaign to a server and returns the batches that it gives out at first.
+// giveTest gives a test campaign to a server and returns the first batches that it gives out.
 func giveTest(t *testing.T, s *Server, job Job) []stretch.Ask {
 	t.Helper()
 	c := dialed(t, s)
@@ -53,7 +54,7 @@ func giveTest(t *testing.T, s *Server, job Job) []stretch.Ask {
 	return asks
 }
 
-// dialed is a client of a server that ends with the test.
+// dialed returns a client of a server that ends with the test.
 func dialed(t *testing.T, s *Server) *Client {
 	t.Helper()
 	c, err := Dial(t.Context(), s.URL, s.Token)
@@ -64,7 +65,7 @@ func dialed(t *testing.T, s *Server) *Client {
 	return c
 }
 
-// wait waits until something holds.
+// wait waits until a condition holds.
 func wait(t *testing.T, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !holds(); pause(t.Context(), 10*time.Millisecond) {
@@ -82,8 +83,8 @@ func send(t *testing.T, c *Client, p *Part) {
 	}
 }
 
-// A part with an error that arrives before an earlier batch does not end the server, nor the one that is started after it with
-// the same directory, and the campaign ends with the error when it is its turn.
+// A part with an error may arrive before an earlier batch. It ends neither the server nor the next server with the same
+// directory. The campaign ends with the error when the part's turn comes.
 func TestErrorBeforeEarlierBatch(t *testing.T) {
 	dir := t.TempDir()
 	s, end := servingIn(t, dir)
@@ -96,19 +97,20 @@ func TestErrorBeforeEarlierBatch(t *testing.T) {
 		defer s.books.mutex.Unlock()
 		return s.books.ledgers["000001"].arrived[asks[1].First] != nil
 	})
-	time.Sleep(4 * turn) // the server gives out more meanwhile, which is where it panicked
+	time.Sleep(4 * turn) // the server gives out more batches meanwhile, which must not panic
 	end()
 	s, _ = servingIn(t, dir)
 	c := dialed(t, s)
 	send(t, c, testPart(t, job, asks[0], passes, nil))
 	l, err := c.Wait(t.Context(), "000001", func(*Ledger) {})
-	if err != nil || l.Job.Ended != Failed || l.Result.Runs != asks[1].First || !strings.HasPrefix(l.Why, "the program failed in run") {
+	if err != nil || l.Job.Ended != Failed || l.Result.Runs != asks[1].First ||
+		!strings.HasPrefix(l.Why, "the program failed in run") {
 		t.Errorf("%v: %+v", err, l)
 	}
 }
 
-// A part that cannot be true is quarantined, also in the next server of the directory, is shown, and its batch is given out
-// again. A campaign of which too many are rejected fails, and others go on.
+// An impossible part is quarantined, also after a restart, and its batch is given out again. The status shows the part.
+// A campaign with too many rejected parts fails, and others continue.
 func TestQuarantined(t *testing.T) {
 	dir := t.TempDir()
 	s, end := servingIn(t, dir)
@@ -129,16 +131,23 @@ func TestQuarantined(t *testing.T) {
 	send(t, c, testPart(t, job, asks[0], invalid, nil))
 	wait(t, func() bool { return quarantined() == 2 })
 	var page bytes.Buffer
-	if err := campaign.FleetPage(&page, s.books.look()); err != nil || !strings.Contains(page.String(), "Quarantined results") || !strings.Contains(page.String(), "the message is not a part") {
+	if err := campaign.FleetPage(&page, s.books.look()); err != nil ||
+		!strings.Contains(page.String(), "Quarantined results") ||
+		!strings.Contains(page.String(), "the message is not a part") {
 		t.Errorf("the page does not show what is quarantined: %v", err)
 	}
-	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(text, "quarantined") || !strings.Contains(text, "the message is not a part") {
+	if _, text := said(t, withToken(command(t, "fleet", "status", s.URL), s.Token)); !strings.Contains(
+		text,
+		"quarantined",
+	) ||
+		!strings.Contains(text, "the message is not a part") {
 		t.Errorf("the status does not show what is quarantined:\n%s", text)
 	}
 	end()
 	s, _ = servingIn(t, dir)
 	c = dialed(t, s)
-	if l := s.books.ledgers["000001"]; l.Quarantined != 2 || l.Result.Runs != 0 || l.Attempts[0] != 1 || l.Attempts[asks[1].First] != 1 {
+	if l := s.books.ledgers["000001"]; l.Quarantined != 2 || l.Result.Runs != 0 || l.Attempts[0] != 1 ||
+		l.Attempts[asks[1].First] != 1 {
 		t.Errorf("after a restart %d are quarantined, %v attempts, %d runs", l.Quarantined, l.Attempts, l.Result.Runs)
 	}
 	send(t, c, testPart(t, job, asks[0], passes, nil))
@@ -151,7 +160,8 @@ func TestQuarantined(t *testing.T) {
 		wait(t, func() bool { return quarantined() == n })
 	}
 	l, err := c.Wait(t.Context(), "000001", func(*Ledger) {})
-	if err != nil || l.Job.Ended != Failed || l.Result.Runs != 4 || !strings.Contains(l.Why, "was rejected 3 times") || !strings.Contains(l.Why, "verdict") {
+	if err != nil || l.Job.Ended != Failed || l.Result.Runs != 4 || !strings.Contains(l.Why, "was rejected 3 times") ||
+		!strings.Contains(l.Why, "verdict") {
 		t.Errorf("%v: %+v", err, l)
 	}
 	joined(t, s, "honest")
@@ -160,7 +170,7 @@ func TestQuarantined(t *testing.T) {
 	}
 }
 
-// A campaign whose state is larger than the server can store fails, and the others go on.
+// A campaign whose state is larger than the server can store fails, and the others continue.
 func TestTooLarge(t *testing.T) {
 	n := external(t, func(o *server.Options) { o.MaxPayload = leastPayload })
 	s, end := on(t, "nats://"+n.Addr().String(), "", t.TempDir())

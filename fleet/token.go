@@ -13,11 +13,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A fleet has two tokens. The work token runs programs: whoever has it can join, give campaigns and stop them. The view token
-// only reads: the page, the status and the findings, over HTTP. Neither is an argument of a command, because every user of a
-// machine can read the arguments of its processes.
+// A fleet has two tokens. The work token runs programs: a peer with it can join, give campaigns and stop them. The view
+// token only reads: the page, the status and the findings, over HTTP. Neither is an argument of a command, because
+// every user of a machine can read the arguments of its processes.
 
-// The variables that have tokens, where no file does.
+// The environment variables with tokens, used if no file is given.
 const (
 	TokenVariable     = "LOCKSTEP_FLEET_TOKEN"
 	ViewTokenVariable = "LOCKSTEP_FLEET_VIEW_TOKEN"
@@ -26,8 +26,8 @@ const (
 // minToken is the least length of a token that protects an address beyond the loopback.
 const minToken = 16
 
-// readToken reads a token from a file or, where none is named, from a variable, which programs that are started later do not
-// get. Empty: there is none.
+// readToken reads a token from a file or, if none is named, from an environment variable. It removes the variable, so
+// that programs started later do not get it. Empty: there is no token.
 func readToken(file, variable string) (string, error) {
 	if file == "" {
 		token := os.Getenv(variable)
@@ -44,7 +44,7 @@ func readToken(file, variable string) (string, error) {
 	return token, nil
 }
 
-// keptToken is the token in a file, which is made where it is not there.
+// keptToken returns the token in a file. It creates the file if it does not exist.
 func keptToken(file string) (string, error) {
 	token, err := readToken(file, "")
 	if err == nil || !errors.Is(err, os.ErrNotExist) {
@@ -54,7 +54,7 @@ func keptToken(file string) (string, error) {
 	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
 }
 
-// tokens completes the tokens of a server, and checks them.
+// tokens creates the missing tokens of a server, and checks all of them.
 func (s *Server) tokens() (err error) {
 	if s.Token == "" && s.config.NATS == "" {
 		if s.Token, err = keptToken(s.tokenFile()); err != nil {
@@ -77,27 +77,36 @@ func (s *Server) tokens() (err error) {
 	return nil
 }
 
-// tokenFile is where the work token is kept.
+// tokenFile returns the file with the work token.
 func (s *Server) tokenFile() string { return filepath.Join(s.config.Dir, "token") }
 
-// checkListen refuses to listen beyond the loopback where a token can be guessed.
+// checkListen refuses to listen beyond the loopback if a token can be guessed.
 func checkListen(flag, address, kind, token string) error {
 	local, err := loopback.Is(address)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", flag, address, err)
 	case !local && len(token) < minToken:
-		return fmt.Errorf("%s %s is not on the loopback: the %s token must have at least %d characters, it has %d", flag, address, kind, minToken, len(token))
+		return fmt.Errorf(
+			"%s %s is not on the loopback: the %s token must have at least %d characters, it has %d",
+			flag,
+			address,
+			kind,
+			minToken,
+			len(token),
+		)
 	}
 	return nil
 }
 
-// errTokenInAddress says what to do instead. It does not name the token.
-var errTokenInAddress = errors.New("the address of the fleet has a token or a password in it, which others on this machine can read: " +
-	"leave it out, and give it by --token-file FILE or by the variable " + TokenVariable)
+// errTokenInAddress names the alternatives. It does not print the token.
+var errTokenInAddress = errors.New(
+	"the address of the fleet has a token or a password in it, which others on this machine can read: " +
+		"leave it out, and give it by --token-file FILE or by the variable " + TokenVariable,
+)
 
-// credentials takes the user out of an address and makes options of it and of the token. A user without a token would be a
-// token itself, as NATS reads addresses, and is refused.
+// credentials removes the user from an address, and returns options with it and the token. It refuses a user without a
+// token: NATS reads such a user as a token.
 func credentials(address, token string) (string, []nats.Option, error) {
 	var servers []string
 	user := ""
@@ -125,5 +134,5 @@ func credentials(address, token string) (string, []nats.Option, error) {
 	}
 }
 
-// same compares in a time that does not depend on where texts differ.
+// same compares in constant time.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -15,13 +15,13 @@ import (
 	"github.com/lockstep-go/lockstep/internal/stretch"
 )
 
-// withToken lets a command have a token in its environment.
+// withToken puts a token into a command's environment.
 func withToken(c *exec.Cmd, token string) *exec.Cmd {
 	c.Env = append(c.Env, TokenVariable+"="+token)
 	return c
 }
 
-// said is the status of a command and all that it says.
+// said returns the exit status of a command and all of its output.
 func said(t *testing.T, c *exec.Cmd) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -32,8 +32,9 @@ func said(t *testing.T, c *exec.Cmd) (int, string) {
 	return c.ProcessState.ExitCode(), string(text)
 }
 
-// The view token reads the page, the status and the findings, and can neither join nor give nor stop campaigns. The work token is
-// of no use on the page. No token is taken from an address, where others on the machine could read it.
+// The view token reads the page, the status and the findings. It can neither join nor give nor stop campaigns. The page
+// does not accept the work token. No command takes a token from an address, because other users of the machine could
+// read it.
 func TestTokens(t *testing.T) {
 	s := serving(t)
 	address, err := s.Page(t.Context(), "127.0.0.1:0")
@@ -53,26 +54,35 @@ func TestTokens(t *testing.T) {
 		status int
 		want   string
 	}{
-		"view status":        {[]string{"fleet", "status", page}, s.ViewToken, 0, "smr-bug"},
-		"view findings":      {[]string{"fleet", "findings", page, "--out", out}, s.ViewToken, 1, "run "},
-		"view one":           {[]string{"fleet", "findings", page, "000001"}, s.ViewToken, 1, "prefix"},
-		"view none":          {[]string{"fleet", "findings", page, "000099"}, s.ViewToken, 2, `no campaign "000099"`},
-		"view joins":         {[]string{"fleet", "join", s.URL}, s.ViewToken, 2, "does not know this token"},
-		"view gives":         {append(campaign, s.URL), s.ViewToken, 2, "does not know this token"},
-		"view stops":         {[]string{"fleet", "stop", s.URL, "000001"}, s.ViewToken, 2, "does not know this token"},
-		"view status, NATS":  {[]string{"fleet", "status", s.URL}, s.ViewToken, 2, "does not know this token"},
-		"view joins page":    {[]string{"fleet", "join", page}, s.ViewToken, 2, "no fleet at"},
-		"work status":        {[]string{"fleet", "status", s.URL}, s.Token, 0, "smr-bug"},
-		"work findings":      {[]string{"fleet", "findings", s.URL}, s.Token, 1, "prefix"},
-		"work gives":         {append(campaign, s.URL), s.Token, 0, "nothing found"},
-		"work on the page":   {[]string{"fleet", "status", page}, s.Token, 2, "does not know this view token"},
-		"none on the page":   {[]string{"fleet", "status", page}, "", 2, "wants the view token"},
-		"none":               {[]string{"fleet", "status", s.URL}, "", 2, "does not know this token"},
-		"link":               {[]string{"fleet", "status", address}, "", 2, "leave it out, and give it by --token-file FILE or by the variable LOCKSTEP_FLEET_TOKEN"},
-		"address":            {[]string{"fleet", "join", withIt}, "", 2, "leave it out, and give it by --token-file FILE"},
-		"address of run":     {append(campaign, withIt), "", 2, "leave it out, and give it by --token-file FILE"},
-		"address, password":  {[]string{"fleet", "stop", withPassword, "000001"}, "", 2, "leave it out, and give it by --token-file FILE"},
-		"file":               {[]string{"fleet", "status", s.URL, "--token-file", s.tokenFile()}, "wrong", 0, "smr-bug"},
+		"view status":       {[]string{"fleet", "status", page}, s.ViewToken, 0, "smr-bug"},
+		"view findings":     {[]string{"fleet", "findings", page, "--out", out}, s.ViewToken, 1, "run "},
+		"view one":          {[]string{"fleet", "findings", page, "000001"}, s.ViewToken, 1, "prefix"},
+		"view none":         {[]string{"fleet", "findings", page, "000099"}, s.ViewToken, 2, `no campaign "000099"`},
+		"view joins":        {[]string{"fleet", "join", s.URL}, s.ViewToken, 2, "does not know this token"},
+		"view gives":        {append(campaign, s.URL), s.ViewToken, 2, "does not know this token"},
+		"view stops":        {[]string{"fleet", "stop", s.URL, "000001"}, s.ViewToken, 2, "does not know this token"},
+		"view status, NATS": {[]string{"fleet", "status", s.URL}, s.ViewToken, 2, "does not know this token"},
+		"view joins page":   {[]string{"fleet", "join", page}, s.ViewToken, 2, "no fleet at"},
+		"work status":       {[]string{"fleet", "status", s.URL}, s.Token, 0, "smr-bug"},
+		"work findings":     {[]string{"fleet", "findings", s.URL}, s.Token, 1, "prefix"},
+		"work gives":        {append(campaign, s.URL), s.Token, 0, "nothing found"},
+		"work on the page":  {[]string{"fleet", "status", page}, s.Token, 2, "does not know this view token"},
+		"none on the page":  {[]string{"fleet", "status", page}, "", 2, "wants the view token"},
+		"none":              {[]string{"fleet", "status", s.URL}, "", 2, "does not know this token"},
+		"link": {[]string{"fleet", "status", address}, "", 2,
+			"leave it out, and give it by --token-file FILE or by the variable LOCKSTEP_FLEET_TOKEN"},
+		"address": {[]string{"fleet", "join", withIt}, "", 2,
+			"leave it out, and give it by --token-file FILE"},
+		"address of run": {append(campaign, withIt), "", 2, "leave it out, and give it by --token-file FILE"},
+		"address, password": {[]string{"fleet", "stop", withPassword, "000001"}, "", 2,
+			"leave it out, and give it by --token-file FILE"},
+		"file": {[]string{
+			"fleet",
+			"status",
+			s.URL,
+			"--token-file",
+			s.tokenFile(),
+		}, "wrong", 0, "smr-bug"},
 		"file that is empty": {[]string{"fleet", "status", s.URL, "--token-file", os.DevNull}, "", 2, "has no token"},
 		"no file":            {[]string{"fleet", "status", s.URL, "--token-file", "nowhere"}, "", 2, "nowhere"},
 	} {
@@ -89,7 +99,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Programs that a worker starts do not get the work token, and neither do its arguments have it.
+// Programs that a worker starts do not get the work token, neither in their environment nor in their arguments.
 func TestTokenStaysHere(t *testing.T) {
 	t.Setenv(TokenVariable, "secret")
 	token, err := readToken("", TokenVariable)
@@ -126,21 +136,32 @@ func TestTokenLeavesAddress(t *testing.T) {
 		}
 		return answer, string(text)
 	}
-	for path, want := range map[string]string{"": "/", "campaign/000001": "/campaign/000001", "/evil.example": "/evil.example", `%5Cevil.example`: "/%5Cevil.example", `"><script>`: "/%22%3E%3Cscript%3E"} {
+	for path, want := range map[string]string{
+		"":                "/",
+		"campaign/000001": "/campaign/000001",
+		"/evil.example":   "/evil.example",
+		`%5Cevil.example`: "/%5Cevil.example",
+		`"><script>`:      "/%22%3E%3Cscript%3E",
+	} {
 		answer, text := get(page + path + "?token=" + s.ViewToken)
 		cookies := answer.Cookies()
-		if answer.StatusCode != http.StatusOK || strings.Contains(text, s.ViewToken) || !strings.Contains(text, `content="0; url=`+want+`"`) {
+		if answer.StatusCode != http.StatusOK || strings.Contains(text, s.ViewToken) ||
+			!strings.Contains(text, `content="0; url=`+want+`"`) {
 			t.Errorf("%s: %d, %s", path, answer.StatusCode, text)
 		}
-		if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || answer.Header.Get("Referrer-Policy") != "no-referrer" {
+		if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode ||
+			answer.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Fatalf("%s: %v", path, answer.Header)
 		}
-		if answer, text := get(page, cookies[0]); answer.StatusCode != http.StatusOK || !strings.Contains(text, "Campaigns") || strings.Contains(text, s.ViewToken) {
+		if answer, text := get(page, cookies[0]); answer.StatusCode != http.StatusOK ||
+			!strings.Contains(text, "Campaigns") ||
+			strings.Contains(text, s.ViewToken) {
 			t.Errorf("%s: with the cookie %d", path, answer.StatusCode)
 		}
 	}
 	for _, token := range []string{"wrong", s.Token} {
-		if answer, _ := get(page + "?token=" + token); answer.StatusCode != http.StatusUnauthorized || len(answer.Cookies()) != 0 {
+		if answer, _ := get(page + "?token=" + token); answer.StatusCode != http.StatusUnauthorized ||
+			len(answer.Cookies()) != 0 {
 			t.Errorf("token %q: %d", token, answer.StatusCode)
 		}
 	}
@@ -149,7 +170,7 @@ func TestTokenLeavesAddress(t *testing.T) {
 	}
 }
 
-// Beyond the loopback a token that can be guessed is refused, before anything listens.
+// Beyond the loopback the server refuses a token that can be guessed, before it listens.
 func TestShortTokens(t *testing.T) {
 	for want, c := range map[string]Config{
 		"--listen 0.0.0.0:0 is not on the loopback: the work token must have at least 16 characters, it has 5": {Listen: "0.0.0.0:0", Token: "short"},
@@ -171,24 +192,28 @@ func TestShortTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Page(t.Context(), "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "the view token must have at least 16") {
+	if _, err := s.Page(t.Context(), "0.0.0.0:0"); err == nil ||
+		!strings.Contains(err.Error(), "the view token must have at least 16") {
 		t.Error(err)
 	}
 	for _, address := range []string{"0.0.0.0:4222", ":4222", "[::]:4222", "192.0.2.1:4222"} {
-		if checkListen("--listen", address, "work", "fifteen-letters") == nil || checkListen("--listen", address, "work", "sixteen-letters-") != nil {
+		if checkListen("--listen", address, "work", "fifteen-letters") == nil ||
+			checkListen("--listen", address, "work", "sixteen-letters-") != nil {
 			t.Errorf("%s: the limit is not 16", address)
 		}
 	}
 }
 
-// A server that is started again has the tokens that it had, in files that only its user can read.
+// A restarted server has the tokens that it had, in files that only its user can read.
 func TestKeptTokens(t *testing.T) {
 	dir := t.TempDir()
 	s, end := servingIn(t, dir)
 	end()
 	again, end := servingIn(t, dir)
 	end()
-	if s.Token != again.Token || s.ViewToken != again.ViewToken || len(s.Token) < minToken || len(s.ViewToken) < minToken || s.Token == s.ViewToken {
+	if s.Token != again.Token || s.ViewToken != again.ViewToken || len(s.Token) < minToken ||
+		len(s.ViewToken) < minToken ||
+		s.Token == s.ViewToken {
 		t.Error("the tokens are not kept, or are short, or the same")
 	}
 	for _, name := range []string{"token", "view-token"} {
@@ -198,7 +223,7 @@ func TestKeptTokens(t *testing.T) {
 	}
 }
 
-// What workers say does not reach a terminal as it is: neither by status and findings, nor by the logs.
+// Texts from workers are escaped before they reach a terminal: in status, in findings and in logs.
 func TestEscapes(t *testing.T) {
 	const evil = "\x1b[2J\x1b]0;owned\a\u009b31m\nforged line"
 	var log bytes.Buffer
@@ -225,7 +250,11 @@ func TestEscapes(t *testing.T) {
 	if err := s.books.receive(partSubject("000001", 4), []byte(text(t, bad)), true, nil); err == nil {
 		t.Error("it was taken")
 	}
-	if err := put(t.Context(), s.store.workers, "w", Report{Worker: "w", Campaign: evil, Refused: map[string]string{"1": evil}}); err != nil {
+	if err := put(t.Context(), s.store.workers, "w", Report{
+		Worker:   "w",
+		Campaign: evil,
+		Refused:  map[string]string{"1": evil},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.books.write(t.Context(), l); err != nil {
@@ -233,11 +262,14 @@ func TestEscapes(t *testing.T) {
 	}
 	for _, name := range []string{"status", "findings"} {
 		_, text := said(t, withToken(command(t, "fleet", name, s.URL), s.Token))
-		if !strings.Contains(text, "?[2J") || strings.ContainsAny(text, "\x1b\a\u009b") || strings.Contains(text, "\nforged") {
+		if !strings.Contains(text, "?[2J") || strings.ContainsAny(text, "\x1b\a\u009b") ||
+			strings.Contains(text, "\nforged") {
 			t.Errorf("%s prints %q", name, text)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, "rejected the part from run 4") || strings.ContainsAny(text, "\x1b\a\u009b") || strings.Count(text, "\n") != 1 {
+	if text := log.String(); !strings.Contains(text, "rejected the part from run 4") ||
+		strings.ContainsAny(text, "\x1b\a\u009b") ||
+		strings.Count(text, "\n") != 1 {
 		t.Errorf("the log has %q", text)
 	}
 }

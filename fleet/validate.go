@@ -21,29 +21,29 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// This file checks everything that a worker says, before anything of it counts: the parts and traces that it stores, and
+// This file checks everything that a worker sends, before any of it counts: the parts and traces that it stores, and
 // its reports about itself. A worker may be broken, of another build, or hostile.
 
-// Limits of what a worker may say.
+// The limits of what a worker may send.
 const (
 	maxName     = 200       // bytes of the name of a worker, a property or the like
 	maxText     = 256 << 10 // bytes of any other text
 	maxError    = 4 << 10   // bytes that are kept of an error
 	maxCounts   = 1000      // entries of a list of counts
 	maxTotal    = 1 << 50   // of steps, messages and the like, so that sums do not overflow
-	maxDigits   = 100_000   // of a number, which takes quadratic time to read
+	maxDigits   = 100_000   // of a number, because parsing takes quadratic time
 	maxTrace    = 64 << 20  // bytes of a stored trace with its pictures
 	maxPictures = 16        // of one trace
 	maxSpeed    = 1e9       // runs a second
 )
 
-// errUnavailable says that a trace could not be read now. The part is neither right nor wrong then.
+// errUnavailable reports that a trace could not be read now. The part is then neither valid nor invalid.
 var errUnavailable = errors.New("the trace cannot be read now")
 
 // traceSource reads the stored trace of a run.
 type traceSource func(run int) (stretch.Trace, error)
 
-// readPart reads the message of a part. The subject says which campaign and which batch it is about.
+// readPart reads the message of a part. The subject names the campaign and the batch.
 func readPart(subject string, message []byte) (id string, first int, p *Part, err error) {
 	rest, ok := strings.CutPrefix(subject, "lockstep.part.")
 	id, number, _ := strings.Cut(rest, ".")
@@ -59,12 +59,18 @@ func readPart(subject string, message []byte) (id string, first int, p *Part, er
 		return id, first, nil, fmt.Errorf("the message is not a part: %w", err)
 	}
 	if p.Campaign != id || p.First != first {
-		return id, first, p, fmt.Errorf("the part is about run %d of campaign %q, its subject is about run %d of %q", p.First, p.Campaign, first, id)
+		return id, first, p, fmt.Errorf(
+			"the part is about run %d of campaign %q, its subject is about run %d of %q",
+			p.First,
+			p.Campaign,
+			first,
+			id,
+		)
 	}
 	return id, first, p, nil
 }
 
-// hasLongNumber reports whether a text has a number that takes too long to read.
+// hasLongNumber reports whether a text has a number that takes too long to parse.
 func hasLongNumber(text []byte) bool {
 	digits := 0
 	for _, c := range text {
@@ -88,7 +94,9 @@ func (l *Ledger) checkPart(p *Part, traces traceSource) (err error) {
 	if err := l.checkOrigin(p); err != nil || p.Error != "" {
 		return err
 	}
-	for _, check := range []func(*Part) error{l.checkRuns, l.checkTotals, l.checkCounts, l.checkFindings, l.checkMeasures} {
+	for _, check := range []func(*Part) error{
+		l.checkRuns, l.checkTotals, l.checkCounts, l.checkFindings, l.checkMeasures,
+	} {
 		if err := check(p); err != nil {
 			return err
 		}
@@ -103,18 +111,24 @@ func (l *Ledger) checkPart(p *Part, traces traceSource) (err error) {
 		}
 	}
 	trial := stretch.NewSum(l.Job.Hello)
-	trial.Add(&p.Made, l.Job.Hello.Keep) // what panics here must not reach the sum
+	trial.Add(&p.Made, l.Job.Hello.Keep) // a panic here must not reach the sum
 	return nil
 }
 
-// checkOrigin reports why a part is not one that the fleet asked this program for.
+// checkOrigin reports why a part is not one that the fleet requested from this program.
 func (l *Ledger) checkOrigin(p *Part) error {
 	h := l.Job.Hello
 	switch {
 	case l.Job.Ended != "" || p.First < l.Result.Runs:
 		return errOld
 	case p.Version != h.Version || p.Program != h.Program:
-		return fmt.Errorf("it was made by program %.20q of version %.20q, the campaign is of %s of version %s", p.Program, p.Version, h.Program, h.Version)
+		return fmt.Errorf(
+			"it was made by program %.20q of version %.20q, the campaign is of %s of version %s",
+			p.Program,
+			p.Version,
+			h.Program,
+			h.Version,
+		)
 	case !l.asked(p.Ask):
 		return fmt.Errorf("nobody asked for runs %d to %d with %d findings before them", p.First, p.End-1, p.Ask.Found)
 	case len(p.Worker) > maxName:
@@ -134,9 +148,23 @@ func (l *Ledger) checkRuns(p *Part) error {
 	size := p.End - p.First
 	switch {
 	case r.Target != h.Target || r.Strategy != h.Strategy || r.Seed != h.Seed:
-		return fmt.Errorf("the result is of %.50q under %.50q with seed %d, the campaign is of %q under %q with seed %d", r.Target, r.Strategy, r.Seed, h.Target, h.Strategy, h.Seed)
+		return fmt.Errorf(
+			"the result is of %.50q under %.50q with seed %d, the campaign is of %q under %q with seed %d",
+			r.Target,
+			r.Strategy,
+			r.Seed,
+			h.Target,
+			h.Strategy,
+			h.Seed,
+		)
 	case r.From != p.First || r.Runs < 0 || r.Runs > size:
-		return fmt.Errorf("the result is of %d runs from run %d on, the batch has %d from run %d on", r.Runs, r.From, size, p.First)
+		return fmt.Errorf(
+			"the result is of %d runs from run %d on, the batch has %d from run %d on",
+			r.Runs,
+			r.From,
+			size,
+			p.First,
+		)
 	case r.Exhausted && !h.Sequential:
 		return fmt.Errorf("the strategy %s cannot be exhausted", h.Strategy)
 	case r.Interrupted:
@@ -163,10 +191,10 @@ func (l *Ledger) checkRuns(p *Part) error {
 	return nil
 }
 
-// verdicts are those that a run can have.
+// verdicts are the possible verdicts of a run.
 var verdicts = []trace.Verdict{trace.Pass, trace.Fail, trace.Unknown, trace.Vacuous, trace.Flaky}
 
-// checkTotals reports which number of a part is not possible for its runs.
+// checkTotals reports a number of a part that is impossible for its runs.
 func (l *Ledger) checkTotals(p *Part) error {
 	r := p.Result
 	for _, c := range []struct {
@@ -174,12 +202,19 @@ func (l *Ledger) checkTotals(p *Part) error {
 		n     int64
 		limit int64
 	}{
-		{"steps", r.Steps, maxTotal}, {"messages", r.Messages, maxTotal}, {"requests", r.Requests, maxTotal}, {"units of time", int64(r.Virtual), maxTotal},
-		{"stalls", int64(r.Stalls), maxTotal}, {"goroutines left", int64(r.Left), maxTotal}, {"schedules", int64(r.Schedules), maxTotal}, {"states", int64(r.States), maxTotal},
-		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)}, {"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
-		{"runs with states", int64(r.StateRuns), int64(r.Runs)}, {"runs that differ", int64(r.Diverged), int64(r.Rechecked)}, {"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
-		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)}, {"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
-		{"events in a run", int64(r.Seen.Events), maxTotal}, {"width", int64(r.Seen.Width), maxTotal}, {"runs measured", int64(r.Seen.Runs), int64(r.Runs)},
+		{"steps", r.Steps, maxTotal}, {"messages", r.Messages, maxTotal}, {"requests", r.Requests, maxTotal},
+		{"units of time", int64(r.Virtual), maxTotal},
+		{"stalls", int64(r.Stalls), maxTotal}, {"goroutines left", int64(r.Left), maxTotal},
+		{"schedules", int64(r.Schedules), maxTotal}, {"states", int64(r.States), maxTotal},
+		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)},
+		{"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
+		{"runs with states", int64(r.StateRuns), int64(r.Runs)},
+		{"runs that differ", int64(r.Diverged), int64(r.Rechecked)},
+		{"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
+		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)},
+		{"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
+		{"events in a run", int64(r.Seen.Events), maxTotal}, {"width", int64(r.Seen.Width), maxTotal},
+		{"runs measured", int64(r.Seen.Runs), int64(r.Runs)},
 		{"changes", int64(r.Seen.Changes), maxTotal},
 	} {
 		if c.n < 0 || c.n > c.limit {
@@ -192,7 +227,7 @@ func (l *Ledger) checkTotals(p *Part) error {
 	return nil
 }
 
-// checkCounts reports what is wrong with what a part counts by name.
+// checkCounts reports invalid counts by name in a part.
 func (l *Ledger) checkCounts(p *Part) error {
 	r := p.Result
 	reasons := 0
@@ -238,23 +273,38 @@ func (l *Ledger) checkCounts(p *Part) error {
 		}
 	}
 	if len(r.Reached) > maxText || len(sources) > maxCounts {
-		return fmt.Errorf("%d sources of nondeterminism, and how far the strategy came in %d bytes", len(sources), len(r.Reached))
+		return fmt.Errorf(
+			"%d sources of nondeterminism, and how far the strategy came in %d bytes",
+			len(sources),
+			len(r.Reached),
+		)
 	}
-	return errors.Join(checkList("events", nil, r.Events, 0), checkList("failures", nil, r.Failures, 0), checkList("properties", l.Result.Judged, r.Judged, lockstep.NotCounted),
-		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0))
+	return errors.Join(
+		checkList("events", nil, r.Events, 0),
+		checkList("failures", nil, r.Failures, 0),
+		checkList("properties", l.Result.Judged, r.Judged, lockstep.NotCounted),
+		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0),
+	)
 }
 
-// checkList reports why counts, of which each is at least so much, cannot be added to those that are known.
+// checkList reports why counts cannot be added to the known ones. Each count is at least least.
 func checkList(what string, known, counts []lockstep.Count, least int) error {
 	if len(counts) > maxCounts || len(known) > 0 && len(counts) > 0 && len(known) != len(counts) {
 		return fmt.Errorf("%d %s are counted, possible are %d", len(counts), what, cmp.Or(len(known), maxCounts))
 	}
 	for i, c := range counts {
-		if c.N < least || c.N > maxTotal || c.Runs < 0 || c.Runs > max(c.N, 0) || len(c.Name) > maxText || len(known) > 0 && c.Name != known[i].Name {
+		if c.N < least || c.N > maxTotal || c.Runs < 0 || c.Runs > max(c.N, 0) || len(c.Name) > maxText ||
+			len(known) > 0 && c.Name != known[i].Name {
 			return fmt.Errorf("a count of %s is of %.50q and %d", what, c.Name, c.N)
 		}
 		if len(known) > 0 && c.Optional != known[i].Optional {
-			return fmt.Errorf("%.50q of the %s is optional: %t; in the campaign it is %t", c.Name, what, c.Optional, known[i].Optional)
+			return fmt.Errorf(
+				"%.50q of the %s is optional: %t; in the campaign it is %t",
+				c.Name,
+				what,
+				c.Optional,
+				known[i].Optional,
+			)
 		}
 	}
 	return nil
@@ -264,17 +314,29 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 func (l *Ledger) checkFindings(p *Part) error {
 	h, r := l.Job.Hello, p.Result
 	if want := min(campaign.Findings(r), max(0, h.Keep-p.Ask.Found)); len(r.Found) != want || len(p.Shapes) != want {
-		return fmt.Errorf("%d findings with %d shapes, %d failing runs are to be kept", len(r.Found), len(p.Shapes), want)
+		return fmt.Errorf(
+			"%d findings with %d shapes, %d failing runs are to be kept",
+			len(r.Found),
+			len(p.Shapes),
+			want,
+		)
 	}
 	flaky, last := 0, p.First-1
 	for i := range r.Found {
 		f := &r.Found[i]
 		switch {
 		case f.Run <= last || !p.has(f.Run) || !h.KeepGoing && f.Run != p.First+r.Runs-1:
-			return fmt.Errorf("a finding of run %d, after one of run %d, in runs %d to %d", f.Run, last, p.First, p.First+r.Runs-1)
+			return fmt.Errorf(
+				"a finding of run %d, after one of run %d, in runs %d to %d",
+				f.Run,
+				last,
+				p.First,
+				p.First+r.Runs-1,
+			)
 		case f.Finding.Property == "" || len(f.Finding.Property) > maxName || !utf8.ValidString(f.Finding.Property):
 			return fmt.Errorf("the finding of run %d violates the property %.50q", f.Run, f.Finding.Property)
-		case len(f.Finding.Text) > maxText || len(f.Finding.Stack) > maxText || len(f.Flaky) > maxText || len(p.Shapes[i]) > maxText:
+		case len(f.Finding.Text) > maxText || len(f.Finding.Stack) > maxText || len(f.Flaky) > maxText ||
+			len(p.Shapes[i]) > maxText:
 			return fmt.Errorf("a text of the finding of run %d is longer than %d bytes", f.Run, maxText)
 		case f.Failed < 0 || f.Failed > f.Repeated || f.Repeated > maxCounts:
 			return fmt.Errorf("run %d failed in %d of %d repetitions", f.Run, f.Failed, f.Repeated)
@@ -292,10 +354,10 @@ func (l *Ledger) checkFindings(p *Part) error {
 	return nil
 }
 
-// has reports whether a run is one of those that a part is about.
+// has reports whether a run belongs to a part.
 func (p *Part) has(run int) bool { return run >= p.First && run < p.First+p.Result.Runs }
 
-// checkMeasures reports why what a part measured cannot be of its runs.
+// checkMeasures reports why the measurements of a part cannot be those of its runs.
 func (l *Ledger) checkMeasures(p *Part) error {
 	if c := p.Coverage; c != nil {
 		if c.Runs != p.Result.Runs {
@@ -307,11 +369,24 @@ func (l *Ledger) checkMeasures(p *Part) error {
 	}
 	if c := p.Closure; c != nil {
 		if c.Runs < 0 || c.Runs > p.Result.Runs || c.Closed < 0 || c.Closed > c.Runs || len(c.Types) > maxCounts {
-			return fmt.Errorf("late messages of %d types in %d of %d runs, the part has %d", len(c.Types), c.Closed, c.Runs, p.Result.Runs)
+			return fmt.Errorf(
+				"late messages of %d types in %d of %d runs, the part has %d",
+				len(c.Types),
+				c.Closed,
+				c.Runs,
+				p.Result.Runs,
+			)
 		}
 		for _, t := range c.Types {
-			if t.Changed < 0 || t.Late < t.Changed || t.Delivered < t.Late || t.Delivered > maxTotal || len(t.Type) > maxText {
-				return fmt.Errorf("of %d messages %.50q %d were late and %d changed a state", t.Delivered, t.Type, t.Late, t.Changed)
+			if t.Changed < 0 || t.Late < t.Changed || t.Delivered < t.Late || t.Delivered > maxTotal ||
+				len(t.Type) > maxText {
+				return fmt.Errorf(
+					"of %d messages %.50q %d were late and %d changed a state",
+					t.Delivered,
+					t.Type,
+					t.Late,
+					t.Changed,
+				)
 			}
 		}
 	}
@@ -328,7 +403,13 @@ func (l *Ledger) checkTrace(f *lockstep.Found, shape string, packed stretch.Trac
 	h := l.Job.Hello
 	switch {
 	case t.Header.Target != h.Target || t.Header.Seed != h.Seed:
-		return fmt.Errorf("it is of %.50q with seed %d, the campaign is of %q with seed %d", t.Header.Target, t.Header.Seed, h.Target, h.Seed)
+		return fmt.Errorf(
+			"it is of %.50q with seed %d, the campaign is of %q with seed %d",
+			t.Header.Target,
+			t.Header.Seed,
+			h.Target,
+			h.Seed,
+		)
 	case f.Flaky == "" && (t.Outcome.Finding == nil || t.Outcome.Finding.Property != f.Finding.Property):
 		return fmt.Errorf("it does not violate the property %q", f.Finding.Property)
 	case packed.Shape != shape || report.Shape(t) != shape:
@@ -337,7 +418,7 @@ func (l *Ledger) checkTrace(f *lockstep.Found, shape string, packed stretch.Trac
 	return nil
 }
 
-// openTrace reads a stored trace. The names of its pictures become names of files without a directory.
+// openTrace reads a stored trace. It turns the names of the pictures into file names without a directory.
 func openTrace(packed *stretch.Trace) (*trace.Trace, error) {
 	if n := len(packed.Pictures); n > maxPictures {
 		return nil, fmt.Errorf("%d pictures, at most %d are allowed", n, maxPictures)
@@ -351,7 +432,7 @@ func openTrace(packed *stretch.Trace) (*trace.Trace, error) {
 	return packed.Read()
 }
 
-// normalize keeps of a valid part what is added up, with names that can be printed.
+// normalize keeps the fields of a valid part that are added up, with printable names.
 func (p *Part) normalize() {
 	p.Worker = words.Clean(p.Worker)
 	p.Traces, p.Learned = nil, nil
@@ -366,11 +447,16 @@ func (p *Part) normalize() {
 	}
 }
 
-// check reports what is wrong with what a worker says of itself.
+// check reports invalid values in a worker's report about itself.
 func (r *Report) check() error {
 	switch {
 	case r.Worker == "" || len(r.Worker) > maxName || len(r.Version) > maxName || len(r.Campaign) > maxName:
-		return fmt.Errorf("a report of worker %.50q of version %.50q on campaign %.50q", r.Worker, r.Version, r.Campaign)
+		return fmt.Errorf(
+			"a report of worker %.50q of version %.50q on campaign %.50q",
+			r.Worker,
+			r.Version,
+			r.Campaign,
+		)
 	case r.Runs < 0 || !(r.Speed >= 0 && r.Speed <= maxSpeed):
 		return fmt.Errorf("worker %q reports %d runs and %g a second", r.Worker, r.Runs, r.Speed)
 	case len(r.Refused) > maxCounts:

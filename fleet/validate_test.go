@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// outcome of a batch, for tests of ledgers.
+// kind is the outcome of a batch, for tests of ledgers.
 type kind string
 
 const (
@@ -28,31 +28,69 @@ const (
 	invalid kind = "invalid"
 )
 
-// testJob is a campaign of a few batches.
+// testJob returns a campaign of a few batches.
 func testJob(runs int, keepGoing bool) Job {
-	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
-		Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing, Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}}}
+	return Job{
+		ID:   "000001",
+		Args: []string{"run"},
+		Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
+			Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing,
+			Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}},
+	}
 }
 
-// testTrace is the trace of a failing run.
+// testTrace returns the trace of a failing run.
 func testTrace(t testing.TB, run int) stretch.Trace {
 	t.Helper()
-	x := &trace.Trace{Header: trace.Header{Format: trace.Version, Tool: lockstep.Version, Target: "smr", Strategy: "walk", Seed: 7, Run: run, Nodes: 3},
-		Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "prefix", Text: "it differs"}}}
+	x := &trace.Trace{
+		Header: trace.Header{
+			Format:   trace.Version,
+			Tool:     lockstep.Version,
+			Target:   "smr",
+			Strategy: "walk",
+			Seed:     7,
+			Run:      run,
+			Nodes:    3,
+		},
+		Outcome: trace.Outcome{Verdict: trace.Fail, Finding: &trace.Finding{Property: "prefix", Text: "it differs"}},
+	}
 	var b bytes.Buffer
 	if err := trace.Write(&b, x); err != nil {
 		t.Fatal(err)
 	}
-	return stretch.Trace{Text: b.Bytes(), Shape: report.Shape(x), Pictures: []trace.Picture{{Name: "history.html", Data: []byte("drawn")}}}
+	return stretch.Trace{
+		Text:     b.Bytes(),
+		Shape:    report.Shape(x),
+		Pictures: []trace.Picture{{Name: "history.html", Data: []byte("drawn")}},
+	}
 }
 
-// testPart is the part of a batch of a test job; traces of its findings are stored.
+// testPart returns the part of a batch of a test job, and stores the traces of its findings.
 func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stretch.Trace) *Part {
 	t.Helper()
 	n := ask.End - ask.First
-	p := &Part{Made: stretch.Made{Ask: ask}, Campaign: job.ID, Version: job.Hello.Version, Program: job.Hello.Program, Worker: "worker", ElapsedMS: 5}
-	r := &lockstep.Result{Target: "smr", Strategy: "walk", Seed: 7, From: ask.First, Runs: n, Steps: int64(10 * n), Digest: uint64(1000 + ask.First),
-		Verdicts: map[trace.Verdict]int{trace.Pass: n}, Reasons: map[string]int{}, Judged: []lockstep.Count{{Name: "prefix", N: n}}}
+	p := &Part{
+		Made:      stretch.Made{Ask: ask},
+		Campaign:  job.ID,
+		Version:   job.Hello.Version,
+		Program:   job.Hello.Program,
+		Worker:    "worker",
+		ElapsedMS: 5,
+	}
+	r := &lockstep.Result{
+		Target:   "smr",
+		Strategy: "walk",
+		Seed:     7,
+		From:     ask.First,
+		Runs:     n,
+		Steps:    int64(10 * n),
+		Digest:   uint64(1000 + ask.First),
+		Verdicts: map[trace.Verdict]int{
+			trace.Pass: n,
+		},
+		Reasons: map[string]int{},
+		Judged:  []lockstep.Count{{Name: "prefix", N: n}},
+	}
 	p.Result = r
 	switch k {
 	case errs:
@@ -61,9 +99,16 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 		if !job.Hello.KeepGoing {
 			r.Runs, n = 1, 1
 		}
-		r.Verdicts, r.Failures = map[trace.Verdict]int{trace.Pass: n - 1, trace.Fail: 1}, []lockstep.Count{{Name: "prefix", N: 1}}
+		r.Verdicts, r.Failures = map[trace.Verdict]int{
+			trace.Pass: n - 1,
+			trace.Fail: 1,
+		}, []lockstep.Count{
+			{Name: "prefix", N: 1},
+		}
 		run := ask.First + n - 1
-		r.Found = []lockstep.Found{{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1}}
+		r.Found = []lockstep.Found{
+			{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1},
+		}
 		x := testTrace(t, run)
 		p.Shapes, store[run] = []string{x.Shape}, x
 	case invalid:
@@ -72,7 +117,7 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 	return p
 }
 
-// oneBatch is a ledger that has given out one batch, and the part of it.
+// oneBatch returns a ledger that has given out one batch, and the part of that batch.
 func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]stretch.Trace) {
 	t.Helper()
 	l, store := newLedger(testJob(90, true)), map[int]stretch.Trace{}
@@ -83,7 +128,8 @@ func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]stretch.Trace) {
 	return l, testPart(t, l.Job, ask, k, store), store
 }
 
-// A part that is not what was asked for, or cannot be true, is rejected and changes nothing; the right one is taken after it.
+// A part that was not requested, or that is impossible, is rejected and changes nothing. The ledger accepts the correct
+// part after it.
 func TestCheckPart(t *testing.T) {
 	for name, spoil := range map[string]func(*Part){
 		"version":       func(p *Part) { p.Version = "0.0.1" },
@@ -125,20 +171,27 @@ func TestCheckPart(t *testing.T) {
 		"states":            func(p *Part) { p.Result.States = -1 },
 		"state runs":        func(p *Part) { p.Result.StateRuns = -1 },
 		"divergences":       func(p *Part) { p.Result.Divergences = []lockstep.Divergence{{}} },
-		"divergence":        func(p *Part) { p.Result.Rechecked = 1; p.Result.Divergences = []lockstep.Divergence{{Run: 99}} },
-		"seen":              func(p *Part) { p.Result.Seen.Runs = -1 },
-		"inverse":           func(p *Part) { p.Result.Seen.Inverse = -1 },
-		"reasons":           func(p *Part) { p.Result.Reasons["why"] = -1 },
-		"more reasons":      func(p *Part) { p.Result.Reasons["why"] = 2 },
-		"long reason":       func(p *Part) { p.Result.Reasons[strings.Repeat("x", maxText+1)] = 0 },
-		"long source":       func(p *Part) { p.Result.Nondeterminism = []string{strings.Repeat("x", maxText+1)} },
-		"long reach":        func(p *Part) { p.Result.Reached = strings.Repeat("x", maxText+1) },
-		"events":            func(p *Part) { p.Result.Events = []lockstep.Count{{Name: "e", N: -1}} },
-		"many events":       func(p *Part) { p.Result.Events = make([]lockstep.Count, maxCounts+1) },
-		"failures":          func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "prefix", N: 1}} },
-		"negative failures": func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "a", N: 2}, {Name: "b", N: -2}} },
-		"unknown run":       func(p *Part) { p.Result.Unknown = []lockstep.Unknown{{Run: 1}} },
-		"tail":              func(p *Part) { p.Result.InconclusiveTail = 1 },
+		"divergence": func(p *Part) {
+			p.Result.Rechecked = 1
+			p.Result.Divergences =
+				[]lockstep.Divergence{{Run: 99}}
+		},
+		"seen":         func(p *Part) { p.Result.Seen.Runs = -1 },
+		"inverse":      func(p *Part) { p.Result.Seen.Inverse = -1 },
+		"reasons":      func(p *Part) { p.Result.Reasons["why"] = -1 },
+		"more reasons": func(p *Part) { p.Result.Reasons["why"] = 2 },
+		"long reason":  func(p *Part) { p.Result.Reasons[strings.Repeat("x", maxText+1)] = 0 },
+		"long source":  func(p *Part) { p.Result.Nondeterminism = []string{strings.Repeat("x", maxText+1)} },
+		"long reach":   func(p *Part) { p.Result.Reached = strings.Repeat("x", maxText+1) },
+		"events":       func(p *Part) { p.Result.Events = []lockstep.Count{{Name: "e", N: -1}} },
+		"many events":  func(p *Part) { p.Result.Events = make([]lockstep.Count, maxCounts+1) },
+		"failures":     func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "prefix", N: 1}} },
+		"negative failures": func(p *Part) {
+			p.Result.Failures = []lockstep.Count{{Name: "a", N: 2},
+				{Name: "b", N: -2}}
+		},
+		"unknown run": func(p *Part) { p.Result.Unknown = []lockstep.Unknown{{Run: 1}} },
+		"tail":        func(p *Part) { p.Result.InconclusiveTail = 1 },
 		"long places": func(p *Part) {
 			p.Result.Rechecked, p.Result.Diverged = 1, 1
 			p.Result.Divergences = []lockstep.Divergence{{Nondeterminism: []string{strings.Repeat("x", maxText+1)}}}
@@ -153,16 +206,23 @@ func TestCheckPart(t *testing.T) {
 		"register":   func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
 		"coverage":   func(p *Part) { p.Coverage = &coverage.Sum{Runs: p.Result.Runs + 1} },
 		"goals": func(p *Part) {
-			p.Coverage = &coverage.Sum{Runs: p.Result.Runs, Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}}}
+			p.Coverage = &coverage.Sum{
+				Runs:    p.Result.Runs,
+				Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}},
+			}
 		},
-		"closure runs":  func(p *Part) { p.Closure = &closure.Measured{Runs: 1000} },
-		"closure types": func(p *Part) { p.Closure = &closure.Measured{Runs: 1, Types: []closure.TypeCount{{Late: -1}}} },
+		"closure runs": func(p *Part) { p.Closure = &closure.Measured{Runs: 1000} },
+		"closure types": func(p *Part) {
+			p.Closure = &closure.Measured{Runs: 1,
+				Types: []closure.TypeCount{{Late: -1}}}
+		},
 	} {
 		l, p, store := oneBatch(t, passes)
 		good := testPart(t, l.Job, p.Ask, passes, store)
 		before := text(t, l)
 		spoil(p)
-		if err := l.take(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 || text(t, l) != before {
+		if err := l.take(p, stored(store)); err == nil || errors.Is(err, errOld) || len(l.arrived) > 0 ||
+			text(t, l) != before {
 			t.Errorf("%s: it was taken, or changed something: %v", name, err)
 		}
 		if err := l.take(good, stored(store)); err != nil || len(l.add()) != 1 || l.Result.Runs != 4 {
@@ -171,7 +231,7 @@ func TestCheckPart(t *testing.T) {
 	}
 }
 
-// text is a value as JSON.
+// text returns a value as JSON.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -181,7 +241,7 @@ func text(t testing.TB, v any) string {
 	return string(b)
 }
 
-// A finding must be one of the runs, with its trace.
+// A finding must belong to one of the runs, and must have that run's trace.
 func TestCheckFindings(t *testing.T) {
 	for name, spoil := range map[string]func(*Part, map[int]stretch.Trace){
 		"run before": func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Run = -1 },
@@ -200,18 +260,27 @@ func TestCheckFindings(t *testing.T) {
 		"shapes":     func(p *Part, _ map[int]stretch.Trace) { p.Shapes = nil },
 		"shape":      func(p *Part, _ map[int]stretch.Trace) { p.Shapes[0] = "another" },
 		"twice": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Verdicts, p.Result.Failures = map[trace.Verdict]int{"pass": 2, "fail": 2}, []lockstep.Count{{Name: "prefix", N: 2}}
+			p.Result.Verdicts, p.Result.Failures = map[trace.Verdict]int{"pass": 2, "fail": 2},
+				[]lockstep.Count{{Name: "prefix", N: 2}}
 			p.Result.Found, p.Shapes = append(p.Result.Found, p.Result.Found...), append(p.Shapes, p.Shapes...)
 		},
 		"no trace": func(p *Part, s map[int]stretch.Trace) { delete(s, p.Result.Found[0].Run) },
 		"garbage": func(_ *Part, s map[int]stretch.Trace) {
 			s[3] = stretch.Trace{Text: []byte("garbage"), Shape: s[3].Shape}
 		},
-		"other property":  func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Finding.Property = "agreement" },
-		"other target":    func(_ *Part, s map[int]stretch.Trace) { s[3] = changed(s[3], `"target":"smr"`, `"target":"raft"`) },
+		"other property": func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Finding.Property = "agreement" },
+		"other target": func(_ *Part,
+			s map[int]stretch.Trace) {
+			s[3] = changed(s[3], `"target":"smr"`, `"target":"raft"`)
+		},
 		"other seed":      func(_ *Part, s map[int]stretch.Trace) { s[3] = changed(s[3], `"seed":7`, `"seed":8`) },
 		"picture unnamed": func(_ *Part, s map[int]stretch.Trace) { s[3].Pictures[0].Name = "" },
-		"pictures":        func(_ *Part, s map[int]stretch.Trace) { x := s[3]; x.Pictures = make([]trace.Picture, 99); s[3] = x },
+		"pictures": func(_ *Part,
+			s map[int]stretch.Trace) {
+			x := s[3]
+			x.Pictures = make([]trace.Picture, 99)
+			s[3] = x
+		},
 	} {
 		l, p, store := oneBatch(t, finds)
 		good, fresh := testPart(t, l.Job, p.Ask, finds, store), map[int]stretch.Trace{}
@@ -234,7 +303,7 @@ func changed(x stretch.Trace, from, to string) stretch.Trace {
 	return x
 }
 
-// Texts that are shown are cleaned when a part is taken, and pictures get names without a directory.
+// The ledger cleans displayed texts when it accepts a part, and gives pictures names without a directory.
 func TestNormalize(t *testing.T) {
 	l, p, store := oneBatch(t, finds)
 	p.Worker = "a\x1b[2J"
@@ -259,7 +328,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// Messages that are no parts are rejected with what is wrong.
+// Messages that are not parts are rejected with a reason.
 func TestReadPart(t *testing.T) {
 	l, p, _ := oneBatch(t, passes)
 	message := []byte(text(t, p))
@@ -291,7 +360,7 @@ func TestReadPart(t *testing.T) {
 	}
 }
 
-// What a worker says of itself is bounded.
+// A worker's report about itself is bounded.
 func TestCheckReport(t *testing.T) {
 	long := strings.Repeat("x", maxText+1)
 	many := map[string]string{}
@@ -299,21 +368,29 @@ func TestCheckReport(t *testing.T) {
 		many[fmt.Sprint(i)] = "no"
 	}
 	for name, r := range map[string]Report{
-		"nameless": {}, "long": {Worker: long}, "version": {Worker: "a", Version: long}, "campaign": {Worker: "a", Campaign: long}, "runs": {Worker: "a", Runs: -1},
-		"slow": {Worker: "a", Speed: -1}, "fast": {Worker: "a", Speed: 1e300}, "refuses": {Worker: "a", Refused: map[string]string{"1": long}}, "many": {Worker: "a", Refused: many},
+		"nameless": {}, "long": {Worker: long}, "version": {Worker: "a", Version: long},
+		"campaign": {Worker: "a", Campaign: long}, "runs": {Worker: "a", Runs: -1},
+		"slow": {Worker: "a", Speed: -1}, "fast": {Worker: "a", Speed: 1e300},
+		"refuses": {Worker: "a", Refused: map[string]string{"1": long}}, "many": {Worker: "a", Refused: many},
 	} {
 		if _, err := readReport([]byte(text(t, r))); err == nil {
 			t.Errorf("%s: it was taken", name)
 		}
 	}
-	if _, err := readReport([]byte(text(t, Report{Worker: "a", Runs: 1, Speed: 1e6, Refused: map[string]string{"000001": "no"}}))); err != nil {
+	if _, err := readReport([]byte(text(t, Report{
+		Worker:  "a",
+		Runs:    1,
+		Speed:   1e6,
+		Refused: map[string]string{"000001": "no"},
+	}))); err != nil {
 		t.Error(err)
 	}
 }
 
-// The stored state of a campaign that is damaged is left out, and does not end the server.
+// The server leaves out a campaign whose stored state is damaged, and does not end.
 func TestReadLedger(t *testing.T) {
-	for _, bad := range []string{"", "{", "null", "{}", `{"job":{"id":"000001"}}`, `{"job":{"id":"000001"},"result":null}`, `{"job":{"id":"000001"},"result":{"Runs":-1}}`,
+	for _, bad := range []string{"", "{", "null", "{}", `{"job":{"id":"000001"}}`,
+		`{"job":{"id":"000001"},"result":null}`, `{"job":{"id":"000001"},"result":{"Runs":-1}}`,
 		`{"job":{"id":"000001"},"result":{"Runs":` + strings.Repeat("1", maxDigits+1) + "}}"} {
 		if l, err := readLedger([]byte(bad)); err == nil {
 			t.Errorf("%.50s: %+v", bad, l)

@@ -16,16 +16,16 @@ import (
 	"github.com/lockstep-go/lockstep/internal/words"
 )
 
-// view is what one can know of a fleet: a [Client] has it with the work token, a pageClient with the view token.
+// view reads the state of a fleet: a [Client] does so with the work token, a pageClient with the view token.
 type view interface {
 	status(ctx context.Context) (*status, error)
-	// findings are those of a campaign or a plan; of all where the name is empty.
+	// findings returns the findings of a campaign or a plan; all findings if the name is empty.
 	findings(ctx context.Context, name string) ([]Finding, error)
 	trace(ctx context.Context, id string, run int) (stretch.Trace, error)
 	Close()
 }
 
-// status is what is printed as JSON.
+// status is the JSON output of the command status.
 type status struct {
 	Campaigns []line   `json:"campaigns"`
 	Workers   []Report `json:"workers"`
@@ -33,7 +33,7 @@ type status struct {
 	Quarantine []Quarantined `json:"quarantine"`
 }
 
-// statusOf is the status of campaigns and workers.
+// statusOf returns the status of campaigns and workers.
 func statusOf(ledgers []*Ledger, workers []Report) *status {
 	s := &status{Campaigns: []line{}, Workers: append([]Report{}, workers...), Quarantine: []Quarantined{}}
 	for _, l := range ledgers {
@@ -46,7 +46,7 @@ func statusOf(ledgers []*Ledger, workers []Report) *status {
 	return s
 }
 
-// findingsOf are the findings of a campaign or plan, or of all.
+// findingsOf returns the findings of a campaign or plan, or all findings.
 func findingsOf(ledgers []*Ledger, name string) ([]Finding, error) {
 	known, found := name == "", []Finding{}
 	for _, l := range ledgers {
@@ -81,14 +81,14 @@ func (c *Client) trace(ctx context.Context, id string, run int) (stretch.Trace, 
 	return c.store.getTrace(ctx, id, run)
 }
 
-// pageClient reads what the page of a fleet offers to programs.
+// pageClient reads the JSON of a fleet's page.
 type pageClient struct {
 	root  string
 	token string
 	http  http.Client
 }
 
-// dialPage makes a client of the page at an address.
+// dialPage returns a client of the page at an address.
 func dialPage(address, token string) (*pageClient, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -97,13 +97,20 @@ func dialPage(address, token string) (*pageClient, error) {
 	case u.User != nil || u.RawQuery != "":
 		return nil, errTokenInAddress
 	case token == "":
-		return nil, fmt.Errorf("the page of a fleet wants the view token: give it by --token-file FILE or by the variable %s", TokenVariable)
+		return nil, fmt.Errorf(
+			"the page of a fleet wants the view token: give it by --token-file FILE or by the variable %s",
+			TokenVariable,
+		)
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &pageClient{root: strings.TrimSuffix(u.String(), "/"), token: token, http: http.Client{Timeout: time.Minute, CheckRedirect: stay}}, nil
+	return &pageClient{
+		root:  strings.TrimSuffix(u.String(), "/"),
+		token: token,
+		http:  http.Client{Timeout: time.Minute, CheckRedirect: stay},
+	}, nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (c *pageClient) Close() { c.http.CloseIdleConnections() }
 
 // get reads a value.
@@ -148,7 +155,7 @@ func (c *pageClient) trace(ctx context.Context, id string, run int) (t stretch.T
 	return t, err
 }
 
-// foundList is what is printed as JSON.
+// foundList is the JSON output of the command findings.
 type foundList struct {
 	Findings []Finding `json:"findings"`
 }

@@ -15,52 +15,53 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Work is a stretch to be made.
+// Work is a batch to be made.
 type Work struct {
 	stretch.Ask
 	Campaign string `json:"campaign"`
 }
 
-// Report is what a worker tells of itself now and then.
+// Report is a worker's periodic report about itself.
 type Report struct {
 	Worker   string  `json:"worker"`
 	Version  string  `json:"version"`
-	Campaign string  `json:"campaign,omitempty"` // that it works on
+	Campaign string  `json:"campaign,omitempty"` // the current campaign
 	Runs     int64   `json:"runs"`               // made since it joined
-	Speed    float64 `json:"runs_per_sec"`       // in the stretch last made
-	// Refused are the campaigns that it does not work on, with the reason.
+	Speed    float64 `json:"runs_per_sec"`       // in the last batch
+	// Refused are the campaigns that the worker refuses, with the reason.
 	Refused map[string]string `json:"refused,omitempty"`
 }
 
 // Worker makes runs for a fleet.
 type Worker struct {
-	// URL is where the fleet is, and Token its work token.
+	// URL is the address of the fleet, and Token its work token.
 	URL, Token string
-	// Name is what the worker is called; empty is host and process.
+	// Name is the worker's name; empty: host and process ID.
 	Name string
-	// Workers is the number of runs at once; 0 is one for each processor.
+	// Workers is the number of concurrent runs; 0 is one for each processor.
 	Workers int
 	// Every is the time between reports; 0 is a second.
 	Every time.Duration
 	// Program finds the program that has a target.
 	Program func(target string, set []string) (file string, variables []string, err error)
-	// Log gets a line now and then; nil: nobody does.
+	// Log gets a line for each notable event; nil: no log.
 	Log func(string)
 
 	*store
 	starting sync.Mutex
-	mutex    sync.Mutex // of what follows
+	mutex    sync.Mutex // protects the following fields
 	report   Report
 	jobs     map[string]Job
 	accepted map[string]bool             // campaigns that this worker can serve
 	programs map[string]*stretch.Program // by campaign
-	used     []string                    // their campaigns, the one used last at the end
-	held     map[string]jetstream.Msg    // by subject: what others must not be given
+	used     []string                    // their campaigns, in order of last use
+	held     map[string]jetstream.Msg    // by subject: batches that others must not be given
 }
 
 // Join works until the context ends.
 func (w *Worker) Join(ctx context.Context) error {
-	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{}, map[string]jetstream.Msg{}
+	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{},
+		map[string]jetstream.Msg{}
 	w.Log = cleanLog(w.Log)
 	if w.Name == "" {
 		host, _ := os.Hostname()
@@ -91,7 +92,7 @@ func (w *Worker) Join(ctx context.Context) error {
 	return nil
 }
 
-// subjectRune makes a character one that a key may have.
+// subjectRune replaces a character that a key must not have.
 func subjectRune(r rune) rune {
 	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
 		return r
@@ -99,7 +100,7 @@ func subjectRune(r rune) rune {
 	return '_'
 }
 
-// hear keeps the list of campaigns. The program of one that has ended ends, whatever it is doing.
+// hear keeps the list of campaigns. It ends the program of a campaign that has ended, even in the middle of a batch.
 func (w *Worker) hear(text []byte) {
 	var job Job
 	if json.Unmarshal(text, &job) != nil {
@@ -117,7 +118,7 @@ func (w *Worker) hear(text []byte) {
 	w.closeProgram(job.ID)
 }
 
-// closeProgram ends the program of a campaign, if there is one; the mutex is held.
+// closeProgram ends the program of a campaign, if there is one. The caller holds the mutex.
 func (w *Worker) closeProgram(id string) {
 	if p := w.programs[id]; p != nil {
 		p.Close()
@@ -126,7 +127,7 @@ func (w *Worker) closeProgram(id string) {
 	w.used = slices.DeleteFunc(w.used, func(x string) bool { return x == id })
 }
 
-// heartbeat reports, and keeps what is held.
+// heartbeat reports, and extends the lease on the held batches.
 func (w *Worker) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(w.Every)
 	defer tick.Stop()
@@ -138,7 +139,7 @@ func (w *Worker) heartbeat(ctx context.Context) {
 		text, _ := json.Marshal(w.report)
 		w.mutex.Unlock()
 		limited, cancel := context.WithTimeout(ctx, patience/3)
-		_, _ = w.workers.Put(limited, w.Name, text) // the next one comes soon
+		_, _ = w.workers.Put(limited, w.Name, text) // the next report comes soon
 		cancel()
 		select {
 		case <-ctx.Done():
@@ -148,7 +149,7 @@ func (w *Worker) heartbeat(ctx context.Context) {
 	}
 }
 
-// leave gives back what is held and ends the programs.
+// leave returns the held batches to the queue and ends the programs.
 func (w *Worker) leave() {
 	for _, m := range w.held {
 		_ = m.Nak()
@@ -162,10 +163,10 @@ func (w *Worker) leave() {
 	}
 }
 
-// idle is how long a worker without work waits before it asks again.
+// idle is the polling interval of a worker without work.
 const idle = 200 * time.Millisecond
 
-// work makes one stretch after the other; the next one is fetched while one is made.
+// work makes one batch after the other. It fetches the next one while one is made.
 func (w *Worker) work(ctx context.Context) {
 	next := make(chan jetstream.Msg)
 	go func() {
@@ -195,7 +196,7 @@ func (w *Worker) release(m jetstream.Msg) {
 	w.report.Campaign = ""
 }
 
-// fetch gets a stretch to make, of the campaigns that this worker can serve, or nil.
+// fetch gets a batch of the campaigns that this worker can serve, or nil.
 func (w *Worker) fetch(ctx context.Context) jetstream.Msg {
 	list := w.served(ctx)
 	for _, program := range list {
@@ -222,7 +223,7 @@ func (w *Worker) fetch(ctx context.Context) jetstream.Msg {
 	return nil
 }
 
-// pause waits.
+// pause waits for a duration or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -232,7 +233,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// served are the programs of campaigns that this worker can serve. What it cannot is refused once, with the
+// served returns the programs of campaigns that this worker can serve. It refuses each other campaign once, with the
 // reason.
 func (w *Worker) served(ctx context.Context) (programs []string) {
 	w.mutex.Lock()
@@ -264,14 +265,15 @@ func (w *Worker) refuse(job Job, err error) {
 	w.Log(fmt.Sprintf("campaign %s refused: %v", job.ID, err))
 }
 
-// program is the program that makes the runs of a campaign; it is started where it is not there.
+// program returns the program that makes the runs of a campaign. It starts the program if necessary.
 func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error) {
-	w.starting.Lock() // which may take long, and nobody else waits for it
+	w.starting.Lock() // starting may take long, but blocks no other goroutine
 	defer w.starting.Unlock()
 	if p := w.started(job.ID); p != nil {
 		return p, nil
 	}
-	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target || job.Args[n-1] != "--stretches" {
+	if n := len(job.Args); n < 3 || job.Args[0] != "run" || job.Args[1] != job.Target ||
+		job.Args[n-1] != "--stretches" {
 		return nil, fmt.Errorf("it does not ask for stretches of %q: %q", job.Target, job.Args)
 	}
 	file, variables, err := w.Program(job.Target, job.Set)
@@ -295,17 +297,17 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	w.programs[job.ID], w.accepted[job.ID] = p, true
 	w.used = append(w.used, job.ID)
 	for _, old := range slices.Clone(w.used[:max(0, len(w.used)-mostPrograms)]) {
-		if old != w.report.Campaign { // which is at work
+		if old != w.report.Campaign { // the current program stays
 			w.closeProgram(old)
 		}
 	}
 	return p, nil
 }
 
-// mostPrograms is the number of programs that a worker has running: a plan may have many campaigns.
+// mostPrograms is the largest number of running programs of a worker: a plan may have many campaigns.
 const mostPrograms = 4
 
-// started is the program of a campaign, or nil.
+// started returns the program of a campaign, or nil.
 func (w *Worker) started(id string) *stretch.Program {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -315,11 +317,11 @@ func (w *Worker) started(id string) *stretch.Program {
 	return w.programs[id]
 }
 
-// one makes a stretch and stores what came of it; only then it is acknowledged.
+// one makes a batch and stores its result. Only then it acknowledges the message.
 func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	var work Work
 	if json.Unmarshal(m.Data(), &work) != nil {
-		_ = m.Term() // nobody can make it
+		_ = m.Term() // no worker can make it
 		return
 	}
 	w.mutex.Lock()
@@ -352,15 +354,15 @@ func (w *Worker) goesOn(id string) bool {
 	return ok
 }
 
-// tries is how often a stretch is begun before its failure is that of the campaign.
+// tries is the number of attempts at a batch before its failure ends the campaign.
 const tries = 3
 
-// stretches makes a stretch: in one piece or, where the strategy learns, from the campaign's begin in slices.
+// stretches makes a batch: in one piece or, if the strategy learns, from the campaign's beginning in slices.
 func (w *Worker) stretches(ctx context.Context, job Job, ask stretch.Ask, last bool) error {
 	size := ask.End - ask.First
 	if job.Hello.Sequential {
 		size = slice
-		w.drop(job.ID) // what it has learned before may be of another try
+		w.drop(job.ID) // the program may have learned from a failed attempt
 	}
 	for first := ask.First; first < ask.End && ctx.Err() == nil; first += size {
 		done, err := w.make(ctx, job, stretch.Ask{First: first, End: min(first+size, ask.End), Found: ask.Found}, last)
@@ -378,8 +380,8 @@ func (w *Worker) drop(id string) {
 	w.closeProgram(id)
 }
 
-// make makes runs and stores what came of them, and reports whether the campaign ends with them. A failure is
-// told as the campaign's where it is the last one.
+// make makes runs, stores the result, and reports whether the campaign ends with them. A failure of the last attempt is
+// reported as the campaign's failure.
 func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) (done bool, err error) {
 	p, err := w.program(ctx, job)
 	if err != nil {
@@ -401,7 +403,14 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 			return false, fmt.Errorf("%s", made.Error)
 		}
 	}
-	part := &Part{Made: *made, Campaign: job.ID, Version: p.Hello.Version, Program: p.Hello.Program, Worker: w.Name, ElapsedMS: time.Since(begin).Milliseconds()}
+	part := &Part{
+		Made:      *made,
+		Campaign:  job.ID,
+		Version:   p.Hello.Version,
+		Program:   p.Hello.Program,
+		Worker:    w.Name,
+		ElapsedMS: time.Since(begin).Milliseconds(),
+	}
 	if err := w.tell(ctx, job, part); err != nil {
 		return false, err
 	}
@@ -415,8 +424,8 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 	return done || made.Error != "", nil
 }
 
-// lessons are what was learned in the runs from one on, before the epoch of another, where there are several lineages.
-// The server gives out nothing of an epoch before all of this is stored.
+// lessons returns what was learned from the first given run up to the epoch of the second, if there are several
+// lineages. The server gives out no batch of an epoch before all of this is stored.
 func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []stretch.Lesson, err error) {
 	if job.Hello.Lineages < 2 {
 		return nil, nil
@@ -428,8 +437,8 @@ func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []st
 	return list, err
 }
 
-// tell stores the traces of a part, and what was learned, and then the part, however often the server is away, as long as the campaign
-// goes on.
+// tell stores the traces of a part, then what was learned, and then the part. It retries while the server is gone, as
+// long as the campaign continues.
 func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 	traces := part.Traces
 	part.Traces = nil
@@ -443,7 +452,8 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 	if job.Hello.Lineages > 1 {
 		learned := part.Learned
 		part.Learned = nil
-		if err := w.insist(ctx, job, func() error { return w.putLesson(ctx, job.ID, part.First, learned) }); err != nil {
+		if err := w.insist(ctx, job,
+			func() error { return w.putLesson(ctx, job.ID, part.First, learned) }); err != nil {
 			return err
 		}
 	}
@@ -453,21 +463,24 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 	return w.insist(ctx, job, func() error { return w.publish(ctx, partSubject(job.ID, part.First), part) })
 }
 
-// fit makes a part that is larger than a message may be one with an error, which says so.
+// fit replaces a part that exceeds the size of a message by a part with an error that reports this.
 func (w *Worker) fit(part *Part) error {
 	text, err := json.Marshal(part)
 	if err != nil {
 		return err
 	}
 	if limit := w.conn.MaxPayload(); int64(len(text)) > limit {
-		part.Made = stretch.Made{Ask: part.Ask, Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
-			part.First, part.End-1, len(text), limit)}
+		part.Made = stretch.Made{
+			Ask: part.Ask,
+			Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
+				part.First, part.End-1, len(text), limit),
+		}
 		part.Shapes = nil
 	}
 	return nil
 }
 
-// insist does something until it works, or nobody wants it any more.
+// insist repeats an action until it succeeds or the campaign has ended.
 func (w *Worker) insist(ctx context.Context, job Job, do func() error) error {
 	for {
 		if err := do(); err == nil || ctx.Err() != nil || !w.goesOn(job.ID) {

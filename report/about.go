@@ -7,10 +7,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// about lists the records that the finding of a trace is about, in order: where it was
-// noticed, those that it names itself, and what its other nodes did last that tells one of
-// its values. A finding that was noticed only when the run was over is about the records
-// that it names, where it names any.
+// about lists the records of the finding of a trace, in order. These are the records that the finding names itself. If
+// it names none, these are the record where it was noticed and, for each of its nodes, the last record up to there with
+// one of its values.
 func about(t *trace.Trace) []int {
 	f := t.Outcome.Finding
 	if f == nil || len(t.Records) == 0 {
@@ -36,17 +35,17 @@ func about(t *trace.Trace) []int {
 	return slices.Compact(list)
 }
 
-// contains reports whether a list in order has a number.
+// contains reports whether a sorted list has a number.
 func contains(list []int, n int) bool {
 	_, ok := slices.BinarySearch(list, n)
 	return ok
 }
 
-// searched bounds the bytes in which values of a finding are looked for: a trace may come from anybody.
+// searched bounds the bytes in which values of a finding are searched, because a trace is untrusted input.
 const searched = 16 << 20
 
-// lastTold is the last record up to another in which a node told one of the values, or -1. It gives up when it has
-// looked through too much.
+// lastTold returns the last record up to another in which a node reported one of the values, or -1. It gives up when it
+// has searched too many bytes.
 func lastTold(t *trace.Trace, n trace.Node, last int, values []string, left *int) int {
 	for i := last; i >= 0 && *left > 0; i-- {
 		*left--
@@ -63,7 +62,7 @@ func lastTold(t *trace.Trace, n trace.Node, last int, values []string, left *int
 	return -1
 }
 
-// hasWord reports whether a text contains a word or several, whole.
+// hasWord reports whether a text contains whole words.
 func hasWord(text, words string) bool {
 	inWord := func(s string) bool {
 		return s != "" && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
@@ -82,8 +81,8 @@ func hasWord(text, words string) bool {
 	return false
 }
 
-// pastOf is the causal past of some records: those they depend on, by messages and by the
-// order of steps on a node, themselves included.
+// pastOf returns the causal past of some records: those they depend on, by messages and by the order of steps on a
+// node. It includes the records themselves.
 func pastOf(t *trace.Trace, of []int) map[int]bool {
 	sender, receiver := map[trace.ID]int{}, map[trace.ID]trace.Node{}
 	last := map[trace.Node]int{}

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// drawn is the grid of a trace.
+// drawn returns the grid of a trace.
 func drawn(t *testing.T, tr *trace.Trace, width int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -23,13 +23,15 @@ func drawn(t *testing.T, tr *trace.Trace, width int) string {
 	return b.String()
 }
 
-// Of a run that was shrunk the grid shows every step, and of others a single one that
-// changed nothing.
+// The grid shows every step of a shrunk run. Of other runs it shows a single step that changed nothing.
 func TestGridHidesNoStep(t *testing.T) {
 	quiet := func(n int) *trace.Trace {
 		tr := sample(false)
 		for range n {
-			tr.Records = append(tr.Records, trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"})
+			tr.Records = append(
+				tr.Records,
+				trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"},
+			)
 		}
 		return tr
 	}
@@ -49,7 +51,11 @@ func TestGridHidesNoStep(t *testing.T) {
 		}
 	}
 	tr := sample(true)
-	tr.Rounds = append(tr.Rounds, trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7}, trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7})
+	tr.Rounds = append(
+		tr.Rounds,
+		trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7},
+		trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7},
+	)
 	if text := drawn(t, tr, 200); !strings.Contains(text, "2 quiet") || strings.Contains(text, "alarm") {
 		t.Errorf("quiet rounds are not joined:\n%s", text)
 	}
@@ -59,7 +65,7 @@ func TestGridHidesNoStep(t *testing.T) {
 	}
 }
 
-// However narrow the picture, no field of a text is cut away.
+// However narrow the picture is, no field of a text is cut away.
 func TestGridCutsNoField(t *testing.T) {
 	fields := ""
 	for i := range 20 {
@@ -72,7 +78,8 @@ func TestGridCutsNoField(t *testing.T) {
 			tr.Records[2].States[0].Text += fields
 			tr.Records[5].Events[0].Text += fields + " theEnd"
 			text := drawn(t, tr, width)
-			if strings.Contains(text, "…") || !strings.Contains(text, "field19=19") || !strings.Contains(text, "theEnd") {
+			if strings.Contains(text, "…") || !strings.Contains(text, "field19=19") ||
+				!strings.Contains(text, "theEnd") {
 				t.Errorf("rounds %v, width %d: something is cut\n%s", inRounds, width, text)
 			}
 			for line := range strings.Lines(text) {
@@ -87,8 +94,8 @@ func TestGridCutsNoField(t *testing.T) {
 	}
 }
 
-// A finding marks what it is about: the steps that it names, though it was noticed at the
-// end, or else the step where it was noticed and what the other nodes told of its values.
+// A finding marks its steps. These are the steps that it names, even if it was noticed at the end. Otherwise these are
+// the step where it was noticed and the steps in which the other nodes reported its values.
 func TestFindingMarksSteps(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -122,7 +129,10 @@ func TestFindingMarksSteps(t *testing.T) {
 				}
 			}
 		}
-		page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
+		page := pagetest.Write(
+			t,
+			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
+		)
 		for _, n := range strings.Fields(c.stars) {
 			if !regexp.MustCompile(`class="cell [a-z ]*about" data-step="` + n + `"`).MatchString(page) {
 				t.Errorf("%s: step %s is not marked on the page", c.what, n)
@@ -131,17 +141,26 @@ func TestFindingMarksSteps(t *testing.T) {
 	}
 }
 
-// Crashed and cut-off nodes are shaded as long as they are out.
+// Crashed and cut-off nodes are shaded while they are out.
 func TestOutagesAreShaded(t *testing.T) {
 	step := func(kind trace.Kind, n trace.Node, from, to trace.Nodes, oneWay bool) trace.Step {
 		return trace.Step{Kind: kind, Node: n, From: from, To: to, OneWay: oneWay}
 	}
 	tr := &trace.Trace{Header: trace.Header{Target: "toy", Nodes: 3}, Outcome: trace.Outcome{Verdict: trace.Pass}}
 	want := []string{"...", "..x", "..x", "...", "~..", "...", "...", "~..", "..."}
-	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Alarm, 1, 0, 0, false), step(trace.Restart, 3, 0, 0, false),
+	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Alarm, 1, 0, 0, false),
+		step(trace.Restart, 3, 0, 0, false),
 		step(trace.Cut, 0, 1, 6, false), step(trace.Heal, 0, 1, 2, false), step(trace.Heal, 0, 1, 4, false),
 		step(trace.Cut, 0, 6, 1, true), step(trace.Heal, 0, 2, 1, true)} {
-		tr.Records = append(tr.Records, trace.Record{Number: i, Step: s, Text: s.String(), States: []trace.State{{Node: 1, Text: fmt.Sprint("x=", i)}}})
+		tr.Records = append(
+			tr.Records,
+			trace.Record{
+				Number: i,
+				Step:   s,
+				Text:   s.String(),
+				States: []trace.State{{Node: 1, Text: fmt.Sprint("x=", i)}},
+			},
+		)
 	}
 	text := drawn(t, tr, 100)
 	for i := 1; i < len(want); i++ {
@@ -149,7 +168,10 @@ func TestOutagesAreShaded(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, text)
 		}
 	}
-	page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
+	page := pagetest.Write(
+		t,
+		func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
+	)
 	for class, columns := range map[string][]int{"down": {1, 2}, "cut": {4, 7}} {
 		if got := occurrences(page, `<rect class="`+class+`" data-column=`); got != len(columns) {
 			t.Errorf("%d cells are %s, want %d", got, class, len(columns))
@@ -160,7 +182,11 @@ func TestOutagesAreShaded(t *testing.T) {
 			}
 		}
 	}
-	tr.Rounds = []trace.Round{{Number: 1, Phase: 1, Kernel: 7}, {Number: 2, Phase: 1, Kernel: 7}, {Number: 3, Phase: 1, Kernel: 7}}
+	tr.Rounds = []trace.Round{
+		{Number: 1, Phase: 1, Kernel: 7},
+		{Number: 2, Phase: 1, Kernel: 7},
+		{Number: 3, Phase: 1, Kernel: 7},
+	}
 	for i := range tr.Records {
 		tr.Records[i].Round = []int{0, 1, 2, 3, 3, 3, 3, 3, 3}[i]
 	}
@@ -169,16 +195,21 @@ func TestOutagesAreShaded(t *testing.T) {
 	}
 }
 
-// The arrow of a request ends at the node's cell, whatever is in it.
+// The arrow of a request ends at the node's cell, whatever the cell contains.
 func TestRequestsReachTheirNode(t *testing.T) {
 	for _, lines := range []string{"", "a=1", "a=1 b=2 c=3 d=4 e=5"} {
 		tr := sample(false)
 		if lines != "" {
 			tr.Records[1].States = []trace.State{{Node: 1, Text: lines}}
 		}
-		page := pagetest.Write(t, func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) })
-		arrow := regexp.MustCompile(`<g class="arrow request" data-step="1".*?<path class="line" d="M[0-9.]+ [0-9.]+L([0-9.]+) ([0-9.]+)"`).FindStringSubmatch(page)
-		cells := regexp.MustCompile(`<g class="cell [a-z ]*" data-step="1"[^>]*><rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"`).FindAllStringSubmatch(page, -1)
+		page := pagetest.Write(
+			t,
+			func(w io.Writer) error { return report.Page(w, report.Views{Found: tr}, report.PageOptions{}) },
+		)
+		arrow := regexp.MustCompile(`<g class="arrow request" data-step="1".*?<path class="line" d="M[0-9.]+ [0-9.]+L([0-9.]+) ([0-9.]+)"`).
+			FindStringSubmatch(page)
+		cells := regexp.MustCompile(`<g class="cell [a-z ]*" data-step="1"[^>]*><rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"`).
+			FindAllStringSubmatch(page, -1)
 		if arrow == nil || len(cells) != 2 {
 			t.Fatalf("arrow %v, cells %v", arrow, cells)
 		}
@@ -187,15 +218,28 @@ func TestRequestsReachTheirNode(t *testing.T) {
 		_, _ = fmt.Sscan(arrow[1]+" "+arrow[2], &x, &y)
 		_, _ = fmt.Sscan(strings.Join(cells[1][1:], " "), &left, &top, &width, &height)
 		if x < left || x > left+width || y < top-1 || y > top+height {
-			t.Errorf("%q: the arrow ends at %g,%g, the cell is at %g,%g and %g by %g", lines, x, y, left, top, width, height)
+			t.Errorf(
+				"%q: the arrow ends at %g,%g, the cell is at %g,%g and %g by %g",
+				lines,
+				x,
+				y,
+				left,
+				top,
+				width,
+				height,
+			)
 		}
 	}
 }
 
-// Pictures that go with a run are linked by their names, whatever these are.
+// The page links to the pictures of a run by their names, whatever characters these have.
 func TestPageLinksPictures(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
-		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{Pictures: []string{"out/a-history.html", "javascript:alert(1)"}})
+		return report.Page(
+			w,
+			report.Views{Found: sample(false)},
+			report.PageOptions{Pictures: []string{"out/a-history.html", "javascript:alert(1)"}},
+		)
 	})
 	for _, want := range []string{`<a href="./a-history.html">`, `<a href="./javascript:alert%281%29">`} {
 		if !strings.Contains(page, want) {

@@ -8,13 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// placeArrows draws the messages: in rounds inside the round in which they arrive or are
-// lost, otherwise from the step that sent them to the one that took them.
+// placeArrows draws the messages. In rounds an arrow stays inside the round in which the message arrives or is lost.
+// Otherwise it leads from the step that sent the message to the step that took it.
 func (s *scene) placeArrows() {
 	for i := s.story.first; i < len(s.story.trace.Records); i++ {
 		rec := &s.story.trace.Records[i]
 		for _, m := range rec.Sent {
-			if m.Lost && !s.aside(m.Type) { // into a cut: lost where it was sent
+			if m.Lost && !s.aside(m.Type) { // sent into a cut: lost where it was sent
 				s.message(s.story.mails[m.ID], i, s.laneAt(m.Tag, i), nil)
 			}
 		}
@@ -37,10 +37,10 @@ func (s *scene) placeArrows() {
 	}
 }
 
-// aside reports whether messages of a type are left out of the picture.
+// aside reports whether the picture leaves out messages of a type.
 func (s *scene) aside(kind string) bool { return s.Phased && s.story.phases.aside(kind) }
 
-// laneAt is the lane in which a message is lost on sending.
+// laneAt returns the lane in which a message is lost on sending.
 func (s *scene) laneAt(t trace.Tag, i int) *lane {
 	if s.Phased {
 		return &s.lanes[s.story.phases.lane(t)]
@@ -48,7 +48,7 @@ func (s *scene) laneAt(t trace.Tag, i int) *lane {
 	return &s.lanes[s.laneOf[i]]
 }
 
-// spread moves the ends of arrows apart that share a row.
+// spread separates the ends of arrows that share a row.
 func (s *scene) spread(n trace.Node) float64 {
 	step := math.Min(4, 24/float64(s.rows.nodes+1))
 	return (float64(n) - float64(s.rows.nodes+1)/2) * step
@@ -78,7 +78,12 @@ func (s *scene) message(m *mail, i int, to, from *lane) {
 			x1, x2 = float64(to.x+8), float64(to.x+34)
 		}
 	}
-	a := arrow{Step: i - s.story.first, Class: fmt.Sprintf("m%d", s.types[m.Type]%8), Column: to.index, Title: s.story.text(m.Text)}
+	a := arrow{
+		Step:   i - s.story.first,
+		Class:  fmt.Sprintf("m%d", s.types[m.Type]%8),
+		Column: to.index,
+		Title:  s.story.text(m.Text),
+	}
 	if a.Title == "" {
 		a.Title = s.story.text(m.Message.String())
 	}
@@ -92,8 +97,7 @@ func (s *scene) message(m *mail, i int, to, from *lane) {
 	s.Arrows = append(s.Arrows, a)
 }
 
-// draw gives an arrow its shape: a head where it arrives, a bar where it is lost, a
-// diamond where it is forged.
+// draw gives an arrow its shape: a head if it arrives, a bar if it is lost, a diamond if it is forged.
 func (s *scene) draw(a *arrow, m *mail, x1, y1, x2, y2 float64) {
 	length := math.Max(1, math.Hypot(x2-x1, y2-y1))
 	dx, dy := (x2-x1)/length, (y2-y1)/length
@@ -126,10 +130,13 @@ func (s *scene) request(i int, l *lane, n trace.Node) {
 	}
 	from, to := s.Rows[s.rows.clients], s.Rows[s.rows.node(n)]
 	x := float64(l.x + l.arrowW + 4)
-	y1, y2 := float64(from.Bottom), float64(to.Mid-4) // to the dot on the line of the node's life
+	y1, y2 := float64(from.Bottom), float64(to.Mid-4) // to the dot on the line of the node's lifetime
 	if lines := min(len(l.cells[s.rows.node(n)]), cellLinesMax); lines > 0 {
 		y2 = float64(to.Mid - cellHeight(lines)/2) // to the cell
 	}
-	s.Arrows = append(s.Arrows, arrow{Step: i - s.story.first, Class: "request", Column: l.index, Title: s.story.what(i),
-		Line: path("M%g %gL%g %g", x, y1, x, y2), Head: path("M%g %gL%g %gL%g %gZ", x, y2, x-3, y2-7, x+3, y2-7)})
+	s.Arrows = append(
+		s.Arrows,
+		arrow{Step: i - s.story.first, Class: "request", Column: l.index, Title: s.story.what(i),
+			Line: path("M%g %gL%g %g", x, y1, x, y2), Head: path("M%g %gL%g %gL%g %gZ", x, y2, x-3, y2-7, x+3, y2-7)},
+	)
 }

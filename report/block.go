@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// maxLines bounds the lines that one text is broken into; the rest of it is cut.
+// maxLines bounds the lines of one text; the rest of it is cut.
 const maxLines = 40
 
 // drawBlock draws as many columns as fit side by side.
@@ -43,7 +43,7 @@ func drawRule(b *strings.Builder, label int, columns []column) {
 	b.WriteByte('\n')
 }
 
-// drawRow draws one row of cells, as many lines high as its highest cell.
+// drawRow draws one row of cells. Its height is that of its highest cell.
 func drawRow(b *strings.Builder, name string, label int, columns []column, o Options, cell func(*column) []string) {
 	height := 0
 	for i := range columns {
@@ -74,10 +74,10 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 	}
 }
 
-// mayBeQuiet are the kinds of step that are worth a line only when they cause something.
+// mayBeQuiet are the kinds of step that get a line only if they have an effect.
 var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Wait)
 
-// stepList draws a run that is not in rounds, one step a line.
+// stepList draws a run that is not in rounds, one step per line.
 type stepList struct {
 	b      *strings.Builder
 	trace  *trace.Trace
@@ -87,14 +87,21 @@ type stepList struct {
 	stars  []int
 	past   map[int]bool
 	out    []outage // nil: no node is ever out
-	quiet  []string // lines of steps that changed nothing, held back
+	quiet  []string // deferred lines of steps that changed nothing
 }
 
-// maxSigns is the number of nodes up to which lines tell who is down or cut off.
+// maxSigns is the largest number of nodes with which lines show the nodes that are down or cut off.
 const maxSigns = 16
 
 func newStepList(b *strings.Builder, t *trace.Trace, o Options) *stepList {
-	l := &stepList{b: b, trace: t, o: o, states: make([]string, t.Header.Nodes), arrows: map[trace.ID]trace.Sent{}, stars: about(t)}
+	l := &stepList{
+		b:      b,
+		trace:  t,
+		o:      o,
+		states: make([]string, t.Header.Nodes),
+		arrows: map[trace.ID]trace.Sent{},
+		stars:  about(t),
+	}
 	l.past = pastOf(t, l.stars)
 	if out := outages(t); anyOut(out) && t.Header.Nodes <= maxSigns {
 		l.out = out
@@ -111,7 +118,9 @@ func (l *stepList) draw() {
 		}
 		line := l.line(i, effects)
 		quiet := len(effects)+len(rec.Sent) == 0 && !contains(l.stars, i) && mayBeQuiet.Has(rec.Step.Kind)
-		if quiet && (l.trace.Header.Shrunk == "" || rec.Settle) { // what was left of a shrunk run matters, fair steps were not chosen
+		// Every step of a shrunk run matters, except fair steps, which the strategy did not choose.
+		if quiet &&
+			(l.trace.Header.Shrunk == "" || rec.Settle) {
 			l.quiet = append(l.quiet, line)
 			continue
 		}
@@ -123,7 +132,7 @@ func (l *stepList) draw() {
 	l.legend()
 }
 
-// flush writes what was held back: a single step as it is, several as their number.
+// flush writes the deferred lines: a single step as it is, several as their number.
 func (l *stepList) flush() {
 	switch len(l.quiet) {
 	case 0:
@@ -149,12 +158,15 @@ func (l *stepList) legend() {
 	}
 }
 
-// effects is what a record did, in words; it keeps account of states and messages.
+// effects returns the effects of a record as text. It keeps track of states and messages.
 func (l *stepList) effects(rec *trace.Record) []string {
 	var effects []string
 	for _, s := range rec.States {
 		if rec.Step.Kind != trace.Start {
-			effects = append(effects, fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")))
+			effects = append(
+				effects,
+				fmt.Sprintf("%d: %s", s.Node, strings.Join(changes(l.states[s.Node-1], s.Text), " ")),
+			)
 		}
 		l.states[s.Node-1] = s.Text
 	}
@@ -170,8 +182,8 @@ func (l *stepList) effects(rec *trace.Record) []string {
 	return effects
 }
 
-// line is a record in one line, or in more where it is too long: texts are never cut before
-// the field that matters.
+// line returns a record in one line, or in several if it is too long. Texts are never cut before the field that
+// matters.
 func (l *stepList) line(i int, effects []string) string {
 	rec := &l.trace.Records[i]
 	var sends []string
@@ -220,13 +232,13 @@ func (o Options) dim(text string) string {
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
-// pad makes a text exactly so many columns wide.
+// pad makes a text exactly this number of columns wide.
 func pad(s string, width int) string {
 	s = plain.Cut(s, width)
 	return s + strings.Repeat(" ", max(0, width-runes(s)))
 }
 
-// writeLine writes a line without the blanks at its end.
+// writeLine writes a line without trailing blanks.
 func writeLine(b *strings.Builder, line string) {
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }

@@ -1,10 +1,9 @@
 // Package report draws recorded runs.
 //
 //   - [Grid] draws a run as text, and [Page] as one HTML file that works offline.
-//   - [ShiViz] writes a run for another viewer.
-//   - [Shape] tells runs apart by what was observable of them.
+//   - [ShiViz] writes a run for the ShiViz viewer.
+//   - [Shape] classifies runs by their observable events.
 //
-// Nothing here runs anything or knows more than traces: a picture is made from a trace
-// alone. Whatever a trace says is shown as text and stays in its place, so that a hostile
-// trace can be opened safely. Campaigns are told about by package report/campaign.
+// The package draws pictures from traces alone: it runs nothing and needs no other input. It shows every text of a
+// trace as text in its place, so that a hostile trace can be opened safely. Package report/campaign reports campaigns.
 package report

@@ -11,7 +11,8 @@ import (
 // The page of a run is one file: write it anywhere and open it in a browser.
 func ExamplePage() {
 	var page bytes.Buffer
-	if err := report.Page(&page, report.Views{Found: sample(false), Lockstep: sample(true)}, report.PageOptions{}); err != nil {
+	if err := report.Page(&page, report.Views{Found: sample(false), Lockstep: sample(true)},
+		report.PageOptions{}); err != nil {
 		panic(err)
 	}
 	fmt.Println(strings.Contains(page.String(), "node 2 decided 2, node 1 had 9"))

@@ -15,7 +15,7 @@ func TestGoldenShiViz(t *testing.T) {
 	golden.Check(t, "shiviz.log", func(w io.Writer) error { return report.ShiViz(w, sample(true)) })
 }
 
-// Vector clocks tell exactly which step could have influenced which.
+// Vector clocks show exactly which step could have influenced which.
 func TestShiVizClocksAreCausality(t *testing.T) {
 	tr := sample(false)
 	var b bytes.Buffer
@@ -44,7 +44,20 @@ func TestShiVizClocksAreCausality(t *testing.T) {
 	for _, c := range []struct {
 		a, b int
 		want bool
-	}{{0, 3, true}, {1, 3, false}, {3, 4, true}, {3, 7, true}, {4, 7, true}, {2, 7, false}, {4, 10, true}, {7, 10, false}, {3, 5, true}, {6, 7, true}, {5, 7, true}, {5, 10, false}} {
+	}{
+		{0, 3, true},
+		{1, 3, false},
+		{3, 4, true},
+		{3, 7, true},
+		{4, 7, true},
+		{2, 7, false},
+		{4, 10, true},
+		{7, 10, false},
+		{3, 5, true},
+		{6, 7, true},
+		{5, 7, true},
+		{5, 10, false},
+	} {
 		if got := before(c.a, c.b); got != c.want {
 			t.Errorf("event %d (%v) before event %d (%v): %v", c.a, events[c.a], c.b, events[c.b], got)
 		}

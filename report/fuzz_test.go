@@ -12,12 +12,20 @@ import (
 
 func runPage(tr *trace.Trace, text string) func(io.Writer) error {
 	return func(w io.Writer) error {
-		return report.Page(w, report.Views{Found: tr, Shrunk: sample(true), Lockstep: tr},
-			report.PageOptions{Properties: []string{text, "agreement"}, Replay: text, Note: text, Answers: []string{text, "answer"}})
+		return report.Page(
+			w,
+			report.Views{Found: tr, Shrunk: sample(true), Lockstep: tr},
+			report.PageOptions{
+				Properties: []string{text, "agreement"},
+				Replay:     text,
+				Note:       text,
+				Answers:    []string{text, "answer"},
+			},
+		)
 	}
 }
 
-// known are the tags that harmless texts give.
+// known returns the tags that harmless texts produce.
 func known(t *testing.T) map[pagetest.Tag]bool {
 	run := map[pagetest.Tag]bool{}
 	for _, text := range []string{"text", "a=1", strings.Repeat("a=1 ", 20)} {
@@ -33,7 +41,7 @@ func known(t *testing.T) map[pagetest.Tag]bool {
 	return run
 }
 
-// Whatever the texts of a trace are, nothing breaks out of its place.
+// Whatever the texts of a trace contain, none breaks out of its place.
 func FuzzRenderers(f *testing.F) {
 	for i, text := range pagetest.Nasties() {
 		f.Add(text, i%2 == 0, uint8(3), i)
@@ -49,9 +57,19 @@ func FuzzRenderers(f *testing.F) {
 		tr.Header.Nodes = int(nodes) % (trace.MaxNodes + 1)
 		tr.Outcome.Finding.Step = step
 		pagetest.Check(t, pagetest.Write(t, runPage(tr, text)), run, 2)
-		pagetest.CheckLines(t, "ShiViz", pagetest.Write(t, func(w io.Writer) error { return report.ShiViz(w, tr) }), 2+2*(tr.Header.Nodes+len(tr.Records)-1))
+		pagetest.CheckLines(
+			t,
+			"ShiViz",
+			pagetest.Write(t, func(w io.Writer) error { return report.ShiViz(w, tr) }),
+			2+2*(tr.Header.Nodes+len(tr.Records)-1),
+		)
 		tr.Header.Nodes = max(3, tr.Header.Nodes)
-		pagetest.CheckLines(t, "grid", pagetest.Write(t, func(w io.Writer) error { return report.Grid(w, tr, report.Options{}) }), -1)
+		pagetest.CheckLines(
+			t,
+			"grid",
+			pagetest.Write(t, func(w io.Writer) error { return report.Grid(w, tr, report.Options{}) }),
+			-1,
+		)
 	})
 }
 

@@ -13,10 +13,10 @@ import (
 
 // Options of the text pictures.
 type Options struct {
-	// Width is the number of columns to fit into, at least 40; 0 means 100. What does not fit
-	// a line goes on in the next, and wide pictures have wider cells.
+	// Width is the number of columns to fit into, at least 40; 0 means 100. Long texts continue on the next line, and
+	// wide pictures have wider cells.
 	Width int
-	// Color marks findings and isolated nodes with terminal colours.
+	// Color marks findings and isolated nodes with terminal colors.
 	Color bool
 }
 
@@ -27,13 +27,12 @@ func (o Options) width() int {
 	return max(o.Width, 40)
 }
 
-// cell is the widest that a cell gets; longer lines are broken.
+// cell returns the largest width of a cell; longer lines are broken.
 func (o Options) cell() int { return max(28, o.width()/4) }
 
-// Grid draws a recorded run: its heading, the rounds or steps, and the finding. Of a run
-// that was shrunk every step is shown; of others those that changed nothing are counted
-// where they follow each other. What the finding is about is marked with a star, and its
-// causal past with a colon or, in rounds, below.
+// Grid draws a recorded run: its heading, the rounds or steps, and the finding. It shows every step of a shrunk run. In
+// other runs it counts consecutive steps that changed nothing. A star marks the records of the finding. A colon marks
+// its causal past or, in rounds, a line below.
 func Grid(w io.Writer, t *trace.Trace, o Options) error {
 	var b strings.Builder
 	heading(&b, t)
@@ -49,7 +48,15 @@ func Grid(w io.Writer, t *trace.Trace, o Options) error {
 
 func heading(b *strings.Builder, t *trace.Trace) {
 	h := t.Header
-	fmt.Fprintf(b, "%s, %s, %s, seed %d, run %d\n", plain.Clean(h.Target), words.Count(h.Nodes, "node"), plain.Clean(h.Strategy), h.Seed, h.Run)
+	fmt.Fprintf(
+		b,
+		"%s, %s, %s, seed %d, run %d\n",
+		plain.Clean(h.Target),
+		words.Count(h.Nodes, "node"),
+		plain.Clean(h.Strategy),
+		h.Seed,
+		h.Run,
+	)
 	if h.Scenario != "" {
 		fmt.Fprintf(b, "scenario %s\n", plain.Clean(h.Scenario))
 	}
@@ -71,18 +78,24 @@ func closing(b *strings.Builder, t *trace.Trace, o Options) {
 			}
 		}
 	case out.Reason != "":
-		fmt.Fprintf(b, "%s after %s: %s\n", strings.ToUpper(string(out.Verdict)), words.Count(out.Steps, "step"), plain.Clean(out.Reason))
+		fmt.Fprintf(
+			b,
+			"%s after %s: %s\n",
+			strings.ToUpper(string(out.Verdict)),
+			words.Count(out.Steps, "step"),
+			plain.Clean(out.Reason),
+		)
 	default:
 		fmt.Fprintf(b, "%s after %s\n", strings.ToUpper(string(out.Verdict)), words.Count(out.Steps, "step"))
 	}
 }
 
-// column is a round, or a stretch of quiet rounds, as the grid shows it.
+// column is a round, or a sequence of idle rounds, as the grid shows it.
 type column struct {
 	head  []string
 	cells [][]string // by node-1
 	foot  [3][]string
-	quiet int // number of rounds collapsed
+	quiet int // number of collapsed rounds
 	phase int
 	fail  bool
 }
@@ -121,7 +134,7 @@ func drawRounds(b *strings.Builder, t *trace.Trace, o Options) {
 	drawPast(b, t, o)
 }
 
-// drawPast says in which rounds the causal past of the finding is.
+// drawPast prints the rounds with the causal past of the finding.
 func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
 	stars := about(t)
 	if len(stars) == 0 {
@@ -150,7 +163,11 @@ func drawPast(b *strings.Builder, t *trace.Trace, o Options) {
 		first = last
 	}
 	if len(parts) > 0 {
-		text := fmt.Sprintf("* is what the finding is about; it depends on steps in %s %s", words.Plural(count, "round"), strings.Join(parts, ", "))
+		text := fmt.Sprintf(
+			"* is what the finding is about; it depends on steps in %s %s",
+			words.Plural(count, "round"),
+			strings.Join(parts, ", "),
+		)
 		b.WriteString(strings.Join(plain.Wrap(text, o.width(), 2, maxLines), "\n") + "\n\n")
 	}
 }
@@ -164,7 +181,7 @@ func drawSettling(b *strings.Builder, t *trace.Trace) {
 	}
 }
 
-// roundColumns fills a column for each round from the records that belong to it.
+// roundColumns fills a column for each round from the records of that round.
 func roundColumns(t *trace.Trace, o Options) []column {
 	columns := make([]column, len(t.Rounds))
 	stars := about(t)
@@ -208,7 +225,10 @@ func roundColumns(t *trace.Trace, o Options) []column {
 		}
 		for _, e := range rec.Events {
 			if c != nil && e.Node > 0 {
-				c.cells[e.Node-1] = append(c.cells[e.Node-1], strings.TrimSpace(sign+plain.Clean(e.Type)+" "+plain.Clean(e.Text)))
+				c.cells[e.Node-1] = append(
+					c.cells[e.Node-1],
+					strings.TrimSpace(sign+plain.Clean(e.Type)+" "+plain.Clean(e.Text)),
+				)
 			}
 		}
 	}
@@ -218,7 +238,7 @@ func roundColumns(t *trace.Trace, o Options) []column {
 	return columns
 }
 
-// actorOf is the node that acts in a record, or 0.
+// actorOf returns the node that acts in a record, or 0.
 func actorOf(rec *trace.Record, arrows map[trace.ID]trace.Sent) trace.Node {
 	if rec.Step.Kind == trace.Deliver {
 		return arrows[rec.Step.Msg].To
@@ -254,8 +274,8 @@ func markOutages(columns []column, t *trace.Trace) {
 	}
 }
 
-// add notes the step itself in the column. Alarms and waiting follow from the rules of
-// rounds and are noted only where every step counts.
+// add notes the step itself in the column. Timers and waiting follow from the rules of rounds; add notes them only if
+// every step counts.
 func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent, all bool) {
 	switch rec.Step.Kind {
 	case trace.Deliver, trace.Drop:
@@ -297,7 +317,7 @@ func addArrow(list []string, m trace.Sent) []string {
 	return append(list, fmt.Sprintf("%s%d%s", from, m.To, kind))
 }
 
-// finish keeps how the round ended and breaks what is too long.
+// finish keeps the state at the end of the round and breaks long lines.
 func (c *column) finish(width int) {
 	c.head = broken(c.head, width)
 	for n := range c.cells {
@@ -317,7 +337,7 @@ func broken(lines []string, width int) []string {
 	return all
 }
 
-// latest keeps the last of several values of one key: a cell shows how a round ended.
+// latest keeps the last of several values of one key: a cell shows the state at the end of a round.
 func latest(lines []string) []string {
 	var kept []string
 	for i, line := range lines {
@@ -335,8 +355,7 @@ func latest(lines []string) []string {
 	return kept
 }
 
-// changes lists the fields of a state that changed, or the whole state where it is not
-// made of key=value fields.
+// changes lists the fields of a state that changed, or the whole state if it does not consist of key=value fields.
 func changes(was, is string) []string {
 	old := map[string]bool{}
 	for _, f := range strings.Fields(was) {
@@ -363,7 +382,7 @@ func (c *column) quietRound() bool {
 	return len(slices.Concat(c.foot[:]...)) == 0 && !c.fail
 }
 
-// collapse joins neighbouring quiet rounds of one phase.
+// collapse joins neighboring idle rounds of one phase.
 func collapse(columns []column) []column {
 	var out []column
 	for _, c := range columns {
@@ -380,7 +399,7 @@ func collapse(columns []column) []column {
 	return out
 }
 
-// title names the phase of the column.
+// title returns the name of the column's phase.
 func (c *column) title() string { return fmt.Sprintf("phase %d", c.phase) }
 
 func (c *column) width() int {

@@ -11,10 +11,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The scripts hold traces and the pictures made of them; -rewrite makes them anew.
+// The scripts hold traces and the pictures made of them; -rewrite regenerates the pictures.
 //
 //	grid width=60       draw the trace below
-//	color               the same in colour, with escapes made visible
+//	color               the same in color, with escapes made visible
 func TestGrid(t *testing.T) {
 	datadriven.Walk(t, "testdata/grid", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -33,19 +33,33 @@ func TestGrid(t *testing.T) {
 	})
 }
 
-// Whatever a trace says, every line fits the width and is free of control characters.
+// Whatever a trace contains, every line fits the width and is free of control characters.
 func TestGridFitsAndIsClean(t *testing.T) {
 	nasty := "a\x1b[31mred\r\n\x00\t<b>&\u202e" + strings.Repeat("long ", 40)
 	for _, rounds := range []int{0, 12} {
 		tr := &trace.Trace{Header: trace.Header{Target: "t", Strategy: "s", Nodes: 3},
 			Outcome: trace.Outcome{Verdict: trace.Pass}}
 		for i := range rounds {
-			tr.Rounds = append(tr.Rounds, trace.Round{Number: i + 1, Phase: i/4 + 1, Name: nasty, Kernel: trace.Nodes(i % 8)})
+			tr.Rounds = append(
+				tr.Rounds,
+				trace.Round{Number: i + 1, Phase: i/4 + 1, Name: nasty, Kernel: trace.Nodes(i % 8)},
+			)
 		}
 		for i := range 13 {
-			tr.Records = append(tr.Records, trace.Record{Number: i, Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: nasty, Round: min(i, rounds),
-				Sent:   []trace.Sent{{Message: trace.Message{ID: trace.ID(i + 1), From: 1, To: 2, Type: nasty}}},
-				Events: []trace.Event{{Type: nasty, Node: 2, Text: nasty}}, States: []trace.State{{Node: 3, Text: fmt.Sprint(i, nasty)}}})
+			tr.Records = append(
+				tr.Records,
+				trace.Record{
+					Number: i,
+					Step:   trace.Step{Kind: trace.Alarm, Node: 1},
+					Text:   nasty,
+					Round:  min(i, rounds),
+					Sent:   []trace.Sent{{Message: trace.Message{ID: trace.ID(i + 1), From: 1, To: 2, Type: nasty}}},
+					Events: []trace.Event{
+						{Type: nasty, Node: 2, Text: nasty},
+					},
+					States: []trace.State{{Node: 3, Text: fmt.Sprint(i, nasty)}},
+				},
+			)
 		}
 		for _, width := range []int{0, 40, 80, 200} {
 			var b bytes.Buffer
@@ -75,7 +89,12 @@ func ExampleGrid() {
 		Rounds: []trace.Round{{Number: 1, Phase: 1, Name: "Ask", Kernel: trace.NodesOf(1)}},
 		Records: []trace.Record{
 			{Sent: []trace.Sent{{Message: trace.Message{ID: 1, From: 1, To: 2, Type: "Ask"}}}},
-			{Number: 1, Step: trace.Step{Kind: trace.Drop, Msg: 1}, Round: 1, States: []trace.State{{Node: 1, Text: "tries=1"}}},
+			{
+				Number: 1,
+				Step:   trace.Step{Kind: trace.Drop, Msg: 1},
+				Round:  1,
+				States: []trace.State{{Node: 1, Text: "tries=1"}},
+			},
 		},
 		Outcome: trace.Outcome{Verdict: trace.Pass, Steps: 1},
 	}

@@ -9,28 +9,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// lane is a column of the picture: a round, or a step where the run is not in rounds.
+// lane is a column of the picture: a round or, if the run is not in rounds, a step.
 type lane struct {
 	index   int
 	head    string
-	name    string // with its phase, where that is not in the head
+	name    string // with its phase, if the head does not have it
 	phase   int
-	band    string // the phase in words
+	band    string // the phase as text
 	round   int    // number; 0: not a round
 	out     trace.Nodes
 	records []int
-	last    int          // the last record of this lane or those before it, -1: none
+	last    int          // the last record of this lane or of those before it, -1: none
 	cells   [][]cellLine // by row
 	steps   [][]int      // by row: the records shown there
 	lost    bool         // a message is lost here
 	x, w    int
-	arrowW  int // of it, in front of the cells
+	arrowW  int // of the arrow, in front of the cells
 }
 
 // cellLine is a line of text in a cell.
 type cellLine struct{ text, class string }
 
-// newLanes sorts the records of a story into columns, and writes what happened into their cells.
+// newLanes sorts the records of a story into columns, and writes the steps into their cells.
 func newLanes(s *story, r rows) []lane {
 	var lanes []lane
 	switch {
@@ -49,7 +49,7 @@ func newLanes(s *story, r rows) []lane {
 		}
 		l.index, l.last = i, last
 		if s.phases != nil {
-			l.last = -1 // when a round ends is not the same for all
+			l.last = -1 // rounds do not end at the same time for all nodes
 		}
 		l.cells, l.steps = make([][]cellLine, r.count()), make([][]int, r.count())
 	}
@@ -64,7 +64,7 @@ func newLanes(s *story, r rows) []lane {
 	return lanes
 }
 
-// stepLanes are the columns of a run that is not in rounds: a step each.
+// stepLanes returns the columns of a run that is not in rounds: one per step.
 func (s *story) stepLanes() (lanes []lane) {
 	for i := s.first; i < len(s.trace.Records); i++ {
 		head := fmt.Sprint(s.trace.Records[i].Number)
@@ -76,7 +76,8 @@ func (s *story) stepLanes() (lanes []lane) {
 	return lanes
 }
 
-// roundLanes are the columns of a run in rounds, with one for what was before them and one for the settling stage.
+// roundLanes returns the columns of a run in rounds, with one for the steps before the rounds and one for the settling
+// stage.
 func (s *story) roundLanes() (lanes []lane) {
 	t := s.trace
 	first := len(t.Rounds)
@@ -101,8 +102,12 @@ func (s *story) roundLanes() (lanes []lane) {
 	}
 	for i := first; i < len(t.Rounds); i++ {
 		rd := t.Rounds[i]
-		lanes = append(lanes, lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), round: rd.Number,
-			phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase), out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]})
+		lanes = append(
+			lanes,
+			lane{head: strings.TrimSpace(fmt.Sprintf("%d %s", rd.Number, plain.Clean(rd.Name))), round: rd.Number,
+				phase: rd.Phase, band: fmt.Sprintf("phase %d", rd.Phase),
+				out: trace.AllNodes(t.Header.Nodes) &^ rd.Kernel, records: byRound[i]},
+		)
 	}
 	if len(settling) > 0 {
 		lanes = append(lanes, lane{head: "settling, " + words.Count(len(settling), "step"), records: settling})
@@ -110,8 +115,8 @@ func (s *story) roundLanes() (lanes []lane) {
 	return lanes
 }
 
-// fill writes what happened in a record into the cells: into those of its lane or, where the run is sorted by phases, of
-// the lanes that nodes were in.
+// fill writes the effects of a record into the cells of its lane. If the run is sorted by phases, it uses the lanes
+// that the nodes were in.
 func (s *story) fill(lanes []lane, l *lane, r rows, i int) {
 	rec := &s.trace.Records[i]
 	at := func(n trace.Node) *lane {
@@ -153,7 +158,11 @@ func (s *story) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
 	case trace.Alarm:
 		at(n).put(row, i, cellLine{"alarm", "act"})
 	case trace.Request:
-		l.put(r.clients, i, cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"})
+		l.put(
+			r.clients,
+			i,
+			cellLine{strings.TrimPrefix(rec.Text, fmt.Sprintf("client->%d ", rec.Step.Node)), "request"},
+		)
 		l.put(row, i)
 	case trace.Cut, trace.Heal, trace.Duplicate, trace.Replace:
 		l.put(r.network, i, cellLine{s.what(i), "fault"})
@@ -162,7 +171,7 @@ func (s *story) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
 	}
 }
 
-// finish leaves of the lines what fits and, in rounds, how the round ended.
+// finish keeps the lines that fit and, in rounds, the state at the end of the round.
 func (l *lane) finish(inRounds bool) {
 	for row := range l.cells {
 		if inRounds {
@@ -193,7 +202,7 @@ func (l *lane) put(row, record int, lines ...cellLine) {
 	}
 }
 
-// latestLines keeps how a round ended: the last value of each field, one alarm.
+// latestLines keeps the state at the end of a round: the last value of each field, and one timer.
 func latestLines(lines []cellLine) []cellLine {
 	var kept []cellLine
 	for i, line := range lines {
@@ -201,7 +210,8 @@ func latestLines(lines []cellLine) []cellLine {
 		superseded := false
 		for _, later := range lines[i+1:] {
 			laterKey, _, ok := strings.Cut(later.text, "=")
-			superseded = superseded || line == later || line.class == "" && isField && ok && laterKey == key && later.class == ""
+			superseded = superseded || line == later ||
+				line.class == "" && isField && ok && laterKey == key && later.class == ""
 		}
 		if !superseded {
 			kept = append(kept, line)
@@ -210,7 +220,7 @@ func latestLines(lines []cellLine) []cellLine {
 	return kept
 }
 
-// quiet reports whether there is nothing to read in the lane.
+// quiet reports whether the lane is empty.
 func (l *lane) quiet() bool {
 	for _, c := range l.cells {
 		if len(c) > 0 {
@@ -222,7 +232,7 @@ func (l *lane) quiet() bool {
 
 // rows numbers the rows of the picture from the top.
 type rows struct {
-	clients, network int // -1: not there
+	clients, network int // -1: absent
 	first            int // of node 1
 	nodes            int
 }
@@ -248,7 +258,7 @@ func newRows(s *story) rows {
 
 func (r rows) count() int { return r.first + r.nodes }
 
-// node is the row of a node, or of the clients for messages from outside.
+// node returns the row of a node, or of the clients for messages from outside.
 func (r rows) node(n trace.Node) int {
 	if n == 0 {
 		return r.clients

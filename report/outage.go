@@ -2,11 +2,11 @@ package report
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// outage tells which nodes could do nothing for the others: down after a crash, or cut off
-// from a majority, themselves counted.
+// outage has the nodes that cannot help the others. They are down after a crash, or cut off from a majority in which
+// they count themselves.
 type outage struct{ down, cut trace.Nodes }
 
-// outages tells the nodes that are out after each record.
+// outages returns the nodes that are out after each record.
 func outages(t *trace.Trace) []outage {
 	all := trace.AllNodes(t.Header.Nodes)
 	reach := make([]trace.Nodes, t.Header.Nodes+1) // by sender
@@ -42,7 +42,7 @@ func outages(t *trace.Trace) []outage {
 	return list
 }
 
-// cutOff is the set of the nodes that cannot talk both ways with a majority.
+// cutOff returns the nodes that cannot communicate both ways with a majority.
 func cutOff(reach []trace.Nodes, all trace.Nodes) trace.Nodes {
 	var cut trace.Nodes
 	for n := range all.All() {
@@ -69,7 +69,7 @@ func anyOut(list []outage) bool {
 	return false
 }
 
-// word says how a node is out, or nothing.
+// word describes how a node is out; empty: it is not.
 func (o outage) word(n trace.Node) string {
 	switch {
 	case o.down.Has(n):
@@ -81,7 +81,7 @@ func (o outage) word(n trace.Node) string {
 	}
 }
 
-// signs draws the nodes side by side, a sign each: "..x" is node 3 down.
+// signs draws the nodes side by side, one sign each: "..x" is node 3 down.
 func (o outage) signs(nodes int) string {
 	signs := make([]byte, nodes)
 	for i := range signs {

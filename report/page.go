@@ -10,16 +10,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Views are the forms of a run that a page shows. Those that are nil are left out; at
-// least one must be there.
+// Views are the forms of a run that a page shows. The page leaves out views that are nil; at least one must be set.
 type Views struct {
-	Found    *trace.Trace // as it was found
-	Shrunk   *trace.Trace // made smaller
-	Lockstep *trace.Trace // in lock-step rounds
+	Found    *trace.Trace // the run as it was found
+	Shrunk   *trace.Trace // the shrunk run
+	Lockstep *trace.Trace // in lockstep rounds
 }
 
-// phased is the run that is shown by the rounds of its protocol, too: the smallest, where it has no lock-step form; nil
-// where its messages have no tags.
+// phased returns the run that the page also shows by the rounds of its protocol. This is the smallest run if there is
+// no lockstep form. It is nil if the messages have no tags.
 func (v Views) phased() *trace.Trace {
 	t := v.Shrunk
 	if t == nil {
@@ -35,26 +34,24 @@ func (v Views) phased() *trace.Trace {
 type PageOptions struct {
 	// Title of the page; empty means the target and the finding.
 	Title string
-	// Properties are judged along the bottom; empty means the one that was violated.
+	// Properties are checked along the bottom; empty means the one that was violated.
 	Properties []string
 	// Answers are the types of events that answer a client's request; empty means
 	// DefaultAnswers.
 	Answers []string
-	// Replay is the command that replays the run, shown to be copied.
+	// Replay is the command that replays the run, for the reader to copy.
 	Replay string
-	// Note is shown under the heading: for example why there is no lock-step form.
+	// Note is shown under the heading: for example why there is no lockstep form.
 	Note string
-	// Pictures are files beside the page that go with it, such as the history that a checker
-	// drew: the page links to each by its name.
+	// Pictures are files beside the page, such as the history that a checker drew. The page links to each by its name.
 	Pictures []string
-	// MaxSteps is the number of steps shown of a view, the last ones; 0 means
-	// DefaultMaxSteps.
+	// MaxSteps is the number of steps shown of a view, the last ones; 0 means DefaultMaxSteps.
 	MaxSteps int
 	// MaxText is the number of characters shown of a text; 0 means DefaultMaxText.
 	MaxText int
 }
 
-// Limits of a page unless told otherwise.
+// Default limits of a page.
 const (
 	DefaultMaxSteps = 2000
 	DefaultMaxText  = 1000
@@ -76,10 +73,9 @@ func (o PageOptions) complete() PageOptions {
 	return o
 }
 
-// Page writes a run as one HTML file that needs nothing else: no network, no other file.
-// Nodes are rows and rounds, or steps where the run is not in rounds, are columns. The
-// page opens at the finding. Whatever the trace holds is shown as text: nothing in it is
-// taken for markup or executed.
+// Page writes a run as one self-contained HTML file: it needs no network and no other file. Nodes are rows. Rounds are
+// columns; if the run is not in rounds, steps are. The page opens at the finding. It shows the contents of the trace as
+// text: a browser neither parses them as markup nor executes them.
 func Page(w io.Writer, v Views, o PageOptions) error {
 	o = o.complete()
 	data := pageData{Options: o}
@@ -92,7 +88,10 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 		}
 	}
 	if t := v.phased(); t != nil {
-		data.Views = append(data.Views, newScene("phases", "by "+plain.Cut(plain.Clean(t.Header.Phases.String()), cellCharsMax), t, true, o))
+		data.Views = append(
+			data.Views,
+			newScene("phases", "by "+plain.Cut(plain.Clean(t.Header.Phases.String()), cellCharsMax), t, true, o),
+		)
 	}
 	if len(data.Views) == 0 {
 		return errors.New("report: a page needs at least one view of a run")
@@ -101,7 +100,7 @@ func Page(w io.Writer, v Views, o PageOptions) error {
 	return page.Render(w, pageTemplate, data)
 }
 
-// pageData is what the template of a page is made from.
+// pageData is the data of the page's template.
 type pageData struct {
 	Options  PageOptions
 	Title    string
@@ -115,10 +114,10 @@ type pageData struct {
 	Data     []viewData
 }
 
-// Program says that the page has a program.
+// Program reports that the page has a script.
 func (pageData) Program() bool { return true }
 
-// open chooses the view shown first: the easiest to read, which is one in rounds.
+// open chooses the view shown first: one in rounds, which is the easiest to read.
 func (d *pageData) open(v Views) {
 	first := v.Lockstep
 	d.Open = "lockstep"

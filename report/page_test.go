@@ -11,12 +11,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// occurrences counts how often a piece of text stands in a page.
+// occurrences counts the occurrences of a text in a page.
 func occurrences(page, text string) int { return strings.Count(page, text) }
 
 func TestPageShowsEverything(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
-		return report.Page(w, report.Views{Lockstep: sample(true)}, report.PageOptions{Properties: []string{"agreement", "validity"}, Replay: "lockstep replay x"})
+		return report.Page(
+			w,
+			report.Views{Lockstep: sample(true)},
+			report.PageOptions{Properties: []string{"agreement", "validity"}, Replay: "lockstep replay x"},
+		)
 	})
 	for what, want := range map[string]int{
 		"data-round=":                       4,
@@ -70,7 +74,10 @@ func TestPageOpensAtTheEasiestView(t *testing.T) {
 func TestPageSaysWhatIsCut(t *testing.T) {
 	tr := sample(false)
 	for len(tr.Records) < 50 {
-		tr.Records = append(tr.Records, trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"})
+		tr.Records = append(
+			tr.Records,
+			trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"},
+		)
 	}
 	tr.Outcome.Finding.Step = 49
 	page := pagetest.Write(t, func(w io.Writer) error {
@@ -84,7 +91,7 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 	}
 }
 
-// The data of the page gives for every step the one that sent its message.
+// The data of the page gives for every step the step that sent its message.
 func TestPageDataHoldsCauses(t *testing.T) {
 	page := pagetest.Write(t, func(w io.Writer) error {
 		return report.Page(w, report.Views{Found: sample(false)}, report.PageOptions{})

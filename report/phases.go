@@ -9,16 +9,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// phases sorts a run that is not in lock-step rounds by the rounds of its protocol: a message belongs to the round of its tag, and what
-// a node does to the round that the node is in, which is that of the latest message it sent. So nodes need not be in
-// the same round at the same time; a message whose receiver has left its round is late. Messages aside are of no round.
+// phases sorts a run that is not in lockstep rounds by the rounds of its protocol. A message belongs to the round of
+// its tag. A step of a node belongs to the round that the node is in, which is that of the latest message it sent.
+// Nodes need not be in the same round at the same time, and a message is late if its receiver has left its round.
+// Messages aside belong to no round.
 type phases struct {
 	header *trace.Header
-	tags   []trace.Tag   // of the rounds that occur, in order
-	where  [][]trace.Tag // by record, and by node: the round it is in when the record begins
+	tags   []trace.Tag   // the tags of the rounds that occur, in order
+	where  [][]trace.Tag // by record, and by node: the node's round when the record begins
 }
 
-// phased reports whether the messages of a run have tags, and the run is not in rounds: so that it can be sorted.
+// phased reports whether a run can be sorted: its messages have tags, and it is not in rounds.
 func phased(t *trace.Trace) bool {
 	return len(t.Rounds) == 0 && len(t.Header.Rounds) > 0 && slices.ContainsFunc(t.Records, func(r trace.Record) bool {
 		return slices.ContainsFunc(r.Sent, func(m trace.Sent) bool { return m.Tag.Phase > 0 })
@@ -58,16 +59,16 @@ func compareTags(a, b trace.Tag) int {
 	return 0
 }
 
-// aside reports whether messages of a type are of no round.
+// aside reports whether messages of a type belong to no round.
 func (p *phases) aside(kind string) bool { return slices.Contains(p.header.Aside, kind) }
 
-// lane is the column of a tag.
+// lane returns the column of a tag.
 func (p *phases) lane(t trace.Tag) int {
 	at, _ := slices.BinarySearchFunc(p.tags, t, compareTags)
 	return at
 }
 
-// round is a round in words.
+// round returns a round as text.
 func (p *phases) round(t trace.Tag) string {
 	switch {
 	case t.Phase == 0:
@@ -78,7 +79,7 @@ func (p *phases) round(t trace.Tag) string {
 	return fmt.Sprint(t.Round)
 }
 
-// name is a round with its phase in words.
+// name returns a round with its phase as text.
 func (p *phases) name(t trace.Tag) string {
 	if t.Phase == 0 {
 		return "start"
@@ -86,7 +87,7 @@ func (p *phases) name(t trace.Tag) string {
 	return fmt.Sprintf("%s, %s", plain.Clean(p.header.Phases.Of(t.Phase)), p.round(t))
 }
 
-// of is the round that a record belongs to: that of its message, or of the node that acts, or of the node furthest on.
+// of returns the round of a record: that of its message, or of the acting node, or of the most advanced node.
 func (p *phases) of(s *story, i int) trace.Tag {
 	if m := s.mails[s.trace.Records[i].Step.Msg]; m != nil && !p.aside(m.Type) {
 		return m.Tag
@@ -97,7 +98,7 @@ func (p *phases) of(s *story, i int) trace.Tag {
 	return slices.MaxFunc(p.where[i], compareTags)
 }
 
-// late says that a message came when its receiver had left its round, and is empty where it had not.
+// late reports as text that a message came after its receiver had left its round. It is empty if it was not late.
 func (p *phases) late(m *mail, i int) string {
 	if int(m.To) >= len(p.where[i]) || m.lost || !m.Tag.Less(p.where[i][m.To]) {
 		return ""
@@ -105,10 +106,19 @@ func (p *phases) late(m *mail, i int) string {
 	return fmt.Sprintf("late: node %d was in %s", m.To, p.name(p.where[i][m.To]))
 }
 
-// lanes are the columns of the picture.
+// lanes returns the columns of the picture.
 func (p *phases) lanes(s *story) (lanes []lane) {
 	for _, t := range p.tags {
-		lanes = append(lanes, lane{head: p.round(t), name: p.name(t), phase: int(t.Phase), band: plain.Clean(p.header.Phases.Of(t.Phase)), round: len(lanes)})
+		lanes = append(
+			lanes,
+			lane{
+				head:  p.round(t),
+				name:  p.name(t),
+				phase: int(t.Phase),
+				band:  plain.Clean(p.header.Phases.Of(t.Phase)),
+				round: len(lanes),
+			},
+		)
 	}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		l := &lanes[p.lane(p.of(s, i))]
@@ -117,12 +127,13 @@ func (p *phases) lanes(s *story) (lanes []lane) {
 	return lanes
 }
 
-// size is what the view has beside steps, in words.
+// size returns the counts of the view besides steps, as text.
 func (p *phases) size(s *story) []string {
 	late := 0
 	for i := range s.trace.Records {
 		rec := &s.trace.Records[i]
-		if m := s.mails[rec.Step.Msg]; m != nil && rec.Step.Kind == trace.Deliver && !p.aside(m.Type) && p.late(m, i) != "" {
+		if m := s.mails[rec.Step.Msg]; m != nil && rec.Step.Kind == trace.Deliver && !p.aside(m.Type) &&
+			p.late(m, i) != "" {
 			late++
 		}
 	}
@@ -132,11 +143,11 @@ func (p *phases) size(s *story) []string {
 		groups[(t.Phase-1)/max(called.Per, 1)] = true
 	}
 	size := []string{count(len(names), "phase"), count(len(p.tags)-1, "round")}
-	if called.Per > 0 { // a phase is what the protocol calls a round, perhaps
+	if called.Per > 0 { // the protocol may call a phase a round
 		size = []string{count(len(groups), called.Group), count(len(names), called.Name)}
 	}
 	return append(size, fmt.Sprintf("%d late", late))
 }
 
-// count is so many of what a system has a word for.
+// count formats a number of things for which a system has a word.
 func count(n int, what string) string { return words.Count(n, plain.Clean(what)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Measures of the picture, in pixels.
+// Sizes of the picture's parts, in pixels.
 const (
 	headHeight   = 50
 	rowGap       = 8
@@ -27,11 +27,11 @@ const (
 	stripRow     = 9
 )
 
-// scene is the picture of one view, with everything in its place.
+// scene is the picture of one view, with the positions of all its parts.
 type scene struct {
 	ID, Label string
 	Hidden    bool
-	Size      string // in words
+	Size      string // as text
 	Shrunk    string
 	Limits    string
 	InRounds  bool
@@ -51,7 +51,7 @@ type scene struct {
 	Types     []messageType
 	Strip     strip
 	Table     []tableRow
-	Short     []tableRow // nil where the table is short
+	Short     []tableRow // nil if the table is short
 	Outcome   trace.Outcome
 
 	data   viewData
@@ -106,10 +106,11 @@ type (
 	}
 )
 
-// newScene draws a view of a run; byPhase sorts one that is not in rounds by the rounds of its protocol.
+// newScene draws a view of a run. If the run is not in rounds, byPhase sorts it by the rounds of its protocol.
 func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *scene {
 	s := &scene{ID: id, Label: label, story: newStory(t, o), LabelW: labelWidth, Outcome: t.Outcome,
-		InRounds: byPhase || len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
+		InRounds: byPhase ||
+			len(t.Rounds) > 0, Shrunk: plain.Cut(plain.Clean(t.Header.Shrunk), o.MaxText), types: map[string]int{}}
 	if byPhase {
 		s.story.phases, s.Phased = newPhases(t), true
 	}
@@ -133,7 +134,7 @@ func newScene(id, label string, t *trace.Trace, byPhase bool, o PageOptions) *sc
 	return s
 }
 
-// say puts the size of the run and the limits of the picture into words.
+// say writes the size of the run and the limits of the picture as text.
 func (s *scene) say(o PageOptions) {
 	t := s.story.trace
 	lost, delivered := 0, 0
@@ -146,7 +147,11 @@ func (s *scene) say(o PageOptions) {
 			delivered++
 		}
 	}
-	parts := []string{words.Count(max(0, len(t.Records)-1), "step"), words.Count(delivered, "message delivered"), fmt.Sprintf("%d lost", lost)}
+	parts := []string{
+		words.Count(max(0, len(t.Records)-1), "step"),
+		words.Count(delivered, "message delivered"),
+		fmt.Sprintf("%d lost", lost),
+	}
 	if n, by := s.story.forged(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d forged, of %s", n, by))
 	}
@@ -165,13 +170,23 @@ func (s *scene) say(o PageOptions) {
 	s.Size = strings.Join(parts, ", ")
 	shown := "all of them"
 	if s.story.first > 0 {
-		shown = fmt.Sprintf("here the last %d of %d: the first %d are not shown", o.MaxSteps, len(t.Records), s.story.first)
+		shown = fmt.Sprintf(
+			"here the last %d of %d: the first %d are not shown",
+			o.MaxSteps,
+			len(t.Records),
+			s.story.first,
+		)
 	}
-	s.Limits = fmt.Sprintf("This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts end in …",
-		words.Count(o.MaxSteps, "step"), shown, o.MaxText, cellLinesMax)
+	s.Limits = fmt.Sprintf(
+		"This page shows up to %s of a run, %s. Texts are cut after %d characters and a cell after %d lines; cut texts end in …",
+		words.Count(o.MaxSteps, "step"),
+		shown,
+		o.MaxText,
+		cellLinesMax,
+	)
 }
 
-// placeColumns gives every lane its place from left to right.
+// placeColumns positions every lane from left to right.
 func (s *scene) placeColumns() {
 	x := 4
 	for i := range s.lanes {
@@ -212,7 +227,7 @@ func (s *scene) placeColumns() {
 	s.W = x + 4
 }
 
-// placeRows gives every row its height.
+// placeRows sets the height of every row.
 func (s *scene) placeRows() {
 	y := headHeight
 	_, liars := s.story.forged()
@@ -228,9 +243,12 @@ func (s *scene) placeRows() {
 		}
 		name := s.rows.name(row)
 		if class == "node" && liars.Has(trace.Node(row-s.rows.first+1)) {
-			name = "◆ " + name // the sign of what is forged
+			name = "◆ " + name // the sign of a forged message
 		}
-		s.Rows = append(s.Rows, sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class})
+		s.Rows = append(
+			s.Rows,
+			sceneRow{Y: y, H: h, Mid: y + h/2, Bottom: y + h, Text: y + h/2 + 4, Name: name, Class: class},
+		)
 		y += h + rowGap
 	}
 	s.H = y
@@ -243,7 +261,10 @@ func (s *scene) placeCells() {
 		s.shadeOutages(l)
 		for n := range (l.out & trace.AllNodes(s.rows.nodes)).All() {
 			r := s.Rows[s.rows.node(n)]
-			s.Shades = append(s.Shades, box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)})
+			s.Shades = append(
+				s.Shades,
+				box{l.x, r.Y, l.w, r.H, i, "iso", fmt.Sprintf("node %d is isolated in round %d", n, l.round)},
+			)
 		}
 		for row := range l.cells {
 			if len(l.steps[row]) > 0 {
@@ -253,8 +274,8 @@ func (s *scene) placeCells() {
 	}
 }
 
-// shadeOutages shades the nodes that are down or cut off when the lane ends, unless they are
-// isolated, which says more.
+// shadeOutages shades the nodes that are down or cut off when the lane ends. Isolated nodes keep their shade, which is
+// more specific.
 func (s *scene) shadeOutages(l *lane) {
 	if l.last < 0 {
 		return
@@ -266,7 +287,10 @@ func (s *scene) shadeOutages(l *lane) {
 			class, s.CutOff = "cut", true
 		}
 		r := s.Rows[s.rows.node(n)]
-		s.Shades = append(s.Shades, box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))})
+		s.Shades = append(
+			s.Shades,
+			box{l.x, r.Y, l.w + 4, r.H, l.index, class, fmt.Sprintf("node %d is %s", n, out.word(n))},
+		)
 	}
 }
 
@@ -281,7 +305,7 @@ func (s *scene) placeCell(i, row int) {
 	}
 	c.Steps = strings.Join(steps, " ")
 	c.Label = fmt.Sprintf("%s, %s", r.Name, l.head)
-	if len(lines) == 0 { // a dot on the line of the node's life
+	if len(lines) == 0 { // a dot on the line of the node's lifetime
 		c.Class, c.H, c.W = "dot", 8, 8
 		if s.isAbout(l.steps[row]) {
 			c.Class += " about"
@@ -310,7 +334,7 @@ func (s *scene) placeCell(i, row int) {
 	s.Cells = append(s.Cells, c)
 }
 
-// cellHeight is the height of a cell with so many lines.
+// cellHeight returns the height of a cell with this number of lines.
 func cellHeight(lines int) int { return lines*lineHeight + 8 }
 
 // isAbout reports whether the finding is about one of the records.
@@ -327,8 +351,11 @@ func (s *scene) placeProperties(o PageOptions) {
 	}
 	for _, name := range names {
 		y := s.H
-		s.Rows = append(s.Rows, sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
-			Name: plain.Cut(plain.Clean(name), 13), Class: "property"})
+		s.Rows = append(
+			s.Rows,
+			sceneRow{Y: y, H: propHeight, Mid: y + propHeight/2, Bottom: y + propHeight, Text: y + propHeight/2 + 4,
+				Name: plain.Cut(plain.Clean(name), 13), Class: "property"},
+		)
 		h := hold{Y: y + propHeight/2, X1: 4, X2: s.W - 8, Name: s.story.text(name), At: -1}
 		if f != nil && f.Property == name {
 			for i, l := range s.lanes {
@@ -345,7 +372,7 @@ func (s *scene) placeProperties(o PageOptions) {
 	s.H += 8
 }
 
-// placeStrip draws the schedule in small: who is isolated, where messages are lost.
+// placeStrip draws the schedule in small: the isolated nodes, and where messages are lost.
 func (s *scene) placeStrip() {
 	n := len(s.lanes)
 	unit := 28
@@ -370,18 +397,27 @@ func (s *scene) placeStrip() {
 			default:
 				continue
 			}
-			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class})
+			s.Strip.Boxes = append(
+				s.Strip.Boxes,
+				box{X: x, Y: (int(node) - 1) * stripRow, W: max(1, unit-1), H: stripRow - 1, Class: class},
+			)
 		}
 		if l.lost {
-			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"})
+			s.Strip.Boxes = append(
+				s.Strip.Boxes,
+				box{X: x, Y: s.rows.nodes * stripRow, W: max(1, unit-1), H: 3, Class: "lost"},
+			)
 		}
 		if slices.Contains(l.records, s.story.finding) {
-			s.Strip.Boxes = append(s.Strip.Boxes, box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"})
+			s.Strip.Boxes = append(
+				s.Strip.Boxes,
+				box{X: x, Y: s.rows.nodes*stripRow + 4, W: max(2, unit-1), H: 4, Class: "finding"},
+			)
 		}
 	}
 }
 
-// path writes path data without needless digits.
+// path writes path data without unnecessary digits.
 func path(format string, v ...float64) string {
 	args := make([]any, len(v))
 	for i, x := range v {

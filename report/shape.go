@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Shape is what was observable of a failing run, whatever the values and the names of
-// the nodes: by phase, how many events of which type, up to the finding. Runs of one
-// shape tend to fail for one reason, however different their schedules are.
+// Shape describes the observable events of a failing run: by phase, the number of events of each type, up to the
+// finding. It ignores the values and the names of the nodes. Runs of one shape tend to fail for one reason, even if
+// their schedules differ.
 func Shape(t *trace.Trace) string {
 	type key struct {
 		phase int

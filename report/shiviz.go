@@ -9,12 +9,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// shivizPattern tells ShiViz how to read the entries; it stands on the first line.
+// shivizPattern is the first line, which defines the format of the entries for ShiViz.
 const shivizPattern = `(?<host>\S+) (?<clock>\{.*\})\n(?<event>.*)`
 
-// ShiViz writes a run as a log with vector clocks for ShiViz, which draws space-time
-// diagrams: two lines for each step, the host with its clock and what happened. What the
-// network does on its own, such as losing a message, is an event of the host "network".
+// ShiViz writes a run as a log with vector clocks for ShiViz, which draws space-time diagrams. Each step has two lines:
+// the host with its clock, and the description of the step. An action of the network, such as losing a message, is an
+// event of the host "network".
 func ShiViz(w io.Writer, t *trace.Trace) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n\n", shivizPattern)
@@ -40,7 +40,7 @@ func ShiViz(w io.Writer, t *trace.Trace) error {
 		for _, m := range rec.Sent {
 			sent[m.ID] = c.copy()
 		}
-		if rec.Step.Kind == trace.Replace { // whoever gets it hears from the network too
+		if rec.Step.Kind == trace.Replace { // the receiver depends on the network, too
 			sent[rec.Step.Msg] = c.copy()
 		}
 		effects := s.effects(i)
@@ -73,7 +73,7 @@ func startClocks(b io.Writer, s *story, clocks []clock, sent map[trace.ID]clock)
 	}
 }
 
-// clock is a vector clock: index 0 is not used, the last is the network.
+// clock is a vector clock: index 0 is unused, and the last index is the network.
 type clock []int
 
 func (c clock) copy() clock { return append(clock(nil), c...) }

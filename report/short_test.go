@@ -9,7 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A long run in time is told in short, too: a line for each step in which somebody chose or something was seen, and none for others.
+// A long run in time is printed in short form, too: a line for each step with a choice or an observation, and no line
+// for others.
 func TestShort(t *testing.T) {
 	for _, c := range []struct {
 		waits, lines int
@@ -23,10 +24,20 @@ func TestShort(t *testing.T) {
 			add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
 		}
 		add(trace.Record{Step: trace.Step{Kind: trace.Request, Node: 1, Request: 7}, Text: "client->1 put"})
-		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1", Events: []trace.Event{{Type: "stored", Node: 2}}})
+		add(
+			trace.Record{
+				Step:   trace.Step{Kind: trace.Wait, For: 1},
+				Text:   "wait for 1",
+				Events: []trace.Event{{Type: "stored", Node: 2}},
+			},
+		)
 		add(trace.Record{Step: trace.Step{Kind: trace.Crash, Node: 2}, Text: "2 crash"})
 		add(trace.Record{Step: trace.Step{Kind: trace.Wait, For: 1}, Text: "wait for 1"})
-		tr.Outcome = trace.Outcome{Verdict: trace.Fail, Steps: len(tr.Records) - 1, Finding: &trace.Finding{Property: "p", Text: "broken", Step: len(tr.Records) - 1}}
+		tr.Outcome = trace.Outcome{
+			Verdict: trace.Fail,
+			Steps:   len(tr.Records) - 1,
+			Finding: &trace.Finding{Property: "p", Text: "broken", Step: len(tr.Records) - 1},
+		}
 		var page bytes.Buffer
 		if err := report.Page(&page, report.Views{Found: tr}, report.PageOptions{}); err != nil {
 			t.Fatal(err)

@@ -11,13 +11,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// viewData is what the program of a page knows of a view, to show steps and their
-// causal past.
+// viewData is the data of a view for the page's script, which shows steps and their causal past.
 type viewData struct {
 	ID      string     `json:"id"`
 	Columns int        `json:"columns"`
 	Finding int        `json:"finding"` // column, -1: none
-	About   []int      `json:"about"`   // the steps that it is about, by index
+	About   []int      `json:"about"`   // the steps of the finding, by index
 	Text    string     `json:"text"`    // of the finding
 	Steps   []stepData `json:"steps"`
 }
@@ -26,10 +25,10 @@ type viewData struct {
 type stepData struct {
 	Number int      `json:"n"`
 	Column int      `json:"c"`
-	Node   int      `json:"x"`     // that acts; 0: the network
+	Node   int      `json:"x"`     // the acting node; 0: the network
 	Cause  int      `json:"cause"` // index of the step that sent the message, -1: none
 	What   string   `json:"what"`
-	Lines  []string `json:"lines"` // what it did
+	Lines  []string `json:"lines"` // its effects
 }
 
 // mail is a message of a run with its fate.
@@ -41,7 +40,7 @@ type mail struct {
 	forged bool
 }
 
-// story is a trace prepared for drawing: the records shown and what became of messages.
+// story is a trace prepared for drawing: the records shown, and the fate of each message.
 type story struct {
 	trace   *trace.Trace
 	options PageOptions
@@ -49,13 +48,19 @@ type story struct {
 	mails   map[trace.ID]*mail
 	changed [][]change // by record
 	finding int        // index of the record with the finding, -1: none
-	about   []int      // the records that the finding is about
+	about   []int      // the records of the finding
 	out     []outage   // by record: the nodes that are out after it
-	phases  *phases    // by which it is sorted; nil: it is not
+	phases  *phases    // the phases by which the run is sorted; nil: it is not sorted
 }
 
 func newStory(t *trace.Trace, o PageOptions) *story {
-	s := &story{trace: t, options: o, mails: map[trace.ID]*mail{}, finding: -1, first: max(0, len(t.Records)-o.MaxSteps)}
+	s := &story{
+		trace:   t,
+		options: o,
+		mails:   map[trace.ID]*mail{},
+		finding: -1,
+		first:   max(0, len(t.Records)-o.MaxSteps),
+	}
 	for i := range t.Records {
 		rec := &t.Records[i]
 		for _, m := range rec.Sent {
@@ -85,13 +90,13 @@ func newStory(t *trace.Trace, o PageOptions) *story {
 	return s
 }
 
-// change is how a record changed the state of a node, a field a line: "phase=2".
+// change is the effect of a record on the state of a node, one field per line: "phase=2".
 type change struct {
 	node  trace.Node
 	lines []string
 }
 
-// changes finds for every record what it changed.
+// changes computes the changes of every record.
 func (s *story) changes() {
 	was := make([]string, s.trace.Header.Nodes+1)
 	for i := range s.trace.Records {
@@ -107,10 +112,10 @@ func (s *story) changes() {
 	}
 }
 
-// text makes a text of the trace fit to be shown.
+// text cleans and shortens a text of the trace for display.
 func (s *story) text(t string) string { return plain.Cut(plain.Clean(t), s.options.MaxText) }
 
-// actor is the node that acts in a record; 0 where only the network does.
+// actor returns the node that acts in a record; 0 if only the network does.
 func (s *story) actor(i int) trace.Node {
 	rec := &s.trace.Records[i]
 	n := trace.Node(0)
@@ -149,7 +154,7 @@ func (s *story) hasClients() bool {
 	})
 }
 
-// what is a record in a few words.
+// what describes a record in a few words.
 func (s *story) what(i int) string {
 	rec := &s.trace.Records[i]
 	kind := rec.Step.Kind
@@ -170,7 +175,7 @@ func (s *story) what(i int) string {
 	return s.text(strings.TrimSpace(what))
 }
 
-// forged are the messages that were changed, and the nodes that sent them.
+// forged returns the number of messages that were changed, and the nodes that sent them.
 func (s *story) forged() (n int, by trace.Nodes) {
 	for i := range s.trace.Records {
 		if step := &s.trace.Records[i].Step; step.Kind == trace.Replace {
@@ -183,10 +188,10 @@ func (s *story) forged() (n int, by trace.Nodes) {
 	return n, by
 }
 
-// lasts is how long a step waits: systems that time moves count it in nanoseconds.
+// lasts returns the duration of a wait. Systems with time count it in nanoseconds.
 func lasts(s trace.Step) string { return time.Duration(s.For).String() }
 
-// effects is what a record did, a line each.
+// effects returns the effects of a record, one per line.
 func (s *story) effects(i int) []string {
 	rec := &s.trace.Records[i]
 	lines := []string{}
@@ -210,7 +215,7 @@ func (s *story) effects(i int) []string {
 	return lines
 }
 
-// data is what the page's program gets, given the column of each record.
+// data returns the data for the page's script, given the column of each record.
 func (s *story) data(id string, columns int, column map[int]int) viewData {
 	d := viewData{ID: id, Columns: columns, Finding: -1, About: []int{}, Steps: []stepData{}}
 	for _, i := range s.about {
@@ -220,7 +225,14 @@ func (s *story) data(id string, columns int, column map[int]int) viewData {
 	}
 	for i := s.first; i < len(s.trace.Records); i++ {
 		rec := &s.trace.Records[i]
-		step := stepData{Number: rec.Number, Column: column[i], Node: int(s.actor(i)), Cause: -1, What: s.what(i), Lines: s.effects(i)}
+		step := stepData{
+			Number: rec.Number,
+			Column: column[i],
+			Node:   int(s.actor(i)),
+			Cause:  -1,
+			What:   s.what(i),
+			Lines:  s.effects(i),
+		}
 		if m := s.mails[rec.Step.Msg]; m != nil {
 			step.Cause = max(-1, m.sentBy-s.first)
 		}
@@ -232,7 +244,7 @@ func (s *story) data(id string, columns int, column map[int]int) viewData {
 	return d
 }
 
-// tableRow is a step in the table for those who do not see the picture.
+// tableRow is a step in the table for readers that cannot see the picture.
 type tableRow struct {
 	Number  int
 	Round   string
@@ -241,11 +253,11 @@ type tableRow struct {
 	Class   string // "finding", "about" or nothing
 }
 
-// longRun is the number of steps from which on a run in time is told in short as well.
+// longRun is the number of steps from which on a run in time also has a short table.
 const longRun = 300
 
-// short is what there is to tell of a long run of a system that moves by itself: what clients asked for, what went wrong, and what was seen.
-// Messages that arrive and time that passes are most of its steps.
+// short returns the notable steps of a long run of a system with time: requests of clients, faults, and observed
+// events. Most steps of such a run deliver messages or let time pass.
 func (s *story) short() []tableRow {
 	moves := slices.ContainsFunc(s.trace.Records, func(r trace.Record) bool { return r.Step.Kind == trace.Wait })
 	if !moves || len(s.trace.Records) < longRun {
@@ -267,7 +279,10 @@ func (s *story) short() []tableRow {
 		}
 		if i == s.finding {
 			row.Class = "finding"
-			row.Effects = append(row.Effects, s.text("violates "+s.trace.Outcome.Finding.Property+": "+s.trace.Outcome.Finding.Text))
+			row.Effects = append(
+				row.Effects,
+				s.text("violates "+s.trace.Outcome.Finding.Property+": "+s.trace.Outcome.Finding.Text),
+			)
 		}
 		rows = append(rows, row)
 	}
@@ -302,7 +317,7 @@ func (s *story) table() []tableRow {
 	return rows
 }
 
-// subtitle says where a run came from.
+// subtitle describes the origin of a run.
 func subtitle(h trace.Header) string {
 	s := plain.Named(h.Target, h.Build, h.Options)
 	if _, ok := h.Options["nodes"]; !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Text writes the steps of a run and the events that each caused, a line each, and the run's verdict.
+// Text writes the steps of a run and the events that each caused, one per line, and the run's verdict.
 func Text(w io.Writer, t *trace.Trace) error {
 	b := bufio.NewWriter(w)
 	line := func(indent string, parts ...string) {
@@ -42,7 +42,7 @@ func Text(w io.Writer, t *trace.Trace) error {
 	return b.Flush()
 }
 
-// textOf is what a step was about, as text: the message that it delivered or dropped, or what the step itself says.
+// textOf returns the subject of a step as text: the message that it delivered or dropped, or the step's own text.
 func textOf(t *trace.Trace, r *trace.Record) string {
 	if r.Text != "" || r.Step.Msg == 0 {
 		return r.Text
@@ -51,7 +51,7 @@ func textOf(t *trace.Trace, r *trace.Record) string {
 	return m.Text
 }
 
-// after puts something before a text that there is.
+// after puts a separator before a text that is not empty.
 func after(separator, text string) string {
 	if text == "" {
 		return ""

@@ -7,12 +7,15 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
-// The pages that a newcomer reads first do what they say, and print it.
+// The commands on the first pages for newcomers work, and print what the pages show.
 func TestPages(t *testing.T) {
 	for _, tool := range []string{"sh", "make", "go"} {
 		outside.Program(t, tool)
 	}
-	for _, file := range []string{"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md", "docs/track-record.md", "docs/command-line.md"} {
+	for _, file := range []string{
+		"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md", "docs/track-record.md",
+		"docs/command-line.md",
+	} {
 		t.Run(file, func(t *testing.T) {
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)
 		})

@@ -1,5 +1,5 @@
-// Package command is the part of the command line that works on protocols written in Distal: one command for each
-// function of package distal.
+// Package command provides the commands for protocols written in Distal: one command for each function of package
+// distal.
 package command
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Commands are the commands on Distal programs, for the command line of package cli.
+// Commands are the commands for Distal programs, in the form that package cli expects.
 type Commands struct {
 	Distal struct {
 		Check   checkCmd   `cmd:"" help:"Check names, types and the conditions for rounds."`
@@ -47,11 +47,11 @@ func (p program) read() (string, error) {
 	return string(text), err
 }
 
-// report prints remarks one a line, as compilers do, and fails when one is an error.
+// report prints remarks one per line, as compilers do, and fails if one is an error.
 func (p program) report(e *cli.Env, remarks distal.Remarks) error {
 	failed := 0
 	for _, r := range remarks {
-		separator := ":" // so that an editor finds the place
+		separator := ":" // so that an editor finds the position
 		if r.Pos == (syntax.Pos{}) {
 			separator = ": "
 		}
@@ -66,7 +66,7 @@ func (p program) report(e *cli.Env, remarks distal.Remarks) error {
 	return nil
 }
 
-// several words a number of things.
+// several formats a number of things as text.
 func several(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -74,7 +74,7 @@ func several(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// instance are the flags that choose an instance of a program.
+// instance has the flags that select an instance of a program.
 type instance struct {
 	Test     string           `placeholder:"NAME" help:"Test of the file whose settings are taken; the first unless given."`
 	Nodes    int              `placeholder:"N" help:"Number of nodes; 0 leaves it to the test or the file."`
@@ -101,12 +101,12 @@ type checkCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (checkCmd) Help() string {
 	return "Example:\n  lockstep distal check examples/distal/paxos_fixed.distal"
 }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *checkCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -137,10 +137,10 @@ type fmtCmd struct {
 	Write bool `short:"w" help:"Write the result back to the file."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (fmtCmd) Help() string { return "Example:\n  lockstep distal fmt -w paxos.distal" }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *fmtCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -168,13 +168,13 @@ type roundsCmd struct {
 	Unfold bool `help:"Print a phase as a program instead, unfolded: inside each rule the rules that may follow it."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (roundsCmd) Help() string {
 	return "Examples:\n  lockstep distal rounds examples/distal/paxos_fixed.distal\n" +
 		"  lockstep distal rounds examples/distal/paxos_fixed.distal --unfold"
 }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *roundsCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -197,12 +197,12 @@ type seqCmd struct {
 	instance
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (seqCmd) Help() string {
 	return "Example:\n  lockstep distal seq examples/distal/uniformvoting_fixed.distal --network kernel"
 }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *seqCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
@@ -221,13 +221,13 @@ type exportCmd struct {
 	instance
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (exportCmd) Help() string {
 	return "Example:\n  lockstep distal export examples/distal/paxos_fixed.distal --phases 4 > paxos.pml\n" +
 		"  spin -a paxos.pml && gcc -O2 -DSAFETY -DVECTORSZ=65536 -o pan pan.c && ./pan -E -m1000000"
 }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *exportCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
@@ -254,7 +254,7 @@ type exploreCmd struct {
 	JSON    bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (exploreCmd) Help() string {
 	return "Exit status 1: a property is broken, or nothing could be: the verdict is vacuous.\n\nExamples:\n" +
 		"  lockstep distal explore examples/distal/paxos_buggy.distal\n" +
@@ -263,7 +263,7 @@ func (exploreCmd) Help() string {
 		"  lockstep distal explore examples/distal/paxos_buggy.distal --phases 5 --random 100000"
 }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *exploreCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err := errors.Join(err, c.check()); err != nil {
@@ -277,7 +277,8 @@ func (c *exploreCmd) Run(e *cli.Env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Memory > 0 {
-		debug.SetMemoryLimit(o.Memory/2*3 + 128<<20) // of the process: less would keep it collecting garbage
+		// This is the limit of the process: with less, the garbage collector would run constantly.
+		debug.SetMemoryLimit(o.Memory/2*3 + 128<<20)
 	}
 	if c.Random > 0 {
 		o.Random = &explore.RandomOptions{Runs: c.Random, Seed: c.Seed}
@@ -322,7 +323,7 @@ func (c *exploreCmd) Run(e *cli.Env) error {
 	return nil
 }
 
-// parameters writes parameters as the asynchronous system takes them.
+// parameters writes parameters in the form that the asynchronous system parses.
 func parameters(set map[string]int64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -331,7 +332,7 @@ func parameters(set map[string]int64) string {
 	return strings.Join(parts, ",")
 }
 
-// progress words how far a search is.
+// progress describes the progress of a search.
 func (c *exploreCmd) progress(p explore.Progress, elapsed time.Duration) string {
 	line := fmt.Sprintf("phase %d round %d: %d states, %.0f/s, %d MB", p.Phase, p.Round, p.States,
 		perSecond(float64(p.States), elapsed), p.Memory>>20)
@@ -347,7 +348,7 @@ func (c *exploreCmd) progress(p explore.Progress, elapsed time.Duration) string 
 	return line
 }
 
-// draw makes the picture of a violation and writes it to the files asked for.
+// draw draws a violation and writes the picture to the requested files.
 func (c *exploreCmd) draw(e *cli.Env, text string, r distal.ExploreResult) (*trace.Trace, error) {
 	if r.Violation == nil || !r.Replayed {
 		return nil, nil

@@ -16,10 +16,12 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// The transcripts under testdata/script run the commands as a user would.
+// The transcripts under testdata/script run the commands as a user does.
 func TestMain(m *testing.M) {
 	clitest.Main(m, cli.App{Commands: []any{&Commands{}}, Targets: []target.Target{
-		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).Gathered("params")}}.Main)
+		target.Of("distal", "a protocol written in Distal", system.Program{}, system.Properties).
+			Gathered("params"),
+	}}.Main)
 }
 
 // examples are the programs of the documentation.
@@ -33,7 +35,7 @@ func TestScripts(t *testing.T) {
 	clitest.Run(t, map[string]string{"EXAMPLES": dir})
 }
 
-// The help names the memory limit that a search has by default.
+// The help names the default memory limit of a search.
 func TestHelp(t *testing.T) {
 	limits := 0
 	for _, f := range clitest.Help(t, &Commands{}) {
@@ -49,7 +51,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A search that is interrupted says nothing about the properties of the program.
+// An interrupted search says nothing about the properties of the program.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -63,7 +65,10 @@ func TestInterrupt(t *testing.T) {
 		{&exploreCmd{program: file, JSON: true}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
 		{&testCmd{program: file, Names: []string{"small"}},
 			[]string{"???? small: unknown, expects pass", "interrupted: these are the tests searched until then"}},
-		{&testCmd{program: file, Names: []string{"small"}, JSON: true}, []string{`"verdict":"unknown"`, `"interrupted":true`}},
+		{
+			&testCmd{program: file, Names: []string{"small"}, JSON: true},
+			[]string{`"verdict":"unknown"`, `"interrupted":true`},
+		},
 	} {
 		var out, errOut bytes.Buffer
 		err := c.command.Run(&cli.Env{Ctx: ctx, Out: &out, Err: &errOut})

@@ -17,13 +17,13 @@ type testCmd struct {
 	JSON   bool     `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (testCmd) Help() string {
 	return "Exit status 1: a test does not end as it expects.\n\nExample:\n" +
 		"  lockstep distal test examples/distal/benor_fixed.distal"
 }
 
-// Run carries the command out.
+// Run runs the command.
 func (c *testCmd) Run(e *cli.Env) error {
 	text, err := c.read()
 	if err != nil {
@@ -68,11 +68,18 @@ func (c *testCmd) Run(e *cli.Env) error {
 	return nil
 }
 
-// why words what was found, or what a verdict leaves open.
+// why describes the violation, or what a verdict leaves open.
 func (c *testCmd) why(r distal.ExploreResult) string {
 	switch v := r.Violation; {
 	case v != nil:
-		return fmt.Sprintf("; %s is broken in phase %d, round %s (%s:%s)", v.Property, v.Phase, v.RoundName, c.File, v.Pos)
+		return fmt.Sprintf(
+			"; %s is broken in phase %d, round %s (%s:%s)",
+			v.Property,
+			v.Phase,
+			v.RoundName,
+			c.File,
+			v.Pos,
+		)
 	case r.Reason != "":
 		return "; " + r.Reason
 	case r.Verdict == explore.Pass && len(r.Claims.Watched) > 0:
@@ -81,7 +88,7 @@ func (c *testCmd) why(r distal.ExploreResult) string {
 	return ""
 }
 
-// cut reports whether a test was cut short by an interrupt: it says nothing then.
+// cut reports whether an interrupt ended a test early: its result is then meaningless.
 func cut(e *cli.Env, r distal.TestResult) bool {
 	return e.Interrupted() && r.Verdict == explore.Unknown
 }

@@ -1,4 +1,4 @@
-// Command program is lockstep with the commands of a fleet, which lockstep builds on demand.
+// Command program is lockstep with the fleet's commands. The command lockstep builds it on demand.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Package build makes the programs of targets that are built on demand.
+// Package build builds the programs of targets on demand.
 //
-// The go command does the work. A program is built with a go.mod of its own, in which the library is replaced by the
-// version asked for, so that the module that it is in stays as it is. The source of Lockstep's own programs is the
-// checkout that this program was built from, or the release that it is part of.
+// The package calls the go command. It builds a program with a separate go.mod, in which the requested version replaces
+// the library, so that the program's module stays unchanged. The source of Lockstep's own programs is the checkout that
+// this program was built from, or the release that it is part of.
 //
-// What was built is kept in the user's cache under a name made from everything that went into it, and is not built
-// again as long as nothing changed. It gets that name only when it is complete. Of several processes that want the same
-// program one builds it and the others wait. An interrupted build leaves nothing.
+// The package keeps programs in the user's cache under a name that is derived from all inputs, and builds a program
+// again only if an input changes. A program gets that name only when it is complete. If several processes need the same
+// program, one builds it and the others wait. An interrupted build leaves no files.
 package build
 
 import (
@@ -32,24 +32,28 @@ type Builder struct {
 	Cache string
 	// Go is the go command; empty means "go".
 	Go string
-	// BestEffort says that programs are built without the overlay of Go that makes them deterministic.
+	// BestEffort makes the builder build programs without the overlay of Go that makes them deterministic.
 	BestEffort bool
-	// Log, where it is set, gets a line before a program is built that is not in the cache, one when it is there, and one
-	// where another process is building it.
+	// Log, if set, gets a line before a missing program is built, one when it is complete, and one if another process
+	// is building it.
 	Log func(line string)
 }
 
-// Program makes a program with a version of its library, where it has one, and returns the
-// program's file. An empty version means the usual one.
+// Program builds a program with a version of its library, if it has one, and returns the program's file. An empty
+// version means the default one.
 func (b *Builder) Program(ctx context.Context, p target.Program, version string) (file string, err error) {
 	if err := p.Check(); err != nil {
 		return "", err
 	}
-	if strings.HasPrefix(version, "-") { // the go tool would take it for a flag
+	if strings.HasPrefix(version, "-") { // the go tool would parse it as a flag
 		return "", fmt.Errorf("the version %q of %s begins with -, which no version does", version, p.Name)
 	}
 	if _, err := exec.LookPath(b.goCommand()); err != nil {
-		return "", fmt.Errorf("%s is built on demand, which needs the go command: %w; install it from https://go.dev/dl", p.Name, err)
+		return "", fmt.Errorf(
+			"%s is built on demand, which needs the go command: %w; install it from https://go.dev/dl",
+			p.Name,
+			err,
+		)
 	}
 	cache, err := b.cache()
 	if err != nil {
@@ -71,7 +75,7 @@ func (b *Builder) Program(ctx context.Context, p target.Program, version string)
 	return file, err
 }
 
-// Directory is where programs are kept, in the user's cache.
+// Directory returns the directory of programs in the user's cache.
 func Directory() (string, error) {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -80,7 +84,7 @@ func Directory() (string, error) {
 	return filepath.Join(user, "lockstep", "programs"), nil
 }
 
-// cache is the directory for what is built.
+// cache returns the directory for programs.
 func (b *Builder) cache() (string, error) {
 	if b.Cache != "" {
 		return filepath.Abs(b.Cache)
@@ -88,7 +92,7 @@ func (b *Builder) cache() (string, error) {
 	return Directory()
 }
 
-// goCommand is the go command that builds.
+// goCommand returns the go command of the builder.
 func (b *Builder) goCommand() string { return cmp.Or(b.Go, "go") }
 
 func (b *Builder) log(format string, args ...any) {
@@ -97,26 +101,26 @@ func (b *Builder) log(format string, args ...any) {
 	}
 }
 
-// job is one program in the making.
+// job is the build of one program.
 type job struct {
 	*Builder
 	program target.Program
 	version string
-	cache   string // where programs are kept
-	work    string // a directory of the job's own
-	full    error  // why nothing can be kept
+	cache   string // the directory for programs
+	work    string // a temporary directory of this job
+	full    error  // the reason why the cache is unusable
 
 	source  string            // the directory to build in; empty means the working directory
-	alone   bool              // without the workspace around it
+	alone   bool              // without the surrounding workspace
 	flags   []string          // of go list and go build
-	tags    []string          // likewise
-	overlay map[string]string // files that stand for others
-	index   string            // of the overlay of Go, whose name says what it is made of; empty: none
+	tags    []string          // of go list and go build
+	overlay map[string]string // files that replace others
+	index   string            // of the overlay of Go; its name is a hash of its contents; empty: none
 	tool    *overlay.Toolchain
 }
 
-// makeWork makes the job's own directory, beside the programs. A cache that cannot be written may still have the
-// program: then the directory is among the temporary files.
+// makeWork creates the job's temporary directory, beside the programs. A read-only cache may still have the program:
+// then the directory is among the temporary files.
 func (j *job) makeWork() (remove func() error, err error) {
 	j.full = os.MkdirAll(j.cache, 0o777)
 	if j.full == nil {
@@ -146,8 +150,12 @@ func (j *job) build(ctx context.Context) (string, error) {
 		return file, nil
 	}
 	if j.full != nil {
-		return "", fmt.Errorf("%s cannot be built: programs are kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
-			j.name(), j.cache, j.full)
+		return "", fmt.Errorf(
+			"%s cannot be built: programs are kept in %s, which cannot be written: %w; XDG_CACHE_HOME sets another cache",
+			j.name(),
+			j.cache,
+			j.full,
+		)
 	}
 	unlock, err := j.lock(ctx, filepath.Base(file))
 	if err != nil {
@@ -181,7 +189,7 @@ func (j *job) compile(ctx context.Context, key, file string) error {
 	return nil
 }
 
-// keep gives a complete program the name under which it is found, when all of it is on disk.
+// keep renames a complete program to the name under which it is found, after all of it is on disk.
 func (j *job) keep(made, file string) error {
 	f, err := os.OpenFile(made, os.O_RDWR, 0)
 	if err != nil {
@@ -198,11 +206,11 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// kept is the number of programs of one name and version that are kept.
+// kept is the number of kept programs with one name and version.
 const kept = 4
 
-// prune removes the oldest programs whose names begin alike. One that cannot be removed,
-// because somebody runs it, stays.
+// prune removes the oldest programs with a common prefix. A program that cannot be removed, because it is running,
+// stays.
 func (j *job) prune(prefix string) {
 	all, _ := filepath.Glob(prefix + "*")
 	age := map[string]int64{}
@@ -219,7 +227,7 @@ func (j *job) prune(prefix string) {
 	}
 }
 
-// suffix is the end of a program's file name.
+// suffix returns the end of a program's file name.
 func suffix() string {
 	if runtime.GOOS == "windows" {
 		return ".exe"
@@ -227,7 +235,7 @@ func suffix() string {
 	return ""
 }
 
-// name is the program in words.
+// name describes the program as text.
 func (j *job) name() string {
 	if build := j.program.Build(j.version); build != "" {
 		return j.program.Name + " with " + build
@@ -235,7 +243,7 @@ func (j *job) name() string {
 	return j.program.Name
 }
 
-// known names the versions that are known to work, where this one is not among them.
+// known lists the versions that are known to work, if this one is not among them.
 func (j *job) known() string {
 	if len(j.program.Versions) == 0 || slices.Contains(j.program.Versions, j.version) {
 		return ""
@@ -243,7 +251,7 @@ func (j *job) known() string {
 	return "; versions known to work: " + strings.Join(j.program.Versions, ", ")
 }
 
-// fileName is the name of the program in the cache.
+// fileName returns the name of the program in the cache.
 func (j *job) fileName(key string) string {
 	name := filepath.Base(j.program.Name)
 	if j.source != "" && j.program.Package == "." {

@@ -12,14 +12,22 @@ import (
 )
 
 func TestTag(t *testing.T) {
-	for version, want := range map[string]string{"v3.6.0": "v3.6", "v3.7.0-rc.1": "v3.7", "v0.34": "v0.34", "main": "", "3.6.0": "", "v2": "", "": ""} {
+	for version, want := range map[string]string{
+		"v3.6.0":      "v3.6",
+		"v3.7.0-rc.1": "v3.7",
+		"v0.34":       "v0.34",
+		"main":        "",
+		"3.6.0":       "",
+		"v2":          "",
+		"":            "",
+	} {
 		if got := Tag(version); got != want {
 			t.Errorf("%q: %q, want %q", version, got, want)
 		}
 	}
 }
 
-// A module in a folder may change, whatever version it had before it was replaced.
+// A module in a directory may change, whatever version it had before the replacement.
 func TestFixed(t *testing.T) {
 	for _, c := range []struct {
 		m    *module
@@ -37,7 +45,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// Names of programs are names of files.
+// Names of programs are valid file names.
 func TestFileName(t *testing.T) {
 	for _, c := range []struct {
 		job  job
@@ -54,7 +62,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// A go tool that is not there is named before anything else is tried.
+// A missing go tool is reported before any other error.
 func TestNoGoTool(t *testing.T) {
 	b := Builder{Cache: t.TempDir(), Go: "no-such-go-tool"}
 	for _, p := range []target.Program{
@@ -62,13 +70,14 @@ func TestNoGoTool(t *testing.T) {
 		{Name: "far", Package: "example.com/far/x", Module: "example.com/far"},
 	} {
 		_, err := b.Program(t.Context(), p, "")
-		if err == nil || !strings.HasPrefix(err.Error(), p.Name+" is built on demand, which needs the go command: exec: ") {
+		if err == nil ||
+			!strings.HasPrefix(err.Error(), p.Name+" is built on demand, which needs the go command: exec: ") {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
 }
 
-// The oldest programs of a name go, those of others stay.
+// The builder removes the oldest programs of one name, and keeps those of other names.
 func TestPrune(t *testing.T) {
 	j := job{Builder: &Builder{}, program: target.Program{Name: "x"}, cache: t.TempDir(), version: "v1"}
 	begin := time.Unix(1000, 0)
@@ -98,8 +107,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Two machines that build the same from folders of their own have the same program, by the key in its name; who changes
-// something has another.
+// Two machines that build the same source in different directories get the same program, by the key in its name. A
+// change results in another key.
 func TestKeyDependsOnNoFolder(t *testing.T) {
 	made := func(text string) string {
 		dir := filepath.Join(t.TempDir(), "check")
@@ -126,7 +135,7 @@ func TestKeyDependsOnNoFolder(t *testing.T) {
 	}
 }
 
-// Nothing that is built can be taken for a flag of the go tool.
+// The go tool cannot parse any build argument as a flag.
 func TestNoFlags(t *testing.T) {
 	dir := t.TempDir()
 	said, tool := filepath.Join(dir, "said"), filepath.Join(dir, "go")
@@ -142,7 +151,16 @@ func TestNoFlags(t *testing.T) {
 		{target.Program{Name: bad, Package: bad}, ""},
 		{target.Program{Name: "x", Package: bad}, ""},
 		{target.Program{Name: "x", Package: "example.com/x", Module: bad}, ""},
-		{target.Program{Name: "x", Package: "example.com/x", Module: "m", Library: "l", Versions: []string{"v1.0.0"}}, bad},
+		{
+			target.Program{
+				Name:     "x",
+				Package:  "example.com/x",
+				Module:   "m",
+				Library:  "l",
+				Versions: []string{"v1.0.0"},
+			},
+			bad,
+		},
 	} {
 		if _, err := b.Program(t.Context(), c.p, c.version); err == nil || !strings.Contains(err.Error(), "begin") {
 			t.Errorf("%+v in version %q: %v", c.p, c.version, err)
@@ -164,12 +182,16 @@ func TestNoFlags(t *testing.T) {
 	}
 }
 
-// A program is built with the overlay where its description says so, and somebody's own package where it imports package
-// bubble, unless a best effort is enough.
+// A program is built with the overlay if its description requires it. A user's own package gets the overlay if it
+// imports package bubble. With best effort no program gets it.
 func TestWhichGetTheOverlay(t *testing.T) {
 	dir := t.TempDir()
-	for name, deps := range map[string]string{"goroutines": "fmt\\n" + bubblePackage, "steps": "fmt\\n" + bubblePackage + "/overlay"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '"+deps+"\\n'\n"), 0o777); err != nil {
+	for name, deps := range map[string]string{
+		"goroutines": "fmt\\n" + bubblePackage,
+		"steps":      "fmt\\n" + bubblePackage + "/overlay",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '"+deps+"\\n'\n"),
+			0o777); err != nil {
 			t.Fatal(err)
 		}
 	}

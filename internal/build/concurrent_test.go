@@ -17,8 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// slowGo is a go command whose build does not go on before a file "on" is beside it. It leaves something in its
-// temporary directory, has a child, and says that it has begun.
+// slowGo is a go command whose build waits until a file "on" is beside it. It leaves a file in its temporary directory,
+// has a child process, and reports that it has begun.
 const slowGo = `#!/bin/sh
 dir=$(dirname "$0")
 if [ "$1" = build ]; then
@@ -34,14 +34,15 @@ fi
 exec go "$@"
 `
 
-// slow makes a program to build and a slow go command.
+// slow returns a program to build, and the directory of a slow go command.
 func slow(t *testing.T) (p target.Program, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string]string{"program/go.mod": "module example.com/program\n\ngo 1.26\n",
 		"program/main.go": "package main\n\nfunc main() {}\n", "go": slowGo} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o777)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o777)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +50,7 @@ func slow(t *testing.T) (p target.Program, dir string) {
 	return target.Program{Name: filepath.Join(dir, "program"), Package: filepath.Join(dir, "program")}, dir
 }
 
-// builder is a builder that notes its lines.
+// builder is a Builder that records its log lines.
 type builder struct {
 	Builder
 	mutex sync.Mutex
@@ -72,7 +73,7 @@ func (b *builder) said() string {
 	return strings.Join(b.lines, "\n")
 }
 
-// leftovers are the files in the cache, without empty directories.
+// leftovers returns the files in the cache, without empty directories.
 func leftovers(dir string) (files []string) {
 	_ = filepath.WalkDir(filepath.Join(dir, "cache"), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -83,7 +84,7 @@ func leftovers(dir string) (files []string) {
 	return files
 }
 
-// until waits until something is so.
+// until waits until a condition holds.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
@@ -93,7 +94,7 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// Of three that want the same program one builds it. The others say that they wait for it.
+// One of three builders of the same program builds it. The others report that they wait for it.
 func TestConcurrent(t *testing.T) {
 	p, dir := slow(t)
 	var all [3]*builder
@@ -133,8 +134,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A build that is interrupted leaves nothing, no file and no process, and so does the one that waits for it; the next one
-// builds.
+// An interrupted build leaves no file and no process, and neither does a build that waits for it. The next one builds.
 func TestInterrupted(t *testing.T) {
 	p, dir := slow(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -179,14 +179,18 @@ const motherVariable = "LOCKSTEP_BUILD_MOTHER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(motherVariable); dir != "" {
-		_, err := newBuilder(dir).Program(context.Background(), target.Program{Name: dir + "/program", Package: dir + "/program"}, "")
+		_, err := newBuilder(dir).Program(
+			context.Background(),
+			target.Program{Name: dir + "/program", Package: dir + "/program"},
+			"",
+		)
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// A builder that is killed leaves nothing but its lock, which holds nobody up.
+// A killed builder leaves only its lock, which blocks no other builder.
 func TestKilled(t *testing.T) {
 	p, dir := slow(t)
 	mother := processes.Begin(t, motherVariable+"="+dir)
@@ -200,7 +204,8 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBuilder(dir)
-	if file, err := b.Program(t.Context(), p, ""); err != nil || !exists(file) || strings.Contains(b.said(), "waiting") {
+	if file, err := b.Program(t.Context(), p, ""); err != nil || !exists(file) ||
+		strings.Contains(b.said(), "waiting") {
 		t.Errorf("the next one: %s, %v, says %q", file, err, b.said())
 	}
 }

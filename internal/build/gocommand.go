@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// run runs the go command and returns what it prints, also where it fails. An error has the first lines of its
-// complaint.
+// run runs the go command and returns its output, even if it fails. An error has the first lines of the go command's
+// error output.
 func (j *job) run(ctx context.Context, args ...string) (printed string, err error) {
 	tool, env := j.goCommand(), os.Environ()
-	if j.alone { // a workspace would not take a go.mod of one's own
+	if j.alone { // a workspace does not accept a separate go.mod
 		env = append(withoutModuleFlags(env), "GOWORK=off")
 	}
 	if j.tool != nil {
@@ -24,7 +24,7 @@ func (j *job) run(ctx context.Context, args ...string) (printed string, err erro
 	}
 	cmd := exec.Command(tool, args...)
 	cmd.Dir = j.source
-	cmd.Env = append(env, "GOTMPDIR="+j.work) // what a killed go command leaves goes with the job
+	cmd.Env = append(env, "GOTMPDIR="+j.work) // the files of a killed go command are removed with the job
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	if err = runCommand(ctx, cmd); err != nil {
@@ -33,7 +33,7 @@ func (j *job) run(ctx context.Context, args ...string) (printed string, err erro
 	return strings.TrimSpace(out.String()), err
 }
 
-// withoutModuleFlags is an environment in which GOFLAGS does not choose a go.mod, or how it is used.
+// withoutModuleFlags returns an environment in which GOFLAGS neither selects a go.mod nor sets how it is used.
 func withoutModuleFlags(env []string) []string {
 	env = slices.Clone(env)
 	for i, v := range env {
@@ -50,17 +50,19 @@ func withoutModuleFlags(env []string) []string {
 	return env
 }
 
-// messages are the lines of the go command's complaint that are worth showing.
+// messages is the number of lines of the go command's error output that are shown.
 const messages = 5
 
-// older is what the go command says of a module that needs a later one, and unreachable what it says where the module
-// proxy cannot be reached.
+// older matches the go command's error for a module that needs a later version of Go, and unreachable its error if the
+// module proxy cannot be reached.
 var (
 	older       = regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`)
-	unreachable = regexp.MustCompile(`dial tcp|no such host|connection refused|i/o timeout|disabled by GOPROXY=off|TLS handshake|network is unreachable`)
+	unreachable = regexp.MustCompile(
+		`dial tcp|no such host|connection refused|i/o timeout|disabled by GOPROXY=off|TLS handshake|network is unreachable`,
+	)
 )
 
-// complaint is an error made of what the go command printed before it failed.
+// complaint returns an error with the go command's output before it failed.
 func complaint(text string, err error) error {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// listed is what the go tool says of a package that goes into a program.
+// listed is the go tool's description of a package that is part of a program.
 type listed struct {
 	ImportPath string
 	Name       string
@@ -38,11 +38,19 @@ type module struct {
 // keyBytes is the length of a key.
 const keyBytes = 8
 
-// key is a hash over what the program is made of: the go tool, the build, the modules by
-// their versions, and the files of modules that have none.
+// key returns a hash of the program's inputs: the go tool, the build settings, the modules by their versions, and the
+// files of modules without versions.
 func (j *job) key(ctx context.Context) (string, error) {
 	args := append([]string{"list"}, j.flags...)
-	out, err := j.run(ctx, append(args, "-deps", "-json=ImportPath,Name,Dir,Standard,GoFiles,CgoFiles,CFiles,HFiles,SFiles,EmbedFiles,Module", "--", j.program.Package)...)
+	out, err := j.run(
+		ctx,
+		append(
+			args,
+			"-deps",
+			"-json=ImportPath,Name,Dir,Standard,GoFiles,CgoFiles,CFiles,HFiles,SFiles,EmbedFiles,Module",
+			"--",
+			j.program.Package,
+		)...)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w%s", j.name(), err, j.known())
 	}
@@ -51,9 +59,16 @@ func (j *job) key(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", env, j.program.Build(j.version), Tag(j.version), filepath.Base(filepath.Dir(j.index))) // wherever the cache is
+	fmt.Fprintf(
+		h,
+		"%s\n%s\n%s\n%s\n",
+		env,
+		j.program.Build(j.version),
+		Tag(j.version),
+		filepath.Base(filepath.Dir(j.index)), // independent of the location of the cache
+	)
 	d := json.NewDecoder(strings.NewReader(out))
-	name := "" // of the last package, on which no other depends
+	name := "" // of the last package, which no other package imports
 	for {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
@@ -70,7 +85,11 @@ func (j *job) key(ctx context.Context) (string, error) {
 		}
 	}
 	if name != "main" {
-		return "", fmt.Errorf("%s is the package %s, allowed is a main package, which calls cli.Main with its targets", j.program.Name, name)
+		return "", fmt.Errorf(
+			"%s is the package %s, allowed is a main package, which calls cli.Main with its targets",
+			j.program.Name,
+			name,
+		)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:keyBytes]), nil
 }
@@ -96,7 +115,7 @@ func (j *job) hashPackage(h hash.Hash, p *listed) error {
 	return nil
 }
 
-// fixed is the version of a module that cannot change, or empty.
+// fixed returns the version of a module that cannot change, or the empty string.
 func fixed(m *module) string {
 	switch {
 	case m == nil:

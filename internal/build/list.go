@@ -13,13 +13,13 @@ import (
 
 // Kept is a program in the cache.
 type Kept struct {
-	Name  string    `json:"name"` // with the version of its library, and "-exact" where it has the overlay of Go
+	Name  string    `json:"name"` // with the version of its library, and "-exact" if it has the overlay of Go
 	File  string    `json:"file"`
 	Bytes int64     `json:"bytes"`
 	Built time.Time `json:"built"`
 }
 
-// keyed is the name of a program in the cache.
+// keyed matches the name of a program in the cache.
 var keyed = regexp.MustCompile(`^(.+)-[0-9a-f]{16}(\.exe)?$`)
 
 // List lists the programs in a directory, the newest of each name first.
@@ -34,7 +34,10 @@ func List(dir string) (all []Kept, err error) {
 		if m == nil || wrong != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		all = append(all, Kept{Name: m[1], File: filepath.Join(dir, e.Name()), Bytes: info.Size(), Built: info.ModTime()})
+		all = append(
+			all,
+			Kept{Name: m[1], File: filepath.Join(dir, e.Name()), Bytes: info.Size(), Built: info.ModTime()},
+		)
 	}
 	slices.SortFunc(all, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Name, b.Name), b.Built.Compare(a.Built)) })
 	return all, err

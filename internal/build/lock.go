@@ -9,12 +9,12 @@ import (
 	"github.com/lockstep-go/lockstep/internal/filelock"
 )
 
-// lockEvery is the time between two attempts to get a lock.
+// lockEvery is the time between two attempts to acquire a lock.
 const lockEvery = 100 * time.Millisecond
 
-// lock waits until no other process builds the program of a name. A process that ends gives up its lock, however it
-// ends. A lock that is gone because its holder has removed the file guards nothing any more, but then the program is
-// there, or its build has failed.
+// lock waits until no other process builds the program of a name. A process releases its lock when it ends, however it
+// ends. A waiter may acquire a lock whose file the last holder has removed, and which therefore guards nothing. Then
+// the program exists, or its build has failed.
 func (j *job) lock(ctx context.Context, name string) (unlock func(), err error) {
 	dir := filepath.Join(j.cache, "locks")
 	if err := os.MkdirAll(dir, 0o777); err != nil {

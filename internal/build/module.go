@@ -24,8 +24,8 @@ func isOurs(module string) bool {
 	return module == target.Root || strings.HasPrefix(module, target.Root+"/")
 }
 
-// checkout is the directory of one of Lockstep's modules in the checkout that this program was built from, or empty:
-// a command that was installed has only the root module, in the module cache.
+// checkout returns the directory of one of Lockstep's modules in the checkout that this program was built from, or the
+// empty string. An installed command has only the root module, in the module cache.
 func checkout(module string) string {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) { // built with -trimpath
@@ -42,7 +42,8 @@ func checkout(module string) string {
 	return dir
 }
 
-// released is the version of Lockstep that this program is part of, or empty where it was built from a checkout.
+// released returns the version of Lockstep that this program is part of, or the empty string if it was built from a
+// checkout.
 func released() string {
 	if release != "" {
 		return release
@@ -52,18 +53,19 @@ func released() string {
 		return ""
 	}
 	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == target.Root && m.Replace == nil && strings.HasPrefix(m.Version, "v") && !strings.HasSuffix(m.Version, "+dirty") {
+		if m.Path == target.Root && m.Replace == nil && strings.HasPrefix(m.Version, "v") &&
+			!strings.HasSuffix(m.Version, "+dirty") {
 			return m.Version
 		}
 	}
 	return ""
 }
 
-// revision is the end of the version of a commit without a tag.
+// revision matches the end of the version of a commit without a tag.
 var revision = regexp.MustCompile(`-(?:0\.)?\d{14}-([0-9a-f]{12})$`)
 
-// query asks for one of our modules in a version of the root module. A commit without a tag has versions that differ
-// from module to module, so it is asked for by its hash.
+// query returns the go command's query for one of our modules in a version of the root module. A commit without a tag
+// has versions that differ from module to module, so the query uses the commit's hash.
 func query(module, version string) string {
 	if r := revision.FindStringSubmatch(version); r != nil && module != target.Root {
 		return r[1]
@@ -71,13 +73,18 @@ func query(module, version string) string {
 	return version
 }
 
-// fetch finds one of our modules in the module cache, in the version that this program is part of, and fills the
-// cache where it is not there.
+// fetch finds one of our modules in the module cache, in the version that this program is part of. It downloads the
+// module if it is missing.
 func (j *job) fetch(ctx context.Context, module string) (string, error) {
 	version := released()
 	if version == "" {
-		return "", fmt.Errorf("%s is built from the source of %s, which this program does not find: it was built from a checkout that is gone, "+
-			"and is no release; go install %s/cmd/lockstep@latest installs one", j.program.Name, module, target.Root)
+		return "", fmt.Errorf(
+			"%s is built from the source of %s, which this program does not find: it was built from a checkout that is gone, "+
+				"and is no release; go install %s/cmd/lockstep@latest installs one",
+			j.program.Name,
+			module,
+			target.Root,
+		)
 	}
 	dir, err := j.download(ctx, module, query(module, version))
 	if err != nil {
@@ -86,13 +93,13 @@ func (j *job) fetch(ctx context.Context, module string) (string, error) {
 	return dir, nil
 }
 
-// download fills the module cache with a version of a module and returns its directory there. The go command works outside
-// of any module and workspace, because it would write sums to theirs.
+// download fills the module cache with a version of a module and returns its directory there. The go command runs
+// outside of any module and workspace, because it would change their sums.
 func (j *job) download(ctx context.Context, module, version string) (string, error) {
 	apart := *j
 	apart.source, apart.alone = j.work, true
 	out, err := apart.run(ctx, "mod", "download", "-json", "--", module+"@"+version)
-	var got struct{ Dir, Error string } // the go command says here, too, why it fails
+	var got struct{ Dir, Error string } // the go command also reports its errors in this output
 	if wrong := json.Unmarshal([]byte(out), &got); err == nil {
 		err = wrong
 	}
@@ -110,8 +117,8 @@ type goMod struct {
 	}
 }
 
-// writeModule writes the go.mod and go.sum of the build: those that the program's module has for the version, with
-// Lockstep's own modules from where this program comes from.
+// writeModule writes the go.mod and go.sum of the build. These are the files of the program's module for the version,
+// with the locations of Lockstep's own modules.
 func (j *job) writeModule(ctx context.Context) error {
 	if err := j.copyModule(); err != nil {
 		return err
@@ -142,8 +149,8 @@ func (j *job) writeModule(ctx context.Context) error {
 	return err
 }
 
-// ownModules are the edits that make a module of ours use the others as they are here: beside it in the checkout, or
-// in the same release.
+// ownModules returns the edits that make one of our modules use the others of this program: beside it in the checkout,
+// or in the same release.
 func (j *job) ownModules(m *goMod) (edits []string) {
 	if !isOurs(j.program.Module) {
 		return nil
@@ -161,12 +168,12 @@ func (j *job) ownModules(m *goMod) (edits []string) {
 	return edits
 }
 
-// packed is the name of a go.mod in a directory that stands for a module. Under its real name the directory would be
-// no part of the module around it, and not be released with that.
+// packed is the name of a go.mod in a directory that stands for a module. Under its real name the directory would not
+// be part of the module around it, and not be released with it.
 const packed = "mod.txt"
 
-// unpack copies a directory of the program's module that stands for another module, where it is one, and returns the
-// copy, which has a go.mod.
+// unpack copies a directory of the program's module that stands for another module, if it is one. It returns the copy,
+// which has a go.mod.
 func (j *job) unpack(dir string, i int) (string, error) {
 	from := filepath.Join(j.source, filepath.FromSlash(dir))
 	if filepath.IsAbs(dir) || !strings.HasPrefix(dir, ".") {
@@ -182,8 +189,8 @@ func (j *job) unpack(dir string, i int) (string, error) {
 	return to, os.Rename(filepath.Join(to, packed), filepath.Join(to, "go.mod"))
 }
 
-// Modfile writes to a directory the go.mod and go.sum with which the module in source, one of ours, is built with a
-// version of its library, or those of the module itself where the version is empty.
+// Modfile writes to a directory the go.mod and go.sum that build the module in source, one of ours, with a version of
+// its library. If the version is empty, it writes those of the module itself.
 func Modfile(ctx context.Context, source, version, dir string) error {
 	j := job{Builder: &Builder{}, version: version, source: source, work: dir, alone: true}
 	j.program = target.Program{Name: source, Module: target.Root}

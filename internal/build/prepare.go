@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// prepare finds the source and makes what the build needs beside it.
+// prepare finds the source and creates the files that the build needs besides it.
 func (j *job) prepare(ctx context.Context) error {
 	j.overlay = map[string]string{}
 	if err := j.prepareSource(ctx); err != nil {
@@ -46,11 +46,11 @@ func (j *job) prepare(ctx context.Context) error {
 	return os.WriteFile(file, text, 0o666)
 }
 
-// bubblePackage is what a program imports that runs goroutine programs in virtual time.
+// bubblePackage is the package that a program imports to run goroutine programs in virtual time.
 const bubblePackage = target.Root + "/bubble"
 
-// exact reports whether the program is built with the overlay of Go: where its description says so, and where
-// somebody's own package imports package bubble.
+// exact reports whether the program is built with the overlay of Go. Its description decides; a user's own package gets
+// the overlay if it imports package bubble.
 func (j *job) exact(ctx context.Context) (bool, error) {
 	if j.BestEffort || j.program.Exact || j.program.Module != "" {
 		return !j.BestEffort && j.program.Exact, nil
@@ -62,13 +62,17 @@ func (j *job) exact(ctx context.Context) (bool, error) {
 	return slices.Contains(strings.Fields(out), bubblePackage), nil
 }
 
-// prepareExact adds the overlay of Go that makes programs repeat exactly.
+// prepareExact adds the overlay of Go that makes programs deterministic.
 func (j *job) prepareExact(ctx context.Context) (err error) {
 	if j.tool, err = overlay.Installed(ctx, j.source); err == nil {
 		j.index, err = j.tool.Generate()
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be built with the overlay: %w; --no-overlay builds it without, and its runs then repeat as a best effort", j.name(), err)
+		return fmt.Errorf(
+			"%s cannot be built with the overlay: %w; --no-overlay builds it without, and its runs then repeat as a best effort",
+			j.name(),
+			err,
+		)
 	}
 	text, err := os.ReadFile(j.index)
 	if err != nil {
@@ -83,7 +87,7 @@ func (j *job) prepareExact(ctx context.Context) (err error) {
 	return nil
 }
 
-// prepareSource finds the source and, for a program that comes in versions, makes its go.mod.
+// prepareSource finds the source. For a program that has versions, it also makes the go.mod.
 func (j *job) prepareSource(ctx context.Context) error {
 	if j.program.Module == "" {
 		return j.prepareOwn()
@@ -119,11 +123,11 @@ func (j *job) prepareSource(ctx context.Context) error {
 	return j.change(ctx, dir)
 }
 
-// copyModule copies the go.mod and go.sum of the module, or those that it has for the version, or
-// for its line of versions.
+// copyModule copies the go.mod and go.sum of the module. If the module has files for the version, or for its line of
+// versions, it copies those.
 func (j *job) copyModule() error {
 	from := filepath.Join(j.source, "go")
-	for _, name := range []string{Tag(j.version), j.version} { // the last one there is
+	for _, name := range []string{Tag(j.version), j.version} { // the last existing file wins
 		own := filepath.Join(j.source, "versions", name)
 		if _, err := os.Stat(own + ".mod"); err == nil {
 			from = own
@@ -141,8 +145,8 @@ func (j *job) copyModule() error {
 	return nil
 }
 
-// prepareOwn prepares the build of somebody's own package: a folder is built in its own
-// module, an import path as it is found from the working directory.
+// prepareOwn prepares the build of a user's own package. A directory is built in its own module. An import path is
+// resolved from the working directory.
 func (j *job) prepareOwn() error {
 	if p := j.program.Package; !strings.HasPrefix(p, ".") && !filepath.IsAbs(p) {
 		return nil
@@ -159,13 +163,13 @@ func (j *job) prepareOwn() error {
 	return err
 }
 
-// replace puts something in the place of the library.
+// replace replaces the library.
 func (j *job) replace(ctx context.Context, by string) error {
 	_, err := j.run(ctx, "mod", "edit", "-replace="+j.program.Library+"="+by, "--", filepath.Join(j.work, "go.mod"))
 	return err
 }
 
-// findSource finds the folder of the program's module.
+// findSource returns the directory of the program's module.
 func (j *job) findSource(ctx context.Context) (string, error) {
 	if dir := j.program.Dir; dir != "" {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
@@ -180,13 +184,17 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 	}
 	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", "--", j.program.Module)
 	if err != nil {
-		return "", fmt.Errorf("%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
-			j.program.Name, j.program.Module, err)
+		return "", fmt.Errorf(
+			"%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
+			j.program.Name,
+			j.program.Module,
+			err,
+		)
 	}
 	return dir, nil
 }
 
-// Tag is the build tag of a version of a library: v3.6 for v3.6.0, or for v3.6 itself.
+// Tag returns the build tag of a version of a library: v3.6 for v3.6.0, or for v3.6 itself.
 func Tag(version string) string {
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 || !strings.HasPrefix(version, "v") {
@@ -195,16 +203,20 @@ func Tag(version string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// change puts changed files into the library. The go tool lets nobody put an overlay on its
-// cache of modules, so the library is replaced by a folder that is not there: the overlay
-// says what is in it, the library's own files or changed ones.
+// change puts changed files into the library. The go tool allows no overlay on its module cache. Therefore the library
+// is replaced by a directory that does not exist, and the overlay defines its contents: the library's own files or
+// changed ones.
 func (j *job) change(ctx context.Context, dir string) error {
 	module := os.DirFS(dir)
 	changed, err := j.program.Overlay(module)
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.name(), err)
 	}
-	virtual := filepath.Join(j.cache, "changed", filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed)
+	virtual := filepath.Join(
+		j.cache,
+		"changed",
+		filepath.FromSlash(j.program.Library)+"@"+j.version+"~"+j.program.Changed,
+	)
 	err = fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && (name == "go.mod" || path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")) {
 			j.overlay[filepath.Join(virtual, filepath.FromSlash(name))] = filepath.Join(dir, filepath.FromSlash(name))

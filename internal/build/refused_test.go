@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// program writes a main package in a module of its own, and returns its directory.
+// program writes a main package in a separate module, and returns its directory.
 func program(t *testing.T, mod, main string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "check")
@@ -23,7 +23,7 @@ func program(t *testing.T, mod, main string) string {
 	return dir
 }
 
-// What a build lacks is said in one line, and nothing is left.
+// A failed build reports its reason in one line, and leaves no files.
 func TestRefused(t *testing.T) {
 	const mod, main = "module example.com/check\n\ngo 1.26\n", "package main\n\nfunc main() {}\n"
 	needs := mod + "\nrequire example.com/lib v1.0.0\n"
@@ -31,12 +31,17 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		what, mod, main string
 		set             map[string]string
-		cache           string // in a directory of its own
+		cache           string // in a separate directory
 		want            string
 	}{
-		{"an older Go", "module example.com/check\n\ngo 1.999\n", main, map[string]string{"GOTOOLCHAIN": "local"}, "cache",
+		{"an older Go", "module example.com/check\n\ngo 1.999\n", main, map[string]string{"GOTOOLCHAIN": "local"},
+			"cache",
 			"cannot be built: it needs Go 1.999 or later, and the go command is of Go 1."},
-		{"no network", needs, imports, map[string]string{"GOPROXY": "http://127.0.0.1:1", "GONOSUMDB": "*", "GOFLAGS": "-mod=mod"}, "cache",
+		{"no network", needs, imports, map[string]string{
+			"GOPROXY":   "http://127.0.0.1:1",
+			"GONOSUMDB": "*",
+			"GOFLAGS":   "-mod=mod",
+		}, "cache",
 			"cannot be built: it needs modules that are not in the module cache and cannot be fetched: "},
 		{"no proxy", needs, imports, map[string]string{"GOPROXY": "off", "GOFLAGS": "-mod=mod"}, "cache",
 			"cannot be built: it needs modules that are not in the module cache and cannot be fetched: "},
@@ -68,7 +73,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A program that is in a cache that cannot be written is found there.
+// The builder finds a program in a read-only cache.
 func TestReadOnly(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	dir, cache := program(t, "module example.com/check\n\ngo 1.26\n", "package main\n\nfunc main() {}\n"), t.TempDir()
@@ -90,7 +95,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// An installed command says why the source of a target cannot be fetched.
+// An installed command reports why it cannot fetch the source of a target.
 func TestFetchRefused(t *testing.T) {
 	release = "v0.1.0"
 	t.Cleanup(func() { release = "" })
@@ -101,7 +106,10 @@ func TestFetchRefused(t *testing.T) {
 	const module = target.Root + "/target/nats"
 	for _, c := range []struct{ proxy, want string }{
 		{"off", "it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: "},
-		{"http://127.0.0.1:1", "it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: "},
+		{
+			"http://127.0.0.1:1",
+			"it needs modules that are not in the module cache and cannot be fetched: " + module + "@v0.1.0: ",
+		},
 		{proxy, module + "@v0.1.0: reading " + proxy},
 	} {
 		t.Setenv("GOPROXY", c.proxy)
@@ -114,7 +122,7 @@ func TestFetchRefused(t *testing.T) {
 	}
 }
 
-// What is fetched from a module proxy changes nothing of the module and of the workspace in which the user works.
+// A fetch from a module proxy changes neither the user's module nor the user's workspace.
 func TestFetchChangesNoSums(t *testing.T) {
 	const module = target.Root + "/target/fetched"
 	proxy := filepath.Join(t.TempDir(), filepath.FromSlash(module), "@v")
@@ -129,14 +137,19 @@ func TestFetchChangesNoSums(t *testing.T) {
 	if err := errors.Join(err, z.Close(), os.MkdirAll(proxy, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"v0.1.0.info": []byte(`{"Version":"v0.1.0"}`), "v0.1.0.mod": mod, "v0.1.0.zip": packed.Bytes()} {
+	for name, text := range map[string][]byte{
+		"v0.1.0.info": []byte(`{"Version":"v0.1.0"}`),
+		"v0.1.0.mod":  mod,
+		"v0.1.0.zip":  packed.Bytes(),
+	} {
 		if err := os.WriteFile(filepath.Join(proxy, name), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	release = "v0.1.0"
 	t.Cleanup(func() { release = "" })
-	for name, value := range map[string]string{"GOPROXY": "file://" + filepath.ToSlash(strings.TrimSuffix(proxy, filepath.FromSlash(module+"/@v"))), "GONOSUMDB": "*",
+	for name, value := range map[string]string{"GOPROXY": "file://" +
+		filepath.ToSlash(strings.TrimSuffix(proxy, filepath.FromSlash(module+"/@v"))), "GONOSUMDB": "*",
 		"GOMODCACHE": t.TempDir(), "GOFLAGS": "-modcacherw", "GOWORK": ""} {
 		t.Setenv(name, value)
 	}

@@ -20,7 +20,7 @@ func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// guardDirectory does nothing: on this system a directory stays where this process is killed.
+// guardDirectory does nothing: on this system a directory stays if this process is killed.
 func guardDirectory(string) error { return nil }
 
 func releaseDirectory(string) error { return nil }

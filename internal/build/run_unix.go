@@ -10,7 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/child"
 )
 
-// runCommand runs a command with all that it starts. They end with the context, and with this process however it ends.
+// runCommand runs a command. The command and all processes that it starts end with the context, and with this process
+// however it ends.
 func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -31,8 +32,8 @@ func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// guardDirectory has a directory removed when this process ends, however it does.
+// guardDirectory lets the guard remove a directory when this process ends, however it ends.
 func guardDirectory(dir string) error { return child.Folder(dir) }
 
-// releaseDirectory takes that back.
+// releaseDirectory ends the guarding of a directory.
 func releaseDirectory(dir string) error { return child.Keep(dir) }

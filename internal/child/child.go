@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Child is a program that was started.
+// Child is a started program.
 type Child struct {
 	cmd  *exec.Cmd
 	tail tail
@@ -18,8 +18,7 @@ type Child struct {
 	why  string
 }
 
-// Start starts a command as a child. Its output is kept as far as Tail tells it, unless the
-// command sends it elsewhere.
+// Start starts a command as a child. Tail returns the end of its output, unless the command redirects it.
 func Start(cmd *exec.Cmd) (*Child, error) {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	if cmd.Stdout == nil {
@@ -44,7 +43,7 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// watch notes how the child ended. What it started and left behind goes with it.
+// watch records how the child ended, and kills the processes that it left behind.
 func (c *Child) watch() {
 	err := c.cmd.Wait()
 	c.why = c.cmd.ProcessState.String()
@@ -56,31 +55,31 @@ func (c *Child) watch() {
 	close(c.done)
 }
 
-// Pid is the number of the process, and of its group.
+// Pid returns the ID of the process and of its group.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// Done is closed when the child has ended.
+// Done returns a channel that is closed when the child has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Why tells how the child ended, in words, once Done is closed.
+// Why returns how the child ended, as text, once Done is closed.
 func (c *Child) Why() string { return c.why }
 
 // Succeeded reports, once Done is closed, whether the child ended with status 0.
 func (c *Child) Succeeded() bool { return c.cmd.ProcessState.Success() }
 
-// Kill ends the child at once, with all that it started, and waits until it is gone.
+// Kill kills the child at once, with all processes that it started, and waits until it is gone.
 func (c *Child) Kill() {
 	_ = c.signal(syscall.SIGKILL)
 	<-c.done
 }
 
-// Interrupt asks the child to end.
+// Interrupt requests the child to end.
 func (c *Child) Interrupt() { _ = c.signal(syscall.SIGTERM) }
 
-// Pause stops the child's processes where they are, until Thaw.
+// Pause pauses the child's processes until Thaw.
 func (c *Child) Pause() error { return c.signal(syscall.SIGSTOP) }
 
-// Thaw lets a paused child go on.
+// Thaw lets a paused child continue.
 func (c *Child) Thaw() error { return c.signal(syscall.SIGCONT) }
 
 // signal sends a signal to the child's group.
@@ -91,13 +90,13 @@ func (c *Child) signal(s syscall.Signal) error {
 	return nil
 }
 
-// Tail is the end of what the child wrote, at most tailBytes.
+// Tail returns the end of the child's output, at most tailBytes.
 func (c *Child) Tail() string { return c.tail.String() }
 
-// tailBytes is how much of a child's output is kept.
+// tailBytes is the number of bytes of a child's output that are kept.
 const tailBytes = 8 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written bytes.
 type tail struct {
 	mutex sync.Mutex
 	bytes []byte

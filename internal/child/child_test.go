@@ -19,7 +19,7 @@ import (
 
 const motherVariable = "LOCKSTEP_CHILD_MOTHER"
 
-// TestMain is the mother, too: a program that starts children and is killed.
+// TestMain also acts as the mother: a program that starts children and is killed.
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(motherVariable); folder != "" {
 		mother(folder)
@@ -36,7 +36,7 @@ func mother(folder string) {
 		panic(err)
 	}
 	<-ended.Done()
-	for range 3 { // each with a child of its own
+	for range 3 { // each with its own child
 		c, err := Start(exec.Command("/bin/sh", "-c", "sleep 1000 & sleep 1000"))
 		if err != nil {
 			panic(err)
@@ -47,10 +47,10 @@ func mother(folder string) {
 	select {}
 }
 
-// gone waits until no process of a group is left, as long as it takes.
+// gone waits until no process of a group is left, without a timeout.
 func gone(group int) { processes.Until(func() bool { return syscall.Kill(-group, 0) != nil }) }
 
-// Killed with -9, a program leaves none of its children, none of theirs and no folder.
+// A program killed with -9 leaves no children, no processes of theirs and no directory.
 func TestKilledMother(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a folder's name")
 	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o755); err != nil {
@@ -96,14 +96,14 @@ func TestKill(t *testing.T) {
 		t.Error(err)
 	}
 	c.Kill()
-	c.Kill() // again does no harm
+	c.Kill() // a second call is harmless
 	gone(c.Pid())
 	if c.Why() != "signal: killed" || !strings.Contains(c.Tail(), "begun") {
 		t.Errorf("%q, %q", c.Why(), c.Tail())
 	}
 }
 
-// A child that ends by itself takes with it what it started.
+// A child that ends on its own takes its own child processes with it.
 func TestOrphans(t *testing.T) {
 	c, err := Start(exec.Command("/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"))
 	if err != nil {
@@ -127,7 +127,8 @@ func TestTail(t *testing.T) {
 }
 
 func TestUnknownProgram(t *testing.T) {
-	if _, err := Start(exec.Command("/no/such/program")); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+	if _, err := Start(exec.Command("/no/such/program")); err == nil ||
+		!strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("%v", err)
 	}
 	if err := Folder("a\nb"); err == nil {
@@ -138,7 +139,7 @@ func TestUnknownProgram(t *testing.T) {
 	}
 }
 
-// What is said to a child it reads, and what it says is read; both ends with it.
+// A child reads its input, and the test reads its answers. Both streams end with the child.
 func TestSpeak(t *testing.T) {
 	c, err := Speak(exec.Command("/bin/sh", "-c", "read line; echo \"you said $line\"; read more"))
 	if err != nil {

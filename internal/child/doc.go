@@ -1,7 +1,6 @@
-// Package child starts programs that do not outlive the one that started them.
+// Package child starts programs that do not outlive the program that started them.
 //
-// Each child leads a process group of its own, so that what it starts goes with it. A guard, a
-// small shell of its own session, is told the group of every child and every folder that is to
-// go; it reads a pipe, and when that ends because this program is gone, killed or not, it ends
-// the groups and removes the folders.
+// Each child leads its own process group, so that its child processes end with it. A guard, a small shell in a separate
+// session, gets the group of every child and every directory to remove. It reads from a pipe. When the pipe ends
+// because this program is gone, killed or not, the guard kills the groups and removes the directories.
 package child

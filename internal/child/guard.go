@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// script reads "+group pid", "+folder path", and the same with a minus when the matter is
-// settled. When its input ends, it ends what is left. Names of folders are given as they are,
-// so that they may hold anything but a line feed.
+// script reads "+group pid" and "+folder path", and the same with a minus to withdraw them. When its input ends, it
+// kills the remaining groups and removes the remaining directories. It takes names of directories unquoted, so that
+// they may contain any character but a line feed.
 const script = `
 trap '' HUP INT TERM
 left=$(printf '\n')
@@ -32,14 +32,14 @@ printf '%s\n' "$left" | while IFS= read -r line; do
 done
 `
 
-// guard is the one of this program; it starts with the first child.
+// guard is the guard of this program; it starts with the first child.
 var guard struct {
 	sync.Mutex
 	cmd  *exec.Cmd
 	pipe io.WriteCloser
 }
 
-// tell tells the guard, and starts it where that has not been done.
+// tell sends a line to the guard, and starts the guard if it is not running.
 func tell(line string) error {
 	if strings.Contains(line, "\n") {
 		return fmt.Errorf("child: a name with a line feed: %q", line)
@@ -62,8 +62,8 @@ func tell(line string) error {
 	return err
 }
 
-// End ends the guard, and what it guards, and waits for it. The next child starts another one. A program that becomes
-// another one calls it, so that it leaves no process that nobody waits for.
+// End ends the guard and everything that it guards, and waits for it. The next child starts another one. A program that
+// replaces itself by another one calls End first. Otherwise it would leave a process that no process waits for.
 func End() {
 	guard.Lock()
 	defer guard.Unlock()
@@ -73,8 +73,8 @@ func End() {
 	}
 }
 
-// Folder lets a folder go with this program, whatever ends it, until Keep.
+// Folder lets the guard remove a directory when this program ends, however it ends, until Keep.
 func Folder(path string) error { return tell("+folder " + path) }
 
-// Keep takes back what Folder said.
+// Keep withdraws a call of Folder.
 func Keep(path string) error { return tell("-folder " + path) }

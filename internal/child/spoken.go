@@ -8,13 +8,13 @@ import (
 	"os/exec"
 )
 
-// Spoken is a child that is spoken to by its standard input, and answers by its standard output.
+// Spoken is a child that gets requests on its standard input, and answers on its standard output.
 type Spoken struct {
 	*Child
 	In, Out *os.File
 }
 
-// Speak starts a command as a child that is spoken to.
+// Speak starts a command as such a child.
 func Speak(cmd *exec.Cmd) (*Spoken, error) {
 	read, in, err := os.Pipe()
 	if err != nil {
@@ -33,7 +33,7 @@ func Speak(cmd *exec.Cmd) (*Spoken, error) {
 	return &Spoken{c, in, out}, nil
 }
 
-// Kill ends the child at once, with all that it started, and closes what it was spoken to by.
+// Kill kills the child at once, with all processes that it started, and closes its input and output.
 func (s *Spoken) Kill() {
 	s.Child.Kill()
 	_, _ = s.In.Close(), s.Out.Close()

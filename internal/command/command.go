@@ -1,5 +1,5 @@
 // Package command is the lockstep command: the targets that it links, those that it builds on demand, and its own
-// commands. The program of a fleet shares it, so that a worker has the targets of the command.
+// commands. A fleet's program shares this package, so that a worker has the targets of the command.
 package command
 
 import (
@@ -17,12 +17,14 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// App is the command line of the lockstep command, with the commands given besides its own.
+// App returns the command line of the lockstep command, with the given commands in addition to its own.
 func App(commands ...any) cli.App {
 	return cli.App{
 		Targets: slices.Concat(smr.Targets, raft.Targets, pbft.Targets, backup.Targets, []target.Target{
 			register.Target,
-			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{}, system.Properties).Gathered("params"),
+			target.Of("distal", "a protocol written in Distal, message by message (--set file=...)", system.Program{},
+				system.Properties).
+				Gathered("params"),
 		}, processTargets),
 		Programs:     programs.All,
 		Commands:     append([]any{&ownCommands{}, &distal.Commands{}}, commands...),
@@ -33,11 +35,11 @@ func App(commands ...any) cli.App {
 	}
 }
 
-// ownCommands are those that are not about any one target.
+// ownCommands are the commands that concern no single target.
 type ownCommands struct {
 	Demo  demoCmd  `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
 	Paper paperCmd `cmd:"" passthrough:"" help:"Make the tables of the papers and of the documentation again."`
 }
 
-// processTargets are those whose nodes are processes, on systems that have process groups.
+// processTargets are the targets whose nodes are processes, on systems with process groups.
 var processTargets []target.Target

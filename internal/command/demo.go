@@ -17,14 +17,14 @@ type demoCmd struct {
 	Out  string `default:"lockstep-out" placeholder:"DIR" help:"Where the trace goes (${default})."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (demoCmd) Help() string {
 	return "The replicated log of \"Testing Consensus Implementations using Communication Closure\",\nfirst with the bug of Fig. 1, then without.\n\nExample:\n  lockstep demo"
 }
 
 const demoRuns = 50_000
 
-// Run shows what there is to see.
+// Run runs the demonstration.
 func (c *demoCmd) Run(e *cli.Env) error {
 	if err := cli.CheckOut(c.Out); err != nil {
 		return err
@@ -43,12 +43,25 @@ func (c *demoCmd) Run(e *cli.Env) error {
 	if f == nil {
 		return errors.New("the demonstration found nothing; try another --seed")
 	}
-	fmt.Fprintf(e.Out, "1. Found in run %d, after %v: %s.\n   %s\n", f.Run, time.Since(start).Round(time.Millisecond), f.Finding, result.Guarantee)
+	fmt.Fprintf(
+		e.Out,
+		"1. Found in run %d, after %v: %s.\n   %s\n",
+		f.Run,
+		time.Since(start).Round(time.Millisecond),
+		f.Finding,
+		result.Guarantee,
+	)
 	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out})
 	if err = errors.Join(err, k.NotShrunk); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
+	fmt.Fprintf(
+		e.Out,
+		"\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n",
+		k.Shrunk.Was,
+		k.Shrunk.Is,
+		k.Shrunk.Tries,
+	)
 	if err := e.Grid(k.Trace); err != nil {
 		return err
 	}
@@ -56,7 +69,13 @@ func (c *demoCmd) Run(e *cli.Env) error {
 	if result, err = lockstep.Explore(e.Ctx, plan); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "\n4. The corrected protocol: %d runs, verdict %s.\n\nLook at it in a browser: %s\nReplay the finding with:\n%s\n",
-		result.Runs, result.Verdict(), k.Page, e.Replay(k.File))
+	fmt.Fprintf(
+		e.Out,
+		"\n4. The corrected protocol: %d runs, verdict %s.\n\nLook at it in a browser: %s\nReplay the finding with:\n%s\n",
+		result.Runs,
+		result.Verdict(),
+		k.Page,
+		e.Replay(k.File),
+	)
 	return nil
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// fleetProgram has the fleet's commands: it links a NATS server, which the command does not.
+// fleetProgram has the fleet's commands. It links a NATS server, which the command does not link.
 var fleetProgram = target.Program{Name: "fleet", Help: "campaigns over many machines",
 	Package: target.Root + "/fleet/program", Module: target.Root + "/fleet"}
 
-// paperProgram makes the tables of the papers: it links the libraries that the papers tested.
+// paperProgram reproduces the tables of the papers. It links the libraries that the papers tested.
 var paperProgram = target.Program{Name: "paper", Help: "the tables of the papers",
 	Package: target.Root + "/internal/paper", Module: target.Root + "/internal/paper"}
 
-// FleetCommands stand for those of the fleet program, which is built when one is given.
+// FleetCommands stand in for those of the fleet program, which is built when the user gives one.
 type FleetCommands struct {
 	Fleet fleetCmd `cmd:"" passthrough:"" help:"Campaigns over many machines."`
 }
@@ -24,7 +24,7 @@ type fleetCmd struct {
 	Args []string `arg:"" optional:"" help:"serve, join, run, status, stop or findings, and their arguments."`
 }
 
-// fleetHelp says what there is without building the program that has it.
+// fleetHelp lists the commands without building the program that has them.
 const fleetHelp = `Usage: lockstep fleet <command>
 
 Campaigns over many machines.
@@ -41,7 +41,7 @@ The program that has them is built when one of them is first given.
 Run "lockstep fleet <command> --help" for more information on a command.
 `
 
-// Run lets the fleet program do the work.
+// Run runs the command in the fleet program.
 func (c *fleetCmd) Run(e *cli.Env) error { return handOver(e, c.Args, fleetHelp, &fleetProgram) }
 
 type paperCmd struct {
@@ -68,10 +68,10 @@ Examples:
   lockstep paper mutants run vote-twice commit-old-term
 `
 
-// Run lets the program of the papers do the work.
+// Run runs the command in the program of the papers.
 func (c *paperCmd) Run(e *cli.Env) error { return handOver(e, c.Args, paperHelp, &paperProgram) }
 
-// handOver prints the help where no command is given, and lets the program do the work where one is.
+// handOver prints the help if the user gives no command. Otherwise the program runs the command.
 func handOver(e *cli.Env, args []string, help string, p *target.Program) error {
 	if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
 		fmt.Fprint(e.Out, help)

@@ -14,5 +14,9 @@ import (
 )
 
 func init() {
-	processTargets = slices.Concat([]target.Target{maelstrom.Target, netrix.Target, etcd.Target}, cassandra.Targets, ratis.Targets)
+	processTargets = slices.Concat(
+		[]target.Target{maelstrom.Target, netrix.Target, etcd.Target},
+		cassandra.Targets,
+		ratis.Targets,
+	)
 }

@@ -2,7 +2,7 @@ package exact
 
 import "math"
 
-// betaQuantile is the x at which the regularized incomplete beta function of a and b has the value p, for p
+// betaQuantile returns the x at which the regularized incomplete beta function of a and b has the value p, for p
 // between 0 and 1.
 func betaQuantile(a, b, p float64) float64 {
 	low, high := 0.0, 1.0
@@ -19,7 +19,7 @@ func betaQuantile(a, b, p float64) float64 {
 	}
 }
 
-// betaShare is the regularized incomplete beta function of a and b at x. Its continued fraction converges fast
+// betaShare returns the regularized incomplete beta function of a and b at x. Its continued fraction converges fast
 // below the mean; above it, the symmetric one does.
 func betaShare(a, b, x float64) float64 {
 	if x > (a+1)/(a+b+2) {
@@ -32,10 +32,10 @@ func betaShare(a, b, x float64) float64 {
 	return front / a / betaFraction(a, b, x)
 }
 
-// betaFraction is the continued fraction of the incomplete beta function, by the method of Lentz: the quotient of
-// successive numerators (c) and the one of successive denominators (d) are kept instead of these, which overflow.
+// betaFraction returns the continued fraction of the incomplete beta function, by the method of Lentz. It keeps the
+// quotients of successive numerators (c) and of successive denominators (d) instead of the values, which overflow.
 func betaFraction(a, b, x float64) float64 {
-	const tiny = 1e-300 // stands for 0, by which d divides
+	const tiny = 1e-300 // replaces 0, by which d would divide
 	f, c, d := 1.0, 1.0, 0.0
 	for m := range maxTerms {
 		n := float64((m + 1) / 2)
@@ -58,5 +58,5 @@ func betaFraction(a, b, x float64) float64 {
 	return f
 }
 
-// maxTerms bounds the terms of the fraction: about the square root of the larger parameter is needed.
+// maxTerms bounds the terms of the fraction, which needs about the square root of the larger parameter.
 const maxTerms = 1_000_000

@@ -1,14 +1,14 @@
-// Package exact has what several rooms need to give probabilities without an error of
-// their own: limits of a share that was seen in trials, and long powers.
+// Package exact computes probabilities without numerical error of its own: confidence limits of a share observed in
+// trials, and large powers.
 package exact
 
 import (
 	"math/big"
 )
 
-// Limits are the limits of Clopper and Pearson for a probability, of which hits of the
-// trials were hits. Each of the two is wrong with at most the probability tail: below low,
-// as many hits or more are rarer than that, and above high, as many or fewer.
+// Limits returns the limits of Clopper and Pearson for a probability, given the number of hits in the trials. Each of
+// the two limits is wrong with at most the probability tail. If the probability were below low, this number of hits or
+// more would be rarer than that. If it were above high, this number or fewer would be.
 func Limits(hits, trials int, tail float64) (low, high float64) {
 	k, n := float64(hits), float64(trials)
 	high = 1
@@ -21,7 +21,7 @@ func Limits(hits, trials int, tail float64) (low, high float64) {
 	return low, high
 }
 
-// Power is x to the n-th, with as many bits as x has.
+// Power returns x to the n-th, with as many bits as x has.
 func Power(x *big.Float, n int) *big.Float {
 	result := new(big.Float).SetPrec(x.Prec()).SetInt64(1)
 	square := new(big.Float).Copy(x)

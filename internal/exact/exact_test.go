@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/exact"
 )
 
-// atLeast adds up the probability of so many hits or more.
+// atLeast returns the probability of this number of hits or more.
 func atLeast(hits, trials int, p float64) float64 {
 	sum := 0.0
 	for k := hits; k <= trials; k++ {
@@ -21,7 +21,7 @@ func atLeast(hits, trials int, p float64) float64 {
 	return sum
 }
 
-// At each limit the tail has exactly the probability that was asked for.
+// At each limit the tail has exactly the requested probability.
 func TestLimits(t *testing.T) {
 	for trials := 1; trials <= 30; trials++ {
 		for hits := 0; hits <= trials; hits++ {
@@ -29,14 +29,28 @@ func TestLimits(t *testing.T) {
 				low, high := exact.Limits(hits, trials, tail)
 				if hits > 0 {
 					if got := atLeast(hits, trials, low); math.Abs(got-tail) > 1e-9 {
-						t.Errorf("%d of %d: at %v as many hits have the probability %v, want %v", hits, trials, low, got, tail)
+						t.Errorf(
+							"%d of %d: at %v as many hits have the probability %v, want %v",
+							hits,
+							trials,
+							low,
+							got,
+							tail,
+						)
 					}
 				} else if low != 0 {
 					t.Errorf("without a hit the lower limit is %v", low)
 				}
 				if hits < trials {
 					if got := 1 - atLeast(hits+1, trials, high); math.Abs(got-tail) > 1e-9 {
-						t.Errorf("%d of %d: at %v so few hits have the probability %v, want %v", hits, trials, high, got, tail)
+						t.Errorf(
+							"%d of %d: at %v so few hits have the probability %v, want %v",
+							hits,
+							trials,
+							high,
+							got,
+							tail,
+						)
 					}
 				} else if high != 1 {
 					t.Errorf("with hits only the upper limit is %v", high)

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-// Package filelock locks open files against other processes, where the system can.
+// Package filelock locks open files against other processes, on systems that support it.
 package filelock
 
 import (
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Supported says whether there are locks on this system.
+// Supported reports whether this system has file locks.
 const Supported = true
 
-// Try locks an open file or directory for as long as it is open, or fails at once.
+// Try locks an open file or directory until it is closed, or fails at once.
 func Try(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -1,11 +1,11 @@
 //go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
 
-// Package filelock locks open files against other processes, where the system can.
+// Package filelock locks open files against other processes, on systems that support it.
 package filelock
 
 import "os"
 
-// Supported says whether there are locks on this system.
+// Supported reports whether this system has file locks.
 const Supported = false
 
 // Try does nothing.

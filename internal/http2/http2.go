@@ -1,5 +1,5 @@
-// Package http2 cuts one direction of an HTTP/2 connection into frames and decodes their header fields, for those who look at a
-// connection from outside.
+// Package http2 splits one direction of an HTTP/2 connection into frames and decodes their header fields, for programs
+// that observe a connection.
 package http2
 
 import (
@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Preface is what a client begins with, before its first frame.
+// Preface is the client's first bytes, before its first frame.
 const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Types of frames that have a meaning here, and their names.
+// The types of frames that this package distinguishes, and their names.
 const (
 	Data         = 0
 	Headers      = 1
@@ -24,9 +24,20 @@ const (
 	Continuation = 9
 )
 
-var names = []string{"DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH_PROMISE", "PING", "GOAWAY", "WINDOW_UPDATE", "CONTINUATION"}
+var names = []string{
+	"DATA",
+	"HEADERS",
+	"PRIORITY",
+	"RST_STREAM",
+	"SETTINGS",
+	"PUSH_PROMISE",
+	"PING",
+	"GOAWAY",
+	"WINDOW_UPDATE",
+	"CONTINUATION",
+}
 
-// Flags of frames that have a meaning here.
+// The flags of frames that this package distinguishes.
 const (
 	endStream  = 0x1
 	endHeaders = 0x4
@@ -38,13 +49,13 @@ const (
 type Frame struct {
 	Type, Flags byte
 	Stream      uint32
-	// Payload is what the frame carries, as it stands on the wire.
+	// Payload is the frame's payload, as on the wire.
 	Payload []byte
 	// Fields are the header fields of a block that ends with this frame.
 	Fields []hpack.HeaderField
 }
 
-// Name is the name of the frame's type.
+// Name returns the name of the frame's type.
 func (f Frame) Name() string {
 	if int(f.Type) < len(names) {
 		return names[f.Type]
@@ -52,12 +63,12 @@ func (f Frame) Name() string {
 	return fmt.Sprintf("frame %d", f.Type)
 }
 
-// Ends reports whether the frame is the last that its sender sends on the stream.
+// Ends reports whether the frame is the last one of its sender on the stream.
 func (f Frame) Ends() bool {
 	return f.Type == Reset || (f.Type == Data || f.Type == Headers) && f.Flags&endStream != 0
 }
 
-// Content is the payload of a frame of type Data or Headers, without padding and priority.
+// Content returns the payload of a frame of type Data or Headers, without padding and priority.
 func (f Frame) Content() ([]byte, error) {
 	p := f.Payload
 	if f.Flags&padded != 0 {
@@ -81,7 +92,8 @@ var (
 	errBlock   = fmt.Errorf("http2: header fields of more than %d bytes", maxBlock)
 )
 
-// Bounds: the length of a frame's head, of header fields, and of the table of fields that one end may allow the other.
+// The length of a frame's head, and the limits of header fields and of the table of fields that one end may allow the
+// other.
 const (
 	head       = 9
 	maxBlock   = 1 << 20
@@ -91,20 +103,20 @@ const (
 
 // Reader reads the frames of one direction.
 type Reader struct {
-	preface bool // is still to come
+	preface bool // the preface has not been read
 	fields  *hpack.Decoder
-	block   []byte // of header fields that goes on in the next frame
+	block   []byte // of header fields that continues in the next frame
 }
 
-// NewReader is a reader of what a client sends, which begins with the preface, or of what a server sends.
+// NewReader returns a reader of a client's bytes, which begin with the preface, or of a server's bytes.
 func NewReader(client bool) *Reader {
 	r := &Reader{preface: client, fields: hpack.NewDecoder(firstTable, nil)}
 	r.fields.SetAllowedMaxDynamicTableSize(maxTable)
 	return r
 }
 
-// Skip is the length of the preface at the beginning of data, where it is still to come, or 0. It reports whether frames follow:
-// otherwise more must come.
+// Skip returns the length of the preface at the beginning of data if it has not been read, or else 0. It reports
+// whether frames follow: otherwise the caller must wait for more data.
 func (r *Reader) Skip(data []byte) (length int, frames bool, err error) {
 	switch {
 	case !r.preface:
@@ -118,8 +130,8 @@ func (r *Reader) Skip(data []byte) (length int, frames bool, err error) {
 	return len(Preface), true, nil
 }
 
-// Next is the frame at the beginning of data, and its length; 0 means that more must come. The header fields of the frame are
-// decoded when it is returned, so that it must then be taken. An error is about these fields.
+// Next returns the frame at the beginning of data, and its length; 0 means that the caller must wait for more data.
+// Next decodes the frame's header fields, so the caller must consume a returned frame. An error concerns these fields.
 func (r *Reader) Next(data []byte) (f Frame, length int, err error) {
 	if len(data) < head {
 		return f, 0, nil
@@ -128,7 +140,12 @@ func (r *Reader) Next(data []byte) (f Frame, length int, err error) {
 	if len(data) < length {
 		return f, 0, nil
 	}
-	f = Frame{Type: data[3], Flags: data[4], Stream: binary.BigEndian.Uint32(data[5:]) &^ (1 << 31), Payload: data[head:length]}
+	f = Frame{
+		Type:    data[3],
+		Flags:   data[4],
+		Stream:  binary.BigEndian.Uint32(data[5:]) &^ (1 << 31),
+		Payload: data[head:length],
+	}
 	f.Fields, err = r.headers(f)
 	return f, length, err
 }

@@ -15,28 +15,45 @@ import (
 // frame is a frame on the wire.
 func frame(kind, flags byte, stream uint32, payload ...byte) []byte {
 	n := len(payload)
-	return append(binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream), payload...)
+	return append(
+		binary.BigEndian.AppendUint32([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}, stream),
+		payload...)
 }
 
-// connection is what a client sends: two requests with the same header fields, the first in two frames with padding and priority, and
-// data with padding.
+// connection returns the bytes of a client: two requests with the same header fields, the first in two frames with
+// padding and priority, and data with padding.
 func connection() []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	fields := func() []byte {
 		block.Reset()
-		for _, f := range []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":path", Value: "/service/method"}} {
-			_ = encoder.WriteField(f) // a buffer takes everything
+		for _, f := range []hpack.HeaderField{
+			{Name: ":method", Value: "POST"},
+			{Name: ":path", Value: "/service/method"},
+		} {
+			_ = encoder.WriteField(f) // a write to a buffer never fails
 		}
 		return slices.Clone(block.Bytes())
 	}
 	one, two := fields(), fields()
 	head := append([]byte{3, 0, 0, 0, 0, 5}, one[:4]...)
-	return slices.Concat([]byte(http2.Preface), frame(http2.Settings, 0, 0), frame(http2.Headers, 0x28, 1, append(head, 0, 0, 0)...), frame(http2.Continuation, 0x4, 1, one[4:]...),
-		frame(http2.Headers, 0x5, 3, two...), frame(http2.Data, 0x9, 1, 2, 'h', 'i', 0, 0), frame(77, 0, 0), frame(http2.Reset, 0, 5, 0, 0, 0, 0))
+	return slices.Concat(
+		[]byte(http2.Preface),
+		frame(http2.Settings, 0, 0),
+		frame(http2.Headers, 0x28, 1, append(head, 0, 0, 0)...),
+		frame(http2.Continuation, 0x4, 1, one[4:]...),
+		frame(
+			http2.Headers,
+			0x5,
+			3,
+			two...),
+		frame(http2.Data, 0x9, 1, 2, 'h', 'i', 0, 0),
+		frame(77, 0, 0),
+		frame(http2.Reset, 0, 5, 0, 0, 0, 0),
+	)
 }
 
-// read puts the frames of a stream into words, whatever pieces it comes in.
+// read returns the frames of a stream as text, read in pieces of the given size.
 func read(t testing.TB, stream []byte, client bool, piece int) (words []string) {
 	t.Helper()
 	r := http2.NewReader(client)
@@ -81,8 +98,15 @@ func read(t testing.TB, stream []byte, client bool, piece int) (words []string) 
 }
 
 func TestReader(t *testing.T) {
-	want := []string{"SETTINGS 0 ", "HEADERS 1 ", "CONTINUATION 1  :method=POST :path=/service/method", "HEADERS 3  :method=POST :path=/service/method end", "DATA 1 hi end",
-		"frame 77 0 ", "RST_STREAM 5  end"}
+	want := []string{
+		"SETTINGS 0 ",
+		"HEADERS 1 ",
+		"CONTINUATION 1  :method=POST :path=/service/method",
+		"HEADERS 3  :method=POST :path=/service/method end",
+		"DATA 1 hi end",
+		"frame 77 0 ",
+		"RST_STREAM 5  end",
+	}
 	for _, piece := range []int{1, 7, 1 << 20} {
 		if got := read(t, connection(), true, piece); !slices.Equal(got, want) {
 			t.Errorf("in pieces of %d: %q\ninstead of %q", piece, got, want)
@@ -99,9 +123,12 @@ func TestWrong(t *testing.T) {
 		}
 	}
 	for want, stream := range map[string][]byte{
-		"http2: header fields: decoding error: invalid indexed representation index 99": frame(http2.Headers, 0x4, 1, 0x80|99),
-		"http2: a frame that is shorter than its padding":                               frame(http2.Headers, 0x2c, 1, 1, 0),
-		"http2: header fields of more than 1048576 bytes":                               append(frame(http2.Headers, 0, 1, make([]byte, 1<<20)...), frame(http2.Continuation, 0, 1, 0)...),
+		"http2: header fields: decoding error: invalid indexed representation index 99": frame(http2.Headers, 0x4, 1,
+			0x80|99),
+		"http2: a frame that is shorter than its padding": frame(http2.Headers, 0x2c, 1,
+			1, 0),
+		"http2: header fields of more than 1048576 bytes": append(frame(http2.Headers, 0,
+			1, make([]byte, 1<<20)...), frame(http2.Continuation, 0, 1, 0)...),
 	} {
 		if got := read(t, stream, false, 1<<20); len(got) == 0 || got[len(got)-1] != want {
 			t.Errorf("%q instead of %q", got, want)
@@ -109,7 +136,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// Whatever comes, no more is taken than there is.
+// Whatever the input is, the reader takes no more bytes than there are.
 func FuzzReader(f *testing.F) {
 	f.Add(connection())
 	f.Add(frame(http2.Headers, 0x2c, 1, 1, 0))

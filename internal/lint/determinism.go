@@ -1,12 +1,13 @@
-// Command lint checks that the packages in which a run happens are deterministic: no
-// wall clock, no global random source, no goroutine, no dependence on map order.
+// Command lint checks that the packages that execute runs are deterministic: no wall clock, no global random source, no
+// goroutine, no dependence on map order.
 //
 //	make determinism
 //
-// runs it over all modules. Where goroutines run in a bubble, they and the clock are allowed: time is virtual there.
+// runs it over all modules. In packages whose goroutines run in a bubble, goroutines and the clock are allowed: time is
+// virtual there.
 //
-// A range over a map whose order cannot show is allowed with a comment at the end of its line or in the line
-// before it that says why: //lockstep:unordered the results are summed up.
+// A range over a map is allowed if its order has no effect. A comment at the end of its line or in the line before it
+// must state the reason: //lockstep:unordered the results are summed up.
 package main
 
 import (
@@ -24,15 +25,50 @@ func main() { multichecker.Main(determinism) }
 
 const module = "github.com/lockstep-go/lockstep"
 
-// packages are the packages that are checked, with everything below them. The root
-// package is checked, too, without what is below it.
-var packages = []string{"trace", "rounds", "strategy", "scenario", "gen", "sim", "bubble", "distal", "cover", "coverage", "spec", "closure", "shrink", "replay", "kit", "target"}
+// packages are the packages that are checked, with all packages below them. The root package is checked as well, but
+// not the packages below it.
+var packages = []string{
+	"trace",
+	"rounds",
+	"strategy",
+	"scenario",
+	"gen",
+	"sim",
+	"bubble",
+	"distal",
+	"cover",
+	"coverage",
+	"spec",
+	"closure",
+	"shrink",
+	"replay",
+	"kit",
+	"target",
+}
 
-// realTime are those of them whose time is real: processes run in them, or they tell how long a search takes.
-var realTime = []string{"distal/command", "target/bftsmart", "target/cassandra", "target/etcd", "target/kafka", "target/maelstrom", "target/netrix", "target/ratis", "target/zookeeper"}
+// realTime are the packages among them with real time: they run processes, or they report how long a search takes.
+var realTime = []string{
+	"distal/command",
+	"target/bftsmart",
+	"target/cassandra",
+	"target/etcd",
+	"target/kafka",
+	"target/maelstrom",
+	"target/netrix",
+	"target/ratis",
+	"target/zookeeper",
+}
 
-// bubbled are those of them whose goroutines run in a bubble: time is virtual there, and the overlay orders goroutines.
-var bubbled = []string{"bubble", "target/etcdserver", "target/hashicorpraft", "target/memberlist", "target/nats", "target/tendermint"}
+// bubbled are the packages among them whose goroutines run in a bubble: time is virtual there, and the overlay orders
+// goroutines.
+var bubbled = []string{
+	"bubble",
+	"target/etcdserver",
+	"target/hashicorpraft",
+	"target/memberlist",
+	"target/nats",
+	"target/tendermint",
+}
 
 var determinism = &analysis.Analyzer{
 	Name: "determinism",
@@ -40,8 +76,7 @@ var determinism = &analysis.Analyzer{
 	Run:  run,
 }
 
-// forbidden are the functions of a package that must not be used; an empty list means
-// all of them but the ones allowed.
+// forbidden are the forbidden functions of each package. An empty list forbids all functions but the allowed ones.
 var forbidden = map[string][]string{
 	"time":         {"Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTimer", "NewTicker"},
 	"math/rand":    nil,
@@ -49,7 +84,7 @@ var forbidden = map[string][]string{
 	"crypto/rand":  nil,
 }
 
-// allowed are the constructors that take their own seed or source, and what gives a library's source its seed.
+// allowed are the constructors with an explicit seed or source, and the function that seeds a library's source.
 var allowed = []string{"Seed", "New", "NewPCG", "NewChaCha8", "NewSource", "NewZipf"}
 
 func checked(path string) bool {
@@ -81,12 +116,14 @@ func run(pass *analysis.Pass) (any, error) {
 				if inBubble {
 					return true
 				}
-				pass.Reportf(n.Pos(), "goroutine in a package where runs happen: whole runs are spread by internal/pool")
+				pass.Reportf(n.Pos(),
+					"goroutine in a package where runs happen: whole runs are spread by internal/pool")
 			case *ast.SelectorExpr:
 				checkUse(pass, n, inBubble)
 			case *ast.RangeStmt:
 				if overMap(pass, n.X) && !excused[pass.Fset.Position(n.Pos()).Line] {
-					pass.Reportf(n.Pos(), "range over a map: sort the keys, or say in a comment //lockstep:unordered why the order cannot show")
+					pass.Reportf(n.Pos(),
+						"range over a map: sort the keys, or say in a comment //lockstep:unordered why the order cannot show")
 				}
 			}
 			return true
@@ -95,7 +132,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// excuses are the lines whose range over a map is excused, at their end or by the line before.
+// excuses returns the lines whose range over a map is excused, by a comment at their end or in the line before.
 func excuses(pass *analysis.Pass, file *ast.File) map[int]bool {
 	lines := map[int]bool{}
 	for _, group := range file.Comments {
@@ -115,13 +152,19 @@ func checkUse(pass *analysis.Pass, sel *ast.SelectorExpr, inBubble bool) {
 		return
 	}
 	names, ok := forbidden[f.Pkg().Path()]
-	if !ok || len(names) > 0 && !slices.Contains(names, f.Name()) || len(names) == 0 && slices.Contains(allowed, f.Name()) {
+	if !ok || len(names) > 0 && !slices.Contains(names, f.Name()) ||
+		len(names) == 0 && slices.Contains(allowed, f.Name()) {
 		return
 	}
-	pass.Reportf(sel.Pos(), "%s.%s in a package where runs happen: time is virtual and every source is seeded", f.Pkg().Name(), f.Name())
+	pass.Reportf(
+		sel.Pos(),
+		"%s.%s in a package where runs happen: time is virtual and every source is seeded",
+		f.Pkg().Name(),
+		f.Name(),
+	)
 }
 
-// overMap reports whether a range goes over a map, or over its keys or values unsorted.
+// overMap reports whether a range iterates over a map, or over its keys or values unsorted.
 func overMap(pass *analysis.Pass, x ast.Expr) bool {
 	if t := pass.TypesInfo.TypeOf(x); t != nil {
 		if _, ok := t.Underlying().(*types.Map); ok {

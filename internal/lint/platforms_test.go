@@ -8,19 +8,31 @@ import (
 	loader "golang.org/x/tools/go/packages"
 )
 
-// needsUnix are packages whose systems are processes in process groups: they are for Unix.
-var needsUnix = []string{"process", "internal/child", "internal/testkit/servertest", "target/cassandra", "target/etcd", "target/maelstrom", "target/netrix", "target/ratis"}
+// needsUnix are packages whose systems are processes in process groups, which requires Unix.
+var needsUnix = []string{
+	"process",
+	"internal/child",
+	"internal/testkit/servertest",
+	"target/cassandra",
+	"target/etcd",
+	"target/maelstrom",
+	"target/netrix",
+	"target/ratis",
+}
 
-// The root module, with the command, type-checks for every platform of a release. Nothing is compiled, so that no such
-// machine is needed.
+// The root module, with the command, type-checks for every platform of a release. The test compiles nothing, so that it
+// needs no machine of that platform.
 func TestPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads the standard library of five platforms")
 	}
 	for _, platform := range []string{"darwin/amd64", "darwin/arm64", "linux/arm64", "windows/amd64", "windows/arm64"} {
 		system, processor, _ := strings.Cut(platform, "/")
-		config := &loader.Config{Dir: "../../cmd", Env: append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off"),
-			Mode: loader.LoadAllSyntax}
+		config := &loader.Config{
+			Dir:  "../../cmd",
+			Env:  append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off"),
+			Mode: loader.LoadAllSyntax,
+		}
 		all, err := loader.Load(config, module+"/...")
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +55,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// find is the package of a path.
+// find returns the package with a path.
 func find(all []*loader.Package, path string) []*loader.Package {
 	for _, p := range all {
 		if p.PkgPath == path {

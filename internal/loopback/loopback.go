@@ -1,9 +1,9 @@
-// Package loopback tells addresses that only this machine reaches from others.
+// Package loopback recognizes addresses that only this machine can reach.
 package loopback
 
 import "net"
 
-// Is reports whether an address to listen at is on the loopback. An error means that it is none.
+// Is reports whether a listen address is on the loopback. It returns an error if the text is not an address.
 func Is(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// Sequences of numbers that differ, in one number, in order or in length, have different
-// hashes: of all short ones of small numbers, no two are alike.
+// Sequences of numbers that differ, in one number, in order or in length, have different hashes. The test compares all
+// short sequences of small numbers.
 func TestDifferent(t *testing.T) {
 	seen := map[mix.Hash]string{}
 	var add func(h mix.Hash, text string, left int)
@@ -26,8 +26,8 @@ func TestDifferent(t *testing.T) {
 	add(mix.Start, "", 6)
 }
 
-// Texts that differ, in one byte, in order or in length, have different hashes; as bytes they have
-// the same.
+// Texts that differ, in one byte, in order or in length, have different hashes. The hash of the same bytes is equal to
+// that of the text.
 func TestText(t *testing.T) {
 	seen := map[uint64]string{}
 	var add func(text string, left int)
@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 	add("", 11)
 }
 
-// Vectors of small numbers spread over a table by the high half of their hash as by chance: of so many
-// in as many places, about 1/e of the places stay empty. So do numbers, by the low half of theirs.
+// The high half of their hash spreads vectors of small numbers over a table randomly. With as many vectors as slots,
+// about 1/e of the slots stay empty. The low half of the hash does so for numbers.
 func TestSpread(t *testing.T) {
 	const side = 1 << 8
 	var words, numbers [side * side]bool
@@ -70,7 +70,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// The seeds from one are the numbers of splitmix64, whose first three from 0 are known.
+// The seeds derived from one are the numbers of splitmix64, whose first three from 0 are known.
 func TestSeed(t *testing.T) {
 	for i, want := range []uint64{0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f} {
 		if got := mix.Seed(0, i); got != want {

@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// archive is the name of the archive for a platform.
+// archive returns the name of the archive for a platform.
 func (r *release) archive(platform string) string {
 	name := "lockstep-" + r.version + "-" + strings.ReplaceAll(platform, "/", "-")
 	if strings.HasPrefix(platform, "windows/") {
@@ -64,8 +64,8 @@ type entry struct {
 	mode int64
 }
 
-// writeArchive builds the command for a platform and packs it with the files that go with it. All entries have the time
-// of the commit, so that the same commit and Go make the same archive.
+// writeArchive builds the command for a platform and packs it with its accompanying files. All entries have the time of
+// the commit, so that the same commit and Go version produce the same archive.
 func (r *release) writeArchive(ctx context.Context, platform, name string, at time.Time) (err error) {
 	work, err := os.MkdirTemp("", "lockstep-release-*")
 	if err != nil {
@@ -108,7 +108,13 @@ func packTar(w io.Writer, entries []entry, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := t.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(text)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
+		if err := t.WriteHeader(&tar.Header{
+			Name:    e.name,
+			Mode:    e.mode,
+			Size:    int64(len(text)),
+			ModTime: at,
+			Format:  tar.FormatUSTAR,
+		}); err != nil {
 			return err
 		}
 		if _, err := t.Write(text); err != nil {

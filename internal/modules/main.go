@@ -1,5 +1,5 @@
-// Command modules does what the go command cannot do for modules that require each other in a version that is not
-// released yet, and makes the release.
+// Command modules tidies and releases modules that require each other in a version that is not released yet, which the
+// go command cannot do.
 //
 //	go run ./internal/modules tidy [-diff]    go mod tidy of every module
 //	go run ../../internal/modules modfile V   in a target's directory: write the go.mod with which the target is built

@@ -11,10 +11,10 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 )
 
-// root is the top of the repository, seen from here.
+// root is the relative path of the repository's top directory.
 const root = "../.."
 
-// The go.work.sum of every workspace is complete: commands that only read do not change it.
+// The go.work.sum of every workspace is complete: read-only commands do not change it.
 func TestSumsAreComplete(t *testing.T) {
 	outside.Program(t, "go")
 	for _, c := range []struct{ dir, doc string }{
@@ -26,7 +26,12 @@ func TestSumsAreComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"list", "-m", "all"}, {"mod", "graph"}, {"doc", c.doc}, {"list", "-deps", "-test", "./..."}} {
+		for _, args := range [][]string{
+			{"list", "-m", "all"},
+			{"mod", "graph"},
+			{"doc", c.doc},
+			{"list", "-deps", "-test", "./..."},
+		} {
 			cmd := exec.Command("go", args...)
 			cmd.Dir = filepath.Join(root, c.dir)
 			if out, err := cmd.CombinedOutput(); err != nil {

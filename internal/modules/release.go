@@ -16,24 +16,29 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// testOnly are the modules that only have tests, and are not released.
-var testOnly = []string{"internal/integration", "internal/lint", "internal/unknown/mqtttest", "internal/unknown/redsynctest",
-	"internal/unknown/serftest"}
+// testOnly are the modules that have only tests, and are not released.
+var testOnly = []string{
+	"internal/integration",
+	"internal/lint",
+	"internal/unknown/mqtttest",
+	"internal/unknown/redsynctest",
+	"internal/unknown/serftest",
+}
 
 // release makes a release of the repository in a directory.
 type release struct {
 	root    string
 	version string // v0.1.0
-	out     string // where the archives go
-	dryRun  bool   // only check, and say what would be done
-	// platforms are those that archives are made for, as GOOS/GOARCH.
+	out     string // the directory of the archives
+	dryRun  bool   // only check, and print what would be done
+	// platforms are the platforms of the archives, as GOOS/GOARCH.
 	platforms []string
 }
 
-// platforms are those of a release.
+// platforms are the platforms of a release.
 var platforms = []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
 
-// make checks the repository, makes the archives and then the tags.
+// make checks the repository, then makes the archives and the tags.
 func (r *release) make(ctx context.Context, out io.Writer) error {
 	tags, err := r.check(ctx)
 	if err != nil {
@@ -61,7 +66,7 @@ func (r *release) make(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// check reports everything that is in the way of a release, and returns the tags of its modules.
+// check reports every obstacle to a release, and returns the tags of its modules.
 func (r *release) check(ctx context.Context) (tags []string, err error) {
 	if !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(r.version) {
 		return nil, fmt.Errorf("version %q: it must be like v0.1.0", r.version)
@@ -99,7 +104,7 @@ func (r *release) check(ctx context.Context) (tags []string, err error) {
 	return tags, errors.Join(problems...)
 }
 
-// modules are the directories of the modules to release, below the root.
+// modules returns the directories of the modules to release, below the root.
 func (r *release) modules() (dirs []string, err error) {
 	all, err := modules(r.root)
 	for _, dir := range all {
@@ -111,7 +116,7 @@ func (r *release) modules() (dirs []string, err error) {
 	return dirs, err
 }
 
-// checkChangelog reports that the change log says nothing about the release.
+// checkChangelog reports that the change log has no entry for the release.
 func (r *release) checkChangelog() error {
 	text, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {
@@ -126,10 +131,10 @@ func (r *release) checkChangelog() error {
 	return nil
 }
 
-// required is a line of a go.mod that requires one of our modules.
+// required matches a line of a go.mod that requires one of our modules.
 var required = regexp.MustCompile(`(?m)^(?:require |\t)(` + regexp.QuoteMeta(target.Root) + `\S*) (v\S+)`)
 
-// checkModule reports what users of a module cannot use in its go.mod files.
+// checkModule reports entries of a module's go.mod files that its users cannot use.
 func (r *release) checkModule(dir string) (problems []error) {
 	files, err := filepath.Glob(filepath.Join(r.root, dir, "versions", "*.mod"))
 	if err != nil {
@@ -143,11 +148,17 @@ func (r *release) checkModule(dir string) (problems []error) {
 		name, _ := filepath.Rel(r.root, file)
 		for _, m := range required.FindAllStringSubmatch(string(text), -1) {
 			if m[2] != r.version {
-				problems = append(problems, fmt.Errorf("%s requires %s %s, the release is %s", name, m[1], m[2], r.version))
+				problems = append(
+					problems,
+					fmt.Errorf("%s requires %s %s, the release is %s", name, m[1], m[2], r.version),
+				)
 			}
 		}
 		if filepath.Base(file) == "go.mod" && strings.Contains("\n"+string(text), "\nreplace ") {
-			problems = append(problems, fmt.Errorf("%s has a replacement, which is ignored where others use the module", name))
+			problems = append(
+				problems,
+				fmt.Errorf("%s has a replacement, which is ignored where others use the module", name),
+			)
 		}
 	}
 	return problems

@@ -20,7 +20,8 @@ import (
 
 const version = "v" + lockstep.Version
 
-// The repository as it is can be released, but for what only its owner knows: that everything is committed.
+// The repository can be released in its current state. The test does not check that all changes are committed, which is
+// up to the owner.
 func TestRepository(t *testing.T) {
 	r := release{root: root, version: version}
 	if err := r.checkChangelog(); err != nil {
@@ -37,7 +38,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// small is a repository with everything that a release looks at.
+// small is a repository with every file that a release checks.
 var small = map[string]string{
 	"CHANGELOG.md":        "# Changes\n\n## " + version + "\n\n- The first.\n",
 	"LICENSE":             "license\n",
@@ -55,14 +56,21 @@ var small = map[string]string{
 	"target/x/versions/_old/go.mod": "module y\n",
 }
 
-// repository makes it, with changes.
+// repository creates the small repository, with changes.
 func repository(t *testing.T, changes map[string]string) release {
 	t.Helper()
 	outside.Program(t, "git")
-	r := release{root: t.TempDir(), version: version, out: filepath.Join(t.TempDir(), "out"), dryRun: true, platforms: platforms}
+	r := release{
+		root:      t.TempDir(),
+		version:   version,
+		out:       filepath.Join(t.TempDir(), "out"),
+		dryRun:    true,
+		platforms: platforms,
+	}
 	write := func(name, text string) {
 		file := filepath.Join(r.root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777),
+			os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,13 +119,17 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Everything that is in the way is named.
+// The check names every obstacle.
 func TestNotReady(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
 	}{
 		{"CHANGELOG.md", "# Changes\n", `CHANGELOG.md has no section "## ` + version + `"`},
-		{"CHANGELOG.md", "# Changes\n\n## " + version + "\n\n## v0.0.1\n\n- x\n", `CHANGELOG.md has no section "## ` + version + `"`},
+		{
+			"CHANGELOG.md",
+			"# Changes\n\n## " + version + "\n\n## v0.0.1\n\n- x\n",
+			`CHANGELOG.md has no section "## ` + version + `"`,
+		},
 		{"fleet/go.mod", "module github.com/lockstep-go/lockstep/fleet\n\nrequire github.com/lockstep-go/lockstep v0.0.9\n",
 			"fleet/go.mod requires github.com/lockstep-go/lockstep v0.0.9, the release is " + version},
 		{"target/x/versions/v1.0.mod", "require github.com/lockstep-go/lockstep v0.0.9\n",
@@ -148,12 +160,13 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("another version: %v", err)
 	}
 	r.version = "1.0"
-	if err := r.make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), `version "1.0": it must be like v0.1.0`) {
+	if err := r.make(t.Context(), io.Discard); err == nil ||
+		!strings.Contains(err.Error(), `version "1.0": it must be like v0.1.0`) {
 		t.Errorf("no version: %v", err)
 	}
 }
 
-// The archives have the command, which knows its release, and the same commit makes the same archives.
+// The archives have the command, which knows its release, and the same commit produces the same archives.
 func TestArchives(t *testing.T) {
 	outside.Program(t, "go")
 	r := repository(t, nil)
@@ -162,7 +175,8 @@ func TestArchives(t *testing.T) {
 	if err := r.make(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	if tags, err := r.git(t.Context(), "tag"); err != nil || tags != strings.Join([]string{"fleet/" + version, "target/x/" + version, version}, "\n") {
+	if tags, err := r.git(t.Context(), "tag"); err != nil ||
+		tags != strings.Join([]string{"fleet/" + version, "target/x/" + version, version}, "\n") {
 		t.Errorf("tags %q, %v", tags, err)
 	}
 	sums, err := os.ReadFile(filepath.Join(r.out, "checksums.txt"))

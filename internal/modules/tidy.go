@@ -17,9 +17,10 @@ import (
 	"github.com/lockstep-go/lockstep/internal/build"
 )
 
-// conflicting are the modules whose files for different versions of a library exclude each other: go mod tidy, which
-// reads files of all build tags, finds no versions for them; and those with a library whose own tests, which go mod tidy
-// reads as well, have heavy dependencies. Their requirements are only completed.
+// conflicting are the modules that go mod tidy cannot handle. In some, the files for different versions of a library
+// exclude each other: go mod tidy reads the files of all build tags and finds no versions. In others, a library's own
+// tests have heavy dependencies, and go mod tidy reads these tests as well. Command modules only completes the
+// requirements of these modules.
 var conflicting = []string{"internal/unknown/redsynctest", "target/etcdserver", "target/nats", "target/tendermint"}
 
 // modules lists the directories of the modules below root, which comes first.
@@ -28,7 +29,8 @@ func modules(root string) (dirs []string, err error) {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")):
+		case d.IsDir() && path != root &&
+			(name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")):
 			return filepath.SkipDir
 		case name == "go.mod":
 			dirs = append(dirs, filepath.Dir(path))
@@ -63,13 +65,16 @@ func tidyAll(ctx context.Context, diff bool, out io.Writer) error {
 		}
 	}
 	if diff && len(untidy) > 0 {
-		return fmt.Errorf("%s: not tidy, or its go.sum is not; run: go run ./internal/modules tidy", strings.Join(untidy, ", "))
+		return fmt.Errorf(
+			"%s: not tidy, or its go.sum is not; run: go run ./internal/modules tidy",
+			strings.Join(untidy, ", "),
+		)
 	}
 	return nil
 }
 
-// tidy makes a go.mod of the module in dir tidy, with its go.sum, writes them where that is wanted, and reports whether
-// they change.
+// tidy tidies a go.mod of the module in dir, with its go.sum. It writes them if write is set, and reports whether they
+// change.
 func tidy(ctx context.Context, dir, file string, write bool) (changed bool, err error) {
 	work, err := os.MkdirTemp("", "lockstep-tidy-*")
 	if err != nil {
@@ -114,10 +119,10 @@ func tidy(ctx context.Context, dir, file string, write bool) (changed bool, err 
 	return changed, nil
 }
 
-// replacement is a line "old => new" of a go.mod with a directory.
+// replacement matches a line "old => new" of a go.mod with a directory.
 var replacement = regexp.MustCompile(`(?m)^(?:replace |\t)(\S+) => ([./]\S+)$`)
 
-// restoreReplacements undoes what [build.Modfile] did to the replacements of a file by directories.
+// restoreReplacements undoes the changes of [build.Modfile] to the replacements of a file by directories.
 func restoreReplacements(ctx context.Context, from, to string) error {
 	was, err := os.ReadFile(from)
 	if err != nil {
@@ -152,8 +157,8 @@ func command(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
-// writeModfile writes the go.mod with which the target in the working directory is built with a version of its
-// library, below .cache/modfile of the checkout, and prints its path.
+// writeModfile writes the go.mod that builds the target in the working directory with a version of its library. The
+// file is below .cache/modfile of the checkout; writeModfile prints its path.
 func writeModfile(ctx context.Context, version string, out io.Writer) error {
 	source, err := os.Getwd()
 	if err != nil {

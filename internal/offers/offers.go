@@ -1,22 +1,22 @@
-// Package offers is the requests of clients that are a plain list: each is offered to every
-// node, once or several times, under a number of its own each time.
+// Package offers manages client requests that are a plain list. It offers each to every node, once or several times,
+// each time under a new number.
 package offers
 
 import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// List is what clients ask for.
+// List has the requests of the clients.
 type List struct {
-	// Nodes is the number of nodes that may be asked.
+	// Nodes is the number of nodes that accept requests.
 	Nodes int
 	// Texts are the requests. The n-th has the numbers n, n+len(Texts), and so on.
 	Texts []string
-	// Repeat is how often each is offered; 0 means once.
+	// Repeat is the number of offers of each request; 0 means one.
 	Repeat int
 }
 
-// Desk is where requests are offered: a [lockstep.Outbox].
+// Desk is the request queue: a [lockstep.Outbox].
 type Desk interface{ Offer(trace.Pending) }
 
 // Begin offers every request for the first time.
@@ -26,8 +26,8 @@ func (l List) Begin(desk Desk) {
 	}
 }
 
-// Given is what the request of a number asks for, which was given to a node. It is offered
-// again where it is to be repeated.
+// Given returns the text of the request with a number, which was given to a node. It offers the request again if it is
+// to be repeated.
 func (l List) Given(desk Desk, id int32) string {
 	if next := int(id) + len(l.Texts); next <= len(l.Texts)*l.Repeat {
 		l.offer(desk, int32(next))

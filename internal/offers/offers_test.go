@@ -9,14 +9,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// desk writes down what is offered.
+// desk records the offered requests.
 type desk struct{ all []string }
 
 func (d *desk) Offer(p trace.Pending) {
 	d.all = append(d.all, fmt.Sprint(p.ID, p.Text, p.To))
 }
 
-// Every request is offered as often as it is to be, under new numbers, whichever is given first.
+// Every request is offered as often as configured, under new numbers, whichever is given first.
 func TestList(t *testing.T) {
 	for _, c := range []struct {
 		repeat int

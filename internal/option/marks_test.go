@@ -15,15 +15,28 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// suspicious are words in the name or the description of an option that may name a program, a file or a version to fetch.
-var suspicious = regexp.MustCompile(`(?i)\b(bin|binary|program|command|executable|exec|script|shell|jar|jars|jvm|classpath|` +
-	`file|files|path|folder|dir|directory|package|module|library|version|url|host|address|token|plugin)\b`)
+// suspicious matches words in the name or the description of an option that may name a program, a file or a version to
+// fetch.
+var suspicious = regexp.MustCompile(
+	`(?i)\b(bin|binary|program|command|executable|exec|script|shell|jar|jars|jvm|classpath|` +
+		`file|files|path|folder|dir|directory|package|module|library|version|url|host|address|token|plugin)\b`,
+)
 
-// commands are the folders whose structs with descriptions are flags of commands, not options of targets and strategies.
-var commands = map[string]bool{"cli": true, "cmd": true, "command": true, "paper": true, "fleet": true, "testdata": true, ".git": true, "node_modules": true}
+// commands are the directories whose structs with descriptions are flags of commands, not options of targets and
+// strategies.
+var commands = map[string]bool{
+	"cli":          true,
+	"cmd":          true,
+	"command":      true,
+	"paper":        true,
+	"fleet":        true,
+	"testdata":     true,
+	".git":         true,
+	"node_modules": true,
+}
 
-// Every option of a target or strategy that may name a program, a file or something to fetch says in its tag whether it
-// does. It is read from the source, so that targets in modules of their own are covered.
+// Every option of a target or strategy that may name a program, a file or a version to fetch has a trust tag. The test
+// reads the source, so that it covers targets in separate modules.
 func TestMarks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	seen := map[option.Trust]int{}
@@ -77,7 +90,8 @@ func checkMarks(t *testing.T, path string, seen map[option.Trust]int) error {
 			default:
 				t.Errorf("%s: the mark %q is none of those that there are", at, trust)
 			}
-			if known, ok := tag.Lookup("known"); ok && (trust != string(option.Fetches) || len(strings.Fields(known)) == 0) {
+			if known, ok := tag.Lookup("known"); ok &&
+				(trust != string(option.Fetches) || len(strings.Fields(known)) == 0) {
 				t.Errorf("%s: known values belong to options that are marked fetches", at)
 			}
 			seen[option.Trust(trust)]++
@@ -86,8 +100,16 @@ func checkMarks(t *testing.T, path string, seen map[option.Trust]int) error {
 			}
 			for _, name := range f.Names {
 				if word := suspicious.FindString(name.Name + " " + help); word != "" {
-					t.Errorf("%s: the option %s speaks of %q and has no mark: add trust:%q, %q or %q, or %q where its value names nothing of the kind",
-						at, name.Name, word, option.Executes, option.Reads, option.Fetches, option.Harmless)
+					t.Errorf(
+						"%s: the option %s speaks of %q and has no mark: add trust:%q, %q or %q, or %q where its value names nothing of the kind",
+						at,
+						name.Name,
+						word,
+						option.Executes,
+						option.Reads,
+						option.Fetches,
+						option.Harmless,
+					)
 				}
 			}
 		}

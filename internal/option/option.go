@@ -1,15 +1,13 @@
-// Package option reads and writes the exported fields of a struct as key=value options,
-// for strategies and targets alike.
+// Package option reads and writes the exported fields of a struct as key=value options, for strategies and targets.
 //
-// A key is the field's name in lower case with a dash between words: MaxInflight is
-// max-inflight. The struct tag `help` describes it; the struct's present value is the
-// default. The tag `zero` is what a zero field stands for ([Fill]). The tag `range`, as in `range:"1..9"` or
-// `range:"10ms.."`, says what a number or time must be in, and `oneof`, as in `oneof:"all leader"`, which texts are
-// allowed ([Check]).
+// A key is the field's name in lower case with a dash between words: MaxInflight is max-inflight. The struct tag `help`
+// describes the option; the struct's current value is the default. The tag `zero` is the meaning of a zero field
+// ([Fill]). The tag `range`, as in `range:"1..9"` or `range:"10ms.."`, is the range of a number or time. The tag
+// `oneof`, as in `oneof:"all leader"`, lists the allowed texts ([Check]).
 //
-// The tag `trust` marks an option whose value can harm whoever takes it from a file: see [Trust]. Such a value must
-// come from the user's own command line. The tag `known`, as in `known:"3.5.8 3.9.5"`, lists the values of a marked
-// option that a file may name all the same.
+// The tag `trust` marks an option whose value from a file can harm the user: see [Trust]. Such a value must come from
+// the user's own command line. The tag `known`, as in `known:"3.5.8 3.9.5"`, lists the values of a marked option that a
+// file may nevertheless name.
 package option
 
 import (
@@ -24,7 +22,7 @@ import (
 	"unicode"
 )
 
-// Option is one key with its default in words.
+// Option is one key with its default as text.
 type Option struct {
 	Key     string   `json:"key"`
 	Default string   `json:"default"`
@@ -33,19 +31,19 @@ type Option struct {
 	Known   []string `json:"known,omitempty"`
 }
 
-// Trust says what the value of an option makes the program do. The empty value and [Harmless] mean the same; the
-// word is for options whose description speaks of programs or files although their values name none.
+// Trust is the effect that the value of an option has on the program. The empty value and [Harmless] mean the same.
+// [Harmless] is for options whose description mentions programs or files although their values name none.
 type Trust string
 
 // The kinds of option. Only the user's own command line may set those that are not harmless.
 const (
-	Harmless Trust = "harmless" // the value is a setting of the system, whoever chose it
+	Harmless Trust = "harmless" // the value is a setting of the system, whatever its source
 	Executes Trust = "executes" // the value names a program to start
 	Reads    Trust = "reads"    // the value names a file to read
-	Fetches  Trust = "fetches"  // the value names what is downloaded and started
+	Fetches  Trust = "fetches"  // the value names a program to download and start
 )
 
-// Does says what a value of this kind does, for a sentence.
+// Does describes the effect of a value of this kind, for a sentence.
 func (t Trust) Does() string {
 	switch t {
 	case "", Harmless:
@@ -59,19 +57,24 @@ func (t Trust) Does() string {
 	}
 }
 
-// Guarded reports whether only the user's own command line may choose the option's value.
+// Guarded reports whether only the user's own command line may set the option's value.
 func (o Option) Guarded() bool { return o.Trust != "" && o.Trust != Harmless }
 
 // FromFile reports whether a file, such as a trace, may set the option to this value.
 func (o Option) FromFile(value string) bool { return !o.Guarded() || slices.Contains(o.Known, value) }
 
-// List lists the options of a struct, whose present values are the defaults.
+// List lists the options of a struct, whose current values are the defaults.
 func List(v any) []Option {
 	var list []Option
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	for i := range rv.NumField() {
 		if f := rv.Type().Field(i); f.IsExported() {
-			o := Option{Key: key(f.Name), Default: text(rv.Field(i)), Help: f.Tag.Get("help"), Trust: Trust(f.Tag.Get("trust"))}
+			o := Option{
+				Key:     key(f.Name),
+				Default: text(rv.Field(i)),
+				Help:    f.Tag.Get("help"),
+				Trust:   Trust(f.Tag.Get("trust")),
+			}
 			o.Known = strings.Fields(f.Tag.Get("known"))
 			list = append(list, o)
 		}
@@ -79,8 +82,8 @@ func List(v any) []Option {
 	return list
 }
 
-// Text writes the options of a struct as "key=value,key=value", without those that are zero in
-// it and in def, a struct of the same type or nil: set over def, what it writes gives v.
+// Text writes the options of a struct as "key=value,key=value". It leaves out those that are zero in it and in def, a
+// struct of the same type or nil. Setting the text on def gives v.
 func Text(v, def any) string {
 	var parts []string
 	rv, dv := reflect.Indirect(reflect.ValueOf(v)), reflect.ValueOf(def)
@@ -93,8 +96,7 @@ func Text(v, def any) string {
 	return strings.Join(parts, ",")
 }
 
-// Fill puts into every zero field of the struct that ptr points to what its tag `zero` says
-// that it stands for.
+// Fill sets every zero field of the struct that ptr points to. The value is that of the field's tag `zero`.
 func Fill(ptr any) {
 	rv := reflect.ValueOf(ptr).Elem()
 	for i := range rv.NumField() {
@@ -107,9 +109,8 @@ func Fill(ptr any) {
 	}
 }
 
-// Check reports the first number or time of a struct that is not in the range of its tag, or
-// the first word that is none of those of its setting. A range is "1..64", or "1.." where there is
-// no highest number.
+// Check reports the first field of a struct that its tag does not allow: a number or time outside its range, or a text
+// that is not listed. A range is "1..64", or "1.." without an upper limit.
 func Check(v any) error {
 	rv := reflect.Indirect(reflect.ValueOf(v))
 	for i := range rv.NumField() {
@@ -118,10 +119,21 @@ func Check(v any) error {
 			continue
 		}
 		if w, ok := rv.Field(i).Interface().(Worded); ok && rv.Field(i).Uint() >= uint64(len(w.Words())) {
-			return fmt.Errorf("%s is %d, allowed are %s", key(f.Name), rv.Field(i).Uint(), strings.Join(w.Words(), ", "))
+			return fmt.Errorf(
+				"%s is %d, allowed are %s",
+				key(f.Name),
+				rv.Field(i).Uint(),
+				strings.Join(w.Words(), ", "),
+			)
 		}
-		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 && !slices.Contains(allowed, rv.Field(i).String()) {
-			return fmt.Errorf("%s is %q, allowed are %s", key(f.Name), rv.Field(i).String(), strings.Join(allowed, ", "))
+		if allowed := strings.Fields(f.Tag.Get("oneof")); len(allowed) > 0 &&
+			!slices.Contains(allowed, rv.Field(i).String()) {
+			return fmt.Errorf(
+				"%s is %q, allowed are %s",
+				key(f.Name),
+				rv.Field(i).String(),
+				strings.Join(allowed, ", "),
+			)
 		}
 		if limits := f.Tag.Get("range"); limits != "" {
 			if err := inRange(key(f.Name), rv.Field(i), limits); err != nil {
@@ -154,7 +166,7 @@ func inRange(key string, v reflect.Value, limits string) error {
 	}
 }
 
-// limit reads the end of a range of such values.
+// limit parses one end of a range.
 func limit(v reflect.Value, text string) (float64, error) {
 	if v.Type() == reflect.TypeFor[time.Duration]() {
 		d, err := time.ParseDuration(text)
@@ -170,7 +182,7 @@ func number(v reflect.Value) float64 {
 	return float64(v.Int())
 }
 
-// Within reports that a number is not in a range that depends on other options.
+// Within reports that a number is outside a range that depends on other options.
 func Within[N ~int | ~int64](key string, is, low, high N) error {
 	if is < low || is > high {
 		return fmt.Errorf("%s is %d, allowed are %d..%d", key, is, low, high)
@@ -178,8 +190,8 @@ func Within[N ~int | ~int64](key string, is, low, high N) error {
 	return nil
 }
 
-// Changed lists the options of a struct that differ from those of another of the same type,
-// and those named besides.
+// Changed lists the options of a struct that differ from those of another struct of the same type, and the options
+// named by always.
 func Changed(v, usual any, always ...string) map[string]string {
 	changed := map[string]string{}
 	was := List(usual)
@@ -211,7 +223,7 @@ func Set(ptr any, k, value string) error {
 	return fmt.Errorf("unknown key %q: allowed are %s", k, strings.Join(keys, ", "))
 }
 
-// With is a copy of a struct with fields set from "key=value" pairs.
+// With returns a copy of a struct with fields set from "key=value" pairs.
 func With[T any](def T, pairs []string) (T, error) {
 	p := reflect.New(reflect.TypeOf(def))
 	p.Elem().Set(reflect.ValueOf(def))
@@ -309,10 +321,10 @@ func key(name string) string {
 	return b.String()
 }
 
-// Worded is a setting that is one of some words, by number: an unsigned integer whose values are the places of its words.
+// Worded is a setting with named values: an unsigned integer whose values are indexes into the list of words.
 type Worded interface{ Words() []string }
 
-// Word is the i-th of the words for a setting.
+// Word returns the i-th of the words for a setting.
 func Word(words []string, i int) string {
 	if i < len(words) {
 		return words[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// colour reads itself.
+// colour parses itself.
 type colour string
 
 func (c *colour) UnmarshalText(text []byte) error {
@@ -34,12 +34,24 @@ type settings struct {
 
 func TestSet(t *testing.T) {
 	s := settings{Nodes: 3}
-	err := option.SetAll(&s, []string{"nodes=5", "max-inflight=-7", "pre-vote=true", "loss=0.5", "seed=18446744073709551615", "name=a=b", "paint=red"})
+	err := option.SetAll(
+		&s,
+		[]string{
+			"nodes=5",
+			"max-inflight=-7",
+			"pre-vote=true",
+			"loss=0.5",
+			"seed=18446744073709551615",
+			"name=a=b",
+			"paint=red",
+		},
+	)
 	want := settings{Nodes: 5, MaxInflight: -7, PreVote: true, Loss: 0.5, Seed: 1<<64 - 1, Name: "a=b", Paint: "red"}
 	if err != nil || s != want {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if text := option.Text(s, nil); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
+	if text := option.Text(s,
+		nil); text != "nodes=5,max-inflight=-7,pre-vote=true,loss=0.5,seed=18446744073709551615,name=a=b,paint=red" {
 		t.Error(text)
 	}
 	for pair, want := range map[string]string{
@@ -95,7 +107,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s is number %d, %v", w, r.Size, err)
 		}
 	}
-	if err := option.Set(&ranged{}, "size", "huge"); err == nil || err.Error() != "size=huge: the value must be one of small, large" {
+	if err := option.Set(&ranged{}, "size", "huge"); err == nil ||
+		err.Error() != "size=huge: the value must be one of small, large" {
 		t.Error(err)
 	}
 	if got := size(7).String(); got != "(7)" {
@@ -103,7 +116,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// size is a setting with words.
+// size is a setting with named values.
 type size uint8
 
 func (size) Words() []string  { return []string{"small", "large"} }
@@ -179,7 +192,7 @@ func ExampleChanged() {
 	// Output: map[loss:0.5 nodes:5 size:small]
 }
 
-// Marks say who may choose a value.
+// Trust tags determine which sources may set a value.
 func TestFromFile(t *testing.T) {
 	var s struct {
 		Plain   string
@@ -195,11 +208,20 @@ func TestFromFile(t *testing.T) {
 	}{
 		{false, true, true, "is a setting"}, {false, true, true, "is a setting"},
 		{true, false, false, "names a program to start"}, {true, false, false, "names a file to read"},
-		{true, false, true, "names something to download and start"}, {true, false, false, "names something to download and start"},
+		{true, false, true, "names something to download and start"},
+		{true, false, false, "names something to download and start"},
 	} {
 		o := option.List(&s)[i]
-		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known || o.Trust.Does() != want.does {
-			t.Errorf("%+v: guarded %v, from a file %v and %v, it %s", o, o.Guarded(), o.FromFile("x"), o.FromFile("1.0"), o.Trust.Does())
+		if o.Guarded() != want.guarded || o.FromFile("x") != want.any || o.FromFile("1.0") != want.known ||
+			o.Trust.Does() != want.does {
+			t.Errorf(
+				"%+v: guarded %v, from a file %v and %v, it %s",
+				o,
+				o.Guarded(),
+				o.FromFile("x"),
+				o.FromFile("1.0"),
+				o.Trust.Does(),
+			)
 		}
 	}
 }

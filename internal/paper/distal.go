@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// distalTableCmd makes Table 1 of the sequentialisation paper again.
+// distalTableCmd reproduces Table 1 of the sequentialization paper.
 type distalTableCmd struct {
 	Seeds int    `default:"10" placeholder:"N" help:"Searches of each kind, with one seed after the other (${default})."`
 	Runs  int    `default:"2000" placeholder:"N" help:"Most runs of each random search (${default})."`
@@ -26,7 +26,7 @@ type distalTableCmd struct {
 	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (distalTableCmd) Help() string {
 	return "Each buggy protocol under the network it needs, and each that is right under a weaker one: runs and time to\n" +
 		"the first violation, message by message under what the paper calls R (messages are reordered), D (delayed\n" +
@@ -37,28 +37,27 @@ func (distalTableCmd) Help() string {
 		"Example:\n  lockstep paper distal --seeds 100"
 }
 
-// environment is what an asynchronous run may do, in the letters of the paper.
+// environment is the fault model of an asynchronous run, in the letters of the paper.
 type environment struct {
 	name, letters string
 	strategy      func(lockstep.Info) lockstep.Strategy
 }
 
-// walk takes steps in any order, which delays messages without bound. In fifty steps for
-// each node three phases succeed if all goes well.
+// walk takes steps in any order, which delays messages without bound. With fifty steps for each node, three phases
+// succeed if there are no faults.
 func walk(deliver, drop, alarm int) func(lockstep.Info) lockstep.Strategy {
 	return func(info lockstep.Info) lockstep.Strategy {
 		return strategy.Walk{Deliver: deliver, Drop: drop, Alarm: alarm, Steps: 50 * info.Nodes}
 	}
 }
 
-// lossy goes through five phases round by round: a message comes in its round or not at all.
+// lossy passes through five phases round by round: a message arrives in its round or not at all.
 func lossy(info lockstep.Info) lockstep.Strategy {
 	return strategy.Lossy{Rounds: 5 * len(info.Rounds), Loss: 0.2}
 }
 
-// environments are the columns. The paper's models lose every other message and let a timer
-// toss a coin whether it fires: those are fair coins, under which hardly any phase
-// succeeds. The others favour delivery.
+// environments are the columns. In the paper's models the network loses every other message, and a timer fires with
+// probability 1/2. Under these fair coins hardly any phase succeeds. The other environments favor delivery.
 var environments = []environment{
 	{"reliable", "R,D", walk(1, 0, 0)},
 	{"drops", "R,D,MD", walk(10, 1, 0)},
@@ -68,18 +67,18 @@ var environments = []environment{
 	{"no delay", "T,MD", lossy},
 }
 
-// longRun is the length of a random run of the sequential program in phases: like a run of
-// the program itself it goes on for longer than the shortest way to a violation.
+// longRun is the length of a random run of the sequential program in phases. Like a run of the program itself, it is
+// longer than the shortest path to a violation.
 const longRun = 10
 
-// deliveries are the chances that a message arrives in random runs of the sequential
-// program, where the network may lose it; the second is that of the paper's models.
+// deliveries are the probabilities that a message arrives in random runs of the sequential program, if the network may
+// lose it. The second is that of the paper's models.
 var deliveries = []float64{0.8, 0.5}
 
 // protocolCase is a row of the table: an example, one of its tests, and the figures of the paper.
 type protocolCase struct {
 	Example, Test string
-	everything    bool   // no environment leaves the network assumption; otherwise only the reliable one keeps it
+	everything    bool   // every environment keeps the network assumption; otherwise only the reliable one does
 	async, seq    string // seconds to the bug in Table 1; † is more than an hour
 }
 
@@ -102,16 +101,28 @@ var buggyCases = []protocolCase{
 	{"fastpaxos_buggy", "three", true, "", ""},
 }
 
-// correctCases are searched to a bound; searching them at random shows nothing.
+// correctCases are searched to a bound. A random search of them would prove nothing.
 var correctCases = []protocolCase{
-	{Example: "paxos_fixed", Test: "six"}, {Example: "raft_fixed", Test: "split"}, {Example: "benor_fixed", Test: "three"},
-	{Example: "benor_fixed", Test: "five"}, {Example: "benortwoquorums_fixed", Test: "three"}, {Example: "viewchange_fixed", Test: "three"},
-	{Example: "uniformvoting_fixed", Test: "three"}, {Example: "twophase_fixed", Test: "lossy"}, {Example: "threephase_fixed", Test: "crash"},
-	{Example: "lastvoting_fixed", Test: "three"}, {Example: "chandratoueg_fixed", Test: "three"}, {Example: "onethird_fixed", Test: "four"},
+	{
+		Example: "paxos_fixed",
+		Test:    "six",
+	}, {Example: "raft_fixed", Test: "split"}, {Example: "benor_fixed", Test: "three"},
+	{
+		Example: "benor_fixed",
+		Test:    "five",
+	}, {Example: "benortwoquorums_fixed", Test: "three"}, {Example: "viewchange_fixed", Test: "three"},
+	{
+		Example: "uniformvoting_fixed",
+		Test:    "three",
+	}, {Example: "twophase_fixed", Test: "lossy"}, {Example: "threephase_fixed", Test: "crash"},
+	{
+		Example: "lastvoting_fixed",
+		Test:    "three",
+	}, {Example: "chandratoueg_fixed", Test: "three"}, {Example: "onethird_fixed", Test: "four"},
 	{Example: "fastpaxos_fixed", Test: "four"},
 }
 
-// protocolRow is what the searches of one case came to.
+// protocolRow is the result of the searches of one case.
 type protocolRow struct {
 	Protocol   string    `json:"protocol"`
 	Test       string    `json:"test"`
@@ -123,17 +134,18 @@ type protocolRow struct {
 	States     int64     `json:"states"`
 	Millis     float64   `json:"exhaustive_ms"`
 	Verdict    string    `json:"verdict"`
-	Bound      string    `json:"bound"` // the phase of the violation, or the phases searched and whether they are proved
+	// Bound is the phase of the violation, or the phases searched and whether they are proved.
+	Bound string `json:"bound"`
 }
 
-// attempt sums up searches that differ in their seed only.
+// attempt summarizes searches that differ only in their seeds.
 type attempt struct {
 	Environment string  `json:"environment,omitempty"`
-	Strategy    string  `json:"strategy,omitempty"` // "" where it would leave the network assumption
+	Strategy    string  `json:"strategy,omitempty"` // "" if it would leave the network assumption
 	Searches    int     `json:"searches"`
 	Found       int     `json:"found"` // searches that ended with a violation
 	Runs        int     `json:"runs"`  // of all searches
-	Millis      float64 `json:"ms"`    // the same
+	Millis      float64 `json:"ms"`    // of all searches
 }
 
 // add counts one search.
@@ -146,8 +158,8 @@ func (a *attempt) add(runs int, found bool, start time.Time) {
 	}
 }
 
-// String shows the mean. Runs are independent of each other, so that the runs of all
-// searches by the violations among them estimate it even if some searches gave up.
+// String formats the mean. Runs are independent. Therefore the runs of all searches, divided by the violations among
+// them, estimate the mean even if some searches gave up.
 func (a attempt) String() string {
 	switch {
 	case a.Searches == 0:
@@ -162,7 +174,7 @@ func (a attempt) String() string {
 	return text
 }
 
-// protocolTable is everything that the command finds.
+// protocolTable is the command's whole result.
 type protocolTable struct {
 	Seeds       int           `json:"seeds"`
 	Runs        int           `json:"runs"`
@@ -172,7 +184,7 @@ type protocolTable struct {
 	Interrupted bool          `json:"interrupted"`
 }
 
-// Run makes the table. When it is interrupted, it is about the protocols searched until then.
+// Run prints the table. After an interrupt the table has the protocols searched until then.
 func (c *distalTableCmd) Run(e *cli.Env) error {
 	if c.Runs < 1 || c.Seeds < 1 {
 		return fmt.Errorf("--runs is %d and --seeds is %d, allowed is 1 and more", c.Runs, c.Seeds)
@@ -209,13 +221,18 @@ func (c *distalTableCmd) fill(ctx context.Context, table *protocolTable) error {
 	return nil
 }
 
-// going lets a search go on until the context ends.
+// going lets a search continue until the context ends.
 func going(ctx context.Context) func(explore.Progress) bool {
 	return func(explore.Progress) bool { return ctx.Err() == nil }
 }
 
-// add makes the row of a case: first the random searches, if any, then the exhaustive one.
-func (c *distalTableCmd) add(ctx context.Context, p protocolCase, rows *[]protocolRow, random func(context.Context, protocolCase, string, *protocolRow) error) error {
+// add makes the row of a case: first with the random searches, if any, then with the exhaustive one.
+func (c *distalTableCmd) add(
+	ctx context.Context,
+	p protocolCase,
+	rows *[]protocolRow,
+	random func(context.Context, protocolCase, string, *protocolRow) error,
+) error {
 	if c.Only != "" && c.Only != p.Example {
 		return nil
 	}
@@ -279,9 +296,15 @@ func (c *distalTableCmd) asynchronous(ctx context.Context, plan lockstep.Plan, a
 	return nil
 }
 
-// sample makes random runs of the sequential program, on the network of the exhaustive
-// search: a node's messages to itself can get lost like others.
-func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, text string, deliver float64, a *attempt) error {
+// sample makes random runs of the sequential program, on the network of the exhaustive search: a node's messages to
+// itself can get lost like others.
+func (c *distalTableCmd) sample(
+	ctx context.Context,
+	options distal.Options,
+	text string,
+	deliver float64,
+	a *attempt,
+) error {
 	for i := range c.Seeds {
 		start := time.Now()
 		r, remarks := distal.Explore(text, distal.ExploreOptions{Options: options, Progress: going(ctx),
@@ -300,7 +323,10 @@ func (c *distalTableCmd) sample(ctx context.Context, options distal.Options, tex
 // exhaust searches the whole sequential program.
 func (r *protocolRow) exhaust(ctx context.Context, text string) error {
 	start := time.Now()
-	all, remarks := distal.Explore(text, distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)})
+	all, remarks := distal.Explore(
+		text,
+		distal.ExploreOptions{Options: distal.Options{Test: r.Test}, Progress: going(ctx)},
+	)
 	if all.Verdict == "" {
 		return remarks
 	}
@@ -320,7 +346,12 @@ func millis(start time.Time) float64 { return float64(time.Since(start).Microsec
 func (t protocolTable) write(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(t.Buggy) > 0 {
-		fmt.Fprintf(tab, "Runs and time to the first violation, means over %d seeds from %d\n\nmessage by message\tnetwork\tpaper, s\t", t.Seeds, t.Seed)
+		fmt.Fprintf(
+			tab,
+			"Runs and time to the first violation, means over %d seeds from %d\n\nmessage by message\tnetwork\tpaper, s\t",
+			t.Seeds,
+			t.Seed,
+		)
 		for _, e := range environments {
 			fmt.Fprintf(tab, "%s %s\t", e.name, e.letters)
 		}

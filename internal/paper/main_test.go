@@ -12,7 +12,7 @@ import (
 // The transcripts under testdata/script run the program as lockstep does.
 func TestMain(m *testing.M) { clitest.Main(m, main) }
 
-// A library with mutants is built with the overlay of Go where the target itself is.
+// A mutant of a library is built with the overlay of Go if the target itself is.
 func TestMutantsGetTheOverlay(t *testing.T) {
 	for _, name := range []string{"etcdraft", "hashicorpraft"} {
 		i := slices.IndexFunc(programs.All, func(p target.Program) bool { return p.Name == name })

@@ -15,7 +15,7 @@ import (
 	hashicorpraft "github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
 
-// of is the flag that says whose mutants are meant.
+// of is the flag that selects the library of the mutants.
 type of struct {
 	Of string `default:"etcdraft" enum:"etcdraft,hashicorpraft" placeholder:"TARGET" help:"Whose mutants: etcdraft or hashicorpraft (${default})."`
 }
@@ -27,7 +27,7 @@ func (o of) set() mutants.Set {
 	return etcdraft.Set
 }
 
-// mutantsCmd groups the verbs on mutants of libraries.
+// mutantsCmd groups the commands for mutants of libraries.
 type mutantsCmd struct {
 	List  mutantsListCmd  `cmd:"" help:"List the mutants: what goes wrong and which rule of Raft that breaks."`
 	Build mutantsBuildCmd `cmd:"" help:"Build the program that carries the mutants and print its path."`
@@ -40,7 +40,7 @@ type mutantsListCmd struct {
 	Markdown bool `help:"Print tables for a page of documentation."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (mutantsListCmd) Help() string { return "Example:\n  lockstep paper mutants list" }
 
 // Run lists the mutants.
@@ -70,7 +70,7 @@ func (c *mutantsListCmd) Run(e *cli.Env) error {
 	return nil
 }
 
-// built are the flags that say how the program is built.
+// built has the flags that select how the program is built.
 type built struct {
 	of
 	Cache string `placeholder:"DIR" help:"Where to build; a folder in the user's cache unless given."`
@@ -83,7 +83,7 @@ func (b built) build(e *cli.Env) (string, error) {
 
 type mutantsBuildCmd struct{ built }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (mutantsBuildCmd) Help() string {
 	return "The program is lockstep for one library alone; " + mutants.Variable + ` switches a mutant on. Traces of mutants are replayed with it.
 
@@ -115,7 +115,7 @@ type mutantsRunCmd struct {
 	Markdown   bool          `help:"Print a table for a page of documentation." xor:"form"`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (mutantsRunCmd) Help() string {
 	return `Every mutant is tried with every strategy, in a process of its own, and the library as it is
 for as many runs. Exit status 1: a mutant survived, or something was found without one.
@@ -126,7 +126,7 @@ Examples:
   lockstep paper mutants run vote-any-log --strategies "pctcp:late=10 pctcp:late=100" --count`
 }
 
-// Run makes the table.
+// Run prints the table.
 func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	list, err := c.set().Find(c.Mutants...)
 	if err != nil {
@@ -151,11 +151,17 @@ func (c *mutantsRunCmd) Run(e *cli.Env) error {
 	defer os.RemoveAll(trial.Out)
 	table, err := trial.Run(e.Ctx, list)
 	_ = show.Done()
-	if e.Interrupted() { // the mutants that all strategies have tried
+	if e.Interrupted() { // the table has the mutants that all strategies have finished
 		unfinished := func(r mutants.Row) bool {
 			return slices.ContainsFunc(r.Cells, func(c mutants.Cell) bool { return c.Strategy == "" })
 		}
-		table.Mutants, table.Control = slices.DeleteFunc(table.Mutants, unfinished), slices.DeleteFunc(table.Control, unfinished)
+		table.Mutants, table.Control = slices.DeleteFunc(
+			table.Mutants,
+			unfinished,
+		), slices.DeleteFunc(
+			table.Control,
+			unfinished,
+		)
 	} else if err != nil {
 		return err
 	}
@@ -184,9 +190,21 @@ func tell(e *cli.Env, t *mutants.Table) error {
 
 // trial checks the flags before anything is built.
 func (c *mutantsRunCmd) trial() (mutants.Trial, error) {
-	t := mutants.Trial{Target: c.Of, Strategies: c.set().Strategies, Runs: c.Runs, More: c.More, Count: c.Count, Steps: c.Steps, Seed: c.Seed, Workers: c.Workers, Limit: c.Limit}
+	t := mutants.Trial{
+		Target:     c.Of,
+		Strategies: c.set().Strategies,
+		Runs:       c.Runs,
+		More:       c.More,
+		Count:      c.Count,
+		Steps:      c.Steps,
+		Seed:       c.Seed,
+		Workers:    c.Workers,
+		Limit:      c.Limit,
+	}
 	if c.Runs < 1 || c.Steps < 1 || c.More < 0 || c.Limit < 0 || c.Workers < 0 {
-		return t, errors.New("--runs and --steps must be at least 1, --more, --workers and --limit must not be negative")
+		return t, errors.New(
+			"--runs and --steps must be at least 1, --more, --workers and --limit must not be negative",
+		)
 	}
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)

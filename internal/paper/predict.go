@@ -31,7 +31,7 @@ type predictCmd struct {
 	JSON      bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (predictCmd) Help() string {
 	return `Five nodes are cut into two and three, then two operations follow, each drawn from read,
 write 0 and write 1 at any node: a test of Examples 3.3 and 4.21 of "Why Is Random Testing
@@ -45,9 +45,9 @@ Example:
 
 // Limits of a prediction.
 const (
-	predictTests      = 5000 // of a campaign, at most; it needs more once in e^50 campaigns
+	predictTests      = 5000 // the maximum for a campaign; one in e^50 campaigns needs more
 	predictCampaigns  = 100_000
-	predictConfidence = 0.8 // that of the paper's examples
+	predictConfidence = 0.8 // the confidence of the paper's examples
 )
 
 // predictStrategy makes one test a run.
@@ -60,23 +60,23 @@ type prediction struct {
 	Seed      uint64    `json:"seed"`
 	Campaigns int       `json:"campaigns"`
 	Rows      []predRow `json:"systems"`
-	// Interrupted says that some systems are missing.
+	// Interrupted reports that some systems are missing.
 	Interrupted bool `json:"interrupted"`
 }
 
-// predRow sets one system against its prediction.
+// predRow compares one system with its prediction.
 type predRow struct {
 	System string `json:"system"`
 	Reads  string `json:"reads"`
 	Figure string `json:"figure"`
-	// What the paper predicts: the probability of one test, the tests that cover all goals
-	// with probability 0.8, and those that hit the one goal that counts in a run.
+	// The paper's predictions: the probability of one test, and two numbers of tests. The first covers all goals with
+	// probability 0.8. The second hits the one goal that counts in a run.
 	P         float64 `json:"p_predicted"`
 	PFraction string  `json:"p_predicted_fraction"`
 	Goals     int     `json:"goals"`
 	Paper     int     `json:"tests_paper"`
 	OneGoal   int     `json:"tests_one_goal"`
-	// What was measured.
+	// The measurements.
 	Found      int              `json:"found"` // campaigns with a finding
 	Tests      int              `json:"tests"` // of all campaigns
 	PMeasured  float64          `json:"p_measured"`
@@ -86,9 +86,10 @@ type predRow struct {
 	Median     int              `json:"median_tests"`
 	MedianLow  int              `json:"median_tests_low,omitempty"`
 	MedianHigh int              `json:"median_tests_high,omitempty"`
-	Quantile   int              `json:"tests_measured"` // after which the share 0.8 of campaigns had a finding; 0: never
-	WithPaper  float64          `json:"share_within_paper"`
-	First      []int            `json:"tests_to_first"` // of each campaign; 0: nothing found
+	// Quantile is the number of tests after which a share of 0.8 of the campaigns had a finding; 0: never.
+	Quantile  int     `json:"tests_measured"`
+	WithPaper float64 `json:"share_within_paper"`
+	First     []int   `json:"tests_to_first"` // of each campaign; 0: no finding
 
 	system lockstep.System
 	spec   lockstep.Spec
@@ -110,7 +111,7 @@ func (c *predictCmd) Run(e *cli.Env) error {
 	defer func() { _ = show.Done() }()
 	for i := range rows {
 		err := c.measure(e.Ctx, i, &rows[i], show)
-		if e.Interrupted() { // the systems measured until then
+		if e.Interrupted() { // the table has the systems measured until then
 			rows = rows[:i]
 			break
 		}
@@ -119,7 +120,14 @@ func (c *predictCmd) Run(e *cli.Env) error {
 		}
 	}
 	_ = show.Done()
-	p := prediction{Strategy: predictStrategy.String(), Nodes: 5, Seed: c.Seed, Campaigns: c.Campaigns, Rows: rows, Interrupted: e.Interrupted()}
+	p := prediction{
+		Strategy:    predictStrategy.String(),
+		Nodes:       5,
+		Seed:        c.Seed,
+		Campaigns:   c.Campaigns,
+		Rows:        rows,
+		Interrupted: e.Interrupted(),
+	}
 	if c.SVG != "" && len(rows) > 0 {
 		if err := e.Chart(c.SVG, p.chart()); err != nil {
 			return err
@@ -134,8 +142,8 @@ func (c *predictCmd) Run(e *cli.Env) error {
 // predRows lists the systems with the paper's predictions.
 func predRows() ([]predRow, error) {
 	left := predRow{Figure: "1 left"}
-	// Example 3.3: amalgamated operations, 10 partitions by 15 by 15 operations, of which 10
-	// by 3 writes of the other value in the larger side by 2 reads in the smaller side hit.
+	// Example 3.3: amalgamated operations, 10 partitions by 15 by 15 operations. The hits are 10 by 3 writes of the
+	// other value in the larger side by 2 reads in the smaller side.
 	sequences := cover.Sequences{Operations: 10 * 15 * 15, Length: 1, Targets: 10 * 2 * 3}
 	chance, err := sequences.Probability()
 	if err != nil {
@@ -182,7 +190,7 @@ func predRows() ([]predRow, error) {
 	}, nil
 }
 
-// predict enters what a chance and the paper's rules about it promise.
+// predict sets the predictions for a probability and the paper's rules about it.
 func (r *predRow) predict(chance cover.Probability, rules []cover.Rule) error {
 	r.P, _ = chance.P.Float64()
 	r.PFraction, r.Goals = chance.P.RatString(), int(chance.Goals.Int64())
@@ -200,11 +208,10 @@ func (r *predRow) predict(chance cover.Probability, rules []cover.Rule) error {
 	return err
 }
 
-// measure makes the campaigns with one system. No two systems have a seed in common, so
-// that what they meet is independent.
+// measure runs the campaigns of one system. No two systems share a seed, so that their results are independent.
 func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *campaign.Progress) error {
 	type outcome struct {
-		first int // tests up to and with the first finding
+		first int // tests up to and including the first finding
 		tests int
 		err   error
 	}
@@ -245,13 +252,13 @@ func (c *predictCmd) measure(ctx context.Context, row int, r *predRow, show *cam
 	return failed
 }
 
-// sumUp computes what follows from the tests of the campaigns.
+// sumUp computes the results from the tests of the campaigns.
 func (r *predRow) sumUp() {
 	r.PMeasured = float64(r.Found) / float64(r.Tests)
 	if r.Found > 0 {
 		r.Mean = float64(r.Tests) / float64(r.Found)
-		// The last test is a hit by definition: so many hits are among the tests before it,
-		// less one, or among all of them. This is the interval of the negative binomial.
+		// The last test is a hit by definition. The tests before it have one hit less, and all tests have all hits.
+		// This is the interval of the negative binomial.
 		r.PInterval = compare.Interval{Low: compare.Share(r.Found, r.Tests, 0.95).Low, High: 1}
 		if r.Tests > r.Found {
 			r.PInterval.High = compare.Share(r.Found-1, r.Tests-1, 0.95).High
@@ -281,13 +288,40 @@ func (r *predRow) sorted() []int {
 
 // write writes the table.
 func (p prediction) write(w io.Writer) error {
-	fmt.Fprintf(w, "%d campaigns with each system, seed %d, each up to its first history that is not linearizable\n", p.Campaigns, p.Seed)
+	fmt.Fprintf(
+		w,
+		"%d campaigns with each system, seed %d, each up to its first history that is not linearizable\n",
+		p.Campaigns,
+		p.Seed,
+	)
 	fmt.Fprintf(w, "one test is one run of %s on %d nodes\n\n", p.Strategy, p.Nodes)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 %\t80 % found after\tpaper's number\tfound within it")
+	fmt.Fprintln(
+		t,
+		"system\treads\tFig.\tpredicted p\tmeasured p (95 %)\tpredicted mean\tmean\tmedian (95 %)\tpredicted for 80 %\t80 % found after\tpaper's number\tfound within it",
+	)
 	for _, r := range p.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n", r.System, r.Reads, r.Figure, r.PFraction, r.P,
-			r.PMeasured, r.PInterval.Low, r.PInterval.High, 1/r.P, r.Mean, testsText(r.Median), testsText(r.MedianLow), testsText(r.MedianHigh), r.OneGoal, testsText(r.Quantile), r.Paper, 100*r.WithPaper)
+		fmt.Fprintf(
+			t,
+			"%s\t%s\t%s\t%s = %.4f\t%.4f (%.4f to %.4f)\t%.1f\t%.1f\t%s (%s to %s)\t%d\t%s\t%d\t%.0f %%\n",
+			r.System,
+			r.Reads,
+			r.Figure,
+			r.PFraction,
+			r.P,
+			r.PMeasured,
+			r.PInterval.Low,
+			r.PInterval.High,
+			1/r.P,
+			r.Mean,
+			testsText(r.Median),
+			testsText(r.MedianLow),
+			testsText(r.MedianHigh),
+			r.OneGoal,
+			testsText(r.Quantile),
+			r.Paper,
+			100*r.WithPaper,
+		)
 	}
 	if err := t.Flush(); err != nil || !p.Interrupted {
 		return err
@@ -296,7 +330,7 @@ func (p prediction) write(w io.Writer) error {
 	return err
 }
 
-// testsText is a number of tests to a finding: 0 stands for more than a campaign has.
+// testsText formats a number of tests to a finding: 0 stands for more than a campaign has.
 func testsText(n int) string {
 	if n == 0 {
 		return fmt.Sprintf(">%d", predictTests)
@@ -304,8 +338,7 @@ func testsText(n int) string {
 	return fmt.Sprint(n)
 }
 
-// chart draws the shares of campaigns with a finding over the number of tests, and as
-// broken lines what was predicted.
+// chart draws the shares of campaigns with a finding over the number of tests, and the predictions as broken lines.
 func (p prediction) chart() chart.Chart {
 	const most = 400
 	c := chart.Chart{Title: "Tests to the first stale read", X: "tests", Y: "share of campaigns with a finding", Top: 1}

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/raftscenarios/versions"
 )
 
-// scenariosCmd makes the Raft part of Tables 3 and 4 of the Netrix paper again.
+// scenariosCmd reproduces the Raft part of Tables 3 and 4 of the Netrix paper.
 type scenariosCmd struct {
 	Names    []string `arg:"" optional:"" name:"scenario" help:"Names of scenarios; all unless given."`
 	Runs     int      `default:"1000" placeholder:"N" help:"Iterations of each scenario (${default})."`
@@ -22,7 +22,7 @@ type scenariosCmd struct {
 	Library  string   `default:"all" enum:"all,v3.5.2,v3.7" placeholder:"V" help:"Version of etcd's raft: v3.5.2, the paper's, or v3.7 (${default})."`
 }
 
-// Help is the longer help.
+// Help returns the longer help.
 func (scenariosCmd) Help() string {
 	return "Success rates of the scenarios on etcd's raft, the published ones beside ours: with the published filters only\n" +
 		"(plain), with ours, and without faults and steering (control); the share of the steps that the scenario took\n" +
@@ -67,7 +67,12 @@ func (c *scenariosCmd) Run(e *cli.Env) error {
 }
 
 // table makes the table of a version.
-func (c *scenariosCmd) table(e *cli.Env, cases []raftscenarios.Case, v raftscenarios.Version, s lockstep.Strategy) error {
+func (c *scenariosCmd) table(
+	e *cli.Env,
+	cases []raftscenarios.Case,
+	v raftscenarios.Version,
+	s lockstep.Strategy,
+) error {
 	switch {
 	case c.Ablate:
 		return raftscenarios.Ablations(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
@@ -75,7 +80,16 @@ func (c *scenariosCmd) table(e *cli.Env, cases []raftscenarios.Case, v raftscena
 		return raftscenarios.Minima(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
 	}
 	start := time.Now()
-	ok, err := raftscenarios.Table(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed, func() float64 { return time.Since(start).Seconds() })
+	ok, err := raftscenarios.Table(
+		e.Ctx,
+		e.Out,
+		cases,
+		v,
+		s,
+		c.Runs,
+		c.Seed,
+		func() float64 { return time.Since(start).Seconds() },
+	)
 	if err == nil && !ok {
 		e.Found()
 	}

@@ -1,7 +1,7 @@
-// Package pool spreads numbered jobs over workers and hands the results back in order.
+// Package pool spreads numbered jobs over workers and returns the results in order.
 //
-// It is the one place where Lockstep starts goroutines for runs, so that the packages
-// in which a run happens can be held to having none.
+// No other package starts goroutines for runs. Therefore the linter can require that the packages that execute runs
+// have none.
 package pool
 
 import (
@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Ordered calls do(worker, i) for i = 0, 1, ... below n on the given number of workers,
-// and take(i, result) for each in ascending order of i from the calling goroutine. It
-// stops early when take returns false; jobs beyond that may have been done and are
-// dropped. Each worker does one job at a time, so that do may keep state by worker.
+// Ordered calls do(worker, i) for i = 0, 1, ... below n on the given number of workers. It calls take(i, result) for
+// each in ascending order of i from the calling goroutine. It stops early when take returns false; results of later
+// jobs are dropped. Each worker does one job at a time, so that do may keep state by worker.
 func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, result T) bool) {
 	if workers <= 1 || n <= 1 {
 		for i := range n {
@@ -22,10 +21,9 @@ func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, r
 		}
 		return
 	}
-	// A ring of slots bounds how far workers may run ahead of take. A ticket is held for
-	// each job that is begun and not taken, so that a worker always finds its slot free.
-	// Workers take their jobs themselves: nobody hands them out, so that a worker never waits
-	// for another goroutine to get a processor while there is work.
+	// A ring of slots bounds how far workers may run ahead of take. A ticket is held for each job that has begun and
+	// was not taken, so that a worker always finds its slot free. Workers fetch their jobs themselves. Without a
+	// dispatcher, a worker never waits for another goroutine to get a processor while there is work.
 	slots := make([]chan T, min(n, 4*workers))
 	for i := range slots {
 		slots[i] = make(chan T, 1)
@@ -63,9 +61,9 @@ func Ordered[T any](workers, n int, do func(worker, i int) T, take func(i int, r
 	wg.Wait()
 }
 
-// Each calls do(worker, i) for i = 0, 1, ... below n on the given number of workers, of which
-// the caller is the first. Every worker gets its jobs in ascending order. When one fails, no
-// more are begun, and the error is that of the first of those that failed.
+// Each calls do(worker, i) for i = 0, 1, ... below n on the given number of workers, of which the caller is the first.
+// Every worker gets its jobs in ascending order. When one fails, no more jobs begin. The error is that of the first
+// failed job.
 func Each(workers, n int, do func(worker, i int) error) error {
 	var (
 		begun  atomic.Int64

@@ -38,7 +38,7 @@ func ordered(t *testing.T, workers, n, stop int) {
 		next++
 		return i != stop
 	})
-	want := n // nothing stops it
+	want := n // without an early stop
 	if stop >= 0 && stop < n {
 		want = stop + 1
 	}

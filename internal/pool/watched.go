@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// grace is the time in which work is to end when its context has ended.
+// grace is the time in which work must end after its context has ended.
 const grace = 500 * time.Millisecond
 
-// Watched calls do on a goroutine of its own and waits for its result. At every value from
-// look it asks whether the work is alive; where it is not, or where the context has ended and
-// the work does not end soon after, Watched returns without a result. The goroutine is left
-// running then, since nothing can stop it.
+// Watched calls do on a new goroutine and waits for its result. At every value from look it checks whether the work is
+// alive. If it is not, or if the context has ended and the work does not end soon after, Watched returns without a
+// result. The goroutine then keeps running, since it cannot be stopped.
 func Watched[T any](ctx context.Context, do func() T, look <-chan time.Time, alive func() bool) (result T, done bool) {
 	end := make(chan T, 1)
 	go func() { end <- do() }()

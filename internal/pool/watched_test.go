@@ -16,7 +16,12 @@ func TestWatched(t *testing.T) {
 		look <- time.Time{}
 	}
 	asked := 0
-	_, done := pool.Watched(t.Context(), func() int { <-release; close(ended); return 1 }, look, func() bool { asked++; return asked < 3 })
+	_, done := pool.Watched(
+		t.Context(),
+		func() int { <-release; close(ended); return 1 },
+		look,
+		func() bool { asked++; return asked < 3 },
+	)
 	if done || asked != 3 {
 		t.Errorf("done %v, asked %d times", done, asked)
 	}
@@ -24,7 +29,7 @@ func TestWatched(t *testing.T) {
 	<-ended
 }
 
-// When the context ends, nobody waits any longer for work that does not.
+// When the context ends, the caller no longer waits for work that does not end.
 func TestWatchedInterrupted(t *testing.T) {
 	release, ended := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())

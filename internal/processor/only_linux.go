@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// set is a set of processors as the kernel wants it.
+// set is a set of processors in the kernel's form.
 type set [16]uint64
 
-// Only runs f in a thread of its own that stays on one processor, the number-th of those that
-// the program may use, counted round. Processes that f starts stay there, too.
+// Only runs f on its own thread, which stays on one processor. number selects one of the processors that the program
+// may use, modulo their count. Processes that f starts stay there, too.
 func Only(number int, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,7 +26,7 @@ func Only(number int, f func()) {
 	f()
 }
 
-// pick is the set of the number-th member alone.
+// pick returns the set with only the number-th member.
 func (s *set) pick(number int) (one set) {
 	var members []int
 	for i := range len(s) * 64 {
@@ -39,7 +39,7 @@ func (s *set) pick(number int) (one set) {
 	return one
 }
 
-// affinity gets or sets where the thread may run.
+// affinity gets or sets the processors of the thread.
 func affinity(call uintptr, s *set) error {
 	if _, _, err := syscall.RawSyscall(call, 0, unsafe.Sizeof(*s), uintptr(unsafe.Pointer(s))); err != 0 {
 		return err

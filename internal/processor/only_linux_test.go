@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/processor"
 )
 
-// What is started on one processor may run there only, and nothing is left of it afterwards.
+// A process that is started on one processor may run only there, and the restriction ends afterwards.
 func TestOnly(t *testing.T) {
 	allowed := func() string {
 		out, err := exec.Command("grep", "Cpus_allowed_list", "/proc/self/status").Output()

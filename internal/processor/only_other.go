@@ -2,5 +2,5 @@
 
 package processor
 
-// Only runs f; on this system it may run anywhere.
+// Only runs f. On this system f may run on any processor.
 func Only(_ int, f func()) { f() }

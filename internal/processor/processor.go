@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package processor tells how much processor time the program has used, for benchmarks:
-// on a busy machine the time on the wall says little.
+// Package processor measures the CPU time of the program, for benchmarks. On a busy machine the elapsed time is not
+// meaningful.
 package processor
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Used is the processor time that this process has used so far.
+// Used returns the CPU time that this process has used so far.
 func Used() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

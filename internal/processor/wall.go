@@ -1,12 +1,11 @@
 //go:build !unix
 
-// Package processor tells how much processor time the program has used, for benchmarks;
-// on this system it is the time on the wall.
+// Package processor measures the CPU time of the program, for benchmarks. On this system it returns the elapsed time.
 package processor
 
 import "time"
 
 var start = time.Now()
 
-// Used is the time since the start of the program.
+// Used returns the time since the start of the program.
 func Used() time.Duration { return time.Since(start) }

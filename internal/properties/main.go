@@ -1,5 +1,5 @@
-// Command properties makes a table of how many runs of a campaign with default options check each property of a
-// target. It ends with status 1 where a property is checked in less than half of the runs.
+// Command properties prints a table of how many runs of a campaign with default options check each property of a
+// target. It exits with status 1 if fewer than half of the runs check a property.
 //
 //	go run ./internal/properties -lockstep bin/lockstep -runs 100 hashicorpraft etcdraft
 package main
@@ -39,17 +39,31 @@ func main() {
 	}
 }
 
-// measure makes a campaign with default options and reads its result.
+// measure runs a campaign with default options and reads its result.
 func measure(command, target string, runs int) (*campaign.Document, error) {
 	out, err := os.MkdirTemp("", "lockstep-properties-*")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(out)
-	cmd := exec.Command(command, "run", "--runs", strconv.Itoa(runs), "--seed", "1", "--keep-going", "--no-shrink", "--out", out, "--json", "--", target)
+	cmd := exec.Command(
+		command,
+		"run",
+		"--runs",
+		strconv.Itoa(runs),
+		"--seed",
+		"1",
+		"--keep-going",
+		"--no-shrink",
+		"--out",
+		out,
+		"--json",
+		"--",
+		target,
+	)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, os.Stderr
-	failed := cmd.Run() // a finding is status 1
+	failed := cmd.Run() // a finding results in status 1
 	var d campaign.Document
 	if err := json.Unmarshal(text.Bytes(), &d); err != nil {
 		return nil, fmt.Errorf("%s: %v, %w", target, failed, err)
@@ -58,8 +72,15 @@ func measure(command, target string, runs int) (*campaign.Document, error) {
 }
 
 // table writes a row for each target, and returns the properties that few runs check.
-func table(w io.Writer, targets []string, measure func(target string) (*campaign.Document, error)) (low []string, err error) {
-	fmt.Fprint(w, "| target | strategy | determinism | runs | share of runs that check a property |\n|---|---|---|--:|---|\n")
+func table(
+	w io.Writer,
+	targets []string,
+	measure func(target string) (*campaign.Document, error),
+) (low []string, err error) {
+	fmt.Fprint(
+		w,
+		"| target | strategy | determinism | runs | share of runs that check a property |\n|---|---|---|--:|---|\n",
+	)
 	for _, target := range targets {
 		d, err := measure(target)
 		if err != nil {
@@ -75,7 +96,15 @@ func table(w io.Writer, targets []string, measure func(target string) (*campaign
 		}
 		slices.Sort(cells)
 		slices.Sort(low)
-		fmt.Fprintf(w, "| `%s` | `%s` | %s | %d | %s |\n", target, d.Strategy, d.Determinism, d.Runs, strings.Join(cells, ", "))
+		fmt.Fprintf(
+			w,
+			"| `%s` | `%s` | %s | %d | %s |\n",
+			target,
+			d.Strategy,
+			d.Determinism,
+			d.Runs,
+			strings.Join(cells, ", "),
+		)
 	}
 	return low, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// linked are the deterministic targets of the command that need no options: neither a file nor a program.
+// linked returns the deterministic targets of the command that need no options: neither a file nor a program.
 func linked(t *testing.T) (names []string) {
 	for _, tg := range command.App().Targets {
 		s, err := tg.Build(nil)
@@ -32,7 +32,7 @@ func linked(t *testing.T) (names []string) {
 	return names
 }
 
-// explore makes a campaign as "lockstep run TARGET" does.
+// explore runs a campaign as "lockstep run TARGET" does.
 func explore(t *testing.T, name string) (*campaign.Document, error) {
 	tg, err := target.Find(command.App().Targets, name)
 	if err != nil {
@@ -46,7 +46,19 @@ func explore(t *testing.T, name string) (*campaign.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: s, Spec: tg.Spec, Strategy: by, Settle: tg.Settle, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:    s,
+			Spec:      tg.Spec,
+			Strategy:  by,
+			Settle:    tg.Settle,
+			Runs:      200,
+			Seed:      1,
+			KeepGoing: true,
+			Keep:      1,
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +66,7 @@ func explore(t *testing.T, name string) (*campaign.Document, error) {
 	return &d, nil
 }
 
-// Every property of every linked target is checked in most runs with default options; the page shows in how many.
+// Every property of every linked target is checked in most runs with default options. The page shows in how many.
 func TestDefaultsCheckEveryProperty(t *testing.T) {
 	names := linked(t)
 	page.Section(t, "../../docs/which-strategy-first.md", "properties", func(w io.Writer) error {
@@ -66,11 +78,16 @@ func TestDefaultsCheckEveryProperty(t *testing.T) {
 	})
 }
 
-// A property that few runs check is reported, and so is one that none does.
+// A property that few runs check, or none, is reported.
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	low, err := table(&b, []string{"x"}, func(string) (*campaign.Document, error) {
-		return &campaign.Document{Strategy: "walk", Determinism: "best effort", Runs: 10, JudgedRuns: map[string]int{"often": 5, "seldom": 4, "never": 0}}, nil
+		return &campaign.Document{
+			Strategy:    "walk",
+			Determinism: "best effort",
+			Runs:        10,
+			JudgedRuns:  map[string]int{"often": 5, "seldom": 4, "never": 0},
+		}, nil
 	})
 	if err != nil || !slices.Equal(low, []string{"x never", "x seldom"}) ||
 		!strings.HasSuffix(b.String(), "| `x` | `walk` | best effort | 10 | never 0 %, often 50 %, seldom 40 % |\n") {

@@ -1,5 +1,6 @@
-// Package scratch makes folders for files that are of no use when the process has ended. One whose process was killed is removed by
-// the next that makes one beside it: a folder is locked as long as its process lives, however that ends.
+// Package scratch creates directories for files that are useless after the process has ended. A directory is locked
+// until its process ends, however it ends. The next process that creates a directory beside it removes the directory of
+// a killed process.
 package scratch
 
 import (
@@ -10,25 +11,26 @@ import (
 	"github.com/lockstep-go/lockstep/internal/filelock"
 )
 
-// Folder is a folder that belongs to this process.
+// Folder is a directory that belongs to this process.
 type Folder struct {
 	Path string
-	lock *os.File // the folder itself, open
+	lock *os.File // the directory itself, open
 }
 
-// begins is how the names of all folders begin, and of nothing else.
+// begins is the prefix of the names of all such directories, and of no other files.
 const begins = "lockstep-files-"
 
-// tries is how often another name is tried, when somebody else was quicker: he takes a folder for one that was left before it is locked.
+// tries is the number of attempts with another name. An attempt fails if another process removes the directory before
+// it is locked, because it looks abandoned.
 const tries = 100
 
-// New makes a folder in root, or where temporary files are, whose name has a part that is given. Folders there whose processes have ended are
-// removed; that one cannot be is no error.
+// New creates a directory in root, or in the directory for temporary files, with name as a part of its name. It removes
+// directories there whose processes have ended, and ignores errors of that.
 func New(root, name string) (*Folder, error) {
 	if root == "" {
 		root = os.TempDir()
 	}
-	if filelock.Supported { // without locks, folders that were left stay
+	if filelock.Supported { // without locks, abandoned directories stay
 		sweep(root)
 	}
 	var wrong error
@@ -45,12 +47,13 @@ func New(root, name string) (*Folder, error) {
 	return nil, wrong
 }
 
-// Remove removes the folder with all that is in it.
+// Remove removes the directory with all of its contents.
 func (f *Folder) Remove() error { return errors.Join(os.RemoveAll(f.Path), f.lock.Close()) }
 
-// sweep removes the folders that were left.
+// sweep removes the abandoned directories.
 func sweep(root string) {
-	entries, _ := filepath.Glob(filepath.Join(root, begins+"*")) // the pattern is right, and there is nothing else that can go wrong
+	// The only possible error is an invalid pattern, and this one is valid.
+	entries, _ := filepath.Glob(filepath.Join(root, begins+"*"))
 	for _, path := range entries {
 		if f, _ := take(path); f != nil {
 			_ = f.Remove()
@@ -58,7 +61,7 @@ func sweep(root string) {
 	}
 }
 
-// take locks a folder, unless another process has, or has removed it.
+// take locks a directory, unless another process has locked or removed it.
 func take(path string) (*Folder, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
-// root says to the program of this test that it is another process, which makes a folder there, with something in it, and waits.
+// root makes the program of this test act as another process, which creates a directory with a file there, and waits.
 const root = "LOCKSTEP_SCRATCH_ROOT"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	fmt.Println(err, open.Close())
 }
 
-// The folders of processes that were killed are removed, those of processes that live are not, nor what is not such a folder.
+// The next process removes the directories of killed processes. It leaves those of running processes, and other
+// directories.
 func TestKilled(t *testing.T) {
 	at := t.TempDir()
 	for _, other := range []string{"lockstep-0-1", "others"} {
@@ -48,7 +49,7 @@ func TestKilled(t *testing.T) {
 	killed.Kill()
 	want := []string{stays, filepath.Join(at, "lockstep-0-1"), filepath.Join(at, "others")}
 	var mine []*scratch.Folder
-	for i := range 2 { // the second finds that of the first, of this process
+	for i := range 2 { // the second iteration finds the directory of the first, which is of this process
 		f, err := scratch.New(at, fmt.Sprint(i))
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +70,8 @@ func TestKilled(t *testing.T) {
 	lives.Kill()
 }
 
-// Processes that make folders at once do not take each other's: each finds its own, and none is left when all have ended.
+// Processes that create directories at the same time do not remove each other's. Each finds its own, and none is left
+// when all have ended.
 func TestAtOnce(t *testing.T) {
 	at := t.TempDir()
 	const many = 8
@@ -102,7 +104,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A folder that cannot be made is an error that names it.
+// If a directory cannot be created, the error names it.
 func TestNowhere(t *testing.T) {
 	if _, err := scratch.New(filepath.Join(t.TempDir(), "none"), "0"); !os.IsNotExist(err) {
 		t.Error(err)

@@ -1,6 +1,6 @@
-// Package sketch counts how many different things there are, without keeping them: of a
-// million it keeps four kilobytes, and two sketches of different machines add up to that of both
-// (HyperLogLog, after Flajolet, Fusy, Gandouet and Meunier, 2007).
+// Package sketch estimates the number of distinct values without storing them (HyperLogLog, after Flajolet, Fusy,
+// Gandouet and Meunier, 2007). A sketch of a million values takes four kilobytes. Sketches of different machines can be
+// merged.
 package sketch
 
 import (
@@ -12,25 +12,25 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// bitsOf is the number of bits of a hash that choose a register.
+// bitsOf is the number of bits of a hash that select a register.
 const (
 	bitsOf = 12
 	size   = 1 << bitsOf
-	// maxZeros is the most that a register can hold: all other bits of a hash are zero.
+	// maxZeros is the largest value of a register: all other bits of a hash are zero.
 	maxZeros = 64 - bitsOf + 1
 )
 
-// Sketch has one register for each beginning of a hash: the most zeros that followed it. The zero
-// value is empty. As JSON it is a string.
+// Sketch has one register for each prefix of a hash: the largest number of zeros that followed it. The zero value is
+// empty. As JSON it is a string.
 type Sketch []byte
 
-// Add counts hashes.
+// Add adds hashes.
 func (s *Sketch) Add(hashes ...uint64) {
 	if len(*s) == 0 && len(hashes) > 0 {
 		*s = make(Sketch, size)
 	}
 	for _, h := range hashes {
-		h = mix.Scramble(h) // the estimate needs hashes that are like random numbers
+		h = mix.Scramble(h) // the estimate needs hashes that resemble random numbers
 		zeros := byte(bits.LeadingZeros64(h<<bitsOf|1<<(bitsOf-1)) + 1)
 		if at := h >> (64 - bitsOf); zeros > (*s)[at] {
 			(*s)[at] = zeros
@@ -38,7 +38,7 @@ func (s *Sketch) Add(hashes ...uint64) {
 	}
 }
 
-// Merge adds what another sketch has counted.
+// Merge adds the values of another sketch.
 func (s *Sketch) Merge(other Sketch) error {
 	if len(other) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (s *Sketch) Merge(other Sketch) error {
 	return nil
 }
 
-// Count estimates the number of different hashes. Its standard error is 1.6 %.
+// Count estimates the number of distinct hashes. Its standard error is 1.6 %.
 func (s Sketch) Count() int {
 	if len(s) == 0 {
 		return 0
@@ -71,7 +71,7 @@ func (s Sketch) Count() int {
 		}
 	}
 	count := 0.7213 / (1 + 1.079/size) * size * size / sum
-	if count <= 2.5*size && empty > 0 { // few: how many registers are empty says more
+	if count <= 2.5*size && empty > 0 { // for small counts, the number of empty registers is more accurate
 		count = size * math.Log(float64(size)/float64(empty))
 	}
 	return int(math.Round(min(count, 1<<53)))

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Estimates are within five standard errors of the truth, for few and for many.
+// Estimates are within five standard errors of the true count, for few and for many values.
 func TestCount(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 10, 1000, 9000, 12000, 100_000, 1_000_000} {
@@ -31,7 +31,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// However hashes are spread over sketches, and in whatever order these are merged, the sum is one.
+// However hashes are spread over sketches, and in whatever order these are merged, the result is the same.
 func TestMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hashes := rapid.SliceOf(rapid.Uint64()).Draw(t, "hashes")

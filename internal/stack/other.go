@@ -10,14 +10,14 @@ import (
 // most bounds the text of all stacks.
 const most = 64 << 20
 
-// ID names the calling goroutine, as the texts of stacks do: "goroutine 18".
+// ID returns the name of the calling goroutine in the texts of stacks: "goroutine 18".
 func ID() string {
 	buf := make([]byte, 64)
 	id, _, _ := bytes.Cut(buf[:runtime.Stack(buf, false)], []byte(" ["))
 	return string(id)
 }
 
-// Of is Text for another goroutine, by its ID. It is empty where there is none of that name.
+// Of returns Text for another goroutine, by its ID. It is empty if there is no such goroutine.
 func Of(id string) string {
 	buf := make([]byte, 1<<20)
 	for {
@@ -36,7 +36,7 @@ func Of(id string) string {
 	return ""
 }
 
-// tidy makes of the frames of a goroutine what Text makes of a stack.
+// tidy formats the frames of a goroutine as Text formats a stack.
 func tidy(frames string) string {
 	var b strings.Builder
 	lines := strings.Split(frames, "\n")

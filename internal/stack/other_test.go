@@ -14,7 +14,7 @@ func spin(stop *atomic.Bool) {
 	}
 }
 
-// The stack of a goroutine that never pauses is told, too.
+// Of also returns the stack of a goroutine that never yields.
 func TestOf(t *testing.T) {
 	var stop atomic.Bool
 	id, done := make(chan string), make(chan struct{})
@@ -25,12 +25,13 @@ func TestOf(t *testing.T) {
 	}()
 	name := <-id
 	text := stack.Of(name)
-	for !strings.Contains(text, "spin") { // it has yet to get there
+	for !strings.Contains(text, "spin") { // the goroutine may not be there yet
 		text = stack.Of(name)
 	}
 	stop.Store(true)
 	<-done
-	if !strings.Contains(text, "stack_test.spin\n\tother_test.go:") || strings.Contains(text, "0x") || strings.Contains(text, "created by") {
+	if !strings.Contains(text, "stack_test.spin\n\tother_test.go:") || strings.Contains(text, "0x") ||
+		strings.Contains(text, "created by") {
 		t.Errorf("stack:\n%s", text)
 	}
 	if text := stack.Of("goroutine 0"); text != "" {

@@ -1,4 +1,4 @@
-// Package stack puts the call stack of a panic into words.
+// Package stack formats the call stack of a panic.
 package stack
 
 import (
@@ -11,9 +11,9 @@ import (
 // engine begins the names of the functions that call the system under test.
 const engine = "github.com/lockstep-go/lockstep.(*worker)."
 
-// Text lists the functions on the stack, innermost first, without addresses and folders,
-// so that equal runs give equal texts on every machine. It leaves out the first skip, the
-// runtime's own and everything from the engine on.
+// Text lists the functions on the stack, innermost first, without addresses and directories, so that equal runs give
+// equal texts on every machine. It leaves out the first skip functions, those of the runtime, and everything from the
+// engine on.
 func Text(skip int) string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip+2, pcs)])
@@ -29,13 +29,13 @@ func Text(skip int) string {
 	}
 }
 
-// Panic is a panic on its way from one stack to another: the value and where it began. Property is the one that it
-// violates; empty: "panic".
+// Panic carries a panic from one stack to another: the value and the stack where it began. Property is the property
+// that it violates; empty: "panic".
 type Panic struct {
 	Property string
 	Value    any
 	Stack    string
 }
 
-// String is the panic's value.
+// String returns the panic's value as text.
 func (p Panic) String() string { return fmt.Sprint(p.Value) }

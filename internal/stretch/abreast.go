@@ -10,42 +10,44 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Abreast makes a campaign by several programs at once: one of a system that can be deployed only once in a process.
+// Abreast runs a campaign in several programs at once, for a system that can be deployed only once in a process.
 type Abreast struct {
 	// Programs is their number, and Start starts one.
 	Programs int
 	Start    func(context.Context) (*Program, error)
-	// Warming is called when the programs begin to warm up, and what it returns when all of them have; nil: nobody wants to know.
+	// Warming is called when the programs begin to warm up. The function that it returns is called when all of them
+	// have; nil: not called.
 	Warming func() (done func())
-	// Took is called with the sum whenever a batch was merged, and Found before that with each finding that is
-	// kept, in run order. Each may be nil.
+	// Took is called with the sum after each merged batch. Found is called before that with each finding that is kept,
+	// in run order. Each may be nil.
 	Took  func(*Sum)
 	Found func(lockstep.Found, Trace)
 }
 
-// How long a stretch is to take, at least and at most, unless a run takes longer: when time is up, the stretches under way are lost.
+// The shortest and the longest intended time of a batch, unless a single run takes longer. When the campaign's time is
+// up, the batches under way are lost.
 const (
 	shortest = 100 * time.Millisecond
 	longest  = 400 * time.Millisecond
 )
 
-// abreast is such a campaign under way.
+// abreast is the state of a running campaign.
 type abreast struct {
 	Abreast
-	ctx    context.Context // until the campaign is over
+	ctx    context.Context // until the end of the campaign
 	over   context.CancelFunc
 	hello  Hello
 	mutex  sync.Mutex
 	sum    Sum
 	traces []Trace
 	failed error
-	next   int           // the first run that nobody was asked for
-	last   int           // no run after this one counts, as far as is known
-	waits  map[int]*Made // by their first run, until those before them are there
+	next   int           // the next run to request
+	last   int           // later runs do not count, according to the batches so far
+	waits  map[int]*Made // by their first run, until all batches before them have arrived
 }
 
-// Make makes all runs, or those up to the end of the campaign or of the context. The traces are those of the
-// result's findings.
+// Make makes all runs, or those up to the end of the campaign or of the context. The traces are those of the result's
+// findings.
 func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 	running, over := context.WithCancel(ctx)
 	defer over()
@@ -57,7 +59,15 @@ func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 		return nil, nil, err
 	}
 	h := programs[0].Hello
-	c := &abreast{Abreast: a, ctx: running, over: over, hello: h, sum: NewSum(h), last: h.Runs - 1, waits: map[int]*Made{}}
+	c := &abreast{
+		Abreast: a,
+		ctx:     running,
+		over:    over,
+		hello:   h,
+		sum:     NewSum(h),
+		last:    h.Runs - 1,
+		waits:   map[int]*Made{},
+	}
 	var all sync.WaitGroup
 	for _, p := range programs {
 		all.Go(func() { c.work(p) })
@@ -68,7 +78,8 @@ func (a Abreast) Make(ctx context.Context) (*Sum, []Trace, error) {
 	return &c.sum, c.traces, c.failed
 }
 
-// start starts the programs and lets them warm up. Those that do not start are missing; where all are, the error says why.
+// start starts the programs and lets them warm up. It leaves out programs that do not start. If none starts, it returns
+// an error with the reason.
 func (a Abreast) start(ctx context.Context) (programs []*Program, err error) {
 	if a.Warming != nil {
 		defer a.Warming()()
@@ -97,10 +108,10 @@ func (a Abreast) start(ctx context.Context) (programs []*Program, err error) {
 	return programs, err
 }
 
-// work has a program make stretches until there are no more. One that breaks down is replaced.
+// work lets a program make batches until there are no more. It replaces a program that breaks down.
 func (a *abreast) work(p *Program) {
 	defer func() { p.Close() }()
-	if a.hello.Same(p.Hello) != nil { // somebody has put another program in its place
+	if a.hello.Same(p.Hello) != nil { // the program's file was replaced meanwhile
 		return
 	}
 	for size := 1; ; {
@@ -128,8 +139,9 @@ func (a *abreast) work(p *Program) {
 	}
 }
 
-// again has a stretch in which a program broke down made by another one, run by run, which is returned: what ends a process need not be the run that is under way.
-// Where it is, the second process ends, too, and with it the campaign, which names the run.
+// again repeats a batch in which a program broke down. Another program makes its runs one by one, because the run under
+// way need not be the one that ends the process. If it is, the second process ends, too. Then the campaign ends with an
+// error that names the run. Otherwise again returns the second program.
 func (a *abreast) again(ask Ask, why error) *Program {
 	p, err := a.Start(a.ctx)
 	if err == nil {
@@ -138,14 +150,37 @@ func (a *abreast) again(ask Ask, why error) *Program {
 		}
 	}
 	if err != nil {
-		a.take(&Made{Ask: ask, Error: fmt.Sprintf("in runs %d to %d: %v; there is no other process to make them: %v", ask.First, ask.End-1, why, err)})
+		a.take(
+			&Made{
+				Ask: ask,
+				Error: fmt.Sprintf(
+					"in runs %d to %d: %v; there is no other process to make them: %v",
+					ask.First,
+					ask.End-1,
+					why,
+					err,
+				),
+			},
+		)
 		return nil
 	}
 	for run := ask.First; run < ask.End; run++ {
 		one := Ask{First: run, End: run + 1, Found: ask.Found}
 		made, err := p.Make(one)
 		if err != nil {
-			a.take(&Made{Ask: one, Error: fmt.Sprintf("in run %d: %v; before, in runs %d to %d: %v", run, err, ask.First, ask.End-1, why)})
+			a.take(
+				&Made{
+					Ask: one,
+					Error: fmt.Sprintf(
+						"in run %d: %v; before, in runs %d to %d: %v",
+						run,
+						err,
+						ask.First,
+						ask.End-1,
+						why,
+					),
+				},
+			)
 			return nil
 		}
 		a.take(made)
@@ -153,8 +188,8 @@ func (a *abreast) again(ask Ask, why error) *Program {
 	return p
 }
 
-// ask is the next stretch, of such a size at most, if there is one. Towards the end they are shorter, so that all programs end at about
-// the same time.
+// ask returns the next batch, of at most this size, if there is one. Towards the end batches get shorter, so that all
+// programs end at about the same time.
 func (a *abreast) ask(size int) (Ask, bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -167,23 +202,24 @@ func (a *abreast) ask(size int) (Ask, bool) {
 	return ask, true
 }
 
-// take takes a stretch that was made, and adds those that are there up to the first gap.
+// take accepts the result of a batch, and adds the results up to the first gap.
 func (a *abreast) take(made *Made) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	if made.Error != "" && a.ctx.Err() != nil { // its program was ended
+	if made.Error != "" && a.ctx.Err() != nil { // the campaign ended its program
 		return
 	}
 	if alone := (Sum{Result: made.Result}); made.Error != "" || alone.Ended(a.hello.KeepGoing) {
-		a.last = min(a.last, made.First) // what comes after the stretch does not count
+		a.last = min(a.last, made.First) // runs after the batch do not count
 	}
 	a.waits[made.First] = made
-	for next := made; next != nil && next.First == a.sum.Result.Runs && next.First <= a.last; next = a.waits[a.sum.Result.Runs] {
+	for next := made; next != nil && next.First == a.sum.Result.Runs &&
+		next.First <= a.last; next = a.waits[a.sum.Result.Runs] {
 		a.add(next)
 	}
 }
 
-// add adds the stretch that follows.
+// add adds the batch that follows.
 func (a *abreast) add(made *Made) {
 	delete(a.waits, made.First)
 	if made.Error != "" {

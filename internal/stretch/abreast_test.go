@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// serving starts a program that serves.
+// serving returns a function that starts a program that serves batches.
 func serving(mode string) func(context.Context) (*Program, error) {
 	return func(ctx context.Context) (*Program, error) {
 		self, err := os.Executable()
@@ -26,7 +26,8 @@ func serving(mode string) func(context.Context) (*Program, error) {
 	}
 }
 
-// A campaign made by several programs is that of Explore, traces and all: with all findings, and up to the first.
+// A campaign made by several programs equals that of Explore, including the traces: with all findings, and up to the
+// first.
 func TestAbreast(t *testing.T) {
 	for mode, plan := range map[string]lockstep.Plan{"serve": plan, "first": first} {
 		want, err := lockstep.Explore(t.Context(), plan)
@@ -44,7 +45,8 @@ func TestAbreast(t *testing.T) {
 			t.Fatal(err, len(traces))
 		}
 		got := sum.Result
-		if got.Digest != want.Digest || got.Runs != want.Runs || told != got.Runs || got.Interrupted || !reflect.DeepEqual(got.Verdicts, want.Verdicts) {
+		if got.Digest != want.Digest || got.Runs != want.Runs || told != got.Runs || got.Interrupted ||
+			!reflect.DeepEqual(got.Verdicts, want.Verdicts) {
 			t.Errorf("%s: %+v, want %+v", mode, got, want)
 		}
 		if len(got.Found) != len(want.Found) {
@@ -52,14 +54,15 @@ func TestAbreast(t *testing.T) {
 		}
 		for i, f := range got.Found {
 			var was, is bytes.Buffer
-			if err := errors.Join(trace.Write(&was, want.Found[i].Trace), trace.Write(&is, f.Trace)); err != nil || was.String() != is.String() {
+			if err := errors.Join(trace.Write(&was, want.Found[i].Trace), trace.Write(&is, f.Trace)); err != nil ||
+				was.String() != is.String() {
 				t.Errorf("%s: finding %d differs: run %d, want %d, %v", mode, i, f.Run, want.Found[i].Run, err)
 			}
 		}
 	}
 }
 
-// A program that is killed is replaced, and the campaign is the same.
+// A killed program is replaced, and the campaign is the same.
 func TestAbreastKilled(t *testing.T) {
 	want, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
@@ -80,13 +83,14 @@ func TestAbreastKilled(t *testing.T) {
 	sum, traces, err := Abreast{Programs: 2, Start: begin, Took: func(*Sum) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		killed.Do(func() { _ = programs[0].cmd.Process.Kill() }) // as kill -9 does
+		killed.Do(func() { _ = programs[0].cmd.Process.Kill() }) // the same as kill -9
 	}}.Make(t.Context())
 	if err != nil || Unpack(sum.Result, traces) != nil {
 		t.Fatal(err)
 	}
 	got := sum.Result
-	if got.Digest != want.Digest || got.Runs != want.Runs || len(got.Found) != len(want.Found) || !reflect.DeepEqual(got.Verdicts, want.Verdicts) {
+	if got.Digest != want.Digest || got.Runs != want.Runs || len(got.Found) != len(want.Found) ||
+		!reflect.DeepEqual(got.Verdicts, want.Verdicts) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if len(programs) != 3 {
@@ -94,7 +98,7 @@ func TestAbreastKilled(t *testing.T) {
 	}
 }
 
-// The programs warm up before the first of them makes a run, and who keeps the time of the campaign is told.
+// The programs warm up before the first of them makes a run, and the campaign's clock is notified.
 func TestAbreastWarmsUp(t *testing.T) {
 	var said []string
 	sum, _, err := Abreast{Programs: 2, Start: serving("serve"), Warming: func() func() {
@@ -110,14 +114,20 @@ func TestAbreastWarmsUp(t *testing.T) {
 	}
 }
 
-// What goes wrong in a program is told, and a campaign that is stopped has the runs made until then, without gaps.
+// Errors of a program are reported. A stopped campaign has the runs up to the stop, without gaps.
 func TestAbreastEnds(t *testing.T) {
-	for mode, want := range map[string]string{"fail": `unknown target "x"`, "dies": "in run 0: ", "deadly": ": fatal error: out of order; before, in runs "} {
-		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+	for mode, want := range map[string]string{
+		"fail":   `unknown target "x"`,
+		"dies":   "in run 0: ",
+		"deadly": ": fatal error: out of order; before, in runs ",
+	} {
+		if _, _, err := (Abreast{Programs: 2, Start: serving(mode)}).Make(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
-	if _, _, err := (Abreast{Programs: 2, Start: serving("inconclusive")}).Make(t.Context()); err == nil || !strings.Contains(err.Error(), "inconclusive") {
+	if _, _, err := (Abreast{Programs: 2, Start: serving("inconclusive")}).Make(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "inconclusive") {
 		t.Errorf("a campaign of inconclusive runs ends with %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

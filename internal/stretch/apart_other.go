@@ -4,5 +4,5 @@ package stretch
 
 import "os/exec"
 
-// apart is nothing where signals do not come from a terminal.
+// apart does nothing on systems where signals do not come from a terminal.
 func apart(*exec.Cmd) {}

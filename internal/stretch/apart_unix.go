@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// apart keeps the signals of a terminal from a program: who started it hears them, and ends it.
+// apart keeps the signals of a terminal from a program. The process that started the program gets them, and ends it.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

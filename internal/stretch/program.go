@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// Program is a program that serves stretches.
+// Program is a program that serves batches.
 type Program struct {
 	Hello Hello
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
 	said  tail
-	// Taught is the first run of a strategy with several lineages of which the program was not told what was learned.
+	// Taught is the first run whose lessons the program does not have, for a strategy with several lineages.
 	Taught int
 
 	once sync.Once
-	end  error // how it ended
+	end  error // its exit status
 }
 
-// mostOfLine bounds what a program may write in a line: results with the traces of many findings.
+// mostOfLine bounds a line of a program's output: results with the traces of many findings.
 const mostOfLine = 256 << 20
 
-// grace is the time that a program has to end by itself when nobody wants more: it has folders to remove.
+// grace is the time in which a program must end on its own after its input ends, because it has directories to remove.
 const grace = 3 * time.Second
 
 // Start starts a program, which ends with the context.
@@ -58,8 +58,8 @@ func Start(ctx context.Context, file string, args []string, env ...string) (*Pro
 	return p, nil
 }
 
-// Make has a stretch made, by a program that learns before what it was not told until now. An error is that of a
-// program that broke down or of one that failed; it is not to be used again.
+// Make lets the program make a batch, after it has learned the given lessons. An error means that the program broke
+// down or failed; the caller must not use it again.
 func (p *Program) Make(ask Ask, lessons ...Lesson) (*Made, error) {
 	made, err := p.order(order{Ask: ask, Lessons: lessons})
 	if err != nil {
@@ -71,13 +71,13 @@ func (p *Program) Make(ask Ask, lessons ...Lesson) (*Made, error) {
 	return made, nil
 }
 
-// WarmUp has the program warm its process up. Where that fails, the first stretch says why.
+// WarmUp lets the program warm its process up. If that fails, the first batch reports the reason.
 func (p *Program) WarmUp() error {
 	_, err := p.order(order{Warm: true})
 	return err
 }
 
-// order writes what the program is to do, and reads what came of it.
+// order writes a request, and reads its result.
 func (p *Program) order(o order) (*Made, error) {
 	line, err := json.Marshal(o)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *Program) read(v any) error {
 	}
 }
 
-// Close ends the program, whatever it is doing.
+// Close ends the program, even during a batch.
 func (p *Program) Close() {
 	_ = p.in.Close()
 	late := time.AfterFunc(grace, func() { _ = p.cmd.Process.Kill() })
@@ -124,7 +124,7 @@ func (p *Program) Close() {
 // wait waits until the program has ended.
 func (p *Program) wait() { p.once.Do(func() { p.end = p.cmd.Wait() }) }
 
-// ended ends the program and says why, in its own words where it had any.
+// ended ends the program and returns the reason, from the program's own output if it has any.
 func (p *Program) ended(err error) error {
 	_ = p.in.Close()
 	if !errors.Is(err, io.EOF) {
@@ -140,7 +140,7 @@ func (p *Program) ended(err error) error {
 	return fmt.Errorf("%s ended: %w", p.cmd.Path, err)
 }
 
-// tail keeps the beginning and the end of what a program says.
+// tail keeps the beginning and the end of a program's output.
 type tail struct{ first, text []byte }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -152,10 +152,12 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last is the last line, or, of a program that broke down, the one that says why: the stacks of its goroutines follow.
+// last returns the last line. For a program that broke down, it returns the line with the reason, which the stacks of
+// its goroutines follow.
 func (t *tail) last() string {
 	for line := range strings.Lines(string(t.first)) {
-		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
+		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") ||
+			strings.HasPrefix(line, "SIG") {
 			return strings.TrimSpace(line)
 		}
 	}

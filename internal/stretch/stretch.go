@@ -1,6 +1,6 @@
-// Package stretch lets one process make stretches of a campaign for another. A program serves: it
-// says hello, reads which runs to make from its input, a line each, and writes what came of them
-// to its output, a line each. It ends with its input.
+// Package stretch lets one process make batches of a campaign's runs for another process. A program serves batches. It
+// writes a hello message, reads requests for batches from its input, one per line, and writes their results to its
+// output, one per line. It ends when its input ends.
 package stretch
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Hello is what a program says first: what it is, and what it is about to make.
+// Hello is the first message of a program: its identity and its campaign.
 type Hello struct {
 	Version string `json:"version"` // of Lockstep
 	Program string `json:"program"` // see ThisProgram
@@ -37,40 +37,47 @@ type Hello struct {
 	Runs         int               `json:"runs"`
 	Keep         int               `json:"keep"`
 	KeepGoing    bool              `json:"keep_going"`
-	Inconclusive int               `json:"inconclusive"` // inconclusive runs that a campaign bears
-	// Sequential says that one program must make all runs, in order.
+	Inconclusive int               `json:"inconclusive"` // the number of inconclusive runs that a campaign tolerates
+	// Sequential reports that one program must make all runs, in order.
 	Sequential bool `json:"sequential,omitempty"`
-	// Lineages and Epoch are those of the strategy, where it has several: then a stretch is an epoch of one of them.
+	// Lineages and Epoch are those of the strategy, if it has several lineages: then a batch is an epoch of one of
+	// them.
 	Lineages int `json:"lineages,omitempty"`
 	Epoch    int `json:"epoch,omitempty"`
-	// Exact says that a run repeats itself, so that the digest means something.
+	// Exact reports that runs are deterministic, so that the digest is meaningful.
 	Exact     bool               `json:"exact"`
 	Guarantee lockstep.Guarantee `json:"guarantee"`
-	// Properties are those of the spec, which say whether they are optional.
+	// Properties are those of the spec, which report whether they are optional.
 	Properties []lockstep.Count `json:"properties,omitempty"`
 }
 
-// Same reports in what the campaign of another program differs, where it does.
+// Same reports the first difference from the campaign of another program.
 func (h Hello) Same(other Hello) error {
 	for _, d := range []struct{ what, is, want string }{
 		{"Lockstep", other.Version, h.Version}, {"target", other.Target, h.Target}, {"build", other.Build, h.Build},
-		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy}, {"program", other.Program, h.Program},
+		{"options", fmt.Sprint(other.Options), fmt.Sprint(h.Options)}, {"strategy", other.Strategy, h.Strategy},
+		{"program", other.Program, h.Program},
 	} {
 		if d.is != d.want {
-			return fmt.Errorf("this is another program: its %s is %q, the campaign's is %q; use a copy of the program that gave the campaign", d.what, d.is, d.want)
+			return fmt.Errorf(
+				"this is another program: its %s is %q, the campaign's is %q; use a copy of the program that gave the campaign",
+				d.what,
+				d.is,
+				d.want,
+			)
 		}
 	}
 	return nil
 }
 
-// EpochOf is the first run of the epoch of a run, where the strategy has several lineages.
+// EpochOf returns the first run of the epoch of a run, if the strategy has several lineages.
 func (h Hello) EpochOf(run int) int {
 	all := max(h.Lineages*h.Epoch, 1)
 	return run / all * all
 }
 
-// Ask asks for the runs from First up to, not including, End. Found is the number of findings
-// known to come before them.
+// Ask requests the runs from First up to, not including, End. Found is the number of findings known to come before
+// them.
 type Ask struct {
 	First int `json:"first"`
 	End   int `json:"end"`
@@ -83,47 +90,47 @@ type Lesson struct {
 	Learned []byte `json:"learned"`
 }
 
-// order is a line of the input: a stretch, and what the program must know for it and was not told before.
+// order is a line of the input: a batch, and the lessons for it that the program does not have yet.
 type order struct {
 	Ask
-	Warm    bool     `json:"warm,omitempty"` // no stretch: the program warms its process up and says when it has
+	Warm    bool     `json:"warm,omitempty"` // no batch: the program warms its process up and reports when it has
 	Lessons []Lesson `json:"lessons,omitempty"`
 }
 
-// Measures is what the runs of a stretch are measured by.
+// Measures are the measurements of a batch's runs.
 type Measures struct {
-	// Coverage is the meter that the plan's runs are observed by; nil: there is none.
+	// Coverage is the meter that observes the plan's runs; nil: there is none.
 	Coverage *coverage.Meter
-	// Closure says that late messages are to be counted, in runs of their own.
+	// Closure requests counts of late messages, in separate runs.
 	Closure bool
 }
 
-// Made is what came of a stretch.
+// Made is the result of a batch.
 type Made struct {
 	Ask
-	// Result has the findings without their traces, which are apart, in the same order.
+	// Result has the findings without their traces, which are separate, in the same order.
 	Result *lockstep.Result `json:"result,omitempty"`
 	Traces []Trace          `json:"traces,omitempty"`
-	// Schedules and States count those that are different.
+	// Schedules and States count distinct schedules and states.
 	Schedules sketch.Sketch `json:"schedules,omitempty"`
 	States    sketch.Sketch `json:"states,omitempty"`
-	// Coverage and Closure are what the plan's measures say.
+	// Coverage and Closure are the results of the plan's measures.
 	Coverage *coverage.Sum     `json:"coverage,omitempty"`
 	Closure  *closure.Measured `json:"closure,omitempty"`
-	// Learned is for the lineages of a strategy that has several.
+	// Learned is what the batch learned, for the other lineages of a strategy with several.
 	Learned []byte `json:"learned,omitempty"`
-	// Error is why the tool failed.
+	// Error is the reason for a failure of the tool.
 	Error string `json:"error,omitempty"`
 }
 
-// Trace is a trace in its file format, with the pictures that go with it.
+// Trace is a trace in its file format, with its pictures.
 type Trace struct {
 	Text     []byte          `json:"text"`
 	Pictures []trace.Picture `json:"pictures,omitempty"`
 	Shape    string          `json:"shape"`
 }
 
-// Pack takes the traces out of a result.
+// Pack moves the traces out of a result.
 func Pack(r *lockstep.Result) ([]Trace, error) {
 	var list []Trace
 	for i := range r.Found {
@@ -133,12 +140,12 @@ func Pack(r *lockstep.Result) ([]Trace, error) {
 			return nil, err
 		}
 		list = append(list, Trace{b.Bytes(), t.Pictures, report.Shape(t)})
-		r.Found[i].Trace, r.Found[i].Finding.Stack = nil, "" // which is long, and in the trace
+		r.Found[i].Trace, r.Found[i].Finding.Stack = nil, "" // the stack is long, and the trace has it
 	}
 	return list, nil
 }
 
-// Unpack puts traces back into the findings that they belong to.
+// Unpack puts traces back into their findings.
 func Unpack(r *lockstep.Result, list []Trace) error {
 	if len(list) != len(r.Found) {
 		return fmt.Errorf("%d findings with %d traces", len(r.Found), len(list))
@@ -156,7 +163,7 @@ func Unpack(r *lockstep.Result, list []Trace) error {
 	return nil
 }
 
-// Read reads the trace.
+// Read parses the trace.
 func (p Trace) Read() (*trace.Trace, error) {
 	t, err := trace.Read(bytes.NewReader(p.Text))
 	if err == nil {
@@ -165,8 +172,8 @@ func (p Trace) Read() (*trace.Trace, error) {
 	return t, err
 }
 
-// ThisProgram names the program: by a hash over what it was made of where it was built on demand, which every machine does for
-// itself, and else by a hash of its file.
+// ThisProgram identifies the program. A program that was built on demand, which every machine does separately, is
+// identified by a hash of its inputs. Any other program is identified by a hash of its file.
 func ThisProgram() (string, error) {
 	if key := target.ThisKey(); key != "" {
 		return key, nil
@@ -187,11 +194,11 @@ func ThisProgram() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// maker makes stretches.
+// maker makes batches.
 type maker struct {
 	crew  *lockstep.Crew
-	meter *coverage.Meter // nil where nothing is to be measured
-	// gauge counts late messages in the runs of another crew; both are nil where nobody wants to know.
+	meter *coverage.Meter // nil if there is nothing to measure
+	// gauge counts late messages in the runs of another batch runner; both are nil if the campaign does not need it.
 	gauge    *closure.Gauge
 	measured *lockstep.Crew
 }
@@ -205,7 +212,10 @@ func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
 		return m, err
 	}
 	if _, _, terms := m.crew.Prepared(); terms.Lineages > 1 {
-		return m, fmt.Errorf("--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out", plan.Strategy)
+		return m, fmt.Errorf(
+			"--closure makes runs of its own, of which the lineages of %s would have to learn apart: leave --closure or --fleet out",
+			plan.Strategy,
+		)
 	}
 	bare.Observers, bare.Progress = nil, nil
 	m.gauge = closure.NewGauge()
@@ -213,16 +223,16 @@ func newMaker(plan lockstep.Plan, measures Measures) (m *maker, err error) {
 	return m, err
 }
 
-// close ends the crews.
+// close closes the batch runners.
 func (m *maker) close() {
 	for _, c := range []*lockstep.Crew{m.crew, m.measured} {
 		if c != nil {
-			_ = c.Close() // nobody is there to be told
+			_ = c.Close() // there is no caller to report it to
 		}
 	}
 }
 
-// Serve makes stretches of a plan until the input ends.
+// Serve makes batches of a plan until the input ends.
 func Serve(ctx context.Context, plan lockstep.Plan, measures Measures, in io.Reader, out io.Writer) error {
 	m, err := newMaker(plan, measures)
 	defer m.close()
@@ -249,7 +259,7 @@ func Serve(ctx context.Context, plan lockstep.Plan, measures Measures, in io.Rea
 		} else {
 			made, err = m.make(ctx, next.Ask)
 		}
-		if ctx.Err() != nil { // nobody listens
+		if ctx.Err() != nil { // the other process no longer reads the output
 			return nil
 		}
 		if err != nil {
@@ -262,8 +272,7 @@ func Serve(ctx context.Context, plan lockstep.Plan, measures Measures, in io.Rea
 	return nil
 }
 
-// listen reads what is asked for. When the input ends, nobody wants more, and what is under way
-// ends, too.
+// listen reads the requests. When the input ends, it ends the batch under way, because no process waits for it.
 func listen(in io.Reader, end func()) <-chan order {
 	asks := make(chan order, 1)
 	go func() {
@@ -282,7 +291,7 @@ func listen(in io.Reader, end func()) <-chan order {
 	return asks
 }
 
-// make makes a stretch.
+// make makes a batch.
 func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 	made := &Made{Ask: ask}
 	result, failed := m.crew.Make(ctx, ask.First, ask.End, ask.Found)
@@ -291,7 +300,8 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 		sum := m.meter.Take()
 		made.Coverage = &sum
 	}
-	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 && (f == nil || f.Finding.Property != lockstep.Hang) {
+	if f := result.First(); failed == nil && m.gauge != nil && result.Runs > 0 &&
+		(f == nil || f.Finding.Property != lockstep.Hang) {
 		_, failed = m.measured.Make(ctx, ask.First, ask.First+result.Runs, 0)
 		made.Closure = m.gauge.Take()
 	}
@@ -306,14 +316,30 @@ func (m *maker) make(ctx context.Context, ask Ask) (*Made, error) {
 	return made, failed
 }
 
-// helloOf introduces the program and its plan.
+// helloOf returns the hello message of the program and its plan.
 func helloOf(crew *lockstep.Crew) (Hello, error) {
 	plan, info, terms := crew.Prepared()
 	program, err := ThisProgram()
-	h := Hello{Version: lockstep.Version, Program: program, Target: info.Name, Build: info.Build, Options: info.Options, Strategy: plan.Strategy.String(),
-		Seed: plan.Seed, Runs: plan.Runs, Keep: plan.Keep, KeepGoing: plan.KeepGoing, Inconclusive: plan.Limits.Inconclusive,
-		Sequential: terms.Sequential && terms.Lineages < 2, Lineages: terms.Lineages, Epoch: terms.Epoch, Exact: info.Repeats == lockstep.Exactly, Guarantee: terms.Guarantee,
-		Properties: crew.Properties()}
+	h := Hello{
+		Version:      lockstep.Version,
+		Program:      program,
+		Target:       info.Name,
+		Build:        info.Build,
+		Options:      info.Options,
+		Strategy:     plan.Strategy.String(),
+		Seed:         plan.Seed,
+		Runs:         plan.Runs,
+		Keep:         plan.Keep,
+		KeepGoing:    plan.KeepGoing,
+		Inconclusive: plan.Limits.Inconclusive,
+		Sequential: terms.Sequential &&
+			terms.Lineages < 2,
+		Lineages:   terms.Lineages,
+		Epoch:      terms.Epoch,
+		Exact:      info.Repeats == lockstep.Exactly,
+		Guarantee:  terms.Guarantee,
+		Properties: crew.Properties(),
+	}
 	if plan.Scenario != nil {
 		h.Scenario = plan.Scenario.Name()
 	}

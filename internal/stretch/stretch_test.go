@@ -16,9 +16,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var plan = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 200, KeepGoing: true, Keep: 2, Seed: 5}
+var plan = lockstep.Plan{
+	System:    smr.Cluster{Nodes: 3, Bug: true},
+	Strategy:  strategy.DefaultWalk,
+	Spec:      smr.Prefix,
+	Runs:      200,
+	KeepGoing: true,
+	Keep:      2,
+	Seed:      5,
+}
 
-// first is the plan that ends with a finding.
+// first is the plan that ends with its first finding.
 var first = func() lockstep.Plan { p := plan; p.KeepGoing = false; return p }()
 
 // spoilt is a system whose runs are all inconclusive.
@@ -61,7 +69,7 @@ func serve(plan lockstep.Plan) {
 	os.Exit(0)
 }
 
-// The test's own program is the one that serves, where the variable says so.
+// If the environment variable is set, the test's own program serves batches.
 func TestMain(m *testing.M) {
 	switch os.Getenv("STRETCH_TEST") {
 	case "serve":
@@ -76,7 +84,7 @@ func TestMain(m *testing.M) {
 		kills := plan
 		kills.System = deadly{smr.Cluster{Nodes: 3}}
 		serve(kills)
-	case "dies": // when the first stretch is asked for
+	case "dies": // when the first batch is requested
 		out, _ := json.Marshal(Hello{Runs: 10, Keep: 1})
 		_, _ = os.Stdout.Write(append(out, '\n'))
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan() && strings.Contains(lines.Text(), `"warm":true`); {
@@ -102,7 +110,7 @@ func start(t *testing.T, mode string) (*Program, error) {
 	return Start(t.Context(), self, nil, "STRETCH_TEST="+mode)
 }
 
-// A campaign made by a program in stretches is that of Explore, traces and all.
+// A campaign that a program makes in batches equals that of Explore, including the traces.
 func TestProgram(t *testing.T) {
 	want, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
@@ -113,7 +121,10 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if h := p.Hello; h.Version != lockstep.Version || h.Target != "smr-bug" && h.Target != "smr" || h.Runs != 200 || h.Program == "" || !h.Exact || h.Sequential {
+	if h := p.Hello; h.Version != lockstep.Version || h.Target != "smr-bug" && h.Target != "smr" || h.Runs != 200 ||
+		h.Program == "" ||
+		!h.Exact ||
+		h.Sequential {
 		t.Errorf("%+v", h)
 	}
 	var sum *lockstep.Result
@@ -154,7 +165,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// A program that cannot start says why in its own words; one that is no such program is told apart.
+// A program that cannot start reports its own reason. A program that does not serve batches is recognized.
 func TestOtherPrograms(t *testing.T) {
 	for mode, want := range map[string]string{"fail": `unknown target "x"`, "garbage": "ended"} {
 		if _, err := start(t, mode); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,32 +9,92 @@ import (
 	"strings"
 )
 
-// earlier are the lines that a target had in commit 433a0e7, when there was no kit, and just before the kit; 0: it was not there.
-var earlier = map[string][2]int{"etcdraft": {5657, 6372}, "hashicorpraft": {0, 2284}, "pbft": {975, 977}, "register": {501, 501}, "raft": {563, 577},
-	"smr": {388, 376}}
+// earlier has the lines of each target in commit 433a0e7, before the kit existed, and just before the kit; 0: there was
+// no such target.
+var earlier = map[string][2]int{
+	"etcdraft":      {5657, 6372},
+	"hashicorpraft": {0, 2284},
+	"pbft":          {975, 977},
+	"register":      {501, 501},
+	"raft":          {563, 577},
+	"smr":           {388, 376},
+}
 
-// kit are the rooms that targets share.
+// kit are the packages that targets share.
 var kit = []string{"raftspec", "mutants", "kv", "storage", "watch", "operator", "ticks", "failpoint"}
 
-// parts are what targets have beside an adapter, each with the files and folders that hold it.
+// parts are the parts of targets besides the adapter, each with its files and directories.
 var parts = []struct {
 	name string
 	in   []string
 }{
-	{"workload", []string{"*/client.go", "*/gateway.go", "*/broker.go", "*/producer.go", "*/workload.go", "*/harness.go", "*/service.go", "*/operator.go", "*/watcher.go", "*/subscriber.go", "*/asks.go", "zookeeper/refusal.go",
-		"etcdserver/members.go", "etcdserver/leases.go", "etcdserver/users.go", "etcdserver/ranges.go", "etcdserver/space.go", "nats/mirror.go"}},
-	{"spec", []string{"*/spec.go", "*/safety.go", "*/stores.go", "*/streams.go", "*/delivery.go", "*/convergence.go", "etcdserver/history.go", "nats/drop.go", "nats/following.go", "maelstrom/check.go", "maelstrom/kafka.go", "maelstrom/model.go", "maelstrom/promise.go", "netrix/agreement.go"}},
-	{"transport", []string{"hashicorpraft/transport.go", "hashicorpraft/serve.go", "hashicorpraft/pipeline.go", "*/network.go", "*/proxied.go",
-		"*/proxy.go", "*/ports.go", "maelstrom/internal/"}},
+	{
+		"workload",
+		[]string{
+			"*/client.go",
+			"*/gateway.go",
+			"*/broker.go",
+			"*/producer.go",
+			"*/workload.go",
+			"*/harness.go",
+			"*/service.go",
+			"*/operator.go",
+			"*/watcher.go",
+			"*/subscriber.go",
+			"*/asks.go",
+			"zookeeper/refusal.go",
+			"etcdserver/members.go",
+			"etcdserver/leases.go",
+			"etcdserver/users.go",
+			"etcdserver/ranges.go",
+			"etcdserver/space.go",
+			"nats/mirror.go",
+		},
+	},
+	{
+		"spec",
+		[]string{
+			"*/spec.go",
+			"*/safety.go",
+			"*/stores.go",
+			"*/streams.go",
+			"*/delivery.go",
+			"*/convergence.go",
+			"etcdserver/history.go",
+			"nats/drop.go",
+			"nats/following.go",
+			"maelstrom/check.go",
+			"maelstrom/kafka.go",
+			"maelstrom/model.go",
+			"maelstrom/promise.go",
+			"netrix/agreement.go",
+		},
+	},
+	{
+		"transport",
+		[]string{
+			"hashicorpraft/transport.go",
+			"hashicorpraft/serve.go",
+			"hashicorpraft/pipeline.go",
+			"*/network.go",
+			"*/proxied.go",
+			"*/proxy.go",
+			"*/ports.go",
+			"maelstrom/internal/",
+		},
+	},
 	{"messages", []string{"*/message.go", "*/protocol.go", "*/grpc.go", "zookeeper/zab.go"}},
 	{"disk", []string{"*/store.go"}},
 	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},
 	{"mutants", []string{"*/mutants/"}},
-	{"versions", []string{"*/library*.go", "*/v35/", "etcdraft/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"}},
+	{
+		"versions",
+		[]string{"*/library*.go", "*/v35/", "etcdraft/internal/", "*/versions/", "*/prevote.go", "*/noprevote.go"},
+	},
 }
 
-// partOf is the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.
+// partOf returns the part of a target that a file belongs to, by its name below the targets, or -1 for the adapter.
 func partOf(file string) int {
 	for i, p := range parts {
 		for _, pattern := range p.in {
@@ -51,7 +111,7 @@ func partOf(file string) int {
 	return -1
 }
 
-// lineTable writes how long the targets are, by the source in a folder.
+// lineTable writes the number of lines of the targets, by the source in a directory.
 func lineTable(w io.Writer, source fs.FS) error {
 	fmt.Fprint(w, "| target | 433a0e7 | before the kit | now | adapter |")
 	for _, p := range parts {
@@ -63,7 +123,7 @@ func lineTable(w io.Writer, source fs.FS) error {
 		return err
 	}
 	for _, f := range folders {
-		if !f.IsDir() || f.Name() == "programs" { // descriptions, no target
+		if !f.IsDir() || f.Name() == "programs" { // descriptions, not a target
 			continue
 		}
 		if err := targetRow(w, source, f.Name()); err != nil {
@@ -98,7 +158,15 @@ func targetRow(w io.Writer, source fs.FS, name string) error {
 	if err != nil || all == 0 {
 		return err
 	}
-	fmt.Fprintf(w, "| `%s` | %s | %s | %d | %d |", name, orDash(earlier[name][0]), orDash(earlier[name][1]), all, adapter)
+	fmt.Fprintf(
+		w,
+		"| `%s` | %s | %s | %d | %d |",
+		name,
+		orDash(earlier[name][0]),
+		orDash(earlier[name][1]),
+		all,
+		adapter,
+	)
 	for _, n := range of {
 		fmt.Fprintf(w, " %s |", orDash(n))
 	}
@@ -106,7 +174,7 @@ func targetRow(w io.Writer, source fs.FS, name string) error {
 	return err
 }
 
-// orDash is a number in words, where there is one.
+// orDash formats a number; 0 becomes a dash.
 func orDash(n int) string {
 	if n == 0 {
 		return "-"
@@ -114,13 +182,14 @@ func orDash(n int) string {
 	return fmt.Sprint(n)
 }
 
-// lines counts the lines of Go in a folder and those below, without tests.
+// lines counts the lines of Go in a directory and those below, without tests.
 func lines(source fs.FS, folder string) (n int, err error) {
 	err = eachFile(source, folder, func(_ string, m int) { n += m })
 	return n, err
 }
 
-// eachFile goes through the files of Go in a folder and those below, without tests, and their numbers of lines.
+// eachFile calls a function with every Go file in a directory and those below, without tests, and with its number of
+// lines.
 func eachFile(source fs.FS, folder string, do func(file string, lines int)) error {
 	return fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {

@@ -1,12 +1,12 @@
-// Command tables makes the tables of docs/strategies.md, in Markdown:
+// Command tables generates the tables of docs/strategies.md, in Markdown:
 //
 //	go run ./internal/tables [-nodes 3] [-sizes n,r,k,d,w] [-lines]
 //
-// With -sizes it makes only Table 1 of the paper, for so many nodes, rounds, rounds of a
-// period, isolations and a partial order of that width. With -lines it makes the table of
-// docs/add-a-target.md: how long targets are, by the source in the working directory.
+// With -sizes it prints only Table 1 of the paper. The sizes are the number of nodes, of rounds, of rounds of a period
+// and of isolations, and the width of the partial order. With -lines it prints the table of docs/add-a-target.md: the
+// number of lines of each target, by the source in the working directory.
 //
-// It draws everything from fixed seeds, so that it prints the same everywhere.
+// It uses fixed seeds, so that its output is deterministic.
 package main
 
 import (
@@ -29,11 +29,11 @@ import (
 
 const (
 	runs = 5000 // of each row
-	// of a row of the table about lateness
+	// runsLate is the number of runs of each row of the table about lateness.
 	runsLate = 1500
 	repeat   = 20
 	atMost   = 2000
-	// of the campaigns with other bugs, ten with each strategy
+	// atMostOther bounds the runs of the campaigns with other bugs, ten with each strategy.
 	atMostOther = 400
 	seed        = 1
 	heading     = "strategy"
@@ -59,19 +59,18 @@ func main() {
 	}
 }
 
-// bench makes tables for so many nodes.
+// bench makes tables for this number of nodes.
 type bench struct{ nodes int }
 
-// steps is the length of four phases without loss: an alarm, and n Prepares, n Acks, n
-// Proposes and n*n Promises.
+// steps returns the length of four phases without loss: a timer, and n Prepares, n Acks, n Proposes and n*n Promises.
 func (b bench) steps() int { return 4 * (1 + 3*b.nodes + b.nodes*b.nodes) }
 
-// plan is what all rows have in common: the papers' bug.
+// plan returns the common plan of all rows: the papers' bug.
 func (b bench) plan() lockstep.Plan {
 	return lockstep.Plan{System: smr.Cluster{Nodes: b.nodes, Bug: true}, Spec: smr.Prefix, Runs: runs, Seed: seed}
 }
 
-// table1 writes Table 1 of the paper for the numbers given.
+// table1 writes Table 1 of the paper for the given numbers.
 func table1(w io.Writer, numbers string) error {
 	var n, r, k, d, width int
 	if read, err := fmt.Sscanf(numbers, "%d,%d,%d,%d,%d", &n, &r, &k, &d, &width); err != nil || read != 5 {
@@ -81,7 +80,15 @@ func table1(w io.Writer, numbers string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly |\n|---|--:|--:|\n", n, r, k, d, width)
+	fmt.Fprintf(
+		w,
+		"### Executions of %d nodes and %d rounds, k = %d, d = %d, w = %d\n\n| set of executions | Table 1 | exactly |\n|---|--:|--:|\n",
+		n,
+		r,
+		k,
+		d,
+		width,
+	)
 	for _, s := range sizes {
 		exact := "-"
 		if s.Exact != nil {
@@ -93,7 +100,7 @@ func table1(w io.Writer, numbers string) error {
 	return nil
 }
 
-// number writes small numbers out and large ones as a power of ten.
+// number writes small numbers in full and large ones as a power of ten.
 func number(n *big.Int) string {
 	if n.BitLen() <= 53 {
 		return n.String()
@@ -101,7 +108,7 @@ func number(n *big.Int) string {
 	return new(big.Float).SetInt(n).Text('e', 2)
 }
 
-// shapes writes what the rounds of the system look like.
+// shapes writes the shapes of the system's rounds.
 func (b bench) shapes(ctx context.Context, w io.Writer) error {
 	p := b.plan()
 	p.Strategy = strategy.DefaultLossy
@@ -117,15 +124,22 @@ func (b bench) shapes(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// lateness writes how many runs of pctcp find something, by how often an event may be overtaken.
+// lateness writes how many runs of pctcp find a bug, by the number of times that an event may be overtaken.
 func (b bench) lateness(ctx context.Context, w io.Writer) error {
-	fmt.Fprintf(w, "### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n")
+	fmt.Fprintf(
+		w,
+		"### How late an event may be\n\n| strategy | smr-bug | pbft, 2f a quorum | pbft, a view forgets |\n|---|--:|--:|--:|\n",
+	)
 	for _, late := range []int{0, 5, 10, 20, 30, 50, 100, strategy.Unbounded} {
 		p := b.plan()
 		p.Strategy = strategy.PCTCP{Depth: 5, Late: late, Steps: 300}
 		p.Runs, p.KeepGoing, p.Keep = runsLate, true, 1
 		fmt.Fprintf(w, "| `late=%d` |", late)
-		for _, system := range []lockstep.System{p.System, pbft.Cluster{SmallQuorum: true}, pbft.Cluster{Forgetful: true}} {
+		for _, system := range []lockstep.System{
+			p.System,
+			pbft.Cluster{SmallQuorum: true},
+			pbft.Cluster{Forgetful: true},
+		} {
 			if p.System = system; system != b.plan().System {
 				p.Spec = pbft.Agreement
 			}
@@ -179,7 +193,11 @@ func (b bench) tables(ctx context.Context, w io.Writer) error {
 	if err := b.every(ctx, w); err != nil {
 		return err
 	}
-	if err := comparison(ctx, w, "Runs to the first finding", compare.Comparison{Plan: b.plan(), Repeat: repeat, Strategies: b.budget()}, atMost); err != nil {
+	if err := comparison(ctx, w, "Runs to the first finding", compare.Comparison{
+		Plan:       b.plan(),
+		Repeat:     repeat,
+		Strategies: b.budget(),
+	}, atMost); err != nil {
 		return err
 	}
 	for _, bug := range []struct {
@@ -212,7 +230,7 @@ func (b bench) every(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// periods varies k as the left half of Table 2 does.
+// periods returns strategies with varying k, as in the left half of Table 2.
 func periods() (list []lockstep.Strategy) {
 	for _, k := range []int{1, 2, 4, 6, 8, 10} {
 		list = append(list, strategy.Uniform{Period: k, Isolations: 8, Rounds: 24, Sampler: strategy.Paper})
@@ -220,7 +238,8 @@ func periods() (list []lockstep.Strategy) {
 	return list
 }
 
-// bounds varies d as the right half of Table 2 does; a phase has four rounds here, six there.
+// bounds returns strategies with varying d, as in the right half of Table 2. A phase has four rounds here and six
+// there.
 func bounds() (list []lockstep.Strategy) {
 	for _, d := range []int{3, 4, 5, 6, 8, 10} {
 		list = append(list, strategy.Uniform{Period: 4, Isolations: d, Rounds: 24, Sampler: strategy.Paper})
@@ -228,7 +247,7 @@ func bounds() (list []lockstep.Strategy) {
 	return list
 }
 
-// budget is one strategy of each kind, with runs of about four phases.
+// budget returns one strategy of each kind, with runs of about four phases.
 func (b bench) budget() []lockstep.Strategy {
 	steps := b.steps()
 	delay, shadow, walk := strategy.DefaultDelay, strategy.DefaultShadow, strategy.DefaultWalk
@@ -252,8 +271,8 @@ func (b bench) budget() []lockstep.Strategy {
 	}
 }
 
-// defaults is one strategy of each kind, as it is unless told otherwise. Runs in rounds are
-// as long as the others, about 300 steps.
+// defaults returns one strategy of each kind with its default options. Runs in rounds are as long as the others, about
+// 300 steps.
 func defaults() []lockstep.Strategy {
 	walk := strategy.DefaultWalk
 	walk.Steps = 300

@@ -13,16 +13,30 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// The tables of the documentation are what the command prints.
+// The tables of the documentation match the command's output.
 func TestDocumentation(t *testing.T) {
 	tier.OnlyFull(t, "it makes tables of measurements again")
-	page.Section(t, "../../docs/strategies.md", "tables", func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) })
+	page.Section(
+		t,
+		"../../docs/strategies.md",
+		"tables",
+		func(w io.Writer) error { return (bench{3}).tables(t.Context(), w) },
+	)
 }
 
-// Lines are those of Go, of all folders below, without tests.
+// Lines counts the lines of Go in a directory and those below, without tests.
 func TestLines(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	n, err := lines(fstest.MapFS{"a/x.go": file("1\n2\n"), "a/x_test.go": file("3\n"), "a/y.txt": file("4\n"), "a/b/z.go": file("5\n"), "c/w.go": file("6\n")}, "a")
+	n, err := lines(
+		fstest.MapFS{
+			"a/x.go":      file("1\n2\n"),
+			"a/x_test.go": file("3\n"),
+			"a/y.txt":     file("4\n"),
+			"a/b/z.go":    file("5\n"),
+			"c/w.go":      file("6\n"),
+		},
+		"a",
+	)
 	if n != 3 || err != nil {
 		t.Errorf("%d lines, %v, want 3", n, err)
 	}
@@ -31,10 +45,12 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Files belong to the part that their name or folder tells, others to the adapter.
+// A file belongs to the part that its name or directory determines, and otherwise to the adapter.
 func TestParts(t *testing.T) {
-	for file, want := range map[string]string{"etcdraft/client.go": "workload", "etcdraft/v35/v35.go": "versions", "etcdraft/internal/raftlib/store.go": "versions",
-		"tendermint/store.go": "disk", "maelstrom/kafka.go": "spec", "kafka/kafka.go": "", "hashicorpraft/mutants/mutants.go": "mutants", "pbft/node.go": ""} {
+	for file, want := range map[string]string{"etcdraft/client.go": "workload", "etcdraft/v35/v35.go": "versions",
+		"etcdraft/internal/raftlib/store.go": "versions",
+		"tendermint/store.go":                "disk", "maelstrom/kafka.go": "spec", "kafka/kafka.go": "",
+		"hashicorpraft/mutants/mutants.go": "mutants", "pbft/node.go": ""} {
 		got := ""
 		if i := partOf(file); i >= 0 {
 			got = parts[i].name
@@ -45,8 +61,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The page about targets has a row for each, with figures that are right to a tenth: nobody should have to make
-// the table again for every line.
+// The page about targets has a row for each target. Its figures must be correct to a tenth, so that a small change does
+// not require a new table.
 func TestPageHasLines(t *testing.T) {
 	var now strings.Builder
 	if err := lineTable(&now, os.DirFS("../..")); err != nil {
@@ -68,13 +84,18 @@ func TestPageHasLines(t *testing.T) {
 			a, _ := strconv.Atoi(is)
 			b, _ := strconv.Atoi(shown[i])
 			if 10*max(a-b, b-a) > a {
-				t.Errorf("docs/add-a-target.md says %s where go run ./internal/tables -lines prints %s: %s", shown[i], is, row)
+				t.Errorf(
+					"docs/add-a-target.md says %s where go run ./internal/tables -lines prints %s: %s",
+					shown[i],
+					is,
+					row,
+				)
 			}
 		}
 	}
 }
 
-// What the page says of adapters is so: all but the oldest take less than 800 lines.
+// The page's statement about adapters is true: all but the oldest have less than 800 lines.
 func TestAdaptersAreSmall(t *testing.T) {
 	var now strings.Builder
 	if err := lineTable(&now, os.DirFS("../..")); err != nil {
@@ -96,7 +117,7 @@ func TestAdaptersAreSmall(t *testing.T) {
 	}
 }
 
-// rowLike is the line of a page that has these words, whatever its numbers.
+// rowLike returns the line of a page that has these words, whatever its numbers.
 func rowLike(page, words string, number *regexp.Regexp) string {
 	for line := range strings.Lines(page) {
 		if number.ReplaceAllString(line, "#") == words {

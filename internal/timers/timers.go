@@ -1,4 +1,4 @@
-// Package timers keeps the timers of a node, of which the engine knows only that due first.
+// Package timers keeps the timers of a node for an engine that knows only the timer due first.
 package timers
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Timers are those of one node that are set, in the order in which they were set.
+// Timers are the set timers of one node, in the order in which they were set.
 type Timers []timer
 
 type timer struct {
@@ -16,7 +16,7 @@ type timer struct {
 	at   trace.Time
 }
 
-// Set sets a timer; one of the same name is replaced.
+// Set sets a timer. It replaces a timer of the same name.
 func (t *Timers) Set(name string, at trace.Time) {
 	t.Stop(name)
 	*t = append(*t, timer{name, at})
@@ -36,11 +36,11 @@ func (t *Timers) Stop(name string) {
 	}
 }
 
-// Clear stops all of them.
+// Clear stops all timers.
 func (t *Timers) Clear() { *t = (*t)[:0] }
 
-// First is the timer that is due first, of several the one that was set first, and whether there
-// is one.
+// First returns the timer that is due first, and whether there is one. Among several it returns the one that was set
+// first.
 func (t Timers) First() (name string, at trace.Time, ok bool) {
 	for _, next := range t {
 		if !ok || next.at < at {
@@ -50,14 +50,14 @@ func (t Timers) First() (name string, at trace.Time, ok bool) {
 	return name, at, ok
 }
 
-// Fire stops the timer that is due first, and tells which it is. There is one.
+// Fire stops the timer that is due first, and returns its name. At least one timer must be set.
 func (t *Timers) Fire() (name string) {
 	name, _, _ = t.First()
 	t.Stop(name)
 	return name
 }
 
-// Arm arms the alarm of a node for the timer that is due first.
+// Arm sets the node's timer in the engine to the timer that is due first.
 func (t Timers) Arm(n lockstep.Node, out *lockstep.Outbox) {
 	if _, at, ok := t.First(); ok {
 		out.SetAlarm(n, at)

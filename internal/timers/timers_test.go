@@ -2,8 +2,8 @@ package timers
 
 import "testing"
 
-// The timer that is due first fires first; of two the one that was set first; setting one anew
-// moves it behind.
+// The timer that is due first fires first. Of two equal ones the one that was set first fires first. Setting a timer
+// again moves it to the end.
 func TestOrder(t *testing.T) {
 	var s Timers
 	s.Set("late", 9)

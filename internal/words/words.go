@@ -1,4 +1,4 @@
-// Package words writes numbers of things the way people do, and makes the texts of others safe to print.
+// Package words formats numbers of things as text, and makes untrusted texts safe to print.
 package words
 
 import (
@@ -9,18 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes a text from somebody else safe for a terminal and a page: one line, no control characters, which are
-// what terminal escapes begin with, and nothing that changes the direction of writing.
+// Clean makes an untrusted text safe for a terminal and a page. The result is one line, without control characters,
+// with which terminal escapes begin, and without characters that change the direction of writing.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+		if unicode.IsControl(r) || r == utf8.RuneError || r == '\u2028' || r == '\u2029' ||
+			unicode.Is(unicode.Bidi_Control, r) {
 			return '?'
 		}
 		return r
 	}, text)
 }
 
-// Printf prints like fmt.Fprintf, with every text and error cleaned. The format is the program's own and stays as it is.
+// Printf prints like fmt.Fprintf, with every text and error cleaned. The format is the program's own and stays
+// unchanged.
 func Printf(w io.Writer, format string, args ...any) {
 	clean := make([]any, len(args))
 	for i, arg := range args {
@@ -33,15 +35,14 @@ func Printf(w io.Writer, format string, args ...any) {
 			clean[i] = arg
 		}
 	}
-	_, _ = fmt.Fprintf(w, format, clean...) // whoever reads has hung up
+	_, _ = fmt.Fprintf(w, format, clean...) // an error means that the reader has closed the output
 }
 
-// Count is a number with what is counted, in the plural unless it is one: "1 step", "2
-// steps". What is counted is given in the singular; of several words the first is the one
-// that is counted: "message lost" becomes "messages lost".
+// Count formats a number of things, in the plural unless it is one: "1 step", "2 steps". The caller gives the noun in
+// the singular. In several words the first is the noun: "message lost" becomes "messages lost".
 func Count[N int | int64](n N, what string) string { return fmt.Sprintf("%d %s", n, Plural(n, what)) }
 
-// These is a number of things at hand: "this run", "these 2 runs".
+// These formats a number of things with its pronoun: "this run", "these 2 runs".
 func These[N int | int64](n N, what string) string {
 	if n == 1 {
 		return "this " + what
@@ -49,7 +50,7 @@ func These[N int | int64](n N, what string) string {
 	return "these " + Count(n, what)
 }
 
-// Were is a number of things with its verb: "1 run was", "2 runs were".
+// Were formats a number of things with its verb: "1 run was", "2 runs were".
 func Were[N int | int64](n N, what string) string {
 	if n == 1 {
 		return Count(n, what) + " was"
@@ -57,7 +58,7 @@ func Were[N int | int64](n N, what string) string {
 	return Count(n, what) + " were"
 }
 
-// Plural is what is counted without the number.
+// Plural returns the noun for a number of things, without the number.
 func Plural[N int | int64](n N, what string) string {
 	if n == 1 {
 		return what

@@ -14,22 +14,26 @@ func TestCount(t *testing.T) {
 		what string
 		want string
 	}{{0, "step", "0 steps"}, {1, "step", "1 step"}, {2, "step", "2 steps"}, {1, "message lost", "1 message lost"},
-		{3, "message lost", "3 messages lost"}, {2, "delivery that changed nothing", "2 deliveries that changed nothing"}} {
+		{3, "message lost", "3 messages lost"},
+		{2, "delivery that changed nothing", "2 deliveries that changed nothing"}} {
 		if got := words.Count(c.n, c.what); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	for n, want := range []string{"runs these 0 runs 0 runs were", "run this run 1 run was", "runs these 2 runs 2 runs were"} {
+	for n, want := range []string{
+		"runs these 0 runs 0 runs were", "run this run 1 run was", "runs these 2 runs 2 runs were",
+	} {
 		if got := words.Plural(n, "run") + " " + words.These(n, "run") + " " + words.Were(n, "run"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
-// Texts of others neither move the cursor nor change colors, titles or the direction of writing.
+// Untrusted texts change neither the cursor, colors, titles nor the direction of writing.
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain, with ünïcode": "plain, with ünïcode", "\x1b[2Jgone": "?[2Jgone", "\x1b]0;title\a": "?]0;title?", "a\r\nb\tc": "a??b?c",
+		"plain, with ünïcode": "plain, with ünïcode", "\x1b[2Jgone": "?[2Jgone", "\x1b]0;title\a": "?]0;title?",
+		"a\r\nb\tc":    "a??b?c",
 		"\u009b31mred": "?31mred", "\x7f\x00": "??", "\u202eabc\u2066": "?abc?", "a\u2028b": "a?b", "\xff\xfe": "??",
 	} {
 		if got := words.Clean(text); got != want {

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Activity says in a few lines how much a campaign put to the test: what happened in a run,
-// how often each property was checked, and in how many runs nothing observable happened.
+// Activity reports in a few lines how much a campaign tested. The lines list the events of an average run, the number
+// of checks of each property, and the number of runs without an observable event.
 func Activity(r *lockstep.Result) []string {
 	if r.Runs == 0 {
 		return nil
@@ -27,7 +27,15 @@ func Activity(r *lockstep.Result) []string {
 		}
 	}
 	if r.Quiet > 0 && len(r.Events) > 0 {
-		lines = append(lines, fmt.Sprintf("nothing observable happened in %d of %d runs (%.3g %%)", r.Quiet, r.Runs, 100*float64(r.Quiet)/float64(r.Runs)))
+		lines = append(
+			lines,
+			fmt.Sprintf(
+				"nothing observable happened in %d of %d runs (%.3g %%)",
+				r.Quiet,
+				r.Runs,
+				100*float64(r.Quiet)/float64(r.Runs),
+			),
+		)
 	}
 	if n := r.Verdicts[trace.Vacuous]; n > 0 && n < r.Runs {
 		lines = append(lines, fmt.Sprintf("the scenario took no effect in %d of %d runs", n, r.Runs))
@@ -39,7 +47,7 @@ func Activity(r *lockstep.Result) []string {
 	return lines
 }
 
-// happened lists what happens in a run on average.
+// happened lists the events of an average run.
 func happened(r *lockstep.Result) []string {
 	list := []string{average(r, r.Steps) + " steps"}
 	if r.Virtual > 0 {
@@ -70,7 +78,7 @@ func happened(r *lockstep.Result) []string {
 	return list
 }
 
-// span is a length of time to three digits.
+// span formats a duration with three digits.
 func span(d time.Duration) string {
 	unit := time.Duration(1)
 	for d/unit >= 1000 {
@@ -79,7 +87,7 @@ func span(d time.Duration) string {
 	return d.Round(unit).String()
 }
 
-// shortened joins the first of many.
+// shortened joins the first entries of a long list.
 func shortened(list []string) string {
 	const most = 8
 	if len(list) > most {
@@ -88,7 +96,7 @@ func shortened(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// average is a number a run, to three digits.
+// average formats a number per run with three digits.
 func average(r *lockstep.Result, n int64) string {
 	return strconv.FormatFloat(float64(n)/float64(r.Runs), 'g', max(3, len(strconv.FormatInt(n/int64(r.Runs), 10))), 64)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// How much a campaign put to the test, and what is a warning about it.
+// Activity reports how much a campaign tested, with warnings.
 func TestActivity(t *testing.T) {
 	commit := []lockstep.Count{{Name: "commit", N: 6}}
 	for _, c := range []struct {
@@ -21,24 +21,65 @@ func TestActivity(t *testing.T) {
 		want   []string
 	}{
 		{"nothing done", lockstep.Result{}, nil},
-		{"busy", lockstep.Result{Runs: 100, Steps: 123456, Requests: 250, Events: []lockstep.Count{{Name: "call", N: 250}, {Name: "return", N: 199}},
+		{"busy", lockstep.Result{Runs: 100, Steps: 123456, Requests: 250,
+			Events: []lockstep.Count{{Name: "call", N: 250}, {Name: "return", N: 199}},
 			Judged: []lockstep.Count{{Name: "p", N: 300, Runs: 100}, {Name: "q", N: lockstep.NotCounted}}},
-			[]string{"a run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered", "property p was checked 300 times, 3 a run"}},
-		{"idle rounds", lockstep.Result{Strategy: "uniform:period=4", Runs: 100, Steps: 1000, Quiet: 94, Events: commit, Judged: []lockstep.Count{{Name: "p", N: 6}}},
+			[]string{
+				"a run: 1235 steps, 4.49 events (call 2.5, return 1.99), 2.5 requests given, 1.99 operations answered",
+				"property p was checked 300 times, 3 a run",
+			}},
+		{"idle rounds", lockstep.Result{
+			Strategy: "uniform:period=4",
+			Runs:     100,
+			Steps:    1000,
+			Quiet:    94,
+			Events:   commit,
+			Judged:   []lockstep.Count{{Name: "p", N: 6}},
+		},
 			[]string{"a run: 10 steps, 0.06 events (commit 0.06)", "property p was checked 6 times, 0.06 a run",
 				"nothing observable happened in 94 of 100 runs (94 %)",
 				"warning: most runs are idle: in the rounds of uniform, nodes with timeouts of their own may get nothing done; try the strategy walk, pos or partition, or more rounds"}},
-		{"in virtual time", lockstep.Result{Strategy: "walk", Runs: 4, Steps: 40, Virtual: trace.Time(365 * time.Second), Events: []lockstep.Count{{Name: "leader", N: 4}}},
+		{"in virtual time", lockstep.Result{
+			Strategy: "walk",
+			Runs:     4,
+			Steps:    40,
+			Virtual:  trace.Time(365 * time.Second),
+			Events:   []lockstep.Count{{Name: "leader", N: 4}},
+		},
 			[]string{"a run: 10 steps, 1m31.3s of virtual time, 1 events (leader 1)"}},
-		{"seldom judged", lockstep.Result{Strategy: "pos", Runs: 100, Steps: 1000, Events: []lockstep.Count{{Name: "leader", N: 100}}, Judged: []lockstep.Count{{Name: "p", N: 130, Runs: 13}}},
+		{"seldom judged", lockstep.Result{
+			Strategy: "pos",
+			Runs:     100,
+			Steps:    1000,
+			Events:   []lockstep.Count{{Name: "leader", N: 100}},
+			Judged:   []lockstep.Count{{Name: "p", N: 130, Runs: 13}},
+		},
 			[]string{"a run: 10 steps, 1 events (leader 1)", "property p was checked 130 times, 1.3 a run",
 				"warning: property p was checked in few runs only: try longer runs, or baseline:drop=0, which has no faults; if they are idle, too, look at the system's adapter"}},
-		{"judged often enough", lockstep.Result{Strategy: "pos", Runs: 100, Steps: 1000, Events: []lockstep.Count{{Name: "leader", N: 200}}, Judged: []lockstep.Count{{Name: "p", N: 20, Runs: 20}}},
+		{"judged often enough", lockstep.Result{
+			Strategy: "pos",
+			Runs:     100,
+			Steps:    1000,
+			Events:   []lockstep.Count{{Name: "leader", N: 200}},
+			Judged:   []lockstep.Count{{Name: "p", N: 20, Runs: 20}},
+		},
 			[]string{"a run: 10 steps, 2 events (leader 2)", "property p was checked 20 times, 0.2 a run"}},
-		{"never judged", lockstep.Result{Strategy: "walk", Runs: 1, Steps: 10, Quiet: 1, Judged: []lockstep.Count{{Name: "p"}}},
+		{"never judged", lockstep.Result{
+			Strategy: "walk",
+			Runs:     1,
+			Steps:    10,
+			Quiet:    1,
+			Judged:   []lockstep.Count{{Name: "p"}},
+		},
 			[]string{"a run: 10 steps, no events", "warning: property p was never checked",
 				"warning: most runs are idle: try longer runs, or delay, which follows the system's own time; if they are idle, too, look at the system's adapter"}},
-		{"judged by states", lockstep.Result{Strategy: "walk", Runs: 1, Steps: 10, Quiet: 1, Judged: []lockstep.Count{{Name: "p", N: 10}}},
+		{"judged by states", lockstep.Result{
+			Strategy: "walk",
+			Runs:     1,
+			Steps:    10,
+			Quiet:    1,
+			Judged:   []lockstep.Count{{Name: "p", N: 10}},
+		},
 			[]string{"a run: 10 steps, no events", "property p was checked 10 times, 10 a run"}},
 	} {
 		got := campaign.Activity(&c.result)
@@ -51,7 +92,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// The virtual time of all runs together is compared with the time taken.
+// The virtual time of all runs together is compared with the elapsed time.
 func TestTimesReal(t *testing.T) {
 	c := passed()
 	var b strings.Builder
@@ -69,7 +110,11 @@ func TestTimesReal(t *testing.T) {
 }
 
 func ExampleActivity() {
-	for _, line := range campaign.Activity(&lockstep.Result{Runs: 4, Steps: 100, Events: []lockstep.Count{{Name: "commit", N: 6}}}) {
+	for _, line := range campaign.Activity(&lockstep.Result{
+		Runs:   4,
+		Steps:  100,
+		Events: []lockstep.Count{{Name: "commit", N: 6}},
+	}) {
 		fmt.Println(line)
 	}
 	// Output: a run: 25 steps, 1.5 events (commit 1.5)

@@ -14,7 +14,7 @@ import (
 // maxAnnotations bounds the annotations of each severity: GitHub shows ten of a kind.
 const maxAnnotations = 10
 
-// Place is a place in the source that annotations point to; the zero Place is none.
+// Place is a source position that annotations point to; the zero Place is none.
 type Place struct {
 	File string
 	Line int
@@ -71,7 +71,13 @@ func (a *annotator) add(kind, text string) {
 	for i := range lines {
 		lines[i] = plain.Short(lines[i])
 	}
-	fmt.Fprintf(&a.b, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandEscapes.Replace(strings.Join(lines, "\n")))
+	fmt.Fprintf(
+		&a.b,
+		"::%s %s::%s\n",
+		kind,
+		strings.Join(properties, ","),
+		commandEscapes.Replace(strings.Join(lines, "\n")),
+	)
 }
 
 var (

@@ -1,11 +1,11 @@
-// Package campaign tells people and machines about campaigns.
+// Package campaign reports the results of campaigns to people and machines.
 //
-//   - [Campaign.Write] sums one up in a few lines, and [Page] as one HTML file that works
-//     offline; [ComparePage] does so with strategies compared.
-//   - [Campaign.Document] is its form in JSON; [JUnit] and [Annotations] tell CI servers.
-//   - [Progress] shows a campaign under way on a terminal.
+//   - [Campaign.Write] summarizes a campaign in a few lines, and [Page] writes it as one HTML
+//     file that works offline; [ComparePage] does so with compared strategies.
+//   - [Campaign.Document] is its form in JSON; [JUnit] and [Annotations] report it to CI servers.
+//   - [Progress] shows a running campaign on a terminal.
 //
-// Pictures of single runs are made by package report, from traces alone.
+// Package report draws single runs, from traces alone.
 package campaign
 
 import (
@@ -22,59 +22,57 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Campaign is a campaign that was made, and what became of its findings.
+// Campaign is a finished campaign, with the files of its findings.
 type Campaign struct {
-	// Result is what the campaign found out.
+	// Result is the result of the campaign.
 	Result *lockstep.Result
-	// Options are the settings of the target, Build the program that it is part of, and
-	// Scenario the scenario's name, where there are any.
+	// Options are the settings of the target, Build the program that it is part of, and Scenario the scenario's name,
+	// if there are any.
 	Options  map[string]string
 	Build    string
 	Scenario string
-	// Elapsed is the time that it took.
+	// Elapsed is the duration of the campaign.
 	Elapsed time.Duration
-	// TimeUp says that it used up its time.
+	// TimeUp reports that the campaign used up its time.
 	TimeUp bool
 
-	// Trace is the file of the first finding, shrunk, and Page the one to look at. Traces
-	// are the files of all findings that were kept.
+	// Trace is the file of the first finding, shrunk, and Page its page. Traces are the files of all findings that were
+	// kept.
 	Trace, Page string
-	// Pictures are the pictures that the spec drew of it.
+	// Pictures are the pictures that the spec drew of the first finding.
 	Pictures []string
 	Traces   []string
-	// Shrunk says how far the first finding was shrunk.
+	// Shrunk describes how far the first finding was shrunk.
 	Shrunk string
-	// Groups are the findings that are alike.
+	// Groups are groups of similar findings.
 	Groups []Group
-	// Curve tells how the campaign went on over time.
+	// Curve is the progress of the campaign over time.
 	Curve []Sample
-	// Coverage is what was reached of what there is, where that was measured.
+	// Coverage is the measured coverage, if there is any.
 	Coverage []coverage.Reading
-	// Closure counts late messages, where they were.
+	// Closure counts late messages, if they were counted.
 	Closure []closure.TypeCount
 
-	// Notes are further lines of the summary, such as what was covered.
+	// Notes are further lines of the summary, such as coverage.
 	Notes []string
 
-	// Again is the command that makes the campaign again, and Replay the one that
-	// replays its first finding.
+	// Again is the command that reruns the campaign, and Replay the one that replays its first finding.
 	Again, Replay string
 }
 
-// Sample is how far a campaign was at a time.
+// Sample is the progress of a campaign at one time.
 type Sample struct {
 	Runs      int   `json:"runs"`
 	ElapsedMS int64 `json:"elapsed_ms"`
-	States    int   `json:"states"`    // distinct states so far, of the runs in which they are counted
+	States    int   `json:"states"`    // distinct states so far, over the runs in which they are counted
 	Schedules int   `json:"schedules"` // distinct schedules so far
 	Findings  int   `json:"findings"`
 }
 
-// samples is the number of points of a campaign's curve, at most.
+// samples is the largest number of points of a campaign's curve.
 const samples = 400
 
-// AddSample adds how far a campaign is to its curve. When there are too many points,
-// every other one goes.
+// AddSample adds the progress of a campaign to its curve. If there are too many points, it removes every other one.
 func AddSample(curve []Sample, r *lockstep.Result, elapsed time.Duration) []Sample {
 	if n := len(curve); n > 0 && curve[n-1].Runs == r.Runs {
 		return curve
@@ -85,25 +83,28 @@ func AddSample(curve []Sample, r *lockstep.Result, elapsed time.Duration) []Samp
 		}
 		curve = curve[:samples/2]
 	}
-	return append(curve, Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
-		Findings: Findings(r)})
+	return append(
+		curve,
+		Sample{Runs: r.Runs, ElapsedMS: elapsed.Milliseconds(), States: r.States, Schedules: r.Schedules,
+			Findings: Findings(r)},
+	)
 }
 
-// Verdict is the judgement on the campaign, that of its result.
+// Verdict returns the verdict of the campaign's result.
 func (c *Campaign) Verdict() trace.Verdict { return c.Result.Verdict() }
 
-// Findings is the number of failing runs, flaky ones included.
+// Findings returns the number of failing runs, flaky ones included.
 func (c *Campaign) Findings() int { return Findings(c.Result) }
 
-// Findings is the number of failing runs of a result, flaky ones included.
+// Findings returns the number of failing runs of a result, flaky ones included.
 func Findings(r *lockstep.Result) int { return r.Findings() }
 
-// FailureRate bounds the chance that a run fails.
+// FailureRate bounds the probability that a run fails.
 func (c *Campaign) FailureRate() Rate {
 	return FailureRate(c.Result.Runs, c.Result.Verdicts[trace.Fail], DefaultConfidence)
 }
 
-// perSecond is a speed.
+// perSecond returns a rate.
 func (c *Campaign) perSecond(n int64) float64 {
 	if c.Elapsed <= 0 {
 		return 0
@@ -111,7 +112,7 @@ func (c *Campaign) perSecond(n int64) float64 {
 	return float64(n) / c.Elapsed.Seconds()
 }
 
-// timesReal says how fast virtual time passed, of all runs together and with all that it took to make them.
+// timesReal describes the speed of virtual time, over all runs together and with the whole elapsed time.
 func (c *Campaign) timesReal() string {
 	if c.Result.Virtual == 0 {
 		return ""
@@ -119,12 +120,12 @@ func (c *Campaign) timesReal() string {
 	return fmt.Sprintf(", %s times real time", speed(c.perVirtual()))
 }
 
-// perVirtual is the virtual time that passed in a unit of real time.
+// perVirtual returns the virtual time that passed in a unit of real time.
 func (c *Campaign) perVirtual() float64 {
 	return c.perSecond(int64(c.Result.Virtual)) / float64(time.Second)
 }
 
-// speed writes one: that of real servers is a part of a run.
+// speed formats a rate. With real servers it is less than one run per second.
 func speed(perSecond float64) string {
 	if perSecond < 10 {
 		return fmt.Sprintf("%.2g", perSecond)
@@ -132,16 +133,27 @@ func speed(perSecond float64) string {
 	return fmt.Sprintf("%.0f", perSecond)
 }
 
-// BestEffort is what is said of the runs of a system that is not deterministic.
+// BestEffort describes the runs of a nondeterministic system.
 const BestEffort = "best effort: a run may differ when it is repeated"
 
-// Write sums up the campaign in a few lines.
+// Write summarizes the campaign in a few lines.
 func (c *Campaign) Write(w io.Writer, colour bool) error {
 	r := c.Result
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s under %s, seed %d\n", c.named(), plain.Clean(r.Strategy), r.Seed)
-	fmt.Fprintf(&b, "%s, %s in %v (%s runs/s, %s steps/s%s)%s\n", words.Count(r.Runs, "run"), words.Count(r.Steps, "step"),
-		c.Elapsed.Round(time.Millisecond), speed(c.perSecond(int64(r.Runs))), speed(c.perSecond(r.Steps)), c.timesReal(), c.ended())
+	fmt.Fprintf(
+		&b,
+		"%s, %s in %v (%s runs/s, %s steps/s%s)%s\n",
+		words.Count(r.Runs, "run"),
+		words.Count(r.Steps, "step"),
+		c.Elapsed.Round(
+			time.Millisecond,
+		),
+		speed(c.perSecond(int64(r.Runs))),
+		speed(c.perSecond(r.Steps)),
+		c.timesReal(),
+		c.ended(),
+	)
 	if r.Repeats != lockstep.Exactly {
 		fmt.Fprintln(&b, BestEffort)
 	}
@@ -165,7 +177,12 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 		fmt.Fprintln(&b, plain.Clean(line))
 	}
 	fmt.Fprintf(&b, "digest %016x\n", r.Digest)
-	for _, line := range []struct{ text, value string }{{"trace", c.Trace}, {"page", c.Page}, {"drawn by the spec:", strings.Join(c.Pictures, ", ")}, {"replay it with:", c.Replay}} {
+	for _, line := range []struct{ text, value string }{
+		{"trace", c.Trace},
+		{"page", c.Page},
+		{"drawn by the spec:", strings.Join(c.Pictures, ", ")},
+		{"replay it with:", c.Replay},
+	} {
 		if line.value != "" {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}
@@ -178,7 +195,7 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	return err
 }
 
-// ended says why the campaign ended early.
+// ended returns the reason for an early end of the campaign.
 func (c *Campaign) ended() string {
 	switch {
 	case c.Result.Stopped:
@@ -190,11 +207,11 @@ func (c *Campaign) ended() string {
 	}
 }
 
-// writeProblems ends the summary: the problems, and last the verdict, so that no list buries it.
+// writeProblems ends the summary with the problems and then the verdict. The verdict is last, so that no list hides it.
 func (c *Campaign) writeProblems(b *strings.Builder, colour bool) {
 	list := c.Result.Problems()
 	if len(list) > 0 && list[0].Verdict() == c.Verdict() && c.Verdict() != trace.Pass && len(list[0].Places) == 0 {
-		list = list[1:] // the summary says it
+		list = list[1:] // the summary has it
 	}
 	for _, line := range ProblemLines(list, ": --json and --report list all") {
 		fmt.Fprintln(b, line)
@@ -206,7 +223,7 @@ func (c *Campaign) writeProblems(b *strings.Builder, colour bool) {
 	fmt.Fprintln(b, line)
 }
 
-// named is the target with its options.
+// named returns the target with its options.
 func (c *Campaign) named() string { return plain.Named(c.Result.Target, c.Build, c.Options) }
 
 func orMany(n int) string {

@@ -10,8 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Document is a campaign as JSON: what the command line prints for it. Programs rely on the
-// keys.
+// Document is a campaign in the JSON form that the command line prints. Programs rely on the keys.
 type Document struct {
 	Target   string            `json:"target"`
 	Build    string            `json:"build,omitempty"`
@@ -21,26 +20,26 @@ type Document struct {
 	Seed     uint64            `json:"seed"`
 	Runs     int               `json:"runs"`
 	Findings int               `json:"findings"`
-	FirstRun *int              `json:"first_finding_run"` // null: none
-	Finding  *Finding          `json:"finding"`           // the first; null: none
+	FirstRun *int              `json:"first_finding_run"` // null: no finding
+	Finding  *Finding          `json:"finding"`           // the first finding; null: none
 	Trace    string            `json:"trace"`
 	Page     string            `json:"page,omitempty"`
 	Pictures []string          `json:"pictures,omitempty"`
 	Traces   []string          `json:"traces,omitempty"`
 	Verdict  trace.Verdict     `json:"verdict"`
-	// Problems is everything that is wrong with the campaign, the worst first.
+	// Problems are all problems of the campaign, the worst first.
 	Problems    []lockstep.Problem `json:"problems"`
 	Verdicts    map[string]int     `json:"verdicts"`
 	Determinism string             `json:"determinism"` // deterministic, or best effort
 	Reasons     map[string]int     `json:"reasons,omitempty"`
 	Shrunk      string             `json:"shrunk,omitempty"`
 	Guarantee   Promise            `json:"guarantee"`
-	Judged      map[string]*int    `json:"judged,omitempty"`      // null: nobody counted, which is not zero
-	JudgedRuns  map[string]int     `json:"judged_runs,omitempty"` // runs that checked a property, where it is counted
+	Judged      map[string]*int    `json:"judged,omitempty"`      // null: not counted, which is not zero
+	JudgedRuns  map[string]int     `json:"judged_runs,omitempty"` // runs that checked a property, if it is counted
 	Effects     []Effect           `json:"effects,omitempty"`
 	Events      []Effect           `json:"events,omitempty"` // by type
-	Requests    int64              `json:"requests"`         // given
-	QuietRuns   int                `json:"quiet_runs"`       // in which nothing observable happened
+	Requests    int64              `json:"requests"`         // given to nodes
+	QuietRuns   int                `json:"quiet_runs"`       // runs in which nothing observable happened
 	ElapsedMS   int64              `json:"elapsed_ms"`
 	RunsPerS    float64            `json:"runs_per_sec"`
 	StepsPerS   float64            `json:"steps_per_sec"`
@@ -65,38 +64,73 @@ type Document struct {
 type Finding struct {
 	Property string `json:"property"`
 	Text     string `json:"text"`
-	// Confirmed says how often the run failed again.
+	// Confirmed reports in how many repetitions the run failed again.
 	Confirmed string `json:"confirmed,omitempty"`
 }
 
-// Effect is how often something happened: a part of a scenario took effect, a property was
-// judged.
+// Effect counts how often something happened: a part of a scenario took effect, or a property was checked.
 type Effect struct {
 	Name string `json:"name"`
 	N    int    `json:"n"`
 }
 
-// Promise is the guarantee of a strategy for the campaign just made.
+// Promise is the guarantee of a strategy for this campaign.
 type Promise struct {
 	Text      string   `json:"text"`            // for one run
 	PerRun    float64  `json:"per_run"`         // lower bound for one run
-	AllRuns   float64  `json:"all_runs"`        // and for all runs of the campaign
+	AllRuns   float64  `json:"all_runs"`        // for all runs of the campaign
 	RunsFor95 int      `json:"runs_for_95"`     // runs that reach 0.95; 0: none below 2^53
 	Certain   bool     `json:"certain"`         // the campaign has hit every target
 	Space     string   `json:"space,omitempty"` // exact number of targets
 	Assumes   []string `json:"assumes,omitempty"`
 }
 
-// Document is the campaign as JSON.
+// Document returns the campaign as JSON.
 func (c *Campaign) Document() Document {
 	r := c.Result
-	d := Document{Target: r.Target, Build: c.Build, Options: c.Options, Strategy: r.Strategy, Scenario: c.Scenario, Seed: r.Seed,
-		Runs: r.Runs, Findings: c.Findings(), Trace: c.Trace, Page: c.Page, Pictures: c.Pictures, Traces: c.Traces,
-		Verdict: c.Verdict(), Problems: r.Problems(), Verdicts: map[string]int{}, Determinism: r.Repeats.String(),
-		Reasons: r.Reasons, Shrunk: c.Shrunk, Guarantee: promise(r), Judged: map[string]*int{}, JudgedRuns: map[string]int{}, ElapsedMS: c.Elapsed.Milliseconds(),
-		RunsPerS: c.perSecond(int64(r.Runs)), StepsPerS: c.perSecond(r.Steps), VirtualMS: time.Duration(r.Virtual).Milliseconds(), TimesReal: c.perVirtual(), Steps: r.Steps, Messages: r.Messages, Requests: r.Requests, QuietRuns: r.Quiet,
-		Digest: fmt.Sprintf("%016x", r.Digest), Interrupted: r.Stopped, FailureRate: c.FailureRate(), Groups: c.Groups,
-		Curve: c.Curve, Coverage: c.Coverage, Closure: c.Closure, Again: c.Again, Replay: c.Replay}
+	d := Document{
+		Target:      r.Target,
+		Build:       c.Build,
+		Options:     c.Options,
+		Strategy:    r.Strategy,
+		Scenario:    c.Scenario,
+		Seed:        r.Seed,
+		Runs:        r.Runs,
+		Findings:    c.Findings(),
+		Trace:       c.Trace,
+		Page:        c.Page,
+		Pictures:    c.Pictures,
+		Traces:      c.Traces,
+		Verdict:     c.Verdict(),
+		Problems:    r.Problems(),
+		Verdicts:    map[string]int{},
+		Determinism: r.Repeats.String(),
+		Reasons:     r.Reasons,
+		Shrunk:      c.Shrunk,
+		Guarantee:   promise(r),
+		Judged:      map[string]*int{},
+		JudgedRuns:  map[string]int{},
+		ElapsedMS:   c.Elapsed.Milliseconds(),
+		RunsPerS: c.perSecond(
+			int64(r.Runs),
+		),
+		StepsPerS:   c.perSecond(r.Steps),
+		VirtualMS:   time.Duration(r.Virtual).Milliseconds(),
+		TimesReal:   c.perVirtual(),
+		Steps:       r.Steps,
+		Messages:    r.Messages,
+		Requests:    r.Requests,
+		QuietRuns:   r.Quiet,
+		Digest:      fmt.Sprintf("%016x", r.Digest),
+		Interrupted: r.Stopped,
+		FailureRate: c.FailureRate(),
+		Groups:      c.Groups,
+		Curve:       c.Curve,
+		Coverage:    c.Coverage,
+		Closure:     c.Closure,
+		Again:       c.Again,
+		Replay:      c.Replay,
+	}
 	if d.Problems == nil {
 		d.Problems = []lockstep.Problem{} // a list in JSON, not null
 	}
@@ -127,7 +161,14 @@ func (c *Campaign) Document() Document {
 
 func promise(r *lockstep.Result) Promise {
 	g := r.Guarantee
-	p := Promise{Text: g.String(), PerRun: g.PerRun, AllRuns: g.After(r.Runs), RunsFor95: g.Runs(0.95), Certain: g.Certain, Assumes: g.Assumes}
+	p := Promise{
+		Text:      g.String(),
+		PerRun:    g.PerRun,
+		AllRuns:   g.After(r.Runs),
+		RunsFor95: g.Runs(0.95),
+		Certain:   g.Certain,
+		Assumes:   g.Assumes,
+	}
 	if g.Space != nil {
 		p.Space = g.Space.String()
 	}

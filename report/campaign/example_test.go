@@ -22,7 +22,10 @@ func ExamplePage() {
 }
 
 func ExampleGroupFindings() {
-	for _, g := range campaign.GroupFindings([]campaign.Occurrence{{Run: 4, Trace: failing(true)}, {Run: 9, Trace: failing(true)}}) {
+	for _, g := range campaign.GroupFindings([]campaign.Occurrence{
+		{Run: 4, Trace: failing(true)},
+		{Run: 9, Trace: failing(true)},
+	}) {
 		fmt.Printf("%d times, first in run %d: %s\n", g.Findings, g.First, g.Text)
 	}
 	// Output: 2 times, first in run 4: 1 and 2 differ
@@ -66,7 +69,8 @@ func ExampleCampaign_Write() {
 
 func ExampleComparePage() {
 	var page bytes.Buffer
-	if err := campaign.ComparePage(&page, comparisonWith("uniform"), "lockstep compare smr-bug --strategies uniform"); err != nil {
+	if err := campaign.ComparePage(&page, comparisonWith("uniform"),
+		"lockstep compare smr-bug --strategies uniform"); err != nil {
 		panic(err)
 	}
 	fmt.Println(strings.Contains(page.String(), "– &gt;1000"))
@@ -92,12 +96,19 @@ func ExampleAddToGroups() {
 }
 
 func ExampleFleetPage() {
-	f := &campaign.Fleet{Speed: 1200, Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "running", Campaign: sampleCampaign(), Of: 10_000}},
-		Workers: []campaign.FleetWorker{{Name: "<b>", Campaign: "000001", Runs: 12}}}
+	f := &campaign.Fleet{
+		Speed:     1200,
+		Campaigns: []campaign.FleetCampaign{{ID: "000001", State: "running", Campaign: sampleCampaign(), Of: 10_000}},
+		Workers:   []campaign.FleetWorker{{Name: "<b>", Campaign: "000001", Runs: 12}},
+	}
 	var page, live bytes.Buffer
 	if err := errors.Join(campaign.FleetPage(&page, f), campaign.FleetLive(&live, f)); err != nil {
 		panic(err)
 	}
-	fmt.Println(strings.Contains(page.String(), live.String()), strings.Contains(page.String(), "<td><b>"), strings.Contains(live.String(), `href="./campaign/000001"`))
+	fmt.Println(
+		strings.Contains(page.String(), live.String()),
+		strings.Contains(page.String(), "<td><b>"),
+		strings.Contains(live.String(), `href="./campaign/000001"`),
+	)
 	// Output: true false true
 }

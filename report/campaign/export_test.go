@@ -26,7 +26,11 @@ func TestGoldenExports(t *testing.T) {
 	stopped := passed()
 	stopped.Result.Stopped = true
 	vacuous := passed()
-	vacuous.Result.Effects = []lockstep.Count{{Name: "hold votes", N: 12}, {Name: "release votes"}, {Name: "guard", Optional: true}}
+	vacuous.Result.Effects = []lockstep.Count{
+		{Name: "hold votes", N: 12},
+		{Name: "release votes"},
+		{Name: "guard", Optional: true},
+	}
 	diverged := passed()
 	diverged.Result.Rechecked, diverged.Result.Diverged, diverged.Result.Nondeterminism = 60, 5,
 		[]string{"a.go:1 reads the clock", "b.go:2 reads the use of memory"}
@@ -61,7 +65,7 @@ func TestGoldenExports(t *testing.T) {
 	})
 }
 
-// Every verdict of a campaign: an interrupted one does not pass, a finding stays one.
+// Every verdict of a campaign: an interrupted campaign does not pass, and a finding remains a finding.
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -84,7 +88,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// keys lists the JSON keys of a struct and of the structs in it, as documented.
+// keys lists the JSON keys of a struct and of its nested structs, in the form of the documentation.
 func keys(t reflect.Type, prefix string) (list []string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -103,7 +107,7 @@ func keys(t reflect.Type, prefix string) (list []string) {
 	return list
 }
 
-// A campaign that has hit every target says so, and not how many runs it would take.
+// A campaign that has hit every target reports this, instead of the number of runs that it would take.
 func TestCertain(t *testing.T) {
 	c := passed()
 	c.Result.Guarantee.Certain = true
@@ -112,7 +116,8 @@ func TestCertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{text.String(), page.String()} {
-		if !strings.Contains(s, "certain: the runs hit every 4-periodic uniform execution (there are 141905)") || strings.Contains(s, "it takes") {
+		if !strings.Contains(s, "certain: the runs hit every 4-periodic uniform execution (there are 141905)") ||
+			strings.Contains(s, "it takes") {
 			t.Error(s)
 		}
 	}

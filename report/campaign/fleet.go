@@ -24,47 +24,47 @@ var fleetJS string
 
 var fleetTemplate = page.Parse("fleet", fleetHTML)
 
-// Fleet is what many machines are doing: campaigns, what they have found, and who makes the runs.
+// Fleet is the state of many machines: campaigns, their findings, and the workers that make the runs.
 type Fleet struct {
 	Campaigns []FleetCampaign // the newest first
-	Findings  []FleetFinding  // likewise
+	Findings  []FleetFinding  // the newest first
 	Workers   []FleetWorker
-	// Quarantine has the results that were rejected last, of which nothing counts; the newest first.
+	// Quarantine has the results that were rejected last, which do not count; the newest first.
 	Quarantine []FleetQuarantined
-	// Speed is the number of runs a second of all of them.
+	// Speed is the total number of runs per second.
 	Speed float64
-	// Refused is the number of messages that did not fit.
+	// Refused is the number of invalid messages.
 	Refused int
 }
 
-// FleetCampaign is a line about a campaign.
+// FleetCampaign is the line of a campaign.
 type FleetCampaign struct {
 	ID, Name, State, Why string
 	*Campaign
-	Of int // runs that are planned; 0: as many as there is time for
+	Of int // planned runs; 0: as many as the time allows
 }
 
-// FleetFinding is a line about a finding.
+// FleetFinding is the line of a finding.
 type FleetFinding struct {
 	Campaign, Property, Shape, Text string
 	Run                             int
 	After                           time.Duration
 }
 
-// FleetWorker is a line about a worker.
+// FleetWorker is the line of a worker.
 type FleetWorker struct {
 	Name, Campaign, Refuses string
 	Runs                    int64
 	Speed                   float64
 }
 
-// FleetQuarantined is a line about a result that was rejected.
+// FleetQuarantined is the line of a rejected result.
 type FleetQuarantined struct {
 	Campaign, Worker, Why string
-	First                 int // run of its batch
+	First                 int // first run of its batch
 }
 
-// The numbers of lines of tables, and of campaigns with curves, that are shown at once.
+// The largest numbers of table lines, and of campaigns with curves, that the page shows at once.
 const (
 	mostFindings = 20
 	mostProblems = 50
@@ -73,11 +73,11 @@ const (
 	mostRejected = 20
 )
 
-// FleetPage writes a page about a fleet. Its program has the changing part, which FleetLive writes, sent by
-// the server at ./events; without it the page loads itself again now and then.
+// FleetPage writes a page about a fleet. Its script gets the changing part, which FleetLive writes, from the server at
+// ./events. Without a script the page reloads periodically.
 func FleetPage(w io.Writer, f *Fleet) error { return page.Render(w, fleetTemplate, newFleetData(f)) }
 
-// FleetLive writes the part of the page that changes.
+// FleetLive writes the changing part of the page.
 func FleetLive(w io.Writer, f *Fleet) error {
 	var b bytes.Buffer
 	if err := fleetTemplate.ExecuteTemplate(&b, "live", newFleetData(f)); err != nil {
@@ -87,14 +87,14 @@ func FleetLive(w io.Writer, f *Fleet) error {
 	return err
 }
 
-// fleetData is what the template is made from.
+// fleetData is the data of the template.
 type fleetData struct {
 	*Fleet
 	Title string
 	Cards []card
-	More  string // what is not shown
+	More  string // a note about what is not shown
 	Rows  []fleetRow
-	// Problems are those of all campaigns.
+	// Problems are the problems of all campaigns.
 	Problems []fleetProblem
 }
 
@@ -104,17 +104,17 @@ type fleetProblem struct {
 	lockstep.Problem
 }
 
-// fleetRow is a campaign with what is said of it.
+// fleetRow is a campaign with its texts for the page.
 type fleetRow struct {
 	FleetCampaign
 	D       Document
-	Class   string // of the verdict
+	Class   string // the style of the verdict
 	Done    string
 	Promise string
 	Curves  []curve
 }
 
-// Program is the page's own.
+// Program returns the script of the page.
 func (fleetData) Program() template.JS { return template.JS(fleetJS) }
 
 func newFleetData(f *Fleet) *fleetData {
@@ -130,7 +130,10 @@ func newFleetData(f *Fleet) *fleetData {
 			d.Problems = append(d.Problems, fleetProblem{c.ID, p})
 		}
 		if doc.Guarantee.PerRun > 0 {
-			row.Promise = fmt.Sprintf("a given target is hit with probability at least %s so far", percent(doc.Guarantee.AllRuns))
+			row.Promise = fmt.Sprintf(
+				"a given target is hit with probability at least %s so far",
+				percent(doc.Guarantee.AllRuns),
+			)
 		}
 		if row.Done = plain.Number(float64(doc.Runs)); c.Of > 0 {
 			row.Done += " of " + plain.Number(float64(c.Of))
@@ -149,8 +152,16 @@ func newFleetData(f *Fleet) *fleetData {
 	if findings > 0 {
 		bad = "bad"
 	}
-	d.Cards = []card{{plain.Number(f.Speed), "runs per second", ""}, {plain.Number(float64(len(f.Workers))), words.Plural(len(f.Workers), "worker"), ""},
-		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""}, {plain.Number(float64(findings)), words.Plural(findings, "finding"), bad}}
+	d.Cards = []card{
+		{plain.Number(f.Speed), "runs per second", ""},
+		{plain.Number(float64(len(f.Workers))), words.Plural(len(f.Workers), "worker"), ""},
+		{
+			plain.Number(float64(runs)),
+			words.Plural(runs, "run"),
+			"",
+		},
+		{plain.Number(float64(findings)), words.Plural(findings, "finding"), bad},
+	}
 	errorsFirst := func(a, b fleetProblem) int { return cmp.Compare(a.Severity, b.Severity) }
 	slices.SortStableFunc(d.Problems, errorsFirst)
 	if n := len(d.Problems); n > mostProblems {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 )
 
-// pages are the pages made of a text.
+// pages returns the pages with a text.
 func pages(text string) []func(io.Writer) error {
 	return []func(io.Writer) error{
 		func(w io.Writer) error { return campaign.Page(w, campaignWith(text)) },
@@ -23,7 +23,7 @@ func pages(text string) []func(io.Writer) error {
 	}
 }
 
-// known are the tags that harmless texts give.
+// known returns the tags that harmless texts produce.
 func known(t *testing.T) map[pagetest.Tag]bool {
 	all := map[pagetest.Tag]bool{}
 	for _, text := range []string{"text", "a=1", strings.Repeat("a=1 ", 20)} {
@@ -37,7 +37,7 @@ func known(t *testing.T) map[pagetest.Tag]bool {
 	return all
 }
 
-// Whatever the texts of a campaign are, nothing breaks out of its place.
+// Whatever the texts of a campaign contain, none breaks out of its place.
 func FuzzRenderers(f *testing.F) {
 	for _, text := range pagetest.Nasties() {
 		f.Add(text)
@@ -52,14 +52,18 @@ func FuzzRenderers(f *testing.F) {
 			pagetest.Check(t, pagetest.Write(t, page), tags, 0)
 		}
 		c := campaignWith(text)
-		if err := validJUnit(types, []byte(pagetest.Write(t, func(w io.Writer) error { return campaign.JUnit(w, c) }))); err != nil {
+		if err := validJUnit(types,
+			[]byte(pagetest.Write(t, func(w io.Writer) error { return campaign.JUnit(w, c) }))); err != nil {
 			t.Errorf("JUnit: %v", err)
 		}
 		if _, err := json.Marshal(c.Document()); err != nil {
 			t.Errorf("JSON: %v", err)
 		}
 		pagetest.CheckLines(t, "summary", pagetest.Write(t, func(w io.Writer) error { return c.Write(w, false) }), -1)
-		notes := pagetest.Write(t, func(w io.Writer) error { return campaign.Annotations(w, c, campaign.Place{File: text, Line: 1}) })
+		notes := pagetest.Write(
+			t,
+			func(w io.Writer) error { return campaign.Annotations(w, c, campaign.Place{File: text, Line: 1}) },
+		)
 		pagetest.CheckLines(t, "annotations", notes, -1)
 		for line := range strings.Lines(notes) {
 			if !strings.HasPrefix(line, "::error file=") && !strings.HasPrefix(line, "::warning file=") &&
@@ -75,7 +79,12 @@ func checkProgress(t *testing.T, text string) {
 	t.Helper()
 	now := time.Unix(0, 0)
 	var b bytes.Buffer
-	p := campaign.Progress{W: &b, Terminal: true, Width: 60, Now: func() time.Time { now = now.Add(time.Second); return now }}
+	p := campaign.Progress{
+		W:        &b,
+		Terminal: true,
+		Width:    60,
+		Now:      func() time.Time { now = now.Add(time.Second); return now },
+	}
 	for i := range 3 {
 		if err := p.Update(campaign.Status{Runs: i, Coverage: text}); err != nil {
 			t.Fatal(err)

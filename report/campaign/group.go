@@ -7,25 +7,25 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Group is a number of findings of one property and one shape.
+// Group is a set of findings with one property and one shape.
 type Group struct {
 	Property string `json:"property"`
 	Shape    string `json:"shape"`
 	Findings int    `json:"findings"`
 	First    int    `json:"first_run"`
-	Text     string `json:"text"`            // of the first
-	Trace    string `json:"trace,omitempty"` // file of the first
+	Text     string `json:"text"`            // of the first finding
+	Trace    string `json:"trace,omitempty"` // file of the first finding
 }
 
-// Occurrence is a failing run of a campaign, to be put into a group.
+// Occurrence is a failing run of a campaign, to be grouped.
 type Occurrence struct {
 	Run   int
 	Trace *trace.Trace
-	File  string // where the trace is stored, if it is
+	File  string // the file of the trace, if it is stored
 }
 
-// GroupFindings puts findings of the same property and [report.Shape] together, the largest
-// group first, and among equals the one that came first.
+// GroupFindings groups findings of the same property and [report.Shape]. The largest group comes first; among equals,
+// the group with the earliest finding.
 func GroupFindings(found []Occurrence) []Group {
 	var groups []Group
 	for _, o := range found {
@@ -33,14 +33,16 @@ func GroupFindings(found []Occurrence) []Group {
 		if f == nil {
 			continue
 		}
-		groups = AddToGroups(groups, Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File})
+		groups = AddToGroups(
+			groups,
+			Group{Property: f.Property, Shape: report.Shape(o.Trace), First: o.Run, Text: f.Text, Trace: o.File},
+		)
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int { return b.Findings - a.Findings })
 	return groups
 }
 
-// AddToGroups counts a finding: in the group of its property and shape, or as the first of a new
-// one.
+// AddToGroups adds a finding to the group of its property and shape, or as the first of a new group.
 func AddToGroups(groups []Group, first Group) []Group {
 	i := slices.IndexFunc(groups, func(g Group) bool { return g.Property == first.Property && g.Shape == first.Shape })
 	if i < 0 {

@@ -12,11 +12,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// JUnit writes campaigns as JUnit XML, as CI servers read it: a campaign is a test suite
-// with seed, strategy, guarantee and trace as properties. Each property of the system is a test
-// case, and the case "campaign" has the problems that concern no single property. A finding and a divergence are
-// failures. A campaign that says nothing, because runs were not checked, the scenario never took
-// effect or a person stopped it, is an error. A property that was never checked is skipped.
+// JUnit writes campaigns as JUnit XML for CI servers. A campaign is a test suite with seed, strategy, guarantee and
+// trace as properties. Each property of the system is a test case, and the case "campaign" has the problems that
+// concern no single property. A finding and a divergence are failures. A campaign without a result is an error: its
+// runs were not checked, the scenario never took effect, or a person stopped it. A property that was never checked is
+// skipped.
 func JUnit(w io.Writer, campaigns ...*Campaign) error {
 	doc := junitSuites{Name: "lockstep"}
 	for _, c := range campaigns {
@@ -80,13 +80,18 @@ type (
 
 func junitSuiteOf(c *Campaign) junitSuite {
 	d := c.Document()
-	s := junitSuite{Name: plain.Clean(d.Target) + " " + plain.Clean(d.Strategy), Time: fmt.Sprintf("%.3f", c.Elapsed.Seconds())}
+	s := junitSuite{
+		Name: plain.Clean(d.Target) + " " + plain.Clean(d.Strategy),
+		Time: fmt.Sprintf("%.3f", c.Elapsed.Seconds()),
+	}
 	for _, p := range []junitProperty{
 		{"seed", fmt.Sprint(d.Seed)}, {"strategy", d.Strategy}, {"scenario", d.Scenario}, {"build", d.Build},
-		{"options", strings.TrimSpace(plain.Named("", "", d.Options))}, {"runs", fmt.Sprint(d.Runs)}, {"findings", fmt.Sprint(d.Findings)},
+		{"options", strings.TrimSpace(plain.Named("", "", d.Options))}, {"runs", fmt.Sprint(d.Runs)},
+		{"findings", fmt.Sprint(d.Findings)},
 		{"verdict", string(d.Verdict)}, {"interrupted", yes(d.Interrupted)}, {"trace", d.Trace},
 		{"guarantee", d.Guarantee.Text}, {"guarantee.assumes", strings.Join(d.Guarantee.Assumes, "; ")},
-		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Again}, {"replay", d.Replay},
+		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Again},
+		{"replay", d.Replay},
 	} {
 		if p.Value != "" {
 			s.Properties = append(s.Properties, junitProperty{p.Name, plain.Clean(p.Value)})
@@ -111,7 +116,7 @@ func junitSuiteOf(c *Campaign) junitSuite {
 	return s
 }
 
-// properties are the names of all properties that were checked or violated.
+// properties returns the names of all properties that were checked or violated.
 func (d *Document) properties() []string {
 	names := map[string]bool{}
 	for name := range d.Judged {
@@ -125,7 +130,7 @@ func (d *Document) properties() []string {
 	return plain.Keys(names)
 }
 
-// campaignCase is the case of the problems that concern no single property.
+// campaignCase returns the case of the problems that concern no single property.
 func (c *Campaign) campaignCase(d *Document) junitCase {
 	one := junitCase{Name: "campaign", Class: plain.Clean(d.Target), Time: "0.000"}
 	var list []lockstep.Problem
@@ -145,7 +150,7 @@ func (c *Campaign) campaignCase(d *Document) junitCase {
 	return one
 }
 
-// problemTexts are problems with all of their places.
+// problemTexts returns problems with all of their places.
 func problemTexts(list []lockstep.Problem) (lines []string) {
 	for _, p := range list {
 		lines = append(lines, fmt.Sprintf("%s: %s", p.Severity, p.Text))
@@ -156,7 +161,7 @@ func problemTexts(list []lockstep.Problem) (lines []string) {
 	return lines
 }
 
-// set makes a problem the outcome of the case: a failure where the system is to blame, or else an error.
+// set makes a problem the outcome of the case: a failure if the system causes it, and else an error.
 func (one *junitCase) set(p *lockstep.Problem, text string) {
 	x := &junitProblem{Message: plain.Clean(p.Text), Type: string(p.Verdict()), Text: text}
 	if v := p.Verdict(); v == trace.Fail || v == trace.Flaky {
@@ -166,7 +171,7 @@ func (one *junitCase) set(p *lockstep.Problem, text string) {
 	}
 }
 
-// propertyCase is the case of a property.
+// propertyCase returns the case of a property.
 func (c *Campaign) propertyCase(d *Document, name string) junitCase {
 	one := junitCase{Name: plain.Clean(name), Class: plain.Clean(d.Target), Time: "0.000"}
 	for _, p := range d.Problems {
@@ -177,7 +182,7 @@ func (c *Campaign) propertyCase(d *Document, name string) junitCase {
 			one.set(&p, d.failureText(&p))
 			return one
 		case one.Error == nil && p.Property == "" && (p.Verdict() == trace.Unknown || p.Verdict() == trace.Vacuous):
-			one.set(&p, plain.Clean(p.Text)) // nothing says that the property holds
+			one.set(&p, plain.Clean(p.Text)) // the property was not shown to hold
 		}
 	}
 	switch {
@@ -189,7 +194,7 @@ func (c *Campaign) propertyCase(d *Document, name string) junitCase {
 	return one
 }
 
-// failureText says how a property failed: the groups of findings, and how to replay the first.
+// failureText describes the failure of a property: the groups of findings, and how to replay the first.
 func (d *Document) failureText(p *lockstep.Problem) string {
 	lines := problemTexts([]lockstep.Problem{*p})
 	for _, g := range d.Groups {
@@ -204,7 +209,7 @@ func (d *Document) failureText(p *lockstep.Problem) string {
 	return plain.Lines(strings.Join(lines, "\n"))
 }
 
-// checked says how often a property could have failed.
+// checked reports how often a property could have failed.
 func checked(d *Document, name string) string {
 	if n := d.Judged[name]; n != nil {
 		return "checked " + words.Count(*n, "time")

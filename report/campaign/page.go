@@ -24,7 +24,7 @@ var pageHTML string
 
 var pageTemplate = page.Parse("campaign", pageHTML)
 
-// Limits of a campaign page: longer lists are cut, and the page says so.
+// Limits of a campaign page. Longer lists are cut, and the page says so.
 const (
 	maxGroups   = 100
 	maxProblems = 500
@@ -32,7 +32,7 @@ const (
 	maxSamples  = 1000
 )
 
-// Page writes a campaign as one HTML file that needs nothing else.
+// Page writes a campaign as one self-contained HTML file.
 func Page(w io.Writer, c *Campaign) error {
 	if c == nil || c.Result == nil {
 		return errors.New("campaign: there is no campaign to write a page of")
@@ -44,8 +44,7 @@ func Page(w io.Writer, c *Campaign) error {
 	return page.Render(w, pageTemplate, d)
 }
 
-// ComparePage writes a comparison of strategies as one HTML file that needs nothing else.
-// Again is the command that makes it again.
+// ComparePage writes a comparison of strategies as one self-contained HTML file. Again is the command that reruns it.
 func ComparePage(w io.Writer, r *compare.Result, again string) error {
 	if r == nil {
 		return errors.New("campaign: there is no comparison to write a page of")
@@ -57,34 +56,34 @@ func ComparePage(w io.Writer, r *compare.Result, again string) error {
 	return page.Render(w, pageTemplate, d)
 }
 
-// pageData is what the template of a campaign page is made from.
+// pageData is the data of the template of a campaign page.
 type pageData struct {
 	D        Document
 	Title    string
 	Heading  string // the verdict
 	Class    string
 	Subtitle string
-	Summary  string // the verdict in a line, of a campaign
+	Summary  string // the verdict of a campaign in one line
 	Problems []lockstep.Problem
 	Cards    []card
 	RateText string
 	Promise  []string
 	Curves   []curve
 	Groups   []Group
-	More     []Group  // behind a fold
-	Cut      []string // what was left out
+	More     []Group  // in a collapsed section
+	Cut      []string // a note about what was left out
 	Verdicts []Effect
 	Judged   []Effect
 	Compared []comparedRow
 }
 
-// Program says that the page has no program.
+// Program reports that the page has no script.
 func (pageData) Program() bool { return false }
 
 // card is a number at the top of the page.
 type card struct{ Value, Label, Class string }
 
-// curve is a picture of one value over the runs.
+// curve is a chart of one value over the runs.
 type curve struct {
 	Title, Last string
 	Picture     template.HTML
@@ -136,18 +135,29 @@ func (d *pageData) fillCards(c *Campaign) {
 	if d.D.Findings > 0 {
 		bad = "bad"
 	}
-	d.Cards = []card{{plain.Number(float64(d.D.Runs)), words.Plural(d.D.Runs, "run"), ""}, {plain.Number(float64(d.D.Findings)), words.Plural(d.D.Findings, "finding"), bad}}
+	d.Cards = []card{
+		{plain.Number(float64(d.D.Runs)), words.Plural(d.D.Runs, "run"), ""},
+		{plain.Number(float64(d.D.Findings)), words.Plural(d.D.Findings, "finding"), bad},
+	}
 	if d.D.FirstRun != nil {
 		d.Cards = append(d.Cards, card{fmt.Sprint(*d.D.FirstRun), "first finding in run", ""})
 	}
 	rate := d.D.FailureRate
-	d.Cards = append(d.Cards, card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
-		card{plain.Number(float64(d.D.Steps)), words.Plural(d.D.Steps, "step"), ""}, card{plain.Number(float64(d.D.Messages)), words.Plural(d.D.Messages, "message"), ""},
+	d.Cards = append(
+		d.Cards,
+		card{percent(rate.Upper), fmt.Sprintf("failure rate at most (%.3g%% confidence)", rate.Confidence*100), ""},
+		card{
+			plain.Number(float64(d.D.Steps)),
+			words.Plural(d.D.Steps, "step"),
+			"",
+		},
+		card{plain.Number(float64(d.D.Messages)), words.Plural(d.D.Messages, "message"), ""},
 		card{plain.Number(d.D.RunsPerS), "runs per second", ""},
-		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""})
+		card{c.Elapsed.Round(10 * time.Millisecond).String(), "elapsed", ""},
+	)
 }
 
-// curves draws how the campaign went on.
+// curves draws the progress of the campaign.
 func (d *pageData) curves(samples []Sample) error {
 	if len(samples) > maxSamples {
 		d.Cut = append(d.Cut, fmt.Sprintf("The curves show %d of %d samples.", maxSamples, len(samples)))
@@ -169,15 +179,24 @@ func (d *pageData) curves(samples []Sample) error {
 			line.Points = append(line.Points, chart.Point{X: float64(s.Runs), Y: float64(c.value(s))})
 		}
 		var b strings.Builder
-		if err := (chart.Chart{Title: c.title, X: "runs", Top: 1, Class: "curve", Lines: []chart.Line{line}}).SVG(&b); err != nil {
+		if err := (chart.Chart{
+			Title: c.title,
+			X:     "runs",
+			Top:   1,
+			Class: "curve",
+			Lines: []chart.Line{line},
+		}).SVG(&b); err != nil {
 			return err
 		}
-		d.Curves = append(d.Curves, curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())})
+		d.Curves = append(
+			d.Curves,
+			curve{c.title, plain.Number(float64(c.value(samples[len(samples)-1]))), template.HTML(b.String())},
+		)
 	}
 	return nil
 }
 
-// thin keeps so many samples, evenly spread, the last among them.
+// thin keeps this number of evenly spread samples, including the last one.
 func thin(s []Sample, keep int) []Sample {
 	out := make([]Sample, 0, keep)
 	for i := range keep {
@@ -186,7 +205,7 @@ func thin(s []Sample, keep int) []Sample {
 	return out
 }
 
-// promise puts the guarantee and what it rests on into words.
+// promise writes the guarantee and its assumptions as text.
 func (d *pageData) promise() {
 	g := d.D.Guarantee
 	if g.Text == "" {
@@ -198,23 +217,37 @@ func (d *pageData) promise() {
 	}
 	d.Promise = append(d.Promise, "For one run: "+plain.Short(g.Text)+".")
 	if g.PerRun > 0 {
-		d.Promise = append(d.Promise, fmt.Sprintf("After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
-			words.These(d.D.Runs, "run"), percent(g.AllRuns), orMany(g.RunsFor95)))
+		d.Promise = append(
+			d.Promise,
+			fmt.Sprintf(
+				"After %s the chance to have hit any given target of that kind is at least %s; for 95%% it takes %s.",
+				words.These(d.D.Runs, "run"),
+				percent(g.AllRuns),
+				orMany(g.RunsFor95),
+			),
+		)
 		if len(g.Assumes) > 0 {
 			d.Promise = append(d.Promise, "On these terms: "+plain.Clean(strings.Join(g.Assumes, "; "))+".")
 		}
 	}
 }
 
-// rateText says what the number of findings means, and under which assumption.
+// rateText explains the number of findings, and the assumption behind the explanation.
 func rateText(d *Document) string {
 	r := d.FailureRate
-	text := fmt.Sprintf("With %.3g%% confidence a run under this strategy fails with a probability of at most %s", r.Confidence*100, percent(r.Upper))
+	text := fmt.Sprintf(
+		"With %.3g%% confidence a run under this strategy fails with a probability of at most %s",
+		r.Confidence*100,
+		percent(r.Upper),
+	)
 	if r.Lower > 0 {
 		text += fmt.Sprintf(", and with the same confidence of at least %s", percent(r.Lower))
 	}
-	return text + fmt.Sprintf(" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
-		words.Count(d.Verdicts[string(trace.Fail)], "finding"), words.Count(d.Runs, "run"))
+	return text + fmt.Sprintf(
+		" (exact binomial limits for %s in %s, which assume that runs are independent draws). It says nothing about schedules that the strategy does not make.",
+		words.Count(d.Verdicts[string(trace.Fail)], "finding"),
+		words.Count(d.Runs, "run"),
+	)
 }
 
 func percent(p float64) string {
@@ -233,12 +266,11 @@ func percent(p float64) string {
 // comparedRow is a strategy with its bar.
 type comparedRow struct {
 	Row            *compare.Row
-	Most           int // runs of a campaign, at most
+	Most           int // the largest number of runs of a campaign
 	Bar, Low, High int
 }
 
-// compare scales the bars of compared strategies by logarithm: runs to a finding differ
-// by orders of magnitude.
+// compare scales the bars of compared strategies logarithmically: runs to a finding differ by orders of magnitude.
 func (d *pageData) compare(r *compare.Result) {
 	const width = 260
 	runs, steps, found := int64(0), int64(0), 0
@@ -252,14 +284,25 @@ func (d *pageData) compare(r *compare.Result) {
 		row := &r.Rows[i]
 		runs, steps, found = runs+row.TotalRuns, steps+row.TotalSteps, found+row.Found
 		if row.Campaigns > 0 {
-			d.Compared = append(d.Compared, comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)})
+			d.Compared = append(
+				d.Compared,
+				comparedRow{row, r.Runs, scale(row.Median), scale(row.MedianLow), scale(row.MedianHigh)},
+			)
 		}
 	}
-	d.Cards = []card{{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""}, {plain.Number(float64(runs)), words.Plural(runs, "run"), ""},
-		{plain.Number(float64(found)), words.Plural(found, "campaign with a finding"), ""}, {plain.Number(float64(steps)), words.Plural(steps, "step"), ""}}
+	d.Cards = []card{
+		{plain.Number(float64(len(r.Rows))), words.Plural(len(r.Rows), "strategy"), ""},
+		{plain.Number(float64(runs)), words.Plural(runs, "run"), ""},
+		{
+			plain.Number(float64(found)),
+			words.Plural(found, "campaign with a finding"),
+			"",
+		},
+		{plain.Number(float64(steps)), words.Plural(steps, "step"), ""},
+	}
 }
 
-// Runs is a number of runs in words: 0 stands for more than there were.
+// Runs formats a number of runs as text: 0 stands for more than there were.
 func (c comparedRow) Runs(n int) string {
 	if n == 0 {
 		return fmt.Sprintf(">%d", c.Most)

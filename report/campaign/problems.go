@@ -10,16 +10,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Limits of a list of problems for people: so many of a kind, so many places of each, and so many characters a
-// line. JSON and pages have all of them.
+// Limits of a list of problems for people: the number of one kind, the number of places of each, and the number of
+// characters in a line. JSON and pages have all of them.
 const (
 	maxOfKind      = 3
 	maxPlaces      = 3
 	maxProblemText = 240
 )
 
-// ProblemLines lists problems for people, each in a line, with the places beneath. Long lists are cut, and the last
-// line then says so and ends in how to see all.
+// ProblemLines lists problems for people, one per line, with the places beneath. Long lists are cut. The last line then
+// says so and ends with the text all, which says how to see the rest.
 func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
 	ofKind, left := map[string]int{}, 0
 	for _, p := range list {
@@ -42,7 +42,7 @@ func ProblemLines(list []lockstep.Problem, all string) (lines []string) {
 	return lines
 }
 
-// Summary is a campaign in one line: its verdict, the problem behind it, and how many others there are.
+// Summary returns the campaign in one line: its verdict, the problem behind it, and the number of other problems.
 func (c *Campaign) Summary() string {
 	verdict, text, others := c.Verdict(), "", map[string]int{}
 	for _, p := range c.Result.Problems() {

@@ -11,39 +11,37 @@ import (
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 )
 
-// Status is how far a campaign is.
+// Status is the progress of a campaign.
 type Status struct {
 	Runs     int
 	Findings int
-	// Coverage is what was reached, in a few words, e.g. "7322 states"; empty: not shown.
+	// Coverage is a short text about what was covered, e.g. "7322 states"; empty: not shown.
 	Coverage string
 }
 
-// Progress shows how a campaign is getting on: on a terminal one line that is drawn over
-// and over, elsewhere a plain line now and then. Log lines go through it as an
-// [io.Writer], so that they never end up in the middle of the drawn line. It may be used
-// from several goroutines.
+// Progress shows the progress of a campaign. On a terminal it redraws one line; elsewhere it prints a plain line
+// periodically. Log lines go through it as an [io.Writer], so that they never end up in the middle of the drawn line.
+// Progress is safe for concurrent use.
 type Progress struct {
-	// W is where it writes.
+	// W is the writer of the output.
 	W io.Writer
 	// Now is the clock; it must be set.
 	Now func() time.Time
-	// Terminal says that W can draw over a line.
+	// Terminal reports that W can redraw a line.
 	Terminal bool
 	// Width is the number of columns of the terminal; 0 means 80.
 	Width int
-	// Runs is the number of runs planned; 0 means that it is not known.
+	// Runs is the number of planned runs; 0: unknown.
 	Runs int
-	// Limit is the time planned; 0 means that there is none.
+	// Limit is the planned time; 0: no limit.
 	Limit time.Duration
-	// Every is the least time between two lines; 0 means 200 ms on a terminal and 10 s
-	// elsewhere.
+	// Every is the shortest time between two lines; 0 means 200 ms on a terminal and 10 s elsewhere.
 	Every time.Duration
 
 	mutex   sync.Mutex
 	start   time.Time
 	next    time.Time
-	drawn   string // the line on the terminal now
+	drawn   string // the current line on the terminal
 	partial bool   // a log line is not finished
 }
 
@@ -53,7 +51,7 @@ const (
 	progressPlainEvery    = 10 * time.Second
 )
 
-// Start begins to measure time. Without it the first Update does.
+// Start starts the measurement of time. Without it the first Update does.
 func (p *Progress) Start() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -77,12 +75,12 @@ func (p *Progress) every() time.Duration {
 	}
 }
 
-// Update shows the status if it is time to.
+// Update shows the status if the next line is due.
 func (p *Progress) Update(s Status) error {
 	return p.Show(func(elapsed time.Duration) string { return p.line(s, elapsed) })
 }
 
-// Show shows a line of the caller's, made from the time since Start, if it is time to.
+// Show shows a line of the caller's, computed from the time since Start, if the next line is due.
 func (p *Progress) Show(text func(elapsed time.Duration) string) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -101,7 +99,7 @@ func (p *Progress) Show(text func(elapsed time.Duration) string) error {
 	if width <= 0 {
 		width = 80
 	}
-	p.drawn = plain.Cut(line, width-1) // a full line would wrap and could not be drawn over
+	p.drawn = plain.Cut(line, width-1) // a full line would wrap and could not be redrawn
 	_, err := io.WriteString(p.W, "\r\x1b[K"+p.drawn)
 	return err
 }
@@ -126,10 +124,10 @@ func (p *Progress) line(s Status, elapsed time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// forever is a time in seconds that nobody waits for, and a Duration does not hold much more.
+// forever is a time in seconds too long to wait for, and close to the largest Duration.
 const forever = 1e9
 
-// left is the time until the runs or the time planned are used up, whichever is first.
+// left returns the time until the planned runs or the planned time are used up, whichever comes first.
 func (p *Progress) left(s Status, elapsed time.Duration, rate float64) (left time.Duration, known bool) {
 	if p.Limit > 0 {
 		left, known = max(0, p.Limit-elapsed), true
@@ -143,8 +141,7 @@ func (p *Progress) left(s Status, elapsed time.Duration, rate float64) (left tim
 	return left, known
 }
 
-// Write writes log lines: the drawn line makes way for them and comes back after the
-// last whole line.
+// Write writes log lines. It removes the drawn line and redraws it after the last complete line.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -164,7 +161,7 @@ func (p *Progress) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Done removes the drawn line. What is written afterwards starts on a clean line.
+// Done removes the drawn line. Later output starts on a clean line.
 func (p *Progress) Done() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
-// screen is as much of a terminal as a progress line needs.
+// screen is the subset of a terminal that a progress line needs.
 type screen struct {
 	lines []string
 	line  string
@@ -34,7 +34,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// ticking is a clock that moves on when it is told to.
+// ticking is a clock that the test advances.
 type ticking struct{ now time.Time }
 
 func (c *ticking) tick(d time.Duration) { c.now = c.now.Add(d) }
@@ -77,9 +77,12 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 }
 
-// A campaign that would take longer than a Duration holds tells the time that it has, or none.
+// If a campaign would take longer than a Duration holds, the line shows the time limit, or no time.
 func TestProgressOfManySlowRuns(t *testing.T) {
-	for limit, want := range map[time.Duration]string{0: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s\n", time.Minute: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s, 50s left\n"} {
+	for limit, want := range map[time.Duration]string{
+		0:           "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s\n",
+		time.Minute: "1 of 2147483647 runs, 0.1 runs/s, 0 findings, 10s, 50s left\n",
+	} {
 		clock, b := &ticking{now: time.Unix(1000, 0)}, &bytes.Buffer{}
 		p := &campaign.Progress{W: b, Runs: 1<<31 - 1, Limit: limit, Now: func() time.Time { return clock.now }}
 		p.Start()

@@ -2,8 +2,7 @@ package campaign
 
 import "github.com/lockstep-go/lockstep/internal/exact"
 
-// Rate is what a campaign says about the chance that one run fails: at least Lower and
-// at most Upper, each with the confidence given.
+// Rate bounds the probability that one run fails: at least Lower and at most Upper, each with the given confidence.
 type Rate struct {
 	Confidence float64 `json:"confidence"`
 	Lower      float64 `json:"lower"`
@@ -13,11 +12,10 @@ type Rate struct {
 // DefaultConfidence is the confidence of the bounds in reports.
 const DefaultConfidence = 0.95
 
-// FailureRate bounds the chance of failure by exact binomial confidence limits (Clopper
-// and Pearson): Upper is the largest chance with which so few failures, or fewer, still
-// have a probability of at least 1 - confidence; Lower likewise for so many. The runs must
-// be independent draws; a campaign that ends with its first finding is on the safe side.
-// Without runs nothing is known, and the bounds are 0 and 1.
+// FailureRate bounds the probability of failure by exact binomial confidence limits (Clopper and Pearson). Upper is the
+// largest probability with which this number of failures, or fewer, still has a probability of at least 1 - confidence.
+// Lower is defined likewise for this number or more. The runs must be independent draws; for a campaign that ends with
+// its first finding, the bounds are conservative. Without runs the bounds are 0 and 1.
 func FailureRate(runs, failures int, confidence float64) Rate {
 	r := Rate{Confidence: confidence, Upper: 1}
 	failures = min(max(failures, 0), max(runs, 0))

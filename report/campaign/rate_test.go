@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
-// atMost is the exact probability of at most k failures in n runs.
+// atMost returns the exact probability of at most k failures in n runs.
 func atMost(n, k int, p float64) float64 {
 	good, bad := new(big.Rat).SetFloat64(1-p), new(big.Rat).SetFloat64(p)
 	sum := new(big.Rat)
@@ -29,7 +29,7 @@ func atMost(n, k int, p float64) float64 {
 	return f
 }
 
-// At the bounds, so few or so many failures have exactly the probability that is left.
+// At the bounds, this number of failures, or fewer (or more), has exactly the remaining probability.
 func TestFailureRateIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 17, 40} {
 		for k := 0; k <= n; k++ {
@@ -37,14 +37,30 @@ func TestFailureRateIsExact(t *testing.T) {
 				r := campaign.FailureRate(n, k, confidence)
 				if k < n {
 					if got := atMost(n, k, r.Upper); math.Abs(got-(1-confidence)) > 1e-9 {
-						t.Errorf("%d of %d at %v: %d or fewer have probability %v at the upper bound %v", k, n, confidence, k, got, r.Upper)
+						t.Errorf(
+							"%d of %d at %v: %d or fewer have probability %v at the upper bound %v",
+							k,
+							n,
+							confidence,
+							k,
+							got,
+							r.Upper,
+						)
 					}
 				} else if r.Upper != 1 {
 					t.Errorf("all of %d: upper bound %v", n, r.Upper)
 				}
 				if k > 0 {
 					if got := 1 - atMost(n, k-1, r.Lower); math.Abs(got-(1-confidence)) > 1e-9 {
-						t.Errorf("%d of %d at %v: %d or more have probability %v at the lower bound %v", k, n, confidence, k, got, r.Lower)
+						t.Errorf(
+							"%d of %d at %v: %d or more have probability %v at the lower bound %v",
+							k,
+							n,
+							confidence,
+							k,
+							got,
+							r.Lower,
+						)
 					}
 				} else if r.Lower != 0 {
 					t.Errorf("none of %d: lower bound %v", n, r.Lower)
@@ -68,7 +84,7 @@ func TestFailureRateOfManyRuns(t *testing.T) {
 	}
 }
 
-// Nothing found in 3000 runs: the chance of failure is small, but not nothing.
+// Nothing found in 3000 runs: the probability of failure is small, but not zero.
 func ExampleFailureRate() {
 	r := campaign.FailureRate(3000, 0, 0.95)
 	fmt.Printf("at most %.4f\n", r.Upper)

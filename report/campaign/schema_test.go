@@ -17,8 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/report/internal/pagetest"
 )
 
-// schema is as much of XML Schema as testdata/junit.xsd uses: elements by reference in
-// sequences, typed attributes, and mixed content.
+// schema is the subset of XML Schema that testdata/junit.xsd uses: elements by reference in sequences, typed
+// attributes, and mixed content.
 type schema struct {
 	Elements []schemaElement `xml:"element"`
 }
@@ -103,7 +103,7 @@ var attributeTypes = map[string]*regexp.Regexp{
 	"xs:nonNegativeInteger": regexp.MustCompile(`^\d+$`),
 }
 
-// validate reports the first thing in which an element breaks the schema.
+// validate reports the first violation of the schema by an element.
 func validate(types map[string]schemaType, n *node) error {
 	s, ok := types[n.name]
 	if !ok {
@@ -190,7 +190,7 @@ func TestJUnitFollowsItsSchema(t *testing.T) {
 	}
 }
 
-// The check itself finds what is wrong.
+// The check itself rejects invalid documents.
 func TestSchemaRefuses(t *testing.T) {
 	types := readSchema(t)
 	for _, c := range []struct{ what, document string }{
@@ -198,7 +198,10 @@ func TestSchemaRefuses(t *testing.T) {
 		{"missing attribute", `<testsuites><testsuite name="a"/></testsuites>`},
 		{"foreign attribute", `<testsuites colour="red"/>`},
 		{"wrong type", `<testsuites tests="many"/>`},
-		{"wrong order", `<testsuites><testsuite name="a" tests="1"><testcase name="x" classname="y"/><properties/></testsuite></testsuites>`},
+		{
+			"wrong order",
+			`<testsuites><testsuite name="a" tests="1"><testcase name="x" classname="y"/><properties/></testsuite></testsuites>`,
+		},
 		{"too many", `<testsuites><testsuite name="a" tests="0"><properties/><properties/></testsuite></testsuites>`},
 		{"text", `<testsuites>text</testsuites>`},
 		{"not well-formed", `<testsuites>`},

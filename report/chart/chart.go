@@ -14,35 +14,34 @@ import (
 // Chart is a picture of curves over a common axis.
 type Chart struct {
 	Title string
-	X, Y  string // what the axes show
+	X, Y  string // the titles of the axes
 	// Top is the value at the upper edge, unless a line goes higher: 1 for shares.
 	Top   float64
 	Lines []Line
-	// Class, where it is set, makes a smaller picture to stand in a page: this is its class,
-	// and the page's style sheet colours what is in it. Without it the picture is a file of
-	// its own, with a ground, a title and a legend.
+	// Class makes a smaller picture for a page: this is its class, and the page's style sheet colors it. If Class is
+	// empty, the picture is a separate file, with a background, a title and a legend.
 	Class string
 }
 
 // Line is one curve of a chart.
 type Line struct {
 	Name string
-	// Points are in the order of their X.
+	// Points are in ascending order of X.
 	Points []Point
-	// Steps says that the line keeps its height up to the next point, as a count does.
+	// Steps makes the line keep its height up to the next point, as a count does.
 	Steps bool
-	// Area fills what is below the line.
+	// Area fills the area below the line.
 	Area bool
-	// Dashed draws the line broken: a prediction, a limit.
+	// Dashed draws a broken line: a prediction, a limit.
 	Dashed bool
-	// Like is the number, from 1, of an earlier line whose colour this one has; 0: its own.
+	// Like is the number, from 1, of an earlier line whose color this line shares; 0: its own color.
 	Like int
 }
 
 // Point is a point of a line.
 type Point struct{ X, Y float64 }
 
-// frame is the measure of a picture: its size, and the edges of the plot.
+// frame has the size of a picture and the edges of the plot.
 type frame struct{ width, height, left, top, right, bottom float64 }
 
 func (c Chart) frame() frame {
@@ -55,8 +54,7 @@ func (c Chart) frame() frame {
 // legendLine is the height of a line of the legend.
 const legendLine = 16.0
 
-// palette are colours that people with any kind of sight can tell apart (after Okabe and
-// Ito).
+// palette has colors that people with color blindness can distinguish (after Okabe and Ito).
 var palette = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
 // SVG draws the chart. Its axes begin at 0.
@@ -65,7 +63,12 @@ func (c Chart) SVG(w io.Writer) error {
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			if !(p.X >= 0 && p.Y >= 0) || math.IsInf(p.X+p.Y, 0) {
-				return fmt.Errorf("chart: the line %q has the point (%v, %v), allowed are finite numbers from 0", l.Name, p.X, p.Y)
+				return fmt.Errorf(
+					"chart: the line %q has the point (%v, %v), allowed are finite numbers from 0",
+					l.Name,
+					p.X,
+					p.Y,
+				)
 			}
 			width, height = max(width, p.X), max(height, p.Y)
 		}
@@ -93,16 +96,28 @@ func (c Chart) SVG(w io.Writer) error {
 // open begins the picture.
 func (c Chart) open(b *strings.Builder, f frame) {
 	if c.Class != "" {
-		fmt.Fprintf(b, `<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s over %s">`+"\n", html.EscapeString(c.Class), f.width, f.height,
-			html.EscapeString(c.Title), html.EscapeString(c.X))
+		fmt.Fprintf(
+			b,
+			`<svg class="%s" viewBox="0 0 %g %g" role="img" aria-label="%s over %s">`+"\n",
+			html.EscapeString(c.Class),
+			f.width,
+			f.height,
+			html.EscapeString(c.Title),
+			html.EscapeString(c.X),
+		)
 		return
 	}
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="11">`+"\n", f.width, f.height)
+	fmt.Fprintf(
+		b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="11">`+"\n",
+		f.width,
+		f.height,
+	)
 	fmt.Fprintf(b, `<rect width="%g" height="%g" fill="white"/>`+"\n", f.width, f.height)
 	text(b, f.width/2, 18, "middle", `font-size="14"`, c.Title)
 }
 
-// colour is that of the i-th line.
+// colour returns the color of the i-th line.
 func (c Chart) colour(i int) string {
 	if like := c.Lines[i].Like; like > 0 && like <= i {
 		return c.colour(like - 1)
@@ -121,7 +136,7 @@ type axis struct{ most, from, to float64 }
 
 func (a axis) at(v float64) float64 { return a.from + (a.to-a.from)*v/a.most }
 
-// ticks are round numbers along the axis, at most so many apart from 0.
+// ticks returns round numbers along the axis from 0, at most this many.
 func (a axis) ticks(most int) []float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(a.most/float64(most))))
 	step := 10 * unit
@@ -147,7 +162,14 @@ func (c Chart) drawAxes(b *strings.Builder, f frame, x, y axis) {
 		fmt.Fprintf(b, `<path class="axis" d="M%.1f %.1fv4" stroke="#888"/>`+"\n", x.at(v), f.bottom)
 		text(b, x.at(v), f.bottom+17, "middle", "", plain.Number(v))
 	}
-	fmt.Fprintf(b, `<path class="axis" d="M%.1f %.1fV%.1fH%.1f" stroke="#888" fill="none"/>`+"\n", f.left, f.top, f.bottom, f.right)
+	fmt.Fprintf(
+		b,
+		`<path class="axis" d="M%.1f %.1fV%.1fH%.1f" stroke="#888" fill="none"/>`+"\n",
+		f.left,
+		f.top,
+		f.bottom,
+		f.right,
+	)
 	if c.Class == "" {
 		text(b, (f.left+f.right)/2, f.height-10, "middle", "", c.X)
 		text(b, 0, 0, "middle", fmt.Sprintf(`transform="translate(14 %.1f) rotate(-90)"`, (f.top+f.bottom)/2), c.Y)
@@ -170,9 +192,22 @@ func drawLine(b *strings.Builder, l Line, colour string, x, y axis) {
 		}
 	}
 	if l.Area {
-		fmt.Fprintf(b, `<path class="area" fill="%s" fill-opacity="0.15" d="%sV%.1fH%.1fZ"/>`+"\n", colour, d.String(), y.at(0), x.at(l.Points[0].X))
+		fmt.Fprintf(
+			b,
+			`<path class="area" fill="%s" fill-opacity="0.15" d="%sV%.1fH%.1fZ"/>`+"\n",
+			colour,
+			d.String(),
+			y.at(0),
+			x.at(l.Points[0].X),
+		)
 	}
-	fmt.Fprintf(b, `<path class="data" fill="none" stroke="%s" stroke-width="1.6"%s d="%s"/>`+"\n", colour, dashes(l), d.String())
+	fmt.Fprintf(
+		b,
+		`<path class="data" fill="none" stroke="%s" stroke-width="1.6"%s d="%s"/>`+"\n",
+		colour,
+		dashes(l),
+		d.String(),
+	)
 }
 
 func dashes(l Line) string {
@@ -182,11 +217,18 @@ func dashes(l Line) string {
 	return ""
 }
 
-// legend names the lines in the lower right corner, where curves that rise leave room.
+// legend names the lines in the lower right corner, which rising curves leave free.
 func (c Chart) legend(b *strings.Builder, f frame) {
 	at := f.bottom - 10 - legendLine*float64(len(c.Lines)-1)
 	for i, l := range c.Lines {
-		fmt.Fprintf(b, `<path d="M%.1f %.1fh24" stroke="%s" stroke-width="1.6"%s/>`+"\n", f.right-30, at-4, c.colour(i), dashes(l))
+		fmt.Fprintf(
+			b,
+			`<path d="M%.1f %.1fh24" stroke="%s" stroke-width="1.6"%s/>`+"\n",
+			f.right-30,
+			at-4,
+			c.colour(i),
+			dashes(l),
+		)
 		text(b, f.right-36, at, "end", "", l.Name)
 		at += legendLine
 	}
@@ -196,5 +238,13 @@ func text(b *strings.Builder, x, y float64, anchor, more, words string) {
 	if more != "" {
 		more = " " + more
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, more, html.EscapeString(words))
+	fmt.Fprintf(
+		b,
+		`<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n",
+		x,
+		y,
+		anchor,
+		more,
+		html.EscapeString(words),
+	)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// count is how many transactions a node has committed, or found at its start.
+// count is the number of transactions that a node has committed, or found at its start.
 type count struct {
 	found bool
 	n     int
@@ -27,7 +27,7 @@ type count struct {
 
 var bucket = []byte("bucket")
 
-// start commits transactions for ever; each has a key that counts them and one of some size.
+// start commits transactions indefinitely; each has a key that counts them and another of some size.
 func start(options bbolt.Options) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
 		dir, err := n.Folder()
@@ -37,8 +37,8 @@ func start(options bbolt.Options) func(*bubble.Node) error {
 		file := filepath.Join(dir, "db")
 		db, err := bbolt.Open(file, 0o600, &options)
 		if err != nil {
-			// A file whose making was interrupted is never opened again. That is all right as
-			// long as nothing was committed.
+			// The node never opens a file again whose creation was interrupted. This is safe as long as nothing was
+			// committed.
 			n.Emit("count", count{true, 0})
 			if err := os.Remove(file); err != nil {
 				return err
@@ -96,14 +96,21 @@ func explore(t *testing.T, level disk.Level, options bbolt.Options) *lockstep.Re
 		if c.found && c.n < kept[e.Node] {
 			return &lockstep.Finding{Text: fmt.Sprintf("node %d committed %d, found %d", e.Node, kept[e.Node], c.n)}
 		}
-		if !c.found { // what a killed process left in the page cache, bbolt shows without a sync
+		if !c.found { // without a sync, bbolt shows what a killed process left in the page cache
 			kept[e.Node] = c.n
 		}
 		return nil
 	})
 	cluster := bubble.Cluster{Name: "bbolt", Nodes: 3, Start: start(options), Pace: 20 * time.Millisecond,
 		Freeze: &bubble.Freeze{Files: &bubble.Files{Level: level, PowerFailures: 0.9}}}
-	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 80}, Spec: judge, Runs: 60, Seed: 1, Scratch: "/dev/shm"}
+	plan := lockstep.Plan{
+		System:   cluster,
+		Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 80},
+		Spec:     judge,
+		Runs:     60,
+		Seed:     1,
+		Scratch:  "/dev/shm",
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -114,15 +121,15 @@ func explore(t *testing.T, level disk.Level, options bbolt.Options) *lockstep.Re
 	return result
 }
 
-// After each power failure the store is whole and has every transaction that was committed;
-// where there was none it may have to be made anew.
+// After each power failure the store is intact and has every committed transaction. If there was none, the node may
+// have to create the store again.
 func TestPowerFailure(t *testing.T) {
 	if f := explore(t, disk.Ext4, bbolt.Options{}).First(); f != nil {
 		t.Errorf("%s\n%s", f.Finding, f.Finding.Stack)
 	}
 }
 
-// Without syncs, which is an option of bbolt, it has not.
+// Without syncs, which is an option of bbolt, it does not survive a power failure.
 func TestNoSync(t *testing.T) {
 	if explore(t, disk.Ext4, bbolt.Options{NoSync: true}).First() == nil {
 		t.Error("nothing was lost")

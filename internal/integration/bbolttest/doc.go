@@ -1,2 +1,2 @@
-// Package bbolttest tests bbolt, a store that others build on, under power failures.
+// Package bbolttest tests bbolt, a store that other systems build on, under power failures.
 package bbolttest

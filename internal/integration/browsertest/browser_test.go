@@ -21,16 +21,16 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// browser is a tab that keeps what went wrong in it.
+// browser is a tab that records its errors.
 type browser struct {
 	context.Context
 	mutex    sync.Mutex
 	errors   []string
 	requests []string
-	told     chan struct{} // closed when the last words were heard
+	told     chan struct{} // closed after the last words arrived
 }
 
-// open starts Chromium with a page, which must ask for nothing and report no error.
+// open starts Chromium with a page, which must send no requests and report no errors.
 func open(t *testing.T, width, height int, page func(*bytes.Buffer) error) *browser {
 	t.Helper()
 	var html bytes.Buffer
@@ -52,9 +52,12 @@ func visit(t *testing.T, width, height int, url string) *browser {
 	tier.OnlyFull(t, "NOT TESTED: it opens pages in a browser")
 	program := chromium()
 	if program == "" {
-		outside.Missing(t, "CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)")
+		outside.Missing(
+			t,
+			"CHROMIUM IS MISSING: the HTML pages were NOT tested in a browser (apt-get install -y chromium)",
+		)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // t.Context ends before the last look
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // t.Context ends before the last check
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options(t, program, width, height)...)
 	t.Cleanup(cancel)
@@ -85,10 +88,10 @@ func options(t *testing.T, program string, width, height int) []chromedp.ExecAll
 	}
 }
 
-// lastWords is what the page is made to say when the test is over.
+// lastWords is the page's log message at the end of the test.
 const lastWords = "that was all"
 
-// listen keeps errors of the page and whatever it asks the network for.
+// listen records errors of the page and its network requests.
 func (b *browser) listen() {
 	console, requests := chromedp.Console(b), chromedp.Events(b, network.RequestWillBeSent)
 	go func() {
@@ -121,7 +124,7 @@ func (b *browser) listen() {
 	}()
 }
 
-// check fails the test when the page logged an error or asked for anything.
+// check fails the test if the page logged an error or sent a request.
 func (b *browser) check(t *testing.T) {
 	if t.Failed() {
 		return
@@ -149,7 +152,7 @@ func (b *browser) do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval is the value of an expression in the page.
+// eval returns the value of an expression in the page.
 func eval[T any](t *testing.T, b *browser, expression string) T {
 	t.Helper()
 	value, err := chromedp.Run(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -159,19 +162,23 @@ func eval[T any](t *testing.T, b *browser, expression string) T {
 	return value
 }
 
-// count is the number of elements that match a selector and can be seen.
+// count returns the number of visible elements that match a selector.
 func count(t *testing.T, b *browser, selector string) int {
 	t.Helper()
-	return eval[int](t, b, fmt.Sprintf("[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length", selector))
+	return eval[int](
+		t,
+		b,
+		fmt.Sprintf("[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length", selector),
+	)
 }
 
-// text is the text of the first element that matches.
+// text returns the text of the first element that matches.
 func text(t *testing.T, b *browser, selector string) string {
 	t.Helper()
 	return eval[string](t, b, fmt.Sprintf("document.querySelector(%q).textContent", selector))
 }
 
-// screenshot stores what can be seen in the folder that LOCKSTEP_SCREENSHOTS names.
+// screenshot stores the visible page in the directory that LOCKSTEP_SCREENSHOTS names.
 func screenshot(t *testing.T, b *browser, name string) {
 	t.Helper()
 	dir := os.Getenv("LOCKSTEP_SCREENSHOTS")
@@ -187,7 +194,7 @@ func screenshot(t *testing.T, b *browser, name string) {
 	}
 }
 
-// darken makes the page dark, which must show.
+// darken switches the page to dark, which must be visible.
 func darken(t *testing.T, b *browser) {
 	t.Helper()
 	light := eval[string](t, b, "getComputedStyle(document.body).backgroundColor")

@@ -15,13 +15,19 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// made makes a campaign on the replicated log.
+// made runs a campaign on the replicated log.
 func made() (*campaign.Campaign, error) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultUniform, Spec: smr.Prefix,
 		Seed: 1, Runs: 3000, KeepGoing: true, Distinct: true}
-	c := &campaign.Campaign{Options: map[string]string{"nodes": "3"}, Again: "lockstep run smr-bug --runs 3000 --keep-going --seed 1"}
+	c := &campaign.Campaign{
+		Options: map[string]string{"nodes": "3"},
+		Again:   "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
+	}
 	plan.Progress = func(r *lockstep.Result) {
-		c.Curve = append(c.Curve, campaign.Sample{Runs: r.Runs, States: r.States, Schedules: r.Schedules, Findings: campaign.Findings(r)})
+		c.Curve = append(
+			c.Curve,
+			campaign.Sample{Runs: r.Runs, States: r.States, Schedules: r.Schedules, Findings: campaign.Findings(r)},
+		)
 	}
 	start := time.Now()
 	var err error
@@ -34,7 +40,11 @@ func made() (*campaign.Campaign, error) {
 		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace})
 	}
 	c.Groups = campaign.GroupFindings(found)
-	m, err := closure.Measure(context.Background(), lockstep.Plan{System: plan.System, Strategy: strategy.DefaultWalk}, 200)
+	m, err := closure.Measure(
+		context.Background(),
+		lockstep.Plan{System: plan.System, Strategy: strategy.DefaultWalk},
+		200,
+	)
 	if err == nil {
 		c.Closure = m.Types
 	}
@@ -53,7 +63,8 @@ func TestCampaignPage(t *testing.T) {
 	if got := count(t, b, "svg.curve"); got != 3 {
 		t.Errorf("%d curves", got)
 	}
-	if got := text(t, b, "#guarantee"); !strings.Contains(got, "exact binomial limits") || !strings.Contains(got, "assumptions") {
+	if got := text(t, b, "#guarantee"); !strings.Contains(got, "exact binomial limits") ||
+		!strings.Contains(got, "assumptions") {
 		t.Errorf("guarantee %q", got)
 	}
 	screenshot(t, b, "campaign.png")
@@ -61,13 +72,22 @@ func TestCampaignPage(t *testing.T) {
 
 func TestComparePage(t *testing.T) {
 	result, err := compare.Strategies(context.Background(), compare.Comparison{
-		Plan:       lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Seed: 100, Runs: 20_000},
-		Strategies: []lockstep.Strategy{strategy.DefaultUniform, strategy.DefaultLossy, strategy.DefaultWalk, strategy.DefaultBaseline}})
+		Plan: lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Seed: 100, Runs: 20_000},
+		Strategies: []lockstep.Strategy{
+			strategy.DefaultUniform,
+			strategy.DefaultLossy,
+			strategy.DefaultWalk,
+			strategy.DefaultBaseline,
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := open(t, 1120, 700, func(b *bytes.Buffer) error {
-		return campaign.ComparePage(b, result, "lockstep compare smr-bug --strategies uniform,lossy,walk,baseline --runs 20000 --seed 100")
+		return campaign.ComparePage(
+			b,
+			result,
+			"lockstep compare smr-bug --strategies uniform,lossy,walk,baseline --runs 20000 --seed 100",
+		)
 	})
 	if got := count(t, b, "#compared tbody tr"); got != 4 {
 		t.Errorf("%d strategies compared", got)

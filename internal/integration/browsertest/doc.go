@@ -1,3 +1,3 @@
-// Package browsertest opens the pages of package report in Chromium and looks at what a
-// reader sees. It is a module of its own because of what it needs to drive a browser.
+// Package browsertest opens the pages of package report in Chromium and checks what a reader sees. It is a separate
+// module because of its dependencies for driving a browser.
 package browsertest

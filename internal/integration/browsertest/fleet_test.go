@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
-// The test's own program has the target of the fleet, where the variable says so.
+// If the environment variable is set, the test's own program has the target of the fleet.
 func TestMain(m *testing.M) {
 	if os.Getenv("FLEET_TEST_COMMAND") != "" {
 		cli.Main(smr.Targets...)
@@ -32,7 +32,7 @@ func self(string, []string) (string, []string, error) {
 	return file, []string{"FLEET_TEST_COMMAND=1"}, err
 }
 
-// realFleet is a server with its page, and workers; of these all but the first so many can make no campaign.
+// realFleet starts a server with its page, and workers. Only the first able workers can make runs.
 func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -44,7 +44,13 @@ func realFleet(t *testing.T, workers, able int) (server *fleet.Server, page stri
 	others.Go(func() { _ = server.Run(ctx) })
 	for i := range workers {
 		others.Go(func() {
-			w := fleet.Worker{URL: server.URL, Token: server.Token, Name: fmt.Sprintf("worker-%03d", i), Workers: 1, Program: self}
+			w := fleet.Worker{
+				URL:     server.URL,
+				Token:   server.Token,
+				Name:    fmt.Sprintf("worker-%03d", i),
+				Workers: 1,
+				Program: self,
+			}
 			if i >= able {
 				w.Program = func(string, []string) (string, []string, error) {
 					return "", nil, errors.New("the go tool is not here")
@@ -87,24 +93,38 @@ func give(t *testing.T, server *fleet.Server, args ...string) {
 	}
 }
 
-// until is an expression that waits for another one, which the page's program brings about.
+// until returns an expression that waits for a condition, which the page's script brings about.
 func until(condition string) string {
-	return "new Promise((done) => { const look = () => (" + condition + ") ? done(true) : setTimeout(look, 50); look(); })"
+	return "new Promise((done) => { const look = () => (" + condition +
+		") ? done(true) : setTimeout(look, 50); look(); })"
 }
 
-// The page of a real fleet shows what happens while it is open, in light and dark, and leads to a finding.
+// The page of a real fleet updates while it is open, in light and dark, and leads to a finding.
 func TestFleet(t *testing.T) {
 	server, page := realFleet(t, 2, 2)
 	b := visit(t, 1280, 1000, page)
-	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-001")`))
-	if at := eval[string](t, b, "location.href + document.cookie"); strings.Contains(at, "token") || strings.Contains(at, server.ViewToken) {
+	eval[bool](
+		t,
+		b,
+		until(
+			`document.querySelectorAll("#workers tbody tr").length === 2 && document.body.textContent.includes("worker-001")`,
+		),
+	)
+	if at := eval[string](t, b, "location.href + document.cookie"); strings.Contains(at, "token") ||
+		strings.Contains(at, server.ViewToken) {
 		t.Errorf("the token stays in the address: %s", at)
 	}
 	if n := count(t, b, "#campaigns tbody a"); n != 0 {
 		t.Errorf("%d campaigns before the first", n)
 	}
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "2000", "--seed", "3", "--keep-going")
-	eval[bool](t, b, until(`document.querySelectorAll("#findings tbody a").length > 0 && document.querySelector("#campaigns").textContent.includes("done")`))
+	eval[bool](
+		t,
+		b,
+		until(
+			`document.querySelectorAll("#findings tbody a").length > 0 && document.querySelector("#campaigns").textContent.includes("done")`,
+		),
+	)
 	give(t, server, "smr", "--runs", "20000", "--seed", "4")
 	eval[bool](t, b, until(`document.querySelectorAll("#campaigns tbody a").length === 2`))
 	screenshot(t, b, "fleet.png")
@@ -122,27 +142,35 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// A link on another site leads to the page, and its token leaves the address and the history.
+// A link on another site leads to the page, and its token disappears from the address and the history.
 func TestFleetLink(t *testing.T) {
 	server, page := realFleet(t, 0, 0)
 	b := visit(t, 900, 900, "data:text/html,<a href='"+page+"'>the fleet</a>")
 	eval[bool](t, b, `setTimeout(() => document.querySelector("a").click(), 0) > 0`)
 	at := ""
-	for end := time.Now().Add(30 * time.Second); !strings.HasSuffix(at, "Fleet") && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		at, _ = chromedp.Run(b, chromedp.Evaluate[string](`location.href + " " + history.length + " " + document.cookie + document.querySelector("h1").textContent`))
+	for end := time.Now().Add(30 * time.Second); !strings.HasSuffix(at, "Fleet") &&
+		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		at, _ = chromedp.Run(
+			b,
+			chromedp.Evaluate[string](
+				`location.href + " " + history.length + " " + document.cookie + document.querySelector("h1").textContent`,
+			),
+		)
 	}
 	root, _, _ := strings.Cut(page, "?")
-	if !strings.HasPrefix(at, root+" 3 ") || strings.Contains(at, server.ViewToken) { // about:blank, the other site, the page
+	if !strings.HasPrefix(at, root+" 3 ") ||
+		strings.Contains(at, server.ViewToken) { // about:blank, the other site, the page
 		t.Errorf("the browser is at %q", at)
 	}
 }
 
-// Without JavaScript the page is a few tables.
+// Without JavaScript the page is a set of tables.
 func TestFleetWithoutScript(t *testing.T) {
 	server, page := realFleet(t, 1, 1)
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3")
 	b := visit(t, 900, 900, "about:blank")
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.Navigate(page))
@@ -150,23 +178,26 @@ func TestFleetWithoutScript(t *testing.T) {
 	if err != nil || len(png) == 0 {
 		t.Fatal(err)
 	}
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{}); err != nil {
 		t.Fatal(err)
 	}
-	if count(t, b, "#campaigns tbody a") != 1 || count(t, b, "#findings tbody a") != 1 || count(t, b, "noscript p") != 1 {
+	if count(t, b, "#campaigns tbody a") != 1 || count(t, b, "#findings tbody a") != 1 ||
+		count(t, b, "noscript p") != 1 {
 		t.Error("tables are missing")
 	}
 }
 
-// The page of a fleet of a hundred has a line for each, stays within the window, in light and dark;
-// without JavaScript, too.
+// The page of a fleet of a hundred workers has a line for each and stays within the window, in light and dark, and
+// without JavaScript.
 func TestFleetOfHundred(t *testing.T) {
 	server, page := realFleet(t, 100, 2)
 	give(t, server, "smr-bug", "--strategy", "walk", "--runs", "500", "--seed", "3", "--keep-going")
 	b := visit(t, 1280, 1000, page)
 	eval[bool](t, b, until(`document.querySelectorAll("#workers tbody tr").length === 100`))
 	for _, name := range []string{"hundred.png", "hundred-dark.png"} {
-		if wide := eval[int](t, b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
+		if wide := eval[int](t, b,
+			"document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
 			t.Errorf("%s: the page is %d pixels too wide", name, wide)
 		}
 		screenshot(t, b, name)
@@ -175,12 +206,14 @@ func TestFleetOfHundred(t *testing.T) {
 		}
 	}
 	b = visit(t, 900, 900, "about:blank")
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.Navigate(page))
 	screenshot(t, b, "hundred-without-script.png")
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, b, "#workers tbody tr"); n != 100 {

@@ -8,11 +8,14 @@ import (
 	"github.com/lockstep-go/lockstep/report"
 )
 
-// Texts that would run if a browser took them for markup. They leave a mark if they do.
+// Texts that would run if a browser parsed them as markup. They leave a mark if they run.
 var hostile = []string{
-	`<script>window.pwned = 1</script>`, `</script><script>window.pwned = 1</script>`, `<img src=x onerror="window.pwned = 1">`,
-	`"><svg onload="window.pwned = 1">`, `' onmouseover='window.pwned = 1' x='`, `<!--<script>window.pwned = 1`, `javascript:window.pwned=1`,
-	"\u2028window.pwned = 1//", `<iframe srcdoc="<script>parent.pwned = 1</script>">`, "\xff<b>\x00", `<style>*{display:none}</style>`,
+	`<script>window.pwned = 1</script>`, `</script><script>window.pwned = 1</script>`,
+	`<img src=x onerror="window.pwned = 1">`,
+	`"><svg onload="window.pwned = 1">`, `' onmouseover='window.pwned = 1' x='`, `<!--<script>window.pwned = 1`,
+	`javascript:window.pwned=1`,
+	"\u2028window.pwned = 1//", `<iframe srcdoc="<script>parent.pwned = 1</script>">`, "\xff<b>\x00",
+	`<style>*{display:none}</style>`,
 }
 
 func TestHostileTextsStayTexts(t *testing.T) {
@@ -44,10 +47,18 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	run.Outcome.Finding = &finding
 	run.Header.Target, run.Header.Strategy, run.Header.Shrunk = hostile[3], hostile[4], hostile[5]
 	b := open(t, 1200, 800, func(b *bytes.Buffer) error {
-		return report.Page(b, report.Views{Found: &run, Lockstep: &run}, report.PageOptions{Title: hostile[1], Note: hostile[2], Replay: hostile[4], Properties: hostile})
+		return report.Page(
+			b,
+			report.Views{Found: &run, Lockstep: &run},
+			report.PageOptions{Title: hostile[1], Note: hostile[2], Replay: hostile[4], Properties: hostile},
+		)
 	})
 	b.do(t, chromedp.Click(chromedp.CSS("#view-lockstep .cell rect"), chromedp.NodeVisible), chromedp.KeyEvent("1"))
-	check := eval[string](t, b, `String(window.pwned) + ' ' + document.scripts.length + ' ' + document.querySelectorAll('img, iframe, b').length`)
+	check := eval[string](
+		t,
+		b,
+		`String(window.pwned) + ' ' + document.scripts.length + ' ' + document.querySelectorAll('img, iframe, b').length`,
+	)
 	if check != "undefined 2 0" {
 		t.Errorf("marks, scripts and foreign elements: %s", check)
 	}

@@ -14,20 +14,22 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// stale is a register's run with crashes and cuts whose history is found wrong at the end.
+// stale returns a register's run with crashes and cuts, whose history fails the check at the end.
 func stale() (*trace.Trace, error) {
-	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 3, Reads: register.Local},
-		Strategy: strategy.Walk{Deliver: 8, Alarm: 2, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 40},
-		Spec:     register.Linearizability, Runs: 20000, Seed: 2, Workers: 1})
+	result, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: register.Cluster{Nodes: 3, Reads: register.Local},
+			Strategy: strategy.Walk{Deliver: 8, Alarm: 2, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 40},
+			Spec:     register.Linearizability, Runs: 20000, Seed: 2, Workers: 1},
+	)
 	if err != nil || result.First() == nil {
 		return nil, fmt.Errorf("nothing found, %w", err)
 	}
 	return result.First().Trace, nil
 }
 
-// A finding judged at the end marks the operations it is about, and the key f lights them
-// up with their causal past. Nodes that are down or cut off are shaded, and the history is
-// linked.
+// A finding of a check at the end marks its operations, and the key f highlights them with their causal past. Nodes
+// that are down or cut off are shaded, and the history is linked.
 func TestFindingAtTheEnd(t *testing.T) {
 	tr, err := stale()
 	if err != nil {

@@ -20,11 +20,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// demo is the bug of the replicated log, found by a random walk: as it was found,
-// shrunk, and in lock-step form.
+// demo is the bug of the replicated log, found by a random walk: as it was found, shrunk, and in lockstep form.
 var demo = sync.OnceValues(func() (v report.Views, err error) {
 	ctx := context.Background()
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3, Bug: true},
+		Strategy: strategy.DefaultWalk,
+		Spec:     smr.Prefix,
+		Seed:     1,
+	}
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
 		return v, err
@@ -107,7 +111,17 @@ func TestKeysMoveThroughRounds(t *testing.T) {
 	for _, c := range []struct {
 		key  string
 		want int // column; the start is column 0
-	}{{kb.Home, 0}, {kb.ArrowLeft, 0}, {kb.ArrowRight, 1}, {"l", 2}, {"h", 1}, {kb.End, last}, {kb.ArrowRight, last}, {kb.Home, 0}, {"f", last}} {
+	}{
+		{kb.Home, 0},
+		{kb.ArrowLeft, 0},
+		{kb.ArrowRight, 1},
+		{"l", 2},
+		{"h", 1},
+		{kb.End, last},
+		{kb.ArrowRight, last},
+		{kb.Home, 0},
+		{"f", last},
+	} {
 		b.do(t, chromedp.KeyEvent(c.key))
 		if got := eval[string](t, b, "document.body.dataset.column"); got != fmt.Sprint(c.want) {
 			t.Errorf("after %q at column %s, want %d", c.key, got, c.want)
@@ -140,7 +154,7 @@ func TestClickShowsCausalPast(t *testing.T) {
 	}
 }
 
-// causalPast finds the steps before a step by going through the trace again and again.
+// causalPast computes the steps before a step by repeated passes over the trace.
 func causalPast(t *trace.Trace, step int) map[int]bool {
 	node := func(r *trace.Record) trace.Node {
 		if r.Step.Kind == trace.Deliver {
@@ -174,7 +188,11 @@ func TestSwitchChangesTheView(t *testing.T) {
 	for _, c := range []struct {
 		id      string
 		columns int
-	}{{"found", len(views.Found.Records)}, {"shrunk", len(views.Shrunk.Records)}, {"lockstep", len(views.Lockstep.Rounds) + 1}} {
+	}{
+		{"found", len(views.Found.Records)},
+		{"shrunk", len(views.Shrunk.Records)},
+		{"lockstep", len(views.Lockstep.Rounds) + 1},
+	} {
 		b.do(t, chromedp.Click(chromedp.CSS(`.views button[data-view="`+c.id+`"]`)))
 		if got := count(t, b, "section.view"); got != 1 {
 			t.Errorf("%d views are shown at once", got)
@@ -194,10 +212,13 @@ func TestDarkPrintAndTable(t *testing.T) {
 	b := open(t, 1440, 860, demoPage)
 	darken(t, b)
 	screenshot(t, b, "run-dark.png")
-	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)
 	}
-	if nav, fits := count(t, b, "nav, aside"), eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 || !fits {
+	if nav, fits := count(t, b, "nav, aside"),
+		eval[bool](t, b, "document.querySelector('#view-lockstep .picture').getBoundingClientRect().right <= innerWidth"); nav != 0 ||
+		!fits {
 		t.Errorf("in print %d controls are shown, and the picture fits: %v", nav, fits)
 	}
 	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}); err != nil {
@@ -210,18 +231,22 @@ func TestDarkPrintAndTable(t *testing.T) {
 	}
 }
 
-// longRun is a run of smr with a thousand steps, five nodes and all the trimmings.
+// longRun writes the page of a run of smr with a thousand steps, five nodes and all page options.
 func longRun(b *bytes.Buffer) error {
 	s := strategy.DefaultWalk
 	s.Steps, s.Drop = 1000, 0
-	t, err := lockstep.Record(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3}, 0)
+	t, err := lockstep.Record(
+		context.Background(),
+		lockstep.Plan{System: smr.Cluster{Nodes: 5}, Strategy: s, Spec: smr.Prefix, Seed: 3},
+		0,
+	)
 	if err != nil {
 		return err
 	}
 	return report.Page(b, report.Views{Found: t}, report.PageOptions{})
 }
 
-// A run that was not put into lock-step rounds, with tags, opens by the rounds of its protocol, and its steps are one key away.
+// A run with tags and without a lockstep form opens by the rounds of its protocol, and one key shows its steps.
 func TestByPhases(t *testing.T) {
 	b := open(t, 1440, 860, longRun)
 	shown := `[...document.querySelectorAll('section.view')].filter((s) => !s.hidden).map((s) => s.dataset.view).join()`

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
-// recipe is a file that the page shows.
+// recipe returns a file that the page shows.
 func recipe(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/ci.md")
@@ -30,7 +30,7 @@ func recipe(t *testing.T, name string) string {
 	return ""
 }
 
-// lint lints a workflow and returns what is wrong with it.
+// lint lints a workflow and returns the errors.
 func lint(t *testing.T, name string, text []byte) []*actionlint.Error {
 	t.Helper()
 	l, err := actionlint.NewLinter(&bytes.Buffer{}, &actionlint.LinterOptions{})
@@ -44,24 +44,36 @@ func lint(t *testing.T, name string, text []byte) []*actionlint.Error {
 	return problems
 }
 
-// pinned is an action in a commit.
+// pinned matches an action that is pinned to a commit.
 var pinned = regexp.MustCompile(`uses: \S+@[0-9a-f]{40} # v\d`)
 
-// The workflows are right by actionlint, can only read, and use actions by their commits.
+// The workflows pass actionlint, have read-only permissions, and pin actions to commits.
 func TestWorkflows(t *testing.T) {
 	fleet, err := os.ReadFile("../../../scripts/fleet/workflow.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"docs/ci.md": recipe(t, "github.yml"), "scripts/fleet/workflow.yml": string(fleet)} {
+	for name, text := range map[string]string{
+		"docs/ci.md":                 recipe(t, "github.yml"),
+		"scripts/fleet/workflow.yml": string(fleet),
+	} {
 		for _, p := range lint(t, name, []byte(text)) {
 			t.Error(p)
 		}
-		if !strings.Contains(text, "contents: read") || len(pinned.FindAllString(text, -1)) != strings.Count(text, "uses:") {
+		if !strings.Contains(text, "contents: read") ||
+			len(pinned.FindAllString(text, -1)) != strings.Count(text, "uses:") {
 			t.Errorf("%s has more permissions than reading, or an action that is not pinned", name)
 		}
 	}
-	if len(lint(t, "wrong", []byte("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ nothing.here }}\n"))) == 0 {
+	if len(
+		lint(
+			t,
+			"wrong",
+			[]byte(
+				"on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ nothing.here }}\n",
+			),
+		),
+	) == 0 {
 		t.Error("actionlint finds nothing wrong with what is wrong")
 	}
 }
@@ -81,7 +93,8 @@ func TestGitLab(t *testing.T) {
 	if err := yaml.UnmarshalWithOptions([]byte(recipe(t, "gitlab.yml")), &file, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
-	if job := file["lockstep"]; len(job.Script) != 4 || job.Artifacts.When != "always" || job.Artifacts.Reports["junit"] == "" {
+	if job := file["lockstep"]; len(job.Script) != 4 || job.Artifacts.When != "always" ||
+		job.Artifacts.Reports["junit"] == "" {
 		t.Errorf("%+v", job)
 	}
 }
@@ -89,8 +102,10 @@ func TestGitLab(t *testing.T) {
 // Both recipes install the version of the next release and have the same campaign.
 func TestSameCampaign(t *testing.T) {
 	github, gitlab := recipe(t, "github.yml"), recipe(t, "gitlab.yml")
-	for _, want := range []string{"mkdir -p lockstep-out testdata/lockstep\n", "/cmd/lockstep@v" + lockstep.Version + "\n", "xargs -0 -r -n1 lockstep replay --program ./check\n",
-		"lockstep run ./check --for 10m --seed ", "--out lockstep-out --report lockstep-out/campaign.html --junit lockstep-out/junit.xml\n"} {
+	for _, want := range []string{"mkdir -p lockstep-out testdata/lockstep\n",
+		"/cmd/lockstep@v" + lockstep.Version + "\n", "xargs -0 -r -n1 lockstep replay --program ./check\n",
+		"lockstep run ./check --for 10m --seed ",
+		"--out lockstep-out --report lockstep-out/campaign.html --junit lockstep-out/junit.xml\n"} {
 		if !strings.Contains(github, want) || !strings.Contains(gitlab, want) {
 			t.Errorf("one of the recipes lacks %q", want)
 		}

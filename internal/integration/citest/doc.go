@@ -1,2 +1,2 @@
-// Package citest checks the recipes for continuous integration that the documentation has.
+// Package citest checks the documentation's recipes for continuous integration.
 package citest

@@ -1,5 +1,5 @@
-// Package grpctest tests that gRPC runs on sockets in memory. It is a module of its own, because
-// gRPC is a heavy dependency.
+// Package grpctest tests that gRPC runs on in-memory sockets. It is a separate module, because gRPC is a heavy
+// dependency.
 //
 //	lockstep go test .
 package grpctest

@@ -21,7 +21,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// serve is a server of gRPC's health service, whose status changes now and then.
+// serve runs a server of gRPC's health service, whose status changes periodically.
 func serve(n *bubble.Node) error {
 	l, err := net.Listen("tcp", ":50051")
 	if err != nil {
@@ -40,10 +40,17 @@ func serve(n *bubble.Node) error {
 	return nil
 }
 
-// ask makes calls, one after the other, and watches, which is a stream.
+// ask makes calls, one after the other, and a watch, which is a stream.
 func ask(n *bubble.Node) error {
-	quick := grpc.ConnectParams{MinConnectTimeout: 5 * time.Second, Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}}
-	c, err := grpc.NewClient("passthrough:///10.0.0.1:50051", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(quick))
+	quick := grpc.ConnectParams{
+		MinConnectTimeout: 5 * time.Second,
+		Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second},
+	}
+	c, err := grpc.NewClient(
+		"passthrough:///10.0.0.1:50051",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(quick),
+	)
 	if err != nil {
 		return err
 	}
@@ -68,21 +75,36 @@ func ask(n *bubble.Node) error {
 	return nil
 }
 
-// Calls are answered and streams go on, in spite of faults; runs repeat byte for byte, and
-// messages have the names of methods.
+// Calls are answered and streams continue in spite of faults. Runs are reproduced byte for byte, and messages have the
+// names of methods.
 func TestGRPC(t *testing.T) {
-	cluster := bubble.Cluster{Name: "grpc", Nodes: 3, Network: bubble.Sockets{Split: 0.2}, Start: func(n *bubble.Node) error {
-		if n.Self() == 1 {
-			return serve(n)
-		}
-		return ask(n)
-	}}
+	cluster := bubble.Cluster{
+		Name:    "grpc",
+		Nodes:   3,
+		Network: bubble.Sockets{Split: 0.2},
+		Start: func(n *bubble.Node) error {
+			if n.Self() == 1 {
+				return serve(n)
+			}
+			return ask(n)
+		},
+	}
 	happened := map[string]int{}
 	count := func(event string) lockstep.Spec {
-		return spec.OnEvent(event, event, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { happened[event]++; return nil })
+		return spec.OnEvent(
+			event,
+			event,
+			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { happened[event]++; return nil },
+		)
 	}
 	walk := strategy.Walk{Deliver: 40, Wait: 15, Drop: 1, Cut: 1, Heal: 3, Crash: 1, Restart: 3, Steps: 500}
-	plan := lockstep.Plan{System: cluster, Strategy: walk, Spec: spec.All(count("answered"), count("watched")), Runs: 30, Seed: 5}
+	plan := lockstep.Plan{
+		System:   cluster,
+		Strategy: walk,
+		Spec:     spec.All(count("answered"), count("watched")),
+		Runs:     30,
+		Seed:     5,
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +141,8 @@ func names(t *testing.T, plan lockstep.Plan) {
 			}
 		}
 	}
-	if types["Health/Check"] == 0 || types["Health/Check answer"] == 0 || types["Health/Watch answer"] == 0 || types["data"] != 0 {
+	if types["Health/Check"] == 0 || types["Health/Check answer"] == 0 || types["Health/Watch answer"] == 0 ||
+		types["data"] != 0 {
 		t.Errorf("%v", types)
 	}
 }

@@ -14,33 +14,36 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
-// repository is the checkout, seen from here.
+// repository is the relative path of the checkout.
 const repository = "../../.."
 
-// variable asks for the test, which builds several programs with all that they are made of.
+// variable enables the test, which builds several programs with all of their dependencies.
 const variable = "LOCKSTEP_INSTALL"
 
-// masks stand for what differs each time, so that the transcripts are the same on a busy machine.
+// masks replace texts that differ each time, so that the transcripts are the same on a busy machine.
 var masks = [][2]string{
 	{`built in [\d.ms]+,`, "built in [time],"},
 	{`(FAIL|ok) *\t(\S+)\t[\d.]+s`, "$1\t$2\t[time]"},
 	{`\d+-\d+-\d+ \d+:\d+:\d+ `, "[date and time] "},
 }
 
-// A newcomer without a checkout installs the command, tests a module of their own, and runs targets that are built on
-// demand, a stored trace, a program of their own and a fleet. The page is the transcript; -rewrite makes it again.
-// Then the recipes for CI are
-// run, and other programs are built.
+// A user without a checkout installs the command and tests their own module. Then the user runs targets that are built
+// on demand, a stored trace, a custom program and a fleet. The page is the transcript; -rewrite regenerates it.
+// Afterwards the test runs the recipes for CI and builds other programs.
 func TestInstall(t *testing.T) {
 	if os.Getenv(variable) == "" {
-		t.Skipf("SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)", variable)
+		t.Skipf(
+			"SKIPPED, it builds for minutes; make install-test, which is part of make test-all, runs it (%s=1)",
+			variable,
+		)
 	}
 	outside.Programs(t, "go", "git", "sh")
 	proxy := t.TempDir()
 	if err := makeProxy(repository, proxy, "v"+lockstep.Version); err != nil {
 		t.Fatal(err)
 	}
-	// What this machine's module cache has need not come from the network; Lockstep's own modules are in no cache.
+	// The test takes modules in this machine's module cache from there instead of the network. No cache has Lockstep's
+	// own modules.
 	downloaded := filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")
 	bin := t.TempDir()
 	variables := []string{
@@ -52,14 +55,18 @@ func TestInstall(t *testing.T) {
 	variables = append(variables, "RECIPES="+recipes(t))
 	for _, file := range []string{repository + "/docs/install.md", "testdata/ci.md", "testdata/targets.md"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			r := page.Reader{Variables: variables, Masks: masks, Figures: []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}} // of programs
+			r := page.Reader{
+				Variables: variables,
+				Masks:     masks,
+				Figures:   []string{` +\d+ MB`, `\(\d+, \d+ MB\)`}, // sizes of programs
+			}
 			r.Follow(t, file)
 		})
 	}
 }
 
-// recipes makes scripts of the commands in docs/ci.md, as the services run them, and returns their directory. A campaign
-// of a hundred runs stands for one of ten minutes.
+// recipes returns a directory with scripts of the commands in docs/ci.md, as the CI services run them. A campaign of a
+// hundred runs replaces one of ten minutes.
 func recipes(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(repository + "/docs/ci.md")
@@ -107,7 +114,7 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// The test that the page shows is the one of the README.
+// The test on the page is the one of the README.
 func TestSameTest(t *testing.T) {
 	var texts []string
 	for _, file := range []string{"README.md", "docs/install.md"} {

@@ -1,5 +1,5 @@
-// Package installtest installs Lockstep as a user does who has no checkout: from a module proxy, which is a directory
-// made from the repository, with every module in the version of the next release.
+// Package installtest tests that a user without a checkout can install Lockstep. The user installs it from a module
+// proxy, which is a directory made from the repository. The proxy has every module in the version of the next release.
 package installtest
 
 import (
@@ -18,8 +18,8 @@ import (
 // rootModule is the path of the module at the top of the repository.
 const rootModule = "github.com/lockstep-go/lockstep"
 
-// makeProxy makes a module proxy in a directory, in the layout of "go help goproxy", from the files that git knows in a
-// repository, as they are now.
+// makeProxy makes a module proxy in a directory, in the layout of "go help goproxy". It uses the current contents of
+// the files that git tracks in a repository.
 func makeProxy(repository, proxy, version string) error {
 	out, err := exec.Command("git", "-C", repository, "ls-files", "-z").Output()
 	if err != nil {
@@ -66,13 +66,20 @@ func addModule(proxy string, m module.Version, dir string) error {
 		return err
 	}
 	return errors.Join(
-		zip.CreateFromDir(f, m, dir), f.Close(),
+		zip.CreateFromDir(f, m, dir),
+		f.Close(),
 		copyFile(filepath.Join(dir, "go.mod"), filepath.Join(to, m.Version+".mod")),
-		os.WriteFile(filepath.Join(to, m.Version+".info"), fmt.Appendf(nil, `{"Version":%q,"Time":"2026-01-01T00:00:00Z"}`, m.Version), 0o666),
-		os.WriteFile(filepath.Join(to, "list"), []byte(m.Version+"\n"), 0o666))
+		os.WriteFile(
+			filepath.Join(to, m.Version+".info"),
+			fmt.Appendf(nil, `{"Version":%q,"Time":"2026-01-01T00:00:00Z"}`, m.Version),
+			0o666,
+		),
+		os.WriteFile(filepath.Join(to, "list"), []byte(m.Version+"\n"), 0o666),
+	)
 }
 
-// copyFile copies a regular file. One that git knows and that is gone, or is a link, is left out, as a module has none.
+// copyFile copies a regular file. It skips a tracked file that was deleted or is a link, since a module has no such
+// files.
 func copyFile(from, to string) error {
 	if info, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil

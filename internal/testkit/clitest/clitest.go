@@ -1,6 +1,6 @@
-// Package clitest runs transcripts of command lines: scripts of package testscript, with a
-// command for exact exit statuses and one for interrupts, and what the go tool needs to build
-// programs on demand.
+// Package clitest runs transcripts of command lines, which are scripts of package testscript. It adds a command for
+// exact exit statuses and one for interrupts. It also sets up the environment that the go tool needs to build programs
+// on demand.
 package clitest
 
 import (
@@ -28,31 +28,38 @@ func Main(m *testing.M, main func()) {
 	}})
 }
 
-// Run runs the transcripts under testdata/script; -rewrite makes the files in them anew that
-// cmp compares. The variables are set in addition to those of the go tool.
+// Run runs the transcripts under testdata/script. With -rewrite it rewrites the files in them that cmp compares. The
+// variables are set in addition to those of the go tool.
 func Run(t *testing.T, variables map[string]string) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: golden.Rewrite(),
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"status": status, "interrupt": interrupt, "oneline": oneline},
-		Condition: condition,
-		Setup: func(e *testscript.Env) error {
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
-				value, err := exec.Command("go", "env", name).Output()
-				if err != nil {
-					return err
+	testscript.Run(
+		t,
+		testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: golden.Rewrite(),
+			Cmds: map[string]func(*testscript.TestScript, bool, []string){
+				"status":    status,
+				"interrupt": interrupt,
+				"oneline":   oneline,
+			},
+			Condition: condition,
+			Setup: func(e *testscript.Env) error {
+				for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS"} {
+					value, err := exec.Command("go", "env", name).Output()
+					if err != nil {
+						return err
+					}
+					e.Setenv(name, strings.TrimSpace(string(value)))
 				}
-				e.Setenv(name, strings.TrimSpace(string(value)))
-			}
-			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
-			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
-			for name, value := range variables {
-				e.Setenv(name, os.Expand(value, e.Getenv))
-			}
-			return nil
-		}})
+				e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
+				e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
+				for name, value := range variables {
+					e.Setenv(name, os.Expand(value, e.Getenv))
+				}
+				return nil
+			}},
+	)
 }
 
-// Help checks the help of all commands of a grammar of package kong, and returns their flags: a flag with a
-// default names the default, and every command that does something has an example.
+// Help checks the help of all commands of a grammar of package kong, and returns their flags. A flag with a default
+// must name the default, and every command that can run must have an example.
 func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag) {
 	parser, err := kong.New(grammar, append(options, kong.Name("lockstep"))...)
 	if err != nil {
@@ -68,7 +75,8 @@ func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag
 				t.Errorf("--%s: the default is %s, its help is %q", n.Name, n.Default, n.Help)
 			}
 		case *kong.Node:
-			if n.Leaf() && !n.Hidden && !strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
+			if n.Leaf() && !n.Hidden &&
+				!strings.Contains(n.Detail, "lockstep "+strings.TrimPrefix(n.Path(), "lockstep ")) {
 				t.Errorf("%s: no example in %q", n.FullPath(), n.Detail)
 			}
 		}
@@ -80,8 +88,7 @@ func Help(t *testing.T, grammar any, options ...kong.Option) (flags []*kong.Flag
 	return flags
 }
 
-// condition [module:PATH@VERSION]: the module can be had. Where nothing may be skipped it is
-// taken to be there.
+// condition [module:PATH@VERSION]: the module is available. If no test may be skipped, condition assumes that it is.
 func condition(cond string) (bool, error) {
 	module, ok := strings.CutPrefix(cond, "module:")
 	if !ok {
@@ -107,23 +114,24 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// oneline: what was printed is one line.
+// oneline: the output is one line.
 func oneline(ts *testscript.TestScript, neg bool, args []string) {
 	if text := ts.ReadFile("stdout"); neg || len(args) > 0 || strings.Count(text, "\n") != 1 {
 		ts.Fatalf("%d lines", strings.Count(text, "\n"))
 	}
 }
 
-// interrupt N TEXT COMMAND...: the command is interrupted when it has printed a line with
-// the text to standard error, and ends with exactly this exit status. What it prints goes to
-// the files out and err.
+// interrupt N TEXT COMMAND...: the command is interrupted after it has printed a line with the text to standard error,
+// and ends with exactly this exit status. Its output goes to the files out and err.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupt N text command [args...]")
 	}
 	cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), args[2]), args[3:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"PATH", "HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS", "XDG_CACHE_HOME", "TOY", "TMPDIR"} {
+	for _, name := range []string{
+		"PATH", "HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS", "XDG_CACHE_HOME", "TOY", "TMPDIR",
+	} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var out, said bytes.Buffer
@@ -139,7 +147,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(cmd.Process.Signal(os.Interrupt))
 		}
 	}
-	_ = cmd.Wait() // the status says it
+	_ = cmd.Wait() // the status has the result
 	stop.Stop()
 	got := cmd.ProcessState.ExitCode()
 	ts.Check(os.WriteFile(ts.MkAbs("out"), out.Bytes(), 0o666))

@@ -1,5 +1,5 @@
-// Package enginetest is what tests do with a plan again and again: explore it, look for its
-// first finding, replay a run that must fail.
+// Package enginetest has helpers for tests of plans: explore a plan, return its first finding, replay a run that must
+// fail.
 package enginetest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Explore makes the runs of a plan that can be run.
+// Explore makes the runs of a valid plan.
 func Explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
 	result, err := lockstep.Explore(t.Context(), plan)
@@ -21,7 +21,7 @@ func Explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// First is what a campaign finds first, of a system that repeats itself.
+// First returns the first finding of a campaign with a deterministic system.
 func First(t testing.TB, plan lockstep.Plan) *lockstep.Found {
 	t.Helper()
 	result := Explore(t, plan)
@@ -41,7 +41,7 @@ func FailsAgain(t testing.TB, plan lockstep.Plan, run *trace.Trace) {
 	}
 }
 
-// Explored is the number of steps of a run's exploring stage.
+// Explored returns the number of steps of a run's exploring stage.
 func Explored(run *trace.Trace) int {
 	steps := 0
 	for _, r := range run.Records {
@@ -52,7 +52,7 @@ func Explored(run *trace.Trace) int {
 	return steps
 }
 
-// Passes makes runs of servers, all of which must pass and leave nothing in the plan's folder.
+// Passes makes runs of servers. All runs must pass and leave no files in the plan's directory.
 func Passes(t testing.TB, what string, plan lockstep.Plan) {
 	t.Helper()
 	result, err := lockstep.Explore(t.Context(), plan)

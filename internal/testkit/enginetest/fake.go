@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// FakeT is a test that writes down what happens to it.
+// FakeT is a test that records its output and its failure.
 type FakeT struct {
 	testing.TB
-	// TestName is its name, and Until its deadline, where it has one.
+	// TestName is the name of the test, and Until its deadline, if it has one.
 	TestName string
 	Until    time.Time
-	// Text is what it printed, and Bad says that it failed.
+	// Text is the output of the test, and Bad reports that it failed.
 	Text strings.Builder
 	Bad  bool
 }
 
-// Run calls what a test would call, and returns when that ends or fails the test for good.
+// Run calls a test function, and returns when the function ends or fails fatally.
 func (f *FakeT) Run(do func(testing.TB)) {
 	done := make(chan struct{})
 	go func() {
@@ -29,7 +29,7 @@ func (f *FakeT) Run(do func(testing.TB)) {
 	<-done
 }
 
-// Name is the name of the test.
+// Name returns the name of the test.
 func (f *FakeT) Name() string { return f.TestName }
 
 // Helper does nothing.
@@ -56,5 +56,5 @@ func (f *FakeT) Fatalf(format string, args ...any) {
 // Fatal fails the test and ends it.
 func (f *FakeT) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
 
-// Deadline is when the test must have ended.
+// Deadline returns the deadline of the test.
 func (f *FakeT) Deadline() (time.Time, bool) { return f.Until, !f.Until.IsZero() }

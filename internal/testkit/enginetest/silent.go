@@ -6,21 +6,24 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Silent is an observer that counts who falls silent: whose last request was given to a node that has crashed since, and who
-// is not heard of again until the run ends. Requests are those of [kv.Clients] and of an operator. Everybody must have more to ask for than a run has time for: who is done is silent, too.
+// Silent is an observer that counts the askers that fall silent. An asker is a client or a task of an operator. It
+// falls silent if the node that got its last request has crashed since, and it has no request pending at the end of the
+// run. Requests are those of [kv.Clients] and of an operator. Every asker must have more requests than a run has time
+// for, because an asker that is done is silent, too.
 type Silent struct {
-	// Runs is how many there were, Requests how many requests were given in them, and Crashes how many crashes there were.
+	// Runs is the number of runs, Requests the number of requests given in them, and Crashes the number of crashes.
 	Runs, Requests, Crashes int
-	// Askers is who was given something, summed over the runs, and Fell those of them who fell silent.
+	// Askers is the number of askers with at least one request, summed over the runs. Fell is the number of those that
+	// fell silent.
 	Askers, Fell int
 }
 
-// New makes a watcher.
+// New returns a watcher.
 func (s *Silent) New(lockstep.Info) lockstep.Watcher {
 	return &silence{at: map[int]given{}, pending: map[int]bool{}}
 }
 
-// Take adds what a run leaves.
+// Take adds the result of a run.
 func (s *Silent) Take(_ int, noted any) {
 	n := noted.(Silent)
 	s.Runs++
@@ -30,7 +33,7 @@ func (s *Silent) Take(_ int, noted any) {
 	s.Fell += n.Fell
 }
 
-// asker is the client, or the duty, that a request is of, each of which has one at a time.
+// asker returns the client, or the task, of a request. Each has one request at a time.
 func asker(id int32) int {
 	if id < kv.Numbers {
 		return int(id) / (kv.Numbers / 100)
@@ -38,18 +41,18 @@ func asker(id int32) int {
 	return int(id) / kv.Numbers * kv.Numbers
 }
 
-// given is where somebody's last request is: at a node in one of its lives.
+// given is the location of an asker's last request: a node in one of its incarnations.
 type given struct {
 	node lockstep.Node
 	life int
 }
 
-// silence looks at one run.
+// silence observes one run.
 type silence struct {
 	at      map[int]given
 	lives   [65]int
 	seen    Silent
-	pending map[int]bool // who has something to ask for at the end
+	pending map[int]bool // the askers with a pending request at the end
 }
 
 // Reset begins a new run.
@@ -58,7 +61,7 @@ func (w *silence) Reset() {
 	w.lives, w.seen = [65]int{}, Silent{}
 }
 
-// Look takes down who asks whom.
+// Look records the requests, the crashes and the pending askers.
 func (w *silence) Look(r *lockstep.Run) {
 	switch s := r.Last(); s.Kind {
 	case trace.Request:
@@ -74,7 +77,7 @@ func (w *silence) Look(r *lockstep.Run) {
 	}
 }
 
-// Noted is what the run leaves.
+// Noted returns the result of the run.
 func (w *silence) Noted() any {
 	noted := w.seen
 	for who, g := range w.at {

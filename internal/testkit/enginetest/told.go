@@ -8,30 +8,30 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Told is a system that tells prepared events in its one step, for specs.
+// Told is a system that reports prepared events in its single step, for tests of specs.
 type Told []lockstep.Event
 
-// Describe says what it is.
+// Describe describes the system.
 func (e Told) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "told", Nodes: 3, Supports: trace.KindsOf(trace.Request)}, nil
 }
 
-// Deploy makes one.
+// Deploy deploys the system.
 func (e Told) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return e, nil }
 
-// Abilities are none.
+// Abilities returns the zero value.
 func (e Told) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 
-// Close has nothing to close.
+// Close does nothing.
 func (e Told) Close() error { return nil }
 
-// Reset offers the one step.
+// Reset offers the single step.
 func (e Told) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1), Text: "tell"})
 	return nil
 }
 
-// Do tells the events.
+// Do reports the events.
 func (e Told) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	for _, event := range e {
 		out.Event(event)
@@ -39,39 +39,46 @@ func (e Told) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) erro
 	return nil
 }
 
-// Timed is a system that tells prepared events at their times, those of one moment in each of its steps: for specs of what is so in
-// the end, where the last steps are those of a settling stage.
+// Timed is a system that reports prepared events at their times, one moment in each step. It is for tests of specs that
+// check the final state, where the last steps belong to a settling stage.
 type Timed struct {
 	Options map[string]string
 	Moments []Moment
 }
 
-// Moment is a time of a run, from its beginning, and what is told then.
+// Moment is a time of a run, from its beginning, and the events of that time.
 type Moment struct {
 	At     time.Duration
 	Events []lockstep.Event
 }
 
-// Describe says what it is.
+// Describe describes the system.
 func (s Timed) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "timed", Nodes: 3, Options: s.Options, Supports: trace.KindsOf(trace.Wait), OneClock: true, Pace: 1}, nil
+	return lockstep.Info{
+		Name:     "timed",
+		Nodes:    3,
+		Options:  s.Options,
+		Supports: trace.KindsOf(trace.Wait),
+		OneClock: true,
+		Pace:     1,
+	}, nil
 }
 
-// Deploy makes one.
+// Deploy deploys the system.
 func (s Timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &telling{Timed: s}, nil
 }
 
-// telling is such a system that runs.
+// telling is a deployment of Timed.
 type telling struct {
 	Timed
 	next int
 }
 
-// Abilities are none.
+// Abilities returns the zero value.
 func (*telling) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 
-// Close has nothing to close.
+// Close does nothing.
 func (*telling) Close() error { return nil }
 
 // Reset begins a run.
@@ -80,7 +87,7 @@ func (s *telling) Reset(context.Context, uint64, *lockstep.Outbox) error {
 	return nil
 }
 
-// Do tells the events of the next moment.
+// Do reports the events of the next moment.
 func (s *telling) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	if s.next == len(s.Moments) {
 		return nil

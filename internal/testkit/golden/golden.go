@@ -1,5 +1,5 @@
-// Package golden compares what tests make with files. The flag -rewrite of go test, which
-// is that of the datadriven tests, makes all such files anew.
+// Package golden compares the output of tests with golden files. The flag -rewrite of go test, which the datadriven
+// tests define, rewrites all these files.
 package golden
 
 import (
@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	_ "github.com/cockroachdb/datadriven" // has the flag
+	_ "github.com/cockroachdb/datadriven" // defines the flag
 	"github.com/google/go-cmp/cmp"
 )
 
-// Rewrite reports whether golden files are to be made anew.
+// Rewrite reports whether the tests rewrite golden files.
 func Rewrite() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
-// Check compares what is written with a file of testdata/golden.
+// Check compares a written text with a file of testdata/golden.
 func Check(t testing.TB, file string, write func(io.Writer) error) {
 	t.Helper()
 	var b bytes.Buffer

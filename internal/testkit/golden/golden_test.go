@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
-// failures counts what a check complains about.
+// failures counts the errors of a check.
 type failures struct {
 	testing.TB
 	n int

@@ -1,5 +1,5 @@
-// Package mutantstest is what the tests of every set of mutants do: build its program, run a
-// campaign with one of them on, and compare the page that describes them with the set.
+// Package mutantstest has helpers for the tests of mutant sets. They build a set's program, run a campaign with an
+// enabled mutant, and compare the page that describes the mutants with the set.
 package mutantstest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Build builds the program of a target, or skips the test where there is no go tool.
+// Build builds the program of a target, or skips the test if there is no go tool.
 func Build(t *testing.T, p target.Program) string {
 	t.Helper()
 	outside.Program(t, "go")
@@ -27,7 +27,7 @@ func Build(t *testing.T, p target.Program) string {
 	return program
 }
 
-// Run runs a program with a mutant on and returns what it prints to each of its outputs.
+// Run runs a program with an enabled mutant and returns its standard output and standard error.
 func Run(program, mutant string, args ...string) (out, errors string, err error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), mutants.Variable+"="+mutant)
@@ -37,8 +37,8 @@ func Run(program, mutant string, args ...string) (out, errors string, err error)
 	return to[0].String(), to[1].String(), err
 }
 
-// Page checks that a page has the tables that are made from the set, and for each mutant a row
-// that describes it and one with results.
+// Page checks that a page has the tables that are generated from the set. Each mutant must have a row that describes it
+// and one with results.
 func Page(t *testing.T, s mutants.Set, file string) {
 	t.Helper()
 	page, err := os.ReadFile(file)

@@ -1,5 +1,5 @@
-// Package outside is what tests need beside Go and this repository. Where it is missing, a test
-// is skipped with the reason; where LOCKSTEP_STRICT is set, as make test does, it fails.
+// Package outside finds programs that tests need besides Go and this repository. If one is missing, the test is skipped
+// with the reason. If LOCKSTEP_STRICT is set, as make test does, the test fails.
 package outside
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/tier"
 )
 
-// Strict reports whether nothing may be skipped.
+// Strict reports whether no test may be skipped.
 func Strict() bool { return os.Getenv("LOCKSTEP_STRICT") != "" }
 
-// Program is the path of a program that a test needs.
+// Program returns the path of a program that a test needs.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -23,7 +23,7 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Programs are several that a test needs.
+// Programs requires several programs.
 func Programs(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -31,14 +31,14 @@ func Programs(t testing.TB, names ...string) {
 	}
 }
 
-// JVM is what a test needs that starts servers in JVMs. Such tests run only where long tests run in full.
+// JVM requires the programs of a test that starts servers in JVMs. Such tests run only where long tests run in full.
 func JVM(t testing.TB) {
 	t.Helper()
 	tier.OnlyFull(t, "NOT TESTED: it starts servers in JVMs")
 	Programs(t, "java", "javac", "mvn")
 }
 
-// Missing ends a test that lacks something.
+// Missing ends a test that lacks a requirement.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if Strict() {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 )
 
-// witness notes how a test ends.
+// witness records how a test ends.
 type witness struct {
 	testing.TB
 	end string
@@ -23,8 +23,7 @@ func (w *witness) Skipf(text string, a ...any) {
 	panic(w)
 }
 
-// A program that is there is found; one that is not skips the test, or fails it where nothing
-// may be skipped.
+// Program finds an installed program. A missing one skips the test, or fails it if no test may be skipped.
 func TestProgram(t *testing.T) {
 	for _, c := range []struct{ strict, program, want string }{
 		{"", "sh", ""},

@@ -16,8 +16,8 @@ var (
 	code    = regexp.MustCompile("(?m)`[^`\n]*`|^(?:    |\t).*$")
 )
 
-// BrokenLinks are the relative links of pages that lead nowhere: the file is not there, or has
-// no heading of that name. Links to other places are left alone.
+// BrokenLinks returns the relative links of pages whose target is missing: there is no such file, or no heading of that
+// name. It ignores absolute links.
 func BrokenLinks(pages ...string) ([]string, error) {
 	var broken []string
 	for _, page := range pages {
@@ -25,7 +25,8 @@ func BrokenLinks(pages ...string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fenced.ReplaceAllString(string(data), ""), ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fenced.ReplaceAllString(string(data), ""),
+			""), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -37,7 +38,7 @@ func BrokenLinks(pages ...string) ([]string, error) {
 	return broken, nil
 }
 
-// lead looks for what a link of a page leads to.
+// lead checks the target of a page's link.
 func lead(page, to string) error {
 	file, anchor, _ := strings.Cut(to, "#")
 	if file == "" {
@@ -60,7 +61,7 @@ func lead(page, to string) error {
 	return fmt.Errorf("%s has no heading of that name", file)
 }
 
-// anchorOf is the name of a heading in links.
+// anchorOf returns the anchor of a heading.
 func anchorOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The links between the project's pages lead somewhere, and every page can be got to.
+// The links between the project's pages work, and every page is reachable.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"../../../*.md", "../../../docs/*.md"} {
@@ -37,7 +37,8 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pages {
-		if name := filepath.Base(p); strings.Contains(p, "docs/") && (!strings.Contains(string(site), ": "+name) || !strings.Contains(string(readme), "docs/"+name)) {
+		if name := filepath.Base(p); strings.Contains(p, "docs/") &&
+			(!strings.Contains(string(site), ": "+name) || !strings.Contains(string(readme), "docs/"+name)) {
 			t.Errorf("%s is not in the site's list of pages or not in the README", name)
 		}
 	}
@@ -50,7 +51,8 @@ func TestBrokenLinks(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"a.md": "# A, the first\n[b](docs/b.md) [here](#a-the-first) [there](docs/b.md#two-words) [web](https://example.com/none)\n" +
-			"[none](docs/none.md) [no heading](docs/b.md#three) [in code](docs/b.md#in-code)\n" + fences + "go\n# in code\n[x](y)\n" + fences + "\n`[x](y)`\n    [x](y)\n",
+			"[none](docs/none.md) [no heading](docs/b.md#three) [in code](docs/b.md#in-code)\n" + fences +
+			"go\n# in code\n[x](y)\n" + fences + "\n`[x](y)`\n    [x](y)\n",
 		"docs/b.md": "## Two `words`\n[up](../a.md) [up](a.md)\n" + fences + "\n# in code\n" + fences + "\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
@@ -61,8 +63,12 @@ func TestBrokenLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"a.md: docs/none.md: stat docs/none.md: no such file or directory", "a.md: docs/b.md#three: docs/b.md has no heading of that name",
-		"a.md: docs/b.md#in-code: docs/b.md has no heading of that name", "docs/b.md: a.md: stat docs/a.md: no such file or directory"}
+	want := []string{
+		"a.md: docs/none.md: stat docs/none.md: no such file or directory",
+		"a.md: docs/b.md#three: docs/b.md has no heading of that name",
+		"a.md: docs/b.md#in-code: docs/b.md has no heading of that name",
+		"docs/b.md: a.md: stat docs/a.md: no such file or directory",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

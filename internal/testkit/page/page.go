@@ -1,17 +1,16 @@
-// Package page follows pages of documentation in tests: it writes the files that a page shows,
-// runs its commands one after the other as a reader would who pastes them, and compares what
-// they print with what the page says.
+// Package page tests pages of documentation. It writes the files that a page shows and runs the page's commands one
+// after the other, as a reader would paste them. It compares their output with the page.
 //
-// What a page wants done is said after the language of its fenced blocks:
+// The info string of a fenced block, after its language, selects an action:
 //
 //	```go file=lock.go       the file is written
 //	```go mend=lock.go       these lines are put into the file, see [mend]
 //	```sh                    the commands are run, and all succeed
 //	```sh fails              the last of them fails
-//	```text output           what was printed last has these lines in it
-//	```console               lines after "$ ", and "> ", are run; what follows is what they print
+//	```text output           the last output has these lines in it
+//	```console               lines after "$ ", and "> ", are run; the lines that follow are their output
 //
-// Blocks of other kinds are there to be read only.
+// The test ignores blocks of other kinds.
 package page
 
 import (
@@ -32,16 +31,16 @@ import (
 // Block is a fenced block of a page.
 type Block struct {
 	Kind string // its language
-	Role string // what to do with it: file, mend, fails, output or nothing
+	Role string // the action: file, mend, fails, output or nothing
 	Name string // of the file
 	Text string
 
-	from, to int // where its text is in the page
+	from, to int // the position of its text in the page
 }
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)(?: ([a-z]+)(?:=(\\S+))?)?\n(.*?)^```$")
 
-// Blocks are the fenced blocks of a page.
+// Blocks returns the fenced blocks of a page.
 func Blocks(page string) []Block {
 	var all []Block
 	for _, at := range fence.FindAllStringSubmatchIndex(page, -1) {
@@ -56,28 +55,28 @@ func Blocks(page string) []Block {
 	return all
 }
 
-// Reader is somebody who does what a page says.
+// Reader follows the instructions of a page.
 type Reader struct {
-	// Root is the directory of Lockstep's checkout, in which the reader begins. In what a page shows it is
-	// called ~/lockstep. Empty means that the reader has none and begins in a home directory.
+	// Root is the directory of Lockstep's checkout, in which the reader begins. The page shows it as ~/lockstep. Empty
+	// means that the reader has no checkout and begins in a home directory.
 	Root string
-	// Variables are environment variables that the reader begins with besides the usual ones, as NAME=value.
+	// Variables are environment variables of the reader in addition to the usual ones, as NAME=value.
 	Variables []string
 	// Leaves are commands that the reader does not run.
 	Leaves func(command string) bool
-	// Figures match what depends on the machine and not on what is shown, in addition to times,
-	// rates and versions of Go.
+	// Figures match texts that depend on the machine, in addition to times, rates and versions of Go. The comparison
+	// ignores them.
 	Figures []string
-	// Masks are pairs of a regular expression and of what is shown in place of what it matches. They are for what
-	// differs each time, such as times: the page then never depends on how busy the machine was.
+	// Masks are pairs of a regular expression and a replacement for its matches. They are for texts that differ each
+	// time, such as times, so that the page never depends on the load of the machine.
 	Masks [][2]string
 
-	home, state string // the folder of the reader, and where the shell's is kept
+	home, state string // the directory of the reader, and that of the shell's state
 	printed     string // by the last commands
 }
 
-// Follow does what a page says, in the order of the page. With -rewrite the page gets what its
-// commands print.
+// Follow performs the actions of a page, in the order of the page. With -rewrite it writes the output of the commands
+// into the page.
 func (r *Reader) Follow(t testing.TB, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -109,10 +108,14 @@ func (r *Reader) Follow(t testing.TB, file string) {
 		}
 		return
 	}
-	t.Errorf("%s shows something else than is printed (-rewrite mends it):\n%s", file, cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")))
+	t.Errorf(
+		"%s shows something else than is printed (-rewrite mends it):\n%s",
+		file,
+		cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")),
+	)
 }
 
-// do does what a block says and returns its text as it should be.
+// do performs the action of a block and returns the block's expected text.
 func (r *Reader) do(t testing.TB, b Block) string {
 	t.Helper()
 	switch {
@@ -138,8 +141,8 @@ func (r *Reader) do(t testing.TB, b Block) string {
 	return b.Text
 }
 
-// transcript runs the commands of a transcript and returns it with what they print. What only
-// differs in figures stays as it was.
+// transcript runs the commands of a transcript and returns it with their output. It keeps the old output if only
+// figures differ.
 func (r *Reader) transcript(t testing.TB, text string) string {
 	t.Helper()
 	var b strings.Builder
@@ -165,20 +168,20 @@ func (r *Reader) transcript(t testing.TB, text string) string {
 	return b.String()
 }
 
-// progress matches the lines that a campaign prints every few seconds, on a slow machine.
-// The go command prints a line for each module that it downloads, which depends on what it has.
+// progress matches the lines that a campaign prints every few seconds on a slow machine. It also matches the line that
+// the go command prints for each module it downloads, which depends on the module cache.
 var progress = regexp.MustCompile(`(?m)^(\d+ of \d+ runs, .* left|go: downloading .*)\n`)
 
-// machine matches what depends on the machine in what programs print.
+// machine matches the machine-dependent parts of a program's output.
 var machine = []string{
 	`\d+(\.\d+)?(ns|µs|ms|s|m\d+(\.\d+)?s)\b`, // times
 	`\d+ (runs|steps)/s`,
 	`\d+ tries`, // shrinking has a time limit
 	`go\d+\.\d+(\.\d+)?`,
-	`-[0-9a-f]{16}\b`, // of programs that are built on demand, by all that they are made of
+	`-[0-9a-f]{16}\b`, // of programs that are built on demand: a hash of all their inputs
 }
 
-// normal is a text without what depends on the machine.
+// normal returns a text without its machine-dependent parts.
 func (r *Reader) normal(text string) string {
 	for _, figure := range append(machine[:len(machine):len(machine)], r.Figures...) {
 		text = regexp.MustCompile(figure).ReplaceAllString(text, "#")
@@ -186,8 +189,7 @@ func (r *Reader) normal(text string) string {
 	return text
 }
 
-// shell runs commands where the last ones ended, in their folder and with their variables, and
-// returns the exit status.
+// shell runs commands in the directory and with the variables that the last commands left, and returns the exit status.
 func (r *Reader) shell(t testing.TB, commands string) int {
 	t.Helper()
 	script := `
@@ -204,15 +206,16 @@ if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 	if !outside.Strict() && strings.Contains(string(out), "GOPROXY=off") {
 		t.Skipf("SKIPPED, the module cache lacks what the page needs: %s", out)
 	}
-	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").Replace(progress.ReplaceAllString(string(out), ""))
+	r.printed = strings.NewReplacer(r.home, "~", r.Root, "~/lockstep").
+		Replace(progress.ReplaceAllString(string(out), ""))
 	for _, m := range r.Masks {
 		r.printed = regexp.MustCompile(m[0]).ReplaceAllString(r.printed, m[1])
 	}
 	return cmd.ProcessState.ExitCode()
 }
 
-// environment are the variables that a reader begins with. Only where nothing may be skipped
-// modules come from the network.
+// environment returns the initial variables of the reader. Modules come from the network only if no test may be
+// skipped.
 func (r *Reader) environment(t testing.TB) []string {
 	t.Helper()
 	env := []string{"HOME=" + r.home, "XDG_CACHE_HOME=" + r.home + "/.cache", "READER=" + r.state, "NO_COLOR=1"}
@@ -240,7 +243,7 @@ func (r *Reader) environment(t testing.TB) []string {
 	return append(env, r.Variables...)
 }
 
-// folder is where the reader is.
+// folder returns the current directory of the reader.
 func (r *Reader) folder(t testing.TB) string {
 	t.Helper()
 	at, err := os.ReadFile(filepath.Join(r.state, "folder"))
@@ -268,7 +271,7 @@ func (r *Reader) put(t testing.TB, name, text string) {
 	}
 }
 
-// get reads one.
+// get reads a file of the page.
 func (r *Reader) get(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.folder(t), name))
@@ -278,8 +281,8 @@ func (r *Reader) get(t testing.TB, name string) string {
 	return string(data)
 }
 
-// mend puts lines in the place of the first one that begins like one of them: a page shows
-// what changes and what is new beside it.
+// mend replaces the first line that begins like one of the given lines by all of them. A page thus shows a change
+// together with the new lines beside it.
 func mend(t testing.TB, text, lines string) string {
 	t.Helper()
 	words := func(line string) string { return strings.Join(strings.Fields(line), " ") }

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
-// follow follows a page and returns it as it is afterwards, with whether a test would fail.
+// follow follows a page. It returns the resulting page, and whether a test would fail.
 func follow(t *testing.T, page string) (after string, failed bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "page.md")
@@ -46,7 +46,7 @@ func (c *complaints) Fatalf(string, ...any) {
 
 const fences = "```"
 
-// block is a fenced block.
+// block returns a fenced block.
 func block(info, text string) string { return fences + info + "\n" + text + fences + "\n" }
 
 func TestFollow(t *testing.T) {
@@ -61,7 +61,8 @@ func TestFollow(t *testing.T) {
 		{"folder and variables last", begin + block("sh", `[ "$PWD" = "$HOME/x" ] && [ $COLOUR = red ]`+"\n"), false},
 		{"files", begin + block("go file=a/b.go", "package b\n") + block("sh", "grep -q package a/b.go\n"), false},
 		{"no file", begin + block("sh", "grep -q package a/b.go\n"), true},
-		{"mended", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") + block("text mend=a", "new\nif it is long enough, changed\n") +
+		{"mended", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") +
+			block("text mend=a", "new\nif it is long enough, changed\n") +
 			block("sh", "printf 'one\\nnew\\nif it is long enough, changed\\nfour\\n' | cmp - a\n"), false},
 		{"the first of two fails", begin + block("sh", "false\ntrue\n"), true},
 		{"fails as it should", block("sh fails", "false\n"), false},
@@ -71,10 +72,18 @@ func TestFollow(t *testing.T) {
 		{"transcript", begin + block("console", "$ echo $COLOUR\nred\n$ true\n$ false\n[exit status 1]\n"), false},
 		{"another transcript", begin + block("console", "$ echo $COLOUR\nblue\n"), true},
 		{"a transcript without a status", block("console", "$ false\n"), true},
-		{"times are not compared", block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"), false},
+		{
+			"times are not compared",
+			block("console", "$ echo in 17.3ms, 1200 runs/s, go1.26.1, 3m2s\nin 1s, 7 runs/s, go1.27, 1m0.5s\n"),
+			false,
+		},
 		{"what differs each time is masked", block("console", "$ echo it took 17\nit took [time]\n"), false},
 		{"a figure in place of the mask", block("console", "$ echo it took 17\nit took 17\n"), true},
-		{"progress is not shown", block("console", "$ echo 42 of 30000 runs, 427.5 runs/s, 0 findings, 10s, 1m0s left; echo done\ndone\n"), false},
+		{
+			"progress is not shown",
+			block("console", "$ echo 42 of 30000 runs, 427.5 runs/s, 0 findings, 10s, 1m0s left; echo done\ndone\n"),
+			false,
+		},
 		{"other figures are", block("console", "$ echo 17 steps\n18 steps\n"), true},
 		{"long commands", block("console", "$ echo a \\\n> b\na b\n"), false},
 		{"folders have names", begin + block("console", "$ pwd\n~/x\n"), false},
@@ -93,7 +102,16 @@ func TestFollow(t *testing.T) {
 }
 
 func TestBlocks(t *testing.T) {
-	page := "text\n" + block("go file=x.go", "a\n") + "more\n\n    " + fences + "\n" + block("sh fails", "b\nc\n") + block("text", "d\n")
+	page := "text\n" + block(
+		"go file=x.go",
+		"a\n",
+	) + "more\n\n    " + fences + "\n" + block(
+		"sh fails",
+		"b\nc\n",
+	) + block(
+		"text",
+		"d\n",
+	)
 	var got []string
 	for _, b := range Blocks(page) {
 		got = append(got, strings.Join([]string{b.Kind, b.Role, b.Name, page[b.from:b.to]}, "|"))

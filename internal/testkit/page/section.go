@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
-// Section compares the part of a page between the marks <!-- NAME --> and <!-- end of NAME -->,
-// each a line of its own, with what is written. With -rewrite the page gets what is written.
+// Section compares a part of a page with the text that write writes. The part is between the marks <!-- NAME --> and
+// <!-- end of NAME -->, each on its own line. With -rewrite the part gets the written text.
 func Section(t testing.TB, file, name string, write func(io.Writer) error) {
 	t.Helper()
 	page, err := os.ReadFile(file)
@@ -38,6 +38,11 @@ func Section(t testing.TB, file, name string, write func(io.Writer) error) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s shows something else as its %s (-rewrite mends it):\n%s", file, name, cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")))
+		t.Errorf(
+			"%s shows something else as its %s (-rewrite mends it):\n%s",
+			file,
+			name,
+			cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")),
+		)
 	}
 }

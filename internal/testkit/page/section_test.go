@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 )
 
-// A section of a page is what a test writes, or the test fails.
+// The test fails if a section of the page differs from the written text.
 func TestSection(t *testing.T) {
 	if golden.Rewrite() {
 		t.Skip("pages are not compared")
@@ -31,7 +31,12 @@ func TestSection(t *testing.T) {
 		done := make(chan struct{})
 		go func() { // because a fatal failure ends its goroutine
 			defer close(done)
-			Section(inner, file, "table", func(w io.Writer) error { _, err := io.WriteString(w, "| 1 |\n"); return err })
+			Section(
+				inner,
+				file,
+				"table",
+				func(w io.Writer) error { _, err := io.WriteString(w, "| 1 |\n"); return err },
+			)
 		}()
 		if <-done; inner.failed != c.fails {
 			t.Errorf("%s: failed is %v", c.what, inner.failed)

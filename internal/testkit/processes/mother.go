@@ -12,8 +12,8 @@ import (
 
 const motherVariable = "LOCKSTEP_MOTHER"
 
-// Mother is the TestMain of a package whose test kills campaigns: in the program that is killed it
-// makes one, in a folder, in place of the tests.
+// Mother is the TestMain of a package whose test kills campaigns. In the program that the test kills, it runs a
+// campaign in a directory instead of the tests.
 func Mother(m *testing.M, campaign func(folder string) error) {
 	folder := os.Getenv(motherVariable)
 	if folder == "" {
@@ -23,8 +23,9 @@ func Mother(m *testing.M, campaign func(folder string) error) {
 	fmt.Println(campaign(folder))
 }
 
-// Killed kills campaigns of the package's [Mother] at random moments, so many, each within a time after its first server has
-// started. It returns when nothing is left of them, no process and no folder, and fails where a campaign ends by itself.
+// Killed kills this number of campaigns of the package's [Mother], each at a random moment. The moment is within the
+// given time after the campaign's first server has started. Killed returns when no process and no directory of the
+// campaigns is left. It fails if a campaign ends on its own.
 func Killed(t *testing.T, moments int, within time.Duration) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -38,7 +39,7 @@ func Killed(t *testing.T, moments int, within time.Duration) {
 		ended := make(chan string, 1)
 		go func() { ended <- program.Line() }()
 		Until(func() bool { return len(ended) > 0 || len(below(folder)) > 0 })
-		time.Sleep(time.Duration(r.Int64N(int64(within)))) // any moment is as good
+		time.Sleep(time.Duration(r.Int64N(int64(within)))) // any moment is suitable
 		if len(ended) > 0 {
 			t.Fatalf("the campaign ended: %s", <-ended)
 		}
@@ -52,7 +53,7 @@ func Killed(t *testing.T, moments int, within time.Duration) {
 	t.Logf("%d servers ran when %d campaigns were killed", servers, moments)
 }
 
-// below lists the processes that work in a folder or below it.
+// below lists the processes that work in a directory or below it.
 func below(folder string) (pids []string) {
 	places, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, p := range places {

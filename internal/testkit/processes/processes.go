@@ -1,5 +1,5 @@
-// Package processes starts the program of a test again: in several processes, to see that
-// something comes out alike in all of them, or as another program, to be killed.
+// Package processes starts the program of a test again: in several processes, to check that they produce the same
+// result, or as another program, to be killed.
 package processes
 
 import (
@@ -11,23 +11,21 @@ import (
 	"testing"
 )
 
-// The environment of a process that is started by Same, and the number of processes that it
-// starts where that is not the usual one.
+// The environment variables of a process that Same starts, and the variable that sets the number of processes.
 const (
 	child   = "LOCKSTEP_PROCESS"
 	howMany = "LOCKSTEP_PROCESSES"
 	times   = "LOCKSTEP_TIMES"
 )
 
-// usual is the number of processes.
+// usual is the default number of processes.
 const usual = 4
 
 // mark begins the lines that are compared.
 const mark = "same> "
 
-// Same runs the test that calls it in several processes at once, which is some load for the
-// machine, and wants the lines that tell returns to be the same in all of them. It is told the
-// number of its process, from 1.
+// Same runs the test that calls it in several processes at once, which puts load on the machine. The lines that tell
+// returns must be the same in all of them. tell gets the number of its process, from 1.
 func Same(t *testing.T, tell func(process int) []string) {
 	t.Helper()
 	if number, err := strconv.Atoi(os.Getenv(child)); err == nil {
@@ -56,7 +54,7 @@ func Same(t *testing.T, tell func(process int) []string) {
 	t.Logf("%d processes:\n%s", count(), first)
 }
 
-// count is the number of processes.
+// count returns the number of processes.
 func count() int {
 	if n, err := strconv.Atoi(os.Getenv(howMany)); err == nil && n > 0 {
 		return n
@@ -64,7 +62,8 @@ func count() int {
 	return usual
 }
 
-// Times is how often each process is to make the runs that are compared: once, unless LOCKSTEP_TIMES says more.
+// Times returns how often each process makes the runs that are compared. The default is once; LOCKSTEP_TIMES overrides
+// it.
 func Times() int {
 	if n, err := strconv.Atoi(os.Getenv(times)); err == nil && n > 0 {
 		return n
@@ -72,7 +71,7 @@ func Times() int {
 	return 1
 }
 
-// run starts the processes, waits for all, and returns what they printed.
+// run starts the processes, waits for all, and returns their output.
 func run(t *testing.T) []string {
 	t.Helper()
 	commands, outputs := make([]*exec.Cmd, count()), make([]strings.Builder, count())
@@ -95,11 +94,11 @@ func run(t *testing.T) []string {
 	return texts
 }
 
-// Passes runs the test that calls it in another process, logs what it prints, and reports whether
-// it passes there.
+// Passes runs the test that calls it in another process, logs its output, and reports whether it passes there.
 func Passes(t *testing.T) bool {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1").
+		CombinedOutput()
 	t.Logf("in another process: %s", out)
 	return err == nil
 }

@@ -13,7 +13,7 @@ func TestSame(t *testing.T) {
 	processes.Same(t, func(int) []string { return []string{"always", "the same"} })
 }
 
-// What differs is seen: the test fails in a process of its own.
+// The comparison detects a difference: the test fails in a separate process.
 func TestDiffers(t *testing.T) {
 	if os.Getenv("LOCKSTEP_DIFFER") == "" {
 		t.Setenv("LOCKSTEP_DIFFER", "1")
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A program is heard line by line until it is killed, which may be asked for twice.
+// The test reads a program's output line by line until it kills the program. A second kill has no effect.
 func TestVictim(t *testing.T) {
 	folder := t.TempDir()
 	v := processes.Begin(t, victim+"="+folder)

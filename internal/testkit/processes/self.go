@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Self is the command of this test's own program with more in its environment, like "NAME=value",
-// by which its TestMain sees that it is to be something else.
+// Self returns the command of this test's own program with more environment variables, like "NAME=value". They make its
+// TestMain act as another program.
 func Self(environment ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), environment...)
 	return cmd
 }
 
-// Victim is this test's own program as another one that will be killed.
+// Victim is this test's own program, acting as another one that the test kills.
 type Victim struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
@@ -42,19 +42,19 @@ func Begin(t testing.TB, environment ...string) *Victim {
 	return v
 }
 
-// Line is the next line that the program prints, or "" after its last.
+// Line returns the next line that the program prints, or "" after its last.
 func (v *Victim) Line() string {
 	v.lines.Scan()
 	return v.lines.Text()
 }
 
-// Kill kills it as kill -9 does, if it is alive, and waits for its end.
+// Kill kills the program as kill -9 does, if it is running, and waits for its end.
 func (v *Victim) Kill() {
 	_ = v.cmd.Process.Kill()
 	_ = v.cmd.Wait()
 }
 
-// Ask sends a line to a server at an address and reads its answer, a line too.
+// Ask sends a line to a server at an address and reads its answer, which is also a line.
 func Ask(ctx context.Context, address, line string) (string, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -69,7 +69,7 @@ func Ask(ctx context.Context, address, line string) (string, error) {
 	return strings.TrimSuffix(answer, "\n"), err
 }
 
-// Until waits for something that other processes do, as long as the test may take.
+// Until waits for a condition that other processes bring about, with the test's own timeout.
 func Until(is func() bool) {
 	for !is() {
 		time.Sleep(time.Millisecond)

@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// Row is what comes out of something, once for each seed.
+// Row has the outcomes of one experiment, one for each seed.
 type Row struct {
 	Name     string
 	Outcomes []string // without blanks
 }
 
-// Share says how many of the outcomes of a row were the same in all processes.
+// Share counts the outcomes of a row that were the same in all processes.
 type Share struct {
 	Name     string
 	Same, Of int
 }
 
-// Shares runs the test that calls it in several processes at once, as [Same] does, and counts for each row
-// the outcomes that are the same in all of them. It logs a table. In those processes it returns nothing.
+// Shares runs the test that calls it in several processes at once, as [Same] does. It counts for each row the outcomes
+// that are the same in all of them, and logs a table. In the child processes it returns nil.
 func Shares(t *testing.T, tell func() []Row) []Share {
 	t.Helper()
 	if os.Getenv(child) != "" {
@@ -46,7 +46,7 @@ func Shares(t *testing.T, tell func() []Row) []Share {
 	return shares
 }
 
-// rows are those that a process printed.
+// rows returns the rows that a process printed.
 func rows(output string) (list []Row) {
 	for line := range strings.Lines(output) {
 		if text, ok := strings.CutPrefix(line, mark); ok {
@@ -57,7 +57,7 @@ func rows(output string) (list []Row) {
 	return list
 }
 
-// compare compares what processes told with what the first did.
+// compare compares the rows of the processes with those of the first one.
 func compare(tables [][]Row) []Share {
 	var shares []Share
 	for i, first := range tables[0] {
@@ -66,7 +66,8 @@ func compare(tables [][]Row) []Share {
 			same := true
 			for _, table := range tables {
 				other := table[i]
-				same = same && other.Name == first.Name && len(other.Outcomes) == s.Of && other.Outcomes[j] == first.Outcomes[j]
+				same = same && other.Name == first.Name && len(other.Outcomes) == s.Of &&
+					other.Outcomes[j] == first.Outcomes[j]
 			}
 			if same {
 				s.Same++
@@ -77,7 +78,7 @@ func compare(tables [][]Row) []Share {
 	return shares
 }
 
-// AllSame wants so many outcomes in each row, and all of them to be the same in all processes.
+// AllSame requires this number of outcomes in each row, all of them the same in all processes.
 func AllSame(t *testing.T, of int, tell func() []Row) {
 	t.Helper()
 	for _, s := range Shares(t, tell) {

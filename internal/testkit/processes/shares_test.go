@@ -8,10 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
-// What is the same in all processes is counted, and nothing else.
+// Shares counts only outcomes that are the same in all processes.
 func TestShares(t *testing.T) {
 	shares := processes.Shares(t, func() []processes.Row {
-		return []processes.Row{{Name: "a b", Outcomes: []string{"1", "2", "3"}}, {Name: "half", Outcomes: []string{"1", fmt.Sprint(os.Getpid())}}}
+		return []processes.Row{
+			{Name: "a b", Outcomes: []string{"1", "2", "3"}},
+			{Name: "half", Outcomes: []string{"1", fmt.Sprint(os.Getpid())}},
+		}
 	})
 	if os.Getenv("LOCKSTEP_PROCESS") != "" {
 		return

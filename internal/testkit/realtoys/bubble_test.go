@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// A node of the goroutine system asks the others whether it may have the lock and takes no
-// answer in time for a yes. It knows nothing of Lockstep: a goroutine, a channel, a timer.
+// locker is a node of the goroutine system. It asks the others for the lock and treats no answer within the timeout as
+// consent. It does not depend on Lockstep: it is a goroutine with a channel and a timer.
 type locker struct {
 	self  int
 	nodes int
@@ -38,7 +38,7 @@ func (l *locker) run(ctx context.Context) {
 	patience := time.NewTimer(100 * time.Millisecond)
 	defer patience.Stop()
 	waiting := l.nodes - 1
-	asked := false // by somebody, and answered
+	asked := false // another node asked, and got an answer
 	for {
 		select {
 		case <-ctx.Done():
@@ -54,7 +54,7 @@ func (l *locker) run(ctx context.Context) {
 			if waiting > 0 || asked {
 				continue
 			}
-		case <-patience.C: // nobody said no
+		case <-patience.C: // no node refused
 		}
 		l.took()
 		return
@@ -90,7 +90,7 @@ type sending struct {
 	text          string
 }
 
-// Enclose makes the bubble of a run: all its goroutines live and end in it.
+// Enclose makes the bubble of a run: all its goroutines run and end in it.
 func (d *bubbled) Abilities() lockstep.Abilities {
 	return lockstep.Abilities{Enclose: func(run func()) (*lockstep.Finding, error) {
 		synctest.Test(&testing.T{}, func(*testing.T) {
@@ -128,8 +128,8 @@ func (d *bubbled) note(n int) {
 	d.events = append(d.events, lockstep.Event{Node: lockstep.Node(n), Type: "locked"})
 }
 
-// settle waits for the quiet and reports what happened, in an order that does not depend on
-// the scheduler of goroutines.
+// settle waits until the bubble is quiescent and reports the events, in an order that does not depend on the goroutine
+// scheduler.
 func (d *bubbled) settle(out *lockstep.Outbox) {
 	synctest.Wait()
 	slices.SortFunc(d.sent, func(a, b sending) int { return cmp.Or(a.from-b.from, a.nth-b.nth) })
@@ -162,8 +162,8 @@ func (d *bubbled) Close() error { return nil }
 
 func TestBubble(t *testing.T) {
 	plan := lockstep.Plan{System: bubble{3}, Spec: oneOwner, Workers: 2}
-	wholeWay(t, plan, 10) // ten waits of 10 ms are the patience of a node
-	// The same plan and seed make the same runs, whatever the workers.
+	wholeWay(t, plan, 10) // ten waits of 10 ms are the timeout of a node
+	// The same plan and seed produce the same runs, whatever the number of workers.
 	var digests []string
 	for workers := 1; workers <= 2; workers++ {
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Workers = strategies()[0], 200, true, workers

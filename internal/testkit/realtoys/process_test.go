@@ -23,8 +23,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The server is this test's own program: a register that is copied to a backup. It answers a
-// put before the copy has arrived and never tries again, which is the bug.
+// The server is this test's own program: a register that is copied to a backup. The bug is that it answers a put before
+// the backup has the copy, and that it never retries.
 const peerVariable = "LOCKSTEP_TOY_PEER"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func serve(peer string) {
 		os.Exit(1)
 	}
 	fmt.Println(listener.Addr())
-	go func() { // a server does not outlive its parent, whatever happens to that
+	go func() { // a server never outlives its parent, however the parent ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -74,15 +74,15 @@ func serve(peer string) {
 	}
 }
 
-// ask asks a server, for two seconds at the most.
+// ask sends a request to a server, with a timeout of two seconds.
 func ask(ctx context.Context, address, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	return processes.Ask(ctx, address, line)
 }
 
-// servers is the system: node 1 is the primary, node 2 the backup. Links can be cut,
-// processes killed and started again, requests given, and time passes.
+// servers is the system: node 1 is the primary, node 2 the backup. The strategy can cut links, kill and restart
+// processes, give requests and let time pass.
 type servers struct{ sabotage bool }
 
 func (s servers) Describe() (lockstep.Info, error) {
@@ -102,16 +102,16 @@ type deployed struct {
 	link     *proxy // from the primary to the backup
 	nodes    [2]*child
 	start    time.Time
-	key      int // each run has its own, so that nothing of the one before is in its way
+	key      int // each run has its own key, so that runs are independent
 	puts     int
 	acked    string
-	lost     bool // the primary lost its memory, and with it the promise
+	lost     bool // the primary lost its memory, and with it the acknowledged value
 	sabotage bool
 }
 
 func (d *deployed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
 
-// Reset takes a new key. Processes that are alive are used again.
+// Reset takes a new key. It reuses running processes.
 func (d *deployed) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
 	d.start, d.puts, d.acked, d.lost = time.Now(), 0, "-", false
 	d.key++
@@ -129,7 +129,7 @@ func (d *deployed) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) er
 	return nil
 }
 
-// boot starts a node unless it runs.
+// boot starts a node unless it is running.
 func (d *deployed) boot(n int) error {
 	if d.nodes[n] != nil {
 		return nil
@@ -171,7 +171,7 @@ func (d *deployed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbo
 
 func (d *deployed) put(ctx context.Context, out *lockstep.Outbox) error {
 	d.puts++
-	if d.sabotage { // somebody else kills it
+	if d.sabotage { // an external kill
 		d.nodes[0].kill()
 	}
 	text := fmt.Sprintf("v%d", d.puts)
@@ -179,7 +179,7 @@ func (d *deployed) put(ctx context.Context, out *lockstep.Outbox) error {
 		return &lockstep.Inconclusive{Reason: "the primary does not answer"}
 	}
 	d.acked = text
-	time.Sleep(3 * time.Millisecond) // for the copy, as a rule
+	time.Sleep(3 * time.Millisecond) // usually enough for the copy
 	return nil
 }
 
@@ -306,7 +306,7 @@ func (p *proxy) close() error {
 	return err
 }
 
-// copied is violated when the backup settles with something else than was acknowledged.
+// copied is violated if the settled value of the backup differs from the acknowledged one.
 var copied = spec.New("copied", func(lockstep.Info) *lastRead { return &lastRead{} })
 
 type lastRead struct {
@@ -360,20 +360,26 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// A server that dies though nobody crashed it makes the run worthless, and the next one has
-// new servers.
+// If a server dies without a crash step, the run is inconclusive, and the next one has new servers.
 func TestSabotage(t *testing.T) {
-	plan := lockstep.Plan{System: servers{sabotage: true}, Spec: copied, Workers: 1, Runs: 3, Strategy: strategy.Walk{Request: 1, Steps: 1}}
+	plan := lockstep.Plan{
+		System:   servers{sabotage: true},
+		Spec:     copied,
+		Workers:  1,
+		Runs:     3,
+		Strategy: strategy.Walk{Request: 1, Steps: 1},
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Inconclusive != 3 || result.Reasons["the primary does not answer"] != 3 || result.Verdict() != trace.Unknown {
+	if result.Inconclusive != 3 || result.Reasons["the primary does not answer"] != 3 ||
+		result.Verdict() != trace.Unknown {
 		t.Errorf("%+v", result)
 	}
 }
 
-// Cancelling a campaign of servers ends it, and nothing is left running.
+// Canceling a campaign of servers ends it, and no process survives.
 func TestCancelledServers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	plan := lockstep.Plan{System: servers{}, Spec: copied, Workers: 2, Runs: 1_000_000, KeepGoing: true, Repetitions: 1,

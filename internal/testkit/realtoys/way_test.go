@@ -23,11 +23,17 @@ var oneOwner = spec.OnEvent("one owner", "locked",
 	})
 
 func strategies() []lockstep.Strategy {
-	return []lockstep.Strategy{strategy.DefaultWalk, strategy.DefaultUniform, strategy.DefaultBaseline, strategy.DefaultPCTCP, strategy.DefaultPOS}
+	return []lockstep.Strategy{
+		strategy.DefaultWalk,
+		strategy.DefaultUniform,
+		strategy.DefaultBaseline,
+		strategy.DefaultPCTCP,
+		strategy.DefaultPOS,
+	}
 }
 
-// wholeWay lets the default strategies find something, shrinks it to at most so many steps of
-// the exploring stage, and replays it.
+// wholeWay lets the default strategies find a failure and replays it. In between it shrinks the failure to at most most
+// steps of the exploring stage.
 func wholeWay(t *testing.T, plan lockstep.Plan, most int) {
 	for _, s := range strategies() {
 		t.Run(s.String(), func(t *testing.T) {
@@ -46,12 +52,12 @@ func wholeWay(t *testing.T, plan lockstep.Plan, most int) {
 	}
 }
 
-// shrinkTwice shrinks by repetition: a step goes only if the run still fails in two of three.
+// shrinkTwice shrinks by repetition: it removes a step only if the run still fails in two of three attempts.
 func shrinkTwice(t *testing.T, plan lockstep.Plan, tr *trace.Trace) (*shrink.Shrunk, error) {
 	return shrink.Run(t.Context(), plan, tr, shrink.Options{Tries: 120, Repetitions: 3, Share: 0.6})
 }
 
-// replayed repeats a run and wants to see it fail again.
+// replayed replays a run, which must fail again.
 func replayed(t *testing.T, plan lockstep.Plan, tr *trace.Trace) {
 	t.Helper()
 	again, err := replay.Run(t.Context(), plan, tr)

@@ -1,5 +1,5 @@
-// Package servertest is what tests of servers in processes share: streams for decoders, rows of tables that are made as far
-// as the time goes, and campaigns that are killed.
+// Package servertest has helpers for tests of servers in processes: streams for decoders, table rows made within a time
+// limit, and campaigns that are killed.
 package servertest
 
 import (
@@ -19,9 +19,14 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Follow gives a stream to a decoder in pieces, until it is at an end or not understood. It returns the packets that have a type, and tells how
-// many bytes are left.
-func Follow(t testing.TB, d process.Decoder, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+// Follow gives a stream to a decoder in pieces, until the stream ends or the decoder fails. It returns the packets that
+// have a type, and the number of bytes left.
+func Follow(
+	t testing.TB,
+	d process.Decoder,
+	stream []byte,
+	piece int,
+) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	have := []byte{}
 	for len(stream) > 0 {
@@ -47,21 +52,26 @@ func Follow(t testing.TB, d process.Decoder, stream []byte, piece int) (packets 
 }
 
 var (
-	rows = flag.String("rows", "", "rows of the paper's tables to make, by their names, with commas in between; empty: all")
+	rows = flag.String(
+		"rows",
+		"",
+		"rows of the paper's tables to make, by their names, with commas in between; empty: all",
+	)
 	each = flag.Duration("each", time.Minute, "time for a row")
 )
 
-// Wanted reports whether the row of that name is to be made.
+// Wanted reports whether the flags select the row of that name.
 func Wanted(name string) bool { return *rows == "" || strings.Contains(","+*rows+",", ","+name+",") }
 
-// Row makes runs of a row's plan for the time that a row has, and tells how many it makes an hour. It logs where their time went, and why runs said nothing.
+// Row makes runs of a row's plan until the row's time limit, and returns the number of runs per hour. It logs the parts
+// of their time, and the reasons of inconclusive runs.
 func Row(t testing.TB, plan lockstep.Plan) (result *lockstep.Result, perHour float64, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), *each)
 	defer cancel()
 	var spent Spent
 	specs := []lockstep.Spec{spent.Spec()}
-	if plan.Spec != nil { // a row may have an observer in its place
+	if plan.Spec != nil { // a row may have an observer instead of a spec
 		specs = append(specs, plan.Spec)
 	}
 	plan.Spec = spec.All(specs...)
@@ -80,27 +90,31 @@ func Row(t testing.TB, plan lockstep.Plan) (result *lockstep.Result, perHour flo
 	return result, float64(result.Runs) / time.Since(begin).Hours(), nil
 }
 
-// Spent adds up where the time of runs went.
+// Spent adds up the parts of the time of runs.
 type Spent struct {
 	mutex sync.Mutex
 	sum   process.Spent
 	runs  int
 }
 
-// Spec is one that judges nothing, and takes note of the time of runs that came to their end.
+// Spec returns a spec that checks nothing, and records the time of complete runs.
 func (s *Spent) Spec() lockstep.Spec {
-	return spec.OnEvent("time", process.EventTime, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if t, ok := e.Value.(process.Spent); ok {
-			s.mutex.Lock()
-			defer s.mutex.Unlock()
-			s.sum.Add(t)
-			s.runs++
-		}
-		return nil
-	})
+	return spec.OnEvent(
+		"time",
+		process.EventTime,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			if t, ok := e.Value.(process.Spent); ok {
+				s.mutex.Lock()
+				defer s.mutex.Unlock()
+				s.sum.Add(t)
+				s.runs++
+			}
+			return nil
+		},
+	)
 }
 
-// String is the time of a run in the mean, and its parts.
+// String formats the mean time of a run, and its parts.
 func (s *Spent) String() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -108,8 +122,8 @@ func (s *Spent) String() string {
 	return fmt.Sprintf("%s a run in the mean of %d, %s", mean.Round(time.Millisecond), s.runs, s.sum)
 }
 
-// Mother is the TestMain of a package whose test kills campaigns of a target, see [processes.Killed]: they have its system without options, its
-// spec, and the strategy and settling stage that its runs have unless told otherwise.
+// Mother is the TestMain of a package whose test kills campaigns of a target, see [processes.Killed]. The campaigns
+// have the target's system without options, its spec, and the default strategy and settling stage of its runs.
 func Mother(m *testing.M, of target.Target) {
 	processes.Mother(m, func(folder string) error {
 		system, err := of.Build(nil)
@@ -120,7 +134,18 @@ func Mother(m *testing.M, of target.Target) {
 		if err != nil {
 			return err
 		}
-		_, err = lockstep.Explore(context.Background(), lockstep.Plan{System: system, Spec: of.Spec, Strategy: s, Settle: of.Settle, Workers: 1, Runs: 1 << 20, Scratch: folder})
+		_, err = lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:   system,
+				Spec:     of.Spec,
+				Strategy: s,
+				Settle:   of.Settle,
+				Workers:  1,
+				Runs:     1 << 20,
+				Scratch:  folder,
+			},
+		)
 		return err
 	})
 }

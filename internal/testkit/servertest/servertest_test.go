@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// threes decodes packets of three bytes, of which those that begin with x have a type.
+// threes decodes packets of three bytes. Packets that begin with x have a type.
 type threes struct{}
 
 func (threes) Next(b []byte) (process.Packet, int, error) {
@@ -24,9 +24,13 @@ func (threes) Next(b []byte) (process.Packet, int, error) {
 	return process.Packet{}, 3, nil
 }
 
-// A stream comes out the same in pieces of any length, with what is left of it, up to what is not understood.
+// A stream in pieces of any length yields the same packets and the same rest, up to the first error.
 func TestFollow(t *testing.T) {
-	for stream, want := range map[string]string{"": "[] 0 <nil>", "x12abcx45x": "[x12 x45] 1 <nil>", "x12!": "[x12] 1 not understood"} {
+	for stream, want := range map[string]string{
+		"":           "[] 0 <nil>",
+		"x12abcx45x": "[x12 x45] 1 <nil>",
+		"x12!":       "[x12] 1 not understood",
+	} {
 		for piece := 1; piece <= 10; piece++ {
 			packets, rest, err := servertest.Follow(t, threes{}, []byte(stream), piece)
 			names := []string{}

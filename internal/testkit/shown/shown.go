@@ -1,4 +1,4 @@
-// Package shown checks that every exported verb of a package is shown by an example.
+// Package shown checks that an example shows every exported function and method of a package.
 package shown
 
 import (
@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// Verbs fails the test for each exported function and method of the package in a folder that no
-// example of its tests names or calls. Types are not looked at: a call of any method of the same
-// name counts. Methods that belong to contracts, which others call, are excepted by name.
+// Verbs fails the test for each exported function and method of the package in a directory that no example names or
+// calls. It ignores types: a call of any method of the same name counts. except names the methods of interfaces, which
+// other packages call.
 func Verbs(t testing.TB, folder string, except ...string) {
 	t.Helper()
 	missing, err := without(folder)
@@ -29,7 +29,7 @@ func Verbs(t testing.TB, folder string, except ...string) {
 	}
 }
 
-// without lists the verbs, "Func" or "Type.Method", that no example shows.
+// without lists the functions and methods that no example shows, as "Func" or "Type.Method".
 func without(folder string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -63,7 +63,7 @@ func without(folder string) ([]string, error) {
 	}), nil
 }
 
-// exported is the name of a function or method, if others can call it.
+// exported returns the name of a function or method, if other packages can call it.
 func exported(f *ast.FuncDecl) string {
 	if !f.Name.IsExported() {
 		return ""
@@ -85,7 +85,7 @@ func exported(f *ast.FuncDecl) string {
 	return id.Name + "." + f.Name.Name
 }
 
-// note notes the name of an example and of all that it calls or hands over.
+// note notes the name of an example, and every function that it calls or passes.
 func note(f *ast.FuncDecl, used map[string]bool) {
 	used[f.Name.Name] = true
 	ast.Inspect(f.Body, func(n ast.Node) bool {

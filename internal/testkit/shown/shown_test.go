@@ -14,8 +14,8 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// Verbs that an example calls or is named after are shown; others, also if tests call them, are
-// not, and what nobody can call does not matter.
+// A function is shown if an example calls it or is named after it. Calls in tests do not count, and unexported
+// functions do not matter.
 func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.go"), `package a

@@ -1,4 +1,4 @@
-// Package steps is a strategy for tests, which takes the steps that it is given.
+// Package steps provides a strategy for tests, which takes the given steps.
 package steps
 
 import (
@@ -6,26 +6,26 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// List takes its steps in every run, whether they are possible or not: a step that is not
-// ends the campaign with an error.
+// List takes its steps in every run, whether they are possible or not. An impossible step ends the campaign with an
+// error.
 type List []lockstep.Step
 
-// String is the name of the strategy.
+// String returns the name of the strategy.
 func (List) String() string { return "steps" }
 
-// Fit promises nothing.
+// Fit gives no guarantee.
 func (List) Fit(lockstep.Info) (lockstep.Terms, error) { return lockstep.Terms{}, nil }
 
-// New makes a scheduler.
+// New returns a scheduler.
 func (l List) New(lockstep.Info) lockstep.Scheduler { return &scheduler{list: l} }
 
-// Forging is a List whose Replace steps bring a body.
+// Forging is a List whose Replace steps have a body.
 type Forging struct {
 	List
 	Body string
 }
 
-// New makes a scheduler.
+// New returns a scheduler.
 func (f Forging) New(lockstep.Info) lockstep.Scheduler { return &scheduler{list: f.List, body: f.Body} }
 
 type scheduler struct {
@@ -50,5 +50,5 @@ func (s *scheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// Tell has nothing to tell.
+// Tell returns the zero value: there is nothing to report.
 func (*scheduler) Tell(bool) lockstep.Account { return lockstep.Account{} }

@@ -20,13 +20,17 @@ func TestList(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 	plan.Strategy = steps.List{{Kind: trace.Deliver, Msg: 2}}
-	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "step 1 (deliver message 2) is impossible") {
+	if _, err := lockstep.Explore(t.Context(), plan); err == nil ||
+		!strings.Contains(err.Error(), "step 1 (deliver message 2) is impossible") {
 		t.Errorf("a message that was not sent: %v", err)
 	}
 }
 
 func ExampleList() {
-	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: steps.List{{Kind: trace.Alarm, Node: 1}, {Kind: trace.Drop, Msg: 3}}}
+	plan := lockstep.Plan{
+		System:   smr.Cluster{Nodes: 3},
+		Strategy: steps.List{{Kind: trace.Alarm, Node: 1}, {Kind: trace.Drop, Msg: 3}},
+	}
 	t, err := lockstep.Record(context.Background(), plan, 0)
 	fmt.Println(t.Records[2].Step.Kind, t.Records[2].Text, err)
 	// Output: drop 1->3 Prepare phase=1 <nil>

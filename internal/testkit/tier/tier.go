@@ -1,5 +1,5 @@
-// Package tier decides how much of a long test runs. `go test -short` runs the short tests only, `go test` small instances
-// of the long ones, and `go test` with LOCKSTEP_FULL=1, as `make test-all` runs it, everything.
+// Package tier decides how much of a long test runs. `go test -short` runs only the short tests, and `go test` small
+// instances of the long ones. `go test` with LOCKSTEP_FULL=1, as `make test-all` runs it, runs everything.
 package tier
 
 import (
@@ -10,7 +10,7 @@ import (
 // Full reports whether long tests run in full.
 func Full() bool { return os.Getenv("LOCKSTEP_FULL") != "" }
 
-// Pick returns the size of a test: small, or full where long tests run in full.
+// Pick returns the size of a test: small, or full if long tests run in full.
 func Pick[T any](small, full T) T {
 	if Full() {
 		return full
@@ -34,8 +34,8 @@ func NotShort(t testing.TB) {
 	}
 }
 
-// Some skips the case of a table with this index, unless it is one of every few, counted from the first, or long tests run
-// in full.
+// Some skips the table case with this index, unless long tests run in full. It keeps one case of every few, counted
+// from the first.
 func Some(t testing.TB, index, every int) {
 	t.Helper()
 	if index%every != 0 {

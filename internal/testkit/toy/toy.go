@@ -1,5 +1,4 @@
-// Package toy holds a small system, strategies and specs with which the engine and the
-// rooms above it are tested.
+// Package toy provides a small system, strategies and specs for tests of the engine and of the packages that use it.
 package toy
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// counter is a node of the toy system: node 1 sends the numbers 1, 2, ... to all when its
-// alarm fires; everyone emits what it receives and counts it in its durable storage.
+// counter is a node of the toy system. Node 1 sends the numbers 1, 2, ... to all nodes when its timer fires. Every node
+// emits each number that it receives and counts it in its durable storage.
 type counter struct {
 	self  lockstep.Node
 	total *int
@@ -45,8 +44,7 @@ func (n *counter) Request(c *sim.Context[int], id int32, _ string) { c.Emit("req
 func (n *counter) Reset()                                          { *n = counter{self: n.self, trick: n.trick} }
 func (n *counter) String() string                                  { return fmt.Sprintf("total=%d", *n.total) }
 
-// Cluster is a cluster of three counters, which call the trick, where there is one, with what
-// they receive.
+// Cluster returns a cluster of three counters. They call trick, if it is set, with each number that they receive.
 func Cluster(trick func(*sim.Context[int], int)) sim.Cluster[int] {
 	return sim.Cluster[int]{Name: "toy", Nodes: 3, Requests: []string{"one", "two"},
 		New: func(self lockstep.Node, _ int) sim.Node[int] {
@@ -59,16 +57,16 @@ func Cluster(trick func(*sim.Context[int], int)) sim.Cluster[int] {
 		}}
 }
 
-// Steps is a strategy that takes the steps it is given. A Replace brings the body 100.
+// Steps is a strategy that takes the given steps. A Replace step has the body 100.
 type Steps []lockstep.Step
 
-// String is its name.
+// String returns the name of the strategy.
 func (Steps) String() string { return "list" }
 
-// Fit promises nothing.
+// Fit gives no guarantee.
 func (Steps) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 
-// New makes a scheduler.
+// New returns a scheduler.
 func (l Steps) New(lockstep.Info) lockstep.Scheduler { return &lister{steps: l} }
 
 type lister struct {
@@ -93,20 +91,20 @@ func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 // Judge is a spec made of functions.
 type Judge struct {
 	OnStep, AtEnd func(*lockstep.Run) *lockstep.Finding
-	// Undecided is why no run can be checked; empty: they can.
+	// Undecided is the reason why no run can be checked; empty: runs can be checked.
 	Undecided string
 }
 
-// Properties names the one property.
+// Properties returns the single property.
 func (j Judge) Properties() []string { return []string{"judge"} }
 
-// New makes a monitor.
+// New returns a monitor.
 func (j Judge) New(lockstep.Info) lockstep.Monitor { return j }
 
 // Reset begins a new run.
 func (j Judge) Reset() {}
 
-// Step judges a step.
+// Step checks a step.
 func (j Judge) Step(r *lockstep.Run) *lockstep.Finding {
 	if j.OnStep == nil {
 		return nil
@@ -114,7 +112,7 @@ func (j Judge) Step(r *lockstep.Run) *lockstep.Finding {
 	return j.OnStep(r)
 }
 
-// End judges the end.
+// End checks the end of a run.
 func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
 	if j.AtEnd == nil {
 		return nil
@@ -128,14 +126,14 @@ func (Judge) EventsOnly() bool { return false }
 // Conclude counts nothing.
 func (j Judge) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Undecided: j.Undecided} }
 
-// What tests ask for.
+// A step, a finding and a spec that tests use.
 var (
 	Alarm1   = lockstep.Step{Kind: trace.Alarm, Node: 1}
 	Anything = lockstep.Finding{Property: "judge", Text: "as asked"}
 	AtEnd    = Judge{AtEnd: func(*lockstep.Run) *lockstep.Finding { return &Anything }}
 )
 
-// Deliver is the step that delivers a message.
+// Deliver returns the step that delivers a message.
 func Deliver(id trace.ID) lockstep.Step { return lockstep.Step{Kind: trace.Deliver, Msg: id} }
 
 // One makes a single run that fails and returns its recording. Without a spec it fails at
@@ -191,7 +189,7 @@ type Wrapped struct {
 	Closed func()
 }
 
-// Describe changes what the system says of itself.
+// Describe changes the system's description.
 func (w Wrapped) Describe() (lockstep.Info, error) {
 	info, err := w.System.Describe()
 	if w.Info != nil {
@@ -200,7 +198,7 @@ func (w Wrapped) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// Deploy makes a deployment whose steps are changed.
+// Deploy returns a deployment whose steps are changed.
 func (w Wrapped) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if w.Placed != nil {
 		if err := w.Placed(p); err != nil {

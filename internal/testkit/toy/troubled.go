@@ -7,14 +7,15 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Troubled is the toy system with trouble, each kind of it a function of the seed of a run.
+// Troubled is the toy system with problems, each kind of them a function of the seed of a run.
 type Troubled struct {
-	// Recheck is the system's, and Diverges makes every rerun of a seed emit an event that the first run did not.
+	// Recheck is the value of the system's description. Diverges makes every rerun of a seed emit an event that the
+	// first run did not emit.
 	Recheck  int
 	Diverges bool
-	// Inconclusive makes one of so many runs inconclusive; 0 makes none so.
+	// Inconclusive makes one of this many runs inconclusive; 0 makes none inconclusive.
 	Inconclusive uint64
-	// Nondeterminism is what the deployment lists after each run.
+	// Nondeterminism are the sources that the deployment lists after each run.
 	Nondeterminism []string
 }
 
@@ -25,7 +26,7 @@ func (t Troubled) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// Deploy makes a deployment.
+// Deploy deploys the system.
 func (t Troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	d, err := Cluster(nil).Deploy(ctx, p)
 	return &troubled{Deployment: d, by: t}, err
@@ -34,7 +35,7 @@ func (t Troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deplo
 type troubled struct {
 	lockstep.Deployment
 	by   Troubled
-	last uint64 // the seed of the run before
+	last uint64 // the seed of the previous run
 }
 
 // Reset begins a run.

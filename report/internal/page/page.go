@@ -1,4 +1,4 @@
-// Package page makes HTML files that need nothing else: no network, no other file.
+// Package page makes self-contained HTML files: they need no network and no other file.
 package page
 
 import (
@@ -23,15 +23,14 @@ var css string
 //go:embed page.js
 var js string
 
-// The style sheet and the program of a page are allowed to the browser by their hashes
-// alone, so that nothing else on the page could run even if it got there.
+// The page allows its style sheet and script by their hashes only, so that the browser executes no injected script.
 var funcs = template.FuncMap{
 	"style":  func() template.CSS { return template.CSS(css) },
 	"script": func() template.JS { return template.JS(js) },
 	"policy": func(program any) string {
 		policy := "default-src 'none'; img-src data:; style-src " + hashSource(css)
 		switch program := program.(type) {
-		case template.JS: // a program of the page's own, which may ask the server that the page is from
+		case template.JS: // the page's own script, which may send requests to the page's server
 			policy += "; connect-src 'self'; script-src " + hashSource(string(program))
 		case bool:
 			if program {
@@ -43,7 +42,7 @@ var funcs = template.FuncMap{
 	"clean": plain.Clean,
 	"lines": plain.Lines,
 	"short": plain.Short,
-	// relative is the address of a file beside the page, whatever it is called.
+	// relative returns the address of a file beside the page, whatever characters its name has.
 	"relative": func(file string) string { return "./" + url.PathEscape(path.Base(file)) },
 }
 
@@ -57,7 +56,7 @@ func Parse(name, body string) *template.Template {
 	return template.Must(template.New(name).Funcs(funcs).Parse(head + body))
 }
 
-// Render writes a page only when all of it could be made.
+// Render writes a page only after all of it was rendered.
 func Render(w io.Writer, t *template.Template, data any) error {
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {

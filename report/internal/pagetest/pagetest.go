@@ -1,4 +1,4 @@
-// Package pagetest checks that whatever a text is, nothing breaks out of its place.
+// Package pagetest checks that no text breaks out of its place in a page or an output line.
 package pagetest
 
 import (
@@ -15,8 +15,8 @@ import (
 // Tag is a tag of an HTML page with the names of its attributes.
 type Tag struct{ Name, Attributes string }
 
-// Tags reads the tags of a page as a browser would: everything between < and >, with
-// attribute values in quotes, and nothing inside scripts and styles.
+// Tags reads the tags of a page as a browser would: everything between < and >, with attribute values in quotes, and
+// nothing inside scripts and styles.
 func Tags(page string) (list []Tag, scripts []string) {
 	for {
 		at := strings.IndexByte(page, '<')
@@ -76,7 +76,7 @@ func readTag(s string) (Tag, string) {
 	}
 }
 
-// Write is what a renderer makes of something.
+// Write returns the output of a renderer.
 func Write(t testing.TB, render func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -86,7 +86,7 @@ func Write(t testing.TB, render func(io.Writer) error) string {
 	return b.String()
 }
 
-// Check checks that a page has no tags but the known ones and so many scripts.
+// Check checks that a page has only known tags and this number of scripts.
 func Check(t testing.TB, page string, known map[Tag]bool, scripts int) {
 	t.Helper()
 	if !utf8.ValidString(page) {
@@ -109,8 +109,7 @@ func Check(t testing.TB, page string, known map[Tag]bool, scripts int) {
 	}
 }
 
-// CheckLines checks that a text has so many lines, where that is known, and no control
-// characters.
+// CheckLines checks that a text has this number of lines, if it is known, and no control characters.
 func CheckLines(t testing.TB, what, text string, want int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -127,9 +126,12 @@ func CheckLines(t testing.TB, what, text string, want int) {
 // Nasties are texts that must not break out of their place.
 func Nasties() []string {
 	return []string{
-		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</script><script>alert(1)</script>", "<!-- ", "]]>", "-->",
-		"' onmouseover='alert(1)", "javascript:alert(1)", "${alert(1)}", "{{.}}", "&lt;b&gt;", "\x00\x01\x1b[31mred\x1b[0m", "a\r\nb\tc",
-		"\xff\xfe invalid \xc3\x28", "\u2028\u2029\ufffe", "\u202ereversed\u2066", strings.Repeat("long ", 500), "a=1 b=<b> c=\"", "%0A::error::x",
+		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</script><script>alert(1)</script>", "<!-- ",
+		"]]>", "-->",
+		"' onmouseover='alert(1)", "javascript:alert(1)", "${alert(1)}", "{{.}}", "&lt;b&gt;",
+		"\x00\x01\x1b[31mred\x1b[0m", "a\r\nb\tc",
+		"\xff\xfe invalid \xc3\x28", "\u2028\u2029\ufffe", "\u202ereversed\u2066", strings.Repeat("long ", 500),
+		"a=1 b=<b> c=\"", "%0A::error::x",
 		"line\n::error::injected", "",
 	}
 }

@@ -1,5 +1,4 @@
-// Package plain makes texts of strangers fit to be shown: one line, no control characters,
-// not too long.
+// Package plain prepares untrusted texts for display: one line, no control characters, not too long.
 package plain
 
 import (
@@ -12,11 +11,11 @@ import (
 	"github.com/lockstep-go/lockstep/internal/words"
 )
 
-// MaxText is the number of characters that pages show of a text, unless told otherwise.
+// MaxText is the default number of characters that pages show of a text.
 const MaxText = 200
 
-// Clean makes a text from a trace safe for a terminal and a page: one line, no control
-// characters, nothing that turns the direction of writing.
+// Clean makes a text from a trace safe for a terminal and a page. The result is one line, without control characters
+// and without characters that change the direction of writing.
 func Clean(s string) string { return words.Clean(s) }
 
 // Cut shortens a text that is too long, visibly.
@@ -28,7 +27,7 @@ func Cut(s string, width int) string {
 	return string(r[:width-1]) + "…"
 }
 
-// Short is a text cleaned and cut at MaxText.
+// Short returns a text cleaned and cut at MaxText.
 func Short(s string) string { return Cut(Clean(s), MaxText) }
 
 // Lines cleans a text of several lines, such as a stack.
@@ -40,7 +39,7 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Number writes a number in few characters: 12000 as 12k.
+// Number formats a number in few characters: 12000 as 12k.
 func Number(v float64) string {
 	switch {
 	case v >= 1e9:
@@ -54,8 +53,8 @@ func Number(v float64) string {
 	}
 }
 
-// Wrap breaks a text into lines of at most so many columns, at blanks where there are any.
-// All lines but the first are indented; of more than most lines the rest is cut, visibly.
+// Wrap breaks a text into lines of at most width columns, preferably at blanks. It indents all lines but the first.
+// Beyond most lines it cuts the rest, visibly.
 func Wrap(s string, width, indent, most int) []string {
 	var lines []string
 	blank := ""
@@ -82,10 +81,10 @@ func Wrap(s string, width, indent, most int) []string {
 	}
 }
 
-// Keys are the keys of a map in order.
+// Keys returns the sorted keys of a map.
 func Keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Red is a text in red, where colour is wanted.
+// Red returns a text, in red if the output has color.
 func Red(colour bool, text string) string {
 	if !colour {
 		return text
@@ -93,7 +92,7 @@ func Red(colour bool, text string) string {
 	return "\x1b[31m" + text + "\x1b[0m"
 }
 
-// Named is a target with the program that it is part of and its options.
+// Named returns a target with the program that it is part of and its options.
 func Named(target, build string, options map[string]string) string {
 	s := Clean(target)
 	if build != "" {

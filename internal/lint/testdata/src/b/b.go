@@ -1,4 +1,4 @@
-// Package b is not one in which runs happen.
+// Package b executes no runs.
 package b
 
 import "time"

@@ -1,4 +1,4 @@
-// Package bubble is one whose goroutines and clock are those of a bubble.
+// Package bubble has goroutines and a clock that belong to a bubble.
 package bubble
 
 import (
