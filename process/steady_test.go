@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The first run begins with empty folders; one that resumes has the same servers, and those that were ended again.
+// The first run begins with empty directories. A resumed run has the same servers, and restarts those that ended.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, err := NewCluster(new(lockstep.Place), 3, false)
@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What a server printed before a run is not of that run.
+// Lines that a server printed before a run do not belong to that run.
 func TestLinesOfRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, err := NewCluster(new(lockstep.Place), 1, false)
@@ -93,7 +93,7 @@ func TestLinesOfRun(t *testing.T) {
 	}
 }
 
-// A server may be several processes: what one of them dials is dialed by the node.
+// A server may consist of several processes: connections of each belong to the node.
 func TestNodeOfGroup(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, err := NewCluster(new(lockstep.Place), 2, false)
@@ -111,8 +111,7 @@ func TestNodeOfGroup(t *testing.T) {
 	}
 }
 
-// A call that is quick is waited for; one that is slow goes on; one that is canceled has a result, too, and one
-// that is forgotten has none.
+// Ask waits for a quick call; a slow one continues; a canceled one also has a result, and a forgotten one has none.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -163,7 +162,8 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// What works in the end works; what does not is the run's trouble; who ends the campaign ends it.
+// An operation that eventually succeeds is no error. One that never does makes the run inconclusive. An interrupt ends
+// the campaign.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0

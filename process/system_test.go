@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// noted is a system of sleeping servers whose driver notes which of its functions are called.
+// noted is a system of sleeping servers whose driver records which of its functions are called.
 func noted(reuse bool, note func(string)) System {
 	return System{Name: "noted", Nodes: 1, Patience: time.Minute, Reuse: reuse, Messages: true,
 		New: func(context.Context, *Cluster) (Driver, error) {
@@ -38,7 +38,7 @@ func noted(reuse bool, note func(string)) System {
 		}}
 }
 
-// The functions of a driver are called in the order that is documented. Servers that are reused start once.
+// The functions of a driver are called in the documented order. Reused servers start once.
 func TestDriver(t *testing.T) {
 	for reuse, want := range map[bool]string{
 		false: "stop reset command ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, " +
@@ -75,7 +75,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What a system lacks is named before anything starts.
+// Missing fields of a system are named before any server starts.
 func TestWrongSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	good := noted(false, func(string) {})

@@ -27,7 +27,7 @@ func TestPom(t *testing.T) {
 	}
 }
 
-// What Maven complains of is quoted, without its advice.
+// Maven's error message is quoted, without its hints.
 func TestComplaint(t *testing.T) {
 	got := complaint([]byte("[INFO] x\n\x1b[0m\x1b[0m[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full stack trace, re-run Maven with the -e switch.\n[ERROR] \n[ERROR] For more information about the errors, read:\n[ERROR] [Help 1] somewhere\n"))
 	if got != "Could not find artifact a:b:jar:1 in central" {
@@ -38,7 +38,7 @@ func TestComplaint(t *testing.T) {
 	}
 }
 
-// The targets' lists of sums can be read, and have the jars of all versions that the targets offer.
+// The targets' checksum lists are valid, and contain the jars of all versions that the targets offer.
 func TestTargetsArePinned(t *testing.T) {
 	for target, jars := range map[string][]string{
 		"zookeeper": {"zookeeper-3.4.9.jar", "zookeeper-3.5.8.jar", "zookeeper-3.9.5.jar"},

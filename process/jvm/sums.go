@@ -16,13 +16,14 @@ import (
 	"github.com/lockstep-go/lockstep/internal/words"
 )
 
-// sums are the SHA-256 of jars by their names. A name has the version, so that one list serves several versions of a target.
+// sums maps the names of jars to their SHA-256. A name includes the version, so that one list serves several versions
+// of a target.
 type sums map[string]string
 
-// sumLine is a line of a list of sums.
+// sumLine matches a line of a checksum list.
 var sumLine = regexp.MustCompile(`^([0-9a-f]{64})  ([\w.+-]+\.jar)$`)
 
-// readSums reads a list of sums.
+// readSums parses a checksum list.
 func readSums(text string) (sums, error) {
 	s := sums{}
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -39,7 +40,7 @@ func readSums(text string) (sums, error) {
 	return s, lines.Err()
 }
 
-// check reports the jars of a directory that are not those of the list.
+// check reports the jars of a directory that differ from the list.
 func (s sums) check(folder string) error {
 	jars, err := filepath.Glob(filepath.Join(folder, "*.jar"))
 	if err != nil {
@@ -69,7 +70,7 @@ func (s sums) check(folder string) error {
 	return errors.Join(wrong...)
 }
 
-// sumOf is the SHA-256 of a file.
+// sumOf returns the SHA-256 of a file.
 func sumOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -83,8 +84,8 @@ func sumOf(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Sums fetches artefacts as Jars does, without a check, and returns the lines that pin them. It is for whoever adds a version to
-// a target, and has looked at what it needs.
+// Sums fetches artifacts as Jars does, without a check, and returns the lines that pin them. Use it to add a version to
+// a target, after a review of its dependencies.
 func Sums(ctx context.Context, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// fakeMaven puts a mvn into the PATH that fetches two jars.
+// fakeMaven puts a mvn that fetches two jars into the PATH.
 func fakeMaven(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func line(name, content string) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(content)), name)
 }
 
-// Only jars that have the SHA-256 of their target's list are used: when they were fetched, and when they come from the cache.
+// Jars are used only if they have the SHA-256 in their target's list: both after a fetch and from the cache.
 func TestPinnedJars(t *testing.T) {
 	fakeMaven(t)
 	server, library := line("server-1.0.jar", "server"), line("library-2.0.jar", "library")
