@@ -11,8 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// Replicas that make the two calls are served as those on a line are, in all protocols that
-// Connect has.
+// Replicas that use the two calls are served like those on a line, in all protocols that Connect supports.
 func TestCalls(t *testing.T) {
 	for name, options := range map[string][]connect.ClientOption{
 		"connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
@@ -35,7 +34,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// caller is a replica that makes the two calls and says of every order that it is done.
+// caller is a replica that uses the two calls and reports every order as done.
 func caller(ctx context.Context, calls *http.Client, url string, node uint32, options []connect.ClientOption) error {
 	orders, err := connect.NewClient[wire.Hello, wire.Order](calls, url+wire.OrdersProcedure, options...).
 		CallServerStream(ctx, connect.NewRequest(&wire.Hello{Node: node}))

@@ -16,15 +16,15 @@ import (
 
 // calls is the channel of a replica with two calls, Orders and Reports.
 type calls struct {
-	inbox    chan *wire.Report // bounded, so that one who floods waits
+	inbox    chan *wire.Report // bounded, so that a replica that floods must wait
 	over     chan struct{}
-	deadline func(time.Time) error // of writing
+	deadline func(time.Time) error // for writes
 
-	mutex  sync.Mutex // guards the stream, which must not be written to when its handler has returned
+	mutex  sync.Mutex // guards the stream, which must not be written to after its handler has returned
 	stream *connect.ServerStream[wire.Order]
 }
 
-// inboxSize is how many reports of a replica wait to be taken.
+// inboxSize is how many reports of a replica can wait for processing.
 const inboxSize = 64
 
 func newCalls(ctx context.Context, stream *connect.ServerStream[wire.Order]) *calls {
@@ -67,13 +67,13 @@ func (c *calls) close() {
 	close(c.over)
 }
 
-// line is the channel of a replica with a connection of its own. The engine's goroutine
-// writes and reads it: nothing is handed over.
+// line is the channel of a replica with its own connection. The engine's goroutine writes and reads it, without a
+// handoff to other goroutines.
 type line struct {
 	*wire.Line
 	last wire.Report
 
-	ctx  context.Context // what ends the waiting
+	ctx  context.Context // ends the wait for a report
 	stop func() bool
 }
 
@@ -100,7 +100,7 @@ func (l *line) gone() bool { return l.Gone() }
 
 func (l *line) close() { _ = l.Close() }
 
-// upgrade takes a hello and makes a line, and a session, of the connection it came on.
+// upgrade reads a hello and turns its connection into a line with a session.
 func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != wire.LineProtocol || r.ProtoMajor != 1 {
 		s.refuse(w, http.StatusUpgradeRequired, fmt.Errorf("a line begins with POST, HTTP/1.1, Connection: Upgrade and Upgrade: %s", wire.LineProtocol))
@@ -145,7 +145,7 @@ func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	s.ready(t)
 }
 
-// refuse answers a request that cannot be served.
+// refuse rejects a request that cannot be served.
 func (s *server) refuse(w http.ResponseWriter, status int, err error) {
 	s.refused()
 	http.Error(w, err.Error(), status)

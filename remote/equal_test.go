@@ -23,7 +23,7 @@ import (
 
 const replicaVariable = "LOCKSTEP_TEST_REPLICA"
 
-// The test program is its replicas, too.
+// The test program is also its replicas.
 func TestMain(m *testing.M) {
 	switch os.Getenv(replicaVariable) {
 	case "elector":
@@ -51,7 +51,7 @@ type mail struct {
 	term int
 }
 
-// world is what an elector needs: it is the engine's, in sim or behind a network.
+// world is the environment of an elector: the engine's, in sim or over a network.
 type world interface {
 	Self() lockstep.Node
 	Nodes() int
@@ -61,7 +61,7 @@ type world interface {
 	Rand() *rand.Rand
 }
 
-// elector elects leaders. It forgets its vote in a crash, which is the bug.
+// elector elects leaders. It loses its vote in a crash, which is the bug.
 type elector struct{ term, voted, grants int }
 
 func (e *elector) start(w world) { w.SetAlarm(trace.Time(10 + w.Rand().IntN(10))) }
@@ -123,7 +123,7 @@ func simulated() lockstep.System {
 		Draws: "time-outs", Requests: []string{"nothing"}}
 }
 
-// Behind a network:
+// Over a network:
 
 type remoteWorld struct {
 	*client.Client
@@ -166,7 +166,7 @@ func beReplica(program func(context.Context, client.Options) error) {
 	}
 }
 
-// processes are electors that this test program is.
+// processes are electors that run this test program.
 func processes(as string) remote.System {
 	return remote.System{Name: "electors", Nodes: 3, Types: nil, Draws: "time-outs", Requests: []string{"nothing"},
 		Limits: remote.Limits{Patience: time.Minute},
@@ -179,7 +179,7 @@ func processes(as string) remote.System {
 
 var crashes = strategy.Walk{Deliver: 10, Duplicate: 1, Alarm: 2, Crash: 1, Restart: 2, Request: 1, Cut: 1, Heal: 1, Steps: 60}
 
-// A thousand runs behind a network are those of sim, step for step.
+// A thousand runs over a network equal those of sim, step by step.
 func TestAsInSim(t *testing.T) {
 	for _, s := range []lockstep.Strategy{crashes, strategy.DefaultPCTCP} {
 		plan := lockstep.Plan{System: simulated(), Spec: oneLeader, Strategy: s, Runs: 500, Steps: 60, Workers: 1, KeepGoing: true}
@@ -199,7 +199,7 @@ func TestAsInSim(t *testing.T) {
 	}
 }
 
-// What is found behind a network is shrunk and replayed like anything else.
+// A finding over a network is shrunk and replayed like any other.
 func TestWholeWay(t *testing.T) {
 	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
 	f := enginetest.First(t, plan)

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// AskAll asks the replicas of a deployment in turn whether they are quiet, without an engine.
+// AskAll asks the replicas of a deployment in turn whether they are quiescent, without an engine.
 func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error {
 	d := deployed.(*deployment)
 	for i := range d.nodes {
@@ -21,7 +21,7 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 		if err != nil {
 			return err
 		}
-		for done := uint32(0); done != number; { // those before are of orders before
+		for done := uint32(0); done != number; { // reports before it belong to earlier orders
 			r, err := n.session.report(ctx)
 			if err != nil {
 				return err
@@ -32,5 +32,5 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 	return nil
 }
 
-// Together does something where the worker of a deployment would.
+// Together runs do where the worker of a deployment would.
 func Together(deployed lockstep.Deployment, do func()) { deployed.(*deployment).together(do) }

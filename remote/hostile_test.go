@@ -25,7 +25,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// liar is a replica that does as it should, except for one thing.
+// liar is a replica that behaves correctly, except for one fault.
 func liar(ctx context.Context, options client.Options) error {
 	c := client.Connect(options)
 	lie := os.Getenv("LOCKSTEP_TEST_LIE")
@@ -58,8 +58,8 @@ func liar(ctx context.Context, options client.Options) error {
 	}})
 }
 
-// A replica that lies, floods, falls silent or dies spoils its own runs and nothing else, and
-// the reason names it.
+// A replica that sends invalid reports, floods, stalls or dies makes only its own runs inconclusive, and the reason
+// names it.
 func TestLiars(t *testing.T) {
 	for lie, want := range map[string]string{
 		"stranger": "a message to node 17; 1 to 3 are possible",
@@ -95,10 +95,10 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// secret is the token of replicas that somebody else starts.
+// secret is the token of externally started replicas.
 const secret = "secret"
 
-// listening is a deployment whose replicas somebody else starts.
+// listening returns a deployment whose replicas are started externally.
 func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deployment) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -114,7 +114,7 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 	return "http://" + address, d
 }
 
-// Who does not know the token, or claims a seat that is not there or taken, is refused.
+// The server refuses a replica that lacks the token, or claims a node that does not exist or is connected.
 func TestRefused(t *testing.T) {
 	var stats remote.Stats
 	url, _ := listening(t, &stats)
@@ -137,7 +137,7 @@ func TestRefused(t *testing.T) {
 		_ = first.Run(ctx, client.Handlers{})
 		close(in)
 	}()
-	for first.Nodes() == 0 { // until it has the seat
+	for first.Nodes() == 0 { // until it is connected
 		time.Sleep(time.Millisecond)
 	}
 	if err := try(client.Options{Node: 1, Token: secret}); err == nil || !strings.Contains(err.Error(), "node 1 is connected already") {
@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Garbage does no harm: whatever is posted, a replica that comes after it is served.
+// Garbage does no harm: after any posted data, the server still serves a new replica.
 func TestGarbage(t *testing.T) {
 	url, d := listening(t, nil)
 	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
@@ -166,7 +166,7 @@ func TestGarbage(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+secret)
 				answer, err := http.DefaultClient.Do(r)
 				if err != nil {
-					continue // it hung up on us
+					continue // the server closed the connection
 				}
 				_, _ = io.Copy(io.Discard, answer.Body)
 				answer.Body.Close()
@@ -185,7 +185,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// What is no report on a line spoils the run, and the reason tells what it was.
+// Invalid data on a line makes the run inconclusive, and the reason describes the data.
 func TestBabble(t *testing.T) {
 	for garbage, want := range map[string]string{
 		"-":                                        "it hung up",
@@ -214,7 +214,7 @@ func TestBabble(t *testing.T) {
 	}
 }
 
-// babbler is a replica of which the second says on its line what it is told, and hangs up.
+// babbler is a set of replicas. The second echoes its orders on its line, and closes the connection.
 func babbler(ctx context.Context, options client.Options) error {
 	if options.Node != 2 {
 		return client.Connect(options).Run(ctx, client.Handlers{})
@@ -293,7 +293,7 @@ func late(ctx context.Context, options client.Options) error {
 	}
 }
 
-// frame is a message as JSON with its length before it.
+// frame returns a message as JSON, prefixed with its length.
 func frame(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -316,7 +316,7 @@ func call(ctx context.Context, options client.Options, procedure string, body io
 	return answer.Body, nil
 }
 
-// Settings that cannot work are refused before anything starts.
+// Invalid settings are refused before any process starts.
 func TestSettings(t *testing.T) {
 	command := processes("elector").Command
 	for want, s := range map[string]remote.System{

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/client"
 )
 
-// variable is the value of a variable in the environment of a command.
+// variable returns the value of a variable in the environment of a command.
 func variable(cmd *exec.Cmd, name string) (value string) {
 	for _, pair := range cmd.Env {
 		if after, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -22,8 +22,8 @@ func variable(cmd *exec.Cmd, name string) (value string) {
 	return value
 }
 
-// A process on the same machine that knows the address of a deployment, and not its token, cannot take the place
-// of a replica.
+// A process on the same machine that has the address of a deployment, but not its token, cannot take the place of a
+// replica.
 func TestIntruder(t *testing.T) {
 	var stats remote.Stats
 	var started []*exec.Cmd

@@ -40,8 +40,8 @@ func (r *reads) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// Replicas in Python, through a client of the standard library that was written from the page
-// on the protocol, are found out, and the finding is shrunk to the fewest steps there are.
+// The tester finds the bug of replicas in Python and shrinks the finding to the minimum number of steps. Their client
+// uses the standard library, and was written from the documentation of the protocol alone.
 func TestPython(t *testing.T) {
 	python := outside.Program(t, "python3")
 	folder, err := filepath.Abs("../clients/python")
@@ -61,7 +61,7 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if enginetest.Explored(small.Trace) != 4 { // write, its delivery, the answer's, read
+	if enginetest.Explored(small.Trace) != 4 { // write, its delivery, delivery of the response, read
 		t.Errorf("shrunk to %s", small.Is)
 	}
 	enginetest.FailsAgain(t, plan, small.Trace)

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// In short runs by rounds a program with time-outs of its own gets little done, with other
-// strategies much: docs/which-strategy-first.md has what this logs.
+// In short runs by rounds, a program with its own timeouts makes little progress; with other strategies it makes much.
+// docs/which-strategy-first.md contains the output of this test.
 func TestWhichStrategyFirst(t *testing.T) {
 	for _, c := range []struct {
 		strategy    string

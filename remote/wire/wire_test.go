@@ -53,8 +53,7 @@ var (
 	})
 )
 
-// What is written here is what the definition says, in both formats, and what others write by
-// the definition is read.
+// Both encodings agree with the definition, and the package reads messages that other encoders of the definition write.
 func TestDefinition(t *testing.T) {
 	file := schema(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,7 +145,7 @@ func TestProcedures(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading it ends without a panic.
+// Decoding of any input ends without a panic.
 func FuzzRead(f *testing.F) {
 	seed, err := wire.MarshalProto(&wire.Report{Session: 1, Effects: []wire.Effect{{To: 2, Type: "vote", Body: []byte("x")}}})
 	if err != nil {

@@ -22,14 +22,14 @@ type deployment struct {
 
 	gateways []*gateway // by node-1
 	peer     []string   // where servers listen for each other, by node-1
-	via      []string   // where the others believe them to be
+	via      []string   // where the other servers reach them
 
 	clients *kv.Clients
 	runs    int
 }
 
-// deploy builds the server and makes the links. All servers must know the same addresses, so that there is one link for each
-// destination.
+// deploy builds the server and creates the links. All servers must use the same addresses, so that there is one link
+// for each destination.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	program, err := process.Program(ctx, "go.etcd.io/etcd/server/v3", c.Version)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 	return process.Driver{Reset: d.reset, Command: d.command, Ready: d.ready, Begin: d.begin, Request: d.request, GiveUp: true, Log: telling}, nil
 }
 
-// command starts a node. What it writes need not survive the machine, only the process.
+// command starts a node. Its data must survive the process, but not the machine.
 func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 	var members []string
 	for i, address := range d.via {
@@ -59,13 +59,13 @@ func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 		"--unsafe-no-fsync", "--log-level", "info", "--log-outputs", "stdout"), nil
 }
 
-// telling picks the lines of a log that tell how servers agree.
+// telling selects the log lines about consensus between servers.
 func telling(line string) bool {
 	return slices.ContainsFunc([]string{"elected leader", "became leader", "became candidate", "lost leader", "stepped down", `"level":"error"`, `"level":"panic"`, `"level":"fatal"`},
 		func(words string) bool { return strings.Contains(line, words) })
 }
 
-// reset gives the run keys of its own.
+// reset gives the run a separate key prefix.
 func (d *deployment) reset() error {
 	d.runs++
 	return nil
@@ -83,8 +83,8 @@ func (d *deployment) begin(_ context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// request lets a client ask a node, and waits for the answer for one pace. A client that got an error goes on: its operation may
-// take effect or not.
+// request makes a client send a request to a node, and waits for the response for one pace. A client continues after an
+// error: its operation may take effect or not.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if err := d.Launch(); err != nil {
 		return err

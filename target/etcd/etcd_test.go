@@ -24,8 +24,7 @@ import (
 
 var long = flag.Bool("long", false, "make many runs of servers, of all versions")
 
-// need skips a test where the go tool is missing or offline, and fails it where everything must be
-// there.
+// need skips a test if the go tool is missing or offline, and fails it if all tools are required.
 func need(t *testing.T, version string) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_STRICT") != "" {
@@ -36,7 +35,7 @@ func need(t *testing.T, version string) {
 	}
 }
 
-// plan is a campaign of partitions, crashes and requests.
+// plan returns a campaign of partitions, crashes and requests.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
 	need(t, target.Fill(c).Version)
@@ -64,7 +63,7 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// timed is a cluster that tells where its time goes: what begins a run, and restarts, is starting.
+// timed is a cluster that reports where its time goes. The beginning of a run and restarts count as starting.
 type timed struct {
 	Cluster
 	spent *process.Spent
@@ -95,8 +94,8 @@ func (d clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return process.Timed(part, func() error { return d.Deployment.Do(ctx, s, out) })
 }
 
-// A server that is cut off answers serializable reads with what it has, which the others have
-// overwritten: found by partitions in few runs.
+// An isolated server answers serializable reads from its local state, which the others have overwritten. Partitions
+// find that in few runs.
 func TestStale(t *testing.T) {
 	tier.OnlyFull(t, "it starts servers, in real time")
 	p := plan(t, Cluster{Serializable: true, Mix: kv.Binary, Requests: 10}, 60)
@@ -112,7 +111,7 @@ func TestStale(t *testing.T) {
 	t.Logf("run %d: %s, %s", f.Run, f.Finding, f.Confirmed())
 }
 
-// What the gateway is told and tells, without a server.
+// The requests to the gateway and the parsing of its responses, without a server.
 func TestGateway(t *testing.T) {
 	var asked map[string]any
 	answer := ""

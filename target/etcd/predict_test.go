@@ -20,8 +20,8 @@ var (
 	seed    = flag.Int("seed", 1, "their seed")
 )
 
-// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the names that requests have here, and the test of its Example 3.3: a
-// balanced partition of five servers, and two operations under it.
+// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the request names used here, and the test
+// of its Example 3.3: a balanced partition of five servers, and two operations during it.
 const (
 	stale = "*(minority)|*: put a=1@2; get a@1"
 	test  = "partition:criterion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
@@ -38,7 +38,7 @@ func staleSequence(t *testing.T) (cover.PartitionSequence, cover.Sampling) {
 	return sequence, cover.Sampling{Nodes: 5, Balanced: true, Operations: staleOps}
 }
 
-// The exact chance is that of the paper.
+// The exact probability is that of the paper.
 func TestStalePredicted(t *testing.T) {
 	sequence, sampling := staleSequence(t)
 	chance, err := sequence.Probability(sampling)
@@ -47,7 +47,8 @@ func TestStalePredicted(t *testing.T) {
 	}
 }
 
-// Stale reads are found as often as predicted: each test that runs the partition sequence finds one, and no other does.
+// Stale reads are found as often as predicted: each test that runs the partition sequence finds one, and no other test
+// does.
 func TestStaleMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes many minutes; -long makes it")
