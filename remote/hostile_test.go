@@ -263,8 +263,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// late is a replica of the plain protocol that, told to begin a run, first tells something of
-// the run before.
+// late is a replica of the plain protocol. When ordered to begin a run, it first sends a report of the previous run.
 func late(ctx context.Context, options client.Options) error {
 	orders, err := call(ctx, options, wire.OrdersProcedure, bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A client of either version of the protocol says what is to be said, bit by bit, and takes an answer with or without warnings before it. Whatever is not an answer
-// in its version is an error, and the connection is not used again.
+// A client of either protocol version sends the correct bytes, and accepts a response with or without warnings.
+// Anything that is not a response in its version is an error, and the connection is not used again.
 func TestClient(t *testing.T) {
 	const query = "\x00\x00\x00\x03ABC\x00\x04\x10\x00\x08"
 	rows := "\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01k\x00\x01t\x00\x01v\x00\x0d\x00\x00\x00\x01\x00\x00\x00\x01A"
@@ -54,7 +54,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// answers answers frames, one after the other, until the connection ends, and tells what was said.
+// answers responds to frames, one after the other, until the connection ends, and records the requests.
 func answers(conn net.Conn, protocol byte, with []string, said chan<- string) {
 	var all bytes.Buffer
 	defer func() { _ = conn.Close(); said <- all.String() }()
@@ -73,7 +73,7 @@ func answers(conn net.Conn, protocol byte, with []string, said chan<- string) {
 	}
 }
 
-// Whatever a server answers is rows, a complaint or an error.
+// Any server response yields rows, a server error or a parse error.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01k\x00\x01t\x00\x01v\x00\x0d\x00\x00\x00\x01\x00\x00\x00\x01A"))
 	f.Add([]byte("\x00\x00\x11\x00\x00\x04slow\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x03CAS"))

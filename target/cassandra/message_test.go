@@ -13,20 +13,20 @@ import (
 
 const ringOne, ringTwo = "127.9.9.1", "127.9.9.2"
 
-// greeting is what a server says first, with flags.
+// greeting returns the first part of a server's handshake, with flags.
 func greeting(flags uint32, from string) []byte {
 	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, magic), flags)
 	return append(binary.BigEndian.AppendUint32(b, 7), place(from)...)
 }
 
-// place is an address as it is on the wire.
+// place returns an address as it is on the wire.
 func place(address string) []byte {
 	b := []byte{4, 0, 0, 0, 0}
 	_, _ = fmt.Sscanf(address, "%d.%d.%d.%d", &b[1], &b[2], &b[3], &b[4])
 	return b
 }
 
-// said is a message, with parameters as names and values.
+// said returns a message, with parameters as names and values.
 func said(from string, number, verb uint32, payload string, params ...string) []byte {
 	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, magic), number)
 	b = append(binary.BigEndian.AppendUint32(b, 99), place(from)...)
@@ -42,7 +42,7 @@ func said(from string, number, verb uint32, payload string, params ...string) []
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(payload))), payload...)
 }
 
-// commit is what is prepared, proposed or committed: a row, a ballot and an update.
+// commit returns the payload of a prepare, proposal or commit: a row, a ballot and an update.
 func commit(row string, id byte, update string) string {
 	return string(binary.BigEndian.AppendUint16(nil, uint16(len(row)))) + row + strings.Repeat(string([]byte{id}), 16) + update
 }
@@ -53,7 +53,7 @@ func started() *book {
 	return b
 }
 
-// follow gives a stream to the decoder of a server's connections in pieces.
+// follow passes a stream to the decoder of a server's connections in pieces.
 func follow(t *testing.T, b *book, to string, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := b.protocol(to)()
@@ -68,8 +68,8 @@ func words(packets []process.Packet) string {
 	return strings.Join(all, ";")
 }
 
-// However streams are cut into pieces, their messages are the same: those of Paxos about the run's row, with ballots in the order in which they were prepared, and the answers to
-// them. Gossip, reads, other rows and answers to something else are none.
+// Any split of a stream yields the same messages: those of Paxos about the run's row, with ballots in the order of
+// preparation, and their responses. Gossip, reads, other rows and responses to other requests yield none.
 func TestProtocol(t *testing.T) {
 	asking := bytes.Join([][]byte{
 		greeting(7<<8, ringOne), said(ringOne, 1, 14, "syn"), said(ringOne, 2, 33, commit("run1", 5, "")), said(ringOne, 3, 3, "read", "TRACE", "who", "", ""),
@@ -98,7 +98,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// The first part of a greeting goes on alone: the rest comes only when it was answered, and meanwhile nobody else is let in.
+// The first part of a handshake passes alone: the rest comes only after the response, and no other connection is
+// accepted meanwhile.
 func TestGreeting(t *testing.T) {
 	d, answers := started().protocol(ringTwo)()
 	hello := greeting(7<<8, ringOne)
@@ -123,7 +124,7 @@ func TestWrongProtocol(t *testing.T) {
 	}
 }
 
-// A round is whole when everyone was sent it.
+// A round is whole when it was sent to all others.
 func TestWhole(t *testing.T) {
 	b := started()
 	if whole, answers := b.whole(); !whole || answers != 0 {
@@ -137,14 +138,14 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	b.tell(message{to: from, number: 2, verb: 4, payload: []byte{1}})
-	b.tell(message{to: from, number: 2, verb: 4, payload: []byte{1}}) // nobody asked again
+	b.tell(message{to: from, number: 2, verb: 4, payload: []byte{1}}) // no request is pending
 	if _, answers := b.whole(); answers != 1 {
 		t.Errorf("%d answers", answers)
 	}
 }
 
-// Whatever comes, the decoder takes no more than there is, and asks for more only where more could help: a stream that is given at once and one that is given in pieces
-// come out the same.
+// For any input, the decoder consumes only bytes that exist, and requests more only if more could help. A stream that
+// arrives at once and one that arrives in pieces yield the same packets.
 func FuzzProtocol(f *testing.F) {
 	f.Add(append(greeting(7<<8, ringOne), said(ringOne, 1, 33, commit("run1", 5, ""), "a", "b")...), 3)
 	f.Add(append(greeting(7<<8, ringTwo), said(ringTwo, 1, 4, "\x01")...), 5)
@@ -158,7 +159,7 @@ func FuzzProtocol(f *testing.F) {
 	})
 }
 
-// What a server answers is read as rows of texts and booleans, and never trusted.
+// Server responses are parsed as rows of texts and booleans, and never trusted.
 func TestResult(t *testing.T) {
 	text := func(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
 	rows := "\x00\x00\x00\x02" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02" + text("lockstep") + text("tests") + text("[applied]") + "\x00\x04" + text("value_1") + "\x00\x0d" +
@@ -180,7 +181,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A client tells a transaction that was decided from one that may have been.
+// A client distinguishes a transaction that was decided from one that may have been.
 func TestComplaint(t *testing.T) {
 	for kind, want := range map[string]bool{"SIMPLE": true, "CAS": false} {
 		body := "\x00\x00\x11\x00\x00\x04late\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02" + string([]byte{0, byte(len(kind))}) + kind

@@ -91,7 +91,8 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// Where messages are not known, and where that is asked for, a round is a stretch of time, and nothing but links and servers is in the engine's hands.
+// If messages are not decoded, or on request, a round is a period of time, and the engine controls only links and
+// servers.
 func TestControls(t *testing.T) {
 	for _, c := range []struct {
 		set   []string

@@ -17,7 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// How the rows of the paper's table 2 are made. They are k1:d8 ... k10:d8, k6:d3 ... k6:d10, and baseline:0.125, 0.25 and 0.5: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
+// Flags that select the rows of the paper's table 2 to reproduce. The rows are k1:d8 ... k10:d8, k6:d3 ... k6:d10, and
+// baseline:0.125, 0.25 and 0.5: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
 var (
 	long      = flag.Bool("long", false, "make many runs of servers")
 	seed      = flag.Uint64("seed", 1, "seed of a row")
@@ -28,7 +29,8 @@ var (
 	sampler   = flag.String("sampler", "paper", "how isolations are drawn: paper, partial or exact")
 )
 
-// entry is a row of the paper's: a strategy, and what it made of 1000 runs. The baseline has only the number of runs with the defect.
+// entry is a row of the paper: a strategy, and its results in 1000 runs. The baseline has only the number of runs with
+// the defect.
 type entry struct {
 	name             string
 	strategy         lockstep.Strategy
@@ -36,7 +38,7 @@ type entry struct {
 	buggy            int
 }
 
-// table is the paper's table 2, with the baseline of section 7.1.
+// table returns the paper's table 2, with the baseline of section 7.1.
 func table() (all []entry) {
 	drawn := slices.Index(strategy.Exact.Words(), *sampler)
 	if drawn < 0 {
@@ -62,7 +64,7 @@ func table() (all []entry) {
 	return all
 }
 
-// count counts what runs have, and finds nothing.
+// count counts ballots and messages of runs, and reports no findings.
 type count struct{ ballots, messages *int }
 
 func (count) Reset() {}
@@ -81,13 +83,13 @@ func (c count) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// predicted is the share of runs in which the model has the defect, in percent.
+// predicted returns the percentage of runs in which the model has the defect.
 func predicted(t *testing.T, s lockstep.Strategy) float64 {
 	result := enginetest.Explore(t, lockstep.Plan{System: modelled{Cluster{Bounded: *bounded}}, Spec: Once, Strategy: s, Settle: modelSettle, Runs: *modelRuns, Seed: *seed, KeepGoing: true, Keep: 1})
 	return 100 * float64(result.Verdicts[trace.Fail]) / float64(result.Runs)
 }
 
-// TestPredicted tells how often the rows have the defect by the model.
+// TestPredicted logs how often the rows have the defect according to the model.
 func TestPredicted(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
@@ -100,7 +102,7 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestTables makes rows of table 2 of the paper again, as far as the time goes, and writes them beside the paper's.
+// TestTables reproduces rows of table 2 of the paper, as far as the time permits, and prints them beside the paper's.
 func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
@@ -131,7 +133,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The strategies of all rows fit.
+// The strategies of all rows are valid.
 func TestRows(t *testing.T) {
 	info, err := Cluster{}.Describe()
 	if err != nil {

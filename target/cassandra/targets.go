@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Settle is the length of a settling stage: what is in flight arrives, what is under way ends, and the row is read.
+// Settle is the length of a settling stage: messages in transit arrive, pending operations end, and the row is read.
 const Settle = 8
 
 // Targets is Cassandra.

@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Scenarios are the run that section 2.2 of the paper tells, with the settings that it is about and with those that stand it.
+// Scenarios are the run described in section 2.2 of the paper, with the unclean settings of the paper and with safe
+// ones.
 var Scenarios = []target.Scenario{
 	{Name: "unclean", Help: "the leader and the controller are cut off from the others, then the leader from everybody: what it acknowledged alone is lost",
 		Set: []string{"controllers=1", "insync=1", "unclean=true"}, Build: func() lockstep.Scenario { return TwoPartitions() }},
@@ -15,8 +16,9 @@ var Scenarios = []target.Scenario{
 		Set: []string{"controllers=1"}, Build: func() lockstep.Scenario { return TwoPartitions() }},
 }
 
-// TwoPartitions is a scenario for three brokers and a controller, in which broker 1 leads: it is cut off with the controller, and
-// then alone. Records are written before, under each partition, and nothing is left to the strategy.
+// TwoPartitions is a scenario for three brokers and a controller, in which broker 1 leads. A first partition isolates
+// broker 1 together with the controller, and a second isolates it alone. Records are written before the partitions and
+// during each. The strategy decides nothing.
 func TwoPartitions() *scenario.Scenario {
 	sc := scenario.New("two partitions in a row")
 	leader, controller, others := trace.NodesOf(1), trace.NodesOf(4), trace.NodesOf(2, 3)

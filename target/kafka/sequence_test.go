@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// planned is the plan of one of the target's scenarios.
+// planned returns the plan of one of the target's scenarios.
 func planned(t *testing.T, name string) lockstep.Plan {
 	t.Helper()
 	outside.JVM(t)
@@ -32,14 +32,14 @@ func planned(t *testing.T, name string) lockstep.Plan {
 	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
 }
 
-// Two partitions in a row lose what the leader acknowledged alone, with unclean settings; with safe ones it acknowledges nothing then, and nothing is
-// lost.
+// With unclean settings, two consecutive partitions lose records that only the leader had acknowledged. With safe ones
+// the leader acknowledges nothing then, and no record is lost.
 func TestTwoPartitions(t *testing.T) {
 	for _, name := range []string{"unclean", "safe"} {
 		t.Run(name, func(t *testing.T) {
 			plan := planned(t, name)
 			var tr *trace.Trace
-			for attempt := range 3 { // on a busy machine a write may take too long
+			for attempt := range 3 { // on a loaded machine a write may take too long
 				var err error
 				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
 					t.Fatal(err)
@@ -61,25 +61,26 @@ func TestTwoPartitions(t *testing.T) {
 	}
 }
 
-// endings are what a test of two partitions can come to, as sequences. Whoever is with the controller, node 4, under the first partition leads alone: broker 1, which led
-// before and which all brokers then name to those who ask, or else another, which is elected and which only itself names.
+// endings are the possible outcomes of a test of two partitions, as sequences. During the first partition, the broker
+// with the controller, node 4, leads alone. It is either broker 1, which led before and which all brokers therefore
+// report as leader, or a newly elected broker, which only itself reports as leader.
 var endings = []struct {
 	name      string
 	sequences []string
-	named     int64 // of three brokers, those that name who leads
+	named     int64 // of three brokers, those that report a leader
 }{
 	{"the leader is cut off", []string{"n1+n4(2)|2 then n1(1)|*"}, 3},
 	{"its successor is cut off", []string{"n2+n4(2)|2 then n2(1)|*", "n3+n4(2)|2 then n3(1)|*"}, 1},
 	{"the controller is cut off after an election", []string{"n2+n4(2)|2 then n4(1)|*", "n3+n4(2)|2 then n4(1)|*"}, 1},
 }
 
-// twoPartitions makes tests of two partitions, any of their kinds, one after the other, with two writes under each.
+// twoPartitions generates tests of two partitions of any kind, one after the other, with two writes during each.
 const (
 	twoPartitions = "partition:sequence=2|2 then 1|3,stages=1,before=1,during=2,after=0,steps=1,vary=false"
 	writes        = 2
 )
 
-// parsed are sequences read from words, with the chance that one of them is told.
+// parsed returns sequences parsed from words, with the probability that a test runs one of them.
 func parsed(t *testing.T, words []string) (sequences []cover.PartitionSequence, chance *big.Rat) {
 	t.Helper()
 	chance = new(big.Rat)
@@ -93,12 +94,13 @@ func parsed(t *testing.T, words []string) (sequences []cover.PartitionSequence, 
 			t.Fatal(err)
 		}
 		sequences = append(sequences, s)
-		chance.Add(chance, c.P) // no test tells two of them
+		chance.Add(chance, c.P) // no test runs two of them
 	}
 	return sequences, chance
 }
 
-// named is the chance that one of the writes under the first partition is asked of a broker that names who leads.
+// named returns the probability that one of the writes during the first partition reaches a broker that reports a
+// leader.
 func named(brokers int64) *big.Rat {
 	missed := big.NewRat(1, 1)
 	for range writes {
@@ -107,7 +109,7 @@ func named(brokers int64) *big.Rat {
 	return missed.Sub(big.NewRat(1, 1), missed)
 }
 
-// The paper's chance of its sequence, and the chances of the others.
+// The paper's probability of its sequence, and the probabilities of the others.
 func TestPredicted(t *testing.T) {
 	for i, want := range []struct{ told, both *big.Rat }{{big.NewRat(1, 12), big.NewRat(1, 12)}, {big.NewRat(1, 6), big.NewRat(5, 54)}, {big.NewRat(1, 6), big.NewRat(5, 54)}} {
 		e := endings[i]
@@ -118,14 +120,14 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// noted is what a run came to.
+// noted is the outcome of a run.
 type noted struct {
 	stages []cover.Stage
 	lost   string
 	acks   int
 }
 
-// tally is an observer that keeps what runs came to.
+// tally is an observer that records the outcomes of runs.
 type tally struct {
 	coverage.Observer
 	t    *testing.T
@@ -165,7 +167,7 @@ func (w *tallying) Noted() any {
 	return n
 }
 
-// What was predicted is what is measured: how often a test tells each of the sequences, and loses records by it.
+// The measurement agrees with the prediction: how often a test runs each of the sequences, and loses records by it.
 func TestMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes an hour; -long makes it")
@@ -191,7 +193,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// table compares what runs came to with what was predicted.
+// table compares the outcomes of runs with the prediction.
 func table(t *testing.T, runs []noted, unclean bool) {
 	rest, restLost, all, predicted := 0, 0, 0, new(big.Rat)
 	told := make([][2]int, len(endings)) // and lost

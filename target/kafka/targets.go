@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Settle is the length of a settling stage: links heal, servers come back, what is under way ends, and the log is read a few
-// times.
+// Settle is the length of a settling stage: links heal, servers come back, pending operations end, and the log is read
+// a few times.
 const Settle = 12
 
 // Targets is Kafka.

@@ -58,7 +58,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// What an attempt teaches a producer: whether the record counts as written, whether it is written again, and as whose.
+// The effect of an attempt's outcome on a producer: whether the record counts as written, whether it is written again,
+// and under which identity.
 func TestLearn(t *testing.T) {
 	who := identity{7, 0}
 	for name, c := range map[string]struct {
@@ -89,7 +90,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// A batch is one that the client library reads, checksum and all.
+// The client library can read a batch, including its checksum.
 func TestBatch(t *testing.T) {
 	for _, value := range []string{"1.1", strings.Repeat("x", 40)} {
 		for _, who := range []identity{plain, {5, 2}} {

@@ -20,7 +20,7 @@ type deployment struct {
 	options Cluster
 	java    *jvm.JVM
 
-	at, orders []string // where servers listen, and where they take orders, by node-1
+	at, orders []string // addresses of servers, and of their command ports, by node-1
 	peers      string
 	client     *process.Server
 
@@ -29,7 +29,7 @@ type deployment struct {
 	judged         bool
 }
 
-// deploy fetches a version and makes the links.
+// deploy fetches a version and creates the links.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	java, err := prepare(ctx, c.Version)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 	return driver, d.wire()
 }
 
-// reset forgets the run before.
+// reset discards the state of the previous run.
 func (d *deployment) reset() error {
 	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
 	return nil
@@ -68,7 +68,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// greet starts the client, which stays, and has a new one in it for each run.
+// greet starts the client process, which stays, and creates a new client in it for each run.
 func (d *deployment) greet(ctx context.Context) error {
 	cmd, err := d.command(d.client.Folder, "client", d.client.Host, "")
 	if err != nil {
@@ -81,13 +81,14 @@ func (d *deployment) greet(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
 	defer cancel()
 	return process.Inconclusive(d.client.Await(limit, func(ctx context.Context) bool {
-		answer, err := process.Send(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
+		// so that the first request of the run takes no longer than others
+		answer, err := process.Send(ctx, d.client.Host, "send")
 		_, wrong := strconv.Atoi(answer)
 		return err == nil && wrong == nil
 	}))
 }
 
-// agree waits until all servers have the same log and one leads. That they never do makes the run worthless.
+// agree waits until all servers have the same log and one leads. If they never do, the run is inconclusive.
 func (d *deployment) agree(ctx context.Context) error {
 	var last End
 	var wrong error
@@ -101,10 +102,10 @@ func (d *deployment) agree(ctx context.Context) error {
 	return errors.Join(err, d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(context.Context, lockstep.Node) bool { return true }))
 }
 
-// asking is how often servers are asked what they have.
+// asking is the polling interval of servers' states.
 const asking = 20 * time.Millisecond
 
-// states asks all servers what they have.
+// states requests the states of all servers.
 func (d *deployment) states(ctx context.Context) ([]State, error) {
 	all, errs := make([]State, d.options.Nodes), make([]error, d.options.Nodes)
 	var asked sync.WaitGroup
@@ -115,7 +116,7 @@ func (d *deployment) states(ctx context.Context) ([]State, error) {
 	return all, errors.Join(errs...)
 }
 
-// state asks a server what it has.
+// state requests the state of a server.
 func (d *deployment) state(ctx context.Context, n lockstep.Node) (State, error) {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -126,7 +127,7 @@ func (d *deployment) state(ctx context.Context, n lockstep.Node) (State, error) 
 	return parseState(answer)
 }
 
-// quiet waits until nothing travels between servers.
+// quiet waits until no message travels between servers.
 func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
@@ -134,8 +135,8 @@ func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	return d.Network.Quiet(ctx, silence)
 }
 
-// silence is how long nothing must travel between servers before they are taken to be quiet, and lag how long a round goes on when its end is seen, for
-// what else is under way in it.
+// silence is how long no message must travel between servers before they count as quiescent. lag is how long a round
+// continues after its end was detected, for other messages in transit.
 const (
 	silence = 4 * time.Millisecond
 	lag     = 4 * time.Millisecond
@@ -154,7 +155,8 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.No
 	return err
 }
 
-// round lets one round pass. The first of a phase that is a stretch of time ends when those that can agree have a leader.
+// round lets one round pass. If a phase is a period of time, its first round ends when the nodes that can agree have a
+// leader.
 func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
 	switch {
 	case d.options.Control == byLog:
@@ -173,7 +175,8 @@ func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockste
 	}
 }
 
-// until asks all servers again and again what they have, until it is enough, at most for so long. It reports whether it was.
+// until polls the states of all servers until enough accepts them, or for at most the timeout. It reports whether
+// enough accepted them.
 func (d *deployment) until(ctx context.Context, patience time.Duration, enough func([]State, error) bool) (bool, error) {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -195,7 +198,8 @@ func (d *deployment) offer(phase int, out *lockstep.Outbox) {
 	out.Offer(trace.Pending{ID: int32(phase + 1), To: trace.AllNodes(d.options.Nodes), Text: text})
 }
 
-// request lets the client send the requests of a phase, and does not wait for answers. Whom it asks is the library's affair.
+// request makes the client send the requests of a phase, and does not wait for answers. The client library selects the
+// server.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	for range d.options.Requests {
 		d.sent++
@@ -217,7 +221,8 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	return nil
 }
 
-// inspect waits for what is promised, each for some time at most, and reports what there is. Logs come last, as every answer makes them longer.
+// inspect waits for the guarantees, each for a bounded time, and reports the final state. Logs come last, as every
+// answer extends them.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	if d.judged {
 		return nil
@@ -243,8 +248,8 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// last is what all servers have in the end. That one of them does not say it, which may take long on a busy machine, makes the run worthless: nothing
-// can be said about the others without it.
+// last returns the final states of all servers. If a server does not report its state, which may take long on a loaded
+// machine, the run is inconclusive: without it, no conclusion about the others is possible.
 func (d *deployment) last(ctx context.Context) (all []State, err error) {
 	var wrong error
 	told, err := d.until(ctx, d.options.Within, func(states []State, err error) bool {
@@ -257,7 +262,8 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 	return all, err
 }
 
-// whereabouts tells where in the client's library requests are that have no answer. It reports true, so that it is asked once.
+// whereabouts reports where in the client's library unanswered requests are. It returns true, so that it is called
+// once.
 func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -269,7 +275,7 @@ func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool
 	return true
 }
 
-// role is the part that a server plays.
+// role returns the role of a server.
 func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
 	s, err := d.state(ctx, n)
 	switch {

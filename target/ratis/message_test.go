@@ -26,7 +26,7 @@ func msg(field int, parts ...[]byte) []byte {
 
 const minusOne = 1<<64 - 1
 
-// The bodies of messages, as servers write them, and what is read in them.
+// The bodies of messages, as servers write them, and the expected packets.
 var bodies = []struct {
 	method string
 	said   bool
@@ -50,7 +50,7 @@ var bodies = []struct {
 	{"installSnapshot", false, 3, num(2, 7), process.Packet{Type: "InstallSnapshotReply", Tag: trace.Tag{Phase: 7, Round: 3}, Text: "term=7"}},
 }
 
-// follow reads a direction piece by piece, to its end.
+// follow decodes a direction piece by piece, to its end.
 func follow(t *testing.T, d process.Decoder, data []byte, piece int) []process.Packet {
 	t.Helper()
 	all, rest, err := servertest.Follow(t, d, data, piece)
@@ -83,8 +83,9 @@ func TestNetty(t *testing.T) {
 	}
 }
 
-// spoken is what a gRPC client and server say, as Go's own library writes it: a call of a client, calls between servers, with headers that refer to
-// earlier ones, messages in pieces, several in a frame, padding, and headers in two frames.
+// spoken returns the streams of a gRPC client and server, as Go's own library writes them. They contain a client call,
+// calls between servers, headers that refer to earlier ones, split messages, several messages in a frame, padding, and
+// headers in two frames.
 func spoken(t *testing.T) (said, answered []byte) {
 	t.Helper()
 	var to, back bytes.Buffer
@@ -155,7 +156,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// Whatever comes, decoders take no more than there is and do not break down.
+// For any input, decoders consume only bytes that exist and do not panic.
 func FuzzDecoders(f *testing.F) {
 	for _, c := range bodies {
 		f.Add(append(binary.AppendUvarint(nil, uint64(len(c.body))), c.body...))

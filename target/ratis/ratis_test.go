@@ -19,8 +19,8 @@ var (
 	patience = flag.Duration("patience", 5*time.Minute, "how long servers may take to start")
 )
 
-// Servers of all versions over both transports answer, are isolated in each of the ways, and nothing is left of them. What is
-// asked of them is not judged here: the tables do that.
+// Servers of all versions over both transports answer, can be isolated in each of the ways, and leave nothing behind.
+// This test does not check the properties: the tables do that.
 func TestRuns(t *testing.T) {
 	outside.JVM(t)
 	all := []Cluster{{Warm: true}}

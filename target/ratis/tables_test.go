@@ -15,7 +15,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// How the rows of the paper's tables 3 to 5 are made. They are named light, held or killed, a transport, and 1..7; baseline, a transport, and 0.125, 0.25 or 0.5: `go test -run Tables -long -rows light:grpc:4,killed:netty:3 -each 1h -timeout 0 .`
+// Flags that select the rows of the paper's tables 3 to 5 to reproduce. They are named light, held or killed, a
+// transport, and 1..7; baseline, a transport, and 0.125, 0.25 or 0.5: `go test -run Tables -long -rows
+// light:grpc:4,killed:netty:3 -each 1h -timeout 0 .`
 var (
 	version = flag.String("version", "1.0.0", "version of the servers")
 	seed    = flag.Uint64("seed", 1, "seed of a row")
@@ -23,8 +25,8 @@ var (
 	own     = flag.Bool("own", false, "every request has a client of its own")
 )
 
-// row is a column of one of the paper's tables: how servers are isolated and how often, or with what probability a message is lost, and in how many
-// of 1000 runs each property was violated.
+// row is a column of one of the paper's tables. It has the kind and number of isolations, or the probability of message
+// loss, and in how many of 1000 runs each property was violated.
 type row struct {
 	how, transport string
 	isolations     int
@@ -39,8 +41,8 @@ func (r row) String() string {
 	return fmt.Sprint(r.how, ":", r.transport, ":", r.isolations)
 }
 
-// published is what the paper has in tables 3 (light), 4 (held on the left, killed on the right) and 5. The second and third rows of Netty in table 3
-// are printed as P1 and P2; they are read as P2 and P3.
+// published are the results of the paper's tables 3 (light), 4 (held on the left, killed on the right) and 5. The
+// second and third rows of Netty in table 3 are printed as P1 and P2; they are read as P2 and P3.
 var published = []struct {
 	how, transport string
 	p1, p2, p3     []int
@@ -71,7 +73,7 @@ func table() (all []row) {
 // baselineSteps is the length of a run of the baseline.
 const baselineSteps = 150
 
-// plan is the campaign of a row.
+// plan returns the campaign of a row.
 func (r row) plan(scratch string) lockstep.Plan {
 	c := Cluster{Version: *version, Transport: r.transport, Warm: true, Patience: *patience, Within: *bound, Each: *own}
 	uniform := strategy.Uniform{Period: 2, Rounds: 8, Isolations: r.isolations, Sampler: strategy.Paper}
@@ -102,7 +104,7 @@ type tally struct {
 
 func (o *tally) New(lockstep.Info) lockstep.Watcher { return &tallying{} }
 
-// Take counts a run, and writes down what was violated.
+// Take counts a run, and logs its violations.
 func (o *tally) Take(run int, noted any) {
 	texts, ok := noted.([5]string)
 	if !ok {
@@ -128,7 +130,7 @@ type tallying struct{ history }
 // Reset begins a new run.
 func (w *tallying) Reset() { w.history = history{answers: map[int]*Answer{}} }
 
-// Look notes what is told.
+// Look records the reported events.
 func (w *tallying) Look(run *lockstep.Run) {
 	events := run.Events()
 	for i := range events {
@@ -136,7 +138,7 @@ func (w *tallying) Look(run *lockstep.Run) {
 	}
 }
 
-// Noted is what was violated.
+// Noted returns the violations.
 func (w *tallying) Noted() any {
 	if w.end == nil {
 		return nil
@@ -144,7 +146,8 @@ func (w *tallying) Noted() any {
 	return [5]string{leaderless(&w.history), disagreeing(&w.history), unanswered(&w.history), conflicting(&w.history), breaking(&w.history)}
 }
 
-// TestTables makes rows of tables 3 to 5 of the paper again, as far as the time goes, and writes them beside the paper's.
+// TestTables reproduces rows of tables 3 to 5 of the paper, as far as the time permits, and prints them beside the
+// paper's.
 func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
@@ -172,7 +175,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The plans of all rows fit, and there are as many rows as in the paper.
+// The plans of all rows are valid, and there are as many rows as in the paper.
 func TestRows(t *testing.T) {
 	for _, r := range table() {
 		plan := r.plan(t.TempDir())

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Settle is the length of a settling stage: links heal, servers come back, and what is promised is waited for.
+// Settle is the length of a settling stage: links heal, servers come back, and the checks of the guarantees wait up to
+// their limits.
 const Settle = 30
 
 // Targets is Ratis.

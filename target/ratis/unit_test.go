@@ -61,10 +61,11 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// What a server has is not known before it says it: a server that does not is no follower with an empty log, which would leave nobody to lead.
+// A server's state is unknown before the server reports it. A silent server does not count as a follower with an empty
+// log, which would leave no leader.
 func TestLast(t *testing.T) {
 	for _, c := range []struct {
-		silent int // for so many questions the third server says nothing of use
+		silent int // number of requests that the third server does not answer properly
 		known  bool
 	}{{0, true}, {3, true}, {1 << 30, false}} {
 		d := &deployment{options: Cluster{Nodes: 3, Within: time.Second}}
@@ -91,7 +92,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// orders listens for orders and answers each.
+// orders listens for commands and answers each.
 func orders(t *testing.T, answer func() string) string {
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
