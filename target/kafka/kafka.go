@@ -31,7 +31,7 @@ type Cluster struct {
 	Insync int `help:"replicas that must be in sync to take a record (min.insync.replicas)" zero:"2" range:"1..5"`
 	// Unclean allows a leader that is not in sync.
 	Unclean bool `help:"a replica that is not in sync may lead (unclean.leader.election.enable)"`
-	// Session is how long a broker may be silent before a controller removes it.
+	// Session is how long a broker may be silent before a controller fences it.
 	Session time.Duration `help:"how long controllers hear nothing of a broker until they do without it" zero:"2s" range:"100ms.."`
 	// Pace is the minimum duration of a step in which time passes, and the timeout of a producer.
 	Pace time.Duration `help:"how long a stretch of time lasts, and how long a producer waits for an answer" zero:"300ms" range:"1ms.."`

@@ -77,8 +77,8 @@ func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, 
 // refusal is an error after which a record was certainly not written.
 type refusal struct{ error }
 
-// refusals are the errors of servers that have not written a record. NOT_LEADER is not among them: the server may have
-// written the record while it led.
+// refusals are the errors of servers that have not written a record. NotLeaderForPartition is not among them: the
+// server may have written the record while it led.
 var refusals = []error{kerr.NotEnoughReplicas, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.CorruptMessage, kerr.InvalidRecord}
 
 // strangers are the errors of servers that do not know the earlier records of an idempotent producer.

@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The test program is its replicas, too.
+// The test program is also its replicas.
 func TestMain(m *testing.M) {
 	if self := os.Getenv("NETRIX_TEST_SELF"); self != "" {
 		r := &replica{id: os.Getenv("NETRIX_TEST_ID"), server: os.Getenv("NETRIX_TEST_SERVER"), self: self}
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replica elects leaders of terms, as a program does that was instrumented for Netrix. It
-// forgets its vote when it is stopped, which is the bug.
+// replica elects leaders of terms, like a program that was instrumented for Netrix. It loses its vote when it is
+// stopped, which is the bug.
 type replica struct {
 	id, server, self string
 	mutex            sync.Mutex
@@ -67,7 +67,7 @@ func (r *replica) serve() error {
 	handle("/directive", r.directive)
 	r.post("/replica", map[string]any{"id": r.id, "ready": false, "addr": r.self})
 	if os.Getenv("NETRIX_TEST_LATE") != "" {
-		time.Sleep(200 * time.Millisecond) // longer than the engine is silent
+		time.Sleep(200 * time.Millisecond) // longer than the silence that the engine awaits
 	}
 	server := http.Server{Addr: r.self, Handler: mux}
 	return server.ListenAndServe()
@@ -168,7 +168,7 @@ var oneLeader = spec.OnEvent("one leader", "Leader",
 		return nil
 	})
 
-// A system instrumented for Netrix is found out, and what was found is repeated.
+// The tester finds the bug of a system instrumented for Netrix, and reproduces it.
 func TestElectors(t *testing.T) {
 	plan := lockstep.Plan{System: system(), Spec: oneLeader, Workers: 2, Runs: 200, Repetitions: 3,
 		Strategy: strategy.Walk{Deliver: 10, Alarm: 2, Crash: 1, Restart: 2, Steps: 60}}
@@ -187,7 +187,7 @@ func TestElectors(t *testing.T) {
 	t.Logf("run %d: %s, %s", f.Run, f.Finding, f.Confirmed())
 }
 
-// Settings that cannot work are refused before anything starts.
+// Invalid settings are refused before any process starts.
 func TestSettings(t *testing.T) {
 	for want, s := range map[string]netrix.System{
 		"0 replicas":              {Listen: "127.0.0.1:0"},
@@ -202,7 +202,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What is not a replica's is refused, and does no harm.
+// Requests that are not from a replica are refused, and do no harm.
 func TestGarbage(t *testing.T) {
 	s := system()
 	s.Command, s.Listen = nil, "127.0.0.1:0"
@@ -230,7 +230,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// A replica that registers before it listens, as Netrix's own client does, is waited for.
+// The deployment waits for a replica that registers before it listens, as Netrix's own client does.
 func TestListensLate(t *testing.T) {
 	t.Setenv("NETRIX_TEST_LATE", "yes")
 	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})

@@ -23,7 +23,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fake is a server that has no keys. It tells its mode and its last transaction, and takes sessions of clients that have seen no more.
+// fake is a server without keys. It reports its mode and its last transaction, and accepts sessions of clients that
+// have seen no later one.
 type fake struct {
 	address  string
 	log      *process.Log
@@ -66,7 +67,7 @@ func newFake(t *testing.T, mode string, last Zxid) *fake {
 	return f
 }
 
-// becomes ends all connections, and lets the server come back with another last transaction.
+// becomes ends all connections, and restarts the server with another last transaction.
 func (f *fake) becomes(mode string, last Zxid) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -113,7 +114,7 @@ func (f *fake) serve(conn net.Conn) error {
 	if _, err := conn.Write(append(answer, make([]byte, 16)...)); err != nil {
 		return err
 	}
-	for { // there is nothing to be found
+	for { // every read finds nothing
 		if _, err := io.ReadFull(conn, length[:]); err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (f *fake) serve(conn net.Conn) error {
 	}
 }
 
-// until waits for something.
+// until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for !is() {
@@ -141,7 +142,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// met makes a client that has seen what a server has.
+// met creates a client that has seen the transactions of a server.
 func met(t *testing.T, f *fake) *client {
 	t.Helper()
 	c, err := newClient(1, f.address)
@@ -155,7 +156,8 @@ func met(t *testing.T, f *fake) *client {
 	return c
 }
 
-// A client that has seen more than its server has is refused while the server serves, and served when it has caught up.
+// A client that has seen a later transaction than its server has is refused while the server serves, and served after
+// the server caught up.
 func TestRefused(t *testing.T) {
 	f := newFake(t, "leader", 0x400000000)
 	c := met(t, f)
@@ -240,7 +242,8 @@ func TestLastRefusal(t *testing.T) {
 	}
 }
 
-// refusedRun is a system of fake servers, of which all but the first come back with less than their clients may have seen. In each step clients that are refused change servers.
+// refusedRun is a system of fake servers. All but the first come back with earlier transactions than their clients may
+// have seen. In each step refused clients change servers.
 func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 	return process.System{Name: "refused", Nodes: 3, Patience: time.Minute, New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
 		d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
@@ -254,7 +257,8 @@ func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 		}
 		all := trace.AllNodes(3)
 		return process.Driver{
-			Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil }, // somebody has to run
+			// any process will do
+			Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil },
 			Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
 			Ready:   d.answers,
 			Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
@@ -268,7 +272,8 @@ func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 	}}
 }
 
-// Clients that are refused change servers, where others can take them. Where that cannot be in the end, it is told with what they have seen, and all are served then.
+// Refused clients change servers, if others can accept them. If that is finally impossible, a report says what they
+// have seen, and all are served then.
 func TestClientComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen, last [3]Zxid
@@ -302,7 +307,7 @@ func TestClientComesBack(t *testing.T) {
 	}
 }
 
-// Seats are given where any order of clients would do, and no pair is a bad one.
+// without finds an assignment whenever some permutation of clients has no bad pair, and its result has none.
 func TestSeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	can := 0

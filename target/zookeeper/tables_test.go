@@ -15,14 +15,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// How the rows of the paper's tables 6 and 7 are made. They are div:0..9, sc:0..15, random:4, random:6, div:baseline and sc:baseline: `go test -run Tables -long -rows div:6,div:baseline -each 1h -timeout 0 .`
+// Flags that select the rows of the paper's tables 6 and 7 to reproduce. The rows are div:0..9, sc:0..15, random:4,
+// random:6, div:baseline and sc:baseline: `go test -run Tables -long -rows div:6,div:baseline -each 1h -timeout 0 .`
 var (
 	version = flag.String("version", "3.5.8", "version of the servers")
 	seed    = flag.Uint64("seed", 1, "seed of a row")
 )
 
-// row is one of the paper's: a harness, a number of isolations, of which -1 is the baseline, and in how many of how many runs servers diverged, had a state that no
-// order explains, or did not take a client back.
+// row is a row of the paper: a harness, a number of isolations, of which -1 is the baseline, and a number of runs. The
+// counts are the runs in which servers diverged, no order explained the state, or a client was dropped.
 type row struct {
 	harness    string
 	isolations int
@@ -30,7 +31,7 @@ type row struct {
 	tried int
 }
 
-// counts are of runs, by what was wrong with them.
+// counts are numbers of runs, by violation.
 type counts struct{ diverged, sc, dropped int }
 
 // count counts findings.
@@ -57,7 +58,7 @@ func (r row) String() string {
 	return fmt.Sprint(r.harness, ":", r.isolations)
 }
 
-// table is what the paper has in tables 6 (div, random) and 7 (sc).
+// table returns the paper's tables 6 (div, random) and 7 (sc).
 func table() (all []row) {
 	for d, n := range []int{0, 0, 0, 2, 2, 0, 5, 4, 3, 0} {
 		all = append(all, row{"div", d, counts{n, 0, 0}, 1000})
@@ -73,7 +74,8 @@ func table() (all []row) {
 	return append(all, row{"sc", -1, counts{7, 0, 2}, 1000})
 }
 
-// plan is the campaign of a row. A random harness has 3 steps with 2 requests where there are 4 isolations, and 5 with 4 where there are 6.
+// plan returns the campaign of a row. A random harness has 3 steps with 2 requests for 4 isolations, and 5 with 4 for
+// 6.
 func (r row) plan(scratch string) lockstep.Plan {
 	c := Cluster{Version: *version, Harness: r.harness, Warm: true, Steps: 3, Requests: 2, Patience: 5 * time.Minute, Free: r.isolations < 0}
 	steps := map[string]int{"div": 3, "sc": 5, "random": 3}[r.harness]
@@ -89,7 +91,8 @@ func (r row) plan(scratch string) lockstep.Plan {
 	return plan
 }
 
-// TestTables makes rows of tables 6 and 7 of the paper again, as far as the time goes, and writes them beside the paper's.
+// TestTables reproduces rows of tables 6 and 7 of the paper, as far as the time permits, and prints them beside the
+// paper's.
 func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
@@ -112,7 +115,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The plans of all rows fit: a row is as long as its harness.
+// The plans of all rows are valid: a row is as long as its harness.
 func TestRows(t *testing.T) {
 	for _, r := range table() {
 		plan := r.plan(t.TempDir())

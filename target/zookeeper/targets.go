@@ -6,8 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Settle is the length of a settling stage: links heal, servers come back, and everything is read
-// a few times.
+// Settle is the length of a settling stage: links heal, servers come back, and all keys are read a few times.
 const Settle = 9
 
 // Targets is ZooKeeper.

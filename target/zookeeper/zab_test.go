@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// packet is one of the quorum port, with data and identities.
+// packet returns a packet of the quorum port, with data and identities.
 func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
 	b := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, kind), zxid)
 	field := func(text string) {
@@ -39,7 +39,7 @@ func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
 	return b
 }
 
-// vote is a notification, with more behind the vote.
+// vote returns a notification, with further bytes after the vote.
 func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
 	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(28+more)), state)
 	for _, n := range []uint64{leader, zxid, epoch} {
@@ -48,7 +48,7 @@ func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
 	return append(b, make([]byte, more)...)
 }
 
-// However a stream is cut into pieces, its packets are the same; a snapshot and heartbeats are none.
+// Any split of a stream yields the same packets; a snapshot and heartbeats yield none.
 func TestQuorum(t *testing.T) {
 	snapshot := bytes.Repeat([]byte("\x00\x00\x00\x0aBenWasHer-\x00\x00"), 9)
 	stream := bytes.Join([][]byte{
@@ -98,8 +98,8 @@ func TestElection(t *testing.T) {
 	}
 }
 
-// Whatever comes, a decoder takes no more than there is, and asks for more only where more could help: a stream that is given at once and one
-// that is given in pieces come out the same.
+// For any input, a decoder consumes only bytes that exist, and requests more only if more could help. A stream that
+// arrives at once and one that arrives in pieces yield the same packets.
 func FuzzDecoders(f *testing.F) {
 	f.Add(packet(2, 7<<32|1, "txn", "ip", "me"), 3)
 	f.Add(append(append(packet(15, 1, ""), "snapshot"...), signature...), 5)
@@ -116,15 +116,15 @@ func FuzzDecoders(f *testing.F) {
 	})
 }
 
-// follow gives a stream to a decoder of a protocol in pieces.
+// follow passes a stream to a decoder of a protocol in pieces.
 func follow(t *testing.T, protocol process.Protocol, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := protocol()
 	return servertest.Follow(t, d, stream, piece)
 }
 
-// A proposal of unmodified servers is held while time passes, and the write is done only when it was delivered and
-// acknowledged.
+// A proposal of unmodified servers is held while time passes, and the write completes only after its delivery and
+// acknowledgement.
 func TestHeldProposal(t *testing.T) {
 	outside.JVM(t)
 	sc := scenario.New("a proposal comes late")
@@ -144,7 +144,8 @@ func TestHeldProposal(t *testing.T) {
 	}
 }
 
-// A notification that is dropped takes its connection with it, and servers agree all the same when they are let.
+// A dropped notification takes its connection with it, and servers nevertheless agree when messages are delivered
+// again.
 func TestDroppedMessages(t *testing.T) {
 	outside.JVM(t)
 	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
@@ -155,8 +156,8 @@ func TestDroppedMessages(t *testing.T) {
 	agrees(t, plan)
 }
 
-// place tells in which steps the first message of a type was sent and the first delivered, the first ACK was sent after that, and
-// the first answer was heard, -1 for none.
+// place returns the steps in which the first message of a type was sent and the first delivered, the first later ACK
+// was sent, and the first answer was received, -1 for none.
 func place(tr *trace.Trace, kind string) (sent, delivered, acknowledged, done int) {
 	sent, delivered, acknowledged, done = -1, -1, -1, -1
 	first := func(at *int, i int) {

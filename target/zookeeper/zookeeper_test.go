@@ -22,7 +22,7 @@ import (
 
 var long = flag.Bool("long", false, "make many runs of servers")
 
-// planned is the plan of a scenario on a version.
+// planned returns the plan of a scenario on a version.
 func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 	t.Helper()
 	sc, err := Targets[0].Scenario(name)
@@ -36,8 +36,8 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
 }
 
-// The reported defects show on the versions that have them and not on others. What the
-// servers log stands beside the steps, and nothing is left of them.
+// The reported bugs occur on the versions that have them and not on others. The trace contains the servers' log lines
+// beside the steps, and nothing is left of the servers.
 func TestReported(t *testing.T) {
 	outside.JVM(t)
 	for _, c := range []struct {
@@ -49,12 +49,13 @@ func TestReported(t *testing.T) {
 		{"ZOOKEEPER-3875", "3.5.8", true, "sequential-consistency", "read all in the end: k0=200 k1=301"},
 		{"divergence", "3.5.8", true, "equal-data", "has k0=101 k1=302"},
 		{"divergence", "3.9.5", false, "", ""},
-		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x[234]00000000"}, // the epoch in which it last reached a server: real time decides
+		// the epoch in which it last reached a server: real time decides
+		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x[234]00000000"},
 	} {
 		t.Run(c.report+" on "+c.version, func(t *testing.T) {
 			plan := planned(t, c.report, c.version, c.warm)
 			var tr *trace.Trace
-			for attempt := range 3 { // a machine that is busy may let a server log its write too late
+			for attempt := range 3 { // on a loaded machine a server may log its write too late
 				var err error
 				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
 					t.Fatal(err)
@@ -80,8 +81,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// The divergence of 3.5.8 does not depend on who follows server 2 when it leads with what it alone had logged, but on somebody being away
-// meanwhile.
+// The divergence of 3.5.8 does not depend on which server follows server 2 when it leads with the write that it alone
+// had logged. It requires that some server is away meanwhile.
 func TestDivergesOtherwise(t *testing.T) {
 	if !*long {
 		t.Skip("one run of this kind is enough; -long makes more")
@@ -119,8 +120,7 @@ func logged(tr *trace.Trace, words string) bool {
 	return false
 }
 
-// Isolation by cuts: the one who is cut off is not served by, the others agree without it, and it
-// comes back.
+// Isolation by cuts: the isolated server does not serve, the others agree without it, and it comes back.
 func TestCuts(t *testing.T) {
 	outside.JVM(t)
 	plan := lockstep.Plan{System: Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(),
@@ -131,8 +131,8 @@ func TestCuts(t *testing.T) {
 	agrees(t, plan)
 }
 
-// agrees makes the runs of a plan, and wants all of them to pass. Servers are in real time, and on a machine that is busy with other things one may not be
-// ready in time, or do something that it does not do again: where a campaign is undecided it is made once more.
+// agrees performs the runs of a plan, and expects all of them to pass. Servers run in real time. On a loaded machine
+// one may not be ready in time, or may act in a way that is not reproducible: agrees reruns an undecided campaign once.
 func agrees(t *testing.T, plan lockstep.Plan) {
 	t.Helper()
 	for again := range 2 {
@@ -150,8 +150,7 @@ func agrees(t *testing.T, plan lockstep.Plan) {
 	}
 }
 
-// The baseline makes each request in its time, and crashes or restarts a server every two seconds
-// on average.
+// The baseline makes each request in its time, and crashes or restarts a server every two seconds on average.
 func TestBaseline(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	requests := []trace.Pending{{ID: 1, To: trace.NodesOf(2)}, {ID: 3, To: trace.NodesOf(3)}}
@@ -208,7 +207,7 @@ func TestHarness(t *testing.T) {
 	}
 }
 
-// A harness that is drawn has the size that was asked for, and all kinds of steps.
+// A random harness has the requested size, and all kinds of steps.
 func TestDraw(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	conditions, nodes := 0, map[int]int{}
@@ -287,7 +286,7 @@ func TestIntroduce(t *testing.T) {
 	}
 }
 
-// Of a log what tells how servers agree is kept, once.
+// The trace keeps each log line about consensus between servers once.
 func TestTelling(t *testing.T) {
 	for line, want := range map[string]bool{
 		"INFO QuorumPeer: LEADING":                                                          true,
@@ -306,7 +305,8 @@ func TestTelling(t *testing.T) {
 	}
 }
 
-// Runs of the default strategy have as many rounds as the harness, and a strategy that leaves some of its steps out is refused.
+// Runs of the default strategy have as many rounds as the harness, and a strategy that omits some of its steps is
+// refused.
 func TestRoundsOfHarness(t *testing.T) {
 	for _, c := range []struct{ strategy, harness, want string }{
 		{Targets[0].Strategy, "div", "execution of 6 rounds"},
