@@ -13,16 +13,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// agented is replicas with an agent in each, which takes every message, and their client.
+// agented is replicas with an agent in each, which intercepts every message, and their client.
 type agented struct {
 	programs
 	root   string
-	ports  [replicas]int // for clients; the one after it is for replicas
+	ports  [replicas]int // for clients; the port after it is for replicas
 	client client
 	begun  time.Time
 
 	mutex sync.Mutex
-	heard []lockstep.Event // of the client
+	heard []lockstep.Event // events of the client
 }
 
 func newAgented(p programs, place *lockstep.Place) (*agented, error) {
@@ -37,7 +37,7 @@ func newAgented(p programs, place *lockstep.Place) (*agented, error) {
 	return &agented{programs: p, root: root, ports: [replicas]int(ports)}, nil
 }
 
-// agented is the cluster as replicas that report.
+// agented returns the cluster as replicas that report.
 func (c Cluster) agented(d *agented) remote.System {
 	return remote.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, Kill: true, Own: true, Fresh: true, Timeless: true, Pace: c.Pace,
 		Serial: true, // four JVMs at a time are enough
@@ -49,7 +49,7 @@ func (c Cluster) agented(d *agented) remote.System {
 		}}
 }
 
-// decoded is a message as scenarios see it.
+// decoded returns the value of a message that scenarios see.
 func decoded(body []byte) any {
 	m, err := Decode(body)
 	if err != nil {
@@ -86,14 +86,14 @@ func (d *agented) begin(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// hear notes what the client hears.
+// hear records an event of the client.
 func (d *agented) hear(e lockstep.Event) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.heard = append(d.heard, e)
 }
 
-// report reports what the client has heard, and how much time has passed.
+// report reports the events of the client, and how much time has passed.
 func (d *agented) report(out *lockstep.Outbox) error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

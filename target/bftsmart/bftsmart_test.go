@@ -16,7 +16,7 @@ import (
 // quick are settings under which a leader change takes little time.
 var quick = bftsmart.Cluster{Timeout: time.Second, Pace: 200 * time.Millisecond}
 
-// explore makes a campaign of one worker.
+// explore runs a campaign with one worker.
 func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
 	plan.Workers = 1
@@ -31,8 +31,8 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// Requests are answered, also when the leader is killed in between; all promises are kept and put
-// to the test, also when it has come back. So with the agent and with proxies.
+// Requests are answered, even if the leader is killed in between and when it is back. All guarantees hold and are
+// checked, both with the agent and with proxies.
 func TestKilledLeader(t *testing.T) {
 	t.Run("agent", func(t *testing.T) { killLeader(t, quick) })
 	t.Run("proxies", func(t *testing.T) {
@@ -58,8 +58,8 @@ func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 	}
 }
 
-// What proxies see of a run without faults is what the agent sees, except for what replicas tell
-// themselves, and what is read off the wire is what the agent says that it is.
+// In a run without faults, proxies see the same messages as the agent, except those of a replica to itself. The content
+// decoded from the wire agrees with the agent's.
 func TestProxies(t *testing.T) {
 	outside.JVM(t)
 	seen := map[bool]map[string]int{}

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// serialize is an Externalizable object as Java writes it: of a class below SystemMessage, with
-// data in blocks of a size.
+// serialize returns an Externalizable object as Java writes it: of a subclass of SystemMessage, with data in blocks of
+// a size.
 func serialize(class string, data []byte, size int) []byte {
 	out := []byte(serialized)
 	out = append(out, objectMark)
@@ -37,7 +37,7 @@ const (
 	changeClass    = "bftsmart.tom.leaderchange.LCMessage"
 )
 
-// vote is the data of a consensus message.
+// vote returns the data of a consensus message.
 func vote(sender, number, epoch, kind int, value string) []byte {
 	var data []byte
 	for _, n := range []int{sender, number, epoch, kind, len(value)} {
@@ -63,7 +63,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A vote gets another value and stays what it is; what cannot be is refused.
+// A forged vote has another value and is otherwise unchanged; an impossible forgery is refused.
 func TestForge(t *testing.T) {
 	original := serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024)
 	forged, m, err := forge(original, "WRITE sender=4 consensus=2 epoch=1 value=7a7a")
@@ -86,7 +86,7 @@ func TestForge(t *testing.T) {
 	}
 }
 
-// What a message is forged from is the last that says the same.
+// A message is forged from the last one with the same text.
 func TestOriginal(t *testing.T) {
 	bodies := [][]byte{serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024), serialize(consensusClass, vote(3, 2, 1, propose+1, "cd"), 1024),
 		serialize(consensusClass, vote(3, 2, 0, propose+1, "ef"), 1024), []byte("nonsense")}
@@ -99,7 +99,7 @@ func TestOriginal(t *testing.T) {
 	}
 }
 
-// Whatever is on the wire, it is read or refused.
+// Any data on the wire is decoded or refused.
 func FuzzDecode(f *testing.F) {
 	f.Add(serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024))
 	f.Add(serialize(changeClass, []byte{0, 0, 0, 1, 0, 0, 0, 3}, 4))

@@ -18,13 +18,13 @@ import (
 //go:embed agent
 var agentSource embed.FS
 
-// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+// jars has the SHA-256 of every jar of the supported versions: see process/jvm/sums.
 //
 //go:embed jars.sha256
 var jars string
 
-// artefacts are JD's fork of the line before TLS, the only one that is published, without a benchmark that is not; and what the
-// agent needs.
+// artefacts are JD's fork of the version before TLS, the only published one, without an unpublished benchmark; and the
+// dependencies of the agent.
 var artefacts = []string{"com.jd.blockchain:bft-smart:0.0.8.RELEASE", "-com.yahoo.ycsb:core", "org.slf4j:slf4j-jdk14:1.5.8", "net.bytebuddy:byte-buddy:1.18.16"}
 
 // programs starts replicas and clients.
@@ -46,10 +46,10 @@ func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 	return p, nil
 }
 
-// What the agent is to do: take every message, or see to it that the replica listens on the loopback alone.
+// The modes of the agent: it intercepts every message, or it makes the replica listen on the loopback alone.
 const hooks, loopback = "hooks", "loopback"
 
-// run is a JVM in a directory, in which others are known to be at ports.
+// run returns the command of a JVM in a directory, configured with the ports of the other processes.
 func (p *programs) run(folder, agent string, ports [replicas]int, arguments ...string) (*exec.Cmd, error) {
 	java := p.java.In(folder)
 	if agent != "" {

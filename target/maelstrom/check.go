@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// checkEcho: an answer says what was said.
+// checkEcho requires that an answer repeats its request.
 func checkEcho(h *history) verdict {
 	v := verdict{}
 	for _, c := range h.answered() {
@@ -22,7 +22,7 @@ func checkEcho(h *history) verdict {
 	return v
 }
 
-// checkUnique: no two answers are the same.
+// checkUnique requires that no two answers are equal.
 func checkUnique(h *history) verdict {
 	v := verdict{}
 	first := map[string]*call{}
@@ -40,8 +40,8 @@ func checkUnique(h *history) verdict {
 	return v
 }
 
-// checkSet: a read shows nothing that nobody added, and, after everything was quiet for a
-// while, everything whose adding was acknowledged.
+// checkSet requires that a read returns only values that a client added. After the system was quiescent for a while, it
+// must return all acknowledged values.
 func checkSet(add, field string) func(*history) verdict {
 	return func(h *history) verdict {
 		v := verdict{}
@@ -67,7 +67,7 @@ func checkSet(add, field string) func(*history) verdict {
 	}
 }
 
-// final are the last reads of the end of a run, in the order of nodes.
+// final returns the last reads at the end of a run, in the order of nodes.
 func (h *history) final() []*call {
 	last := map[lockstep.Node]*call{}
 	for _, c := range h.answered() {
@@ -82,7 +82,7 @@ func (h *history) final() []*call {
 	return list
 }
 
-// missing judges the last reads: what was acknowledged must be there.
+// missing checks the last reads: they must contain all acknowledged values.
 func (h *history) missing(v verdict, add, field string) verdict {
 	for _, c := range h.final() {
 		var seen []int
@@ -98,8 +98,8 @@ func (h *history) missing(v verdict, add, field string) verdict {
 	return v
 }
 
-// checkCounter: after everything was quiet for a while, a read shows the sum of what was
-// acknowledged, give or take what was not answered.
+// checkCounter requires that, after the system was quiescent for a while, a read returns the sum of the acknowledged
+// values, plus or minus those without an answer.
 func checkCounter(h *history) verdict {
 	v := verdict{}
 	if !h.settled {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// made is an operation of a history: asked at a node and answered, or not where the answer is
-// empty. Each takes two steps, one after the other.
+// made is an operation of a history: its request at a node and its answer; an empty answer means none. Each takes two
+// steps, one after the other.
 type made struct {
 	op     Op
 	node   lockstep.Node
@@ -53,7 +53,7 @@ func TestCheckers(t *testing.T) {
 	poll := Op{Kind: "poll", Key: 1}
 	for _, c := range []struct {
 		name, workload string
-		want           string // part of what is wrong; empty: nothing
+		want           string // part of the expected error; empty: none
 		list           []made
 	}{
 		{"right", "echo", "", []made{{Op{Kind: "echo", Value: 3}, 1, `{"type":"echo_ok","echo":"say 3"}`}}},
@@ -91,8 +91,7 @@ func TestCheckers(t *testing.T) {
 	}
 }
 
-// operations makes a history for porcupine; with not so much as an answer, an operation goes on
-// for ever.
+// operations creates a history for porcupine; an operation without an answer continues indefinitely.
 func operations(list []made) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for i, m := range list {
@@ -143,7 +142,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// The services do what their names say.
+// The services behave as their names promise.
 func TestServices(t *testing.T) {
 	s := newServices()
 	for _, c := range []struct{ service, ask, want string }{
@@ -167,7 +166,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// Every workload draws operations that can be asked and put into words.
+// Every workload draws operations that can be sent and formatted as text.
 func TestOperations(t *testing.T) {
 	for name, w := range workloads {
 		for _, op := range w.operations(rand.New(rand.NewPCG(1, 2)), 50) {
