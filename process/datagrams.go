@@ -36,12 +36,17 @@ var errNoConnection = errors.New("there is no connection")
 // that it sent on a connection that ended with it are lost.
 func (d *deployment) deliver(ctx context.Context, m *trace.Message) error {
 	number := d.hands.numbers[m.Body]
-	return Retry(ctx, d.Patience, fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To), func(context.Context) error {
-		if d.Network.Carry(number) || !d.Up().Has(m.From) {
-			return nil
-		}
-		return errNoConnection
-	})
+	return Retry(
+		ctx,
+		d.Patience,
+		fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To),
+		func(context.Context) error {
+			if d.Network.Carry(number) || !d.Up().Has(m.From) {
+				return nil
+			}
+			return errNoConnection
+		},
+	)
 }
 
 // lose ends a node without notifying the others: their connections stay open.

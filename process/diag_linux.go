@@ -41,7 +41,10 @@ func listening() []net.TCPAddr {
 // inState lists the sockets in a state, of both families. It queries the kernel for these alone. The table in /proc has
 // all sockets, and thousands of closed connections take milliseconds to read.
 func inState(state int) ([]socket, error) {
-	return ask(question{family: syscall.AF_INET, states: 1 << state}, question{family: syscall.AF_INET6, states: 1 << state})
+	return ask(
+		question{family: syscall.AF_INET, states: 1 << state},
+		question{family: syscall.AF_INET6, states: 1 << state},
+	)
 }
 
 // between lists the socket with these addresses, if there is one. A socket opened for IPv6 and connected over IPv4 is
@@ -149,7 +152,10 @@ func socketIn(data []byte) socket {
 		length = net.IPv6len
 	}
 	address := func(ip, port int) net.TCPAddr {
-		return net.TCPAddr{Port: int(binary.BigEndian.Uint16(data[port:])), IP: append(net.IP(nil), data[ip:ip+length]...)}
+		return net.TCPAddr{
+			Port: int(binary.BigEndian.Uint16(data[port:])),
+			IP:   append(net.IP(nil), data[ip:ip+length]...),
+		}
 	}
 	return socket{address(8, 4), address(24, 6), strconv.Itoa(int(binary.NativeEndian.Uint32(data[68:])))}
 }

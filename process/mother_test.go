@@ -97,8 +97,14 @@ var honest = spec.OnEvent("honest", "answer", func(_ *struct{}, _ *lockstep.Run,
 // A cluster runs a campaign: crashes, restarts and cuts take effect, and nothing is left afterwards.
 func TestCluster(t *testing.T) {
 	var places []string
-	plan := lockstep.Plan{System: echoServers(func(a string) { places = append(places, a) }), Spec: honest, Workers: 1, Runs: 6, Scratch: t.TempDir(),
-		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12}}
+	plan := lockstep.Plan{
+		System:   echoServers(func(a string) { places = append(places, a) }),
+		Spec:     honest,
+		Workers:  1,
+		Runs:     6,
+		Scratch:  t.TempDir(),
+		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatalf("%+v, %v", result, err)
@@ -146,7 +152,11 @@ const (
 
 // answered is violated by every answer, and immediately appends a letter for each to a file.
 var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
-	file, err := os.OpenFile(filepath.Join(os.Getenv(storeVariable), "noted"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(
+		filepath.Join(os.Getenv(storeVariable), "noted"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	)
 	if err == nil {
 		_, _ = file.WriteString("x")
 		file.Close()
@@ -156,15 +166,24 @@ var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run,
 
 // mother performs runs until it is killed, and stores its findings in a second directory.
 func mother(folder, store string) {
-	plan := lockstep.Plan{System: echoServers(func(a string) { fmt.Println(a) }), Spec: answered, Workers: 2, Runs: 1 << 30, Scratch: folder, KeepGoing: true, Keep: 1 << 30, Repetitions: 3,
-		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
+	plan := lockstep.Plan{
+		System:      echoServers(func(a string) { fmt.Println(a) }),
+		Spec:        answered,
+		Workers:     2,
+		Runs:        1 << 30,
+		Scratch:     folder,
+		KeepGoing:   true,
+		Keep:        1 << 30,
+		Repetitions: 3,
+		Strategy:    strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
 		Found: func(f *lockstep.Found) {
 			file := filepath.Join(store, fmt.Sprint(f.Run))
 			data := &bytes.Buffer{}
 			if err := errors.Join(trace.Write(data, f.Trace), os.WriteFile(file+".part", data.Bytes(), 0o600), os.Rename(file+".part", file)); err != nil {
 				fmt.Println(err)
 			}
-		}}
+		},
+	}
 	_, err := lockstep.Explore(context.Background(), plan)
 	fmt.Println(err)
 }
@@ -209,7 +228,8 @@ func stored(t *testing.T, store string) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr, err := trace.Read(file); err != nil || tr.Outcome.Finding == nil || tr.Outcome.Finding.Property != "answered" {
+		if tr, err := trace.Read(file); err != nil || tr.Outcome.Finding == nil ||
+			tr.Outcome.Finding.Property != "answered" {
 			t.Errorf("%s: %v", name, err)
 		}
 		file.Close()

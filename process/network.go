@@ -55,7 +55,14 @@ const following = 10 * time.Millisecond
 // NewNetwork creates the network of the given number of nodes, without links or cuts. Owner returns the node that a
 // process belongs to. The network calls it for links that several nodes dial; otherwise it may be nil.
 func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node) *Network {
-	n := &Network{breakage: breakage, nodes: nodes, owner: owner, gates: make([][]gate, nodes+1), packets: packets{waiting: map[int]*waiting{}}, quit: make(chan struct{})}
+	n := &Network{
+		breakage: breakage,
+		nodes:    nodes,
+		owner:    owner,
+		gates:    make([][]gate, nodes+1),
+		packets:  packets{waiting: map[int]*waiting{}},
+		quit:     make(chan struct{}),
+	}
 	for i := range n.gates {
 		n.gates[i] = make([]gate, nodes+1)
 		for j := range n.gates[i] {
@@ -182,7 +189,11 @@ func (n *Network) follow() {
 		listens := listening()
 		n.mutex.Lock()
 		for _, l := range n.links {
-			l.alive = listens == nil || slices.ContainsFunc(listens, func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) })
+			l.alive = listens == nil ||
+				slices.ContainsFunc(
+					listens,
+					func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) },
+				)
 			l.obey()
 		}
 		n.mutex.Unlock()
@@ -201,7 +212,8 @@ func Listens(address string) error {
 	if err != nil {
 		return err
 	}
-	if listens := listening(); listens != nil && !slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
+	if listens := listening(); listens != nil &&
+		!slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
 		return fmt.Errorf("process: nobody listens at %s", address)
 	}
 	return nil

@@ -147,7 +147,12 @@ func (n *Network) Forge(from, to lockstep.Node, data []byte) (int, error) {
 	for _, l := range n.links {
 		if l.from == from && l.to == to || l.from == to && l.to == from {
 			n.packets.count++
-			n.packets.waiting[n.packets.count] = &waiting{pair: &pair{link: l}, goes: make(chan struct{}), data: data, back: l.to == from}
+			n.packets.waiting[n.packets.count] = &waiting{
+				pair: &pair{link: l},
+				goes: make(chan struct{}),
+				data: data,
+				back: l.to == from,
+			}
 			return n.packets.count, nil
 		}
 	}

@@ -81,7 +81,8 @@ func TestPackets(t *testing.T) {
 	write(t, conn, "ne\necho two\n\necho three\n")
 	for i, want := range []string{"one", "two", "three"} {
 		came := comes(t, n)
-		if len(came) != 1 || came[0].Text != want || came[0].Type != "echo" || came[0].From != 1 || came[0].To != 2 || came[0].Number != i+1 {
+		if len(came) != 1 || came[0].Text != want || came[0].Type != "echo" || came[0].From != 1 || came[0].To != 2 ||
+			came[0].Number != i+1 {
 			t.Fatalf("%+v, not %s", came, want)
 		}
 		if n.Carry(came[0].Number + 1) {
@@ -341,7 +342,14 @@ func TestEarly(t *testing.T) {
 }
 
 // lettered is a system of echo servers whose requests to each other are messages of the engine.
-var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patience: time.Minute, Messages: true, Types: []string{"line"}, Events: []string{"fate"},
+var lettered = System{
+	Name:     "letters",
+	Nodes:    3,
+	Pace:     time.Millisecond,
+	Patience: time.Minute,
+	Messages: true,
+	Types:    []string{"line"},
+	Events:   []string{"fate"},
 	New: func(_ context.Context, c *Cluster) (Driver, error) {
 		d, err := newEchoing(c)
 		if err != nil {
@@ -371,15 +379,23 @@ var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patienc
 		}
 		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error { return d.Network.Quiet(ctx, time.Millisecond) }
 		return driver, nil
-	}}
+	},
+}
 
 // Packets are messages of the engine: sent, delivered, dropped, and lost with a crash or a cut.
 func TestLight(t *testing.T) {
 	seen := map[string]int{}
-	plan := lockstep.Plan{System: lettered, Workers: 1, Runs: 6, Scratch: t.TempDir(), Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		seen[e.Text]++
-		return nil
-	}), Strategy: strategy.Walk{Request: 3, Deliver: 2, Drop: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 12}}
+	plan := lockstep.Plan{
+		System:  lettered,
+		Workers: 1,
+		Runs:    6,
+		Scratch: t.TempDir(),
+		Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			seen[e.Text]++
+			return nil
+		}),
+		Strategy: strategy.Walk{Request: 3, Deliver: 2, Drop: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 12},
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)

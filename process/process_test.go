@@ -180,10 +180,12 @@ func TestServer(t *testing.T) {
 	begin(t, v, address)
 	_, _ = processes.Ask(t.Context(), address, "end")
 	processes.Until(func() bool { return s.Check() != nil })
-	if err := s.Check().Error(); !strings.Contains(err, "one ended by itself: exit status 3") || !strings.Contains(err, "I was told to end") {
+	if err := s.Check().Error(); !strings.Contains(err, "one ended by itself: exit status 3") ||
+		!strings.Contains(err, "I was told to end") {
 		t.Error(err)
 	}
-	if err := v.Await(t.Context(), func(context.Context) bool { return false }); err == nil || !strings.Contains(err.Error(), "ended by itself") {
+	if err := v.Await(t.Context(), func(context.Context) bool { return false }); err == nil ||
+		!strings.Contains(err.Error(), "ended by itself") {
 		t.Error(err)
 	}
 	v.Kill()
@@ -208,7 +210,8 @@ func TestServerIsNotReady(t *testing.T) {
 		t.Error(err)
 	}
 	v.Kill()
-	if err := v.Start(exec.Command("no-such-program-anywhere")); err == nil || !strings.Contains(err.Error(), "no-such-program-anywhere") {
+	if err := v.Start(exec.Command("no-such-program-anywhere")); err == nil ||
+		!strings.Contains(err.Error(), "no-such-program-anywhere") {
 		t.Error(err)
 	}
 	if err := v.Await(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "is not running") {
@@ -261,7 +264,8 @@ func TestLog(t *testing.T) {
 		fmt.Fprintln(&l, i)
 	}
 	fresh, mark = l.Since(mark)
-	if len(fresh) != keptLines || mark != 3+10*keptLines || fresh[keptLines-1] != fmt.Sprint(10*keptLines-1) || len(l.lines) > 2*keptLines {
+	if len(fresh) != keptLines || mark != 3+10*keptLines || fresh[keptLines-1] != fmt.Sprint(10*keptLines-1) ||
+		len(l.lines) > 2*keptLines {
 		t.Errorf("%d lines of %d", len(fresh), mark)
 	}
 	if fresh, _ = l.Since(mark); len(fresh) != 0 {
@@ -335,7 +339,8 @@ func TestCutCloses(t *testing.T) {
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%d: the connection is not reset: %v", i, err)
 		}
-		if _, err := processes.Ask(t.Context(), via, "echo x"); err == nil || !strings.Contains(err.Error(), "refused") {
+		if _, err := processes.Ask(t.Context(), via, "echo x"); err == nil ||
+			!strings.Contains(err.Error(), "refused") {
 			t.Errorf("%d: under a cut: %v", i, err)
 		}
 		n.Cut(Whole)
@@ -656,7 +661,8 @@ func TestWrongLinks(t *testing.T) {
 		want     string
 	}{{1, 3, "127.0.0.1:1", "there are 1..2"}, {1, 1, "127.0.0.1:1", "there are 1..2"}, {0, 1, "127.0.0.1:1", "whose a process is"},
 		{1, 2, "192.0.2.1:80", "192.0.2.1:80 is not on the loopback"}, {1, 2, "nothing", "missing port"}} {
-		if _, err := n.Link(c.from, c.to, "127.0.0.1:0", c.target, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := n.Link(c.from, c.to, "127.0.0.1:0", c.target, nil); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}

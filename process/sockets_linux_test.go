@@ -68,7 +68,8 @@ func TestAsked(t *testing.T) {
 			for _, ends := range [][2]*net.TCPAddr{{mine, other}, {other, mine}} {
 				asked, err := between(ends[0], ends[1])
 				read := tabled(func(s socket) bool { return same(s.local, *ends[0]) && same(s.remote, *ends[1]) })
-				if err != nil || len(asked) != 1 || fmt.Sprint(asked[0]) != fmt.Sprint(read[0]) || asked[0].inode == "0" {
+				if err != nil || len(asked) != 1 || fmt.Sprint(asked[0]) != fmt.Sprint(read[0]) ||
+					asked[0].inode == "0" {
 					t.Errorf("asked: %v, %v; in the tables: %v", asked, err, read)
 				}
 			}
@@ -124,7 +125,9 @@ func BenchmarkOwner(b *testing.B) {
 	})
 	b.Run("tables", func(b *testing.B) {
 		for b.Loop() {
-			if found := tabled(func(s socket) bool { return same(s.local, *mine) && same(s.remote, *other) }); len(found) != 1 {
+			if found := tabled(func(s socket) bool { return same(s.local, *mine) && same(s.remote, *other) }); len(
+				found,
+			) != 1 {
 				b.Fatal(found)
 			}
 		}

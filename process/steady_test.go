@@ -106,7 +106,8 @@ func TestNodeOfGroup(t *testing.T) {
 	}
 	processes.Until(func() bool { return len(c.Server(2).Log.Last(1)) > 0 })
 	second, err := strconv.Atoi(c.Server(2).Log.Last(1)[0])
-	if err != nil || second == c.Server(2).Pid() || c.nodeOf(second) != 2 || c.nodeOf(os.Getpid()) != 0 || c.nodeOf(0) != 0 {
+	if err != nil || second == c.Server(2).Pid() || c.nodeOf(second) != 2 || c.nodeOf(os.Getpid()) != 0 ||
+		c.nodeOf(0) != 0 {
 		t.Errorf("process %d is of node %d, %v", second, c.nodeOf(second), err)
 	}
 }
@@ -155,7 +156,10 @@ func TestCalls(t *testing.T) {
 		look()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := calls.ask(ctx, 1, time.Second, func(context.Context) func(*lockstep.Outbox) { return nil }); !errors.Is(err, context.Canceled) {
+		if err := calls.ask(ctx, 1, time.Second, func(context.Context) func(*lockstep.Outbox) { return nil }); !errors.Is(
+			err,
+			context.Canceled,
+		) {
 			t.Error(err)
 		}
 		calls.forget()
@@ -180,12 +184,14 @@ func TestRetry(t *testing.T) {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 		var spoilt *lockstep.Inconclusive
-		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) || err.Error() != "it does not work within 1s: not yet" {
+		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) ||
+			err.Error() != "it does not work within 1s: not yet" {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) || tries != 1 {
+		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) ||
+			tries != 1 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 	})

@@ -96,9 +96,24 @@ func (s System) Describe() (lockstep.Info, error) {
 	if err := s.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: s.Nodes, Pace: trace.Time(s.Pace), Repeats: lockstep.Roughly,
-		Events: append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime), Roles: s.Roles, Requests: s.Requests, Draws: s.Draws, Waits: s.Waits,
-		Serial: s.Serial, Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	info := lockstep.Info{
+		Name:    s.Name,
+		Options: s.Options,
+		Nodes:   s.Nodes,
+		Pace:    trace.Time(s.Pace),
+		Repeats: lockstep.Roughly,
+		Events: append(
+			s.Events[:len(s.Events):len(s.Events)],
+			EventLog,
+			EventTime,
+		),
+		Roles:    s.Roles,
+		Requests: s.Requests,
+		Draws:    s.Draws,
+		Waits:    s.Waits,
+		Serial:   s.Serial,
+		Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait),
+	}
 	if s.Messages {
 		info.Supports |= Light
 		info.Types, info.Rounds = s.Types, s.Rounds

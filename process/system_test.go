@@ -47,8 +47,14 @@ func TestDriver(t *testing.T) {
 			"stop reset ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, stop close",
 	} {
 		var calls []string
-		plan := lockstep.Plan{System: noted(reuse, func(what string) { calls = append(calls, what) }), Strategy: strategy.Walk{Request: 1e9, Wait: 1, Steps: 2},
-			Settle: 1, Runs: 2, Workers: 1, Scratch: t.TempDir()}
+		plan := lockstep.Plan{
+			System:   noted(reuse, func(what string) { calls = append(calls, what) }),
+			Strategy: strategy.Walk{Request: 1e9, Wait: 1, Steps: 2},
+			Settle:   1,
+			Runs:     2,
+			Workers:  1,
+			Scratch:  t.TempDir(),
+		}
 		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -95,11 +101,13 @@ func TestWrongSystem(t *testing.T) {
 		}
 	}
 	good.Datagrams, good.Forge = true, func(string, trace.ID, func(trace.ID) []byte) (Packet, []byte, error) { return Packet{}, nil, nil }
-	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) || !info.Supports.Has(trace.Replace) {
+	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) ||
+		!info.Supports.Has(trace.Replace) {
 		t.Errorf("%v, %v", info.Supports, err)
 	}
 	good.New = func(context.Context, *Cluster) (Driver, error) { return Driver{}, nil }
-	if _, err := good.Deploy(t.Context(), &lockstep.Place{}); err == nil || err.Error() != "process: the driver of noted has no Command or no Request" {
+	if _, err := good.Deploy(t.Context(), &lockstep.Place{}); err == nil ||
+		err.Error() != "process: the driver of noted has no Command or no Request" {
 		t.Error(err)
 	}
 }

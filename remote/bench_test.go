@@ -61,7 +61,13 @@ func deliveries(b *testing.B, system remote.System, spread bool) {
 	const steps = 2000
 	system.Nodes, system.Requests, system.Spread = 4, nil, spread
 	runs := max(b.N, 2)
-	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Steps: steps}, Workers: 1, Runs: runs, KeepGoing: true}
+	plan := lockstep.Plan{
+		System:    system,
+		Strategy:  strategy.Walk{Deliver: 1, Steps: steps},
+		Workers:   1,
+		Runs:      runs,
+		KeepGoing: true,
+	}
 	d := &deployedOnce{System: system}
 	plan.System = d
 	before := used()

@@ -24,7 +24,13 @@ func TestCalls(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			for n := range uint32(2) {
 				go func() {
-					_ = caller(t.Context(), &http.Client{Transport: authorized{transport}}, url, n+1, append(options, wire.Binary()))
+					_ = caller(
+						t.Context(),
+						&http.Client{Transport: authorized{transport}},
+						url,
+						n+1,
+						append(options, wire.Binary()),
+					)
 				}()
 			}
 			if err := remote.AskAll(t.Context(), d, 10); err != nil {
@@ -42,7 +48,10 @@ func caller(ctx context.Context, calls *http.Client, url string, node uint32, op
 		return err
 	}
 	defer orders.Close()
-	reports := connect.NewClient[wire.Report, wire.Bye](calls, url+wire.ReportsProcedure, options...).CallClientStream(ctx)
+	reports := connect.NewClient[wire.Report, wire.Bye](
+		calls,
+		url+wire.ReportsProcedure,
+		options...).CallClientStream(ctx)
 	for orders.Receive() {
 		o := orders.Msg()
 		if err := reports.Send(&wire.Report{Session: o.Session, Run: o.Run, Done: o.Number}); err != nil {

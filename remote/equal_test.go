@@ -135,7 +135,14 @@ func (w remoteWorld) Rand() *rand.Rand          { return w.rand }
 func (w remoteWorld) SetAlarm(after trace.Time) { w.Timer("alarm", uint64(after)) }
 func (w remoteWorld) Emit(event, text string)   { w.Event(event, text) }
 func (w remoteWorld) Send(to lockstep.Node, m mail) {
-	w.Client.Send(client.Message{To: int(to), Type: m.kind, Body: binary.AppendUvarint(nil, uint64(m.term)), Text: fmt.Sprint(m.term)})
+	w.Client.Send(
+		client.Message{
+			To:   int(to),
+			Type: m.kind,
+			Body: binary.AppendUvarint(nil, uint64(m.term)),
+			Text: fmt.Sprint(m.term),
+		},
+	)
 }
 
 // serve runs one elector.
@@ -177,12 +184,30 @@ func processes(as string) remote.System {
 		}}
 }
 
-var crashes = strategy.Walk{Deliver: 10, Duplicate: 1, Alarm: 2, Crash: 1, Restart: 2, Request: 1, Cut: 1, Heal: 1, Steps: 60}
+var crashes = strategy.Walk{
+	Deliver:   10,
+	Duplicate: 1,
+	Alarm:     2,
+	Crash:     1,
+	Restart:   2,
+	Request:   1,
+	Cut:       1,
+	Heal:      1,
+	Steps:     60,
+}
 
 // A thousand runs over a network equal those of sim, step by step.
 func TestAsInSim(t *testing.T) {
 	for _, s := range []lockstep.Strategy{crashes, strategy.DefaultPCTCP} {
-		plan := lockstep.Plan{System: simulated(), Spec: oneLeader, Strategy: s, Runs: 500, Steps: 60, Workers: 1, KeepGoing: true}
+		plan := lockstep.Plan{
+			System:    simulated(),
+			Spec:      oneLeader,
+			Strategy:  s,
+			Runs:      500,
+			Steps:     60,
+			Workers:   1,
+			KeepGoing: true,
+		}
 		here, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -192,8 +217,16 @@ func TestAsInSim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if here.Digest != there.Digest || here.Verdicts[trace.Fail] != there.Verdicts[trace.Fail] || s == crashes && here.Verdicts[trace.Fail] == 0 {
-			t.Errorf("%s: digest %v with %d findings in sim, %v with %d remote", s, here.Digest, here.Verdicts[trace.Fail], there.Digest, there.Verdicts[trace.Fail])
+		if here.Digest != there.Digest || here.Verdicts[trace.Fail] != there.Verdicts[trace.Fail] ||
+			s == crashes && here.Verdicts[trace.Fail] == 0 {
+			t.Errorf(
+				"%s: digest %v with %d findings in sim, %v with %d remote",
+				s,
+				here.Digest,
+				here.Verdicts[trace.Fail],
+				there.Digest,
+				there.Verdicts[trace.Fail],
+			)
 		}
 		t.Logf("%s: %d of %d runs fail in both", s, here.Verdicts[trace.Fail], here.Runs)
 	}
@@ -201,7 +234,14 @@ func TestAsInSim(t *testing.T) {
 
 // A finding over a network is shrunk and replayed like any other.
 func TestWholeWay(t *testing.T) {
-	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
+	plan := lockstep.Plan{
+		System:   processes("elector"),
+		Spec:     oneLeader,
+		Strategy: crashes,
+		Runs:     500,
+		Steps:    60,
+		Workers:  2,
+	}
 	f := enginetest.First(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 1000})
 	if err != nil {

@@ -17,7 +17,10 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 	}
 	for k := range orders {
 		n := &d.nodes[k%len(d.nodes)]
-		number, err := n.session.order(&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")}, d.system.Limits.patience())
+		number, err := n.session.order(
+			&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")},
+			d.system.Limits.patience(),
+		)
 		if err != nil {
 			return err
 		}

@@ -106,7 +106,16 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: secret, Stats: stats}.Deploy(context.Background(), &lockstep.Place{})
+	d, err = remote.System{
+		Name:   "open",
+		Nodes:  2,
+		Listen: address,
+		Token:  secret,
+		Stats:  stats,
+	}.Deploy(
+		context.Background(),
+		&lockstep.Place{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +149,8 @@ func TestRefused(t *testing.T) {
 	for first.Nodes() == 0 { // until it is connected
 		time.Sleep(time.Millisecond)
 	}
-	if err := try(client.Options{Node: 1, Token: secret}); err == nil || !strings.Contains(err.Error(), "node 1 is connected already") {
+	if err := try(client.Options{Node: 1, Token: secret}); err == nil ||
+		!strings.Contains(err.Error(), "node 1 is connected already") {
 		t.Error(err)
 	}
 	cancel()
@@ -198,7 +208,13 @@ func TestBabble(t *testing.T) {
 		"\\x00\\x00\\x00\\x00\\x03\\x18\\xff\\x01": "it hung up",
 	} {
 		t.Setenv("LOCKSTEP_TEST_LIE", garbage)
-		plan := lockstep.Plan{System: processes("babbler"), Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1}
+		plan := lockstep.Plan{
+			System:   processes("babbler"),
+			Strategy: strategy.DefaultWalk,
+			Runs:     2,
+			Steps:    5,
+			Workers:  1,
+		}
 		result, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -229,8 +245,15 @@ func babbler(ctx context.Context, options client.Options) error {
 		return err
 	}
 	hello := wire.Marshal(&wire.Hello{Node: 2})
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s%s",
-		wire.LinePath, options.Token, len(hello), hello, strings.TrimPrefix(garbage, "-"))
+	_, err = fmt.Fprintf(
+		conn,
+		"POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s%s",
+		wire.LinePath,
+		options.Token,
+		len(hello),
+		hello,
+		strings.TrimPrefix(garbage, "-"),
+	)
 	if err != nil {
 		return err
 	}
@@ -254,7 +277,10 @@ func TestStale(t *testing.T) {
 	var stats remote.Stats
 	system := processes("late")
 	system.Stats = &stats
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +291,12 @@ func TestStale(t *testing.T) {
 
 // late is a replica of the plain protocol. When ordered to begin a run, it first sends a report of the previous run.
 func late(ctx context.Context, options client.Options) error {
-	orders, err := call(ctx, options, wire.OrdersProcedure, bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
+	orders, err := call(
+		ctx,
+		options,
+		wire.OrdersProcedure,
+		bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})),
+	)
 	if err != nil {
 		return err
 	}
@@ -286,7 +317,9 @@ func late(ctx context.Context, options client.Options) error {
 		}
 		session = max(session, o.Session)
 		if o.Kind == wire.Reset && o.Run > 1 {
-			_, _ = writer.Write(frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}))
+			_, _ = writer.Write(
+				frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}),
+			)
 		}
 		_, _ = writer.Write(frame(wire.Report{Session: session, Run: o.Run, Done: o.Number}))
 	}

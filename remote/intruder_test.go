@@ -47,7 +47,8 @@ func TestIntruder(t *testing.T) {
 			for node := 1; node <= system.Nodes; node++ {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				err := client.Connect(client.Options{URL: url, Node: node, Token: given}).Run(ctx, client.Handlers{})
-				if cancel(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), client.TokenVariable) {
+				if cancel(); err == nil || !strings.Contains(err.Error(), want) ||
+					!strings.Contains(err.Error(), client.TokenVariable) {
 					t.Errorf("token %q as node %d: %v, want %q", given, node, err, want)
 				}
 			}

@@ -38,7 +38,15 @@ func TestJava(t *testing.T) {
 	java, folder := compiled(t)
 	system := processes("")
 	system.Command = func(lockstep.Node, string) *exec.Cmd {
-		return exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", folder, "io.github.lockstepgo.example.Election")
+		return exec.Command(
+			java,
+			"-XX:TieredStopAtLevel=1",
+			"-XX:+UseSerialGC",
+			"-Xmx64m",
+			"-cp",
+			folder,
+			"io.github.lockstepgo.example.Election",
+		)
 	}
 	plan := lockstep.Plan{System: system, Spec: oneLeader, Strategy: crashes, Runs: 200, Steps: 60, Workers: 1}
 	f := enginetest.First(t, plan)

@@ -22,12 +22,24 @@ const markVariable = "LOCKSTEP_TEST_MARK"
 
 // campaign produces a finding, stores it, and continues indefinitely.
 func campaign() {
-	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
+	plan := lockstep.Plan{
+		System:   processes("elector"),
+		Spec:     oneLeader,
+		Strategy: crashes,
+		Runs:     500,
+		Steps:    60,
+		Workers:  2,
+	}
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		panic(err)
 	}
-	k, err := keep.Run(context.Background(), plan, result.First().Trace, keep.Options{Dir: os.Getenv(markVariable), NoShrink: true})
+	k, err := keep.Run(
+		context.Background(),
+		plan,
+		result.First().Trace,
+		keep.Options{Dir: os.Getenv(markVariable), NoShrink: true},
+	)
 	if err != nil {
 		panic(err)
 	}

@@ -10,7 +10,15 @@ import (
 
 // Runs on many CPUs equal those on one.
 func TestSpread(t *testing.T) {
-	plan := lockstep.Plan{System: simulated(), Spec: oneLeader, Strategy: crashes, Runs: 100, Steps: 60, Workers: 2, KeepGoing: true}
+	plan := lockstep.Plan{
+		System:    simulated(),
+		Spec:      oneLeader,
+		Strategy:  crashes,
+		Runs:      100,
+		Steps:     60,
+		Workers:   2,
+		KeepGoing: true,
+	}
 	here, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +41,10 @@ func TestSilence(t *testing.T) {
 	for _, spread := range []bool{false, true} {
 		system := processes("liar")
 		system.Spread, system.Limits.Patience = spread, 300*time.Millisecond
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1},
+		)
 		if err != nil || result.Inconclusive != 2 {
 			t.Errorf("spread %v: %+v, %v", spread, result, err)
 		}

@@ -48,14 +48,27 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system := remote.System{Name: "register", Nodes: 3, Requests: []string{"write a", "read"}, Limits: remote.Limits{Patience: time.Minute},
-		Types: []string{"write", "written"}, Events: []string{"wrote", "read"},
+	system := remote.System{
+		Name:     "register",
+		Nodes:    3,
+		Requests: []string{"write a", "read"},
+		Limits:   remote.Limits{Patience: time.Minute},
+		Types:    []string{"write", "written"},
+		Events:   []string{"wrote", "read"},
 		Command: func(lockstep.Node, string) *exec.Cmd {
 			cmd := exec.Command(python, filepath.Join(folder, "register.py"))
 			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 			return cmd
-		}}
-	plan := lockstep.Plan{System: system, Spec: seesWrites, Strategy: strategy.DefaultWalk, Runs: 200, Steps: 30, Workers: 1}
+		},
+	}
+	plan := lockstep.Plan{
+		System:   system,
+		Spec:     seesWrites,
+		Strategy: strategy.DefaultWalk,
+		Runs:     200,
+		Steps:    30,
+		Workers:  1,
+	}
 	f := enginetest.First(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
 	if err != nil {

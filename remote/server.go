@@ -38,11 +38,19 @@ func newServer(system *System) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	s := &server{system: system, listener: listener, seats: make([]*session, system.Nodes), came: make(chan struct{}, 1),
-		over: make(chan struct{})}
+	s := &server{
+		system:   system,
+		listener: listener,
+		seats:    make([]*session, system.Nodes),
+		came:     make(chan struct{}, 1),
+		over:     make(chan struct{}),
+	}
 	mux := http.NewServeMux()
 	// Reports are small and many: compression costs more than it saves.
-	options := []connect.HandlerOption{connect.WithReadMaxBytes(system.Limits.bytes()), connect.WithCompression("gzip", nil, nil)}
+	options := []connect.HandlerOption{
+		connect.WithReadMaxBytes(system.Limits.bytes()),
+		connect.WithCompression("gzip", nil, nil),
+	}
 	for _, o := range wire.Codecs() {
 		options = append(options, o)
 	}
@@ -112,8 +120,11 @@ func (s *server) guarded(next http.Handler) http.Handler {
 				problem = "the token is missing"
 			}
 			s.refused()
-			http.Error(w, problem+": send the header Authorization: Bearer TOKEN with the value of the variable LOCKSTEP_TOKEN",
-				http.StatusUnauthorized)
+			http.Error(
+				w,
+				problem+": send the header Authorization: Bearer TOKEN with the value of the variable LOCKSTEP_TOKEN",
+				http.StatusUnauthorized,
+			)
 			return
 		}
 		control := http.NewResponseController(w)
@@ -128,7 +139,11 @@ func (s *server) refused() {
 }
 
 // orders begins a session and serves it until it ends.
-func (s *server) orders(ctx context.Context, r *connect.Request[wire.Hello], stream *connect.ServerStream[wire.Order]) error {
+func (s *server) orders(
+	ctx context.Context,
+	r *connect.Request[wire.Hello],
+	stream *connect.ServerStream[wire.Order],
+) error {
 	c := newCalls(ctx, stream)
 	t, err := s.enter(*r.Msg, c)
 	if err != nil {
@@ -171,14 +186,20 @@ func (s *server) enter(hello wire.Hello, c channel) (*session, error) {
 }
 
 // reports receives a replica's reports.
-func (s *server) reports(ctx context.Context, stream *connect.ClientStream[wire.Report]) (*connect.Response[wire.Bye], error) {
+func (s *server) reports(
+	ctx context.Context,
+	stream *connect.ClientStream[wire.Report],
+) (*connect.Response[wire.Bye], error) {
 	if !stream.Receive() {
 		return nil, orError(stream.Err(), "a call of Reports begins with a report that names the session")
 	}
 	t := s.claim(stream.Msg().Session)
 	if t == nil {
 		s.refused()
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session))
+		return nil, connect.NewError(
+			connect.CodeFailedPrecondition,
+			fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session),
+		)
 	}
 	c := t.channel.(*calls)
 	for first := true; first || stream.Receive(); first = false {

@@ -135,7 +135,10 @@ func (s System) check() error {
 	case s.Nodes < 1 || s.Nodes > 64:
 		return fmt.Errorf("remote: %d nodes; 1 to 64 are possible", s.Nodes)
 	case s.Command == nil && s.Listen == "":
-		return fmt.Errorf("remote: %s has no Command that starts its replicas, and no address to Listen at for those that somebody else starts", s.Name)
+		return fmt.Errorf(
+			"remote: %s has no Command that starts its replicas, and no address to Listen at for those that somebody else starts",
+			s.Name,
+		)
 	case s.Fresh && !s.Kill:
 		return fmt.Errorf("remote: %s starts replicas for each run (Fresh), which needs Kill", s.Name)
 	case s.Command == nil && s.Kill:
@@ -157,9 +160,17 @@ func (s System) checkListen() error {
 	case err != nil:
 		return fmt.Errorf("remote: the address to listen at: %w", err)
 	case s.Command == nil && s.Token == "":
-		return fmt.Errorf("remote: listening at %s for replicas that somebody else starts needs a Token, which they send", s.Listen)
+		return fmt.Errorf(
+			"remote: listening at %s for replicas that somebody else starts needs a Token, which they send",
+			s.Listen,
+		)
 	case !local && s.Token != "" && len(s.Token) < MinToken:
-		return fmt.Errorf("remote: listening at %s needs a Token of at least %d characters, this one has %d", s.Listen, MinToken, len(s.Token))
+		return fmt.Errorf(
+			"remote: listening at %s needs a Token of at least %d characters, this one has %d",
+			s.Listen,
+			MinToken,
+			len(s.Token),
+		)
 	}
 	return nil
 }

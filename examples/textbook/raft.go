@@ -261,7 +261,14 @@ func (s *Server) replicate(peer, term int) {
 			return
 		}
 		prev := s.next[peer] - 1
-		args := AppendArgs{Term: term, Leader: s.config.ID, PrevIndex: prev, PrevTerm: s.termAt(prev), Commit: s.commit, Entries: s.state.Log[prev:]}
+		args := AppendArgs{
+			Term:      term,
+			Leader:    s.config.ID,
+			PrevIndex: prev,
+			PrevTerm:  s.termAt(prev),
+			Commit:    s.commit,
+			Entries:   s.state.Log[prev:],
+		}
 		s.mu.Unlock()
 		var reply AppendReply
 		if p, err := s.config.Dial(peer); err == nil && p.Call("Server.AppendEntries", args, &reply) == nil {

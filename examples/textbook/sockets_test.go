@@ -17,27 +17,33 @@ import (
 
 // The second way tests the unmodified program, by net/rpc over TCP.
 func bySockets(careful bool) bubble.Cluster {
-	return bubble.Cluster{Name: "textbook", Nodes: 3, Network: bubble.Sockets{}, Requests: requests(), Start: func(n *bubble.Node) error {
-		l, err := net.Listen("tcp", ":9000")
-		if err != nil {
-			return err
-		}
-		n.OnStop(func() { _ = l.Close() })
-		s := server(n, careful, (&dialer{clients: map[int]*rpc.Client{}}).dial)
-		n.OnStop(s.Stop)
-		r := rpc.NewServer()
-		if err := r.RegisterName("Server", s); err != nil {
-			return err
-		}
-		s.Start()
-		for {
-			c, err := l.Accept()
+	return bubble.Cluster{
+		Name:     "textbook",
+		Nodes:    3,
+		Network:  bubble.Sockets{},
+		Requests: requests(),
+		Start: func(n *bubble.Node) error {
+			l, err := net.Listen("tcp", ":9000")
 			if err != nil {
-				return nil
+				return err
 			}
-			go r.ServeConn(c)
-		}
-	}}
+			n.OnStop(func() { _ = l.Close() })
+			s := server(n, careful, (&dialer{clients: map[int]*rpc.Client{}}).dial)
+			n.OnStop(s.Stop)
+			r := rpc.NewServer()
+			if err := r.RegisterName("Server", s); err != nil {
+				return err
+			}
+			s.Start()
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return nil
+				}
+				go r.ServeConn(c)
+			}
+		},
+	}
 }
 
 // dialer keeps a connection to each peer.

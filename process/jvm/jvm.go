@@ -33,7 +33,14 @@ type JVM struct {
 
 // usual are the flags for small servers that start often. They limit compilation, garbage collection and memory, so
 // that a test machine can run several servers.
-var usual = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
+var usual = []string{
+	"-XX:TieredStopAtLevel=1",
+	"-XX:+UseSerialGC",
+	"-Xmx128m",
+	"-Xss512k",
+	"-XX:-UsePerfData",
+	"-Djava.net.preferIPv4Stack=true",
+}
 
 // Find locates a JVM, and fetches the artifacts with Maven. It checks the SHA-256 of all files: see Jars.
 func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {

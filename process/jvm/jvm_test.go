@@ -35,8 +35,10 @@ func found(t *testing.T) *jvm.JVM {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jar, err := j.Compile(t.Context(), "greeting", "", files("p/Greeting.java",
-		`package p; public class Greeting { public static void main(String[] a) { System.out.println("Grüße, " + a[0] + System.getProperty("end", "")); } }`))
+	jar, err := j.Compile(t.Context(), "greeting", "", files(
+		"p/Greeting.java",
+		`package p; public class Greeting { public static void main(String[] a) { System.out.println("Grüße, " + a[0] + System.getProperty("end", "")); } }`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +67,10 @@ func TestCompile(t *testing.T) {
 	if got := run(t, j, "p.Greeting", "you"); got != "Grüße, you!\n" {
 		t.Errorf("%q", got)
 	}
-	_, err := j.Compile(t.Context(), "second", "", files("Second.java",
-		`public class Second { public static void main(String[] a) { p.Greeting.main(a); System.out.println(Runtime.getRuntime().maxMemory() >> 20 < 100); } }`))
+	_, err := j.Compile(t.Context(), "second", "", files(
+		"Second.java",
+		`public class Second { public static void main(String[] a) { p.Greeting.main(a); System.out.println(Runtime.getRuntime().maxMemory() >> 20 < 100); } }`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +82,10 @@ func TestCompile(t *testing.T) {
 // An agent begins before the program.
 func TestAgent(t *testing.T) {
 	j := found(t)
-	agent, err := j.Compile(t.Context(), "agent", "Agent", files("Agent.java",
-		`public class Agent { public static void premain(String a, java.lang.instrument.Instrumentation i) { System.setProperty("end", a); } }`))
+	agent, err := j.Compile(t.Context(), "agent", "Agent", files(
+		"Agent.java",
+		`public class Agent { public static void premain(String a, java.lang.instrument.Instrumentation i) { System.setProperty("end", a); } }`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +151,13 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := jvm.Find(t.Context(), ""); err == nil || err.Error() != "jvm: java is missing: install a JDK, or run `make setup` in a checkout" {
+	if _, err := jvm.Find(t.Context(), ""); err == nil ||
+		err.Error() != "jvm: java is missing: install a JDK, or run `make setup` in a checkout" {
 		t.Errorf("%v", err)
 	}
 	for _, pattern := range []string{"wrong-*", "*making-*"} {
-		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", pattern)); err != nil || len(left) != 0 {
+		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", pattern)); err != nil ||
+			len(left) != 0 {
 			t.Errorf("what failed left %v, %v", left, err)
 		}
 	}

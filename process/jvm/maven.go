@@ -60,7 +60,18 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, maven, "-B", "-q", "--strict-checksums", "-f", file, "-DoutputDirectory="+folder, "-DincludeScope=runtime", plugin)
+	cmd := exec.CommandContext(
+		ctx,
+		maven,
+		"-B",
+		"-q",
+		"--strict-checksums",
+		"-f",
+		file,
+		"-DoutputDirectory="+folder,
+		"-DincludeScope=runtime",
+		plugin,
+	)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mvn says: %s (%w)", complaint(out), err)
@@ -73,7 +84,8 @@ func complaint(out []byte) string {
 	var lines []string
 	for line := range bytes.Lines(out) {
 		_, text, ok := strings.Cut(strings.TrimSpace(string(line)), "[ERROR] ") // color codes may come before it
-		advice := strings.HasPrefix(text, "[Help") || strings.HasPrefix(text, "For more information") || strings.Contains(text, " switch")
+		advice := strings.HasPrefix(text, "[Help") || strings.HasPrefix(text, "For more information") ||
+			strings.Contains(text, " switch")
 		if ok && !advice && text != "" {
 			lines = append(lines, words.Clean(text))
 		}
@@ -97,7 +109,11 @@ func pomOf(artefacts []string) ([]byte, error) {
 		case m == nil || a[0] == '-' && m[4] == "":
 			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
 		case m[4] != "":
-			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4], m[5])
+			without += fmt.Sprintf(
+				"<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>",
+				m[4],
+				m[5],
+			)
 		default:
 			needed = append(needed, m)
 		}
@@ -110,7 +126,14 @@ func pomOf(artefacts []string) ([]byte, error) {
 <groupId>lockstep</groupId><artifactId>servers</artifactId><version>1</version><dependencies>
 `)
 	for _, m := range needed {
-		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n", m[1], m[2], m[3], without)
+		fmt.Fprintf(
+			&b,
+			"<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n",
+			m[1],
+			m[2],
+			m[3],
+			without,
+		)
 	}
 	b.WriteString("</dependencies></project>\n")
 	return b.Bytes(), nil

@@ -30,7 +30,11 @@ func readSums(text string) (sums, error) {
 	for n := 1; lines.Scan(); n++ {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		if m == nil {
-			return nil, fmt.Errorf("jvm: line %d of the SHA-256 sums is %.100q, it must be a sum, two blanks and the name of a jar", n, lines.Text())
+			return nil, fmt.Errorf(
+				"jvm: line %d of the SHA-256 sums is %.100q, it must be a sum, two blanks and the name of a jar",
+				n,
+				lines.Text(),
+			)
 		}
 		if known, ok := s[m[2]]; ok && known != m[1] {
 			return nil, fmt.Errorf("jvm: line %d of the SHA-256 sums has a second sum for %s", n, m[2])
@@ -60,12 +64,27 @@ func (s sums) check(folder string) error {
 		case !known:
 			unknown = append(unknown, name)
 		case got != want:
-			wrong = append(wrong, fmt.Errorf("%s has the SHA-256 %s, the jars.sha256 of the target says %s: it was changed on its way or in %s", name, got, want, folder))
+			wrong = append(
+				wrong,
+				fmt.Errorf(
+					"%s has the SHA-256 %s, the jars.sha256 of the target says %s: it was changed on its way or in %s",
+					name,
+					got,
+					want,
+					folder,
+				),
+			)
 		}
 	}
 	if len(unknown) > 0 {
-		wrong = append(wrong, fmt.Errorf("%s not pinned: the jars.sha256 of the target has no SHA-256 for %s, and only versions that it lists can be used",
-			words.Were(len(unknown), "jar"), strings.Join(unknown, ", ")))
+		wrong = append(
+			wrong,
+			fmt.Errorf(
+				"%s not pinned: the jars.sha256 of the target has no SHA-256 for %s, and only versions that it lists can be used",
+				words.Were(len(unknown), "jar"),
+				strings.Join(unknown, ", "),
+			),
+		)
 	}
 	return errors.Join(wrong...)
 }

@@ -44,7 +44,9 @@ func TestPinnedJars(t *testing.T) {
 		"path":       {server + library[:66] + "../library-2.0.jar\n", "line 2 of the SHA-256 sums"},
 		"two sums":   {server + line("server-1.0.jar", "evil"), "a second sum for server-1.0.jar"},
 	} {
-		if jars, err := jvm.Jars(t.Context(), c.sums, "org.example:server:1.0"); err == nil || !strings.Contains(err.Error(), c.want) || jars != nil {
+		if jars, err := jvm.Jars(t.Context(), c.sums, "org.example:server:1.0"); err == nil ||
+			!strings.Contains(err.Error(), c.want) ||
+			jars != nil {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		if left, err := filepath.Glob(cached); err != nil || len(left) != 0 {
@@ -58,7 +60,8 @@ func TestPinnedJars(t *testing.T) {
 	if err := os.WriteFile(jars[1], []byte("evil"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jvm.Jars(t.Context(), server+library, "org.example:server:1.0"); err == nil || !strings.Contains(err.Error(), filepath.Base(jars[1])+" has the SHA-256") {
+	if _, err := jvm.Jars(t.Context(), server+library, "org.example:server:1.0"); err == nil ||
+		!strings.Contains(err.Error(), filepath.Base(jars[1])+" has the SHA-256") {
 		t.Errorf("a jar that was changed in the cache: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Dir(jars[0])); err != nil {

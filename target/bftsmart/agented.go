@@ -39,14 +39,30 @@ func newAgented(p programs, place *lockstep.Place) (*agented, error) {
 
 // agented returns the cluster as replicas that report.
 func (c Cluster) agented(d *agented) remote.System {
-	return remote.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, Kill: true, Own: true, Fresh: true, Timeless: true, Pace: c.Pace,
-		Serial: true, // four JVMs at a time are enough
-		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Value: value, Limits: remote.Limits{Patience: patience},
-		Command: d.command, Body: decoded, Clients: &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
+	return remote.System{
+		Name:     "bftsmart",
+		Options:  c.options(),
+		Nodes:    replicas,
+		Kill:     true,
+		Own:      true,
+		Fresh:    true,
+		Timeless: true,
+		Pace:     c.Pace,
+		Serial:   true, // four JVMs at a time are enough
+		Types:    Types,
+		Rounds:   Rounds,
+		Events:   events,
+		Requests: c.requests(),
+		Value:    value,
+		Limits:   remote.Limits{Patience: patience},
+		Command:  d.command,
+		Body:     decoded,
+		Clients:  &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
 		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (string, trace.Tag, []byte, error) {
 			body, m, err := forge(original(text, forgedID, sent), text)
 			return m.Type, m.tag(), body, err
-		}}
+		},
+	}
 }
 
 // decoded returns the value of a message that scenarios see.

@@ -24,7 +24,14 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%v, %d steps, events %v, judged %v, %v", result.Verdicts, result.Steps, result.Events, result.Judged, result.Reasons)
+	t.Logf(
+		"%v, %d steps, events %v, judged %v, %v",
+		result.Verdicts,
+		result.Steps,
+		result.Events,
+		result.Judged,
+		result.Reasons,
+	)
 	for _, f := range result.Found {
 		t.Log(f.Finding, f.Flaky)
 	}
@@ -51,7 +58,14 @@ func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 	sc.If(scenario.IsEvent(bftsmart.EventReply)).Once().Then(scenario.Crash(scenario.Only(1)))
 	sc.If(killed).Then(scenario.Request("append 2", scenario.Only(2)))
 	sc.If(scenario.IsSend()).Then(scenario.Deliver())
-	plan := lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
+	plan := lockstep.Plan{
+		System:   cluster,
+		Spec:     bftsmart.Promise,
+		Scenario: sc,
+		Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80},
+		Settle:   40,
+		Runs:     1,
+	}
 	result := explore(t, plan)
 	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
 		t.Errorf("%+v", result)
@@ -82,7 +96,16 @@ func TestProxies(t *testing.T) {
 			return !ok || read.Type != m.Message.Type || m.Message.Tag.Phase == 0
 		})).Then(scenario.FailWith("a message was misread"))
 		sc.If(scenario.IsSend()).Then(scenario.Deliver())
-		result := explore(t, lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 40}, Runs: 1})
+		result := explore(
+			t,
+			lockstep.Plan{
+				System:   cluster,
+				Spec:     bftsmart.Promise,
+				Scenario: sc,
+				Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 40},
+				Runs:     1,
+			},
+		)
 		if scenario.Successes(result) != 1 || result.Verdicts[trace.Fail] != 0 {
 			t.Errorf("proxies %v: %+v", proxies, result)
 		}

@@ -46,7 +46,9 @@ func (c *client) start(ctx context.Context, cmd *exec.Cmd, report func(lockstep.
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(patience):
-		return &lockstep.Inconclusive{Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail())}
+		return &lockstep.Inconclusive{
+			Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail()),
+		}
 	}
 }
 
@@ -70,7 +72,9 @@ func (c *client) read(said io.Reader) {
 func (c *client) alive() error {
 	select {
 	case <-c.spoken.Done():
-		return &lockstep.Inconclusive{Reason: fmt.Sprintf("the client ended: %s; its last words:\n%s", c.spoken.Why(), c.spoken.Tail())}
+		return &lockstep.Inconclusive{
+			Reason: fmt.Sprintf("the client ended: %s; its last words:\n%s", c.spoken.Why(), c.spoken.Tail()),
+		}
 	default:
 		return nil
 	}

@@ -76,7 +76,14 @@ func TestKilled(t *testing.T) {
 		"the client ended: signal: killed":      {Cluster{Requests: 1}, deployAgented},
 		"node2 ended by itself: signal: killed": {Cluster{Requests: 1, Proxies: true}, deployProxied},
 	} {
-		plan := lockstep.Plan{System: k, Spec: Promise, Strategy: strategy.Walk{Deliver: 1, Request: 1, Wait: 1, Steps: 20}, Settle: 20, Runs: 1, Workers: 1}
+		plan := lockstep.Plan{
+			System:   k,
+			Spec:     Promise,
+			Strategy: strategy.Walk{Deliver: 1, Request: 1, Wait: 1, Steps: 20},
+			Settle:   20,
+			Runs:     1,
+			Workers:  1,
+		}
 		result, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)

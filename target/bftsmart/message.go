@@ -28,7 +28,17 @@ type Message struct {
 }
 
 // Types are the types of messages.
-var Types = []string{"PROPOSE", "WRITE", "ACCEPT", "STOP", "STOPDATA", "SYNC", "TIMEOUT", "ForwardedMessage", "VMMessage"}
+var Types = []string{
+	"PROPOSE",
+	"WRITE",
+	"ACCEPT",
+	"STOP",
+	"STOPDATA",
+	"SYNC",
+	"TIMEOUT",
+	"ForwardedMessage",
+	"VMMessage",
+}
 
 // Rounds are the rounds of a phase: a decision in an epoch, and the change to the next epoch.
 var Rounds = Types[:6]
@@ -44,7 +54,14 @@ func (m Message) String() string {
 	if m.Value == nil {
 		return fmt.Sprintf("%s sender=%d epoch=%d", m.Type, m.Sender, m.Epoch)
 	}
-	return fmt.Sprintf("%s sender=%d consensus=%d epoch=%d value=%s", m.Type, m.Sender, m.Consensus, m.Epoch, hex.EncodeToString(m.Value))
+	return fmt.Sprintf(
+		"%s sender=%d consensus=%d epoch=%d value=%s",
+		m.Type,
+		m.Sender,
+		m.Consensus,
+		m.Epoch,
+		hex.EncodeToString(m.Value),
+	)
 }
 
 // tag returns the phase and round, as the agent reports them.
@@ -224,9 +241,17 @@ func forge(original []byte, text string) ([]byte, Message, error) {
 	was, _, _ := strings.Cut(m.String(), " value=")
 	switch {
 	case !found || err != nil || head != was:
-		return nil, m, fmt.Errorf("bftsmart: %q can only become %s value=..., with an even number of hexadecimal digits", m, was)
+		return nil, m, fmt.Errorf(
+			"bftsmart: %q can only become %s value=..., with an even number of hexadecimal digits",
+			m,
+			was,
+		)
 	case len(bytes) != len(m.Value):
-		return nil, m, fmt.Errorf("bftsmart: a value of %d bytes can only become one of as many, not of %d", len(m.Value), len(bytes))
+		return nil, m, fmt.Errorf(
+			"bftsmart: a value of %d bytes can only become one of as many, not of %d",
+			len(m.Value),
+			len(bytes),
+		)
 	}
 	_, _, at, err := object(original)
 	if err != nil {

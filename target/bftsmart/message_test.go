@@ -67,7 +67,8 @@ func TestDecode(t *testing.T) {
 func TestForge(t *testing.T) {
 	original := serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024)
 	forged, m, err := forge(original, "WRITE sender=4 consensus=2 epoch=1 value=7a7a")
-	if err != nil || string(m.Value) != "zz" || !bytes.Equal(forged, serialize(consensusClass, vote(3, 2, 1, propose+1, "zz"), 1024)) {
+	if err != nil || string(m.Value) != "zz" ||
+		!bytes.Equal(forged, serialize(consensusClass, vote(3, 2, 1, propose+1, "zz"), 1024)) {
 		t.Errorf("%v, %v", m, err)
 	}
 	for text, want := range map[string]string{
@@ -81,15 +82,20 @@ func TestForge(t *testing.T) {
 		}
 	}
 	pieces := serialize(consensusClass, vote(0, 0, 0, propose, strings.Repeat("x", 3000)), 1024)
-	if _, _, err := forge(pieces, "PROPOSE sender=1 consensus=0 epoch=0 value="+strings.Repeat("7a", 3000)); err == nil || !strings.Contains(err.Error(), "not in one piece") {
+	if _, _, err := forge(pieces, "PROPOSE sender=1 consensus=0 epoch=0 value="+strings.Repeat("7a", 3000)); err == nil ||
+		!strings.Contains(err.Error(), "not in one piece") {
 		t.Error(err)
 	}
 }
 
 // A message is forged from the last one with the same text.
 func TestOriginal(t *testing.T) {
-	bodies := [][]byte{serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024), serialize(consensusClass, vote(3, 2, 1, propose+1, "cd"), 1024),
-		serialize(consensusClass, vote(3, 2, 0, propose+1, "ef"), 1024), []byte("nonsense")}
+	bodies := [][]byte{
+		serialize(consensusClass, vote(3, 2, 1, propose+1, "ab"), 1024),
+		serialize(consensusClass, vote(3, 2, 1, propose+1, "cd"), 1024),
+		serialize(consensusClass, vote(3, 2, 0, propose+1, "ef"), 1024),
+		[]byte("nonsense"),
+	}
 	at := func(id trace.ID) []byte { return bodies[id-1] }
 	if got := original("WRITE sender=4 consensus=2 epoch=1 value=00", 5, at); !bytes.Equal(got, bodies[1]) {
 		t.Errorf("%q", got)

@@ -25,7 +25,12 @@ var jars string
 
 // artefacts are JD's fork of the version before TLS, the only published one, without an unpublished benchmark; and the
 // dependencies of the agent.
-var artefacts = []string{"com.jd.blockchain:bft-smart:0.0.8.RELEASE", "-com.yahoo.ycsb:core", "org.slf4j:slf4j-jdk14:1.5.8", "net.bytebuddy:byte-buddy:1.18.16"}
+var artefacts = []string{
+	"com.jd.blockchain:bft-smart:0.0.8.RELEASE",
+	"-com.yahoo.ycsb:core",
+	"org.slf4j:slf4j-jdk14:1.5.8",
+	"net.bytebuddy:byte-buddy:1.18.16",
+}
 
 // programs starts replicas and clients.
 type programs struct {
@@ -38,7 +43,13 @@ type programs struct {
 func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 	p.cluster = c
 	if p.java, err = jvm.Find(ctx, jars, artefacts...); err == nil {
-		p.agent, err = p.java.Compile(ctx, "bftsmart-agent", "io.github.lockstepgo.bftsmart.Agent", javaclient.Source, agentSource)
+		p.agent, err = p.java.Compile(
+			ctx,
+			"bftsmart-agent",
+			"io.github.lockstepgo.bftsmart.Agent",
+			javaclient.Source,
+			agentSource,
+		)
 	}
 	if err != nil {
 		return p, fmt.Errorf("bftsmart: %w", err)
@@ -53,7 +64,10 @@ const hooks, loopback = "hooks", "loopback"
 func (p *programs) run(folder, agent string, ports [replicas]int, arguments ...string) (*exec.Cmd, error) {
 	java := p.java.In(folder)
 	if agent != "" {
-		java.Flags = []string{"-javaagent:" + p.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", p.cluster.Silence.Milliseconds())}
+		java.Flags = []string{
+			"-javaagent:" + p.agent + "=" + agent,
+			fmt.Sprintf("-Dlockstep.silence=%d", p.cluster.Silence.Milliseconds()),
+		}
 	}
 	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
 	cmd.Dir = folder

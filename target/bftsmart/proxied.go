@@ -36,13 +36,26 @@ type proxied struct {
 
 // proxied returns the cluster as servers behind proxies.
 func (c Cluster) proxied() process.System {
-	return process.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, New: c.deploy, Messages: true, Datagrams: true, Pace: c.Pace, Patience: patience,
-		Serial: true, // four JVMs at a time are enough
-		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Body: func(data []byte) any { return decoded(content(data)) },
+	return process.System{
+		Name:      "bftsmart",
+		Options:   c.options(),
+		Nodes:     replicas,
+		New:       c.deploy,
+		Messages:  true,
+		Datagrams: true,
+		Pace:      c.Pace,
+		Patience:  patience,
+		Serial:    true, // four JVMs at a time are enough
+		Types:     Types,
+		Rounds:    Rounds,
+		Events:    events,
+		Requests:  c.requests(),
+		Body:      func(data []byte) any { return decoded(content(data)) },
 		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (process.Packet, []byte, error) {
 			body, m, err := forge(original(text, forgedID, func(id trace.ID) []byte { return content(sent(id)) }), text)
 			return process.Packet{Type: m.Type, Tag: m.tag()}, frame(body), err
-		}}
+		},
+	}
 }
 
 // deploy creates the driver of a deployment.
@@ -83,8 +96,17 @@ func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*pro
 }
 
 func (d *proxied) driver() process.Driver {
-	return process.Driver{Stop: d.client.stop, Reset: d.reset, Command: d.command, Ready: d.up, Begin: d.begin, Before: d.before, Request: d.request,
-		Quiet: d.quiet, Line: d.line}
+	return process.Driver{
+		Stop:    d.client.stop,
+		Reset:   d.reset,
+		Command: d.command,
+		Ready:   d.up,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.request,
+		Quiet:   d.quiet,
+		Line:    d.line,
+	}
 }
 
 // reset discards the state of the previous run.
@@ -176,7 +198,9 @@ func (d *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
 	defer d.mutex.Unlock()
 	if x.Consensus >= d.decided[n-1] {
 		d.decided[n-1] = x.Consensus + 1
-		out.Event(event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)))
+		out.Event(
+			event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)),
+		)
 	}
 	out.Event(e)
 }

@@ -41,10 +41,26 @@ var Cases = []Case{
 
 // Plan returns a campaign of a scenario: one request for each run, and the paper's strategy.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
-	return lockstep.Plan{System: Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond}, Spec: Promise, Scenario: sc,
-		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1, Repetitions: 3,
+	return lockstep.Plan{
+		System:   Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond},
+		Spec:     Promise,
+		Scenario: sc,
+		Strategy: strategy.PCTCP{
+			Depth:  6,
+			Events: 40,
+			Late:   10,
+			Fair:   true,
+			Steps:  100,
+		},
+		Runs:        runs,
+		Seed:        seed,
+		Workers:     1,
+		KeepGoing:   true,
+		Keep:        1,
+		Repetitions: 3,
 		// a run with a replica that floods ends early; other runs have some dozens in flight
-		Limits: lockstep.Limits{InFlight: 500}}
+		Limits: lockstep.Limits{InFlight: 500},
+	}
 }
 
 // p is the replica that most scenarios concern.
@@ -63,7 +79,8 @@ var lossy = lockstep.Budget{Losses: lockstep.Unlimited}
 
 // epoch holds for messages of an epoch that have one of the given types.
 func epoch(number int, types ...string) Condition {
-	return Type(types...).And(Body("of epoch "+string(rune('0'+number)), func(m Message) bool { return m.Epoch == number }))
+	return Type(
+		types...).And(Body("of epoch "+string(rune('0'+number)), func(m Message) bool { return m.Epoch == number }))
 }
 
 // newEpoch holds when a replica has changed to an epoch.
@@ -191,7 +208,13 @@ func PrevEpochProposal(ours bool) *Scenario {
 // messages are only late.
 var Defects = []Case{
 	{"LateVotes", "votes of epoch 0 arrive in epoch 1: replicas decide differently", LateVotes, 0, "agreement"},
-	{"ExecutedTwice", "one replica has decided when the leader changes: it executes a request twice", ExecutedTwice, 0, "validity"},
+	{
+		"ExecutedTwice",
+		"one replica has decided when the leader changes: it executes a request twice",
+		ExecutedTwice,
+		0,
+		"validity",
+	},
 }
 
 // LateVotes withholds all WRITE of epoch 0 until all replicas have changed to epoch 1, where the new leader has
@@ -209,7 +232,9 @@ func LateVotes(ours bool) *Scenario {
 	sc.If(IsEvent(EventDecided), At(1)).Named("release the ACCEPT of epoch 1").Then(DeliverAll("new"))
 	sc.If(epoch(1, "ACCEPT"), m.InState(Start)).Named("withhold ACCEPT of epoch 1").Then(Store("new"))
 	sc.If(second).Named("release the ACCEPT of epoch 0").Then(DeliverAll("old"))
-	sc.If(epoch(0, "ACCEPT"), To(2, 3, 4), m.InState("2 decides").Not()).Named("withhold ACCEPT of epoch 0").Then(Store("old"))
+	sc.If(epoch(0, "ACCEPT"), To(2, 3, 4), m.InState("2 decides").Not()).
+		Named("withhold ACCEPT of epoch 0").
+		Then(Store("old"))
 	return steer(sc, ours)
 }
 
@@ -226,7 +251,10 @@ func ExecutedTwice(ours bool) *Scenario {
 // guides are the scenarios that can guide the target.
 func guides() (all []target.Scenario) {
 	for _, c := range slices.Concat(Cases, Defects) {
-		all = append(all, target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }})
+		all = append(
+			all,
+			target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }},
+		)
 	}
 	return all
 }

@@ -65,7 +65,11 @@ func value(event, text string) any {
 // the same requests in the same order. Clients requested everything that replicas execute. After faults have stopped
 // for a while, every request is answered.
 var Promise = spec.All(
-	spec.Agreement(EventDecided, func(d *Decision) int { return d.Consensus }, func(a, b *Decision) bool { return !a.differs(b) }),
+	spec.Agreement(
+		EventDecided,
+		func(d *Decision) int { return d.Consensus },
+		func(a, b *Decision) bool { return !a.differs(b) },
+	),
 	spec.New("order", func(lockstep.Info) *order { return &order{} }),
 	spec.New("validity", func(lockstep.Info) *validity { return &validity{} }),
 	spec.New("bounded liveness", func(lockstep.Info) *liveness { return &liveness{} }),
@@ -103,7 +107,13 @@ func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	o.judged++
 	if was := &o.longest[at]; *was != *now {
 		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Values: []string{now.String(), was.String()},
-			Text: fmt.Sprintf("node %d appends %s as its %d. number, where another had appended %s", e.Node, now, at+1, was)}
+			Text: fmt.Sprintf(
+				"node %d appends %s as its %d. number, where another had appended %s",
+				e.Node,
+				now,
+				at+1,
+				was,
+			)}
 	}
 	return nil
 }
@@ -146,7 +156,11 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	if what == "" {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Values: []string{x.String()}, Text: fmt.Sprintf("node %d appends %s, %s", e.Node, x, what)}
+	return &lockstep.Finding{
+		Nodes:  trace.NodesOf(e.Node),
+		Values: []string{x.String()},
+		Text:   fmt.Sprintf("node %d appends %s, %s", e.Node, x, what),
+	}
 }
 
 // liveness: after a settling stage every request has its answer.
@@ -179,7 +193,9 @@ func (l *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	l.judged++
 	if missing := len(l.asked) - len(l.answered); missing > 0 {
-		return &lockstep.Finding{Text: fmt.Sprintf("%d of %d requests have no answer, although faults stopped", missing, len(l.asked))}
+		return &lockstep.Finding{
+			Text: fmt.Sprintf("%d of %d requests have no answer, although faults stopped", missing, len(l.asked)),
+		}
 	}
 	return nil
 }

@@ -88,7 +88,11 @@ func TestReplay(t *testing.T) {
 					of = k
 					break
 				}
-				o, err := bench.Run(t.Context(), recorded.Header.Run, lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Patiently())
+				o, err := bench.Run(
+					t.Context(),
+					recorded.Header.Run,
+					lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Patiently(),
+				)
 				if err != nil {
 					t.Fatal(err)
 				}

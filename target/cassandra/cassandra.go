@@ -68,9 +68,21 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "cassandra", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: nodes, Check: c.check, New: c.deploy,
-		Reuse: true, Messages: !c.timed(), Stall: c.Stall, Pace: c.pace(), Patience: c.Patience, Types: Types, Rounds: Rounds,
-		Events: []string{spec.EventCall, spec.EventReturn, EventRow}}
+	return process.System{
+		Name:     "cassandra",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:    nodes,
+		Check:    c.check,
+		New:      c.deploy,
+		Reuse:    true,
+		Messages: !c.timed(),
+		Stall:    c.Stall,
+		Pace:     c.pace(),
+		Patience: c.Patience,
+		Types:    Types,
+		Rounds:   Rounds,
+		Events:   []string{spec.EventCall, spec.EventReturn, EventRow},
+	}
 }
 
 // check validates the settings.
@@ -80,7 +92,10 @@ func (c Cluster) check() error {
 	}
 	switch {
 	case c.Control == byMessage && c.modern():
-		return fmt.Errorf("cassandra: control=messages is for versions of 2.0, whose messages are known, and this is %s", c.Version)
+		return fmt.Errorf(
+			"cassandra: control=messages is for versions of 2.0, whose messages are known, and this is %s",
+			c.Version,
+		)
 	case c.Change5985 && c.Version != "2.0.0":
 		return fmt.Errorf("cassandra: change5985 is for version 2.0.0: later ones have it, and this is %s", c.Version)
 	}

@@ -33,7 +33,15 @@ func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: s, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+	return lockstep.Plan{
+		System:   system,
+		Spec:     Properties,
+		Scenario: sc.Build(),
+		Strategy: s,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+	}
 }
 
 // The published schedule makes the first transaction take effect twice in the servers of the paper, and not in
@@ -81,15 +89,39 @@ func TestFaults(t *testing.T) {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	enginetest.Passes(t, "faults", lockstep.Plan{System: Cluster{Patience: 5 * time.Minute}, Spec: Properties, Settle: 4 * Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(), Seed: *seed,
-		Strategy: strategy.Walk{Deliver: 20, Drop: 1, Request: 20, Wait: 1, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 40}})
+	enginetest.Passes(
+		t,
+		"faults",
+		lockstep.Plan{
+			System:  Cluster{Patience: 5 * time.Minute},
+			Spec:    Properties,
+			Settle:  4 * Settle,
+			Workers: 1,
+			Runs:    1,
+			Scratch: t.TempDir(),
+			Seed:    *seed,
+			Strategy: strategy.Walk{
+				Deliver: 20,
+				Drop:    1,
+				Request: 20,
+				Wait:    1,
+				Crash:   1,
+				Restart: 4,
+				Cut:     1,
+				Heal:    4,
+				Steps:   40,
+			},
+		},
+	)
 }
 
 // alone is a schedule that isolates server 1 before the first transaction, which is performed there, until faults stop.
 func alone() lockstep.Scenario {
 	first, isolated := Transactions[0].String()+", attempt 1", scenario.Count("isolated")
 	sc := scenario.New("alone").Reserve(first)
-	sc.If(scenario.Did(trace.Wait), isolated.Eq(0)).Named("server 1 is isolated").Then(isolated.Incr(), scenario.Isolate(scenario.Only(1)), scenario.Request(first, scenario.Only(1)))
+	sc.If(scenario.Did(trace.Wait), isolated.Eq(0)).
+		Named("server 1 is isolated").
+		Then(isolated.Incr(), scenario.Isolate(scenario.Only(1)), scenario.Request(first, scenario.Only(1)))
 	return sc
 }
 
@@ -103,8 +135,15 @@ func TestAlone(t *testing.T) {
 	// the last answer is the row; 2.0.0 may give up at servers 2 and 3, too
 	for version, least := range map[string]int{"2.0.0": 1, "4.1.9": 2, "5.0.5": 2} {
 		t.Run(version, func(t *testing.T) {
-			plan := lockstep.Plan{System: Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute}, Spec: Properties, Scenario: alone(), Settle: Settle, Workers: 1, Scratch: t.TempDir(),
-				Strategy: strategy.Uniform{Period: 6, Rounds: 120}}
+			plan := lockstep.Plan{
+				System:   Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute},
+				Spec:     Properties,
+				Scenario: alone(),
+				Settle:   Settle,
+				Workers:  1,
+				Scratch:  t.TempDir(),
+				Strategy: strategy.Uniform{Period: 6, Rounds: 120},
+			}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -117,9 +156,15 @@ func TestAlone(t *testing.T) {
 					}
 				}
 			}
-			row, where := rowOf(tr), slices.IndexFunc(answered, func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") })
+			row, where := rowOf(
+				tr,
+			), slices.IndexFunc(
+				answered,
+				func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") },
+			)
 			t.Log(row, answered)
-			if where >= 0 || len(answered) < least || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") || tr.Outcome.Verdict != trace.Pass {
+			if where >= 0 || len(answered) < least || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") ||
+				tr.Outcome.Verdict != trace.Pass {
 				t.Errorf("%+v: %s, answers %q", tr.Outcome, row, answered)
 			}
 			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
@@ -141,7 +186,20 @@ func TestNewer(t *testing.T) {
 		"crashes": strategy.Walk{Request: 20, Wait: 20, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 60},
 	} {
 		t.Run(what, func(t *testing.T) {
-			enginetest.Passes(t, what, lockstep.Plan{System: Cluster{Version: "5.0.5", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 5, Scratch: t.TempDir(), Seed: *seed, Strategy: s})
+			enginetest.Passes(
+				t,
+				what,
+				lockstep.Plan{
+					System:   Cluster{Version: "5.0.5", Patience: 5 * time.Minute},
+					Spec:     Properties,
+					Settle:   Settle,
+					Workers:  1,
+					Runs:     5,
+					Scratch:  t.TempDir(),
+					Seed:     *seed,
+					Strategy: s,
+				},
+			)
 		})
 	}
 }

@@ -38,8 +38,19 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		return process.Driver{}, err
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Reset: d.reset, Command: d.write, Ready: d.ready, Begin: d.begin, Before: d.before, Request: d.ask,
-		Agree: func(*lockstep.Outbox) lockstep.Nodes { return 0 }, Pass: d.pass, Inspect: d.inspect, Log: telling, Close: d.close}
+	driver := process.Driver{
+		Reset:   d.reset,
+		Command: d.write,
+		Ready:   d.ready,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.ask,
+		Agree:   func(*lockstep.Outbox) lockstep.Nodes { return 0 },
+		Pass:    d.pass,
+		Inspect: d.inspect,
+		Log:     telling,
+		Close:   d.close,
+	}
 	if !c.timed() {
 		driver.Quiet = d.quiet
 	}
@@ -78,7 +89,10 @@ func (d *deployment) prepare(ctx context.Context) error {
 	statements := []string{fmt.Sprintf("INSERT INTO lockstep.tests (name, owner) VALUES ('%s', 'user_1')", d.row())}
 	if !d.made {
 		statements = append([]string{
-			fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", nodes),
+			fmt.Sprintf(
+				"CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
+				nodes,
+			),
 			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text) WITH " + d.unrepaired()}, statements...)
 	}
 	return process.Timed(&d.Spent.Working, func() error {
@@ -111,10 +125,15 @@ func (d *deployment) reading() string {
 
 // retry executes a statement at a server until all servers have acknowledged it.
 func (d *deployment) retry(ctx context.Context, at lockstep.Node, statement string) (rows []row, err error) {
-	err = process.Retry(ctx, d.options.Patience, fmt.Sprintf("cassandra: server %d does not do %q", at, statement), func(ctx context.Context) (err error) {
-		rows, err = d.clients[at-1].query(ctx, statement, all)
-		return err
-	})
+	err = process.Retry(
+		ctx,
+		d.options.Patience,
+		fmt.Sprintf("cassandra: server %d does not do %q", at, statement),
+		func(ctx context.Context) (err error) {
+			rows, err = d.clients[at-1].query(ctx, statement, all)
+			return err
+		},
+	)
 	return rows, err
 }
 
@@ -134,7 +153,13 @@ func (d *deployment) request() int32 { return int32(10*(d.next+1) + d.try) }
 // offer offers the next attempt.
 func (d *deployment) offer(out *lockstep.Outbox) {
 	if d.next < len(Transactions) && !out.Settling() {
-		out.Offer(trace.Pending{ID: d.request(), To: trace.NodesOf(lockstep.Node(d.next + 1)), Text: fmt.Sprintf("%s, attempt %d", Transactions[d.next], d.try)})
+		out.Offer(
+			trace.Pending{
+				ID:   d.request(),
+				To:   trace.NodesOf(lockstep.Node(d.next + 1)),
+				Text: fmt.Sprintf("%s, attempt %d", Transactions[d.next], d.try),
+			},
+		)
 	}
 }
 
@@ -147,7 +172,13 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 		return err
 	}
 	id := int(s.Request)
-	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: id, ID: id, Input: operation{transaction: d.next + 1}}})
+	out.Event(
+		lockstep.Event{
+			Node:  s.Node,
+			Type:  spec.EventCall,
+			Value: &spec.Call{Client: id, ID: id, Input: operation{transaction: d.next + 1}},
+		},
+	)
 	c, statement := d.clients[s.Node-1], Transactions[d.next].statement(d.row())
 	return d.Ask(ctx, id, 0, func(ctx context.Context) func(*lockstep.Outbox) {
 		ctx, cancel := context.WithTimeout(ctx, d.options.Patience)
@@ -167,7 +198,9 @@ func (d *deployment) learn(id int, applied bool, err error, out *lockstep.Outbox
 		d.next, d.try = d.next+1, 1
 	}
 	if err == nil {
-		out.Event(lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: applied}})
+		out.Event(
+			lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: applied}},
+		)
 	}
 	d.offer(out)
 }

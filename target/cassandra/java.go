@@ -35,7 +35,11 @@ func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cassandra: version %s: %w", c.Version, err)
 	}
-	java.Flags = []string{"-Dcassandra.config=file:cassandra.yaml", "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0"}
+	java.Flags = []string{
+		"-Dcassandra.config=file:cassandra.yaml",
+		"-Dcassandra-foreground=yes",
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
+	}
 	if c.modern() {
 		java.Flags = append(java.Flags, modernFlags(java)...)
 	} else {
@@ -53,7 +57,13 @@ func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 
 // earlyFlags returns the JVM flags of 2.0, which was written for Java 7: they open what later Java versions closed.
 func earlyFlags() []string {
-	flags := []string{"-Xms192m", "-Xmx256m", "-Dlog4j.configuration=file:log4j.properties", "-Dlog4j.defaultInitOverride=true", "-Dcassandra.ring_delay_ms=1000"}
+	flags := []string{
+		"-Xms192m",
+		"-Xmx256m",
+		"-Dlog4j.configuration=file:log4j.properties",
+		"-Dlog4j.defaultInitOverride=true",
+		"-Dcassandra.ring_delay_ms=1000",
+	}
 	flags = append(flags, opened("opens", "java.base", "java.io", "java.nio", "java.lang", "sun.nio.ch")...)
 	return append(flags, opened("exports", "java.base", "sun.nio.ch", "jdk.internal.ref")...)
 }
@@ -81,7 +91,13 @@ func (d *deployment) wire() error {
 			return err
 		}
 		d.at, d.via = append(d.at, at), append(d.via, via)
-		link, err := d.Network.Link(0, lockstep.Node(n+1), net.JoinHostPort(via, d.storage), net.JoinHostPort(at, d.storage), nil)
+		link, err := d.Network.Link(
+			0,
+			lockstep.Node(n+1),
+			net.JoinHostPort(via, d.storage),
+			net.JoinHostPort(at, d.storage),
+			nil,
+		)
 		if err != nil {
 			return err
 		}
@@ -121,7 +137,13 @@ func (d *deployment) settings(n lockstep.Node) string {
 	set("listen_address", d.at[n-1])
 	set("rpc_address", d.at[n-1])
 	set("broadcast_address", d.via[n-1])
-	set("seed_provider", fmt.Sprintf("[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]", d.via[0]))
+	set(
+		"seed_provider",
+		fmt.Sprintf(
+			"[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]",
+			d.via[0],
+		),
+	)
 	set("storage_port", d.storage)
 	set("native_transport_port", d.native)
 	waits := d.options.waits()
@@ -140,7 +162,12 @@ func (d *deployment) settings(n lockstep.Node) string {
 
 // waits returns the timeouts of a server, by the names of settings.
 func (c Cluster) waits() map[string]time.Duration {
-	waits := map[string]time.Duration{"write_request_timeout": c.Timeout, "cas_contention_timeout": contention * c.Timeout, "request_timeout": 10 * time.Second, "read_request_timeout": 5 * time.Second}
+	waits := map[string]time.Duration{
+		"write_request_timeout":  c.Timeout,
+		"cas_contention_timeout": contention * c.Timeout,
+		"request_timeout":        10 * time.Second,
+		"read_request_timeout":   5 * time.Second,
+	}
 	if c.timed() {
 		waits["read_request_timeout"] = c.Timeout // reads are cut, too
 	}

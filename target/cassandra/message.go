@@ -220,7 +220,11 @@ func (b *book) answer(m message) process.Packet {
 }
 
 func packet(number, round int32, text string) process.Packet {
-	return process.Packet{Type: Types[round], Tag: trace.Tag{Phase: number, Round: round}, Text: fmt.Sprint("ballot ", number, text)}
+	return process.Packet{
+		Type: Types[round],
+		Tag:  trace.Tag{Phase: number, Round: round},
+		Text: fmt.Sprint("ballot ", number, text),
+	}
 }
 
 // number returns the number of a ballot, from 1 in the order of observation.

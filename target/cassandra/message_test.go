@@ -44,7 +44,12 @@ func said(from string, number, verb uint32, payload string, params ...string) []
 
 // commit returns the payload of a prepare, proposal or commit: a row, a ballot and an update.
 func commit(row string, id byte, update string) string {
-	return string(binary.BigEndian.AppendUint16(nil, uint16(len(row)))) + row + strings.Repeat(string([]byte{id}), 16) + update
+	return string(
+		binary.BigEndian.AppendUint16(nil, uint16(len(row))),
+	) + row + strings.Repeat(
+		string([]byte{id}),
+		16,
+	) + update
 }
 
 func started() *book {
@@ -54,7 +59,13 @@ func started() *book {
 }
 
 // follow passes a stream to the decoder of a server's connections in pieces.
-func follow(t *testing.T, b *book, to string, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+func follow(
+	t *testing.T,
+	b *book,
+	to string,
+	stream []byte,
+	piece int,
+) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := b.protocol(to)()
 	return servertest.Follow(t, d, stream, piece)
@@ -72,12 +83,28 @@ func words(packets []process.Packet) string {
 // preparation, and their responses. Gossip, reads, other rows and responses to other requests yield none.
 func TestProtocol(t *testing.T) {
 	asking := bytes.Join([][]byte{
-		greeting(7<<8, ringOne), said(ringOne, 1, 14, "syn"), said(ringOne, 2, 33, commit("run1", 5, "")), said(ringOne, 3, 3, "read", "TRACE", "who", "", ""),
-		said(ringOne, 4, 34, commit("run1", 5, "update")), said(ringOne, 5, 35, commit("run0", 5, "update")), said(ringOne, 6, 35, commit("run1", 5, "update")),
-		said(ringOne, 7, 33, commit("run1", 9, "")), said(ringOne, 8, 33, "\x00"), said(ringOne, 9, 34, commit("run1", 5, "update")),
+		greeting(
+			7<<8,
+			ringOne,
+		), said(ringOne, 1, 14, "syn"), said(ringOne, 2, 33, commit("run1", 5, "")), said(ringOne, 3, 3, "read", "TRACE", "who", "", ""),
+		said(
+			ringOne,
+			4,
+			34,
+			commit("run1", 5, "update"),
+		), said(ringOne, 5, 35, commit("run0", 5, "update")), said(ringOne, 6, 35, commit("run1", 5, "update")),
+		said(
+			ringOne,
+			7,
+			33,
+			commit("run1", 9, ""),
+		), said(ringOne, 8, 33, "\x00"), said(ringOne, 9, 34, commit("run1", 5, "update")),
 	}, nil)
 	answering := bytes.Join([][]byte{
-		greeting(7<<8, ringTwo), said(ringTwo, 2, 4, "\x01"+commit("run1", 5, "")), said(ringTwo, 3, 4, "data"), said(ringTwo, 4, 4, "\x00"), said(ringTwo, 6, 4, ""),
+		greeting(
+			7<<8,
+			ringTwo,
+		), said(ringTwo, 2, 4, "\x01"+commit("run1", 5, "")), said(ringTwo, 3, 4, "data"), said(ringTwo, 4, 4, "\x00"), said(ringTwo, 6, 4, ""),
 		said(ringTwo, 6, 4, ""), said(ringTwo, 7, 4, "\x01"+commit("run1", 5, "update")),
 	}, nil)
 	for piece := range len(asking) {
@@ -93,7 +120,10 @@ func TestProtocol(t *testing.T) {
 			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
 		}
 	}
-	if packets, _, err := follow(t, started(), ringTwo, append(greeting(7<<8|streaming, ringOne), "anything"...), 3); len(packets) > 0 || err != nil {
+	if packets, _, err := follow(t, started(), ringTwo, append(greeting(7<<8|streaming, ringOne), "anything"...), 3); len(
+		packets,
+	) > 0 ||
+		err != nil {
 		t.Errorf("a stream of data: %v, %v", packets, err)
 	}
 }
@@ -118,7 +148,8 @@ func TestWrongProtocol(t *testing.T) {
 		"port, 16777216 bytes": append(hello, append(said(ringOne, 1, 3, "")[:25], 1, 0, 0, 0)...), "port, 101 parameters": append(hello, append(said(ringOne, 1, 3, "")[:21], 0, 0, 0, 101)...),
 		"port, an address of 9 bytes": append(hello, append(said(ringOne, 1, 3, "")[:12], 9)...),
 	} {
-		if _, _, err := follow(t, started(), ringTwo, wrong, len(wrong)); err == nil || !strings.Contains(err.Error(), name) {
+		if _, _, err := follow(t, started(), ringTwo, wrong, len(wrong)); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -162,7 +193,15 @@ func FuzzProtocol(f *testing.F) {
 // Server responses are parsed as rows of texts and booleans, and never trusted.
 func TestResult(t *testing.T) {
 	text := func(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
-	rows := "\x00\x00\x00\x02" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02" + text("lockstep") + text("tests") + text("[applied]") + "\x00\x04" + text("value_1") + "\x00\x0d" +
+	rows := "\x00\x00\x00\x02" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02" + text(
+		"lockstep",
+	) + text(
+		"tests",
+	) + text(
+		"[applied]",
+	) + "\x00\x04" + text(
+		"value_1",
+	) + "\x00\x0d" +
 		"\x00\x00\x00\x02" + "\x00\x00\x00\x01\x01" + "\x00\x00\x00\x01A" + "\x00\x00\x00\x01\x00" + "\xff\xff\xff\xff"
 	got, err := result([]byte(rows))
 	if fmt.Sprint(got) != "[map[[applied]:true value_1:A] map[[applied]:false]]" || err != nil {
@@ -176,7 +215,8 @@ func TestResult(t *testing.T) {
 	if got, err := result([]byte("\x00\x00\x00\x01")); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := result([]byte(strings.Replace(rows, "\x00\x0d", "\x00\x09", 1))); err == nil || !strings.Contains(err.Error(), "column value_1 is of type 0x9") {
+	if _, err := result([]byte(strings.Replace(rows, "\x00\x0d", "\x00\x09", 1))); err == nil ||
+		!strings.Contains(err.Error(), "column value_1 is of type 0x9") {
 		t.Error(err)
 	}
 }
@@ -184,7 +224,9 @@ func TestResult(t *testing.T) {
 // A client distinguishes a transaction that was decided from one that may have been.
 func TestComplaint(t *testing.T) {
 	for kind, want := range map[string]bool{"SIMPLE": true, "CAS": false} {
-		body := "\x00\x00\x11\x00\x00\x04late\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02" + string([]byte{0, byte(len(kind))}) + kind
+		body := "\x00\x00\x11\x00\x00\x04late\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02" + string(
+			[]byte{0, byte(len(kind))},
+		) + kind
 		if c := complaint([]byte(body)); c.decided() != want || c.Error() != "late (0x1100)" || c.kind != kind {
 			t.Errorf("%+v", c)
 		}

@@ -93,7 +93,13 @@ func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) err
 			return nil
 		}
 		r.busy, r.at = true, s.Node
-		out.Event(lockstep.Event{Type: spec.EventCall, Node: s.Node, Value: &spec.Call{Client: int(s.Request), ID: int(s.Request), Input: operation{r.next + 1}}})
+		out.Event(
+			lockstep.Event{
+				Type:  spec.EventCall,
+				Node:  s.Node,
+				Value: &spec.Call{Client: int(s.Request), ID: int(s.Request), Input: operation{r.next + 1}},
+			},
+		)
 		r.prepare(out)
 	case trace.Deliver:
 		m := out.Message(s.Msg)
@@ -244,15 +250,25 @@ func TestAgrees(t *testing.T) {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper}, Settle: modelSettle, Workers: 1, Runs: *agreeing, Seed: *seed,
-		Scratch: t.TempDir()}
+	plan := lockstep.Plan{
+		Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper},
+		Settle:   modelSettle,
+		Workers:  1,
+		Runs:     *agreeing,
+		Seed:     *seed,
+		Scratch:  t.TempDir(),
+	}
 	var same [2][]string
 	for i, system := range []lockstep.System{modelled{}, Cluster{Change5985: true, Patience: 5 * time.Minute}} {
 		plan.System = system
-		plan.Spec = spec.OnEvent("rows", EventRow, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			same[i] = append(same[i], e.Text)
-			return nil
-		})
+		plan.Spec = spec.OnEvent(
+			"rows",
+			EventRow,
+			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+				same[i] = append(same[i], e.Text)
+				return nil
+			},
+		)
 		if result := enginetest.Explore(t, plan); result.Inconclusive > 0 {
 			t.Fatalf("%+v", result)
 		}
@@ -265,7 +281,8 @@ func TestAgrees(t *testing.T) {
 		}
 	}
 	// on a loaded machine servers may give up early
-	if t.Logf("%d of %d runs differ", differ, plan.Runs); differ > plan.Runs/10 || len(same[0]) != plan.Runs || len(same[1]) != plan.Runs {
+	if t.Logf("%d of %d runs differ", differ, plan.Runs); differ > plan.Runs/10 || len(same[0]) != plan.Runs ||
+		len(same[1]) != plan.Runs {
 		t.Errorf("%d of %d, %d", differ, len(same[0]), len(same[1]))
 	}
 }
@@ -275,13 +292,20 @@ const modelSettle = 60
 
 // The published schedule causes the defect in the model, too; without a fault all transactions take effect.
 func TestModel(t *testing.T) {
-	plan := lockstep.Plan{System: modelled{}, Spec: Properties, Strategy: strategy.Uniform{Period: 6, Rounds: 24}, Settle: modelSettle, Runs: 1}
+	plan := lockstep.Plan{
+		System:   modelled{},
+		Spec:     Properties,
+		Strategy: strategy.Uniform{Period: 6, Rounds: 24},
+		Settle:   modelSettle,
+		Runs:     1,
+	}
 	whole, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil || rowOf(whole) != "value_1=B value_2=B value_3=C" || whole.Outcome.Verdict != trace.Pass {
 		t.Errorf("%s, %+v, %v", rowOf(whole), whole, err)
 	}
 	plan.Scenario = Schedule("published", Published...)
-	if f := enginetest.First(t, plan); f.Finding.Property != "once" || rowOf(f.Trace) != "value_1=A value_2=B value_3=C" {
+	if f := enginetest.First(t, plan); f.Finding.Property != "once" ||
+		rowOf(f.Trace) != "value_1=A value_2=B value_3=C" {
 		t.Errorf("%s, %s", f.Finding.Property, rowOf(f.Trace))
 	}
 }

@@ -21,21 +21,52 @@ func (c Cluster) modern() bool {
 // looks for the first one before it gives up. Servers start together, and on a loaded machine one is ready long before
 // another.
 func modernFlags(java *jvm.JVM) []string {
-	flags := []string{"-Xms192m", "-Xmx384m", "-XX:MaxDirectMemorySize=128m", "-Dlogback.configurationFile=logback.xml", "-Dcassandra.storagedir=.", "-Dcassandra.logdir=.", "-Dcassandra.ring_delay_ms=60000",
-		"-Dcassandra.superuser_setup_delay_ms=-1", "-Djava.security.manager=allow", "-Djdk.attach.allowAttachSelf=true", "-Dio.netty.tryReflectionSetAccessible=true"}
+	flags := []string{
+		"-Xms192m",
+		"-Xmx384m",
+		"-XX:MaxDirectMemorySize=128m",
+		"-Dlogback.configurationFile=logback.xml",
+		"-Dcassandra.storagedir=.",
+		"-Dcassandra.logdir=.",
+		"-Dcassandra.ring_delay_ms=60000",
+		"-Dcassandra.superuser_setup_delay_ms=-1",
+		"-Djava.security.manager=allow",
+		"-Djdk.attach.allowAttachSelf=true",
+		"-Dio.netty.tryReflectionSetAccessible=true",
+	}
 	if i := slices.IndexFunc(java.Classes, func(jar string) bool { return strings.HasPrefix(filepath.Base(jar), "jamm-") }); i >= 0 {
 		flags = append(flags, "-javaagent:"+java.Classes[i]) // it measures memory
 	}
-	return slices.Concat(flags,
-		opened("opens", "java.base", "java.lang", "java.lang.module", "java.lang.reflect", "java.io", "java.nio", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.net", "sun.nio.ch",
-			"jdk.internal.loader", "jdk.internal.ref", "jdk.internal.reflect", "jdk.internal.math", "jdk.internal.module", "jdk.internal.util.jar"),
+	return slices.Concat(
+		flags,
+		opened(
+			"opens",
+			"java.base",
+			"java.lang",
+			"java.lang.module",
+			"java.lang.reflect",
+			"java.io",
+			"java.nio",
+			"java.util",
+			"java.util.concurrent",
+			"java.util.concurrent.atomic",
+			"java.net",
+			"sun.nio.ch",
+			"jdk.internal.loader",
+			"jdk.internal.ref",
+			"jdk.internal.reflect",
+			"jdk.internal.math",
+			"jdk.internal.module",
+			"jdk.internal.util.jar",
+		),
 		opened("opens", "jdk.management", "com.sun.management.internal"),
 		opened("opens", "jdk.compiler", "com.sun.tools.javac"),
 		opened("exports", "java.base", "jdk.internal.misc", "jdk.internal.ref", "sun.nio.ch"),
 		opened("exports", "java.management.rmi", "com.sun.jmx.remote.internal.rmi"),
 		opened("exports", "java.rmi", "sun.rmi.registry", "sun.rmi.server"),
 		opened("exports", "jdk.compiler", "com.sun.tools.javac.file"),
-		opened("exports", "jdk.attach", "sun.tools.attach"))
+		opened("exports", "jdk.attach", "sun.tools.attach"),
+	)
 }
 
 // modern are the settings of nodes of 4.1 and later: numbers have units.

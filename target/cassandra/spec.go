@@ -81,7 +81,9 @@ var Properties = spec.All(Once, Linearizable)
 // both before and after it. That is the violation that the paper looks for.
 var Once = spec.OnEvent("once", EventRow, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if r, ok := e.Value.(Row); ok && r[0] == "A" && r[1] == "B" {
-		return &lockstep.Finding{Text: fmt.Sprintf("the row has %s: the first transaction took effect again after the second", r)}
+		return &lockstep.Finding{
+			Text: fmt.Sprintf("the row has %s: the first transaction took effect again after the second", r),
+		}
 	}
 	return nil
 })

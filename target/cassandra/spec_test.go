@@ -14,7 +14,10 @@ import (
 
 func TestProperties(t *testing.T) {
 	call := func(id, transaction int) lockstep.Event {
-		return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: id, ID: id, Input: operation{transaction}}}
+		return lockstep.Event{
+			Type:  spec.EventCall,
+			Value: &spec.Call{Client: id, ID: id, Input: operation{transaction}},
+		}
 	}
 	answer := func(id int, output any) lockstep.Event {
 		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: output}}
@@ -23,7 +26,14 @@ func TestProperties(t *testing.T) {
 		r := Row{a, b, c}
 		return []lockstep.Event{call(99, 0), answer(99, r), {Type: EventRow, Value: r}}
 	}
-	done := []lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, true), call(31, 3), answer(31, true)}
+	done := []lockstep.Event{
+		call(11, 1),
+		answer(11, true),
+		call(21, 2),
+		answer(21, true),
+		call(31, 3),
+		answer(31, true),
+	}
 	for name, c := range map[string]struct {
 		events   []lockstep.Event
 		property string
@@ -41,7 +51,16 @@ func TestProperties(t *testing.T) {
 		"the third may have taken effect":  {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "C")...), ""},
 		"the third may have been for none": {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "")...), ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Properties,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Settle:   1,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +105,8 @@ func TestWrongOptions(t *testing.T) {
 			t.Errorf("%v: %v", c.set, err)
 		}
 	}
-	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "2.0.0" || len(info.Rounds) != len(info.Types) {
+	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "2.0.0" ||
+		len(info.Rounds) != len(info.Types) {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -111,7 +131,10 @@ func TestControls(t *testing.T) {
 			t.Fatal(err)
 		}
 		info, err := system.Describe()
-		if err != nil || (info.Supports&trace.KindsOf(trace.Drop) == 0) != c.timed || (len(info.Rounds) == 0) != c.timed || time.Duration(info.Pace) != c.pace || info.Supports&trace.KindsOf(trace.Cut) == 0 {
+		if err != nil || (info.Supports&trace.KindsOf(trace.Drop) == 0) != c.timed ||
+			(len(info.Rounds) == 0) != c.timed ||
+			time.Duration(info.Pace) != c.pace ||
+			info.Supports&trace.KindsOf(trace.Cut) == 0 {
 			t.Errorf("%v: %+v, %v", c.set, info, err)
 		}
 	}

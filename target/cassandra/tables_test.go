@@ -45,7 +45,16 @@ func table() (all []entry) {
 		panic(fmt.Sprintf("the sampler is %q, allowed are %v", *sampler, strategy.Exact.Words()))
 	}
 	add := func(k, d int, phases, messages float64, buggy int) {
-		all = append(all, entry{fmt.Sprintf("k%d:d%d", k, d), strategy.Uniform{Period: k, Isolations: d, Rounds: 24, Sampler: strategy.Sampler(drawn)}, phases, messages, buggy})
+		all = append(
+			all,
+			entry{
+				fmt.Sprintf("k%d:d%d", k, d),
+				strategy.Uniform{Period: k, Isolations: d, Rounds: 24, Sampler: strategy.Sampler(drawn)},
+				phases,
+				messages,
+				buggy,
+			},
+		)
 	}
 	add(1, 8, 3.61, 49.13, 0)
 	add(2, 8, 3.60, 48.87, 0)
@@ -85,7 +94,19 @@ func (c count) End(run *lockstep.Run) *lockstep.Finding {
 
 // predicted returns the percentage of runs in which the model has the defect.
 func predicted(t *testing.T, s lockstep.Strategy) float64 {
-	result := enginetest.Explore(t, lockstep.Plan{System: modelled{Cluster{Bounded: *bounded}}, Spec: Once, Strategy: s, Settle: modelSettle, Runs: *modelRuns, Seed: *seed, KeepGoing: true, Keep: 1})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    modelled{Cluster{Bounded: *bounded}},
+			Spec:      Once,
+			Strategy:  s,
+			Settle:    modelSettle,
+			Runs:      *modelRuns,
+			Seed:      *seed,
+			KeepGoing: true,
+			Keep:      1,
+		},
+	)
 	return 100 * float64(result.Verdicts[trace.Fail]) / float64(result.Runs)
 }
 
@@ -108,15 +129,31 @@ func TestTables(t *testing.T) {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
 	outside.JVM(t)
-	fmt.Println("| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|")
+	fmt.Println(
+		"| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|",
+	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.name) {
 			continue
 		}
 		var ballots, messages int
 		counted := spec.New("counted", func(lockstep.Info) *count { return &count{&ballots, &messages} })
-		result, perHour, err := servertest.Row(t, lockstep.Plan{System: Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute}, Spec: spec.All(Once, Linearizable, counted), Strategy: r.strategy,
-			Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, KeepGoing: true, Keep: 1 << 20, Repetitions: 1, Scratch: t.TempDir()})
+		result, perHour, err := servertest.Row(
+			t,
+			lockstep.Plan{
+				System:      Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute},
+				Spec:        spec.All(Once, Linearizable, counted),
+				Strategy:    r.strategy,
+				Settle:      Settle,
+				Workers:     1,
+				Runs:        1 << 20,
+				Seed:        *seed,
+				KeepGoing:   true,
+				Keep:        1 << 20,
+				Repetitions: 1,
+				Scratch:     t.TempDir(),
+			},
+		)
 		if err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
@@ -128,8 +165,22 @@ func TestTables(t *testing.T) {
 		}
 		n := max(result.Runs, 1)
 		low, high := exact.Limits(found["once"], n, 0.025)
-		fmt.Printf("| %s | %d, %.2f, %.2f | %d, %d, %d of %d | %.2f %% to %.2f %% | %.2f | %.2f | %.0f |\n", r.name, r.buggy, r.phases, r.messages, found["once"], found["linearizability"],
-			result.Verdicts[trace.Unknown], result.Runs, 100*low, 100*high, float64(ballots)/float64(n), float64(messages)/float64(n), perHour)
+		fmt.Printf(
+			"| %s | %d, %.2f, %.2f | %d, %d, %d of %d | %.2f %% to %.2f %% | %.2f | %.2f | %.0f |\n",
+			r.name,
+			r.buggy,
+			r.phases,
+			r.messages,
+			found["once"],
+			found["linearizability"],
+			result.Verdicts[trace.Unknown],
+			result.Runs,
+			100*low,
+			100*high,
+			float64(ballots)/float64(n),
+			float64(messages)/float64(n),
+			perHour,
+		)
 	}
 }
 

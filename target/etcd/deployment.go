@@ -37,13 +37,24 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 	}
 	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
 	for i := range c.Nodes {
-		d.gateways = append(d.gateways, &gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+		d.gateways = append(
+			d.gateways,
+			&gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
+		)
 		d.peer, d.via = append(d.peer, d.Port()), append(d.via, d.Port())
 		if _, err := d.Network.Link(0, lockstep.Node(i+1), d.via[i], d.peer[i], nil); err != nil {
 			return process.Driver{}, err
 		}
 	}
-	return process.Driver{Reset: d.reset, Command: d.command, Ready: d.ready, Begin: d.begin, Request: d.request, GiveUp: true, Log: telling}, nil
+	return process.Driver{
+		Reset:   d.reset,
+		Command: d.command,
+		Ready:   d.ready,
+		Begin:   d.begin,
+		Request: d.request,
+		GiveUp:  true,
+		Log:     telling,
+	}, nil
 }
 
 // command starts a node. Its data must survive the process, but not the machine.
@@ -53,16 +64,53 @@ func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 		members = append(members, fmt.Sprintf("n%d=http://%s", i+1, address))
 	}
 	client, peer := "http://"+d.gateways[n-1].address, "http://"+d.peer[n-1]
-	return exec.Command(d.program, "--name", fmt.Sprintf("n%d", n), "--data-dir", "data", "--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", "http://"+d.via[n-1], "--initial-cluster", strings.Join(members, ","),
-		"--initial-cluster-token", "lockstep", "--initial-cluster-state", "new", "--heartbeat-interval", "50", "--election-timeout", "500",
-		"--unsafe-no-fsync", "--log-level", "info", "--log-outputs", "stdout"), nil
+	return exec.Command(
+		d.program,
+		"--name",
+		fmt.Sprintf("n%d", n),
+		"--data-dir",
+		"data",
+		"--listen-client-urls",
+		client,
+		"--advertise-client-urls",
+		client,
+		"--listen-peer-urls",
+		peer,
+		"--initial-advertise-peer-urls",
+		"http://"+d.via[n-1],
+		"--initial-cluster",
+		strings.Join(members, ","),
+		"--initial-cluster-token",
+		"lockstep",
+		"--initial-cluster-state",
+		"new",
+		"--heartbeat-interval",
+		"50",
+		"--election-timeout",
+		"500",
+		"--unsafe-no-fsync",
+		"--log-level",
+		"info",
+		"--log-outputs",
+		"stdout",
+	), nil
 }
 
 // telling selects the log lines about consensus between servers.
 func telling(line string) bool {
-	return slices.ContainsFunc([]string{"elected leader", "became leader", "became candidate", "lost leader", "stepped down", `"level":"error"`, `"level":"panic"`, `"level":"fatal"`},
-		func(words string) bool { return strings.Contains(line, words) })
+	return slices.ContainsFunc(
+		[]string{
+			"elected leader",
+			"became leader",
+			"became candidate",
+			"lost leader",
+			"stepped down",
+			`"level":"error"`,
+			`"level":"panic"`,
+			`"level":"fatal"`,
+		},
+		func(words string) bool { return strings.Contains(line, words) },
+	)
 }
 
 // reset gives the run a separate key prefix.

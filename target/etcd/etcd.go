@@ -53,8 +53,19 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "etcd", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
-		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn}}
+	return process.System{
+		Name:     "etcd",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:    c.Nodes,
+		Check:    c.check,
+		New:      c.deploy,
+		Reuse:    true,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Draws:    "the clients' operations",
+		Events:   []string{spec.EventCall, spec.EventReturn},
+	}
 }
 
 // check validates the settings.
@@ -70,4 +81,6 @@ func (c Cluster) check() error {
 
 // Target is etcd.
 var Target = target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), kv.Linearizable).
-	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").Settled(6).Patient(10 * time.Minute)
+	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").
+	Settled(6).
+	Patient(10 * time.Minute)

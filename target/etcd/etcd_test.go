@@ -44,7 +44,16 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: c, Spec: Target.Spec, Strategy: s, Settle: Target.Settle, Workers: 1, Runs: runs, Scratch: t.TempDir(), Repetitions: 3}
+	return lockstep.Plan{
+		System:      c,
+		Spec:        Target.Spec,
+		Strategy:    s,
+		Settle:      Target.Settle,
+		Workers:     1,
+		Runs:        runs,
+		Scratch:     t.TempDir(),
+		Repetitions: 3,
+	}
 }
 
 // Operations stay linearizable through partitions and crashes, and nothing is left of the servers.
@@ -59,7 +68,13 @@ func TestLinearizable(t *testing.T) {
 		p.System = timed{p.System.(Cluster), spent}
 		begin := time.Now()
 		enginetest.Passes(t, version, p)
-		t.Logf("%s: %d runs in %s, with the start of the servers; %s", version, runs, time.Since(begin).Round(time.Second), spent)
+		t.Logf(
+			"%s: %d runs in %s, with the start of the servers; %s",
+			version,
+			runs,
+			time.Since(begin).Round(time.Second),
+			spent,
+		)
 	}
 }
 

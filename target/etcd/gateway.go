@@ -68,7 +68,12 @@ func (g *gateway) call(ctx context.Context, method string, request, answer any) 
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+g.address+"/v3/kv/"+method, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		"http://"+g.address+"/v3/kv/"+method,
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return err
 	}
@@ -131,8 +136,13 @@ func (g *gateway) cas(ctx context.Context, key string, old, value int32) (kv.Res
 		is = compare{Key: []byte(key), Target: "VERSION", Result: "EQUAL", Version: new(int64)}
 	}
 	var done transacted
-	err := g.call(ctx, "txn", transaction{Compare: []compare{is}, Success: []operation{{Put: &keyValue{[]byte(key), written(value)}}},
-		Failure: []operation{{Get: &rangeRequest{Key: []byte(key)}}}}, &done)
+	err := g.call(
+		ctx,
+		"txn",
+		transaction{Compare: []compare{is}, Success: []operation{{Put: &keyValue{[]byte(key), written(value)}}},
+			Failure: []operation{{Get: &rangeRequest{Key: []byte(key)}}}},
+		&done,
+	)
 	switch {
 	case err != nil:
 		return kv.Result{}, err

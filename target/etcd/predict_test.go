@@ -15,7 +15,11 @@ import (
 )
 
 var (
-	tests   = flag.Int("tests", 300, "tests of stale reads that are made with -long; a third of them is the number of runs of each version")
+	tests = flag.Int(
+		"tests",
+		300,
+		"tests of stale reads that are made with -long; a third of them is the number of runs of each version",
+	)
 	version = flag.String("version", "", "the version that they are made with, or the usual one")
 	seed    = flag.Int("seed", 1, "their seed")
 )
@@ -71,7 +75,9 @@ func TestStaleMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Settle, p.KeepGoing, p.Keep, p.Seed = 0, true, *tests, uint64(*seed)
-	p.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: func(text string) string { return text[len("c1 "):] }}}
+	p.Observers = []lockstep.Observer{
+		&coverage.Observer{Meter: meter, Operation: func(text string) string { return text[len("c1 "):] }},
+	}
 	result, err := lockstep.Explore(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +89,21 @@ func TestStaleMeasured(t *testing.T) {
 	told, found := meter.Read()[0].Hits, len(result.Found)
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
-	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", target.Fill(p.System.(Cluster)).Version,
-		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Inconclusive)
+	t.Logf(
+		"%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless",
+		target.Fill(p.System.(Cluster)).Version,
+		chance.P.RatString(),
+		predicted,
+		told,
+		found,
+		result.Runs,
+		float64(found)/float64(result.Runs),
+		at.Low,
+		at.High,
+		failed,
+		repeated,
+		result.Inconclusive,
+	)
 	if predicted < wide.Low || predicted > wide.High {
 		t.Error("that is not what was predicted")
 	}

@@ -21,7 +21,12 @@ type client struct {
 }
 
 func newClient(addresses []string) (*client, error) {
-	c, err := kgo.NewClient(kgo.SeedBrokers(addresses...), kgo.RequestRetries(0), kgo.DisableClientMetrics(), kgo.DialTimeout(2*time.Second))
+	c, err := kgo.NewClient(
+		kgo.SeedBrokers(addresses...),
+		kgo.RequestRetries(0),
+		kgo.DisableClientMetrics(),
+		kgo.DialTimeout(2*time.Second),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
@@ -92,11 +97,21 @@ func (c *client) view(ctx context.Context, n lockstep.Node, t topic, partitions 
 }
 
 // create creates a topic, whose replicas are in the order given: the first leads.
-func (c *client) create(ctx context.Context, n lockstep.Node, name string, partitions int, replicas []int32, configs map[string]string) (topic, error) {
+func (c *client) create(
+	ctx context.Context,
+	n lockstep.Node,
+	name string,
+	partitions int,
+	replicas []int32,
+	configs map[string]string,
+) (topic, error) {
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, -1, -1
 	for p := range partitions {
-		t.ReplicaAssignment = append(t.ReplicaAssignment, kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: int32(p), Replicas: replicas})
+		t.ReplicaAssignment = append(
+			t.ReplicaAssignment,
+			kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: int32(p), Replicas: replicas},
+		)
 	}
 	for key, value := range configs {
 		t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: key, Value: &value})
@@ -148,13 +163,28 @@ func (c *client) identify(ctx context.Context, n lockstep.Node) (identity, error
 
 // write requests a broker to append a record to a partition, and returns its offset. The offset is -1 if the broker
 // already had the record and does not know its offset.
-func (c *client) write(ctx context.Context, n lockstep.Node, t topic, partition int, value string, who identity, sequence int32, acks int16, patience time.Duration) (offset int64, err error) {
+func (c *client) write(
+	ctx context.Context,
+	n lockstep.Node,
+	t topic,
+	partition int,
+	value string,
+	who identity,
+	sequence int32,
+	acks int16,
+	patience time.Duration,
+) (offset int64, err error) {
 	p := kmsg.NewProduceRequestTopicPartition()
 	p.Partition, p.Records = int32(partition), batch(value, who, sequence)
 	at := kmsg.NewProduceRequestTopic()
 	at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 	request := kmsg.NewPtrProduceRequest()
-	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(max(patience.Milliseconds(), 1)), append(request.Topics, at)
+	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(
+		max(patience.Milliseconds(), 1),
+	), append(
+		request.Topics,
+		at,
+	)
 	answer, err := ask[*kmsg.ProduceResponse](ctx, c, n, request)
 	if err != nil {
 		return 0, err
@@ -179,7 +209,15 @@ const (
 func batch(value string, who identity, sequence int32) []byte {
 	record := kmsg.Record{Value: []byte(value)}
 	record.Length = int32(len(record.AppendTo(nil)) - 1) // without the length itself, which takes one byte
-	b := kmsg.RecordBatch{PartitionLeaderEpoch: -1, Magic: 2, ProducerID: who.id, ProducerEpoch: who.epoch, FirstSequence: sequence, NumRecords: 1, Records: record.AppendTo(nil)}
+	b := kmsg.RecordBatch{
+		PartitionLeaderEpoch: -1,
+		Magic:                2,
+		ProducerID:           who.id,
+		ProducerEpoch:        who.epoch,
+		FirstSequence:        sequence,
+		NumRecords:           1,
+		Records:              record.AppendTo(nil),
+	}
 	if who == plain {
 		b.FirstSequence = -1
 	}
@@ -196,7 +234,10 @@ func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition i
 		at := kmsg.NewFetchRequestTopic()
 		at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 		request := kmsg.NewPtrFetchRequest()
-		request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.Topics = 0, 0, 1<<20, append(request.Topics, at)
+		request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.Topics = 0, 0, 1<<20, append(
+			request.Topics,
+			at,
+		)
 		answer, err := ask[*kmsg.FetchResponse](ctx, c, n, request)
 		if err == nil {
 			err = kerr.ErrorForCode(answer.ErrorCode)
@@ -207,7 +248,12 @@ func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition i
 		if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) != 1 {
 			return nil, fmt.Errorf("kafka: no answer about partition %d of %s", partition, t.name)
 		}
-		got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: offset, Topic: t.name, Partition: int32(partition)}, &answer.Topics[0].Partitions[0], nil, nil)
+		got, next := kgo.ProcessFetchPartition(
+			kgo.ProcessFetchPartitionOpts{Offset: offset, Topic: t.name, Partition: int32(partition)},
+			&answer.Topics[0].Partitions[0],
+			nil,
+			nil,
+		)
 		if got.Err != nil {
 			return nil, got.Err
 		}

@@ -45,8 +45,20 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		return process.Driver{}, err
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Reset: d.reset, Command: d.write, Ready: d.ready, Begin: d.begin, Before: d.before, Request: d.request, Agree: d.agree,
-		GiveUp: true, Inspect: d.inspect, Log: telling, Role: d.role, Close: d.close}
+	driver := process.Driver{
+		Reset:   d.reset,
+		Command: d.write,
+		Ready:   d.ready,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.request,
+		Agree:   d.agree,
+		GiveUp:  true,
+		Inspect: d.inspect,
+		Log:     telling,
+		Role:    d.role,
+		Close:   d.close,
+	}
 	return driver, d.wire()
 }
 
@@ -117,7 +129,10 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 
 // retry retries an operation until it succeeds.
 func (d *deployment) retry(ctx context.Context, failure string, do func(context.Context) error) error {
-	return process.Timed(&d.Spent.Working, func() error { return process.Retry(ctx, d.Patience, "kafka: "+failure, do) })
+	return process.Timed(
+		&d.Spent.Working,
+		func() error { return process.Retry(ctx, d.Patience, "kafka: "+failure, do) },
+	)
 }
 
 // renew replaces the topic of the previous run by a new one. Its first leader is broker 1.
@@ -129,11 +144,21 @@ func (d *deployment) renew(ctx context.Context) error {
 	for n := range d.options.brokers().All() {
 		replicas = append(replicas, int32(n))
 	}
-	settings := map[string]string{"min.insync.replicas": strconv.Itoa(d.options.Insync), "unclean.leader.election.enable": strconv.FormatBool(d.options.Unclean)}
+	settings := map[string]string{
+		"min.insync.replicas":            strconv.Itoa(d.options.Insync),
+		"unclean.leader.election.enable": strconv.FormatBool(d.options.Unclean),
+	}
 	attempts := 0 // each with a different name, as one without an answer may have created the topic
 	return d.retry(ctx, "the topic cannot be created", func(ctx context.Context) (err error) {
 		attempts++
-		d.topic, err = d.asker.create(ctx, 1, fmt.Sprintf("run%d-%d", d.runs, attempts), d.options.Partitions, replicas, settings)
+		d.topic, err = d.asker.create(
+			ctx,
+			1,
+			fmt.Sprintf("run%d-%d", d.runs, attempts),
+			d.options.Partitions,
+			replicas,
+			settings,
+		)
 		return err
 	})
 }
@@ -179,7 +204,13 @@ func (d *deployment) before(*lockstep.Step, *lockstep.Outbox) { d.roles = nil }
 // offer offers the next record.
 func (d *deployment) offer(p *producer, out *lockstep.Outbox) {
 	if p.at <= d.options.Requests {
-		out.Offer(trace.Pending{ID: p.request(), To: d.options.brokers(), Text: "write " + p.record(d.options.Partitions).String()})
+		out.Offer(
+			trace.Pending{
+				ID:   p.request(),
+				To:   d.options.brokers(),
+				Text: "write " + p.record(d.options.Partitions).String(),
+			},
+		)
 	}
 }
 
@@ -236,7 +267,12 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	for partition := range d.options.Partitions {
 		records, err := d.read(ctx, partition)
 		if err != nil {
-			return errors.Join(ctx.Err(), process.Inconclusive(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
+			return errors.Join(
+				ctx.Err(),
+				process.Inconclusive(
+					fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err),
+				),
+			)
 		}
 		log = append(log, records)
 		if d.log == nil || !slices.Equal(d.log[partition], records) {

@@ -24,7 +24,12 @@ func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka: version %s: %w", version, err)
 	}
-	java.Flags = []string{"-Xms64m", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showThreadName=false"}
+	java.Flags = []string{
+		"-Xms64m",
+		"-Xmx256m",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-Dorg.slf4j.simpleLogger.showThreadName=false",
+	}
 	for _, logger := range []string{"state.change.logger", "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"} {
 		java.Flags = append(java.Flags, "-Dorg.slf4j.simpleLogger.log."+logger+"=info")
 	}

@@ -63,9 +63,19 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "kafka", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.nodes(), Check: c.check, New: c.deploy,
-		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Events: []string{EventSend, EventAck, EventRecords},
-		Roles: []string{roleLeader, roleController, roleFollower}}
+	return process.System{
+		Name:     "kafka",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:    c.nodes(),
+		Check:    c.check,
+		New:      c.deploy,
+		Reuse:    true,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Events:   []string{EventSend, EventAck, EventRecords},
+		Roles:    []string{roleLeader, roleController, roleFollower},
+	}
 }
 
 // check validates the settings.

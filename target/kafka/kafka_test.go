@@ -27,7 +27,16 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: c, Spec: Properties, Strategy: s, Settle: Settle, Workers: 1, Runs: runs, Scratch: t.TempDir(), Repetitions: 3}
+	return lockstep.Plan{
+		System:      c,
+		Spec:        Properties,
+		Strategy:    s,
+		Settle:      Settle,
+		Workers:     1,
+		Runs:        runs,
+		Scratch:     t.TempDir(),
+		Repetitions: 3,
+	}
 }
 
 // With safe settings, partitions and crashes lose, move and duplicate no record, and nothing is left of the servers.

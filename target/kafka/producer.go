@@ -56,7 +56,15 @@ type attempt struct {
 var errNobody = errors.New("nobody leads")
 
 // try attempts a record: it asks a server for the leader, and writes to that leader.
-func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, partitions int, acks int16, patience time.Duration) (int64, error) {
+func (p *producer) try(
+	ctx context.Context,
+	n lockstep.Node,
+	t topic,
+	r Record,
+	partitions int,
+	acks int16,
+	patience time.Duration,
+) (int64, error) {
 	if p.idempotent && p.who == plain {
 		who, err := p.identify(ctx, n)
 		if err != nil {
@@ -71,7 +79,17 @@ func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, 
 	case len(v.partitions) == 0 || v.partitions[r.Partition].leader == 0:
 		return 0, refusal{errNobody}
 	}
-	return p.write(ctx, v.partitions[r.Partition].leader, t, r.Partition, r.value(), p.who, p.sequence[r.Partition], acks, patience)
+	return p.write(
+		ctx,
+		v.partitions[r.Partition].leader,
+		t,
+		r.Partition,
+		r.value(),
+		p.who,
+		p.sequence[r.Partition],
+		acks,
+		patience,
+	)
 }
 
 // refusal is an error after which a record was certainly not written.
@@ -79,7 +97,16 @@ type refusal struct{ error }
 
 // refusals are the errors of servers that have not written a record. NotLeaderForPartition is not among them: the
 // server may have written the record while it led.
-var refusals = []error{kerr.NotEnoughReplicas, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.CorruptMessage, kerr.InvalidRecord}
+var refusals = []error{
+	kerr.NotEnoughReplicas,
+	kerr.UnknownTopicOrPartition,
+	kerr.UnknownTopicID,
+	kerr.OutOfOrderSequenceNumber,
+	kerr.UnknownProducerID,
+	kerr.InvalidProducerEpoch,
+	kerr.CorruptMessage,
+	kerr.InvalidRecord,
+}
 
 // strangers are the errors of servers that do not know the earlier records of an idempotent producer.
 var strangers = []error{kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch}

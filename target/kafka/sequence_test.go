@@ -29,7 +29,15 @@ func planned(t *testing.T, name string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+	return lockstep.Plan{
+		System:   system,
+		Spec:     Properties,
+		Scenario: sc.Build(),
+		Strategy: strategy.DefaultWalk,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+	}
 }
 
 // With unclean settings, two consecutive partitions lose records that only the leader had acknowledged. With safe ones
@@ -183,8 +191,21 @@ func TestMeasured(t *testing.T) {
 		}
 		c.Patience = 5 * time.Minute
 		o, spent := &tally{t: t}, &servertest.Spent{}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Spec: spent.Spec(), Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o},
-			Progress: func(r *lockstep.Result) { fmt.Println(time.Now().Format("15:04:05"), r.Runs, r.Reasons) }})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:    c,
+				Spec:      spent.Spec(),
+				Strategy:  s,
+				Settle:    Settle,
+				Workers:   1,
+				Runs:      *tests,
+				Seed:      uint64(*seed),
+				Scratch:   t.TempDir(),
+				Observers: []lockstep.Observer{o},
+				Progress:  func(r *lockstep.Result) { fmt.Println(time.Now().Format("15:04:05"), r.Runs, r.Reasons) },
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +250,17 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		}
 		at := compare.Share(told[i][0], len(runs), 0.95)
 		p, _ := chance.Float64()
-		t.Logf("%s: predicted %s, told in %d of %d (%.3f to %.3f); with a write %s, lost in %d", e.name, chance.RatString(), told[i][0], len(runs), at.Low, at.High, both.RatString(), told[i][1])
+		t.Logf(
+			"%s: predicted %s, told in %d of %d (%.3f to %.3f); with a write %s, lost in %d",
+			e.name,
+			chance.RatString(),
+			told[i][0],
+			len(runs),
+			at.Low,
+			at.High,
+			both.RatString(),
+			told[i][1],
+		)
 		if sure := compare.Share(told[i][0], len(runs), 0.9999); p < sure.Low || p > sure.High {
 			t.Errorf("%s was told in %d of %d runs, predicted %s", e.name, told[i][0], len(runs), chance.RatString())
 		}
@@ -238,7 +269,16 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		}
 	}
 	at := compare.Share(all, len(runs), 0.95)
-	t.Logf("others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s", rest, restLost, all, len(runs), at.Low, at.High, predicted.RatString())
+	t.Logf(
+		"others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s",
+		rest,
+		restLost,
+		all,
+		len(runs),
+		at.Low,
+		at.High,
+		predicted.RatString(),
+	)
 	if restLost > 0 {
 		t.Error("records are lost where nothing should be")
 	}

@@ -161,8 +161,15 @@ func disorder(h *history) (judged int, text string) {
 			return judged, fmt.Sprintf("%s was acknowledged at %d and is at %d", a.Record, a.Offset, is[0])
 		}
 		for _, b := range h.acks[i+1:] {
-			if b.Partition == a.Partition && h.begun[b.value()] > a.at && b.Offset >= 0 && b.Offset <= a.Offset && len(h.offsets(b.Record)) > 0 {
-				return judged, fmt.Sprintf("%s was acknowledged at %d before %s was written, which is at %d", a.Record, a.Offset, b.Record, b.Offset)
+			if b.Partition == a.Partition && h.begun[b.value()] > a.at && b.Offset >= 0 && b.Offset <= a.Offset &&
+				len(h.offsets(b.Record)) > 0 {
+				return judged, fmt.Sprintf(
+					"%s was acknowledged at %d before %s was written, which is at %d",
+					a.Record,
+					a.Offset,
+					b.Record,
+					b.Offset,
+				)
 			}
 		}
 	}

@@ -44,7 +44,16 @@ func TestProperties(t *testing.T) {
 		"the last log counts":                  {[]lockstep.Event{send(a), ack(a, 0), log(), log(Placed{0, "1.1"})}, ""},
 		"it was never read":                    {[]lockstep.Event{send(a), ack(a, 0)}, ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Properties,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Settle:   1,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +94,14 @@ func TestLearn(t *testing.T) {
 			acknowledged, again = p.learn(&attempt{err: err})
 		}
 		if acknowledged != c.acknowledged || again != c.again || p.sequence[0] != c.sequence || p.who != c.who {
-			t.Errorf("%s: acknowledged %t, again %t, sequence %d, as %v", name, acknowledged, again, p.sequence[0], p.who)
+			t.Errorf(
+				"%s: acknowledged %t, again %t, sequence %d, as %v",
+				name,
+				acknowledged,
+				again,
+				p.sequence[0],
+				p.who,
+			)
 		}
 	}
 }
@@ -97,7 +113,9 @@ func TestBatch(t *testing.T) {
 			p := kmsg.NewFetchResponseTopicPartition()
 			p.RecordBatches, p.HighWatermark = batch(value, who, 3), 1
 			got, _ := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{}, &p, nil, nil)
-			if got.Err != nil || len(got.Records) != 1 || string(got.Records[0].Value) != value || got.Records[0].ProducerID != who.id || got.Records[0].ProducerEpoch != who.epoch {
+			if got.Err != nil || len(got.Records) != 1 || string(got.Records[0].Value) != value ||
+				got.Records[0].ProducerID != who.id ||
+				got.Records[0].ProducerEpoch != who.epoch {
 				t.Errorf("%q of %v: %+v", value, who, got)
 			}
 		}
@@ -124,7 +142,9 @@ func TestWrongOptions(t *testing.T) {
 			t.Errorf("%v: %v", c.set, err)
 		}
 	}
-	if info, err := (Cluster{Controllers: 1}).Describe(); err != nil || info.Nodes != 4 || info.Options["version"] != "4.3.1" || !slices.Contains(info.Roles, "controller") {
+	if info, err := (Cluster{Controllers: 1}).Describe(); err != nil || info.Nodes != 4 ||
+		info.Options["version"] != "4.3.1" ||
+		!slices.Contains(info.Roles, "controller") {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if c := target.Fill(Cluster{}); c.controllers() != trace.AllNodes(3) || c.nodes() != 3 {

@@ -55,7 +55,10 @@ func checkSet(add, field string) func(*history) verdict {
 			}
 			v.judged++
 			for _, x := range seen {
-				if !slices.ContainsFunc(h.calls, func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned }) {
+				if !slices.ContainsFunc(
+					h.calls,
+					func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned },
+				) {
 					return broken(v.judged, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
 				}
 			}
@@ -91,7 +94,17 @@ func (h *history) missing(v verdict, add, field string) verdict {
 		}
 		for _, a := range h.answered() {
 			if a.Kind == add && a.returned <= c.called && !slices.Contains(seen, a.Value) {
-				return broken(v.judged, fmt.Sprintf("%d was acknowledged by node %d, but node %d does not show it after everything was quiet", a.Value, a.Node, c.Node), a, c)
+				return broken(
+					v.judged,
+					fmt.Sprintf(
+						"%d was acknowledged by node %d, but node %d does not show it after everything was quiet",
+						a.Value,
+						a.Node,
+						c.Node,
+					),
+					a,
+					c,
+				)
 			}
 		}
 	}
@@ -124,7 +137,16 @@ func checkCounter(h *history) verdict {
 		}
 		v.judged++
 		if value < least || value > most {
-			return broken(v.judged, fmt.Sprintf("node %d shows %d after everything was quiet, but what was acknowledged makes %s", c.Node, value, between(least, most)), c)
+			return broken(
+				v.judged,
+				fmt.Sprintf(
+					"node %d shows %d after everything was quiet, but what was acknowledged makes %s",
+					c.Node,
+					value,
+					between(least, most),
+				),
+				c,
+			)
 		}
 	}
 	return v

@@ -96,7 +96,13 @@ func operations(list []made) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for i, m := range list {
 		op := m.op
-		o := porcupine.Operation{ClientId: i, Input: &op, Call: int64(2 * i), Output: spec.Unanswered{}, Return: 1 << 40}
+		o := porcupine.Operation{
+			ClientId: i,
+			Input:    &op,
+			Call:     int64(2 * i),
+			Output:   spec.Unanswered{},
+			Return:   1 << 40,
+		}
 		if m.answer != "" {
 			answer(&op, m.answer)
 			o.Output, o.Return = Answer{&op}, int64(2*i+1)

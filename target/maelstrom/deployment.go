@@ -124,7 +124,10 @@ func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error
 		return err
 	}
 	if answered.reply == nil {
-		return d.worthless(i, fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")))
+		return d.worthless(
+			i,
+			fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")),
+		)
 	}
 	return nil
 }
@@ -176,7 +179,13 @@ func (d *deployment) hear(i int, m packet, out *lockstep.Outbox) error {
 	case service:
 		d.send(from, from, m.Dest+" "+h.Type, m, out)
 	default:
-		return fmt.Errorf("a message to %q, who is nobody: %s to %s, a client, and %s are known", m.Dest, nodeName(0), nodeName(len(d.nodes)-1), strings.Join(serviceNames, ", "))
+		return fmt.Errorf(
+			"a message to %q, who is nobody: %s to %s, a client, and %s are known",
+			m.Dest,
+			nodeName(0),
+			nodeName(len(d.nodes)-1),
+			strings.Join(serviceNames, ", "),
+		)
 	}
 	return nil
 }
@@ -216,7 +225,13 @@ func (d *deployment) answered(from lockstep.Node, m packet, h head, out *lockste
 	op.words = fmt.Sprint(h.Type, " ", h.Text)
 	if op.ID > 0 && !op.unknown() {
 		op.learn(d.at)
-		out.Event(lockstep.Event{Node: from, Type: spec.EventReturn, Value: &spec.Return{Client: op.ID, ID: op.ID, Output: Answer{op}}})
+		out.Event(
+			lockstep.Event{
+				Node:  from,
+				Type:  spec.EventReturn,
+				Value: &spec.Return{Client: op.ID, ID: op.ID, Output: Answer{op}},
+			},
+		)
 	}
 }
 
@@ -286,7 +301,9 @@ func (d *deployment) request(s *lockstep.Step, out *lockstep.Outbox) error {
 	d.asked++
 	body["msg_id"] = d.asked
 	d.open[d.asked] = op
-	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}})
+	out.Event(
+		lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}},
+	)
 	return d.tell(int(s.Node-1), "c"+strconv.Itoa(op.ID), body, out)
 }
 

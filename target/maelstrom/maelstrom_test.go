@@ -43,8 +43,23 @@ var lossy = strategy.Walk{Deliver: 8, Drop: 1, Duplicate: 1, Request: 2, Cut: 1,
 // A program that sends each message once loses values when messages are lost. The finding is reproduced, shrunk to the
 // minimum number of steps, and replayed.
 func TestWrongBroadcast(t *testing.T) {
-	system := maelstrom.Cluster{Bin: python(t, "../../examples/maelstrom/broadcast.py"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4, Pace: 1000}
-	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 30, Settle: 60, Workers: 2, Repetitions: 2}
+	system := maelstrom.Cluster{
+		Bin:      python(t, "../../examples/maelstrom/broadcast.py"),
+		Workload: "broadcast",
+		Nodes:    3,
+		Topology: "line",
+		Requests: 4,
+		Pace:     1000,
+	}
+	plan := lockstep.Plan{
+		System:      system,
+		Spec:        maelstrom.Promise,
+		Strategy:    lossy,
+		Runs:        30,
+		Settle:      60,
+		Workers:     2,
+		Repetitions: 2,
+	}
 	result := enginetest.Explore(t, plan)
 	f := result.First()
 	if f == nil || f.Flaky != "" || f.Failed < 2 {
@@ -60,7 +75,13 @@ func TestWrongBroadcast(t *testing.T) {
 
 // A program that retries does not.
 func TestRightBroadcast(t *testing.T) {
-	system := maelstrom.Cluster{Bin: built(t, "../../examples/maelstrom/broadcast"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4}
+	system := maelstrom.Cluster{
+		Bin:      built(t, "../../examples/maelstrom/broadcast"),
+		Workload: "broadcast",
+		Nodes:    3,
+		Topology: "line",
+		Requests: 4,
+	}
 	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 10, Settle: 100, Workers: 2}
 	result := enginetest.Explore(t, plan)
 	if result.Verdict() != trace.Pass || result.Judged[0].N < 10 {
@@ -76,8 +97,24 @@ func TestWorkloads(t *testing.T) {
 		t.Run(workload, func(t *testing.T) {
 			tier.Some(t, i, 3)
 			for _, wrong := range []bool{false, true} {
-				system := maelstrom.Cluster{Bin: node, Workload: workload, Nodes: 3, Topology: "total", Requests: 8, Exact: true, Patience: time.Minute}
-				plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: patient, Runs: 3, Settle: 60, Workers: 2, KeepGoing: true}
+				system := maelstrom.Cluster{
+					Bin:      node,
+					Workload: workload,
+					Nodes:    3,
+					Topology: "total",
+					Requests: 8,
+					Exact:    true,
+					Patience: time.Minute,
+				}
+				plan := lockstep.Plan{
+					System:    system,
+					Spec:      maelstrom.Promise,
+					Strategy:  patient,
+					Runs:      3,
+					Settle:    60,
+					Workers:   2,
+					KeepGoing: true,
+				}
 				if wrong {
 					system.Bin += " alone"
 					plan.System, plan.Runs, plan.KeepGoing = system, 60, false

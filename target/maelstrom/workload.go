@@ -169,7 +169,10 @@ func drawKV(r *rand.Rand, i int) *Op {
 }
 
 func drawKafka(r *rand.Rand, i int) *Op {
-	op := &Op{Kind: []string{"send", "send", "send", "poll", "poll", "commit_offsets", "list_committed_offsets"}[r.IntN(7)], Key: 1 + r.IntN(2)}
+	op := &Op{
+		Kind: []string{"send", "send", "send", "poll", "poll", "commit_offsets", "list_committed_offsets"}[r.IntN(7)],
+		Key:  1 + r.IntN(2),
+	}
 	if op.Kind == "send" {
 		op.Value = i
 	}

@@ -43,8 +43,13 @@ func deploy(s System, p *lockstep.Place) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{system: s, server: server, timers: make([]timers.Timers, len(ids)), lengths: make([]map[string]string, len(ids)),
-		client: &http.Client{Timeout: s.patience(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}}}
+	d := &deployment{
+		system:  s,
+		server:  server,
+		timers:  make([]timers.Timers, len(ids)),
+		lengths: make([]map[string]string, len(ids)),
+		client:  &http.Client{Timeout: s.patience(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}},
+	}
 	if s.Command == nil {
 		return d, nil
 	}
@@ -189,7 +194,12 @@ func (d *deployment) post(ctx context.Context, i int, path string, what any) err
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.server.replica(i).Addr+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		"http://"+d.server.replica(i).Addr+path,
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return d.worthless(i, err)
 	}
@@ -274,8 +284,15 @@ func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
 		return fmt.Errorf("netrix: the type of the forged message %q has more than %d bytes", text, mostType)
 	}
 	was := out.Message(s.Msg)
-	m := &message{From: d.server.ids[was.From-1], To: d.server.ids[was.To-1], Type: cmp.Or(by.Type, was.Type), Data: by.Data,
-		ID: fmt.Sprintf("forged_%d", body), Intercept: true, Repr: text}
+	m := &message{
+		From:      d.server.ids[was.From-1],
+		To:        d.server.ids[was.To-1],
+		Type:      cmp.Or(by.Type, was.Type),
+		Data:      by.Data,
+		ID:        fmt.Sprintf("forged_%d", body),
+		Intercept: true,
+		Repr:      text,
+	}
 	d.bodies = append(d.bodies, m)
 	out.Retype(s.Msg, m.Type, d.tag(m))
 	out.Text(body, m.Repr)
@@ -330,7 +347,10 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 	case timeoutStart:
 		length, err := time.ParseDuration(e.Params["duration"])
 		if err != nil {
-			return d.worthless(r.node, fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]))
+			return d.worthless(
+				r.node,
+				fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]),
+			)
 		}
 		d.timers[r.node].Set(e.Params["type"], out.Now()+trace.Time(max(length, 0)))
 		d.lengths[r.node][e.Params["type"]] = e.Params["duration"]

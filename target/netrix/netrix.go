@@ -74,7 +74,9 @@ func (s System) check() error {
 	case n < 1 || n > trace.MaxNodes:
 		return fmt.Errorf("netrix: %d replicas; 1 to %d are possible", n, trace.MaxNodes)
 	case s.Command == nil && s.Listen == "":
-		return errors.New("netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts")
+		return errors.New(
+			"netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts",
+		)
 	case s.Silence < 0 || s.Patience < 0:
 		return fmt.Errorf("netrix: silence %v and patience %v must not be negative", s.Silence, s.Patience)
 	case len(s.Requests) > 0 && s.Request == nil:

@@ -93,7 +93,17 @@ func (r *replica) event(kind string, params map[string]string) {
 func (r *replica) send(to, kind string, term int) {
 	r.sent++
 	id := fmt.Sprintf("%s_%s_%d", r.id, to, r.sent)
-	r.post("/message", map[string]any{"from": r.id, "to": to, "type": kind, "data": []byte(fmt.Sprint(term)), "id": id, "intercept": true})
+	r.post(
+		"/message",
+		map[string]any{
+			"from":      r.id,
+			"to":        to,
+			"type":      kind,
+			"data":      []byte(fmt.Sprint(term)),
+			"id":        id,
+			"intercept": true,
+		},
+	)
 	r.event("MessageSend", map[string]string{"message_id": id})
 }
 
@@ -145,13 +155,23 @@ func (r *replica) message(m map[string]any) {
 }
 
 func system() netrix.System {
-	return netrix.System{Name: "electors", IDs: []string{"a", "b", "c"}, Silence: 5 * time.Millisecond, Patience: time.Minute,
-		Events: []string{"Leader"},
+	return netrix.System{
+		Name:     "electors",
+		IDs:      []string{"a", "b", "c"},
+		Silence:  5 * time.Millisecond,
+		Patience: time.Minute,
+		Events:   []string{"Leader"},
 		Command: func(node lockstep.Node, server, self, _ string) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "NETRIX_TEST_SELF="+self, "NETRIX_TEST_SERVER="+server, "NETRIX_TEST_ID="+string(rune('a'+node-1)))
+			cmd.Env = append(
+				os.Environ(),
+				"NETRIX_TEST_SELF="+self,
+				"NETRIX_TEST_SERVER="+server,
+				"NETRIX_TEST_ID="+string(rune('a'+node-1)),
+			)
 			return cmd
-		}}
+		},
+	}
 }
 
 // oneLeader is violated when two nodes lead in one term.
@@ -233,7 +253,10 @@ func TestGarbage(t *testing.T) {
 // The deployment waits for a replica that registers before it listens, as Netrix's own client does.
 func TestListensLate(t *testing.T) {
 	t.Setenv("NETRIX_TEST_LATE", "yes")
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1},
+	)
 	if err != nil || result.Inconclusive != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -105,7 +105,12 @@ func newServer(address string, ids []string) (*server, error) {
 	mux.HandleFunc("POST /event", s.event)
 	mux.HandleFunc("POST /state", s.event)
 	mux.HandleFunc("POST /log", func(w http.ResponseWriter, r *http.Request) { answer(w, nil) })
-	s.http = http.Server{Handler: mux, ErrorLog: log.New(io.Discard, "", 0), ReadTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10}
+	s.http = http.Server{
+		Handler:        mux,
+		ErrorLog:       log.New(io.Discard, "", 0),
+		ReadTimeout:    30 * time.Second,
+		MaxHeaderBytes: 64 << 10,
+	}
 	s.served.Go(func() { _ = s.http.Serve(listener) })
 	return s, nil
 }

@@ -31,7 +31,11 @@ type Replicas struct {
 
 // Target is a program that was instrumented for Netrix.
 var Target = target.Of("netrix", "a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
-	Replicas{Nodes: 3}, Agreement).Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").Patient(time.Minute)
+	Replicas{
+		Nodes: 3,
+	}, Agreement).
+	Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").
+	Patient(time.Minute)
 
 // Describe returns the properties and capabilities of the system.
 func (r Replicas) Describe() (lockstep.Info, error) {
@@ -67,7 +71,18 @@ func (r Replicas) system() System {
 	s := System{Name: "netrix", Nodes: r.Nodes, Listen: r.Listen, Silence: r.Silence, Patience: r.Patience}
 	if args := strings.Fields(r.Bin); len(args) > 0 {
 		s.Command = func(node lockstep.Node, server, self, folder string) *exec.Cmd {
-			words := strings.NewReplacer("{id}", fmt.Sprint(node), "{nodes}", strconv.Itoa(r.Nodes), "{server}", server, "{self}", self, "{folder}", folder)
+			words := strings.NewReplacer(
+				"{id}",
+				fmt.Sprint(node),
+				"{nodes}",
+				strconv.Itoa(r.Nodes),
+				"{server}",
+				server,
+				"{self}",
+				self,
+				"{folder}",
+				folder,
+			)
 			given := make([]string, len(args))
 			for i, a := range args {
 				given[i] = words.Replace(a)

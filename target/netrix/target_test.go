@@ -15,8 +15,13 @@ import (
 
 // electors returns the plan of the documentation page on remote systems, with further options.
 func electors(t *testing.T, arguments string, options ...string) lockstep.Plan {
-	bin := outside.Program(t, "python3") + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
-	system, err := netrix.Target.Build(append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "patience=1m"))
+	bin := outside.Program(
+		t,
+		"python3",
+	) + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
+	system, err := netrix.Target.Build(
+		append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "patience=1m"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +43,8 @@ func TestTarget(t *testing.T) {
 		if (f != nil) != (arguments == "") || result.Inconclusive > 0 || result.Judged[0].N == 0 {
 			t.Errorf("with the arguments %q: %+v", arguments, result)
 		}
-		if f != nil && (f.Finding.Property != "agreement" || !strings.Contains(f.Finding.Text, "Leader with term=") || len(f.Finding.About) != 2) {
+		if f != nil &&
+			(f.Finding.Property != "agreement" || !strings.Contains(f.Finding.Text, "Leader with term=") || len(f.Finding.About) != 2) {
 			t.Errorf("found %+v", f.Finding)
 		}
 	}
@@ -80,7 +86,8 @@ func TestForgedFormat(t *testing.T) {
 	nonsense.If(scenario.IsSend(), scenario.Type("vote")).Then(scenario.Replace("grant 1"))
 	plan.Scenario = nonsense
 	_, err := lockstep.Explore(t.Context(), plan)
-	if err == nil || !strings.Contains(err.Error(), `the forged message "grant 1" is no JSON object with type and data`) {
+	if err == nil ||
+		!strings.Contains(err.Error(), `the forged message "grant 1" is no JSON object with type and data`) {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,16 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		return process.Driver{}, err
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Reset: d.reset, Command: d.write, Begin: d.begin, Request: d.request, Pass: d.pass, Inspect: d.inspect, Log: telling, Role: d.role}
+	driver := process.Driver{
+		Reset:   d.reset,
+		Command: d.write,
+		Begin:   d.begin,
+		Request: d.request,
+		Pass:    d.pass,
+		Inspect: d.inspect,
+		Log:     telling,
+		Role:    d.role,
+	}
 	if c.Control == byMessage {
 		driver.Quiet = d.quiet
 	}
@@ -97,9 +106,19 @@ func (d *deployment) agree(ctx context.Context) error {
 		return err == nil && len(states[0].Log) > 0 && leader(states) != 0 && differ(states) == ""
 	})
 	if err == nil && !agreed {
-		err = process.Inconclusive(errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong))
+		err = process.Inconclusive(
+			errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong),
+		)
 	}
-	return errors.Join(err, d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(context.Context, lockstep.Node) bool { return true }))
+	return errors.Join(
+		err,
+		d.Await(
+			ctx,
+			trace.AllNodes(d.options.Nodes),
+			d.options.Patience,
+			func(context.Context, lockstep.Node) bool { return true },
+		),
+	)
 }
 
 // asking is the polling interval of servers' states.
@@ -149,7 +168,8 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.No
 	}
 	err := d.round(ctx, pace, out)
 	d.waits++
-	if phase := d.waits / 2; err == nil && d.waits%2 == 0 && phase < d.options.Phases && d.options.Control != byMessage {
+	if phase := d.waits / 2; err == nil && d.waits%2 == 0 && phase < d.options.Phases &&
+		d.options.Control != byMessage {
 		d.offer(phase, out)
 	}
 	return err
@@ -177,7 +197,11 @@ func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockste
 
 // until polls the states of all servers until enough accepts them, or for at most the timeout. It reports whether
 // enough accepted them.
-func (d *deployment) until(ctx context.Context, patience time.Duration, enough func([]State, error) bool) (bool, error) {
+func (d *deployment) until(
+	ctx context.Context,
+	patience time.Duration,
+	enough func([]State, error) bool,
+) (bool, error) {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for limit.Err() == nil {
@@ -204,7 +228,13 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	for range d.options.Requests {
 		d.sent++
 		number := d.sent
-		out.Event(lockstep.Event{Type: EventSend, Value: Send(number), Text: fmt.Sprintf("request %d in phase %d", number, s.Request)})
+		out.Event(
+			lockstep.Event{
+				Type:  EventSend,
+				Value: Send(number),
+				Text:  fmt.Sprintf("request %d in phase %d", number, s.Request),
+			},
+		)
 		if err := d.Ask(ctx, number, 0, func(ctx context.Context) func(*lockstep.Outbox) {
 			answer, err := process.Send(ctx, d.client.Host, "send")
 			if err != nil {

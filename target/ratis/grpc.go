@@ -23,8 +23,16 @@ const service = "/ratis.grpc.RaftServerProtocolService/"
 
 // The messages of methods, in both directions.
 var (
-	clientMethods = map[string]func([]byte) (process.Packet, error){"requestVote": requestVote, "appendEntries": appendEntries, "installSnapshot": snapshot("InstallSnapshot", appending)}
-	serverMethods = map[string]func([]byte) (process.Packet, error){"requestVote": votedReply, "appendEntries": appendReply, "installSnapshot": snapshot("InstallSnapshotReply", appended)}
+	clientMethods = map[string]func([]byte) (process.Packet, error){
+		"requestVote":     requestVote,
+		"appendEntries":   appendEntries,
+		"installSnapshot": snapshot("InstallSnapshot", appending),
+	}
+	serverMethods = map[string]func([]byte) (process.Packet, error){
+		"requestVote":     votedReply,
+		"appendEntries":   appendReply,
+		"installSnapshot": snapshot("InstallSnapshotReply", appended),
+	}
 )
 
 // streams records the methods that the streams of a connection call: both directions need them.

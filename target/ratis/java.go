@@ -29,7 +29,11 @@ func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
 	}
-	java.Flags = []string{"-Xmx192m", "--add-opens=java.base/java.net=ALL-UNNAMED", "-Dlog4j.configuration=file:log4j.properties"}
+	java.Flags = []string{
+		"-Xmx192m",
+		"--add-opens=java.base/java.net=ALL-UNNAMED",
+		"-Dlog4j.configuration=file:log4j.properties",
+	}
 	api := "java/v3" // the parts that differ between versions
 	if strings.HasPrefix(version, "1.") {
 		api = "java/v1"

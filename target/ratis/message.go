@@ -22,12 +22,27 @@ const (
 )
 
 // Types are the types of the messages that are reported.
-var Types = []string{"RequestVote", "RequestVoteReply", "AppendEntries", "AppendEntriesReply", "InstallSnapshot", "InstallSnapshotReply"}
+var Types = []string{
+	"RequestVote",
+	"RequestVoteReply",
+	"AppendEntries",
+	"AppendEntriesReply",
+	"InstallSnapshot",
+	"InstallSnapshotReply",
+}
 
 // request and reply are the messages by their field number in Netty's envelope; others are carried without a decision.
 var (
-	requestTypes = map[int]func([]byte) (process.Packet, error){1: requestVote, 2: appendEntries, 3: snapshot("InstallSnapshot", appending)}
-	replyTypes   = map[int]func([]byte) (process.Packet, error){1: votedReply, 2: appendReply, 3: snapshot("InstallSnapshotReply", appended)}
+	requestTypes = map[int]func([]byte) (process.Packet, error){
+		1: requestVote,
+		2: appendEntries,
+		3: snapshot("InstallSnapshot", appending),
+	}
+	replyTypes = map[int]func([]byte) (process.Packet, error){
+		1: votedReply,
+		2: appendReply,
+		3: snapshot("InstallSnapshotReply", appended),
+	}
 )
 
 // fields are the fields of a protobuf message by number: the numeric and the length-delimited values. Of a repeated
@@ -116,7 +131,11 @@ func requestVote(data []byte) (process.Packet, error) {
 
 func votedReply(data []byte) (process.Packet, error) {
 	f, granted, err := reply(data)
-	return process.Packet{Type: "RequestVoteReply", Tag: tag(f.number[2], voted), Text: fmt.Sprintf("term=%d granted=%t", f.number[2], granted)}, err
+	return process.Packet{
+		Type: "RequestVoteReply",
+		Tag:  tag(f.number[2], voted),
+		Text: fmt.Sprintf("term=%d granted=%t", f.number[2], granted),
+	}, err
 }
 
 // reply parses a reply, and whether it reports success.
@@ -135,7 +154,12 @@ func appendEntries(data []byte) (process.Packet, error) {
 	}
 	term, index, err := f.termIndex(3)
 	text := fmt.Sprintf("term=%d previous=%d:%d entries=%d commit=%d", f.number[2], term, index, f.count[4], f.index(5))
-	return process.Packet{Type: "AppendEntries", Tag: tag(f.number[2], appending), Height: height(f.index(5)), Text: text}, err
+	return process.Packet{
+		Type:   "AppendEntries",
+		Tag:    tag(f.number[2], appending),
+		Height: height(f.index(5)),
+		Text:   text,
+	}, err
 }
 
 var results = []string{"SUCCESS", "NOT_LEADER", "INCONSISTENCY"}
@@ -150,7 +174,12 @@ func appendReply(data []byte) (process.Packet, error) {
 		result = results[f.number[4]]
 	}
 	text := fmt.Sprintf("term=%d %s next=%d commit=%d", f.number[2], result, f.index(3), f.index(5))
-	return process.Packet{Type: "AppendEntriesReply", Tag: tag(f.number[2], appended), Height: height(f.index(5)), Text: text}, nil
+	return process.Packet{
+		Type:   "AppendEntriesReply",
+		Tag:    tag(f.number[2], appended),
+		Height: height(f.index(5)),
+		Text:   text,
+	}, nil
 }
 
 // snapshot parses a message about a snapshot, of which only the term matters.

@@ -34,20 +34,59 @@ var bodies = []struct {
 	body   []byte
 	want   process.Packet
 }{
-	{"requestVote", true, 1, bytes.Join([][]byte{msg(1, msg(1, []byte("n1"))), num(2, 7), msg(3, num(1, 6), num(2, 4))}, nil),
-		process.Packet{Type: "RequestVote", Tag: trace.Tag{Phase: 7}, Height: 5, Text: "term=7 last=6:4"}},
+	{
+		"requestVote",
+		true,
+		1,
+		bytes.Join([][]byte{msg(1, msg(1, []byte("n1"))), num(2, 7), msg(3, num(1, 6), num(2, 4))}, nil),
+		process.Packet{Type: "RequestVote", Tag: trace.Tag{Phase: 7}, Height: 5, Text: "term=7 last=6:4"},
+	},
 	{"requestVote", true, 1, bytes.Join([][]byte{num(2, 1), num(4, 1)}, nil),
 		process.Packet{Type: "RequestVote", Tag: trace.Tag{Phase: 1}, Text: "term=1 last=-1:-1 pre-vote"}},
 	{"requestVote", false, 1, bytes.Join([][]byte{msg(1, num(15, 1)), num(2, 7)}, nil),
 		process.Packet{Type: "RequestVoteReply", Tag: trace.Tag{Phase: 7, Round: 1}, Text: "term=7 granted=true"}},
-	{"appendEntries", true, 2, bytes.Join([][]byte{msg(1), num(2, 7), msg(3, num(1, 6), num(2, 4)), msg(4, num(2, 5)), msg(4, num(2, 6)), num(5, 4)}, nil),
-		process.Packet{Type: "AppendEntries", Tag: trace.Tag{Phase: 7, Round: 2}, Height: 5, Text: "term=7 previous=6:4 entries=2 commit=4"}},
+	{
+		"appendEntries",
+		true,
+		2,
+		bytes.Join(
+			[][]byte{msg(1), num(2, 7), msg(3, num(1, 6), num(2, 4)), msg(4, num(2, 5)), msg(4, num(2, 6)), num(5, 4)},
+			nil,
+		),
+		process.Packet{
+			Type:   "AppendEntries",
+			Tag:    trace.Tag{Phase: 7, Round: 2},
+			Height: 5,
+			Text:   "term=7 previous=6:4 entries=2 commit=4",
+		},
+	},
 	{"appendEntries", true, 2, bytes.Join([][]byte{num(2, 7), num(5, minusOne)}, nil),
-		process.Packet{Type: "AppendEntries", Tag: trace.Tag{Phase: 7, Round: 2}, Text: "term=7 previous=-1:-1 entries=0 commit=-1"}},
+		process.Packet{
+			Type: "AppendEntries",
+			Tag:  trace.Tag{Phase: 7, Round: 2},
+			Text: "term=7 previous=-1:-1 entries=0 commit=-1",
+		}},
 	{"appendEntries", false, 2, bytes.Join([][]byte{msg(1), num(2, 7), num(3, 9), num(4, 2), num(5, 8)}, nil),
-		process.Packet{Type: "AppendEntriesReply", Tag: trace.Tag{Phase: 7, Round: 3}, Height: 9, Text: "term=7 INCONSISTENCY next=9 commit=8"}},
-	{"installSnapshot", true, 3, num(2, 7), process.Packet{Type: "InstallSnapshot", Tag: trace.Tag{Phase: 7, Round: 2}, Text: "term=7"}},
-	{"installSnapshot", false, 3, num(2, 7), process.Packet{Type: "InstallSnapshotReply", Tag: trace.Tag{Phase: 7, Round: 3}, Text: "term=7"}},
+		process.Packet{
+			Type:   "AppendEntriesReply",
+			Tag:    trace.Tag{Phase: 7, Round: 3},
+			Height: 9,
+			Text:   "term=7 INCONSISTENCY next=9 commit=8",
+		}},
+	{
+		"installSnapshot",
+		true,
+		3,
+		num(2, 7),
+		process.Packet{Type: "InstallSnapshot", Tag: trace.Tag{Phase: 7, Round: 2}, Text: "term=7"},
+	},
+	{
+		"installSnapshot",
+		false,
+		3,
+		num(2, 7),
+		process.Packet{Type: "InstallSnapshotReply", Tag: trace.Tag{Phase: 7, Round: 3}, Text: "term=7"},
+	},
 }
 
 // follow decodes a direction piece by piece, to its end.
@@ -105,7 +144,16 @@ func spoken(t *testing.T) (said, answered []byte) {
 			must(encoder.WriteField(f))
 		}
 		half := block.Len() / 2
-		must(client.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes()[:half], PadLength: 3, Priority: http2.PriorityParam{Weight: 5}}))
+		must(
+			client.WriteHeaders(
+				http2.HeadersFrameParam{
+					StreamID:      stream,
+					BlockFragment: block.Bytes()[:half],
+					PadLength:     3,
+					Priority:      http2.PriorityParam{Weight: 5},
+				},
+			),
+		)
 		must(client.WriteContinuation(stream, true, block.Bytes()[half:]))
 		for _, r := range request {
 			must(client.WriteDataPadded(stream, false, r, make([]byte, 4)))
@@ -151,7 +199,8 @@ func TestGRPC(t *testing.T) {
 		}
 	}
 	said, _ := GRPC()
-	if _, _, err := said.Next([]byte("GET / HTTP/1.1")); err == nil || err.Error() != "ratis: at the gRPC port: http2: a connection that does not begin with the preface" {
+	if _, _, err := said.Next([]byte("GET / HTTP/1.1")); err == nil ||
+		err.Error() != "ratis: at the gRPC port: http2: a connection that does not begin with the preface" {
 		t.Error(err)
 	}
 }

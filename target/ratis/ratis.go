@@ -56,9 +56,21 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	s := process.System{Name: "ratis", Options: target.Changed(c, target.Fill(Cluster{}), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
-		Messages: c.Control == byMessage, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds,
-		Events: []string{EventSend, EventAnswer, EventWaits, EventEnd}, Roles: []string{roleLeader, roleFollower}}
+	s := process.System{
+		Name:     "ratis",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version", "transport"),
+		Nodes:    c.Nodes,
+		Check:    c.check,
+		New:      c.deploy,
+		Messages: c.Control == byMessage,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Types:    Types,
+		Rounds:   Rounds,
+		Events:   []string{EventSend, EventAnswer, EventWaits, EventEnd},
+		Roles:    []string{roleLeader, roleFollower},
+	}
 	if c.Control != byMessage {
 		s.Waits = 2 * c.Phases // a phase is two periods of time
 	}

@@ -47,11 +47,29 @@ var published = []struct {
 	how, transport string
 	p1, p2, p3     []int
 }{
-	{"light", "grpc", []int{0, 0, 0, 0, 0, 0, 0}, []int{121, 199, 242, 192, 103, 65, 61}, []int{0, 0, 2, 5, 22, 64, 111}},
-	{"light", "netty", []int{17, 291, 418, 576, 917, 986, 995}, []int{362, 592, 710, 778, 958, 989, 995}, []int{151, 285, 331, 472, 888, 984, 992}},
+	{
+		"light",
+		"grpc",
+		[]int{0, 0, 0, 0, 0, 0, 0},
+		[]int{121, 199, 242, 192, 103, 65, 61},
+		[]int{0, 0, 2, 5, 22, 64, 111},
+	},
+	{
+		"light",
+		"netty",
+		[]int{17, 291, 418, 576, 917, 986, 995},
+		[]int{362, 592, 710, 778, 958, 989, 995},
+		[]int{151, 285, 331, 472, 888, 984, 992},
+	},
 	{"held", "grpc", []int{0, 0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 1, 0, 0, 0}, []int{0, 1, 16, 88, 182, 366, 523}},
 	{"held", "netty", []int{0, 0, 2, 0, 0, 0, 0}, []int{0, 0, 1, 1, 0, 2, 9}, []int{0, 9, 69, 159, 262, 497, 620}},
-	{"killed", "grpc", []int{0, 0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 12, 23, 47, 57}, []int{0, 18, 110, 197, 205, 276, 319}},
+	{
+		"killed",
+		"grpc",
+		[]int{0, 0, 0, 0, 0, 0, 0},
+		[]int{0, 0, 0, 12, 23, 47, 57},
+		[]int{0, 18, 110, 197, 205, 276, 319},
+	},
 	{"killed", "netty", []int{0, 0, 1, 3, 1, 3, 7}, []int{0, 0, 1, 0, 0, 0, 0}, []int{0, 16, 11, 96, 93, 118, 79}},
 	{"baseline", "grpc", []int{1, 2, 6}, []int{0, 1, 25}, []int{0, 2, 155}},
 	{"baseline", "netty", []int{994, 971, 497}, []int{998, 983, 462}, []int{999, 996, 179}},
@@ -143,7 +161,13 @@ func (w *tallying) Noted() any {
 	if w.end == nil {
 		return nil
 	}
-	return [5]string{leaderless(&w.history), disagreeing(&w.history), unanswered(&w.history), conflicting(&w.history), breaking(&w.history)}
+	return [5]string{
+		leaderless(&w.history),
+		disagreeing(&w.history),
+		unanswered(&w.history),
+		conflicting(&w.history),
+		breaking(&w.history),
+	}
 }
 
 // TestTables reproduces rows of tables 3 to 5 of the paper, as far as the time permits, and prints them beside the
@@ -153,7 +177,9 @@ func TestTables(t *testing.T) {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
 	outside.JVM(t)
-	fmt.Println("| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|")
+	fmt.Println(
+		"| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|",
+	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {
 			continue
@@ -170,8 +196,22 @@ func TestTables(t *testing.T) {
 			low, high := exact.Limits(k, max(o.judged, 1), 0.025)
 			limits = append(limits, fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high))
 		}
-		fmt.Printf("| %s | %d, %d, %d | %d, %d, %d, %d, %d, %d of %d | %s | %.0f |\n", r, r.violated[0], r.violated[1], r.violated[2], o.violated[0], o.violated[1], o.violated[2], o.unsafe, o.broken,
-			result.Verdicts[trace.Unknown], result.Runs, strings.Join(limits, ", "), perHour)
+		fmt.Printf(
+			"| %s | %d, %d, %d | %d, %d, %d, %d, %d, %d of %d | %s | %.0f |\n",
+			r,
+			r.violated[0],
+			r.violated[1],
+			r.violated[2],
+			o.violated[0],
+			o.violated[1],
+			o.violated[2],
+			o.unsafe,
+			o.broken,
+			result.Verdicts[trace.Unknown],
+			result.Runs,
+			strings.Join(limits, ", "),
+			perHour,
+		)
 	}
 }
 

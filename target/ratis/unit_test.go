@@ -47,7 +47,16 @@ func TestProperties(t *testing.T) {
 		"the library broke":          {[]lockstep.Event{send(1), answer(1, "broken: java.lang.NullPointerException"), end(lead, follow, follow)}, "library", "broke: request 1: broken: java.lang.NullPointerException"},
 		"it did not come to its end": {[]lockstep.Event{send(1)}, "", ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Properties,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Settle:   1,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +155,9 @@ func TestWrongOptions(t *testing.T) {
 		}
 	}
 	info, err := (Cluster{Control: byMessage}).Describe()
-	if err != nil || info.Options["version"] != "1.0.0" || info.Options["transport"] != "grpc" || len(info.Types) == 0 || len(info.Rounds) != 4 {
+	if err != nil || info.Options["version"] != "1.0.0" || info.Options["transport"] != "grpc" ||
+		len(info.Types) == 0 ||
+		len(info.Rounds) != 4 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

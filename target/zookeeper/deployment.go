@@ -40,9 +40,21 @@ type deployment struct {
 // deploy creates the links, for servers of a JVM.
 func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver, error) {
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Stop: d.stop, Reset: d.reset, Command: d.write, Ready: d.answers, Begin: d.begin, Before: d.before, Request: d.request, Agree: d.agree,
-		Pass: d.pass, Inspect: d.inspect, Log: telling, Close: d.parting.Wait,
-		Role: func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) }}
+	driver := process.Driver{
+		Stop:    d.stop,
+		Reset:   d.reset,
+		Command: d.write,
+		Ready:   d.answers,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.request,
+		Agree:   d.agree,
+		Pass:    d.pass,
+		Inspect: d.inspect,
+		Log:     telling,
+		Close:   d.parting.Wait,
+		Role:    func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) },
+	}
 	if c.Light {
 		driver.Quiet = d.quiet
 	}
@@ -74,10 +86,15 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		if err := d.clients[0].create(); err != nil {
 			return process.Inconclusive(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
-		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
-			_, err := d.clients[n-1].readAll(ctx)
-			return err == nil
-		})
+		return d.Await(
+			ctx,
+			trace.AllNodes(d.options.Nodes),
+			d.Patience,
+			func(ctx context.Context, n lockstep.Node) bool {
+				_, err := d.clients[n-1].readAll(ctx)
+				return err == nil
+			},
+		)
 	})
 }
 
@@ -211,7 +228,13 @@ func (h hearing) call(id int, op operation) {
 }
 
 func (h hearing) answer(id int, output any) {
-	h.report(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: h.client, ID: id, Output: output}})
+	h.report(
+		lockstep.Event{
+			Node:  h.node,
+			Type:  spec.EventReturn,
+			Value: &spec.Return{Client: h.client, ID: id, Output: output},
+		},
+	)
 }
 
 // inspect reads all keys at every server, which may first have to accept its client again. When nothing has changed

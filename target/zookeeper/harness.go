@@ -36,7 +36,9 @@ const (
 	Seen = "3:k0=1?k0=2; 2:k0=1?k0=2"
 )
 
-var actForm = regexp.MustCompile(`^([1-9][0-9]?)\s*:\s*(?:k([01])\s*=\s*([0-9]{1,6})\s*\?\s*)?k([01])\s*=\s*([0-9]{1,6})$`)
+var actForm = regexp.MustCompile(
+	`^([1-9][0-9]?)\s*:\s*(?:k([01])\s*=\s*([0-9]{1,6})\s*\?\s*)?k([01])\s*=\s*([0-9]{1,6})$`,
+)
 
 // Parse parses a harness: steps separated by semicolons. Each is empty, or like "2:k0=101" (server 2 sets k0), or
 // "2:k1=0?k0=101" (if k1 is 0). The names div and sc denote the harnesses of the paper.
@@ -56,10 +58,16 @@ func Parse(text string) (Harness, error) {
 			h = append(h, Act{})
 			continue
 		case m == nil:
-			return nil, fmt.Errorf("%q is no step of a harness: it is empty, or like 2:k0=101, or like 2:k1=0?k0=101", part)
+			return nil, fmt.Errorf(
+				"%q is no step of a harness: it is empty, or like 2:k0=101, or like 2:k1=0?k0=101",
+				part,
+			)
 		}
 		number := func(i int) int { n, _ := strconv.Atoi(m[i]); return n }
-		h = append(h, Act{Node: number(1), Key: number(4), Value: number(5), If: m[2] != "", Other: number(2), Has: number(3)})
+		h = append(
+			h,
+			Act{Node: number(1), Key: number(4), Value: number(5), If: m[2] != "", Other: number(2), Has: number(3)},
+		)
 	}
 	return h, nil
 }

@@ -31,12 +31,20 @@ var jars string
 
 // prepare fetches a version and finds a JVM, which hosts servers if warm is set.
 func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, jars, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
+	java, err := jvm.Find(
+		ctx,
+		jars,
+		append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
-	java.Flags = []string{"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.jmx.log4j.disable=true",
-		"-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml"}
+	java.Flags = []string{
+		"-Dzookeeper.admin.enableServer=false",
+		"-Dzookeeper.forceSync=no",
+		"-Dzookeeper.jmx.log4j.disable=true",
+		"-Dlog4j.configuration=file:log4j.properties",
+		"-Dlogback.configurationFile=logback.xml",
+	}
 	name := "zookeeper-" + version
 	if !warm {
 		// without it servers start more slowly
@@ -79,7 +87,9 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 // told matches log lines about consensus between servers. untold matches those among them that add nothing: the
 // shutdown of a server part by part, and duplicates.
 var (
-	told   = regexp.MustCompile(`LOOKING| - LEADING|: LEADING|: FOLLOWING|Sending (DIFF|TRUNC|SNAP|snapshot)|Synchronizing with|Getting a (diff|snapshot)|Truncating|Snapshotting|ERROR`)
+	told = regexp.MustCompile(
+		`LOOKING| - LEADING|: LEADING|: FOLLOWING|Sending (DIFF|TRUNC|SNAP|snapshot)|Synchronizing with|Getting a (diff|snapshot)|Truncating|Snapshotting|ERROR`,
+	)
 	untold = regexp.MustCompile(`Notification|PeerState|ELECTION TOOK|sock still open`)
 )
 
@@ -95,7 +105,14 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	}
 	var b strings.Builder
 	host, port, _ := strings.Cut(d.client[n-1], ":")
-	fmt.Fprintf(&b, "tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n", d.options.Tick.Milliseconds(), data, port, host)
+	fmt.Fprintf(
+		&b,
+		"tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n",
+		d.options.Tick.Milliseconds(),
+		data,
+		port,
+		host,
+	)
 	b.WriteString("4lw.commands.whitelist=*\nadmin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=600000\n")
 	for m := range d.options.Nodes {
 		quorum, election := d.quorum[n-1][m], d.election[n-1][m]
@@ -144,7 +161,13 @@ func (d *deployment) wire() error {
 			if err := zab.Early(election[j], leading); err != nil { // a refused follower pauses for a second
 				return err
 			}
-			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], func(near, far io.ReadWriter) error { return introduce(near, far) })
+			votes, err := d.Network.Link(
+				from,
+				to,
+				d.election[i][j],
+				election[j],
+				func(near, far io.ReadWriter) error { return introduce(near, far) },
+			)
 			if err != nil {
 				return err
 			}

@@ -228,7 +228,14 @@ func (e *ensemble) Abilities() lockstep.Abilities { return lockstep.Abilities{} 
 func (e *ensemble) Close() error                  { return nil }
 
 func (e *ensemble) Reset(_ context.Context, seed uint64, _ *lockstep.Outbox) error {
-	*e = ensemble{modelled: e.modelled, rand: rand.New(rand.NewPCG(seed, 2)), harness: target.Fill(e.Cluster).harness(seed), leader: 3, epoch: 1 << 32, count: 4}
+	*e = ensemble{
+		modelled: e.modelled,
+		rand:     rand.New(rand.NewPCG(seed, 2)),
+		harness:  target.Fill(e.Cluster).harness(seed),
+		leader:   3,
+		epoch:    1 << 32,
+		count:    4,
+	}
 	for range target.Fill(e.Cluster).Nodes {
 		p := &peer{images: map[Zxid]Data{0: {}}, current: e.epoch, up: true, last: e.epoch + 4}
 		for i := range Zxid(4) {
@@ -273,7 +280,13 @@ func (e *ensemble) pass(out *lockstep.Outbox) {
 	switch {
 	case step >= len(e.harness) || e.harness[step].Node == 0:
 	case e.waits%2 == 1:
-		out.Offer(trace.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(e.harness[step].Node)), Text: e.harness[step].String()})
+		out.Offer(
+			trace.Pending{
+				ID:   int32(step + 1),
+				To:   trace.NodesOf(lockstep.Node(e.harness[step].Node)),
+				Text: e.harness[step].String(),
+			},
+		)
 	default:
 		out.Withdraw(int32(step + 1))
 	}
@@ -309,7 +322,13 @@ func (e *ensemble) elect(out *lockstep.Outbox) {
 			leader.last, serving = e.epoch, true
 		}
 		kind := e.peers[n-1].follow(leader, e.epoch)
-		out.Event(lockstep.Event{Node: n, Type: "log", Text: fmt.Sprintf("%d leads and sends %s, serving %v", e.leader, kind, serving)})
+		out.Event(
+			lockstep.Event{
+				Node: n,
+				Type: "log",
+				Text: fmt.Sprintf("%d leads and sends %s, serving %v", e.leader, kind, serving),
+			},
+		)
 	}
 	leader.last = e.epoch
 	e.serve(out)
@@ -330,13 +349,18 @@ func (e *ensemble) serve(out *lockstep.Outbox) {
 			client := e.seats[n]
 			e.served[n] = p.up && e.seen[client] <= p.last
 			if p.up && !e.served[n] {
-				so = append(so, &Refusal{Node: lockstep.Node(n + 1), Client: client + 1, Seen: e.seen[client], Line: "seen"})
+				so = append(
+					so,
+					&Refusal{Node: lockstep.Node(n + 1), Client: client + 1, Seen: e.seen[client], Line: "seen"},
+				)
 			}
 		}
 		if len(so) == before {
 			return
 		}
-		next, can := e.seats.without(func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
+		next, can := e.seats.without(
+			func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) },
+		)
 		if e.seats = next; !can {
 			drop := &Dropped{so, has}
 			out.Event(lockstep.Event{Type: EventDropped, Text: drop.String(), Value: drop})
@@ -406,7 +430,8 @@ func TestModel(t *testing.T) {
 	} {
 		plan := planned(t, c.name, "3.5.8", true)
 		plan.System = modelled{Cluster: plan.System.(Cluster)}
-		if f := enginetest.First(t, plan); f.Finding.Property != c.property || !strings.Contains(f.Finding.Text, c.words) {
+		if f := enginetest.First(t, plan); f.Finding.Property != c.property ||
+			!strings.Contains(f.Finding.Text, c.words) {
 			t.Errorf("%s: %s: %s", c.name, f.Finding.Property, f.Finding.Text)
 		}
 	}
@@ -433,7 +458,10 @@ func TestPredicted(t *testing.T) {
 			fmt.Fprintf(&b, "| %s | %s of %d |%s%s\n", r, r.counts, r.tried, predict(r, 0), predict(r, 1))
 		}
 	}
-	t.Logf("| row | paper: diverged, no order, dropped | predicted in 1000, second followers never late | always late |\n|---|---|---|---|\n%s", &b)
+	t.Logf(
+		"| row | paper: diverged, no order, dropped | predicted in 1000, second followers never late | always late |\n|---|---|---|---|\n%s",
+		&b,
+	)
 }
 
 // Of the executions of the paper's harness with at most three isolations one diverges in the model, and with four a
@@ -441,10 +469,25 @@ func TestPredicted(t *testing.T) {
 func TestFewest(t *testing.T) {
 	for _, late := range []float64{0, 1} {
 		for isolations, want := range []struct{ runs, low, high int }{{1, 0, 0}, {19, 0, 0}, {163, 0, 0}, {835, 1, 1}, {2851, 6, 7}} {
-			plan := lockstep.Plan{System: modelled{Cluster{Harness: "div"}, late}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1 << 20, KeepGoing: true, Keep: 1 << 20,
-				Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: isolations, By: strategy.ByRestart, Sampler: strategy.Every}}
+			plan := lockstep.Plan{
+				System:    modelled{Cluster{Harness: "div"}, late},
+				Spec:      Properties,
+				Settle:    Settle,
+				Workers:   1,
+				Runs:      1 << 20,
+				KeepGoing: true,
+				Keep:      1 << 20,
+				Strategy: strategy.Uniform{
+					Period:     2,
+					Rounds:     6,
+					Isolations: isolations,
+					By:         strategy.ByRestart,
+					Sampler:    strategy.Every,
+				},
+			}
 			result := enginetest.Explore(t, plan)
-			if c := count(result.Found); result.Runs != want.runs || c.diverged < want.low || c.diverged > want.high || c.sc+c.dropped > 0 {
+			if c := count(result.Found); result.Runs != want.runs || c.diverged < want.low || c.diverged > want.high ||
+				c.sc+c.dropped > 0 {
 				t.Errorf("%d isolations: %s of %d", isolations, c, result.Runs)
 			}
 			for _, f := range result.Found {
@@ -461,8 +504,20 @@ func TestForetold(t *testing.T) {
 	}
 	outside.JVM(t)
 	for _, c := range []struct{ isolations, run int }{{3, 743}, {4, 2255}, {4, 2258}, {4, 2286}} {
-		plan := lockstep.Plan{System: Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(),
-			Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: c.isolations, By: strategy.ByRestart, Sampler: strategy.Every}}
+		plan := lockstep.Plan{
+			System:  Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute},
+			Spec:    Properties,
+			Settle:  Settle,
+			Workers: 1,
+			Scratch: t.TempDir(),
+			Strategy: strategy.Uniform{
+				Period:     2,
+				Rounds:     6,
+				Isolations: c.isolations,
+				By:         strategy.ByRestart,
+				Sampler:    strategy.Every,
+			},
+		}
 		tr, err := lockstep.Record(t.Context(), plan, c.run)
 		if err != nil {
 			t.Fatal(err)
@@ -473,7 +528,8 @@ func TestForetold(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%d isolations, run %d: %v, foretold %v", c.isolations, c.run, tr.Outcome.Finding, want.Outcome.Finding)
-		if f := tr.Outcome.Finding; f == nil || want.Outcome.Finding == nil || f.Property != want.Outcome.Finding.Property {
+		if f := tr.Outcome.Finding; f == nil || want.Outcome.Finding == nil ||
+			f.Property != want.Outcome.Finding.Property {
 			t.Errorf("run %d: %+v", c.run, tr.Outcome)
 		}
 	}
@@ -485,7 +541,20 @@ func TestAgrees(t *testing.T) {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 2, Rounds: 10, Isolations: 8, By: strategy.ByRestart, Sampler: strategy.Paper}, Settle: Settle, Workers: 1, Runs: *agreeing, Seed: *seed, Scratch: t.TempDir()}
+	plan := lockstep.Plan{
+		Strategy: strategy.Uniform{
+			Period:     2,
+			Rounds:     10,
+			Isolations: 8,
+			By:         strategy.ByRestart,
+			Sampler:    strategy.Paper,
+		},
+		Settle:  Settle,
+		Workers: 1,
+		Runs:    *agreeing,
+		Seed:    *seed,
+		Scratch: t.TempDir(),
+	}
 	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, Patience: 5 * time.Minute, Refusal: 3 * time.Second}
 	var ran [2]ends
 	for i, system := range []lockstep.System{modelled{Cluster: cluster}, cluster} {

@@ -78,7 +78,12 @@ func (d *Dropped) String() string {
 	}
 	slices.Sort(seen)
 	slices.Sort(why)
-	return fmt.Sprintf("a client is left over: %s; %s; %s", strings.Join(has, ", "), strings.Join(slices.Compact(seen), ", "), strings.Join(why, "; "))
+	return fmt.Sprintf(
+		"a client is left over: %s; %s; %s",
+		strings.Join(has, ", "),
+		strings.Join(slices.Compact(seen), ", "),
+		strings.Join(why, "; "),
+	)
 }
 
 var refusing = regexp.MustCompile(`Refusing session.* as it has seen zxid (0x[0-9a-f]+) our last zxid is 0x[0-9a-f]+`)
@@ -182,7 +187,8 @@ func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockst
 			out.Event(lockstep.Event{Node: r.Node, Type: EventRefused, Text: r.String(), Value: r})
 		}
 		so = append(so, refusals...)
-		next, can := d.seats().without(func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
+		next, can := d.seats().
+			without(func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
 		if !can {
 			drop := &Dropped{so, has}
 			out.Event(lockstep.Event{Type: EventDropped, Text: drop.String(), Value: drop})

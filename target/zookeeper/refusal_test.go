@@ -103,7 +103,12 @@ func (f *fake) serve(conn net.Conn) error {
 		return err
 	}
 	if seen := Zxid(binary.BigEndian.Uint64(request[4:])); seen > last {
-		fmt.Fprintf(f.log, "INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:1 as it has seen zxid %s our last zxid is %s client must try another server\n", seen, last)
+		fmt.Fprintf(
+			f.log,
+			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:1 as it has seen zxid %s our last zxid is %s client must try another server\n",
+			seen,
+			last,
+		)
 		return errors.New("refused")
 	}
 	answer := binary.BigEndian.AppendUint32(nil, 36)
@@ -245,31 +250,41 @@ func TestLastRefusal(t *testing.T) {
 // refusedRun is a system of fake servers. All but the first come back with earlier transactions than their clients may
 // have seen. In each step refused clients change servers.
 func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
-	return process.System{Name: "refused", Nodes: 3, Patience: time.Minute, New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
-		d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
-		for i := range seen {
-			f := newFake(t, "follower", seen[i])
-			c := met(t, f)
-			c.number = i + 1
-			d.client, d.clients = append(d.client, f.address), append(d.clients, c)
-			f.log = &d.Server(lockstep.Node(i + 1)).Log
-			f.becomes("follower", last[i])
-		}
-		all := trace.AllNodes(3)
-		return process.Driver{
-			// any process will do
-			Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil },
-			Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
-			Ready:   d.answers,
-			Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
-			Pass: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
-				if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
-					return err
-				}
-				return d.Await(ctx, all, time.Minute, func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() })
-			},
-		}, nil
-	}}
+	return process.System{
+		Name:     "refused",
+		Nodes:    3,
+		Patience: time.Minute,
+		New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
+			d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
+			for i := range seen {
+				f := newFake(t, "follower", seen[i])
+				c := met(t, f)
+				c.number = i + 1
+				d.client, d.clients = append(d.client, f.address), append(d.clients, c)
+				f.log = &d.Server(lockstep.Node(i + 1)).Log
+				f.becomes("follower", last[i])
+			}
+			all := trace.AllNodes(3)
+			return process.Driver{
+				// any process will do
+				Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil },
+				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
+				Ready:   d.answers,
+				Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
+				Pass: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
+					if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
+						return err
+					}
+					return d.Await(
+						ctx,
+						all,
+						time.Minute,
+						func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() },
+					)
+				},
+			}, nil
+		},
+	}
 }
 
 // Refused clients change servers, if others can accept them. If that is finally impossible, a report says what they
@@ -288,7 +303,14 @@ func TestClientComesBack(t *testing.T) {
 		"one whom nobody would take": {[3]Zxid{2, 6, 2}, [3]Zxid{5, 2, 2}, 2, 1, "client 2 has seen 0x6; server 2 refuses client 2 and logs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := lockstep.Plan{System: refusedRun(t, c.seen, c.last), Spec: Returns, Workers: 1, Settle: c.settle, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Scratch: t.TempDir()}
+			plan := lockstep.Plan{
+				System:   refusedRun(t, c.seen, c.last),
+				Spec:     Returns,
+				Workers:  1,
+				Settle:   c.settle,
+				Strategy: strategy.Walk{Wait: 1, Steps: 1},
+				Scratch:  t.TempDir(),
+			}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -344,7 +366,8 @@ func TestSeats(t *testing.T) {
 		}
 		if ok {
 			can++
-			if sorted := slices.Sorted(slices.Values(next)); !fits(next) || !slices.Equal(sorted, all) || fits(now) && !slices.Equal(now, next) {
+			if sorted := slices.Sorted(slices.Values(next)); !fits(next) || !slices.Equal(sorted, all) ||
+				fits(now) && !slices.Equal(now, next) {
 				t.Fatalf("%v: %v becomes %v", wrong, now, next)
 			}
 		}

@@ -17,12 +17,31 @@ type Away struct{ Start, Request lockstep.Nodes }
 
 // Scenarios are the runs described in bug reports, with the harness of each.
 var Scenarios = []target.Scenario{
-	scheduled("ZOOKEEPER-2832", "servers diverge: what only a leader without followers had logged is never taken back (3.4.9)", Div, Schedule2832),
-	scheduled("divergence", "servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)", Div, ScheduleDivergence),
+	scheduled(
+		"ZOOKEEPER-2832",
+		"servers diverge: what only a leader without followers had logged is never taken back (3.4.9)",
+		Div,
+		Schedule2832,
+	),
+	scheduled(
+		"divergence",
+		"servers diverge, in another way: what was committed while one was away is not everywhere (3.5.8)",
+		Div,
+		ScheduleDivergence,
+	),
 	scheduled("ZOOKEEPER-3875", "a state that no order of the writes explains (3.5.8)", Sc, Schedule3875),
-	scheduled("client-dropped", "a client is left over: two have seen epochs of which nothing was logged", Seen, ScheduleDropped),
-	{Name: "baseline", Help: "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average", Set: []string{"free=true"},
-		Build: func() lockstep.Scenario { return Baseline() }},
+	scheduled(
+		"client-dropped",
+		"a client is left over: two have seen epochs of which nothing was logged",
+		Seen,
+		ScheduleDropped,
+	),
+	{
+		Name:  "baseline",
+		Help:  "the paper's baseline: a step of the harness every 5 seconds, a crash or restart every 2 on average",
+		Set:   []string{"free=true"},
+		Build: func() lockstep.Scenario { return Baseline() },
+	},
 }
 
 // Schedule2832 is the run described in ZOOKEEPER-2832, with servers 1, 2, 3 for its A, B, C. Server 2 leads 1, loses
@@ -70,13 +89,17 @@ func scheduled(name, help, harness string, away []Away) target.Scenario {
 func Schedule(name string, away ...Away) *Scenario {
 	sc := New(name)
 	passed := Count("stretches of time")
-	sc.If(Did(trace.Start)).Named("the schedule").Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Hand) {
-		for _, s := range steps(m.Run, away) {
-			hand.Do(s)
-		}
-	}))
+	sc.If(Did(trace.Start)).
+		Named("the schedule").
+		Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Hand) {
+			for _, s := range steps(m.Run, away) {
+				hand.Do(s)
+			}
+		}))
 	sc.If(Did(trace.Wait)).Named("time passes").Then(passed.Incr())
-	sc.If(Did(trace.Crash), passed.Ge(2*len(away)), Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).Named("the end").Then(Finish())
+	sc.If(Did(trace.Crash), passed.Ge(2*len(away)), Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).
+		Named("the end").
+		Then(Finish())
 	return sc
 }
 
@@ -90,13 +113,17 @@ const (
 // exponentially distributed gaps, a random server crashes, or restarts if it is down. The strategy decides nothing.
 func Baseline() *Scenario {
 	sc := New("baseline")
-	sc.If(Did(trace.Start)).Named("the baseline").Then(Do("crash and restart servers now and then", func(m *Moment, hand *lockstep.Hand) {
-		for _, s := range baseline(m.Rand(), m.Run.Pending(), m.Run.Up()) {
-			hand.Do(s)
-		}
-		hand.Do(lockstep.Step{Kind: trace.Wait, For: lastWait})
-	}))
-	sc.If(Did(trace.Wait), Cond("it is the last", func(m *Moment) bool { return m.Run.Last().For == lastWait })).Named("the end").Then(Finish())
+	sc.If(Did(trace.Start)).
+		Named("the baseline").
+		Then(Do("crash and restart servers now and then", func(m *Moment, hand *lockstep.Hand) {
+			for _, s := range baseline(m.Rand(), m.Run.Pending(), m.Run.Up()) {
+				hand.Do(s)
+			}
+			hand.Do(lockstep.Step{Kind: trace.Wait, For: lastWait})
+		}))
+	sc.If(Did(trace.Wait), Cond("it is the last", func(m *Moment) bool { return m.Run.Last().For == lastWait })).
+		Named("the end").
+		Then(Finish())
 	return sc
 }
 

@@ -63,7 +63,12 @@ func table() (all []row) {
 	for d, n := range []int{0, 0, 0, 2, 2, 0, 5, 4, 3, 0} {
 		all = append(all, row{"div", d, counts{n, 0, 0}, 1000})
 	}
-	all = append(all, row{"div", -1, counts{2, 0, 1}, 1000}, row{"random", 4, counts{15, 0, 0}, 12000}, row{"random", 6, counts{13, 1, 7}, 12000})
+	all = append(
+		all,
+		row{"div", -1, counts{2, 0, 1}, 1000},
+		row{"random", 4, counts{15, 0, 0}, 12000},
+		row{"random", 6, counts{13, 1, 7}, 12000},
+	)
 	for d, n := range []int{0, 0, 0, 2, 1, 2, 2, 5, 6, 0, 0, 0, 0, 0, 0, 0} {
 		dropped := 0
 		if d == 6 {
@@ -77,17 +82,42 @@ func table() (all []row) {
 // plan returns the campaign of a row. A random harness has 3 steps with 2 requests for 4 isolations, and 5 with 4 for
 // 6.
 func (r row) plan(scratch string) lockstep.Plan {
-	c := Cluster{Version: *version, Harness: r.harness, Warm: true, Steps: 3, Requests: 2, Patience: 5 * time.Minute, Free: r.isolations < 0}
+	c := Cluster{
+		Version:  *version,
+		Harness:  r.harness,
+		Warm:     true,
+		Steps:    3,
+		Requests: 2,
+		Patience: 5 * time.Minute,
+		Free:     r.isolations < 0,
+	}
 	steps := map[string]int{"div": 3, "sc": 5, "random": 3}[r.harness]
 	if r.harness == "random" && r.isolations == 6 {
 		steps, c.Steps, c.Requests = 5, 5, 4
 	}
-	plan := lockstep.Plan{System: c, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, KeepGoing: true, Keep: 1 << 20, Repetitions: 1, Scratch: scratch}
+	plan := lockstep.Plan{
+		System:      c,
+		Spec:        Properties,
+		Settle:      Settle,
+		Workers:     1,
+		Runs:        1 << 20,
+		Seed:        *seed,
+		KeepGoing:   true,
+		Keep:        1 << 20,
+		Repetitions: 1,
+		Scratch:     scratch,
+	}
 	if r.isolations < 0 {
 		plan.Scenario, plan.Strategy = Baseline(), strategy.DefaultWalk
 		return plan
 	}
-	plan.Strategy = strategy.Uniform{Period: 2, Rounds: 2 * steps, Isolations: r.isolations, By: strategy.ByRestart, Sampler: strategy.Paper}
+	plan.Strategy = strategy.Uniform{
+		Period:     2,
+		Rounds:     2 * steps,
+		Isolations: r.isolations,
+		By:         strategy.ByRestart,
+		Sampler:    strategy.Paper,
+	}
 	return plan
 }
 
@@ -98,7 +128,9 @@ func TestTables(t *testing.T) {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
 	outside.JVM(t)
-	fmt.Println("| row | paper: diverged, no order, client dropped | ours: the same | worthless | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|")
+	fmt.Println(
+		"| row | paper: diverged, no order, client dropped | ours: the same | worthless | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|",
+	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {
 			continue
@@ -110,8 +142,18 @@ func TestTables(t *testing.T) {
 		}
 		got := count(result.Found)
 		low, high := exact.Limits(len(result.Found), max(result.Runs, 1), 0.025)
-		fmt.Printf("| %s | %s of %d | %s of %d | %d | %.2f %% to %.2f %% | %.0f |\n", r, r.counts, r.tried, got, result.Runs, result.Verdicts[trace.Unknown],
-			100*low, 100*high, perHour)
+		fmt.Printf(
+			"| %s | %s of %d | %s of %d | %d | %.2f %% to %.2f %% | %.0f |\n",
+			r,
+			r.counts,
+			r.tried,
+			got,
+			result.Runs,
+			result.Verdicts[trace.Unknown],
+			100*low,
+			100*high,
+			perHour,
+		)
 	}
 }
 
@@ -126,7 +168,8 @@ func TestRows(t *testing.T) {
 		if _, err := plan.Strategy.Fit(info); err != nil {
 			t.Error(r, err)
 		}
-		if u, ok := plan.Strategy.(strategy.Uniform); ok && u.Rounds != 2*len(target.Fill(plan.System.(Cluster)).harness(1)) {
+		if u, ok := plan.Strategy.(strategy.Uniform); ok &&
+			u.Rounds != 2*len(target.Fill(plan.System.(Cluster)).harness(1)) {
 			t.Errorf("%s has %d rounds for %s", r, u.Rounds, target.Fill(plan.System.(Cluster)).harness(1))
 		}
 	}

@@ -10,5 +10,10 @@ import (
 const Settle = 9
 
 // Targets is ZooKeeper.
-var Targets = []target.Target{target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), Properties).
-	Explored("uniform:period=2,isolations=4,rounds=0,by=restart").Settled(Settle).Patient(10 * time.Minute).Guided(Scenarios...)}
+var Targets = []target.Target{
+	target.Of("zookeeper", "ZooKeeper, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), Properties).
+		Explored("uniform:period=2,isolations=4,rounds=0,by=restart").
+		Settled(Settle).
+		Patient(10 * time.Minute).
+		Guided(Scenarios...),
+}

@@ -52,7 +52,11 @@ func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
 func TestQuorum(t *testing.T) {
 	snapshot := bytes.Repeat([]byte("\x00\x00\x00\x0aBenWasHer-\x00\x00"), 9)
 	stream := bytes.Join([][]byte{
-		packet(17, 7<<32, "\x00\x00\x00\x07"), packet(15, 6<<32|5, ""), snapshot, signature, packet(10, 7<<32, ""), packet(5, 0, "data", "ip", "127.0.0.1", "world", "anyone"),
+		packet(
+			17,
+			7<<32,
+			"\x00\x00\x00\x07",
+		), packet(15, 6<<32|5, ""), snapshot, signature, packet(10, 7<<32, ""), packet(5, 0, "data", "ip", "127.0.0.1", "world", "anyone"),
 		packet(2, 7<<32|1, "txn"), packet(4, 7<<32|1, ""),
 	}, nil)
 	want := "LEADERINFO zxid=0x700000000 {28672 1};SNAP zxid=0x600000005 {24576 2};NEWLEADER zxid=0x700000000 {28672 2};PROPOSAL zxid=0x700000001 {28673 3};COMMIT zxid=0x700000001 {28673 5}"
@@ -82,7 +86,10 @@ func words(packets []process.Packet) string {
 }
 
 func TestElection(t *testing.T) {
-	stream := bytes.Join([][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)}, nil)
+	stream := bytes.Join(
+		[][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)},
+		nil,
+	)
 	want := "Notification LOOKING leader=3 zxid=0x100000002 round=4 {4096 0};Notification LEADING leader=-1 zxid=0x0 round=-1 {0 0};Notification 9 leader=1 zxid=0x0 round=1 {0 0}"
 	for piece := range len(stream) {
 		packets, rest, err := follow(t, Election, stream, piece+1)
@@ -117,7 +124,12 @@ func FuzzDecoders(f *testing.F) {
 }
 
 // follow passes a stream to a decoder of a protocol in pieces.
-func follow(t *testing.T, protocol process.Protocol, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+func follow(
+	t *testing.T,
+	protocol process.Protocol,
+	stream []byte,
+	piece int,
+) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := protocol()
 	return servertest.Follow(t, d, stream, piece)
@@ -132,15 +144,31 @@ func TestHeldProposal(t *testing.T) {
 	sc.If(scenario.IsSend(), scenario.Type("PROPOSAL")).Then(scenario.Store("late"))
 	sc.If(scenario.Did(trace.Wait), waits.Lt(5)).Then(waits.Incr())
 	sc.If(scenario.Did(trace.Wait), waits.Ge(5)).Then(scenario.DeliverAll("late"))
-	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
-		Scenario: sc, Strategy: strategy.Walk{Deliver: 20, Request: 20, Wait: 1, Steps: 60}}
+	plan := lockstep.Plan{
+		System:   Cluster{Light: true, Harness: "3:k0=5", Patience: 5 * time.Minute},
+		Spec:     Properties,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+		Runs:     1,
+		Scenario: sc,
+		Strategy: strategy.Walk{Deliver: 20, Request: 20, Wait: 1, Steps: 60},
+	}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sent, delivered, acknowledged, done := place(tr, "PROPOSAL")
-	if sent < 0 || delivered <= sent+1 || acknowledged < delivered || done < acknowledged || tr.Outcome.Verdict != trace.Pass {
-		t.Errorf("sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v", sent, delivered, acknowledged, done, tr.Outcome)
+	if sent < 0 || delivered <= sent+1 || acknowledged < delivered || done < acknowledged ||
+		tr.Outcome.Verdict != trace.Pass {
+		t.Errorf(
+			"sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v",
+			sent,
+			delivered,
+			acknowledged,
+			done,
+			tr.Outcome,
+		)
 	}
 }
 
@@ -148,8 +176,15 @@ func TestHeldProposal(t *testing.T) {
 // again.
 func TestDroppedMessages(t *testing.T) {
 	outside.JVM(t)
-	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
-		Strategy: strategy.Walk{Deliver: 20, Drop: 2, Request: 20, Wait: 1, Steps: 60}}
+	plan := lockstep.Plan{
+		System:   Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute},
+		Spec:     Properties,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+		Runs:     1,
+		Strategy: strategy.Walk{Deliver: 20, Drop: 2, Request: 20, Wait: 1, Steps: 60},
+	}
 	if *long {
 		plan.Runs = 20
 	}

@@ -47,7 +47,11 @@ type Cluster struct {
 // known are artifacts that a version needs and does not declare.
 var known = map[string][]string{
 	"3.4.9": nil, "3.5.8": nil,
-	"3.9.5": {"io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5", "ch.qos.logback:logback-classic:1.3.15"},
+	"3.9.5": {
+		"io.dropwizard.metrics:metrics-core:4.1.12.1",
+		"org.xerial.snappy:snappy-java:1.1.10.5",
+		"ch.qos.logback:logback-classic:1.3.15",
+	},
 }
 
 // Describe returns the properties and capabilities of the system.
@@ -60,7 +64,11 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	s := process.System{Name: "zookeeper", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.Nodes, Check: c.check,
+	s := process.System{
+		Name:    "zookeeper",
+		Options: target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:   c.Nodes,
+		Check:   c.check,
 		New: func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 			java, err := prepare(ctx, c.Version, c.Warm)
 			if err != nil {
@@ -68,8 +76,15 @@ func (c Cluster) system() process.System {
 			}
 			return c.deploy(servers, java)
 		},
-		Messages: c.Light, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds, Roles: []string{"leader", "follower"},
-		Events: []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped}}
+		Messages: c.Light,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Types:    Types,
+		Rounds:   Rounds,
+		Roles:    []string{"leader", "follower"},
+		Events:   []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped},
+	}
 	if c.Harness == "random" {
 		s.Draws = "the harness"
 	}

@@ -29,11 +29,21 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := Targets[0].Build(append(sc.Set, "version="+version, "patience=5m", "refusal=3s", fmt.Sprint("warm=", warm)))
+	system, err := Targets[0].Build(
+		append(sc.Set, "version="+version, "patience=5m", "refusal=3s", fmt.Sprint("warm=", warm)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+	return lockstep.Plan{
+		System:   system,
+		Spec:     Properties,
+		Scenario: sc.Build(),
+		Strategy: strategy.DefaultWalk,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+	}
 }
 
 // The reported bugs occur on the versions that have them and not on others. The trace contains the servers' log lines
@@ -123,8 +133,15 @@ func logged(tr *trace.Trace, words string) bool {
 // Isolation by cuts: the isolated server does not serve, the others agree without it, and it comes back.
 func TestCuts(t *testing.T) {
 	outside.JVM(t)
-	plan := lockstep.Plan{System: Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(),
-		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper}}
+	plan := lockstep.Plan{
+		System:   Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute},
+		Spec:     Properties,
+		Settle:   Settle,
+		Workers:  1,
+		Runs:     1,
+		Scratch:  t.TempDir(),
+		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper},
+	}
 	if *long {
 		plan.Runs = 20
 	}
@@ -163,7 +180,8 @@ func TestBaseline(t *testing.T) {
 			case trace.Wait:
 				now += s.For
 			case trace.Request:
-				if now != trace.Time(s.Request-1)*trace.Time(baselineStep) || s.Node != requests[s.Request/2].To.First() {
+				if now != trace.Time(s.Request-1)*trace.Time(baselineStep) ||
+					s.Node != requests[s.Request/2].To.First() {
 					t.Fatalf("%s at %d", &s, now)
 				}
 			default:
@@ -257,7 +275,15 @@ func TestSequential(t *testing.T) {
 		"the same without the second read": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
 			call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, true},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Sequential, Strategy: strategy.Walk{Request: 1, Steps: 1}, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Sequential,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Runs:     1,
+			},
+		)
 		if err != nil || (result.Verdict() == trace.Pass) != c.right {
 			t.Errorf("%s: %v, %v", name, result.Verdicts, err)
 		}
@@ -281,7 +307,8 @@ func TestIntroduce(t *testing.T) {
 		}
 	}
 	modern[16] = 0xff
-	if err := introduce(bytes.NewReader(modern), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "greeting") {
+	if err := introduce(bytes.NewReader(modern), &bytes.Buffer{}); err == nil ||
+		!strings.Contains(err.Error(), "greeting") {
 		t.Error(err)
 	}
 }

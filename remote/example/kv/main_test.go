@@ -50,9 +50,17 @@ func (g *gets) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 
 // The store answers before its backups have the value, and the tester finds that.
 func TestStore(t *testing.T) {
-	system := remote.System{Name: "kv", Nodes: 3, Requests: []string{"put x=1", "get x"}, Limits: remote.Limits{Patience: time.Minute},
-		Command: func(lockstep.Node, string) *exec.Cmd { return exec.Command(os.Args[0]) }}
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Spec: seen, Strategy: strategy.DefaultWalk, Runs: 50, Workers: 1})
+	system := remote.System{
+		Name:     "kv",
+		Nodes:    3,
+		Requests: []string{"put x=1", "get x"},
+		Limits:   remote.Limits{Patience: time.Minute},
+		Command:  func(lockstep.Node, string) *exec.Cmd { return exec.Command(os.Args[0]) },
+	}
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system, Spec: seen, Strategy: strategy.DefaultWalk, Runs: 50, Workers: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
