@@ -179,7 +179,11 @@ func mother(folder, store string) {
 		Found: func(f *lockstep.Found) {
 			file := filepath.Join(store, fmt.Sprint(f.Run))
 			data := &bytes.Buffer{}
-			if err := errors.Join(trace.Write(data, f.Trace), os.WriteFile(file+".part", data.Bytes(), 0o600), os.Rename(file+".part", file)); err != nil {
+			if err := errors.Join(
+				trace.Write(data, f.Trace),
+				os.WriteFile(file+".part", data.Bytes(), 0o600),
+				os.Rename(file+".part", file),
+			); err != nil {
 				fmt.Println(err)
 			}
 		},

@@ -40,7 +40,11 @@ func buildProgram(ctx context.Context, folder, pkg, version string) error {
 	}
 	defer temporary.Remove()
 	work := temporary.Path
-	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", "--", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), "--", pkg}} {
+	for _, arguments := range [][]string{
+		{"mod", "init", "program"},
+		{"get", "--", pkg + "@" + version},
+		{"build", "-o", filepath.Join(folder, "program"), "--", pkg},
+	} {
 		cmd := exec.CommandContext(ctx, tool, arguments...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -133,7 +133,12 @@ func TestRefused(t *testing.T) {
 		o.URL = url
 		return client.Connect(o).Run(ctx, client.Handlers{})
 	}
-	for _, o := range []client.Options{{Node: 1}, {Node: 1, Token: "guess"}, {Node: 3, Token: secret}, {Node: 0, Token: secret}} {
+	for _, o := range []client.Options{
+		{Node: 1},
+		{Node: 1, Token: "guess"},
+		{Node: 3, Token: secret},
+		{Node: 0, Token: secret},
+	} {
 		if err := try(o); err == nil {
 			t.Errorf("%+v was let in", o)
 		}
@@ -164,10 +169,25 @@ func TestRefused(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	url, d := listening(t, nil)
 	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
-	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope([]byte(`{"session":99}`)), envelope([]byte(`{"effects":7}`)),
+	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope(
+		[]byte(`{"session":99}`),
+	), envelope([]byte(`{"effects":7}`)),
 		{0, 0xff, 0xff, 0xff, 0xff}, bytes.Repeat([]byte{0xff}, 1<<16), envelope(bytes.Repeat([]byte{'x'}, 5<<20))} {
-		for _, procedure := range []string{wire.OrdersProcedure, wire.ReportsProcedure, wire.LinePath, "/", "/nonsense"} {
-			for _, kind := range []string{"application/connect+json", "application/connect+proto", "application/grpc", "application/grpc-web+proto", "text/plain", ""} {
+		for _, procedure := range []string{
+			wire.OrdersProcedure,
+			wire.ReportsProcedure,
+			wire.LinePath,
+			"/",
+			"/nonsense",
+		} {
+			for _, kind := range []string{
+				"application/connect+json",
+				"application/connect+proto",
+				"application/grpc",
+				"application/grpc-web+proto",
+				"text/plain",
+				"",
+			} {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+procedure, bytes.NewReader(body))
 				if err != nil {
 					t.Fatal(err)

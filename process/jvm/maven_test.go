@@ -55,9 +55,15 @@ func TestTargetsArePinned(t *testing.T) {
 	for target, jars := range map[string][]string{
 		"zookeeper": {"zookeeper-3.4.9.jar", "zookeeper-3.5.8.jar", "zookeeper-3.9.5.jar"},
 		"kafka":     {"kafka_2.13-3.9.2.jar", "kafka_2.13-4.3.1.jar"},
-		"cassandra": {"cassandra-all-2.0.0.jar", "cassandra-all-2.0.17.jar", "cassandra-all-4.1.9.jar", "cassandra-all-5.0.5.jar", "byte-buddy-1.18.16.jar"},
-		"ratis":     {"ratis-examples-1.0.0.jar", "ratis-examples-3.3.0.jar"},
-		"bftsmart":  {"bft-smart-0.0.8.RELEASE.jar", "byte-buddy-1.18.16.jar"},
+		"cassandra": {
+			"cassandra-all-2.0.0.jar",
+			"cassandra-all-2.0.17.jar",
+			"cassandra-all-4.1.9.jar",
+			"cassandra-all-5.0.5.jar",
+			"byte-buddy-1.18.16.jar",
+		},
+		"ratis":    {"ratis-examples-1.0.0.jar", "ratis-examples-3.3.0.jar"},
+		"bftsmart": {"bft-smart-0.0.8.RELEASE.jar", "byte-buddy-1.18.16.jar"},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "target", target, "jars.sha256"))
 		if err != nil {

@@ -37,12 +37,15 @@ func TestPinnedJars(t *testing.T) {
 	server, library := line("server-1.0.jar", "server"), line("library-2.0.jar", "library")
 	cached := filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", "jars-*")
 	for name, c := range map[string]struct{ sums, want string }{
-		"changed":    {line("server-1.0.jar", "evil") + library, "server-1.0.jar has the SHA-256 " + server[:64]},
-		"not listed": {server, "1 jar was not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar,"},
-		"no list":    {"", "2 jars were not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar, server-1.0.jar,"},
-		"no sum":     {server + "library-2.0.jar\n", "line 2 of the SHA-256 sums"},
-		"path":       {server + library[:66] + "../library-2.0.jar\n", "line 2 of the SHA-256 sums"},
-		"two sums":   {server + line("server-1.0.jar", "evil"), "a second sum for server-1.0.jar"},
+		"changed": {line("server-1.0.jar", "evil") + library, "server-1.0.jar has the SHA-256 " + server[:64]},
+		"not listed": {
+			server,
+			"1 jar was not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar,",
+		},
+		"no list":  {"", "2 jars were not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar, server-1.0.jar,"},
+		"no sum":   {server + "library-2.0.jar\n", "line 2 of the SHA-256 sums"},
+		"path":     {server + library[:66] + "../library-2.0.jar\n", "line 2 of the SHA-256 sums"},
+		"two sums": {server + line("server-1.0.jar", "evil"), "a second sum for server-1.0.jar"},
 	} {
 		if jars, err := jvm.Jars(t.Context(), c.sums, "org.example:server:1.0"); err == nil ||
 			!strings.Contains(err.Error(), c.want) ||

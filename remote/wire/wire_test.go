@@ -147,7 +147,10 @@ func TestKinds(t *testing.T) {
 	for _, c := range []struct {
 		message string
 		name    func(int) string
-	}{{"Order", func(i int) string { return wire.OrderKind(i).String() }}, {"Effect", func(i int) string { return wire.EffectKind(i).String() }}} {
+	}{
+		{"Order", func(i int) string { return wire.OrderKind(i).String() }},
+		{"Effect", func(i int) string { return wire.EffectKind(i).String() }},
+	} {
 		values := file.Messages().ByName(protoreflect.Name(c.message)).Enums().ByName("Kind").Values()
 		for i := range values.Len() {
 			if v := values.Get(i); int(v.Number()) != i || string(v.Name()) != c.name(i) {

@@ -54,7 +54,10 @@ func TestStore(t *testing.T) {
 				if t.Log(run, recorded.Outcome); !shows(c, recorded.Outcome) {
 					continue
 				}
-				if err := keep.WriteFile(file(c), func(w io.Writer) error { return trace.Write(w, recorded) }); err != nil {
+				if err := keep.WriteFile(
+					file(c),
+					func(w io.Writer) error { return trace.Write(w, recorded) },
+				); err != nil {
 					t.Fatal(err)
 				}
 				return

@@ -257,7 +257,11 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	d.Collect(out)
 	if d.Did()&process.Kinds != 0 {
 		all := trace.AllNodes(nodes)
-		if err := d.Steady(ctx, all, func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) }); err != nil {
+		if err := d.Steady(
+			ctx,
+			all,
+			func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) },
+		); err != nil {
 			return err
 		}
 	}

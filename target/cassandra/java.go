@@ -117,7 +117,11 @@ func (d *deployment) wire() error {
 // write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	folder := d.Server(n).Folder
-	for name, text := range map[string]string{"cassandra.yaml": d.settings(n), "log4j.properties": log4j, "logback.xml": logback} {
+	for name, text := range map[string]string{
+		"cassandra.yaml":   d.settings(n),
+		"log4j.properties": log4j,
+		"logback.xml":      logback,
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}

@@ -86,7 +86,9 @@ func TestProtocol(t *testing.T) {
 		greeting(
 			7<<8,
 			ringOne,
-		), said(ringOne, 1, 14, "syn"), said(ringOne, 2, 33, commit("run1", 5, "")), said(ringOne, 3, 3, "read", "TRACE", "who", "", ""),
+		), said(ringOne, 1, 14, "syn"), said(ringOne, 2, 33, commit("run1", 5, "")), said(
+			ringOne, 3, 3, "read", "TRACE", "who", "", "",
+		),
 		said(
 			ringOne,
 			4,
@@ -104,7 +106,12 @@ func TestProtocol(t *testing.T) {
 		greeting(
 			7<<8,
 			ringTwo,
-		), said(ringTwo, 2, 4, "\x01"+commit("run1", 5, "")), said(ringTwo, 3, 4, "data"), said(ringTwo, 4, 4, "\x00"), said(ringTwo, 6, 4, ""),
+		), said(
+			ringTwo,
+			2,
+			4,
+			"\x01"+commit("run1", 5, ""),
+		), said(ringTwo, 3, 4, "data"), said(ringTwo, 4, 4, "\x00"), said(ringTwo, 6, 4, ""),
 		said(ringTwo, 6, 4, ""), said(ringTwo, 7, 4, "\x01"+commit("run1", 5, "update")),
 	}, nil)
 	for piece := range len(asking) {
@@ -120,7 +127,13 @@ func TestProtocol(t *testing.T) {
 			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
 		}
 	}
-	if packets, _, err := follow(t, started(), ringTwo, append(greeting(7<<8|streaming, ringOne), "anything"...), 3); len(
+	if packets, _, err := follow(
+		t,
+		started(),
+		ringTwo,
+		append(greeting(7<<8|streaming, ringOne), "anything"...),
+		3,
+	); len(
 		packets,
 	) > 0 ||
 		err != nil {
@@ -145,7 +158,13 @@ func TestWrongProtocol(t *testing.T) {
 	hello := greeting(7<<8, ringOne)
 	for name, wrong := range map[string][]byte{
 		"0x1020304 in place of the magic number": {1, 2, 3, 4}, "a connection that is compressed": greeting(7<<8|squeezed, ringOne), "an address of 7 bytes": append(hello[:12:12], 7),
-		"port, 16777216 bytes": append(hello, append(said(ringOne, 1, 3, "")[:25], 1, 0, 0, 0)...), "port, 101 parameters": append(hello, append(said(ringOne, 1, 3, "")[:21], 0, 0, 0, 101)...),
+		"port, 16777216 bytes": append(
+			hello,
+			append(said(ringOne, 1, 3, "")[:25], 1, 0, 0, 0)...,
+		), "port, 101 parameters": append(
+			hello,
+			append(said(ringOne, 1, 3, "")[:21], 0, 0, 0, 101)...,
+		),
 		"port, an address of 9 bytes": append(hello, append(said(ringOne, 1, 3, "")[:12], 9)...),
 	} {
 		if _, _, err := follow(t, started(), ringTwo, wrong, len(wrong)); err == nil ||

@@ -34,7 +34,10 @@ func modernFlags(java *jvm.JVM) []string {
 		"-Djdk.attach.allowAttachSelf=true",
 		"-Dio.netty.tryReflectionSetAccessible=true",
 	}
-	if i := slices.IndexFunc(java.Classes, func(jar string) bool { return strings.HasPrefix(filepath.Base(jar), "jamm-") }); i >= 0 {
+	if i := slices.IndexFunc(
+		java.Classes,
+		func(jar string) bool { return strings.HasPrefix(filepath.Base(jar), "jamm-") },
+	); i >= 0 {
 		flags = append(flags, "-javaagent:"+java.Classes[i]) // it measures memory
 	}
 	return slices.Concat(

@@ -38,17 +38,38 @@ func TestProperties(t *testing.T) {
 		events   []lockstep.Event
 		property string
 	}{
-		"all in their order":               {append(done, end("B", "B", "C")...), ""},
-		"the first again":                  {append(done, end("A", "B", "C")...), "once"},
-		"the second is lost":               {append(done, end("A", "", "C")...), "linearizability"},
-		"nothing has taken effect":         {append([]lockstep.Event{call(11, 1), call(21, 2)}, end("", "", "")...), ""},
-		"the second alone":                 {append([]lockstep.Event{call(21, 2), answer(21, true)}, end("B", "B", "")...), "linearizability"},
-		"the second was refused":           {append([]lockstep.Event{call(11, 1), call(21, 2), answer(21, false)}, end("A", "", "")...), ""},
-		"refused without a reason":         {append([]lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, false)}, end("A", "", "")...), "linearizability"},
-		"an attempt takes effect late":     {append([]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)}, end("A", "B", "")...), "once"},
-		"and only the paper minds":         {append([]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)}, end("A", "B", "")[:2]...), ""},
-		"the third is lost":                {append(done, end("B", "B", "")...), "linearizability"},
-		"the third may have taken effect":  {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "C")...), ""},
+		"all in their order": {append(done, end("B", "B", "C")...), ""},
+		"the first again":    {append(done, end("A", "B", "C")...), "once"},
+		"the second is lost": {append(done, end("A", "", "C")...), "linearizability"},
+		"nothing has taken effect": {append(
+			[]lockstep.Event{call(11, 1), call(21, 2)},
+			end("", "", "")...,
+		), ""},
+		"the second alone": {append(
+			[]lockstep.Event{call(21, 2), answer(21, true)},
+			end("B", "B", "")...,
+		), "linearizability"},
+		"the second was refused": {append(
+			[]lockstep.Event{call(11, 1), call(21, 2), answer(21, false)},
+			end("A", "", "")...,
+		), ""},
+		"refused without a reason": {append(
+			[]lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, false)},
+			end("A", "", "")...,
+		), "linearizability"},
+		"an attempt takes effect late": {append(
+			[]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)},
+			end("A", "B", "")...,
+		), "once"},
+		"and only the paper minds": {append(
+			[]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)},
+			end("A", "B", "")[:2]...,
+		), ""},
+		"the third is lost": {append(done, end("B", "B", "")...), "linearizability"},
+		"the third may have taken effect": {append(
+			append([]lockstep.Event{}, done[:5]...),
+			end("B", "B", "C")...,
+		), ""},
 		"the third may have been for none": {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "")...), ""},
 	} {
 		result, err := lockstep.Explore(
@@ -94,7 +115,10 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"tries=10"}, "tries is 10, allowed are 1..9"},
 		{[]string{"timeout=1ms"}, "timeout is 1ms, it must be at least 10ms"},
 		{[]string{"control=what"}, `control is "what", allowed are auto, messages, time`},
-		{[]string{"version=5.0.5", "control=messages"}, "control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5"},
+		{
+			[]string{"version=5.0.5", "control=messages"},
+			"control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5",
+		},
 		{[]string{"version=2.0.17", "change5985=true"}, "change5985 is for version 2.0.0"},
 	} {
 		system, err := Targets[0].Build(c.set)

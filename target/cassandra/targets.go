@@ -11,7 +11,12 @@ const Settle = 8
 
 // Targets is Cassandra.
 var Targets = []target.Target{
-	target.Of("cassandra", "Cassandra's Paxos, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), Properties).
+	target.Of(
+		"cassandra",
+		"Cassandra's Paxos, unmodified servers in processes, behind proxies",
+		target.Fill(Cluster{}),
+		Properties,
+	).
 		Explored("uniform:period=6,isolations=6,rounds=24").
 		Settled(Settle).
 		Patient(10 * time.Minute).

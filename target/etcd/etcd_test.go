@@ -176,7 +176,11 @@ func TestGateway(t *testing.T) {
 }
 
 func TestWrongOptions(t *testing.T) {
-	for text, want := range map[string]string{"nodes=8": "nodes is 8, allowed are 1..7", "mix=append:1": "only put, get and cas are known here", "pace=-1s": "pace is -1s, it must be at least 1ms"} {
+	for text, want := range map[string]string{
+		"nodes=8":      "nodes is 8, allowed are 1..7",
+		"mix=append:1": "only put, get and cas are known here",
+		"pace=-1s":     "pace is -1s, it must be at least 1ms",
+	} {
 		system, err := Target.Build([]string{text})
 		if err == nil {
 			_, err = system.Describe()

@@ -96,7 +96,11 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		return err
 	}
 	all := trace.AllNodes(d.options.nodes())
-	if err := d.Steady(ctx, all, func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) }); err != nil {
+	if err := d.Steady(
+		ctx,
+		all,
+		func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) },
+	); err != nil {
 		return err
 	}
 	for _, p := range d.producers {

@@ -30,7 +30,11 @@ func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 		"-Dorg.slf4j.simpleLogger.showThreadName=false",
 	}
-	for _, logger := range []string{"state.change.logger", "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"} {
+	for _, logger := range []string{
+		"state.change.logger",
+		"kafka.cluster.Partition",
+		"org.apache.kafka.controller.ReplicationControlManager",
+	} {
 		java.Flags = append(java.Flags, "-Dorg.slf4j.simpleLogger.log."+logger+"=info")
 	}
 	return java, nil
@@ -146,7 +150,10 @@ metadata.log.segment.bytes=8388608
 
 // telling selects the log lines about roles.
 func telling(line string) bool {
-	for _, words := range []string{"ERROR", "FATAL", "Fencing", "unfenced", "UNCLEAN", "Shrinking ISR", "Expanding ISR", "ISR updated", "starts at leader epoch", "Leader with topic", "Follower "} {
+	for _, words := range []string{
+		"ERROR", "FATAL", "Fencing", "unfenced", "UNCLEAN", "Shrinking ISR", "Expanding ISR", "ISR updated",
+		"starts at leader epoch", "Leader with topic", "Follower ",
+	} {
 		if strings.Contains(line, words) {
 			return !strings.Contains(line, "__")
 		}

@@ -60,7 +60,8 @@ func TestTwoPartitions(t *testing.T) {
 			switch {
 			case name == "safe" && tr.Outcome.Verdict != trace.Pass:
 				t.Errorf("%+v: %v", tr.Outcome, f)
-			case name == "unclean" && (f == nil || f.Property != "acknowledged-kept" || !strings.Contains(f.Text, "2.1 at ")):
+			case name == "unclean" &&
+				(f == nil || f.Property != "acknowledged-kept" || !strings.Contains(f.Text, "2.1 at ")):
 				t.Errorf("%+v: %v", tr.Outcome, f)
 			default:
 				t.Log(f)
@@ -119,7 +120,11 @@ func named(brokers int64) *big.Rat {
 
 // The paper's probability of its sequence, and the probabilities of the others.
 func TestPredicted(t *testing.T) {
-	for i, want := range []struct{ told, both *big.Rat }{{big.NewRat(1, 12), big.NewRat(1, 12)}, {big.NewRat(1, 6), big.NewRat(5, 54)}, {big.NewRat(1, 6), big.NewRat(5, 54)}} {
+	for i, want := range []struct{ told, both *big.Rat }{
+		{big.NewRat(1, 12), big.NewRat(1, 12)},
+		{big.NewRat(1, 6), big.NewRat(5, 54)},
+		{big.NewRat(1, 6), big.NewRat(5, 54)},
+	} {
 		e := endings[i]
 		_, told := parsed(t, e.sequences)
 		if both := new(big.Rat).Mul(told, named(e.named)); told.Cmp(want.told) != 0 || both.Cmp(want.both) != 0 {
@@ -185,7 +190,10 @@ func TestMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside.JVM(t)
-	for name, c := range map[string]Cluster{"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"}, "safe": {Controllers: 1, Producers: "plain"}} {
+	for name, c := range map[string]Cluster{
+		"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"},
+		"safe":    {Controllers: 1, Producers: "plain"},
+	} {
 		if *only != "" && *only != name {
 			continue
 		}

@@ -30,19 +30,74 @@ func TestProperties(t *testing.T) {
 		events   []lockstep.Event
 		property string
 	}{
-		"both are there":                       {[]lockstep.Event{send(a), ack(a, 0), send(b), ack(b, 1), log(Placed{0, "1.1"}, Placed{1, "2.1"})}, ""},
-		"one is lost":                          {[]lockstep.Event{send(a), ack(a, 0), send(b), ack(b, 1), log(Placed{0, "2.1"}, Placed{1, "2.1"})}, "acknowledged-kept"},
-		"one may be lost":                      {[]lockstep.Event{send(a), send(b), ack(b, 0), log(Placed{0, "2.1"})}, ""},
-		"one may be there":                     {[]lockstep.Event{send(a), send(b), ack(b, 1), log(Placed{0, "1.1"}, Placed{1, "2.1"})}, ""},
-		"it is elsewhere":                      {[]lockstep.Event{send(a), ack(a, 0), log(Placed{3, "1.1"})}, "partition-order"},
-		"nobody wrote it":                      {[]lockstep.Event{send(a), ack(a, 0), log(Placed{0, "1.1"}, Placed{1, "7.7"})}, "partition-order"},
-		"an order that is not that of answers": {[]lockstep.Event{send(a), ack(a, 1), send(b), ack(b, 0), log(Placed{0, "2.1"}, Placed{1, "1.1"})}, "partition-order"},
-		"an order of two at the same time":     {[]lockstep.Event{send(a), send(b), ack(a, 1), ack(b, 0), log(Placed{0, "2.1"}, Placed{1, "1.1"})}, ""},
-		"a plain producer's twice":             {[]lockstep.Event{send(b), ack(b, 1), log(Placed{0, "2.1"}, Placed{1, "2.1"})}, ""},
-		"an idempotent producer's twice":       {[]lockstep.Event{send(a), ack(a, 0), log(Placed{0, "1.1"}, Placed{1, "1.1"})}, "idempotent-once"},
-		"twice without an answer":              {[]lockstep.Event{send(a), log(Placed{0, "1.1"}, Placed{1, "1.1"})}, "idempotent-once"},
-		"the last log counts":                  {[]lockstep.Event{send(a), ack(a, 0), log(), log(Placed{0, "1.1"})}, ""},
-		"it was never read":                    {[]lockstep.Event{send(a), ack(a, 0)}, ""},
+		"both are there": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "1.1"}, Placed{1, "2.1"}),
+		}, ""},
+		"one is lost": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "2.1"}, Placed{1, "2.1"}),
+		}, "acknowledged-kept"},
+		"one may be lost": {[]lockstep.Event{
+			send(a),
+			send(b),
+			ack(b, 0),
+			log(Placed{0, "2.1"}),
+		}, ""},
+		"one may be there": {[]lockstep.Event{
+			send(a),
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "1.1"}, Placed{1, "2.1"}),
+		}, ""},
+		"it is elsewhere": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(Placed{3, "1.1"}),
+		}, "partition-order"},
+		"nobody wrote it": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(Placed{0, "1.1"}, Placed{1, "7.7"}),
+		}, "partition-order"},
+		"an order that is not that of answers": {
+			[]lockstep.Event{send(a), ack(a, 1), send(b), ack(b, 0), log(Placed{0, "2.1"}, Placed{1, "1.1"})},
+			"partition-order",
+		},
+		"an order of two at the same time": {[]lockstep.Event{
+			send(a),
+			send(b),
+			ack(a, 1),
+			ack(b, 0),
+			log(Placed{0, "2.1"}, Placed{1, "1.1"}),
+		}, ""},
+		"a plain producer's twice": {[]lockstep.Event{
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "2.1"}, Placed{1, "2.1"}),
+		}, ""},
+		"an idempotent producer's twice": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(Placed{0, "1.1"}, Placed{1, "1.1"}),
+		}, "idempotent-once"},
+		"twice without an answer": {[]lockstep.Event{
+			send(a),
+			log(Placed{0, "1.1"}, Placed{1, "1.1"}),
+		}, "idempotent-once"},
+		"the last log counts": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(),
+			log(Placed{0, "1.1"}),
+		}, ""},
+		"it was never read": {[]lockstep.Event{send(a), ack(a, 0)}, ""},
 	} {
 		result, err := lockstep.Explore(
 			t.Context(),
@@ -77,14 +132,28 @@ func TestLearn(t *testing.T) {
 		sequence            int32
 		who                 identity
 	}{
-		"written":                           {[]error{nil}, true, false, 1, who},
-		"written before":                    {[]error{errors.New("broken"), kerr.DuplicateSequenceNumber}, true, false, 1, who},
-		"refused":                           {[]error{kerr.NotEnoughReplicas}, false, true, 0, who},
-		"nobody leads":                      {[]error{refusal{errNobody}}, false, true, 0, who},
-		"unknown, so again as the same":     {[]error{kerr.RequestTimedOut}, false, true, 0, who},
-		"a stranger, so again as another":   {[]error{kerr.OutOfOrderSequenceNumber}, false, true, 0, plain},
-		"a stranger after a doubt, no more": {[]error{kerr.NotLeaderForPartition, kerr.UnknownProducerID}, false, false, 0, plain},
-		"too often":                         {[]error{kerr.NotEnoughReplicas, kerr.NotEnoughReplicas, kerr.NotEnoughReplicas, kerr.NotEnoughReplicas}, false, false, 0, plain},
+		"written": {[]error{nil}, true, false, 1, who},
+		"written before": {[]error{
+			errors.New("broken"),
+			kerr.DuplicateSequenceNumber,
+		}, true, false, 1, who},
+		"refused":                         {[]error{kerr.NotEnoughReplicas}, false, true, 0, who},
+		"nobody leads":                    {[]error{refusal{errNobody}}, false, true, 0, who},
+		"unknown, so again as the same":   {[]error{kerr.RequestTimedOut}, false, true, 0, who},
+		"a stranger, so again as another": {[]error{kerr.OutOfOrderSequenceNumber}, false, true, 0, plain},
+		"a stranger after a doubt, no more": {
+			[]error{kerr.NotLeaderForPartition, kerr.UnknownProducerID},
+			false,
+			false,
+			0,
+			plain,
+		},
+		"too often": {[]error{
+			kerr.NotEnoughReplicas,
+			kerr.NotEnoughReplicas,
+			kerr.NotEnoughReplicas,
+			kerr.NotEnoughReplicas,
+		}, false, false, 0, plain},
 	} {
 		p := &producer{number: 1, idempotent: true}
 		p.begin(1)

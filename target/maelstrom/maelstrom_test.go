@@ -121,7 +121,8 @@ func TestWorkloads(t *testing.T) {
 				}
 				if wrong {
 					enginetest.FailsAgain(t, plan, enginetest.First(t, plan).Trace)
-				} else if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
+				} else if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass ||
+					len(result.Unjudged()) > 0 {
 					t.Errorf("%+v", result)
 				}
 			}

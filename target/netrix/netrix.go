@@ -101,7 +101,8 @@ func (s System) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: len(s.ids()), Types: s.Types, Events: s.Events,
-		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: trace.Time(s.silence()), Serial: s.Command == nil || s.Listen != "",
+		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: trace.Time(s.silence()), Serial: s.Command == nil ||
+			s.Listen != "",
 		Requests: append([]string{}, s.Requests...),
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash, trace.Restart,
 			trace.Cut, trace.Heal, trace.Wait, trace.Replace)}

@@ -234,8 +234,14 @@ func TestGarbage(t *testing.T) {
 	url := "http://" + netrix.Address(d)
 	for path, bodies := range map[string][]string{
 		"/replica": {"", "{}", `{"id":"z"}`, "[1]"},
-		"/message": {"", `{"from":"a"}`, `{"from":"a","to":"b","type":"x","data":7}`, `{"from":"a","to":"b"}`, strings.Repeat("x", 5<<20)},
-		"/event":   {"{", `{"replica":"z","type":"x"}`, `{"replica":"a"}`},
+		"/message": {
+			"",
+			`{"from":"a"}`,
+			`{"from":"a","to":"b","type":"x","data":7}`,
+			`{"from":"a","to":"b"}`,
+			strings.Repeat("x", 5<<20),
+		},
+		"/event": {"{", `{"replica":"z","type":"x"}`, `{"replica":"a"}`},
 	} {
 		for _, body := range bodies {
 			answer, err := http.Post(url+path, "application/json", strings.NewReader(body))

@@ -44,7 +44,10 @@ func TestTarget(t *testing.T) {
 			t.Errorf("with the arguments %q: %+v", arguments, result)
 		}
 		if f != nil &&
-			(f.Finding.Property != "agreement" || !strings.Contains(f.Finding.Text, "Leader with term=") || len(f.Finding.About) != 2) {
+			(f.Finding.Property != "agreement" || !strings.Contains(
+				f.Finding.Text,
+				"Leader with term=",
+			) || len(f.Finding.About) != 2) {
 			t.Errorf("found %+v", f.Finding)
 		}
 	}

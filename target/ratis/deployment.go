@@ -265,7 +265,11 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		func(states []State) bool { return answers(states) || d.whereabouts(ctx, out) },
 		func(states []State) bool { return leader(states) != 0 && differ(states) == "" },
 	} {
-		if _, err := d.until(ctx, d.options.Within, func(states []State, err error) bool { return err == nil && promise(states) }); err != nil {
+		if _, err := d.until(
+			ctx,
+			d.options.Within,
+			func(states []State, err error) bool { return err == nil && promise(states) },
+		); err != nil {
 			return err
 		}
 	}

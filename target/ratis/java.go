@@ -127,7 +127,11 @@ func (d *deployment) settings(folder, at string) string {
 
 // telling selects the log lines about leaders and log reconciliation.
 func telling(line string) bool {
-	for _, words := range []string{"changes role from", "change Leader from", "inconsistency", "INCONSISTENCY", "Failed appendEntries", "runAsCandidate", "submit vote", "ELECTION", "ERROR", "truncate", "Truncat", "nextIndex: updateUnconditionally", "nextIndex: setUnconditionally"} {
+	for _, words := range []string{
+		"changes role from", "change Leader from", "inconsistency", "INCONSISTENCY", "Failed appendEntries",
+		"runAsCandidate", "submit vote", "ELECTION", "ERROR", "truncate", "Truncat", "nextIndex: updateUnconditionally",
+		"nextIndex: setUnconditionally",
+	} {
 		if strings.Contains(line, words) {
 			return true
 		}

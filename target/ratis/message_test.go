@@ -114,7 +114,14 @@ func TestNetty(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\x7f", "\x02\x0a\x7f", "\x02\x0f\x00", "\x02\x00\x00", "\x04\x0a\x02\x08\x80"} {
+	for _, bad := range []string{
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"\xff\xff\xff\x7f",
+		"\x02\x0a\x7f",
+		"\x02\x0f\x00",
+		"\x02\x00\x00",
+		"\x04\x0a\x02\x08\x80",
+	} {
 		said, _ := Netty()
 		if p, n, err := said.Next([]byte(bad)); err == nil {
 			t.Errorf("%q is %+v of %d bytes", bad, p, n)
@@ -140,7 +147,11 @@ func spoken(t *testing.T) (said, answered []byte) {
 	stream := uint32(1)
 	call := func(path string, request, reply [][]byte) {
 		block.Reset()
-		for _, f := range []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":path", Value: path}, {Name: "te", Value: "trailers"}} {
+		for _, f := range []hpack.HeaderField{
+			{Name: ":method", Value: "POST"},
+			{Name: ":path", Value: path},
+			{Name: "te", Value: "trailers"},
+		} {
 			must(encoder.WriteField(f))
 		}
 		half := block.Len() / 2

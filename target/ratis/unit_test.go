@@ -35,16 +35,46 @@ func TestProperties(t *testing.T) {
 		events          []lockstep.Event
 		property, words string
 	}{
-		"all is well":                {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
-		"nobody leads":               {[]lockstep.Event{end(follow, follow, follow)}, "leader", "nobody leads"},
-		"one leads who is behind":    {[]lockstep.Event{end(lead, state("follower 4 4 1 0 1c5 3s7"), follow)}, "leader", "nobody leads"},
-		"two lead, one is behind":    {[]lockstep.Event{end(lead, state("leader 4 4 1 0 1c5 3s7"), follow)}, "", ""},
-		"a log is shorter":           {[]lockstep.Event{end(lead, follow, state("follower 3 4 1 0 1c5"))}, "logs-agree", "server 1 has entries 0 to 1, server 3 has 0 to 0"},
-		"one has applied another":    {[]lockstep.Event{end(lead, state("follower 3 4 1 0 1c5 2s7"), follow)}, "applied-agree", "at index 1 server 1 has applied 3s7 and server 2 has applied 2s7"},
-		"a log has another entry":    {[]lockstep.Event{end(lead, state("follower 3 4 0 0 1c5 2s7"), follow)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
-		"there is no answer":         {[]lockstep.Event{send(1), send(2), answer(1, "1"), {Type: EventWaits, Value: Waits("Connection.close")}, end(lead, follow, follow)}, "answers", "no answer to request 2 of 2; the client waits in Connection.close"},
-		"an error is no answer":      {[]lockstep.Event{send(1), answer(1, "no: java.io.IOException: closed"), end(lead, follow, follow)}, "answers", "request 1: no: java.io.IOException: closed"},
-		"the library broke":          {[]lockstep.Event{send(1), answer(1, "broken: java.lang.NullPointerException"), end(lead, follow, follow)}, "library", "broke: request 1: broken: java.lang.NullPointerException"},
+		"all is well":  {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
+		"nobody leads": {[]lockstep.Event{end(follow, follow, follow)}, "leader", "nobody leads"},
+		"one leads who is behind": {[]lockstep.Event{end(
+			lead,
+			state("follower 4 4 1 0 1c5 3s7"),
+			follow,
+		)}, "leader", "nobody leads"},
+		"two lead, one is behind": {[]lockstep.Event{end(lead, state("leader 4 4 1 0 1c5 3s7"), follow)}, "", ""},
+		"a log is shorter": {[]lockstep.Event{end(
+			lead,
+			follow,
+			state("follower 3 4 1 0 1c5"),
+		)}, "logs-agree", "server 1 has entries 0 to 1, server 3 has 0 to 0"},
+		"one has applied another": {[]lockstep.Event{end(
+			lead,
+			state("follower 3 4 1 0 1c5 2s7"),
+			follow,
+		)}, "applied-agree", "at index 1 server 1 has applied 3s7 and server 2 has applied 2s7"},
+		"a log has another entry": {[]lockstep.Event{end(
+			lead,
+			state("follower 3 4 0 0 1c5 2s7"),
+			follow,
+		)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
+		"there is no answer": {[]lockstep.Event{
+			send(1),
+			send(2),
+			answer(1, "1"),
+			{Type: EventWaits, Value: Waits("Connection.close")},
+			end(lead, follow, follow),
+		}, "answers", "no answer to request 2 of 2; the client waits in Connection.close"},
+		"an error is no answer": {[]lockstep.Event{
+			send(1),
+			answer(1, "no: java.io.IOException: closed"),
+			end(lead, follow, follow),
+		}, "answers", "request 1: no: java.io.IOException: closed"},
+		"the library broke": {[]lockstep.Event{
+			send(1),
+			answer(1, "broken: java.lang.NullPointerException"),
+			end(lead, follow, follow),
+		}, "library", "broke: request 1: broken: java.lang.NullPointerException"},
 		"it did not come to its end": {[]lockstep.Event{send(1)}, "", ""},
 	} {
 		result, err := lockstep.Explore(
@@ -128,7 +158,14 @@ func TestState(t *testing.T) {
 	if err != nil || s.String() != "follower term=15 commit=-1 applied=-1 log from 2: 15c7b 15s0" {
 		t.Errorf("%s, %v", s, err)
 	}
-	for _, bad := range []string{"", "no: java.io.IOException", "leader 1 2", "leader 1 2 3", "leader x 2 1 0", "candidate 1 2 1 0"} {
+	for _, bad := range []string{
+		"",
+		"no: java.io.IOException",
+		"leader 1 2",
+		"leader 1 2 3",
+		"leader x 2 1 0",
+		"candidate 1 2 1 0",
+	} {
 		if s, err := parseState(bad); err == nil || !strings.Contains(err.Error(), "no state") {
 			t.Errorf("%q is %s, %v", bad, s, err)
 		}

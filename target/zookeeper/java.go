@@ -119,7 +119,12 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 		_, election, _ = strings.Cut(election, ":")
 		fmt.Fprintf(&b, "server.%d=%s:%s\n", m+1, quorum, election)
 	}
-	for name, text := range map[string]string{"zoo.cfg": b.String(), "data/myid": fmt.Sprintln(n), "log4j.properties": log4j, "logback.xml": logback} {
+	for name, text := range map[string]string{
+		"zoo.cfg":          b.String(),
+		"data/myid":        fmt.Sprintln(n),
+		"log4j.properties": log4j,
+		"logback.xml":      logback,
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}

@@ -426,7 +426,11 @@ func TestModel(t *testing.T) {
 	for _, c := range []struct{ name, property, words string }{
 		{"ZOOKEEPER-3875", "sequential-consistency", "read all in the end: k0=200 k1=301"},
 		{"divergence", "equal-data", "has k0=101 k1=302"},
-		{"client-dropped", "client-comes-back", "server 1 has 0x100000004, server 2 has 0x400000000, server 3 has 0x100000004; client 2 has seen 0x300000000, client 3 has seen 0x200000000"},
+		{
+			"client-dropped",
+			"client-comes-back",
+			"server 1 has 0x100000004, server 2 has 0x400000000, server 3 has 0x100000004; client 2 has seen 0x300000000, client 3 has seen 0x200000000",
+		},
 	} {
 		plan := planned(t, c.name, "3.5.8", true)
 		plan.System = modelled{Cluster: plan.System.(Cluster)}
@@ -468,7 +472,13 @@ func TestPredicted(t *testing.T) {
 // few.
 func TestFewest(t *testing.T) {
 	for _, late := range []float64{0, 1} {
-		for isolations, want := range []struct{ runs, low, high int }{{1, 0, 0}, {19, 0, 0}, {163, 0, 0}, {835, 1, 1}, {2851, 6, 7}} {
+		for isolations, want := range []struct{ runs, low, high int }{
+			{1, 0, 0},
+			{19, 0, 0},
+			{163, 0, 0},
+			{835, 1, 1},
+			{2851, 6, 7},
+		} {
 			plan := lockstep.Plan{
 				System:    modelled{Cluster{Harness: "div"}, late},
 				Spec:      Properties,

@@ -195,7 +195,12 @@ func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockst
 			return d.renew(refusals, out)
 		}
 		d.seat(next)
-		if err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) }); err != nil {
+		if err := d.Await(
+			ctx,
+			all,
+			d.Patience,
+			func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) },
+		); err != nil {
 			return err
 		}
 	}

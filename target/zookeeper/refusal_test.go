@@ -296,11 +296,17 @@ func TestClientComesBack(t *testing.T) {
 		refused    int
 		want       string
 	}{
-		"nobody is refused":          {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
-		"two change servers":         {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
-		"two cannot both be with 1":  {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
-		"not in the end":             {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
-		"one whom nobody would take": {[3]Zxid{2, 6, 2}, [3]Zxid{5, 2, 2}, 2, 1, "client 2 has seen 0x6; server 2 refuses client 2 and logs"},
+		"nobody is refused":         {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
+		"two change servers":        {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
+		"two cannot both be with 1": {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
+		"not in the end":            {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
+		"one whom nobody would take": {
+			[3]Zxid{2, 6, 2},
+			[3]Zxid{5, 2, 2},
+			2,
+			1,
+			"client 2 has seen 0x6; server 2 refuses client 2 and logs",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := lockstep.Plan{

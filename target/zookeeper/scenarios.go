@@ -97,7 +97,11 @@ func Schedule(name string, away ...Away) *Scenario {
 			}
 		}))
 	sc.If(Did(trace.Wait)).Named("time passes").Then(passed.Incr())
-	sc.If(Did(trace.Crash), passed.Ge(2*len(away)), Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 })).
+	sc.If(
+		Did(trace.Crash),
+		passed.Ge(2*len(away)),
+		Cond("all are down", func(m *Moment) bool { return m.Run.Up() == 0 }),
+	).
 		Named("the end").
 		Then(Finish())
 	return sc

@@ -37,7 +37,10 @@ var kindOf = map[int32]struct {
 	14: {
 		"TRUNC",
 		synchronization,
-	}, 15: {"SNAP", synchronization}, 16: {"OBSERVERINFO", discovery}, 17: {"LEADERINFO", discovery}, 18: {"ACKEPOCH", discovery},
+	}, 15: {"SNAP", synchronization}, 16: {
+		"OBSERVERINFO",
+		discovery,
+	}, 17: {"LEADERINFO", discovery}, 18: {"ACKEPOCH", discovery},
 	1: {"REQUEST", 0}, 5: {}, 6: {}, 7: {}, 8: {"INFORM", commit}, 19: {"INFORMANDACTIVATE", commit},
 }
 

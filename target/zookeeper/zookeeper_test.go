@@ -78,7 +78,8 @@ func TestReported(t *testing.T) {
 			switch {
 			case c.property == "" && tr.Outcome.Verdict != trace.Pass:
 				t.Errorf("%+v: %v", tr.Outcome, f)
-			case c.property != "" && (f == nil || f.Property != c.property || !regexp.MustCompile(c.words).MatchString(f.Text)):
+			case c.property != "" &&
+				(f == nil || f.Property != c.property || !regexp.MustCompile(c.words).MatchString(f.Text)):
 				t.Errorf("%+v: %v", tr.Outcome, f)
 			}
 			if !logged(tr, "LEADING") || !logged(tr, "FOLLOWING") {
@@ -218,7 +219,9 @@ func TestHarness(t *testing.T) {
 			t.Errorf("%q is %q, %v", h, again, err)
 		}
 	}
-	for _, text := range []string{"0:k0=1", "1:k2=1", "1:k0", "k0=1", "1:k0=-1", "1:k0=1?", "1:k0=1,2:k0=1", "divergence"} {
+	for _, text := range []string{
+		"0:k0=1", "1:k2=1", "1:k0", "k0=1", "1:k0=-1", "1:k0=1?", "1:k0=1,2:k0=1", "divergence",
+	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), "is no step of a harness") {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -264,12 +267,42 @@ func TestSequential(t *testing.T) {
 		events []lockstep.Event
 		right  bool
 	}{
-		"a write that is read in the end": {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{5, 0})}, true},
-		"a write that is lost":            {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{0, 0})}, false},
-		"a write that may be lost":        {[]lockstep.Event{call(1, 1, set(0, 5)), call(2, 2, end), answer(2, 2, Data{0, 0})}, true},
-		"a write that may be there":       {[]lockstep.Event{call(1, 1, set(0, 5)), call(2, 2, end), answer(2, 2, Data{5, 0})}, true},
-		"a stale read of another client":  {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, k0), answer(2, 2, 0), call(2, 3, end), answer(2, 3, Data{5, 0})}, true},
-		"a stale read of its own":         {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(1, 2, k0), answer(1, 2, 0), call(2, 3, end), answer(2, 3, Data{5, 0})}, false},
+		"a write that is read in the end": {
+			[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{5, 0})},
+			true,
+		},
+		"a write that is lost": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			answer(1, 1, "done"),
+			call(2, 2, end),
+			answer(2, 2, Data{0, 0}),
+		}, false},
+		"a write that may be lost": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			call(2, 2, end),
+			answer(2, 2, Data{0, 0}),
+		}, true},
+		"a write that may be there": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			call(2, 2, end),
+			answer(2, 2, Data{5, 0}),
+		}, true},
+		"a stale read of another client": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			answer(1, 1, "done"),
+			call(2, 2, k0),
+			answer(2, 2, 0),
+			call(2, 3, end),
+			answer(2, 3, Data{5, 0}),
+		}, true},
+		"a stale read of its own": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			answer(1, 1, "done"),
+			call(1, 2, k0),
+			answer(1, 2, 0),
+			call(2, 3, end),
+			answer(2, 3, Data{5, 0}),
+		}, false},
 		"what the paper found": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
 			call(2, 5, k1), answer(2, 5, 0), call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, false},
 		"the same without the second read": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
@@ -340,7 +373,11 @@ func TestRoundsOfHarness(t *testing.T) {
 		{Targets[0].Strategy, "sc", "execution of 10 rounds"},
 		{Targets[0].Strategy, "random", "execution of 10 rounds"},
 		{"uniform:period=2,isolations=4,rounds=12,by=restart", "sc", "execution of 12 rounds"},
-		{"uniform:period=2,isolations=4,rounds=6,by=restart", "random", "uniform: rounds is 6, but the requests of zookeeper with these options take 10 rounds: allowed are 10 and more"},
+		{
+			"uniform:period=2,isolations=4,rounds=6,by=restart",
+			"random",
+			"uniform: rounds is 6, but the requests of zookeeper with these options take 10 rounds: allowed are 10 and more",
+		},
 		{"lossy:rounds=6", "sc", "lossy: rounds is 6, but the requests of zookeeper with these options take 10 rounds"},
 	} {
 		system, err := Targets[0].Build([]string{"harness=" + c.harness, "steps=5", "requests=4"})
