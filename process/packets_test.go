@@ -377,7 +377,9 @@ var lettered = System{
 			context.AfterFunc(ctx, func() { conn.Close() })
 			return d.Network.Quiet(ctx, 30*time.Millisecond)
 		}
-		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error { return d.Network.Quiet(ctx, time.Millisecond) }
+		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error {
+			return d.Network.Quiet(ctx, time.Millisecond)
+		}
 		return driver, nil
 	},
 }

@@ -666,13 +666,13 @@ func TestWrongLinks(t *testing.T) {
 		from, to lockstep.Node
 		target   string
 		want     string
-	}{{1, 3, "127.0.0.1:1", "there are 1..2"}, {1, 1, "127.0.0.1:1", "there are 1..2"}, {
-		0,
-		1,
-		"127.0.0.1:1",
-		"whose a process is",
-	},
-		{1, 2, "192.0.2.1:80", "192.0.2.1:80 is not on the loopback"}, {1, 2, "nothing", "missing port"}} {
+	}{
+		{1, 3, "127.0.0.1:1", "there are 1..2"},
+		{1, 1, "127.0.0.1:1", "there are 1..2"},
+		{0, 1, "127.0.0.1:1", "whose a process is"},
+		{1, 2, "192.0.2.1:80", "192.0.2.1:80 is not on the loopback"},
+		{1, 2, "nothing", "missing port"},
+	} {
 		if _, err := n.Link(c.from, c.to, "127.0.0.1:0", c.target, nil); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v", c, err)

@@ -100,7 +100,9 @@ func TestWrongSystem(t *testing.T) {
 			t.Errorf("%v and %v instead of %s", described, deployed, want)
 		}
 	}
-	good.Datagrams, good.Forge = true, func(string, trace.ID, func(trace.ID) []byte) (Packet, []byte, error) { return Packet{}, nil, nil }
+	good.Datagrams, good.Forge = true, func(string, trace.ID, func(trace.ID) []byte) (Packet, []byte, error) {
+		return Packet{}, nil, nil
+	}
 	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) ||
 		!info.Supports.Has(trace.Replace) {
 		t.Errorf("%v, %v", info.Supports, err)

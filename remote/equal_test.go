@@ -119,7 +119,8 @@ func (s *inSim) Receive(c *sim.Context[mail], from lockstep.Node, m mail) {
 
 func simulated() lockstep.System {
 	return sim.Cluster[mail]{Name: "electors", Nodes: 3, Type: func(m mail) string { return m.kind },
-		New: func(lockstep.Node, int) sim.Node[mail] { return &inSim{} }, Text: func(m mail) string { return fmt.Sprint(m.term) },
+		New:   func(lockstep.Node, int) sim.Node[mail] { return &inSim{} },
+		Text:  func(m mail) string { return fmt.Sprint(m.term) },
 		Draws: "time-outs", Requests: []string{"nothing"}}
 }
 

@@ -169,10 +169,16 @@ func TestRefused(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	url, d := listening(t, nil)
 	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
-	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope(
-		[]byte(`{"session":99}`),
-	), envelope([]byte(`{"effects":7}`)),
-		{0, 0xff, 0xff, 0xff, 0xff}, bytes.Repeat([]byte{0xff}, 1<<16), envelope(bytes.Repeat([]byte{'x'}, 5<<20))} {
+	for _, body := range [][]byte{
+		nil,
+		[]byte("{}"),
+		envelope([]byte("{")),
+		envelope([]byte(`{"session":99}`)),
+		envelope([]byte(`{"effects":7}`)),
+		{0, 0xff, 0xff, 0xff, 0xff},
+		bytes.Repeat([]byte{0xff}, 1<<16),
+		envelope(bytes.Repeat([]byte{'x'}, 5<<20)),
+	} {
 		for _, procedure := range []string{
 			wire.OrdersProcedure,
 			wire.ReportsProcedure,

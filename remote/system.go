@@ -55,7 +55,9 @@ type System struct {
 	Repeat   int
 	// Forge creates the message of a Replace step from its text: the one with the given number. Sent returns the body
 	// sent under earlier numbers. Nil means that messages cannot be forged.
-	Forge func(text string, forged trace.ID, sent func(trace.ID) []byte) (kind string, tag trace.Tag, body []byte, err error)
+	Forge func(
+		text string, forged trace.ID, sent func(trace.ID) []byte,
+	) (kind string, tag trace.Tag, body []byte, err error)
 	// Body returns the value of a message that scenarios see; nil means its bytes.
 	Body func([]byte) any
 	// Clients, if set, make the requests, by separate programs. Requests then only lists their requests.

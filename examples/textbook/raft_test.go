@@ -81,7 +81,9 @@ func (m *majority) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		}
 		if 2*have <= m.nodes {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
-				Text: fmt.Sprintf("node %d applies %q at index %d, which is in the logs of %d of %d nodes", e.Node, v.entry.Command, v.index, have, m.nodes)}
+				Text: fmt.Sprintf(
+					"node %d applies %q at index %d, which is in the logs of %d of %d nodes",
+					e.Node, v.entry.Command, v.index, have, m.nodes)}
 		}
 	}
 	return nil

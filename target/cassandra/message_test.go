@@ -83,36 +83,25 @@ func words(packets []process.Packet) string {
 // preparation, and their responses. Gossip, reads, other rows and responses to other requests yield none.
 func TestProtocol(t *testing.T) {
 	asking := bytes.Join([][]byte{
-		greeting(
-			7<<8,
-			ringOne,
-		), said(ringOne, 1, 14, "syn"), said(ringOne, 2, 33, commit("run1", 5, "")), said(
-			ringOne, 3, 3, "read", "TRACE", "who", "", "",
-		),
-		said(
-			ringOne,
-			4,
-			34,
-			commit("run1", 5, "update"),
-		), said(ringOne, 5, 35, commit("run0", 5, "update")), said(ringOne, 6, 35, commit("run1", 5, "update")),
-		said(
-			ringOne,
-			7,
-			33,
-			commit("run1", 9, ""),
-		), said(ringOne, 8, 33, "\x00"), said(ringOne, 9, 34, commit("run1", 5, "update")),
+		greeting(7<<8, ringOne),
+		said(ringOne, 1, 14, "syn"),
+		said(ringOne, 2, 33, commit("run1", 5, "")),
+		said(ringOne, 3, 3, "read", "TRACE", "who", "", ""),
+		said(ringOne, 4, 34, commit("run1", 5, "update")),
+		said(ringOne, 5, 35, commit("run0", 5, "update")),
+		said(ringOne, 6, 35, commit("run1", 5, "update")),
+		said(ringOne, 7, 33, commit("run1", 9, "")),
+		said(ringOne, 8, 33, "\x00"),
+		said(ringOne, 9, 34, commit("run1", 5, "update")),
 	}, nil)
 	answering := bytes.Join([][]byte{
-		greeting(
-			7<<8,
-			ringTwo,
-		), said(
-			ringTwo,
-			2,
-			4,
-			"\x01"+commit("run1", 5, ""),
-		), said(ringTwo, 3, 4, "data"), said(ringTwo, 4, 4, "\x00"), said(ringTwo, 6, 4, ""),
-		said(ringTwo, 6, 4, ""), said(ringTwo, 7, 4, "\x01"+commit("run1", 5, "update")),
+		greeting(7<<8, ringTwo),
+		said(ringTwo, 2, 4, "\x01"+commit("run1", 5, "")),
+		said(ringTwo, 3, 4, "data"),
+		said(ringTwo, 4, 4, "\x00"),
+		said(ringTwo, 6, 4, ""),
+		said(ringTwo, 6, 4, ""),
+		said(ringTwo, 7, 4, "\x01"+commit("run1", 5, "update")),
 	}, nil)
 	for piece := range len(asking) {
 		b := started()
@@ -157,15 +146,12 @@ func TestGreeting(t *testing.T) {
 func TestWrongProtocol(t *testing.T) {
 	hello := greeting(7<<8, ringOne)
 	for name, wrong := range map[string][]byte{
-		"0x1020304 in place of the magic number": {1, 2, 3, 4}, "a connection that is compressed": greeting(7<<8|squeezed, ringOne), "an address of 7 bytes": append(hello[:12:12], 7),
-		"port, 16777216 bytes": append(
-			hello,
-			append(said(ringOne, 1, 3, "")[:25], 1, 0, 0, 0)...,
-		), "port, 101 parameters": append(
-			hello,
-			append(said(ringOne, 1, 3, "")[:21], 0, 0, 0, 101)...,
-		),
-		"port, an address of 9 bytes": append(hello, append(said(ringOne, 1, 3, "")[:12], 9)...),
+		"0x1020304 in place of the magic number": {1, 2, 3, 4},
+		"a connection that is compressed":        greeting(7<<8|squeezed, ringOne),
+		"an address of 7 bytes":                  append(hello[:12:12], 7),
+		"port, 16777216 bytes":                   append(hello, append(said(ringOne, 1, 3, "")[:25], 1, 0, 0, 0)...),
+		"port, 101 parameters":                   append(hello, append(said(ringOne, 1, 3, "")[:21], 0, 0, 0, 101)...),
+		"port, an address of 9 bytes":            append(hello, append(said(ringOne, 1, 3, "")[:12], 9)...),
 	} {
 		if _, _, err := follow(t, started(), ringTwo, wrong, len(wrong)); err == nil ||
 			!strings.Contains(err.Error(), name) {

@@ -42,11 +42,8 @@ func TwoPartitions() *scenario.Scenario {
 				write(1, 1, 1), wait,
 				{Kind: trace.Cut, From: leader | controller, To: others}, wait,
 				write(2, 1, 1), write(1, 2, 1), wait,
-				{Kind: trace.Cut, From: leader, To: others | controller}, {
-					Kind: trace.Heal,
-					From: others | controller,
-					To:   others | controller,
-				}, wait,
+				{Kind: trace.Cut, From: leader, To: others | controller},
+				{Kind: trace.Heal, From: others | controller, To: others | controller}, wait,
 				write(2, 2, 2), last,
 			} {
 				hand.Do(s)

@@ -150,12 +150,11 @@ func TestCheckers(t *testing.T) {
 				{final, 1, `{"type":"read_ok","value":-2}`},
 			},
 		},
-		{"logs", "kafka", "", []made{{
-			Op{Kind: "send", Key: 1, Value: 10},
-			1,
-			`{"type":"send_ok","offset":0}`,
-		}, {Op{Kind: "send", Key: 1, Value: 11}, 1, `{"type":"send_ok","offset":2}`},
-			{poll, 2, `{"type":"poll_ok","msgs":{"1":[[0,10],[2,11]]}}`}}},
+		{"logs", "kafka", "", []made{
+			{Op{Kind: "send", Key: 1, Value: 10}, 1, `{"type":"send_ok","offset":0}`},
+			{Op{Kind: "send", Key: 1, Value: 11}, 1, `{"type":"send_ok","offset":2}`},
+			{poll, 2, `{"type":"poll_ok","msgs":{"1":[[0,10],[2,11]]}}`},
+		}},
 		{
 			"one offset, two records",
 			"kafka",
@@ -174,12 +173,11 @@ func TestCheckers(t *testing.T) {
 				{poll, 2, `{"type":"poll_ok","msgs":{"1":[[1,10]]}}`},
 			},
 		},
-		{"skipped", "kafka", "but not offset 0, which holds 10", []made{{
-			Op{Kind: "send", Key: 1, Value: 10},
-			1,
-			`{"type":"send_ok","offset":0}`,
-		}, {Op{Kind: "send", Key: 1, Value: 11}, 1, `{"type":"send_ok","offset":1}`},
-			{poll, 2, `{"type":"poll_ok","msgs":{"1":[[1,11]]}}`}}},
+		{"skipped", "kafka", "but not offset 0, which holds 10", []made{
+			{Op{Kind: "send", Key: 1, Value: 10}, 1, `{"type":"send_ok","offset":0}`},
+			{Op{Kind: "send", Key: 1, Value: 11}, 1, `{"type":"send_ok","offset":1}`},
+			{poll, 2, `{"type":"poll_ok","msgs":{"1":[[1,11]]}}`},
+		}},
 		{
 			"backwards",
 			"kafka",

@@ -96,7 +96,9 @@ func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployme
 }
 
 // Target is a Maelstrom program.
-var Target = target.Of("maelstrom", "a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
+var Target = target.Of(
+	"maelstrom",
+	"a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
 	Cluster{Nodes: 3, Topology: "grid"}, Promise).
 	Settled(60)
 

@@ -30,7 +30,9 @@ type Replicas struct {
 }
 
 // Target is a program that was instrumented for Netrix.
-var Target = target.Of("netrix", "a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
+var Target = target.Of(
+	"netrix",
+	"a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
 	Replicas{
 		Nodes: 3,
 	}, Agreement).

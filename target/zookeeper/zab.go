@@ -29,19 +29,25 @@ var kindOf = map[int32]struct {
 	name  string
 	round int32
 }{
-	2: {"PROPOSAL", proposal}, 3: {"ACK", ack}, 4: {"COMMIT", commit}, 9: {"COMMITANDACTIVATE", commit},
-	10: {
-		"NEWLEADER",
-		synchronization,
-	}, 11: {"FOLLOWERINFO", discovery}, 12: {"UPTODATE", synchronization}, 13: {"DIFF", synchronization},
-	14: {
-		"TRUNC",
-		synchronization,
-	}, 15: {"SNAP", synchronization}, 16: {
-		"OBSERVERINFO",
-		discovery,
-	}, 17: {"LEADERINFO", discovery}, 18: {"ACKEPOCH", discovery},
-	1: {"REQUEST", 0}, 5: {}, 6: {}, 7: {}, 8: {"INFORM", commit}, 19: {"INFORMANDACTIVATE", commit},
+	2:  {"PROPOSAL", proposal},
+	3:  {"ACK", ack},
+	4:  {"COMMIT", commit},
+	9:  {"COMMITANDACTIVATE", commit},
+	10: {"NEWLEADER", synchronization},
+	11: {"FOLLOWERINFO", discovery},
+	12: {"UPTODATE", synchronization},
+	13: {"DIFF", synchronization},
+	14: {"TRUNC", synchronization},
+	15: {"SNAP", synchronization},
+	16: {"OBSERVERINFO", discovery},
+	17: {"LEADERINFO", discovery},
+	18: {"ACKEPOCH", discovery},
+	1:  {"REQUEST", 0},
+	5:  {},
+	6:  {},
+	7:  {},
+	8:  {"INFORM", commit},
+	19: {"INFORMANDACTIVATE", commit},
 }
 
 // Types are the types of the messages that are reported.

@@ -52,14 +52,14 @@ func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
 func TestQuorum(t *testing.T) {
 	snapshot := bytes.Repeat([]byte("\x00\x00\x00\x0aBenWasHer-\x00\x00"), 9)
 	stream := bytes.Join([][]byte{
-		packet(
-			17,
-			7<<32,
-			"\x00\x00\x00\x07",
-		), packet(15, 6<<32|5, ""), snapshot, signature, packet(10, 7<<32, ""), packet(
-			5, 0, "data", "ip", "127.0.0.1", "world", "anyone",
-		),
-		packet(2, 7<<32|1, "txn"), packet(4, 7<<32|1, ""),
+		packet(17, 7<<32, "\x00\x00\x00\x07"),
+		packet(15, 6<<32|5, ""),
+		snapshot,
+		signature,
+		packet(10, 7<<32, ""),
+		packet(5, 0, "data", "ip", "127.0.0.1", "world", "anyone"),
+		packet(2, 7<<32|1, "txn"),
+		packet(4, 7<<32|1, ""),
 	}, nil)
 	want := "LEADERINFO zxid=0x700000000 {28672 1};SNAP zxid=0x600000005 {24576 2};NEWLEADER zxid=0x700000000 {28672 2};PROPOSAL zxid=0x700000001 {28673 3};COMMIT zxid=0x700000001 {28673 5}"
 	for piece := range len(stream) {
@@ -69,19 +69,9 @@ func TestQuorum(t *testing.T) {
 		}
 	}
 	for name, wrong := range map[string][]byte{
-		"there is no packet 77": packet(77, 1, ""), "packet 2: 16777216 bytes": append(
-			packet(2, 1, "")[:12],
-			1,
-			0,
-			0,
-			0,
-		), "packet 2: -2 bytes": append(
-			packet(2, 1, "")[:12],
-			255,
-			255,
-			255,
-			254,
-		),
+		"there is no packet 77":    packet(77, 1, ""),
+		"packet 2: 16777216 bytes": append(packet(2, 1, "")[:12], 1, 0, 0, 0),
+		"packet 2: -2 bytes":       append(packet(2, 1, "")[:12], 255, 255, 255, 254),
 		"packet 3: 101 identities": append(packet(3, 1, "")[:16], 0, 0, 0, 101),
 	} {
 		d, _ := Quorum()
