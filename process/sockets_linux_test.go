@@ -125,9 +125,9 @@ func BenchmarkOwner(b *testing.B) {
 	})
 	b.Run("tables", func(b *testing.B) {
 		for b.Loop() {
-			if found := tabled(func(s socket) bool { return same(s.local, *mine) && same(s.remote, *other) }); len(
-				found,
-			) != 1 {
+			if found := tabled(func(s socket) bool {
+				return same(s.local, *mine) && same(s.remote, *other)
+			}); len(found) != 1 {
 				b.Fatal(found)
 			}
 		}

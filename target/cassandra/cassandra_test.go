@@ -156,9 +156,7 @@ func TestAlone(t *testing.T) {
 					}
 				}
 			}
-			row, where := rowOf(
-				tr,
-			), slices.IndexFunc(
+			row, where := rowOf(tr), slices.IndexFunc(
 				answered,
 				func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") },
 			)

@@ -44,12 +44,8 @@ func said(from string, number, verb uint32, payload string, params ...string) []
 
 // commit returns the payload of a prepare, proposal or commit: a row, a ballot and an update.
 func commit(row string, id byte, update string) string {
-	return string(
-		binary.BigEndian.AppendUint16(nil, uint16(len(row))),
-	) + row + strings.Repeat(
-		string([]byte{id}),
-		16,
-	) + update
+	return string(binary.BigEndian.AppendUint16(nil, uint16(len(row)))) + row +
+		strings.Repeat(string([]byte{id}), 16) + update
 }
 
 func started() *book {
@@ -122,10 +118,7 @@ func TestProtocol(t *testing.T) {
 		ringTwo,
 		append(greeting(7<<8|streaming, ringOne), "anything"...),
 		3,
-	); len(
-		packets,
-	) > 0 ||
-		err != nil {
+	); len(packets) > 0 || err != nil {
 		t.Errorf("a stream of data: %v, %v", packets, err)
 	}
 }
@@ -198,15 +191,8 @@ func FuzzProtocol(f *testing.F) {
 // Server responses are parsed as rows of texts and booleans, and never trusted.
 func TestResult(t *testing.T) {
 	text := func(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
-	rows := "\x00\x00\x00\x02" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02" + text(
-		"lockstep",
-	) + text(
-		"tests",
-	) + text(
-		"[applied]",
-	) + "\x00\x04" + text(
-		"value_1",
-	) + "\x00\x0d" +
+	rows := "\x00\x00\x00\x02" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02" + text("lockstep") + text("tests") +
+		text("[applied]") + "\x00\x04" + text("value_1") + "\x00\x0d" +
 		"\x00\x00\x00\x02" + "\x00\x00\x00\x01\x01" + "\x00\x00\x00\x01A" + "\x00\x00\x00\x01\x00" + "\xff\xff\xff\xff"
 	got, err := result([]byte(rows))
 	if fmt.Sprint(got) != "[map[[applied]:true value_1:A] map[[applied]:false]]" || err != nil {
@@ -229,9 +215,8 @@ func TestResult(t *testing.T) {
 // A client distinguishes a transaction that was decided from one that may have been.
 func TestComplaint(t *testing.T) {
 	for kind, want := range map[string]bool{"SIMPLE": true, "CAS": false} {
-		body := "\x00\x00\x11\x00\x00\x04late\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02" + string(
-			[]byte{0, byte(len(kind))},
-		) + kind
+		body := "\x00\x00\x11\x00\x00\x04late\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02" +
+			string([]byte{0, byte(len(kind))}) + kind
 		if c := complaint([]byte(body)); c.decided() != want || c.Error() != "late (0x1100)" || c.kind != kind {
 			t.Errorf("%+v", c)
 		}

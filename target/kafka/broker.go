@@ -179,12 +179,8 @@ func (c *client) write(
 	at := kmsg.NewProduceRequestTopic()
 	at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 	request := kmsg.NewPtrProduceRequest()
-	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(
-		max(patience.Milliseconds(), 1),
-	), append(
-		request.Topics,
-		at,
-	)
+	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(max(patience.Milliseconds(), 1)),
+		append(request.Topics, at)
 	answer, err := ask[*kmsg.ProduceResponse](ctx, c, n, request)
 	if err != nil {
 		return 0, err

@@ -99,7 +99,9 @@ func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployme
 var Target = target.Of(
 	"maelstrom",
 	"a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
-	Cluster{Nodes: 3, Topology: "grid"}, Promise).
+	Cluster{Nodes: 3, Topology: "grid"},
+	Promise,
+).
 	Settled(60)
 
 // topologies decide whether two of n nodes are neighbors.

@@ -33,9 +33,9 @@ type Replicas struct {
 var Target = target.Of(
 	"netrix",
 	"a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
-	Replicas{
-		Nodes: 3,
-	}, Agreement).
+	Replicas{Nodes: 3},
+	Agreement,
+).
 	Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").
 	Patient(time.Minute)
 

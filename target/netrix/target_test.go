@@ -43,11 +43,8 @@ func TestTarget(t *testing.T) {
 		if (f != nil) != (arguments == "") || result.Inconclusive > 0 || result.Judged[0].N == 0 {
 			t.Errorf("with the arguments %q: %+v", arguments, result)
 		}
-		if f != nil &&
-			(f.Finding.Property != "agreement" || !strings.Contains(
-				f.Finding.Text,
-				"Leader with term=",
-			) || len(f.Finding.About) != 2) {
+		if f != nil && (f.Finding.Property != "agreement" ||
+			!strings.Contains(f.Finding.Text, "Leader with term=") || len(f.Finding.About) != 2) {
 			t.Errorf("found %+v", f.Finding)
 		}
 	}
