@@ -283,7 +283,7 @@ func Inconclusive(err error) error {
 	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
-// look ends a step: it records the time, waiting packets, client results and log lines in the trace, and reports a
+// look ends a step. It records the time, waiting packets, client results and log lines in the trace, and reports a
 // server that ended on its own.
 func (c *Cluster) look(out *lockstep.Outbox) error {
 	out.Advance(trace.Time(time.Since(c.began)))

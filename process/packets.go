@@ -91,8 +91,8 @@ func (n *Network) Control(on bool) {
 	}
 }
 
-// Sent returns the packets that began to wait since its last call, in their order, and the numbers of those that were
-// lost with their connection since then. An error reports a connection that no decoder understood.
+// Sent returns the packets that began to wait since its last call, in their order. It also returns the numbers of those
+// that were lost with their connection since then. An error reports a connection that no decoder understood.
 func (n *Network) Sent() (came []Held, lost []int, err error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

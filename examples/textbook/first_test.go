@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// In short runs by rounds, a program with its own timeouts makes little progress; with other strategies it makes much.
+// In short runs by rounds, a program with its own timeouts makes little progress. With other strategies it makes much.
 // docs/which-strategy-first.md contains the output of this test.
 func TestWhichStrategyFirst(t *testing.T) {
 	for _, c := range []struct {

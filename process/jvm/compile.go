@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// Compile compiles all Java files of some directories against the class path, adds the result to the class path as a
+// Compile compiles all Java files of some directories against the class path. It adds the result to the class path as a
 // jar, and returns the name of the jar. With the name of a class premain, the jar is an agent of that class, for the
 // flag -javaagent.
 func (j *JVM) Compile(ctx context.Context, name, premain string, sources ...fs.FS) (string, error) {

@@ -160,7 +160,7 @@ func TestExecutedTwiceAlone(t *testing.T) {
 	})
 }
 
-// Without an engine and without hooks: votes of epoch 0 that arrive in epoch 1 are counted, and replicas 1 and 2 decide
+// Without an engine and without hooks: votes of epoch 0 that arrive in epoch 1 are counted. Replicas 1 and 2 decide
 // different batches in the same consensus.
 func TestLateVotesAlone(t *testing.T) {
 	shows(t, func(w *wires) bool { return w.lateVotes(t) })

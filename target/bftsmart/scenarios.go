@@ -164,7 +164,7 @@ func ExpectStop(ours bool) *Scenario {
 }
 
 // ByzLeaderChange withholds the votes of one replica in epoch 0 and replaces the value in those of another by random
-// bytes: no replica decides, and the leader changes. In the published scenario, the corrupted messages also lost their
+// bytes. No replica decides, and the leader changes. In the published scenario, the corrupted messages also lost their
 // sender and type.
 func ByzLeaderChange(ours bool) *Scenario {
 	sc, m := begin("ByzLeaderChange", lockstep.Budget{Byzantine: 1})

@@ -205,8 +205,8 @@ func (d *deployment) learn(id int, applied bool, err error, out *lockstep.Outbox
 	d.offer(out)
 }
 
-// Bounds of the wait for the effects of a step: for messages that should come at once, for those that may come after
-// servers were killed or links cut, and the polling interval.
+// soon bounds the wait for messages that should come at once. perhaps bounds it after servers were killed or links cut,
+// when messages may be missing. looking is the polling interval.
 const (
 	soon    = time.Second
 	perhaps = 50 * time.Millisecond

@@ -1,5 +1,5 @@
-// Package cassandra tests the Paxos of Cassandra: unmodified servers of a given version in separate processes, with
-// proxies between them that decode the messages of its transactions.
+// Package cassandra tests the Paxos of Cassandra. It runs unmodified servers of a given version in separate processes,
+// with proxies between them that decode the messages of its transactions.
 //
 // It is the test of section 7.1 of "Testing Consensus Implementations using Communication Closure". Three transactions
 // follow one another, each at a different server, on a row that no other run uses. The engine controls every message of

@@ -70,8 +70,8 @@ func (b *book) begin(row string) {
 	b.ballots, b.asked, b.sent = map[ballot]int32{}, map[asked]question{}, map[step]int{}
 }
 
-// whole reports whether a server that has begun to send a round of the last ballot has sent it to all others, and the
-// number of responses seen so far.
+// whole reports whether every round of the last ballot that a server has begun to send went to all others. It also
+// returns the number of responses seen so far.
 func (b *book) whole() (whole bool, answers int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -75,8 +75,8 @@ func words(packets []process.Packet) string {
 	return strings.Join(all, ";")
 }
 
-// Any split of a stream yields the same messages: those of Paxos about the run's row, with ballots in the order of
-// preparation, and their responses. Gossip, reads, other rows and responses to other requests yield none.
+// Any split of a stream yields the same messages: those of Paxos about the run's row, and their responses. Ballots are
+// in the order of preparation. Gossip, reads, other rows and responses to other requests yield none.
 func TestProtocol(t *testing.T) {
 	asking := bytes.Join([][]byte{
 		greeting(7<<8, ringOne),

@@ -31,8 +31,8 @@ func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment,
 	return &ring{options: target.Fill(m.Cluster)}, nil
 }
 
-// replica is a server's state of the row: one ballot for promised and accepted, the accepted update, the last commit,
-// and the data with the ballots that wrote them.
+// replica is a server's state of the row. It has one ballot for promised and accepted, the accepted update, the last
+// commit, and the data with the ballots that wrote them.
 type replica struct {
 	ballot, update, committed int32
 	data                      Row

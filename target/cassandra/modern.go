@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// modern reports whether the version is 4 or later: its protocol between servers is not decoded here, and settings have
+// modern reports whether the version is 4 or later. Its protocol between servers is not decoded here. Its settings have
 // other names, which are final since 4.1.
 func (c Cluster) modern() bool {
 	major, _, _ := strings.Cut(c.Version, ".")

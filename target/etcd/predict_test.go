@@ -24,8 +24,8 @@ var (
 	seed    = flag.Int("seed", 1, "their seed")
 )
 
-// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the request names used here, and the test
-// of its Example 3.3: a balanced partition of five servers, and two operations during it.
+// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the request names used here. The test is
+// that of its Example 3.3: a balanced partition of five servers, and two operations during it.
 const (
 	stale = "*(minority)|*: put a=1@2; get a@1"
 	test  = "partition:criterion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"

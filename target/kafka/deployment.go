@@ -252,8 +252,8 @@ func (d *deployment) learn(p *producer, a *attempt, out *lockstep.Outbox) {
 	d.offer(p, out)
 }
 
-// agree returns the nodes that can agree, after a change of servers or links: nodes that hear only each other, with a
-// majority of the controllers among them.
+// agree returns the nodes that can agree, after a change of servers or links. They are nodes that hear only each other,
+// with a majority of the controllers among them.
 func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
 	if d.Did() == 0 {
 		return 0

@@ -71,8 +71,8 @@ func TestTwoPartitions(t *testing.T) {
 }
 
 // endings are the possible outcomes of a test of two partitions, as sequences. During the first partition, the broker
-// with the controller, node 4, leads alone. It is either broker 1, which led before and which all brokers therefore
-// report as leader, or a newly elected broker, which only itself reports as leader.
+// with the controller, node 4, leads alone. If it is broker 1, which led before, all brokers report it as leader.
+// Otherwise it is a newly elected broker, which only itself reports as leader.
 var endings = []struct {
 	name      string
 	sequences []string

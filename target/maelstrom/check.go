@@ -112,7 +112,7 @@ func (h *history) missing(v verdict, add, field string) verdict {
 }
 
 // checkCounter requires that, after the system was quiescent for a while, a read returns the sum of the acknowledged
-// values, plus or minus those without an answer.
+// values. Values without an answer may be included or not.
 func checkCounter(h *history) verdict {
 	v := verdict{}
 	if !h.settled {

@@ -4,7 +4,7 @@
 // which may add client requests, tags and names of replicas.
 //
 // The protocol has no query for quiescence: silence for a configured time counts as quiescent. It has no run number
-// either: messages that arrive within such a time before a run begins count as part of the previous run, and are
+// either. Messages that arrive within such a time before a run begins count as part of the previous run, and are
 // discarded. Replay is best effort.
 //
 // The server accepts POST /replica, /message, /event, /state and /log. It sends POST /message, /timeout and /directive

@@ -282,8 +282,8 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// last returns the final states of all servers. If a server does not report its state, which may take long on a loaded
-// machine, the run is inconclusive: without it, no conclusion about the others is possible.
+// last returns the final states of all servers. A server may take long to report its state on a loaded machine. If a
+// state is missing, the run is inconclusive, because it permits no conclusion about the other servers.
 func (d *deployment) last(ctx context.Context) (all []State, err error) {
 	var wrong error
 	told, err := d.until(ctx, d.options.Within, func(states []State, err error) bool {

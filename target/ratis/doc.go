@@ -1,5 +1,5 @@
-// Package ratis tests Apache Ratis, a Raft library: unmodified servers of a given version in separate processes, with
-// the counter of its examples, over gRPC or Netty. Proxies between the servers decode their messages.
+// Package ratis tests Apache Ratis, a Raft library. It runs unmodified servers of a given version in separate
+// processes, with the counter of its examples, over gRPC or Netty. Proxies between the servers decode their messages.
 //
 // A run consists of phases, as in section 7.2 of "Testing Consensus Implementations using Communication Closure". In
 // each, the client of the library sends increments to the counter while servers are isolated. A round ends when the log
@@ -7,6 +7,6 @@
 // strategy uniform:period=2,rounds=8 thus isolates servers as that paper does, from a round of a phase until its end.
 // Without light control a round is a period of time.
 //
-// In the end links heal, all servers run, and three properties are checked, each within a time limit: a leader exists,
-// all logs are equal, and the client has its answers.
+// In the end links heal, all servers run, and the target checks three properties, each within a time limit. A leader
+// exists, all logs are equal, and the client has its answers.
 package ratis

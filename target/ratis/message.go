@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Rounds are those of a phase, which is a term: a candidate requests votes and receives them, and the leader sends
-// entries, or empty heartbeats, and receives replies.
+// Rounds are those of a phase, which is a term. A candidate requests votes and receives them. The leader sends entries,
+// or empty heartbeats, and receives replies.
 var Rounds = []string{"vote", "voted", "append", "appended"}
 
 const (

@@ -130,8 +130,8 @@ func TestNetty(t *testing.T) {
 }
 
 // spoken returns the streams of a gRPC client and server, as Go's own library writes them. They contain a client call,
-// calls between servers, headers that refer to earlier ones, split messages, several messages in a frame, padding, and
-// headers in two frames.
+// calls between servers, and headers that refer to earlier ones. Messages are split or share a frame, frames have
+// padding, and one header spans two frames.
 func spoken(t *testing.T) (said, answered []byte) {
 	t.Helper()
 	var to, back bytes.Buffer

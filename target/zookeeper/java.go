@@ -187,8 +187,8 @@ func (d *deployment) wire() error {
 
 // introduce carries the beginning of a connection to an election port. Since 3.5 a server sends a version, its number
 // and its address. A receiver with a larger number dials back to that address, past the proxy. introduce therefore
-// sends the older greeting, the number alone, which all versions accept. The other server then dials the address in its
-// configuration.
+// sends the older greeting, which is the number alone. All versions accept it, and the other server then dials the
+// address in its configuration.
 func introduce(from io.Reader, to io.Writer) error {
 	var first [8]byte
 	if _, err := io.ReadFull(from, first[:]); err != nil {

@@ -443,8 +443,8 @@ func TestModel(t *testing.T) {
 
 var predicting = flag.Int("predict", 200, "runs of the model for each row of the tables")
 
-// TestPredicted logs the model's prediction for the rows of tables 6 and 7, beside the paper's, for second followers
-// that are never late and always late. Without isolations there are no violations.
+// TestPredicted logs the model's prediction for the rows of tables 6 and 7, beside the paper's. Second followers are
+// never late, or always. Without isolations there are no violations.
 func TestPredicted(t *testing.T) {
 	var b strings.Builder
 	predict := func(r row, late float64) string {

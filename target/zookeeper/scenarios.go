@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Away lists the isolated servers of a step, as drawn in the paper: servers that do not start, and servers that are
-// killed when the others have agreed, just before the request.
+// Away lists the isolated servers of a step, as drawn in the paper. Servers in Start do not start. Servers in Request
+// are killed when the others have agreed, just before the request.
 type Away struct{ Start, Request lockstep.Nodes }
 
 // Scenarios are the runs described in bug reports, with the harness of each.
@@ -45,8 +45,8 @@ var Scenarios = []target.Scenario{
 }
 
 // Schedule2832 is the run described in ZOOKEEPER-2832, with servers 1, 2, 3 for its A, B, C. Server 2 leads 1, loses
-// it, and logs a write that no other server receives. 1 and 3 agree on a later epoch without it. 2 and 3 agree, and 2
-// should truncate it. Another write follows, and all come back.
+// it, and logs a write that no other server receives. Servers 1 and 3 agree on a later epoch without it. Servers 2 and
+// 3 agree, and 2 should truncate it. Another write follows, and all come back.
 var Schedule2832 = []Away{
 	{Start: trace.NodesOf(3), Request: trace.NodesOf(1)},
 	{Start: trace.NodesOf(2)},

@@ -195,8 +195,8 @@ func TestDroppedMessages(t *testing.T) {
 	agrees(t, plan)
 }
 
-// place returns the steps in which the first message of a type was sent and the first delivered, the first later ACK
-// was sent, and the first answer was received, -1 for none.
+// place returns four steps, or -1 for none: the first message of a type was sent, the first was delivered, the first
+// later ACK was sent, and the first answer was received.
 func place(tr *trace.Trace, kind string) (sent, delivered, acknowledged, done int) {
 	sent, delivered, acknowledged, done = -1, -1, -1, -1
 	first := func(at *int, i int) {

@@ -150,7 +150,7 @@ func TestCuts(t *testing.T) {
 }
 
 // agrees performs the runs of a plan, and expects all of them to pass. Servers run in real time. On a loaded machine
-// one may not be ready in time, or may act in a way that is not reproducible: agrees reruns an undecided campaign once.
+// one may not be ready in time, or may behave irreproducibly. agrees reruns an undecided campaign once.
 func agrees(t *testing.T, plan lockstep.Plan) {
 	t.Helper()
 	for again := range 2 {

@@ -1,9 +1,9 @@
 // Package asleep detects whether a process waits for an external event.
 //
-// It takes two samples. In each, every thread of the process, and of its child processes, must sleep and be on no CPU
-// (the kernel marks a thread as asleep slightly before it is). Between them no thread may have run: its count of
-// context switches is the same. All of them therefore slept at a moment between the two samples. Any later activity is
-// caused from outside, or by their clocks.
+// It takes two samples. In each, every thread of the process, and of its child processes, must sleep and be on no CPU.
+// The kernel marks a thread as asleep slightly before it leaves the CPU. Between the samples no thread may have run:
+// its count of context switches is the same. All of them therefore slept at a moment between the two samples. Any later
+// activity is caused from outside, or by their clocks.
 package asleep
 
 // Watcher samples one process repeatedly.
