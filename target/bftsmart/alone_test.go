@@ -44,9 +44,9 @@ func shows(t *testing.T, try func(w *wires) bool) {
 	t.Errorf("not in %d tries", *tries)
 }
 
-// run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up when all
-// replicas have executed the request and a while has passed. The rule names the set under which a message is held.
-// After each message, after returns the sets to release.
+// run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up after a
+// minute, as when all replicas have executed the request. The rule names the set under which a message is held. After
+// each message, after returns the sets to release.
 func (w *wires) run(
 	t *testing.T,
 	rule func(f process.Held, m Message) string,

@@ -237,8 +237,8 @@ func (h hearing) answer(id int, output any) {
 	)
 }
 
-// inspect reads all keys at every server, which may first have to accept its client again. When nothing has changed
-// between two calls, the reads become the clients' last operations.
+// inspect reads all keys at every server, which may first have to accept its client again. When all servers have the
+// same data in two consecutive calls, the reads become the clients' last operations.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
 	all, lost, refused := trace.AllNodes(d.options.Nodes), make([]error, len(d.clients)), make([]bool, len(d.clients))

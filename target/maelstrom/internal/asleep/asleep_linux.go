@@ -13,10 +13,9 @@ import (
 // Known reports that this platform is supported.
 const Known = true
 
-// Asleep reports whether the process is alive and all its threads slept at one moment between the two samples. That
-// moment is after the call of Asleep, and before between and Asleep return. Asleep calls between, which may be nil,
-// after the first sample. A buffer that between finds empty was empty while all threads slept, if no other process
-// fills it.
+// Asleep reports whether the process is alive and all its threads slept at one moment during the call. Asleep calls
+// between, which may be nil, between the two samples, and that moment is before between returns. A buffer that between
+// finds empty was empty while all threads slept, if no other process fills it.
 func (w *Watcher) Asleep(between func() bool) bool {
 	var ok bool
 	if w.first, ok = w.look(w.first[:0]); !ok {
