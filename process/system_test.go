@@ -18,10 +18,13 @@ func noted(reuse bool, note func(string)) System {
 	return System{Name: "noted", Nodes: 1, Patience: time.Minute, Reuse: reuse, Messages: true,
 		New: func(context.Context, *Cluster) (Driver, error) {
 			return Driver{
-				Stop:    func() { note("stop") },
-				Reset:   func() error { note("reset"); return nil },
-				Command: func(lockstep.Node) (*exec.Cmd, error) { note("command"); return exec.Command("sleep", "600"), nil },
-				Ready:   func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
+				Stop:  func() { note("stop") },
+				Reset: func() error { note("reset"); return nil },
+				Command: func(lockstep.Node) (*exec.Cmd, error) {
+					note("command")
+					return exec.Command("sleep", "600"), nil
+				},
+				Ready: func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
 				Begin: func(_ context.Context, out *lockstep.Outbox) error {
 					note("begin")
 					out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1)})
@@ -30,7 +33,10 @@ func noted(reuse bool, note func(string)) System {
 				Before:  func(s *lockstep.Step, _ *lockstep.Outbox) { note("before " + s.Kind.String()) },
 				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { note("request"); return nil },
 				Agree:   func(*lockstep.Outbox) lockstep.Nodes { note("agree"); return 0 },
-				Pass:    func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error { note("pass"); return nil },
+				Pass: func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error {
+					note("pass")
+					return nil
+				},
 				Quiet:   func(context.Context, *lockstep.Step) error { note("quiet"); return nil },
 				Inspect: func(context.Context, *lockstep.Outbox) error { note("inspect"); return nil },
 				Close:   func() { note("close") },
@@ -86,10 +92,12 @@ func TestWrongSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	good := noted(false, func(string) {})
 	for want, change := range map[string]func(*System){
-		"process: noted has no New, so no servers":                                          func(s *System) { s.New = nil },
-		"process: noted has 65 nodes, allowed are 1..64":                                    func(s *System) { s.Nodes = 65 },
-		"process: noted has pace -1ns and patience 1m0s, which must be positive":            func(s *System) { s.Pace = -1 },
-		"process: noted has Datagrams without Messages, or Forge or Body without Datagrams": func(s *System) { s.Messages, s.Datagrams = false, true },
+		"process: noted has no New, so no servers":                               func(s *System) { s.New = nil },
+		"process: noted has 65 nodes, allowed are 1..64":                         func(s *System) { s.Nodes = 65 },
+		"process: noted has pace -1ns and patience 1m0s, which must be positive": func(s *System) { s.Pace = -1 },
+		"process: noted has Datagrams without Messages, or Forge or Body without Datagrams": func(s *System) {
+			s.Messages, s.Datagrams = false, true
+		},
 		"bad options": func(s *System) { s.Check = func() error { return errors.New("bad options") } },
 	} {
 		s := good

@@ -35,7 +35,9 @@ func TwoPartitions() *scenario.Scenario {
 	}
 	sc.If(scenario.Did(trace.Start)).
 		Named("the story").
-		Then(scenario.Do("cut the leader off, with the controller and then alone", func(m *scenario.Moment, hand *lockstep.Hand) {
+		Then(scenario.Do("cut the leader off, with the controller and then alone", func(
+			m *scenario.Moment, hand *lockstep.Hand,
+		) {
 			wait, last := m.Run.Wait(), m.Run.Wait()
 			last.For++
 			for _, s := range []lockstep.Step{
