@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkLink measures what a link costs against a direct connection, in one run: the time of a
-// small question and answer, and the time that a megabyte takes there and back. Both are done in
-// turn, so that what else the machine does falls on both.
+// BenchmarkLink compares a link with a direct connection in one run. It measures the round trip of a small request and
+// the time that a megabyte takes there and back. The two alternate, so that other load on the machine affects both.
 func BenchmarkLink(b *testing.B) {
 	s, err := NewSupervisor(b.TempDir())
 	if err != nil {
@@ -71,7 +70,7 @@ func open(b *testing.B, address string) net.Conn {
 	return conn
 }
 
-// there sends something and waits until it is back.
+// there sends data and waits until all of it is echoed.
 func there(b *testing.B, conn net.Conn, sent, got []byte) time.Duration {
 	begin := time.Now()
 	go func() { _, _ = conn.Write(sent) }()

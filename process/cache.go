@@ -10,11 +10,11 @@ import (
 	"github.com/lockstep-go/lockstep/internal/scratch"
 )
 
-// making holds a *sync.Mutex for each directory of the cache that this process has asked for.
+// making holds a *sync.Mutex for each cache directory that this process has requested.
 var making sync.Map
 
-// Cached is a directory of that name in the user's cache. A function fills it where it is missing: once in a process, also where
-// several goroutines ask for it. A directory that is not complete is never seen.
+// Cached returns a directory of that name in the user's cache. If the directory is missing, fill creates its content:
+// once per process, even if several goroutines request it. No caller ever sees an incomplete directory.
 func Cached(name string, fill func(folder string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -31,7 +31,7 @@ func Cached(name string, fill func(folder string) error) (string, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", err
 	}
-	work, err := scratch.New(root, "making") // what a killed process leaves is removed by the next
+	work, err := scratch.New(root, "making") // the next call removes what a killed process leaves
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func Cached(name string, fill func(folder string) error) (string, error) {
 // notices is where Notify writes.
 var notices io.Writer = os.Stderr
 
-// Notify prints a line about something that takes a while and is done once, such as building a server.
+// Notify prints a line about a slow operation that happens once, such as building a server.
 func Notify(format string, arguments ...any) {
-	_, _ = fmt.Fprintf(notices, "lockstep: "+format+"\n", arguments...) // nobody may read it
+	_, _ = fmt.Fprintf(notices, "lockstep: "+format+"\n", arguments...) // the output may be closed
 }

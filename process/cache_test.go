@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
-// What was made once is there; what failed leaves nothing.
+// A filled directory is reused, and a failed fill leaves nothing behind.
 func TestCached(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
@@ -40,7 +40,7 @@ func TestCached(t *testing.T) {
 	}
 }
 
-// Several workers that need the same thing at once wait for the one that makes it, and it is announced once.
+// Several workers that need the same directory at once wait for the one that fills it, and it is announced once.
 func TestCachedAtOnce(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var lines bytes.Buffer
@@ -52,7 +52,7 @@ func TestCachedAtOnce(t *testing.T) {
 		workers.Go(func() {
 			if _, err := Cached("thing", func(string) error {
 				Notify("making a %s", "thing")
-				time.Sleep(10 * time.Millisecond) // the others come meanwhile
+				time.Sleep(10 * time.Millisecond) // the other workers arrive meanwhile
 				return nil
 			}); err != nil {
 				t.Error(err)
@@ -65,7 +65,7 @@ func TestCachedAtOnce(t *testing.T) {
 	}
 }
 
-// cacheVariable says to the program of this test that it is to fill a directory of the cache until it is killed.
+// cacheVariable tells this test's program to fill a directory of the cache until it is killed.
 const cacheVariable = "LOCKSTEP_PROCESS_CACHE"
 
 // fillForever is that program.
@@ -77,7 +77,7 @@ func fillForever() {
 	fmt.Println(err)
 }
 
-// What a process leaves that was killed while it filled a directory is removed when the next fills one.
+// If a process is killed while it fills a directory, the next process to fill one removes the remains.
 func TestCachedKilled(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

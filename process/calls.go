@@ -10,23 +10,24 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Call is a call of a client, which runs beside the steps of a run. It returns what reports its result, in the step in which
-// the result is collected.
+// Call is a client's call, which runs concurrently with the steps of a run. It returns a function that reports its
+// result, in the step that collects the result.
 type Call func(context.Context) (report func(*lockstep.Outbox))
 
-// Ask begins a call of a client, which must have none, and waits for its result at most for so long. The call goes on
-// until it has one, or until its context ends: with the run, or when the client gives up.
+// Ask begins a call of a client, which must have no pending call, and waits up to wait for its result. The call
+// continues until it has a result or its context ends: with the run, or when the client gives up.
 func (c *Cluster) Ask(ctx context.Context, client int, wait time.Duration, call Call) error {
 	return c.calls.ask(ctx, client, wait, call)
 }
 
-// Busy reports whether some call has no result yet.
+// Busy reports whether any call is still pending.
 func (c *Cluster) Busy() bool { return c.calls.busy() }
 
-// Report reports an event with the next step that ends. Any goroutine may call it.
+// Report reports an event at the end of the next step. It is safe for concurrent use.
 func (c *Cluster) Report(e lockstep.Event) { c.reports.add(e) }
 
-// Collect reports what clients have heard. It is done before and after each step, and is for a driver that waits for a result.
+// Collect reports the results that clients have received. It runs before and after each step; a driver that waits for a
+// result may call it too.
 func (c *Cluster) Collect(out *lockstep.Outbox) {
 	for _, e := range c.reports.take() {
 		out.Event(e)
@@ -34,7 +35,7 @@ func (c *Cluster) Collect(out *lockstep.Outbox) {
 	c.calls.report(out)
 }
 
-// reports are events that were reported and not collected.
+// reports holds events that were reported and not yet collected.
 type reports struct {
 	mutex  sync.Mutex
 	events []lockstep.Event
@@ -54,10 +55,10 @@ func (r *reports) take() []lockstep.Event {
 	return events
 }
 
-// calls are those under way, by client.
+// calls holds the pending calls, by client.
 type calls map[int]*call
 
-// call is one under way. The report is there when done is closed.
+// call is a pending call. The report function is set when done is closed.
 type call struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -91,7 +92,7 @@ func (a *call) ended() bool {
 	}
 }
 
-// report reports the results that have come, in the order of clients, each of them once.
+// report reports the results that have arrived, in the order of clients, each of them once.
 func (c calls) report(out *lockstep.Outbox) {
 	for _, client := range slices.Sorted(maps.Keys(c)) {
 		if a := c[client]; a.ended() {
@@ -111,7 +112,7 @@ func (c calls) busy() bool {
 	return false
 }
 
-// cancel lets no client wait any longer, and returns when all calls have ended. Their results are still to be reported.
+// cancel makes all clients give up, and returns when all calls have ended. Their results are still to be reported.
 func (c calls) cancel() {
 	for _, a := range c {
 		a.cancel()
@@ -121,7 +122,7 @@ func (c calls) cancel() {
 	}
 }
 
-// forget ends all calls, whose results are not reported.
+// forget ends all calls without reporting their results.
 func (c calls) forget() {
 	c.cancel()
 	clear(c)

@@ -15,41 +15,41 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// EventLog is the type of the events that bring lines of the servers' logs.
+// EventLog is the type of the events that carry lines of the servers' logs.
 const EventLog = "log"
 
-// Kinds are the steps that a Cluster lowers.
+// Kinds are the kinds of steps that a Cluster lowers.
 var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 
-// Cluster is the servers and links of a deployment, one server for each node.
+// Cluster holds the servers and links of a deployment, one server for each node.
 type Cluster struct {
 	*Supervisor
 	Network *Network
-	// Patience is how long servers may take to start and to agree.
+	// Patience is the timeout for servers to start and to agree.
 	Patience time.Duration
-	// Seed is that of the run.
+	// Seed is the seed of the run.
 	Seed uint64
-	// Spent is where the time of the run goes.
+	// Spent records where the time of the run goes.
 	Spent Spent
 
 	command func(lockstep.Node) (*exec.Cmd, error)
-	log     func(line string) bool // picks lines for the trace; nil picks none
+	log     func(line string) bool // selects lines for the trace; nil selects none
 	line    func(n lockstep.Node, line string, out *lockstep.Outbox)
 	servers []*Server
 	hands   hands
 	calls   calls
 	reports reports
-	marks   []int          // by node-1: lines of the log that were looked at
+	marks   []int          // by node-1: the number of log lines already processed
 	due     lockstep.Nodes // up for the engine, but not started yet
 	did     trace.Kinds    // since servers were last steady
 
-	begun    bool // the first run has
+	begun    bool // the first run has begun
 	settling bool // the settling stage has begun
 	began    time.Time
 }
 
-// NewCluster makes the servers of so many nodes, none of which is started, in the folder of a
-// deployment. A cut lets connections stand still where that is asked for, and closes them otherwise.
+// NewCluster creates servers for the given number of nodes in the directory of a deployment. None of them is started.
+// With stall, a cut stalls connections; otherwise it closes them.
 func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) {
 	folder, err := place.Folder()
 	if err != nil {
@@ -77,7 +77,8 @@ func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) 
 	return c, nil
 }
 
-// nodeOf is the node that a process belongs to, or 0: a server may be several processes, which are in the group of the first.
+// nodeOf returns the node that a process belongs to, or 0. A server may consist of several processes, which are in the
+// process group of the first.
 func (c *Cluster) nodeOf(pid int) lockstep.Node {
 	group := groupOf(pid)
 	for i, v := range c.servers {
@@ -88,11 +89,11 @@ func (c *Cluster) nodeOf(pid int) lockstep.Node {
 	return 0
 }
 
-// Server is the server of a node.
+// Server returns the server of a node.
 func (c *Cluster) Server(n lockstep.Node) *Server { return c.servers[n-1] }
 
-// Begin begins a run: all servers are ended, their folders emptied, nothing is cut, and
-// all are to be started when time first passes.
+// Begin begins a run: it ends all servers, empties their directories and removes all cuts. All servers start when time
+// first passes.
 func (c *Cluster) Begin() error {
 	c.endAll()
 	for _, v := range c.servers {
@@ -105,14 +106,14 @@ func (c *Cluster) Begin() error {
 	return nil
 }
 
-// hold lets what a node sends wait, also the end of its connections, or go on.
+// hold holds or releases the traffic that a node sends, including the end of its connections.
 func (c *Cluster) hold(n lockstep.Node, held bool) {
 	for m := range trace.AllNodes(len(c.servers)).Without(n).All() {
 		c.Network.Hold(n, m, held)
 	}
 }
 
-// fresh begins a run: nothing is cut or held, packets are carried, and what servers printed before is not of this run.
+// fresh begins a run: it removes all cuts and holds, lets packets through, and ignores what servers printed before.
 func (c *Cluster) fresh() {
 	for i, v := range c.servers {
 		c.hold(lockstep.Node(i+1), false)
@@ -124,9 +125,9 @@ func (c *Cluster) fresh() {
 	c.began, c.Spent = time.Now(), Spent{}
 }
 
-// Resume begins a run with the servers as they are, and what they have: nothing is cut, and those
-// that are down are to be started. It is for servers that can be told one run's data from
-// another's, and saves their start. The first run begins as with Begin.
+// Resume begins a run with the running servers and their data. It removes all cuts; servers that are down are due to
+// start. It is for servers that can separate one run's data from another's, and saves their startup time. The first run
+// begins as with Begin.
 func (c *Cluster) Resume() error {
 	if !c.begun {
 		return c.Begin()
@@ -140,7 +141,7 @@ func (c *Cluster) Resume() error {
 	return nil
 }
 
-// empty removes what is in a folder.
+// empty removes the content of a directory.
 func empty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -162,14 +163,14 @@ func (c *Cluster) endAll() {
 	all.Wait()
 }
 
-// end ends the server of a node. Others see that at once, also where its process stays.
+// end ends the server of a node. The other nodes see that at once, even if its process stays.
 func (c *Cluster) end(n lockstep.Node) {
 	c.Network.Gone(n, true)
 	c.Server(n).Kill()
 }
 
-// Do performs a step that is Light. A node that is restarted starts when time first
-// passes, and one that is crashed before that never does.
+// Do performs a step that is Light. A restarted node starts when time first passes. If it crashes before that, it does
+// not start.
 func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
 	c.did |= trace.KindsOf(s.Kind)
 	switch s.Kind {
@@ -185,7 +186,7 @@ func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
 	}
 }
 
-// Up are the nodes that are up for the engine, started or not.
+// Up returns the nodes that are up for the engine, started or not.
 func (c *Cluster) Up() lockstep.Nodes {
 	up := c.due
 	for i, v := range c.servers {
@@ -196,7 +197,7 @@ func (c *Cluster) Up() lockstep.Nodes {
 	return up
 }
 
-// settle begins the settling stage: no fault is to come, and packets are carried.
+// settle begins the settling stage: no more faults occur, and packets pass.
 func (c *Cluster) settle() {
 	c.Network.Control(false)
 	c.Network.Unbound()
@@ -205,8 +206,8 @@ func (c *Cluster) settle() {
 // Settling reports whether the settling stage has begun.
 func (c *Cluster) Settling() bool { return c.settling }
 
-// Agreeing are the nodes that are expected to agree anew: a Majority, where servers started or links changed since servers were last
-// steady, and nobody otherwise.
+// Agreeing returns the nodes that are expected to agree again. That is a Majority if servers started or links changed
+// since servers were last steady, and otherwise none.
 func (c *Cluster) Agreeing(out *lockstep.Outbox) lockstep.Nodes {
 	if c.did&trace.KindsOf(trace.Restart, trace.Cut, trace.Heal) == 0 {
 		return 0
@@ -214,14 +215,13 @@ func (c *Cluster) Agreeing(out *lockstep.Outbox) lockstep.Nodes {
 	return c.Majority(out)
 }
 
-// Majority are the nodes that can agree: a majority whose members are up and hear each other, and
-// nobody else. There is none where the network is no partition.
+// Majority returns the nodes that can agree: a majority whose members are up and hear only each other. It is empty if
+// the network is not cleanly partitioned.
 func (c *Cluster) Majority(out *lockstep.Outbox) lockstep.Nodes {
 	return c.Group(out, func(nodes lockstep.Nodes) bool { return 2*nodes.Len() > len(c.servers) })
 }
 
-// Group are nodes that are up and hear each other, and nobody else, and that are enough for something,
-// as the function tells; none where there are no such nodes.
+// Group returns nodes that are up, hear only each other, and satisfy enough. It is empty if there are no such nodes.
 func (c *Cluster) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) lockstep.Nodes {
 	up := c.Up()
 	for n := range up.All() {
@@ -238,7 +238,7 @@ func (c *Cluster) Group(out *lockstep.Outbox, enough func(lockstep.Nodes) bool) 
 	return 0
 }
 
-// apart reports whether all of a group hear each other and none of the others.
+// apart reports whether all nodes of a group hear each other and none of the others.
 func apart(group, others lockstep.Nodes, cut func(lockstep.Node) lockstep.Nodes) bool {
 	for n := range group.All() {
 		if cut(n)&group != 0 || others&^cut(n) != 0 {
@@ -264,7 +264,7 @@ func (c *Cluster) Launch() error {
 	return nil
 }
 
-// direct reports a server that speaks to another past its link.
+// direct reports a server that bypasses its link to another server.
 func (c *Cluster) direct() error {
 	var pids []int
 	for _, v := range c.servers {
@@ -275,7 +275,7 @@ func (c *Cluster) direct() error {
 	return c.Network.Direct(pids)
 }
 
-// Inconclusive makes an error one that spoils only the run.
+// Inconclusive wraps an error that invalidates only the current run.
 func Inconclusive(err error) error {
 	if err == nil {
 		return nil
@@ -283,8 +283,8 @@ func Inconclusive(err error) error {
 	return &lockstep.Inconclusive{Reason: err.Error()}
 }
 
-// look ends a step: it brings the time, packets that wait, what clients have heard and the lines of logs to the trace, and reports a server
-// that ended by itself.
+// look ends a step. It records the time, waiting packets, client results and log lines in the trace, and reports a
+// server that ended on its own.
 func (c *Cluster) look(out *lockstep.Outbox) error {
 	out.Advance(trace.Time(time.Since(c.began)))
 	err := c.hands.look(out)
@@ -297,7 +297,8 @@ func (c *Cluster) look(out *lockstep.Outbox) error {
 				c.line(lockstep.Node(i+1), line, out)
 			}
 			if c.log != nil && c.log(line) {
-				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "") // which differs from run to run
+				// which differs from run to run
+				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "")
 				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})
 			}
 		}
@@ -313,19 +314,18 @@ func (c *Cluster) Close() error {
 	return errors.Join(c.Supervisor.Close(), c.Network.Close())
 }
 
-// EventTime is the type of the event that tells where the time of a run went. The value is the Spent.
+// EventTime is the type of the event that reports where the time of a run went. Its value is the Spent.
 const EventTime = "time"
 
-// Event is the event that tells it, at the end of a run.
+// Event returns the event that reports the time spent, for the end of a run.
 func (s Spent) Event() lockstep.Event {
 	return lockstep.Event{Type: EventTime, Text: s.String(), Value: s}
 }
 
-// Spent is where time went: in waiting for servers to start, in letting time pass, and in
-// everything else, as far as it was accounted for.
+// Spent accounts for time: waiting for servers to start, letting time pass, and everything else that is measured.
 type Spent struct{ Starting, Waiting, Working time.Duration }
 
-// Timed adds the time that a function takes to one part of what was Spent.
+// Timed adds the duration of a function to one part of a Spent.
 func Timed(what *time.Duration, do func() error) error {
 	begin := time.Now()
 	err := do()
@@ -333,16 +333,21 @@ func Timed(what *time.Duration, do func() error) error {
 	return err
 }
 
-// Add adds what was spent elsewhere.
+// Add adds the time of another Spent.
 func (s *Spent) Add(t Spent) {
 	s.Starting, s.Waiting, s.Working = s.Starting+t.Starting, s.Waiting+t.Waiting, s.Working+t.Working
 }
 
-// String is the three in shares: "starting 61 %, waiting 20 %, working 19 %".
+// String returns the three shares: "starting 61 %, waiting 20 %, working 19 %".
 func (s Spent) String() string {
 	sum := max(s.Starting+s.Waiting+s.Working, 1)
 	share := func(d time.Duration) int64 { return int64((200*d + sum) / (2 * sum)) }
-	return fmt.Sprintf("starting %d %%, waiting %d %%, working %d %%", share(s.Starting), share(s.Waiting), share(s.Working))
+	return fmt.Sprintf(
+		"starting %d %%, waiting %d %%, working %d %%",
+		share(s.Starting),
+		share(s.Waiting),
+		share(s.Working),
+	)
 }
 
 // Sleep lets time pass, unless the context ends.

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// datagram performs a step on servers whose messages are independent of their connections. What is cut, dropped or duplicated
-// concerns nobody but the engine.
+// datagram performs a step on servers whose messages are independent of their connections. Only the engine deals with
+// cut, dropped or duplicated messages.
 func (d *deployment) datagram(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Deliver:
@@ -20,7 +20,7 @@ func (d *deployment) datagram(ctx context.Context, s *lockstep.Step, out *lockst
 	case trace.Crash:
 		d.lose(s.Node)
 	case trace.Restart:
-		d.Network.Gone(s.Node, true) // now the others see it
+		d.Network.Gone(s.Node, true) // the other nodes see the crash only now
 		d.hold(s.Node, false)
 		d.due = d.due.With(s.Node)
 		_, err := d.steady(ctx, trace.NodesOf(s.Node))
@@ -29,22 +29,27 @@ func (d *deployment) datagram(ctx context.Context, s *lockstep.Step, out *lockst
 	return nil
 }
 
-// errNoConnection is why a message waits.
+// errNoConnection explains why a message waits.
 var errNoConnection = errors.New("there is no connection")
 
-// deliver hands a message over. Servers that have lost their connection make a new one after a while. What a node that is down sent on a
-// connection that ended with it is lost.
+// deliver delivers a message. Servers that lose a connection reconnect after a while. If a node is down, the messages
+// that it sent on a connection that ended with it are lost.
 func (d *deployment) deliver(ctx context.Context, m *trace.Message) error {
 	number := d.hands.numbers[m.Body]
-	return Retry(ctx, d.Patience, fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To), func(context.Context) error {
-		if d.Network.Carry(number) || !d.Up().Has(m.From) {
-			return nil
-		}
-		return errNoConnection
-	})
+	return Retry(
+		ctx,
+		d.Patience,
+		fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To),
+		func(context.Context) error {
+			if d.Network.Carry(number) || !d.Up().Has(m.From) {
+				return nil
+			}
+			return errNoConnection
+		},
+	)
 }
 
-// lose ends a node without telling the others: their connections stay.
+// lose ends a node without notifying the others: their connections stay open.
 func (d *deployment) lose(n lockstep.Node) {
 	d.due = d.due.Without(n)
 	d.hold(n, true)

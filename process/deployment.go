@@ -9,14 +9,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deployment is the servers of one worker, their links and their clients.
+// deployment holds the servers of one worker, their links and their clients.
 type deployment struct {
 	*Cluster
 	system System
 	driver Driver
 }
 
-// Reset begins a run: servers start, or go on with other data, and clients offer their first requests.
+// Reset begins a run: servers start, or continue with other data, and clients offer their first requests.
 func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
 	if err := d.start(ctx, seed); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (d *deployment) start(ctx context.Context, seed uint64) error {
 	return err
 }
 
-// stop ends the clients of a run, and forgets what they heard.
+// stop ends the clients of a run, and discards their results.
 func (d *deployment) stop() {
 	d.calls.forget()
 	if d.driver.Stop != nil {
@@ -59,15 +59,18 @@ func (d *deployment) stop() {
 	d.reports.take()
 }
 
-// steady starts the nodes that are due and waits until some nodes are ready.
+// steady starts the nodes that are due and waits until the given nodes are ready.
 func (d *deployment) steady(ctx context.Context, nodes lockstep.Nodes) (lockstep.Nodes, error) {
 	if d.driver.Ready == nil || nodes == 0 {
 		return 0, d.Launch()
 	}
-	return nodes, d.Steady(ctx, nodes, func(ctx context.Context, n lockstep.Node) bool { return d.driver.Ready(ctx, n, nodes) })
+	return nodes, d.Steady(
+		ctx,
+		nodes,
+		func(ctx context.Context, n lockstep.Node) bool { return d.driver.Ready(ctx, n, nodes) },
+	)
 }
 
-// Do performs a step.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out.Settling() && !d.settling {
 		d.settling = true
@@ -86,7 +89,7 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	return errors.Join(err, d.look(out))
 }
 
-// perform lets a client ask, time pass, or a fault happen.
+// perform performs a client request, a wait or a fault.
 func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
 	case trace.Request:
@@ -104,7 +107,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 	}
 }
 
-// wait lets time pass. Where servers started or links changed, those that can agree have done so before it begins to count.
+// wait lets time pass. If servers started or links changed, the nodes that can agree do so before the wait begins.
 func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
 	agree, pass := d.driver.Agree, d.driver.Pass
 	if agree == nil {
@@ -132,7 +135,7 @@ func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep
 	return nil
 }
 
-// Abilities are the parts that servers play, and what packets contain.
+// Abilities are the roles of servers, and the content of packets.
 func (d *deployment) Abilities() lockstep.Abilities {
 	var a lockstep.Abilities
 	if d.driver.Role != nil {
@@ -148,7 +151,6 @@ func (d *deployment) Abilities() lockstep.Abilities {
 	return a
 }
 
-// Close ends clients and servers.
 func (d *deployment) Close() error {
 	d.stop()
 	err := d.Cluster.Close()

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// What the kernel calls its questions about sockets (linux/sock_diag.h, linux/inet_diag.h).
+// The kernel's names for socket queries (linux/sock_diag.h, linux/inet_diag.h).
 const (
 	sockDiag         = 4  // NETLINK_SOCK_DIAG
 	sockDiagByFamily = 20 // SOCK_DIAG_BY_FAMILY
@@ -18,14 +18,14 @@ const (
 	diagMessage      = 72 // struct inet_diag_msg
 )
 
-// question is one about sockets: about all in these states, or about the one with these addresses.
+// question is a query for sockets: all in the given states, or the one with the given addresses.
 type question struct {
 	family        uint8
 	states        uint32
 	local, remote *net.TCPAddr
 }
 
-// listening lists the addresses at which somebody listens, or is nil where that cannot be told.
+// listening lists the addresses with a listening socket. It returns nil if the kernel does not answer.
 func listening() []net.TCPAddr {
 	sockets, err := inState(tcpListen)
 	if err != nil {
@@ -38,21 +38,24 @@ func listening() []net.TCPAddr {
 	return found
 }
 
-// inState lists the sockets in a state, of both families. The kernel is asked for these alone: its table in /proc has all
-// sockets, and thousands of connections that have ended take milliseconds to go through.
+// inState lists the sockets in a state, of both families. It queries the kernel for these alone. The table in /proc has
+// all sockets, and thousands of closed connections take milliseconds to read.
 func inState(state int) ([]socket, error) {
-	return ask(question{family: syscall.AF_INET, states: 1 << state}, question{family: syscall.AF_INET6, states: 1 << state})
+	return ask(
+		question{family: syscall.AF_INET, states: 1 << state},
+		question{family: syscall.AF_INET6, states: 1 << state},
+	)
 }
 
-// between lists the socket with these addresses, where there is one. One that a program opened for IPv6 and connected by IPv4 is found by
-// its addresses of IPv4.
+// between lists the socket with these addresses, if there is one. A socket opened for IPv6 and connected over IPv4 is
+// found by its IPv4 addresses.
 func between(local, remote *net.TCPAddr) ([]socket, error) {
 	q := question{family: syscall.AF_INET6, states: ^uint32(0), local: local, remote: remote}
 	if local.IP.To4() != nil {
 		q.family = syscall.AF_INET
 	}
 	found, err := ask(q)
-	for _, s := range found { // the kernel offers one who listens there, too
+	for _, s := range found { // the kernel also returns a listening socket
 		if same(s.local, *local) && same(s.remote, *remote) {
 			return []socket{s}, nil
 		}
@@ -63,7 +66,7 @@ func between(local, remote *net.TCPAddr) ([]socket, error) {
 	return nil, err
 }
 
-// ask asks the kernel one thing after the other.
+// ask sends queries to the kernel, one after the other.
 func ask(questions ...question) (found []socket, err error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, sockDiag)
 	if err != nil {
@@ -83,7 +86,7 @@ func ask(questions ...question) (found []socket, err error) {
 	return found, nil
 }
 
-// bytes is the question as the kernel reads it.
+// bytes encodes the query as the kernel reads it.
 func (q question) bytes() []byte {
 	request := make([]byte, syscall.NLMSG_HDRLEN+diagRequest)
 	order, flags := binary.NativeEndian, uint16(syscall.NLM_F_REQUEST)
@@ -105,7 +108,7 @@ func (q question) bytes() []byte {
 	return request
 }
 
-// bytesOf is an address as long as those of a family are.
+// bytesOf returns an address in the length of its family.
 func bytesOf(ip net.IP, family uint8) net.IP {
 	if family == syscall.AF_INET {
 		return ip.To4()
@@ -113,7 +116,7 @@ func bytesOf(ip net.IP, family uint8) net.IP {
 	return ip.To16()
 }
 
-// answers reads what the kernel says to the question: many messages and an end, or one.
+// answers reads the kernel's reply to the query: several messages and an end marker, or one message.
 func (q question) answers(fd int) (found []socket, err error) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -142,14 +145,17 @@ func (q question) answers(fd int) (found []socket, err error) {
 	}
 }
 
-// socketIn reads a struct inet_diag_msg.
+// socketIn parses a struct inet_diag_msg.
 func socketIn(data []byte) socket {
 	length := net.IPv4len
 	if data[0] == syscall.AF_INET6 {
 		length = net.IPv6len
 	}
 	address := func(ip, port int) net.TCPAddr {
-		return net.TCPAddr{Port: int(binary.BigEndian.Uint16(data[port:])), IP: append(net.IP(nil), data[ip:ip+length]...)}
+		return net.TCPAddr{
+			Port: int(binary.BigEndian.Uint16(data[port:])),
+			IP:   append(net.IP(nil), data[ip:ip+length]...),
+		}
 	}
 	return socket{address(8, 4), address(24, 6), strconv.Itoa(int(binary.NativeEndian.Uint32(data[68:])))}
 }

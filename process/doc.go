@@ -1,22 +1,23 @@
-// Package process runs unmodified servers: real processes that are started, killed, cut off and restarted, with proxies between them.
-// Nothing of theirs is changed but their settings.
+// Package process tests unmodified servers: it starts, kills, isolates and restarts real processes, with proxies
+// between them. Only the settings of the servers change.
 //
-// [System] makes a system under test of them. A target states what is particular to its servers: values such as the number of nodes, and one
-// function that gives the servers of a deployment their ports and links and returns a [Driver]. A driver starts a node, tells when it serves, lets
-// clients make requests, and reads what there is in the end. Everything else is done here, once. The example examples/redis is
-// a whole server in fewer than 250 lines.
+// [System] makes a system under test of such servers. A target declares values such as the number of nodes. It also
+// provides a function that assigns ports and links to the servers of a deployment and returns a [Driver]. A driver
+// starts a node, reports when it serves, issues client requests, and reads the final state. This package does
+// everything else. The example examples/redis is a complete target in fewer than 250 lines.
 //
-// What a driver works with is the [Cluster] of its deployment. Its [Supervisor] keeps the processes: each server leads a process group of its own, has
-// a directory and a log of which the last lines are kept, and ends when we end, whatever ends us. A
-// deployment has a loopback address of its own, so that its ports are nobody else's. Calls of clients run beside the steps ([Cluster.Ask]).
+// A driver works with the [Cluster] of its deployment. Its [Supervisor] manages the processes. Each server leads its
+// own process group, has its own directory, and keeps the last lines of its log. It ends when the tester ends, whatever
+// the reason. A deployment has its own loopback address, so that its ports conflict with no others. Client calls run
+// concurrently with the steps ([Cluster.Ask]).
 //
-// A [Network] stands between the servers: a [Link] is a proxy that listens where one server believes
-// another to be. Links are cut and healed in each direction, delayed and held. A link keeps the
-// order of what it carries and never loses a part of it: a cut closes connections, or stalls them, as a network does. Its listener
-// follows its server: it is closed while that
-// does not listen. Where a protocol is known, a [Decoder] cuts what a link carries into packets, which are the engine's messages: they wait,
-// and are carried or lost one by one, the latter with their connection, unless they are independent of it ([Link.Loose], [Link.Detach]).
+// A [Network] connects the servers: a [Link] is a proxy that listens where one server expects another. Links can be cut
+// and healed in each direction, delayed and held. A link preserves order and never loses part of a stream: a cut closes
+// connections, or stalls them, as a network does. The listener follows its server: it is closed while the server does
+// not listen. For a known protocol, a [Decoder] splits the stream of a link into packets, which are the engine's
+// messages. Packets wait, and the engine carries or drops them one by one. A dropped packet takes its connection with
+// it, unless packets are independent of their connection ([Link.Loose], [Link.Detach]).
 //
-// A server whose program can stop and start it inside (Server.Host) saves the start of its
-// process. Time is real, so that runs repeat by best effort.
+// A server that its program can stop and start in-process (Server.Host) saves the startup of its process. Time is real,
+// so that replay is best effort.
 package process

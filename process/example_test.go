@@ -50,7 +50,8 @@ func Example() {
 func ExampleNetwork() {
 	network := process.NewNetwork(2, process.Stalls, nil)
 	defer network.Close()
-	link, err := network.Link(1, 2, "127.0.0.2:20001", "127.0.0.2:20002", nil) // where 1 believes 2 to be, and where 2 is
+	// the address where node 1 expects node 2, and the real address of node 2
+	link, err := network.Link(1, 2, "127.0.0.2:20001", "127.0.0.2:20002", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -62,19 +63,20 @@ func ExampleNetwork() {
 		return 0
 	})
 	network.Cut(process.Whole)
-	network.Hold(2, 1, true)                                            // what 2 says waits
-	network.Delay(1, 2, 10*time.Millisecond)                            // what 1 says takes its time
-	fmt.Println(link.Connections(), network.Direct([]int{os.Getpid()})) // nobody listens there, so that nobody could dial
+	network.Hold(2, 1, true)                 // traffic from 2 to 1 waits
+	network.Delay(1, 2, 10*time.Millisecond) // traffic from 1 to 2 is delayed
+	// no server listens there, so that no connection exists
+	fmt.Println(link.Connections(), network.Direct([]int{os.Getpid()}))
 	// Output: 0 <nil>
 }
 
-// lines is a protocol of lines, each of which is a message, in both directions.
+// lines is a protocol of lines. Each line is a message, in both directions.
 type lines struct{}
 
 func (lines) Next(data []byte) (process.Packet, int, error) {
 	end := bytes.IndexByte(data, '\n')
 	if end < 0 {
-		return process.Packet{}, 0, nil // more must come
+		return process.Packet{}, 0, nil // incomplete: more bytes are needed
 	}
 	return process.Packet{Type: "line", Text: string(data[:end])}, end + 1, nil
 }
@@ -111,7 +113,7 @@ func ExampleNetwork_Control() {
 		came, _, _ = network.Sent()
 	}
 	fmt.Println(came[0].From, came[0].To, came[0].Type, came[0].Text)
-	fmt.Println(network.Carry(came[0].Number), network.Break(came[0].Number)) // it goes on, and does not wait any more
+	fmt.Println(network.Carry(came[0].Number), network.Break(came[0].Number)) // the packet passes, and no longer waits
 	at, _ := server.Accept()
 	text, _ := bufio.NewReader(at).ReadString('\n')
 	fmt.Print(text)
@@ -153,7 +155,7 @@ func ExampleLink_Loose() {
 		time.Sleep(time.Millisecond)
 	}
 	came, _, _ := network.Sent()
-	network.Break(came[0].Number) // and is not lost with it
+	network.Break(came[0].Number) // the second is not lost with it
 	network.Carry(came[1].Number)
 	at, _ := server.Accept()
 	text, _ := bufio.NewReader(at).ReadString('\n')
@@ -175,7 +177,7 @@ func ExampleSupervisor_Another() {
 		return
 	}
 	defer keeper.Close()
-	host, err := keeper.Another() // for servers that all have one port
+	host, err := keeper.Another() // for servers that all use the same port
 	fmt.Println(host != keeper.Address, net.ParseIP(host).IsLoopback(), err)
 	// Output: true true <nil>
 }
@@ -255,7 +257,7 @@ func ExampleSend() {
 func ExampleNetwork_Rise() {
 	network := process.NewNetwork(2, process.Closes, nil)
 	defer network.Close()
-	network.Rise()                                                     // nothing that is higher than what there was goes on
+	network.Rise()                                                     // packets above the highest seen so far wait
 	fmt.Println(network.Risen(context.Background(), time.Millisecond)) // nothing came
 	network.Unbound()
 	// Output: false <nil>

@@ -9,11 +9,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Light are the steps that a Cluster lowers whose links have decoders and whose network is under
-// Control: packets are messages of the engine.
+// Light are the kinds of steps that a Cluster lowers if its links have decoders and its network is under Control.
+// Packets are then messages of the engine.
 var Light = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
 
-// hands tell the engine of packets that wait, and do with them what it decides.
+// hands reports waiting packets to the engine, and carries out the engine's decisions.
 type hands struct {
 	network  *Network
 	forge    func(text string, body trace.ID, sent func(trace.ID) []byte) (Packet, []byte, error)
@@ -21,7 +21,7 @@ type hands struct {
 	messages map[int]trace.ID // by the number of the packet
 }
 
-// begin lets go of everything.
+// begin discards all state for a new run.
 func (h *hands) begin() {
 	h.network.Control(false)
 	h.network.Unbound()
@@ -29,10 +29,10 @@ func (h *hands) begin() {
 	h.numbers, h.messages = map[trace.ID]int{}, map[int]trace.ID{}
 }
 
-// do delivers or drops a message. What is dropped takes its connection with it.
+// do delivers or drops a message. A dropped message takes its connection with it.
 func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
 	number := h.numbers[out.Message(s.Msg).Body]
-	delete(h.messages, number) // its fate is known
+	delete(h.messages, number) // its outcome is known
 	if s.Kind == trace.Deliver {
 		h.network.Carry(number)
 	} else {
@@ -40,10 +40,10 @@ func (h *hands) do(s *lockstep.Step, out *lockstep.Outbox) {
 	}
 }
 
-// data is what the packet of a message consists of, where packets are detached.
+// data returns the bytes of a message's packet, if packets are detached.
 func (h *hands) data(body trace.ID) []byte { return h.network.Data(h.numbers[body]) }
 
-// replace puts another packet in the place of a message's.
+// replace substitutes another packet for that of a message.
 func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	text, body := out.Forged(s)
 	p, data, err := h.forge(text, body, h.data)
@@ -59,11 +59,14 @@ func (h *hands) replace(s *lockstep.Step, out *lockstep.Outbox) error {
 	return nil
 }
 
-// look tells what was sent and what was lost since it last looked. Of what came on different links it is chance what came first, and so they are told
-// in the order of nodes.
+// look reports what was sent and lost since the last call. The arrival order across links is random, so that it reports
+// packets in the order of nodes.
 func (h *hands) look(out *lockstep.Outbox) error {
 	came, lost, err := h.network.Sent()
-	slices.SortStableFunc(came, func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(
+		came,
+		func(a, b Held) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) },
+	)
 	for _, p := range came {
 		body := out.Send(p.From, p.To, p.Type, p.Tag)
 		out.Text(body, p.Text)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// heights bound how far servers come while nobody lets them go on. The network's mutex guards them.
+// heights bounds how far servers progress until the limit rises. The network's mutex guards it.
 type heights struct {
 	limit, seen int64
 	changed     chan struct{} // closed when the limit changes
-	above       chan struct{} // closed when a packet above the limit has come
+	above       chan struct{} // closed when a packet above the limit arrives
 }
 
 // rise sets the limit.
@@ -21,15 +21,15 @@ func (h *heights) rise(limit int64) {
 	h.limit, h.changed, h.above = limit, make(chan struct{}), make(chan struct{})
 }
 
-// Rise makes the greatest height that a packet had so far the limit: those that are higher wait, from now on, at the head of their
-// connection. So everything that servers do is in rounds, the border of which is a higher packet.
+// Rise sets the limit to the greatest height of any packet so far. From now on, higher packets wait at the head of
+// their connection. The servers therefore proceed in rounds, each of which ends with a higher packet.
 func (n *Network) Rise() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.packets.heights.rise(n.packets.heights.seen)
 }
 
-// Unbound lets packets of all heights go on, and forgets which there were.
+// Unbound lets packets of all heights pass, and forgets the heights seen so far.
 func (n *Network) Unbound() {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -37,7 +37,7 @@ func (n *Network) Unbound() {
 	n.packets.heights.seen = 0
 }
 
-// Risen waits until a packet waits that is above the limit, at most for so long, and reports whether there is one.
+// Risen waits until a packet above the limit waits, or for at most the timeout, and reports whether there is one.
 func (n *Network) Risen(ctx context.Context, patience time.Duration) (bool, error) {
 	n.mutex.Lock()
 	above := n.packets.heights.above
@@ -54,8 +54,8 @@ func (n *Network) Risen(ctx context.Context, patience time.Duration) (bool, erro
 	}
 }
 
-// below lets a packet wait while it is above the limit, and reports false where its connection ended meanwhile. The mutex is held, but not
-// while it waits.
+// below makes a packet wait while it is above the limit, and reports false if its connection ends meanwhile. The caller
+// holds the mutex, which is released during the wait.
 func (p *pair) below(height int64) bool {
 	n := p.link.network
 	h := &n.packets.heights

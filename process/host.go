@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// Bounds of a process that hosts a server: how often the server is started in it, before a fresh one
-// takes its place, and how long it may take for an order.
+// Bounds of a host process: how often it may start the server before a new process replaces it, and the timeout of a
+// command.
 const (
 	maxLives      = 200
 	orderPatience = 10 * time.Second
 )
 
-// revive starts the server again inside its process, where there is one that can. One that cannot
-// is ended.
+// revive starts the server again inside its process, if that process can do so. Otherwise it ends the process.
 func (v *Server) revive() bool {
 	if !v.idle {
 		return false
@@ -32,8 +31,8 @@ func (v *Server) revive() bool {
 	return false
 }
 
-// order gives a host an order, and reports whether it was done. It has a timeout and no context: the server must also be
-// killed where the campaign was interrupted.
+// order sends a command to a host, and reports whether the host executed it. It has a timeout and no context, because
+// the server must also be killed when the campaign is interrupted.
 func order(host, what string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), orderPatience)
 	defer cancel()
@@ -41,7 +40,7 @@ func order(host, what string) bool {
 	return err == nil && answer == "done"
 }
 
-// Send sends a line to a control port, and returns the line that answers it. It waits as long as the context lasts.
+// Send sends a line to a control port, and returns the line of the response. It waits until the context ends.
 func Send(ctx context.Context, host, what string) (string, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 const hostVariable = "LOCKSTEP_PROCESS_HOST"
 
-// hostEchoes is a process that hosts a server, which answers "echo X" with X, and starts and ends it as it is told.
-// After an "echo stubborn" it does not.
+// hostEchoes is a process that hosts a server, which answers "echo X" with X. It starts and ends the server on command.
+// After an "echo stubborn" it ignores commands.
 func hostEchoes(orders, address string) {
 	control, err := net.Listen("tcp", orders)
 	if err != nil {
@@ -63,7 +63,7 @@ func hostEchoes(orders, address string) {
 	}
 }
 
-// hosted makes a server that is started and ended inside its process, and runs.
+// hosted creates a running server that is started and ended inside its process.
 func hosted(t *testing.T) (s *Supervisor, v *Server, address string, again func() *exec.Cmd) {
 	t.Helper()
 	s, v, address = supervised(t)
@@ -88,10 +88,10 @@ func restart(t *testing.T, v *Server, address string, cmd *exec.Cmd) {
 	}
 }
 
-// lives reports whether a process is there.
+// lives reports whether a process exists.
 func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// A server with a host is ended and started inside its process, which stays. Where the host does not obey, the process ends.
+// A server with a host ends and starts inside its process, which stays. If the host does not obey, the process ends.
 func TestHost(t *testing.T) {
 	s, v, address, again := hosted(t)
 	pid := v.Pid()
@@ -100,7 +100,7 @@ func TestHost(t *testing.T) {
 		if v.Running() || !lives(pid) || echoes(address)(t.Context()) || s.Check() != nil {
 			t.Fatalf("killed: running %v, its process lives %v, %v", v.Running(), lives(pid), s.Check())
 		}
-		v.Kill() // as often as one likes
+		v.Kill() // killing repeatedly is harmless
 		if err := v.Await(t.Context(), echoes(address)); err == nil {
 			t.Error("one waits for a server that does not run")
 		}
@@ -127,7 +127,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// A host whose server is ended and that ends itself is replaced.
+// If a host exits after its server was ended, a new one replaces it.
 func TestHostIsGone(t *testing.T) {
 	_, v, address, again := hosted(t)
 	pid := v.Pid()
@@ -139,7 +139,7 @@ func TestHostIsGone(t *testing.T) {
 	}
 }
 
-// Close ends processes: those of servers that run, and those whose server was ended inside them.
+// Close ends the processes of running servers, and of those whose server was ended in-process.
 func TestCloseKills(t *testing.T) {
 	for name, idle := range map[string]bool{"running": false, "ended inside": true} {
 		t.Run(name, func(t *testing.T) {

@@ -10,12 +10,11 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Greeting carries the beginning of a connection, where some of it must be said in other words, or is no message yet: near is the one
-// who dialed, and far the server. What follows is carried as it is.
+// Greeting carries the beginning of a connection, if that part must be rewritten or is not yet a message. The side that
+// dialed is near, and the server is far. The rest is carried unchanged.
 type Greeting func(near, far io.ReadWriter) error
 
-// Link is a proxy. It keeps the order of what it carries, and loses nothing but whole
-// connections.
+// Link is a proxy. It preserves the order of what it carries, and loses only whole connections.
 type Link struct {
 	network  *Network
 	from, to lockstep.Node
@@ -26,21 +25,21 @@ type Link struct {
 	loose    bool // packets are independent of each other
 	detached bool // and of their connections
 
-	beside   *net.TCPAddr  // the link is open, too, while the server listens there
-	patience time.Duration // for a server that does not listen yet
+	beside   *net.TCPAddr  // the link is also open while the server listens there
+	patience time.Duration // timeout for a server that does not listen yet
 
 	// The network's mutex guards these.
 	alive    bool // the server listens
 	ended    bool
-	refused  error // why it could not be listened, the last time
+	refused  error // the error of the last attempt to listen
 	listener net.Listener
 	pairs    map[*pair]bool
-	newest   *pair // of those whose greeting is over
+	newest   *pair // of those whose greeting is complete
 }
 
-// Early lets the link be dialled before its server listens at the target, while it listens at another address of its own:
-// a connection waits for the server, and is reset after so long. It is for servers that
-// dial each other in the moment in which one begins to listen, and pause for long where they are refused.
+// Early lets clients dial the link before its server listens at the target, while the server listens at the address
+// beside. A connection then waits for the server, and is reset after the timeout. It is for servers that dial each
+// other as soon as one begins to listen, and back off for long after a refusal.
 func (l *Link) Early(beside string, patience time.Duration) error {
 	address, err := loopback(beside)
 	if err != nil {
@@ -52,10 +51,9 @@ func (l *Link) Early(beside string, patience time.Duration) error {
 	return nil
 }
 
-// obey opens or closes the listener, and closes connections that cannot be. The network's mutex
-// is held.
+// obey opens or closes the listener, and closes connections that must not exist. The caller holds the network's mutex.
 func (l *Link) obey() {
-	want := l.alive && !l.ended && !l.network.severed(l.from, l.to) // nothing is cut between nobody and a node
+	want := l.alive && !l.ended && !l.network.severed(l.from, l.to) // no cut concerns a dialer that is no node
 	switch {
 	case want && l.listener == nil:
 		if l.listener, l.refused = net.Listen("tcp", l.listen); l.refused == nil {
@@ -75,14 +73,14 @@ func (l *Link) obey() {
 	}
 }
 
-// Listens reports whether the link can be dialled, and why not where it should.
+// Listens reports whether the link accepts connections, and the reason if it should and does not.
 func (l *Link) Listens() (bool, error) {
 	l.network.mutex.Lock()
 	defer l.network.mutex.Unlock()
 	return l.listener != nil, l.refused
 }
 
-// Connections is the number of connections that the link carries.
+// Connections returns the number of connections that the link carries.
 func (l *Link) Connections() int {
 	l.network.mutex.Lock()
 	defer l.network.mutex.Unlock()
@@ -160,24 +158,28 @@ func (p *pair) dial() *net.TCPConn {
 	}
 }
 
-// dialler is the node at the other end of a connection, or 0 where it is none.
+// dialler returns the node at the other end of a connection, or 0 if that end is no node.
 func (n *Network) dialler(conn *net.TCPConn) lockstep.Node {
-	pid := owner(conn.RemoteAddr().(*net.TCPAddr), conn.LocalAddr().(*net.TCPAddr), func(pid int) bool { return n.owner(pid) != 0 })
+	pid := owner(
+		conn.RemoteAddr().(*net.TCPAddr),
+		conn.LocalAddr().(*net.TCPAddr),
+		func(pid int) bool { return n.owner(pid) != 0 },
+	)
 	return n.owner(pid)
 }
 
-// pair is a connection through a link: the one who dialled is near.
+// pair is a connection through a link: near is the side that dialed.
 type pair struct {
 	link *Link
-	from lockstep.Node // 0: nobody that we know, who is never cut off
+	from lockstep.Node // 0: an unknown dialer, which is never cut off
 	near *net.TCPConn
 
 	once sync.Once
 	done chan struct{} // closed when the pair is reset
-	far  *net.TCPConn  // the network's mutex guards it
+	far  *net.TCPConn  // guarded by the network's mutex
 }
 
-// enter notes the pair at its link, unless its ends are cut off from each other.
+// enter registers the pair with its link, unless its ends are cut off from each other.
 func (p *pair) enter() bool {
 	n := p.link.network
 	n.mutex.Lock()
@@ -189,7 +191,7 @@ func (p *pair) enter() bool {
 	return true
 }
 
-// join notes the far end.
+// join registers the far end.
 func (p *pair) join(far *net.TCPConn) bool {
 	p.link.network.mutex.Lock()
 	defer p.link.network.mutex.Unlock()
@@ -210,14 +212,14 @@ func (p *pair) ended() bool {
 	}
 }
 
-// greeted notes that the greeting is over.
+// greeted records that the greeting is complete.
 func (p *pair) greeted() {
 	p.link.network.mutex.Lock()
 	defer p.link.network.mutex.Unlock()
 	p.link.newest = p
 }
 
-// leave closes a connection that has ended in both directions. What was carried still arrives.
+// leave closes a connection that has ended in both directions. Data in transit still arrives.
 func (p *pair) leave() {
 	p.link.network.mutex.Lock()
 	defer p.link.network.mutex.Unlock()
@@ -231,8 +233,8 @@ func (p *pair) leave() {
 	})
 }
 
-// reset ends the connection at once, at both ends. The network's mutex is held, or the pair is
-// only the caller's.
+// reset ends the connection at once, at both ends. The caller holds the network's mutex, or is the only user of the
+// pair.
 func (p *pair) reset() {
 	p.once.Do(func() {
 		close(p.done)
@@ -243,14 +245,14 @@ func (p *pair) reset() {
 	})
 }
 
-// reset closes a connection so that the other end sees it broken.
+// reset closes a connection so that the other end sees a reset.
 func reset(conn *net.TCPConn) {
 	_ = conn.SetLinger(0)
 	_ = conn.Close()
 }
 
-// wait waits while a direction stands still, and until a time; it reports false when the pair
-// was reset meanwhile.
+// wait waits while a direction is stalled, and until the delay after came is over. It reports false if the pair is
+// reset meanwhile.
 func (p *pair) wait(from, to lockstep.Node, came time.Time) bool {
 	for {
 		still, delay, changed := p.link.network.state(from, to)
@@ -276,19 +278,19 @@ func (p *pair) wait(from, to lockstep.Node, came time.Time) bool {
 	}
 }
 
-// chunk is what was read at once, and when.
+// chunk is the data of one read, and its time.
 type chunk struct {
 	bytes []byte
 	came  time.Time
 }
 
-// Bounds of what is on its way in one direction of a connection.
+// Bounds on the data in transit in one direction of a connection.
 const (
 	chunkBytes = 32 << 10
 	chunks     = 32
 )
 
-// flow carries one direction until it ends. The end is carried like anything else.
+// flow carries one direction until it ends. The end is carried like data.
 func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decoder Decoder) {
 	queue := make(chan chunk, chunks)
 	free := make(chan []byte, chunks)
@@ -298,7 +300,7 @@ func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decod
 		if !p.wait(sender, receiver, c.came) {
 			continue // drain, so that the reader ends
 		}
-		if c.bytes == nil { // it ended there
+		if c.bytes == nil { // the stream ended there
 			_ = to.CloseWrite()
 			return
 		}
@@ -316,8 +318,8 @@ func (p *pair) flow(from, to *net.TCPConn, sender, receiver lockstep.Node, decod
 	}
 }
 
-// read puts what comes into the queue. Where it ends in good order, a chunk without bytes says
-// so; where it breaks, the pair breaks.
+// read puts incoming data into the queue. An orderly end of the stream is a chunk without bytes; an error breaks the
+// pair.
 func (p *pair) read(from *net.TCPConn, queue chan<- chunk, free <-chan []byte, sender, receiver lockstep.Node) {
 	defer close(queue)
 	for {
@@ -342,15 +344,15 @@ func (p *pair) read(from *net.TCPConn, queue chan<- chunk, free <-chan []byte, s
 	}
 }
 
-// breaks ends the pair when the news that it broke at one end can arrive at the other: what says so is a packet, too, which stands
-// still under a cut that stalls.
+// breaks ends the pair when a reset at one end can arrive at the other. A reset is a packet, too, and is stalled by a
+// cut that stalls.
 func (p *pair) breaks(from, to lockstep.Node) {
 	if p.wait(from, to, time.Now()) {
 		p.end()
 	}
 }
 
-// end resets the pair, where the network's mutex is not held.
+// end resets the pair, if the caller does not hold the network's mutex.
 func (p *pair) end() {
 	p.link.network.mutex.Lock()
 	defer p.link.network.mutex.Unlock()

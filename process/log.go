@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// Log keeps the last lines of what a server writes. Its zero value is empty.
+// Log keeps the last lines of a server's output. Its zero value is empty.
 type Log struct {
 	mutex sync.Mutex
 	lines []string // the last of them, the oldest first
-	count int      // all that there were
-	part  []byte   // the line that has not ended
+	count int      // all lines so far
+	part  []byte   // the line that is not complete
 }
 
-// Bounds of a log: how many lines are kept, and how long they may be.
+// Bounds of a log: the number of lines kept, and their length.
 const (
 	keptLines = 500
 	keptBytes = 500
 )
 
-// Write takes what a server writes.
+// Write appends a server's output.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -44,15 +44,14 @@ func (l *Log) add(line string) {
 	l.lines = append(l.lines, line)
 }
 
-// Last is the last n lines, or fewer.
+// Last returns the last n lines, or fewer.
 func (l *Log) Last(n int) []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return append([]string(nil), l.lines[max(0, len(l.lines)-min(n, keptLines)):]...)
 }
 
-// Since is what came after the first so many lines, as far as it is kept, and how many lines
-// there are by now.
+// Since returns the lines after the first mark lines, as far as they are kept, and the current number of lines.
 func (l *Log) Since(mark int) (lines []string, count int) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

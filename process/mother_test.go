@@ -20,13 +20,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// echoing is the servers of a deployment that do nothing but echo, each behind a link.
+// echoing is the servers of a deployment that only echo, each behind a link.
 type echoing struct {
 	*Cluster
 	real, via []string // addresses of servers and of their links, by node-1
 }
 
-// newEchoing gives three servers their ports and links.
+// newEchoing assigns ports and links to three servers.
 func newEchoing(c *Cluster) (*echoing, error) {
 	d := &echoing{Cluster: c}
 	for i := range 3 {
@@ -38,7 +38,7 @@ func newEchoing(c *Cluster) (*echoing, error) {
 	return d, nil
 }
 
-// driver lets a server that is asked dial the next one.
+// driver makes a server dial the next one for a request.
 func (d *echoing) driver() Driver {
 	return Driver{
 		Command: func(n lockstep.Node) (*exec.Cmd, error) { return command(d.real[n-1]), nil },
@@ -54,7 +54,7 @@ func (d *echoing) driver() Driver {
 	}
 }
 
-// up starts what is due and waits for it.
+// up starts the servers that are due and waits for them.
 func (d *echoing) up(ctx context.Context) error {
 	return d.Steady(ctx, d.Up(), func(ctx context.Context, n lockstep.Node) bool { return echoes(d.real[n-1])(ctx) })
 }
@@ -73,7 +73,7 @@ func (d *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 	return nil
 }
 
-// echoServers is the system, which tells the address of each deployment.
+// echoServers returns the system, which passes the address of each deployment to tell.
 func echoServers(tell func(address string)) System {
 	return System{Name: "echoes", Nodes: 3, Pace: time.Millisecond, Patience: time.Minute, Events: []string{"answer"},
 		New: func(_ context.Context, c *Cluster) (Driver, error) {
@@ -86,7 +86,7 @@ func echoServers(tell func(address string)) System {
 		}}
 }
 
-// honest is violated where an answer came across a cut or from a node that is down.
+// honest is violated if an answer came across a cut or from a node that is down.
 var honest = spec.OnEvent("honest", "answer", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if answered, could, _ := strings.Cut(e.Text, " "); answered == "true" && could == "false" {
 		return &lockstep.Finding{Text: "an answer through a cut"}
@@ -94,12 +94,17 @@ var honest = spec.OnEvent("honest", "answer", func(_ *struct{}, _ *lockstep.Run,
 	return nil
 })
 
-// A cluster goes through a campaign: crashes, restarts and cuts do what they say, and nothing is
-// left.
+// A cluster runs a campaign: crashes, restarts and cuts take effect, and nothing is left afterwards.
 func TestCluster(t *testing.T) {
 	var places []string
-	plan := lockstep.Plan{System: echoServers(func(a string) { places = append(places, a) }), Spec: honest, Workers: 1, Runs: 6, Scratch: t.TempDir(),
-		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12}}
+	plan := lockstep.Plan{
+		System:   echoServers(func(a string) { places = append(places, a) }),
+		Spec:     honest,
+		Workers:  1,
+		Runs:     6,
+		Scratch:  t.TempDir(),
+		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatalf("%+v, %v", result, err)
@@ -107,8 +112,7 @@ func TestCluster(t *testing.T) {
 	leftNothing(t, places, plan.Scratch)
 }
 
-// leftNothing checks that nobody listens at addresses and that a folder is empty, sooner or
-// later.
+// leftNothing checks that eventually no process listens at addresses and that a directory is empty.
 func leftNothing(t *testing.T, addresses []string, folder string) {
 	t.Helper()
 	for _, a := range addresses {
@@ -128,7 +132,7 @@ func leftNothing(t *testing.T, addresses []string, folder string) {
 	})
 }
 
-// running lists the processes that were told an address.
+// running lists the processes that have an address in their command line.
 func running(address string) (pids []string) {
 	names, _ := filepath.Glob("/proc/[0-9]*")
 	for _, name := range names {
@@ -146,9 +150,13 @@ const (
 	storeVariable  = "LOCKSTEP_PROCESS_STORE"
 )
 
-// answered is violated by every answer, and notes so at once, a letter for each.
+// answered is violated by every answer, and immediately appends a letter for each to a file.
 var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
-	file, err := os.OpenFile(filepath.Join(os.Getenv(storeVariable), "noted"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(
+		filepath.Join(os.Getenv(storeVariable), "noted"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	)
 	if err == nil {
 		_, _ = file.WriteString("x")
 		file.Close()
@@ -156,23 +164,36 @@ var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run,
 	return &lockstep.Finding{Text: "an answer"}
 })
 
-// mother makes runs until she is killed, and stores what she finds in a second folder.
+// mother performs runs until it is killed, and stores its findings in a second directory.
 func mother(folder, store string) {
-	plan := lockstep.Plan{System: echoServers(func(a string) { fmt.Println(a) }), Spec: answered, Workers: 2, Runs: 1 << 30, Scratch: folder, KeepGoing: true, Keep: 1 << 30, Repetitions: 3,
-		Strategy: strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
+	plan := lockstep.Plan{
+		System:      echoServers(func(a string) { fmt.Println(a) }),
+		Spec:        answered,
+		Workers:     2,
+		Runs:        1 << 30,
+		Scratch:     folder,
+		KeepGoing:   true,
+		Keep:        1 << 30,
+		Repetitions: 3,
+		Strategy:    strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
 		Found: func(f *lockstep.Found) {
 			file := filepath.Join(store, fmt.Sprint(f.Run))
 			data := &bytes.Buffer{}
-			if err := errors.Join(trace.Write(data, f.Trace), os.WriteFile(file+".part", data.Bytes(), 0o600), os.Rename(file+".part", file)); err != nil {
+			if err := errors.Join(
+				trace.Write(data, f.Trace),
+				os.WriteFile(file+".part", data.Bytes(), 0o600),
+				os.Rename(file+".part", file),
+			); err != nil {
 				fmt.Println(err)
 			}
-		}}
+		},
+	}
 	_, err := lockstep.Explore(context.Background(), plan)
 	fmt.Println(err)
 }
 
-// Killed at any moment, a campaign leaves no process, no port and no folder, and loses no finding: each is stored before the
-// repetitions of its run.
+// A campaign that is killed at any moment leaves no process, port or directory. It loses no finding: each is stored
+// before the repetitions of its run.
 func TestKilledAtAnyMoment(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	all := 0
@@ -180,7 +201,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		folder, store := t.TempDir(), t.TempDir()
 		program := processes.Begin(t, motherVariable+"="+folder, storeVariable+"="+store)
 		places := []string{program.Line(), program.Line()}
-		if i%2 == 0 { // not before something is found, however slow the machine is
+		if i%2 == 0 { // not before the first finding, however slow the machine is
 			processes.Until(func() bool { _, err := os.Stat(filepath.Join(store, "noted")); return err == nil })
 		}
 		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // any moment is as good
@@ -197,8 +218,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// stored counts the findings in a store. A run fails once when it is made and in each of three repetitions, which
-// come after it was stored; each of two workers may be killed in between.
+// stored counts the findings in a store. A run fails once when it is first performed and in each of three repetitions,
+// which follow the storing. Each of two workers may be killed in between.
 func stored(t *testing.T, store string) int {
 	t.Helper()
 	noted, _ := os.ReadFile(filepath.Join(store, "noted"))
@@ -211,7 +232,8 @@ func stored(t *testing.T, store string) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr, err := trace.Read(file); err != nil || tr.Outcome.Finding == nil || tr.Outcome.Finding.Property != "answered" {
+		if tr, err := trace.Read(file); err != nil || tr.Outcome.Finding == nil ||
+			tr.Outcome.Finding.Property != "answered" {
 			t.Errorf("%s: %v", name, err)
 		}
 		file.Close()

@@ -12,28 +12,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Breakage says what a cut does to connections.
+// Breakage is the effect of a cut on connections.
 type Breakage uint8
 
 // The kinds of breakage.
 const (
-	// Closes: connections across a cut are reset and new ones refused, as when a host is gone.
-	// A cut in one direction closes the connection, too.
+	// Closes: a cut resets connections across it and refuses new ones, as if the host were gone. A cut in one direction
+	// closes the connection, too.
 	Closes Breakage = iota
-	// Stalls: connections across a cut stand still until it heals, in the direction of the cut,
-	// as when packets are lost. New ones can be opened, but nothing arrives.
+	// Stalls: connections across a cut stall until it heals, in the direction of the cut, as when packets are lost. New
+	// connections can be opened, but no data arrives.
 	Stalls
 )
 
-// Network is the links between the servers of a deployment.
+// Network holds the links between the servers of a deployment.
 type Network struct {
 	breakage Breakage
 	nodes    int
-	owner    func(pid int) lockstep.Node // whose process that is
+	owner    func(pid int) lockstep.Node // the node that a process belongs to
 
 	mutex sync.Mutex
 	gates [][]gate       // by sender and receiver, from 0
-	gone  lockstep.Nodes // that have no connections
+	gone  lockstep.Nodes // nodes without connections
 	links []*Link
 
 	packets packets
@@ -49,14 +49,20 @@ type gate struct {
 	changed   chan struct{} // closed when any of this changes
 }
 
-// following is how often links look whether their server listens.
+// following is how often links check whether their server listens.
 const following = 10 * time.Millisecond
 
-// NewNetwork makes the network of so many nodes, with no links and nothing cut. Owner tells
-// which node a process is; it is asked for links that several nodes dial and may be nil
-// otherwise.
+// NewNetwork creates the network of the given number of nodes, without links or cuts. Owner returns the node that a
+// process belongs to. The network calls it for links that several nodes dial; otherwise it may be nil.
 func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node) *Network {
-	n := &Network{breakage: breakage, nodes: nodes, owner: owner, gates: make([][]gate, nodes+1), packets: packets{waiting: map[int]*waiting{}}, quit: make(chan struct{})}
+	n := &Network{
+		breakage: breakage,
+		nodes:    nodes,
+		owner:    owner,
+		gates:    make([][]gate, nodes+1),
+		packets:  packets{waiting: map[int]*waiting{}},
+		quit:     make(chan struct{}),
+	}
 	for i := range n.gates {
 		n.gates[i] = make([]gate, nodes+1)
 		for j := range n.gates[i] {
@@ -68,10 +74,10 @@ func NewNetwork(nodes int, breakage Breakage, owner func(pid int) lockstep.Node)
 	return n
 }
 
-// Link makes a proxy that listens at an address where a node believes another to be, and
-// carries what comes to the address where that one is. With the sender 0 any node may dial,
-// and the kernel is asked who did: for protocols in which all must have the same address of
-// a node. Greet, where it is not nil, carries the beginning of each connection itself.
+// Link creates a proxy that listens at the address where a node expects another, and forwards connections to that
+// node's real address. With the sender 0 any node may dial, and the kernel identifies the dialer. That is for protocols
+// in which all nodes must use the same address for a node. If greet is not nil, it carries the beginning of each
+// connection.
 func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Greeting) (*Link, error) {
 	if int(from) > n.nodes || to < 1 || int(to) > n.nodes || from == to {
 		return nil, fmt.Errorf("process: no link from node %d to %d, there are 1..%d", from, to, n.nodes)
@@ -90,7 +96,7 @@ func (n *Network) Link(from, to lockstep.Node, listen, target string, greet Gree
 	return l, nil
 }
 
-// loopback reads an address, which must be on the loopback.
+// loopback parses an address, which must be on the loopback.
 func loopback(text string) (*net.TCPAddr, error) {
 	address, err := net.ResolveTCPAddr("tcp", text)
 	if err != nil {
@@ -102,8 +108,8 @@ func loopback(text string) (*net.TCPAddr, error) {
 	return address, nil
 }
 
-// Cut makes the network as it is to be: blocked tells for each node which ones it does not
-// reach. Links that were cut and are not any more heal.
+// Cut sets all cuts of the network: blocked returns for each node the nodes that it does not reach. Links that are cut
+// and no longer blocked heal.
 func (n *Network) Cut(blocked func(from lockstep.Node) lockstep.Nodes) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -122,8 +128,8 @@ func (n *Network) Cut(blocked func(from lockstep.Node) lockstep.Nodes) {
 	}
 }
 
-// Gone takes a node off the network, or lets it come back: its connections are reset and there are no new
-// ones, whatever the breakage. That is how others see the end of a server, however long it takes.
+// Gone takes a node off the network, or brings it back. Its connections are reset and no new ones open, whatever the
+// breakage. That is how other nodes see the end of a server, however long it takes.
 func (n *Network) Gone(node lockstep.Node, gone bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -135,7 +141,7 @@ func (n *Network) Gone(node lockstep.Node, gone bool) {
 	}
 }
 
-// Hold lets what travels from one node to another wait, or go on.
+// Hold holds or releases the traffic from one node to another.
 func (n *Network) Hold(from, to lockstep.Node, held bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -143,7 +149,7 @@ func (n *Network) Hold(from, to lockstep.Node, held bool) {
 	g.set(&g.held, held)
 }
 
-// Delay lets what travels from one node to another take so long.
+// Delay delays the traffic from one node to another.
 func (n *Network) Delay(from, to lockstep.Node, d time.Duration) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -158,8 +164,7 @@ func (g *gate) set(what *bool, to bool) {
 	}
 }
 
-// state tells whether the direction stands still, how long it takes, and what is closed when
-// that changes.
+// state reports whether the direction is stalled, its delay, and a channel that is closed when either changes.
 func (n *Network) state(from, to lockstep.Node) (still bool, delay time.Duration, changed <-chan struct{}) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -167,8 +172,8 @@ func (n *Network) state(from, to lockstep.Node) (still bool, delay time.Duration
 	return g.cut || g.held, g.delay, g.changed
 }
 
-// severed reports whether connections between two nodes cannot be: a cut in either direction
-// closes them. The network's mutex is held.
+// severed reports whether connections between two nodes are impossible: a cut in either direction closes them. The
+// caller holds the network's mutex.
 func (n *Network) severed(a, b lockstep.Node) bool {
 	return n.gone.Has(a) || n.gone.Has(b) || n.breakage == Closes && (n.gates[a][b].cut || n.gates[b][a].cut)
 }
@@ -184,26 +189,31 @@ func (n *Network) follow() {
 		listens := listening()
 		n.mutex.Lock()
 		for _, l := range n.links {
-			l.alive = listens == nil || slices.ContainsFunc(listens, func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) })
+			l.alive = listens == nil ||
+				slices.ContainsFunc(
+					listens,
+					func(a net.TCPAddr) bool { return serves(&a, l.target) || serves(&a, l.beside) },
+				)
 			l.obey()
 		}
 		n.mutex.Unlock()
 	}
 }
 
-// serves reports whether who listens at an address can be dialled at another.
+// serves reports whether a socket that listens at one address can be dialed at another.
 func serves(at, dialled *net.TCPAddr) bool {
 	return dialled != nil && at.Port == dialled.Port && (at.IP.Equal(dialled.IP) || at.IP.IsUnspecified())
 }
 
-// Listens is an error while nobody listens at an address of the loopback. The kernel is asked, because one who dials to see is seen; where it
-// cannot be, it is as if somebody did.
+// Listens returns an error while no process listens at a loopback address. It queries the kernel, because the server
+// would notice a probing connection. If the kernel does not answer, it assumes a listener.
 func Listens(address string) error {
 	a, err := loopback(address)
 	if err != nil {
 		return err
 	}
-	if listens := listening(); listens != nil && !slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
+	if listens := listening(); listens != nil &&
+		!slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
 		return fmt.Errorf("process: nobody listens at %s", address)
 	}
 	return nil
@@ -222,14 +232,14 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// dialled is a process and an address that it has dialled.
+// dialled is a process and an address that it has dialed.
 type dialled struct {
 	pid int
 	to  *net.TCPAddr
 }
 
-// Direct reports a connection of one of the processes to another's server past its link. Cuts do nothing to
-// such a connection.
+// Direct reports a connection of one of the processes that bypasses the link to another server. Cuts do not affect such
+// a connection.
 func (n *Network) Direct(pids []int) error {
 	var targets []*net.TCPAddr
 	server := map[*net.TCPAddr]lockstep.Node{}
@@ -241,12 +251,12 @@ func (n *Network) Direct(pids []int) error {
 	n.mutex.Unlock()
 	for _, d := range dials(pids, targets) {
 		if n.owner != nil && n.owner(d.pid) == server[d.to] {
-			continue // it speaks to itself
+			continue // a connection to itself
 		}
 		return fmt.Errorf("process: process %d has dialled %s past the links", d.pid, d.to)
 	}
 	return nil
 }
 
-// Whole is a network in which nothing is cut.
+// Whole is a network without cuts.
 func Whole(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

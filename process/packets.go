@@ -11,73 +11,75 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Packet is a message as it stands on a connection.
+// Packet is a message in its form on a connection.
 type Packet struct {
-	// Type names it. A packet without a type is carried without asking, as heartbeats are.
+	// Type names the kind of packet. A packet without a type, such as a heartbeat, is carried without a decision of the
+	// engine.
 	Type string
-	// Tag is its phase and round, where the protocol has them.
+	// Tag is its phase and round, if the protocol has them.
 	Tag trace.Tag
-	// Height is how far things have come by what its sender says, as the length of a log: see Network.Rise. 0: it does not say.
+	// Height is the sender's progress according to the packet, such as the length of a log: see Network.Rise. 0:
+	// unknown.
 	Height int64
-	// Text is what is in it, in a few words.
+	// Text is a short description of its content.
 	Text string
 }
 
-// Decoder cuts what travels in one direction of a connection into packets.
+// Decoder splits the stream in one direction of a connection into packets.
 type Decoder interface {
-	// Next is the packet at the beginning of data, and its length in bytes; 0 means that more must
-	// come. It is asked again about the same bytes with more behind them, and moves on when they were taken. An
-	// error means that this is not the protocol, which ends the connection.
+	// Next returns the packet at the beginning of data, and its length in bytes; 0 means that data is incomplete. The
+	// caller then passes the same bytes with more appended. It advances once they are consumed. An error means that the
+	// data violates the protocol, which ends the connection.
 	Next(data []byte) (Packet, int, error)
 }
 
-// Protocol makes the decoders of a connection: of what is said by the one who dialled, and of the
-// answers. A direction without a decoder is carried as it is.
+// Protocol creates the decoders of a connection: for the stream of the side that dialed, and for the responses. A
+// direction without a decoder is carried unchanged.
 type Protocol func() (said, answered Decoder)
 
-// Held is a packet that waits at its link for a word.
+// Held is a packet that waits at its link for a decision.
 type Held struct {
-	// Number is its own in its network.
+	// Number is unique in its network.
 	Number   int
 	From, To lockstep.Node
 	Packet
 }
 
-// packets are those of a network that wait. The network's mutex guards them.
+// packets holds the waiting packets of a network. The network's mutex guards them.
 type packets struct {
 	control bool
 	waiting map[int]*waiting
 	count   int
-	came    []Held // and were not told yet
+	came    []Held // and were not reported yet
 	lost    []int  // likewise
 	last    time.Time
-	wrong   error // what a decoder did not understand, the first time
+	wrong   error // the first decoding error
 	heights heights
 }
 
 type waiting struct {
 	pair *pair
-	goes chan struct{} // closed when it may go on, or is lost alone
-	lost bool          // alone: its connection lives on
+	goes chan struct{} // closed when the packet may pass, or is lost alone
+	lost bool          // alone: its connection continues
 	data []byte        // of a packet that is detached
-	back bool          // it is an answer of the server that was dialed
+	back bool          // a response of the server that was dialed
 }
 
-// Decode lets what the link carries be cut into packets. It must be called before the link is
-// dialled.
+// Decode makes the link split its stream into packets. Call it before the first connection to the link.
 func (l *Link) Decode(p Protocol) { l.protocol = p }
 
-// Loose says that packets of the link are independent of each other, as they are where the receiver keeps no order and answers are told by their
-// numbers: one that waits lets those behind it pass, and one that is lost takes nothing with it. It must be called before the link is dialled.
+// Loose declares that packets of the link are independent of each other, because the receiver expects no order and
+// matches responses by number. A waiting packet then lets later packets pass, and a lost packet takes nothing with it.
+// Call it before the first connection to the link.
 func (l *Link) Loose() { l.loose = true }
 
-// Detach takes packets that are under Control off their connection for good: each waits until the end of the run, and Carry writes it on the
-// newest connection, as often as it is called. Nothing is lost with a connection. It is for servers that take a message again, or on another
-// connection, and must be called before the link is dialed.
+// Detach separates packets that are under Control from their connection permanently. Each packet waits until the end of
+// the run, and each call of Carry writes it on the newest connection. No packet is lost with a connection. It is for
+// servers that accept a message repeatedly, or on another connection. Call it before the first connection to the link.
 func (l *Link) Detach() { l.detached = true }
 
-// Control takes packets that have a type into somebody's hands, from now on, or lets all of them go on. They wait
-// at the head of their connection: what was sent behind them waits, too, and is not seen yet.
+// Control turns control over packets that have a type on or off. While it is on, they wait at the head of their
+// connection for a decision. Later packets wait behind them and are not visible yet. Turning it off releases all.
 func (n *Network) Control(on bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -89,8 +91,8 @@ func (n *Network) Control(on bool) {
 	}
 }
 
-// Sent are the packets that have come to wait since it was last asked, in their order, and the numbers of those that were
-// lost with their connection since then. An error tells of a connection that no decoder understood.
+// Sent returns the packets that began to wait since its last call, in their order. It also returns the numbers of those
+// that were lost with their connection since then. An error reports a connection that no decoder understood.
 func (n *Network) Sent() (came []Held, lost []int, err error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -100,7 +102,7 @@ func (n *Network) Sent() (came []Held, lost []int, err error) {
 	return came, lost, err
 }
 
-// Carry lets a packet go on. It reports false where it does not wait any more, or is detached and there is no connection.
+// Carry releases a packet. It reports false if the packet no longer waits, or is detached and there is no connection.
 func (n *Network) Carry(number int) bool {
 	n.mutex.Lock()
 	if w := n.packets.waiting[number]; w != nil && w.data != nil {
@@ -116,7 +118,7 @@ func (n *Network) Carry(number int) bool {
 	return n.release(number)
 }
 
-// receiver is the connection on which a detached packet travels, or nil. The mutex is held.
+// receiver returns the connection for a detached packet, or nil. The caller holds the mutex.
 func (w *waiting) receiver() *net.TCPConn {
 	p := w.pair.link.newest
 	if p == nil || p.ended() {
@@ -128,7 +130,7 @@ func (w *waiting) receiver() *net.TCPConn {
 	return p.far
 }
 
-// Data is what a detached packet consists of, as it stood on the wire.
+// Data returns the bytes of a detached packet as they were on the wire.
 func (n *Network) Data(number int) []byte {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -138,22 +140,27 @@ func (n *Network) Data(number int) []byte {
 	return nil
 }
 
-// Forge makes a detached packet that nobody sent, and returns its number. There must be a link between the nodes.
+// Forge creates a detached packet that no node sent, and returns its number. A link between the nodes must exist.
 func (n *Network) Forge(from, to lockstep.Node, data []byte) (int, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	for _, l := range n.links {
 		if l.from == from && l.to == to || l.from == to && l.to == from {
 			n.packets.count++
-			n.packets.waiting[n.packets.count] = &waiting{pair: &pair{link: l}, goes: make(chan struct{}), data: data, back: l.to == from}
+			n.packets.waiting[n.packets.count] = &waiting{
+				pair: &pair{link: l},
+				goes: make(chan struct{}),
+				data: data,
+				back: l.to == from,
+			}
 			return n.packets.count, nil
 		}
 	}
 	return 0, fmt.Errorf("process: no link between nodes %d and %d", from, to)
 }
 
-// Break loses a packet as a network does: with its connection, and all that is behind it. Of a link that is Loose
-// it is lost alone.
+// Break loses a packet as a network does: with its connection, and everything behind it. On a link that is Loose, the
+// packet is lost alone.
 func (n *Network) Break(number int) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -162,7 +169,7 @@ func (n *Network) Break(number int) bool {
 	case w == nil:
 		return false
 	case w.data != nil:
-		return true // it stays where it is
+		return true // it keeps waiting
 	case w.pair.link.loose:
 		w.lost = true
 		return n.release(number)
@@ -172,14 +179,14 @@ func (n *Network) Break(number int) bool {
 	}
 }
 
-// Waiting is the number of packets that wait for a word.
+// Waiting returns the number of packets that wait for a decision.
 func (n *Network) Waiting() int {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return len(n.packets.waiting)
 }
 
-// release lets a packet go on. The mutex is held.
+// release lets a packet pass. The caller holds the mutex.
 func (n *Network) release(number int) bool {
 	w := n.packets.waiting[number]
 	if w == nil {
@@ -191,7 +198,7 @@ func (n *Network) release(number int) bool {
 	return true
 }
 
-// Quiet waits until no packet has come or gone for so long.
+// Quiet waits until no packet has come or gone for the given time.
 func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
 	begin := time.Now()
 	for {
@@ -211,7 +218,7 @@ func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
 	}
 }
 
-// hold notes a packet that is to wait for a word, or returns nil where it need not.
+// hold registers a packet that waits for a decision, or returns nil if it need not wait.
 func (p *pair) hold(from, to lockstep.Node, packet Packet, data []byte) (number int, w *waiting) {
 	n := p.link.network
 	n.mutex.Lock()
@@ -231,8 +238,7 @@ func (p *pair) hold(from, to lockstep.Node, packet Packet, data []byte) (number 
 	return q.count, w
 }
 
-// await waits until a packet is told to go on, and reports false where it was lost, alone or because its connection
-// ended meanwhile.
+// await waits until a packet may pass. It reports false if the packet was lost, alone or because its connection ended.
 func (p *pair) await(number int, w *waiting) bool {
 	select {
 	case <-w.goes:
@@ -252,20 +258,19 @@ func (p *pair) await(number int, w *waiting) bool {
 	return false
 }
 
-// sieve carries what it is given packet by packet.
+// sieve carries its input packet by packet.
 type sieve struct {
 	*pair
 	decoder  Decoder
 	to       *net.TCPConn
 	from, at lockstep.Node // the sender and the receiver
-	rest     []byte        // that is no whole packet yet
+	rest     []byte        // an incomplete packet
 }
 
-// maxPacket bounds what may wait for the rest of a packet.
+// maxPacket bounds the size of an incomplete packet.
 const maxPacket = 16 << 20
 
-// take takes what has come, and carries the packets that are whole now. It reports false at the
-// end of the connection.
+// take appends input, and carries the packets that are now complete. It reports false at the end of the connection.
 func (s *sieve) take(data []byte, came time.Time) bool {
 	s.rest = append(s.rest, data...)
 	done := 0
@@ -294,8 +299,8 @@ func (s *sieve) take(data []byte, came time.Time) bool {
 	return true
 }
 
-// carry carries a packet when it may go on, and reports false at the end of the connection. One that is independent of
-// those behind it is put aside meanwhile.
+// carry carries a packet when it may pass, and reports false at the end of the connection. A packet that is independent
+// of later ones waits aside.
 func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
 	number, w := s.hold(s.from, s.at, packet, data)
 	switch {
@@ -316,7 +321,7 @@ func (s *sieve) carry(packet Packet, data []byte, came time.Time) bool {
 	}
 }
 
-// write writes whole packets, and ends the connection where it cannot.
+// write writes whole packets, and ends the connection on an error.
 func (s *sieve) write(data []byte) bool {
 	if _, err := s.to.Write(data); err != nil {
 		s.breaks(s.at, s.from)
@@ -325,7 +330,7 @@ func (s *sieve) write(data []byte) bool {
 	return true
 }
 
-// confused ends a connection that is not in the protocol.
+// confused ends a connection that violates the protocol.
 func (s *sieve) confused(err error) {
 	n := s.link.network
 	n.mutex.Lock()

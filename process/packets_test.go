@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// lines is the protocol of the echo servers: a line is a packet, of the type of its first word. An empty one is no message, and
-// "wrong" is not of the protocol.
+// lines is the protocol of the echo servers: a line is a packet, whose type is its first word. An empty line is no
+// message, and "wrong" violates the protocol.
 type lines struct{}
 
 func (lines) Next(data []byte) (Packet, int, error) {
@@ -38,7 +38,7 @@ func (lines) Next(data []byte) (Packet, int, error) {
 
 func inLines() (said, answered Decoder) { return lines{}, nil }
 
-// decoded is a network under control with a link that is decoded in one direction, and a connection through it.
+// decoded returns a network under control with a link that is decoded in one direction, and a connection through it.
 func decoded(t *testing.T, more ...func(*Link)) (*Network, net.Conn) {
 	t.Helper()
 	s, _, address := supervised(t)
@@ -73,15 +73,16 @@ func write(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// A packet waits until it is told to go on, and what is behind it waits for it, in its order. What has no
-// type passes where nothing waits before it.
+// A packet waits for its release, and later packets wait behind it, in order. A packet without a type passes if nothing
+// waits before it.
 func TestPackets(t *testing.T) {
 	n, conn := decoded(t)
 	write(t, conn, "\necho o")
 	write(t, conn, "ne\necho two\n\necho three\n")
 	for i, want := range []string{"one", "two", "three"} {
 		came := comes(t, n)
-		if len(came) != 1 || came[0].Text != want || came[0].Type != "echo" || came[0].From != 1 || came[0].To != 2 || came[0].Number != i+1 {
+		if len(came) != 1 || came[0].Text != want || came[0].Type != "echo" || came[0].From != 1 || came[0].To != 2 ||
+			came[0].Number != i+1 {
 			t.Fatalf("%+v, not %s", came, want)
 		}
 		if n.Carry(came[0].Number + 1) {
@@ -106,7 +107,8 @@ func TestPackets(t *testing.T) {
 	heard(t, conn, "five")
 }
 
-// What is higher than all before waits until the limit rises, to what was seen; what is not passes, and so does what clients say.
+// A packet that is higher than all before waits until the limit rises to the heights seen. Other packets, and those of
+// clients, pass.
 func TestHeights(t *testing.T) {
 	n, conn := decoded(t)
 	n.Control(false)
@@ -152,7 +154,7 @@ func TestHeights(t *testing.T) {
 	processes.Until(func() bool { _, err := conn.Read(make([]byte, 1)); return err != nil })
 }
 
-// A packet that is lost takes its connection with it, and what is behind it never arrives.
+// A lost packet takes its connection with it, and later packets never arrive.
 func TestPacketsBreak(t *testing.T) {
 	n, conn := decoded(t)
 	write(t, conn, "echo one\necho two\n")
@@ -175,8 +177,8 @@ func TestPacketsBreak(t *testing.T) {
 	}
 }
 
-// Packets that are independent of each other go on in any order, and one that is lost takes nothing with it. What has no type overtakes
-// those that wait.
+// Independent packets pass in any order, and a lost packet takes nothing with it. A packet without a type overtakes
+// waiting ones.
 func TestPacketsLoose(t *testing.T) {
 	n, conn := decoded(t, (*Link).Loose)
 	write(t, conn, "echo one\necho two\n\necho three\necho four\n")
@@ -205,7 +207,7 @@ func TestPacketsLoose(t *testing.T) {
 	}
 }
 
-// Where the connection of packets that were put aside ends, they are lost with it.
+// If the connection of packets that wait aside ends, they are lost with it.
 func TestPacketsLooseEnd(t *testing.T) {
 	n, conn := decoded(t, (*Link).Loose)
 	write(t, conn, "echo one\necho two\n")
@@ -227,7 +229,7 @@ func TestPacketsLooseEnd(t *testing.T) {
 	}
 }
 
-// A detached packet is carried when it is its turn, as often as it is asked for, on the newest connection; one that nobody sent, too.
+// A detached packet is carried on request, any number of times, on the newest connection; so is a forged one.
 func TestPacketsDetached(t *testing.T) {
 	var link *Link
 	n, conn := decoded(t, (*Link).Detach, func(l *Link) { link = l })
@@ -275,7 +277,7 @@ func TestPacketsDetached(t *testing.T) {
 	}
 }
 
-// What a decoder does not understand ends the connection and is told.
+// A stream that a decoder does not understand ends the connection and is reported.
 func TestPacketsConfused(t *testing.T) {
 	n, conn := decoded(t)
 	write(t, conn, "wrong\n")
@@ -287,7 +289,7 @@ func TestPacketsConfused(t *testing.T) {
 	}
 }
 
-// A node that is gone has no connections, whatever a cut would do to them, until it is back.
+// A node that is gone has no connections until it is back, whatever the effect of a cut.
 func TestGone(t *testing.T) {
 	s, _, address := supervised(t)
 	n, l, via := network(t, Stalls, address, s)
@@ -306,7 +308,7 @@ func TestGone(t *testing.T) {
 	said(t, dial(t, via), "after")
 }
 
-// A link that is early can be dialled while the server listens elsewhere, and waits for it.
+// An early link accepts connections while the server listens elsewhere, and waits for the server.
 func TestEarly(t *testing.T) {
 	s, _, beside := supervised(t)
 	target := s.Port()
@@ -331,7 +333,7 @@ func TestEarly(t *testing.T) {
 	if err := l.Early(beside, 0); err != nil {
 		t.Fatal(err)
 	}
-	if conn, err := net.Dial("tcp", via); err == nil { // else it was refused while it was being made
+	if conn, err := net.Dial("tcp", via); err == nil { // otherwise the link refused the connection while it opened
 		defer conn.Close()
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Error("the patience has no end")
@@ -339,8 +341,15 @@ func TestEarly(t *testing.T) {
 	}
 }
 
-// lettered is a system of echo servers whose questions to each other are messages of the engine.
-var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patience: time.Minute, Messages: true, Types: []string{"line"}, Events: []string{"fate"},
+// lettered is a system of echo servers whose requests to each other are messages of the engine.
+var lettered = System{
+	Name:     "letters",
+	Nodes:    3,
+	Pace:     time.Millisecond,
+	Patience: time.Minute,
+	Messages: true,
+	Types:    []string{"line"},
+	Events:   []string{"fate"},
 	New: func(_ context.Context, c *Cluster) (Driver, error) {
 		d, err := newEchoing(c)
 		if err != nil {
@@ -355,7 +364,7 @@ var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patienc
 				out.Event(lockstep.Event{Node: out.Message(s.Msg).From, Type: "fate", Text: fmt.Sprint(s.Kind)})
 			}
 		}
-		// The answer comes when the question was delivered.
+		// The answer comes when the request was delivered.
 		driver.Request = func(ctx context.Context, s *lockstep.Step, _ *lockstep.Outbox) error {
 			if err := d.up(ctx); err != nil {
 				return err
@@ -368,17 +377,27 @@ var lettered = System{Name: "letters", Nodes: 3, Pace: time.Millisecond, Patienc
 			context.AfterFunc(ctx, func() { conn.Close() })
 			return d.Network.Quiet(ctx, 30*time.Millisecond)
 		}
-		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error { return d.Network.Quiet(ctx, time.Millisecond) }
+		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error {
+			return d.Network.Quiet(ctx, time.Millisecond)
+		}
 		return driver, nil
-	}}
+	},
+}
 
 // Packets are messages of the engine: sent, delivered, dropped, and lost with a crash or a cut.
 func TestLight(t *testing.T) {
 	seen := map[string]int{}
-	plan := lockstep.Plan{System: lettered, Workers: 1, Runs: 6, Scratch: t.TempDir(), Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		seen[e.Text]++
-		return nil
-	}), Strategy: strategy.Walk{Request: 3, Deliver: 2, Drop: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 12}}
+	plan := lockstep.Plan{
+		System:  lettered,
+		Workers: 1,
+		Runs:    6,
+		Scratch: t.TempDir(),
+		Spec: spec.OnEvent("any", "fate", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			seen[e.Text]++
+			return nil
+		}),
+		Strategy: strategy.Walk{Request: 3, Deliver: 2, Drop: 1, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Steps: 12},
+	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil || result.Verdict() != trace.Pass {
 		t.Fatalf("%v, %v, %v", result.Verdicts, result.Reasons, err)

@@ -45,8 +45,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve answers "echo X" with X, "dial ADDRESS X" with what a server there answers to "X", and
-// ends on "end".
+// serve answers "echo X" with X, "dial ADDRESS X" with the answer of the server there to "X", and ends on "end".
 func serve(address string) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -92,7 +91,7 @@ func echoes(address string) func(context.Context) bool {
 
 func command(address string) *exec.Cmd { return processes.Self(serverVariable + "=" + address) }
 
-// supervised makes a supervisor and a server that runs.
+// supervised returns a supervisor and a running server.
 func supervised(t *testing.T) (s *Supervisor, v *Server, address string) {
 	t.Helper()
 	s, err := NewSupervisor(t.TempDir())
@@ -122,7 +121,7 @@ func begin(t *testing.T, v *Server, address string) {
 	}
 }
 
-// network makes a network of two nodes, and a link from 1 to 2, where a server is.
+// network creates a network of two nodes, and a link from 1 to 2, where a server is.
 func network(t *testing.T, b Breakage, to string, s *Supervisor) (*Network, *Link, string) {
 	t.Helper()
 	n := NewNetwork(2, b, nil)
@@ -135,7 +134,7 @@ func network(t *testing.T, b Breakage, to string, s *Supervisor) (*Network, *Lin
 	return n, l, address
 }
 
-// listens waits until a link can be dialled, or cannot.
+// listens waits until a link accepts connections, or refuses them.
 func listens(t *testing.T, l *Link, want bool) {
 	t.Helper()
 	processes.Until(func() bool {
@@ -147,7 +146,7 @@ func listens(t *testing.T, l *Link, want bool) {
 	})
 }
 
-// one cuts 1 off from 2, not back.
+// one cuts 1 off from 2, but not 2 from 1.
 func one(from lockstep.Node) lockstep.Nodes {
 	if from == 1 {
 		return trace.NodesOf(2)
@@ -155,7 +154,7 @@ func one(from lockstep.Node) lockstep.Nodes {
 	return 0
 }
 
-// back cuts 2 off from 1, not back.
+// back cuts 2 off from 1, but not 1 from 2.
 func back(from lockstep.Node) lockstep.Nodes {
 	if from == 2 {
 		return trace.NodesOf(1)
@@ -181,10 +180,12 @@ func TestServer(t *testing.T) {
 	begin(t, v, address)
 	_, _ = processes.Ask(t.Context(), address, "end")
 	processes.Until(func() bool { return s.Check() != nil })
-	if err := s.Check().Error(); !strings.Contains(err, "one ended by itself: exit status 3") || !strings.Contains(err, "I was told to end") {
+	if err := s.Check().Error(); !strings.Contains(err, "one ended by itself: exit status 3") ||
+		!strings.Contains(err, "I was told to end") {
 		t.Error(err)
 	}
-	if err := v.Await(t.Context(), func(context.Context) bool { return false }); err == nil || !strings.Contains(err.Error(), "ended by itself") {
+	if err := v.Await(t.Context(), func(context.Context) bool { return false }); err == nil ||
+		!strings.Contains(err.Error(), "ended by itself") {
 		t.Error(err)
 	}
 	v.Kill()
@@ -195,8 +196,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A server that is not ready in time is reported with the end of its log, and one that takes too
-// much memory, too.
+// A server that is not ready in time is reported with the end of its log; so is one that takes too much memory.
 func TestServerIsNotReady(t *testing.T) {
 	s, v, _ := supervised(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -210,7 +210,8 @@ func TestServerIsNotReady(t *testing.T) {
 		t.Error(err)
 	}
 	v.Kill()
-	if err := v.Start(exec.Command("no-such-program-anywhere")); err == nil || !strings.Contains(err.Error(), "no-such-program-anywhere") {
+	if err := v.Start(exec.Command("no-such-program-anywhere")); err == nil ||
+		!strings.Contains(err.Error(), "no-such-program-anywhere") {
 		t.Error(err)
 	}
 	if err := v.Await(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "is not running") {
@@ -218,7 +219,7 @@ func TestServerIsNotReady(t *testing.T) {
 	}
 }
 
-// No two deployments have the same address, of one process or of several.
+// No two deployments have the same address, in one process or in several.
 func TestAddresses(t *testing.T) {
 	a, err := NewSupervisor(t.TempDir())
 	if err != nil {
@@ -263,7 +264,8 @@ func TestLog(t *testing.T) {
 		fmt.Fprintln(&l, i)
 	}
 	fresh, mark = l.Since(mark)
-	if len(fresh) != keptLines || mark != 3+10*keptLines || fresh[keptLines-1] != fmt.Sprint(10*keptLines-1) || len(l.lines) > 2*keptLines {
+	if len(fresh) != keptLines || mark != 3+10*keptLines || fresh[keptLines-1] != fmt.Sprint(10*keptLines-1) ||
+		len(l.lines) > 2*keptLines {
 		t.Errorf("%d lines of %d", len(fresh), mark)
 	}
 	if fresh, _ = l.Since(mark); len(fresh) != 0 {
@@ -271,7 +273,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A link can be dialled exactly while its server listens.
+// A link accepts connections exactly while its server listens.
 func TestFollows(t *testing.T) {
 	s, v, address := supervised(t)
 	_, l, via := network(t, Closes, address, s)
@@ -292,8 +294,8 @@ func TestFollows(t *testing.T) {
 	processes.Until(func() bool { return l.Connections() == 0 })
 }
 
-// A server that is killed keeps nobody waiting who dials it, directly or by a link: everybody is told, before it is
-// started again.
+// A killed server keeps no client waiting that dials it, directly or through a link. Every client sees the end before
+// the server starts again.
 func TestKilledUnderDials(t *testing.T) {
 	for _, breakage := range []Breakage{Closes, Stalls} {
 		s, v, address := supervised(t)
@@ -325,7 +327,7 @@ func TestKilledUnderDials(t *testing.T) {
 	}
 }
 
-// A cut closes connections and refuses new ones, in whichever direction it is.
+// A cut in either direction closes connections and refuses new ones.
 func TestCutCloses(t *testing.T) {
 	s, _, address := supervised(t)
 	n, l, via := network(t, Closes, address, s)
@@ -337,7 +339,8 @@ func TestCutCloses(t *testing.T) {
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%d: the connection is not reset: %v", i, err)
 		}
-		if _, err := processes.Ask(t.Context(), via, "echo x"); err == nil || !strings.Contains(err.Error(), "refused") {
+		if _, err := processes.Ask(t.Context(), via, "echo x"); err == nil ||
+			!strings.Contains(err.Error(), "refused") {
 			t.Errorf("%d: under a cut: %v", i, err)
 		}
 		n.Cut(Whole)
@@ -356,7 +359,7 @@ func dial(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-// said says something on a connection and wants to hear it again.
+// said sends text on a connection and expects its echo.
 func said(t *testing.T, conn net.Conn, text string) {
 	t.Helper()
 	fmt.Fprintln(conn, "echo "+text)
@@ -371,7 +374,7 @@ func heard(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// silent reports whether nothing comes for a moment. It may miss what comes late.
+// silent reports whether nothing arrives for a moment. It may miss late data.
 func silent(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Millisecond))
 	defer conn.SetReadDeadline(time.Time{})
@@ -379,8 +382,8 @@ func silent(conn net.Conn) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// Under a cut that stalls, nothing arrives in its direction, and everything, in order, when it
-// heals. The same goes for a link that is held.
+// Under a cut that stalls, nothing arrives in its direction. After the heal, everything arrives, in order. The same is
+// true of a link that is held.
 func TestStalls(t *testing.T) {
 	s, _, address := supervised(t)
 	n, l, via := network(t, Stalls, address, s)
@@ -408,7 +411,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// stalling is a network that stalls, with a link to a listener of the test's own.
+// stalling returns a network that stalls, with a link to a listener of the test.
 func stalling(t *testing.T) (listener net.Listener, n *Network, l *Link, via string) {
 	t.Helper()
 	s, err := NewSupervisor(t.TempDir())
@@ -425,15 +428,23 @@ func stalling(t *testing.T) (listener net.Listener, n *Network, l *Link, via str
 	return listener, n, l, via
 }
 
-// A reset is a packet, too: under a cut that stalls it does not arrive in its direction until that heals, and at once in the other.
+// A reset is a packet, too: under a cut that stalls, it does not arrive in the direction of the cut until the heal. In
+// the other direction it arrives at once.
 func TestStallsResets(t *testing.T) {
 	listener, n, l, via := stalling(t)
 	for _, c := range []struct {
 		cut    func(lockstep.Node) lockstep.Nodes
-		far    bool // it is the server who resets
+		far    bool // the server resets the connection
 		stalls bool
-		writes bool // the other goes on to write
-	}{{one, false, true, false}, {one, false, true, true}, {back, false, false, false}, {one, true, false, false}, {back, true, true, false}, {back, true, true, true}} {
+		writes bool // the other side continues to write
+	}{
+		{one, false, true, false},
+		{one, false, true, true},
+		{back, false, false, false},
+		{one, true, false, false},
+		{back, true, true, false},
+		{back, true, true, true},
+	} {
 		near := dial(t, via)
 		far, err := listener.Accept()
 		if err != nil {
@@ -470,8 +481,8 @@ func TestStallsResets(t *testing.T) {
 	processes.Until(func() bool { return l.Connections() == 0 })
 }
 
-// What arrives is what was sent, byte for byte, through cuts that stall and delays, and the end
-// arrives after everything else.
+// The stream arrives byte for byte as it was sent, through cuts that stall and delays. The end of the stream arrives
+// last.
 func TestKeepsOrder(t *testing.T) {
 	listener, n, l, via := stalling(t)
 	sent := make([]byte, 3<<20)
@@ -487,7 +498,7 @@ func TestKeepsOrder(t *testing.T) {
 		defer conn.Close()
 		all, _ := io.ReadAll(conn)
 		got <- all
-		_, _ = conn.Write(all) // back again, when the other half is closed
+		_, _ = conn.Write(all) // echoed when the other half is closed
 	}()
 	conn := dial(t, via)
 	go func() {
@@ -510,7 +521,7 @@ func TestKeepsOrder(t *testing.T) {
 	processes.Until(func() bool { return l.Connections() == 0 })
 }
 
-// What is delayed does not come before its time.
+// Delayed data does not arrive early.
 func TestDelay(t *testing.T) {
 	s, _, address := supervised(t)
 	n, l, via := network(t, Closes, address, s)
@@ -525,7 +536,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// A greeting is said in other words, and what follows as it is.
+// A greeting is rewritten, and the rest is carried unchanged.
 func TestGreeting(t *testing.T) {
 	s, _, address := supervised(t)
 	n := NewNetwork(2, Closes, nil)
@@ -554,7 +565,7 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// Where all dial the same link, each is known for who it is.
+// If all nodes dial the same link, the network identifies each of them.
 func TestDiallers(t *testing.T) {
 	s, err := NewSupervisor(t.TempDir())
 	if err != nil {
@@ -598,10 +609,11 @@ func TestDiallers(t *testing.T) {
 			t.Errorf("node %d: %q, %v", i+1, answer, err)
 		}
 	}
-	if answer, err := processes.Ask(t.Context(), via, "echo me"); answer != "me" || err != nil { // this test is no node, and never cut off
+	// this test is no node, and never cut off
+	if answer, err := processes.Ask(t.Context(), via, "echo me"); answer != "me" || err != nil {
 		t.Errorf("%q, %v", answer, err)
 	}
-	for i, want := range map[int]bool{2: false, 0: true} { // a node that speaks to itself does not speak to another past its link
+	for i, want := range map[int]bool{2: false, 0: true} { // a connection of a node to itself bypasses no link
 		go func() { _, _ = processes.Ask(t.Context(), addresses[i], "dial "+addresses[2]+" wait") }()
 		processes.Until(func() bool {
 			return len(dials([]int{servers[i].Pid()}, []*net.TCPAddr{tcp(t, addresses[2])})) > 0
@@ -612,7 +624,7 @@ func TestDiallers(t *testing.T) {
 	}
 }
 
-// A connection past a link is seen, one through it is not taken for one.
+// A connection that bypasses a link is detected; one through the link is not mistaken for such.
 func TestDirect(t *testing.T) {
 	s, v, address := supervised(t)
 	other, err := s.Server("two")
@@ -627,7 +639,7 @@ func TestDirect(t *testing.T) {
 		to   string
 		want bool
 	}{{via, false}, {address, true}} {
-		n.Hold(2, 1, true) // so that the answer is not there yet
+		n.Hold(2, 1, true) // so that the answer has not arrived yet
 		go func() { _, _ = processes.Ask(t.Context(), from, "dial "+c.to+" wait") }()
 		processes.Until(func() bool {
 			return len(dials([]int{other.Pid()}, []*net.TCPAddr{tcp(t, c.to)})) > 0
@@ -654,9 +666,15 @@ func TestWrongLinks(t *testing.T) {
 		from, to lockstep.Node
 		target   string
 		want     string
-	}{{1, 3, "127.0.0.1:1", "there are 1..2"}, {1, 1, "127.0.0.1:1", "there are 1..2"}, {0, 1, "127.0.0.1:1", "whose a process is"},
-		{1, 2, "192.0.2.1:80", "192.0.2.1:80 is not on the loopback"}, {1, 2, "nothing", "missing port"}} {
-		if _, err := n.Link(c.from, c.to, "127.0.0.1:0", c.target, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+	}{
+		{1, 3, "127.0.0.1:1", "there are 1..2"},
+		{1, 1, "127.0.0.1:1", "there are 1..2"},
+		{0, 1, "127.0.0.1:1", "whose a process is"},
+		{1, 2, "192.0.2.1:80", "192.0.2.1:80 is not on the loopback"},
+		{1, 2, "nothing", "missing port"},
+	} {
+		if _, err := n.Link(c.from, c.to, "127.0.0.1:0", c.target, nil); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}

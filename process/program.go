@@ -12,11 +12,11 @@ import (
 	"github.com/lockstep-go/lockstep/internal/scratch"
 )
 
-// Program has the go tool build the main package of a module in a version, and returns the
-// file. The package is built in a module of its own, because that of a server often cannot be
-// installed. It is kept in the user's cache, so that it is done once.
+// Program builds the main package of a module in a version with the go tool, and returns the file. It builds the
+// package in a separate module, because a server's package often cannot be installed. The user's cache keeps the file,
+// so that it is built once.
 func Program(ctx context.Context, pkg, version string) (string, error) {
-	if strings.HasPrefix(pkg, "-") || strings.HasPrefix(version, "-") { // the go tool would take it for a flag
+	if strings.HasPrefix(pkg, "-") || strings.HasPrefix(version, "-") { // the go tool would parse it as a flag
 		return "", fmt.Errorf("process: the package %q in version %q: neither may begin with -", pkg, version)
 	}
 	folder, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(folder string) error {
@@ -40,7 +40,11 @@ func buildProgram(ctx context.Context, folder, pkg, version string) error {
 	}
 	defer temporary.Remove()
 	work := temporary.Path
-	for _, arguments := range [][]string{{"mod", "init", "program"}, {"get", "--", pkg + "@" + version}, {"build", "-o", filepath.Join(folder, "program"), "--", pkg}} {
+	for _, arguments := range [][]string{
+		{"mod", "init", "program"},
+		{"get", "--", pkg + "@" + version},
+		{"build", "-o", filepath.Join(folder, "program"), "--", pkg},
+	} {
 		cmd := exec.CommandContext(ctx, tool, arguments...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -12,8 +12,7 @@ import (
 	"syscall"
 )
 
-// owner finds the process that holds the socket with these addresses, among those that the
-// function lets through, or 0.
+// owner returns the process that holds the socket with these addresses, among those that the function accepts, or 0.
 func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
 	found, err := between(local, remote)
 	if err != nil {
@@ -34,8 +33,7 @@ func owner(local, remote *net.TCPAddr, among func(pid int) bool) int {
 	return 0
 }
 
-// dials lists the pairs of a process, of those given, and an address, of those given, to which it
-// has a connection that it dialled.
+// dials lists the pairs of a given process and a given address to which the process has dialed a connection.
 func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
 	holder := map[string]int{}
 	for _, pid := range pids {
@@ -63,10 +61,10 @@ func dials(pids []int, targets []*net.TCPAddr) (found []dialled) {
 
 func same(a, b net.TCPAddr) bool { return a.Port == b.Port && a.IP.Equal(b.IP) }
 
-// holds reports whether a process has such a file open.
+// holds reports whether a process has the given file open.
 func holds(pid int, file string) bool { return slices.Contains(files(pid), file) }
 
-// files lists what a process has open.
+// files lists the open files of a process.
 func files(pid int) (names []string) {
 	folder := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(folder)
@@ -81,13 +79,13 @@ func files(pid int) (names []string) {
 	return names
 }
 
-// socket is one that the kernel tells of.
+// socket is a socket as the kernel reports it.
 type socket struct {
 	local, remote net.TCPAddr
 	inode         string
 }
 
-// tabled lists sockets of the kernel's tables, for kernels that answer no questions.
+// tabled lists sockets of the kernel's tables, for kernels that answer no queries.
 func tabled(want func(socket) bool) (found []socket) {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(table)
@@ -108,7 +106,7 @@ func tabled(want func(socket) bool) (found []socket) {
 	return found
 }
 
-// parse reads an address: words of four bytes in the machine's order, and a port.
+// parse parses an address: words of four bytes in the machine's byte order, and a port.
 func parse(text string) net.TCPAddr {
 	host, port, _ := strings.Cut(text, ":")
 	ip, _ := hex.DecodeString(host)
@@ -119,7 +117,7 @@ func parse(text string) net.TCPAddr {
 	return net.TCPAddr{IP: ip, Port: int(n)}
 }
 
-// groupOf is the group of a process, or 0.
+// groupOf returns the group of a process, or 0.
 func groupOf(pid int) int {
 	if pid <= 0 {
 		return 0

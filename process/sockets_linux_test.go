@@ -32,7 +32,8 @@ func mapped(t *testing.T, to *net.TCPAddr) net.Conn {
 	return conn
 }
 
-// What the kernel answers is what stands in its tables: for sockets of IPv4, of IPv6, and of IPv6 with addresses of IPv4, at both ends.
+// The kernel's answers agree with its tables: for sockets of IPv4, of IPv6, and of IPv6 with IPv4 addresses, at both
+// ends.
 func TestAsked(t *testing.T) {
 	dial := func(t *testing.T, to *net.TCPAddr) net.Conn {
 		t.Helper()
@@ -49,7 +50,7 @@ func TestAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", c.listen)
 			if err != nil {
-				t.Skip(err) // there is no such family
+				t.Skip(err) // the family is not available
 			}
 			defer listener.Close()
 			at := listener.Addr().(*net.TCPAddr)
@@ -67,7 +68,8 @@ func TestAsked(t *testing.T) {
 			for _, ends := range [][2]*net.TCPAddr{{mine, other}, {other, mine}} {
 				asked, err := between(ends[0], ends[1])
 				read := tabled(func(s socket) bool { return same(s.local, *ends[0]) && same(s.remote, *ends[1]) })
-				if err != nil || len(asked) != 1 || fmt.Sprint(asked[0]) != fmt.Sprint(read[0]) || asked[0].inode == "0" {
+				if err != nil || len(asked) != 1 || fmt.Sprint(asked[0]) != fmt.Sprint(read[0]) ||
+					asked[0].inode == "0" {
 					t.Errorf("asked: %v, %v; in the tables: %v", asked, err, read)
 				}
 			}
@@ -81,7 +83,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// A socket that is not there has no owner, also where somebody listens at its address.
+// A missing socket has no owner, even if a process listens at its address.
 func TestAskedForNothing(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,7 +103,7 @@ func TestAskedForNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkOwner is what it takes to find out who dialled, beside going through the tables.
+// BenchmarkOwner compares the identification of a dialer by query with the kernel's tables.
 func BenchmarkOwner(b *testing.B) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +125,9 @@ func BenchmarkOwner(b *testing.B) {
 	})
 	b.Run("tables", func(b *testing.B) {
 		for b.Loop() {
-			if found := tabled(func(s socket) bool { return same(s.local, *mine) && same(s.remote, *other) }); len(found) != 1 {
+			if found := tabled(func(s socket) bool {
+				return same(s.local, *mine) && same(s.remote, *other)
+			}); len(found) != 1 {
 				b.Fatal(found)
 			}
 		}

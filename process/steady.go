@@ -11,9 +11,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Steady starts the nodes that are due, and waits until nodes are ready, as the function tells; others may take their time. It is
-// for the beginning of a run, and for when time passes after servers were started or links changed: see Did.
-func (c *Cluster) Steady(ctx context.Context, nodes lockstep.Nodes, ready func(context.Context, lockstep.Node) bool) error {
+// Steady starts the nodes that are due, and waits until the given nodes are ready according to the function; it does
+// not wait for others. It is for the beginning of a run, and for letting time pass after servers started or links
+// changed: see Did.
+func (c *Cluster) Steady(
+	ctx context.Context,
+	nodes lockstep.Nodes,
+	ready func(context.Context, lockstep.Node) bool,
+) error {
 	return Timed(&c.Spent.Starting, func() error {
 		if err := c.Launch(); err != nil {
 			return err
@@ -26,16 +31,21 @@ func (c *Cluster) Steady(ctx context.Context, nodes lockstep.Nodes, ready func(c
 	})
 }
 
-// Did are the kinds of the steps that were performed since servers were last Steady.
+// Did returns the kinds of the steps that were performed since servers were last Steady.
 func (c *Cluster) Did() trace.Kinds { return c.did }
 
-// asking is how long a server may take to tell whether it is ready.
+// asking is the timeout of one readiness check.
 const asking = 2 * time.Second
 
-// Await waits until nodes are ready, as the function tells, at most for so long. The function is asked again and again, each
-// time for two seconds. That a server ends or does not become ready makes the run worthless; that servers speak to each other past their
-// links is an error.
-func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time.Duration, ready func(context.Context, lockstep.Node) bool) error {
+// Await waits until nodes are ready according to the function, or for at most the timeout. It calls the function
+// repeatedly, each time with a timeout of two seconds. If a server ends or does not become ready, the run is
+// inconclusive. If servers bypass their links to each other, that is an error.
+func (c *Cluster) Await(
+	ctx context.Context,
+	nodes lockstep.Nodes,
+	patience time.Duration,
+	ready func(context.Context, lockstep.Node) bool,
+) error {
 	limit, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took more than %s", patience))
 	defer cancel()
 	errs := make([]error, len(c.servers))
@@ -59,8 +69,8 @@ func (c *Cluster) Await(ctx context.Context, nodes lockstep.Nodes, patience time
 	return Inconclusive(errors.Join(errs...))
 }
 
-// Retry tries something ten times a second, until it works. The run is inconclusive where it does not work within the patience: the
-// reason has the failure, which says what does not work, and the last error.
+// Retry retries a function ten times a second until it succeeds. If it does not succeed within the timeout, the run is
+// inconclusive. The reason has failure, which describes the operation that fails, and the last error.
 func Retry(ctx context.Context, patience time.Duration, failure string, do func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -74,7 +84,7 @@ func Retry(ctx context.Context, patience time.Duration, failure string, do func(
 		case limit.Err() != nil:
 			return Inconclusive(fmt.Errorf("%s within %s: %w", failure, patience, err))
 		}
-		_ = Sleep(limit, retrying) // the next attempt tells that time is up
+		_ = Sleep(limit, retrying) // the next attempt reports the timeout
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The first run begins with empty folders; one that resumes has the same servers, and those that were ended again.
+// The first run begins with empty directories. A resumed run has the same servers, and restarts those that ended.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, err := NewCluster(new(lockstep.Place), 3, false)
@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What a server printed before a run is not of that run.
+// Lines that a server printed before a run do not belong to that run.
 func TestLinesOfRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, err := NewCluster(new(lockstep.Place), 1, false)
@@ -93,7 +93,7 @@ func TestLinesOfRun(t *testing.T) {
 	}
 }
 
-// A server may be several processes: what one of them dials is dialed by the node.
+// A server may consist of several processes: connections of each belong to the node.
 func TestNodeOfGroup(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c, err := NewCluster(new(lockstep.Place), 2, false)
@@ -106,13 +106,13 @@ func TestNodeOfGroup(t *testing.T) {
 	}
 	processes.Until(func() bool { return len(c.Server(2).Log.Last(1)) > 0 })
 	second, err := strconv.Atoi(c.Server(2).Log.Last(1)[0])
-	if err != nil || second == c.Server(2).Pid() || c.nodeOf(second) != 2 || c.nodeOf(os.Getpid()) != 0 || c.nodeOf(0) != 0 {
+	if err != nil || second == c.Server(2).Pid() || c.nodeOf(second) != 2 || c.nodeOf(os.Getpid()) != 0 ||
+		c.nodeOf(0) != 0 {
 		t.Errorf("process %d is of node %d, %v", second, c.nodeOf(second), err)
 	}
 }
 
-// A call that is quick is waited for; one that is slow goes on; one that is canceled has a result, too, and one
-// that is forgotten has none.
+// Ask waits for a quick call; a slow one continues; a canceled one also has a result, and a forgotten one has none.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -156,14 +156,23 @@ func TestCalls(t *testing.T) {
 		look()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := calls.ask(ctx, 1, time.Second, func(context.Context) func(*lockstep.Outbox) { return nil }); !errors.Is(err, context.Canceled) {
+		if err := calls.ask(
+			ctx,
+			1,
+			time.Second,
+			func(context.Context) func(*lockstep.Outbox) { return nil },
+		); !errors.Is(
+			err,
+			context.Canceled,
+		) {
 			t.Error(err)
 		}
 		calls.forget()
 	})
 }
 
-// What works in the end works; what does not is the run's trouble; who ends the campaign ends it.
+// An operation that eventually succeeds is no error. One that never does makes the run inconclusive. An interrupt ends
+// the campaign.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
@@ -180,12 +189,14 @@ func TestRetry(t *testing.T) {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 		var spoilt *lockstep.Inconclusive
-		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) || err.Error() != "it does not work within 1s: not yet" {
+		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) ||
+			err.Error() != "it does not work within 1s: not yet" {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) || tries != 1 {
+		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) ||
+			tries != 1 {
 			t.Errorf("%v after %d tries", err, tries)
 		}
 	})

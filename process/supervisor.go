@@ -17,11 +17,11 @@ import (
 	"github.com/lockstep-go/lockstep/internal/child"
 )
 
-// Supervisor keeps the servers of one deployment.
+// Supervisor manages the servers of one deployment.
 type Supervisor struct {
-	// Address is a loopback address that is the deployment's own.
+	// Address is a loopback address that no other deployment uses.
 	Address string
-	// Memory and File bound what one server may have in memory and in one file, in bytes.
+	// Memory and File bound the memory and the size of a single file of one server, in bytes.
 	Memory, File int64
 
 	folder  string
@@ -30,21 +30,20 @@ type Supervisor struct {
 	servers []*Server
 }
 
-// Bounds of a server that is not told others.
+// Default bounds of a server.
 const (
 	DefaultMemory = 1 << 30
 	DefaultFile   = 256 << 20
 )
 
-// firstPort is where the ports of a deployment begin. They stay below those that the kernel
-// gives to clients.
+// firstPort is the first port of a deployment. Ports stay below those that the kernel assigns to clients.
 const firstPort = 20_000
 
-// deployments counts those of this process.
+// deployments counts the deployments of this process.
 var deployments atomic.Uint32
 
-// NewSupervisor makes a supervisor whose servers live in folders below the one given. That
-// folder goes when we are killed.
+// NewSupervisor creates a supervisor whose servers use directories below the given one. If the tester is killed, that
+// directory is removed.
 func NewSupervisor(folder string) (*Supervisor, error) {
 	if err := child.Folder(folder); err != nil {
 		return nil, err
@@ -58,11 +57,11 @@ func NewSupervisor(folder string) (*Supervisor, error) {
 	return s, nil
 }
 
-// Another gives out a further loopback address that is the deployment's own, for servers that must all have the same
+// Another returns a further loopback address that no other deployment uses, for servers that must all use the same
 // port.
 func (s *Supervisor) Another() (string, error) {
 	var err error
-	for range 250 { // an address that somebody else holds is left alone
+	for range 250 { // skip addresses that another process holds
 		host := address(os.Getpid(), int(deployments.Add(1)))
 		var lock net.Listener
 		if lock, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(firstPort))); err == nil {
@@ -73,19 +72,19 @@ func (s *Supervisor) Another() (string, error) {
 	return "", fmt.Errorf("process: no loopback address is free: %w", err)
 }
 
-// address is the one of a process's n-th deployment. All of 127.0.0.0/8 is the loopback.
+// address returns the address of a process's n-th deployment. All of 127.0.0.0/8 is the loopback.
 func address(pid, n int) string {
 	pid %= 254 * 256
 	return fmt.Sprintf("127.%d.%d.%d", 1+pid/256, pid%256, 1+n%254)
 }
 
-// Port gives out a port of the deployment's address, as host:port. It gives none twice.
+// Port returns an unused port of the deployment's address, as host:port. It returns none twice.
 func (s *Supervisor) Port() string {
 	s.port++
 	return net.JoinHostPort(s.Address, strconv.Itoa(s.port))
 }
 
-// Server makes a server, which is not started, with a folder of that name.
+// Server creates a server, which is not started, with a directory of that name.
 func (s *Supervisor) Server(name string) (*Server, error) {
 	v := &Server{Name: name, Folder: filepath.Join(s.folder, name), keeper: s}
 	if err := os.MkdirAll(v.Folder, 0o755); err != nil {
@@ -95,7 +94,7 @@ func (s *Supervisor) Server(name string) (*Server, error) {
 	return v, nil
 }
 
-// Check reports a server that ended although nobody ended it, or that takes too much memory.
+// Check reports a server that ended on its own, or that takes too much memory.
 func (s *Supervisor) Check() error {
 	for _, v := range s.servers {
 		if err := v.check(); err != nil {
@@ -105,7 +104,7 @@ func (s *Supervisor) Check() error {
 	return nil
 }
 
-// Close ends all servers and gives the addresses back. The folder is the caller's again.
+// Close ends all servers and releases the addresses. The caller owns the directory again.
 func (s *Supervisor) Close() error {
 	var all sync.WaitGroup
 	for _, v := range s.servers {
@@ -121,31 +120,31 @@ func (s *Supervisor) Close() error {
 
 // Server is a program that is started and ended, perhaps many times.
 type Server struct {
-	// Name is what it is called in reports.
+	// Name is its name in reports.
 	Name string
-	// Folder is its own; it survives the process.
+	// Folder is the server's directory. It survives the process.
 	Folder string
-	// Log has what it wrote to its standard output and error.
+	// Log contains its standard output and error.
 	Log Log
-	// Host is an address at which the server's process takes orders, where it can end the server
-	// inside it and start it again: then Kill and Start do that, which spares the start of the process. An order is
-	// a line, "stop" or "start", and is answered with "done". Where it is not, the process is killed.
-	// Empty: the process is the server.
+	// Host is an address at which the server's process accepts commands to end the server in-process and start it
+	// again. Kill and Start then use it, which saves the startup of the process. A command is a line, "stop" or
+	// "start", and the process answers "done". If it does not, Kill and Start kill the process. Empty: the process is
+	// the server.
 	Host string
 
 	keeper *Supervisor
-	child  *child.Child // nil: it was not started or was ended
+	child  *child.Child // nil: not started, or ended
 	idle   bool         // the process runs and the server in it does not
 	lives  int          // starts of the server in this process
-	pid    atomic.Int64 // of the child, for links that ask who dials
+	pid    atomic.Int64 // of the child, for links that identify the dialer
 }
 
-// limited starts a program under bounds, when it is told to: were we killed before the guard
-// knows of it, nobody would end it. A JVM wants more address space than memory, so that memory is
-// looked at instead.
+// limited starts a program under bounds, once it reads a line. Without that, a tester killed before the guard knows the
+// process would leave it running. A JVM wants more address space than memory, so that the supervisor checks memory
+// instead.
 const limited = `read -r go || exit 1; ulimit -c 0; ulimit -f "$0"; exec "$@" </dev/null`
 
-// Start starts the server with a command, in its folder unless the command names another.
+// Start starts the server with a command, in its directory unless the command names another.
 func (v *Server) Start(cmd *exec.Cmd) error {
 	if v.Running() {
 		return fmt.Errorf("process: %s is running", v.Name)
@@ -181,17 +180,17 @@ func (v *Server) Start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Running reports whether the server was started and not ended by us.
+// Running reports whether the server was started and not ended by the supervisor.
 func (v *Server) Running() bool { return v.child != nil && !v.idle }
 
-// Pid is the number of its process, or 0. It may be asked at any time.
+// Pid returns the number of its process, or 0. It is safe for concurrent use.
 func (v *Server) Pid() int { return int(v.pid.Load()) }
 
-// probing is how often a server is asked whether it is ready.
+// probing is the interval of readiness checks.
 const probing = 5 * time.Millisecond
 
-// Await waits until the server is ready, as the function tells. It ends early, with the end of
-// the log, where the server ends, or the context does.
+// Await waits until the server is ready according to the function. It returns early, with the end of the log, if the
+// server ends, or if the context does.
 func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) error {
 	if !v.Running() {
 		return fmt.Errorf("process: %s is not running", v.Name)
@@ -208,8 +207,8 @@ func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) er
 	return nil
 }
 
-// Kill ends the server at once, with all that it started, and waits until it is gone. Where it
-// has a Host, its process stays.
+// Kill ends the server at once, with all processes that it started, and waits until they are gone. If it has a Host,
+// its process stays.
 func (v *Server) Kill() {
 	switch {
 	case v.idle:
@@ -229,7 +228,7 @@ func (v *Server) end() {
 	v.pid.Store(0)
 }
 
-// Stop asks the server to end, and ends it when the context does.
+// Stop requests the server to end, and kills it when the context ends.
 func (v *Server) Stop(ctx context.Context) {
 	if v.child == nil {
 		return
@@ -242,13 +241,13 @@ func (v *Server) Stop(ctx context.Context) {
 	v.end()
 }
 
-// Pause stops the server where it is, until Thaw. It stays connected and says nothing.
+// Pause suspends the server until Thaw. Its connections stay open, and it sends nothing.
 func (v *Server) Pause() error { return v.child.Pause() }
 
-// Thaw lets a paused server go on.
+// Thaw resumes a paused server.
 func (v *Server) Thaw() error { return v.child.Thaw() }
 
-// check reports that the server ended by itself, or takes too much memory.
+// check reports that the server ended on its own, or takes too much memory.
 func (v *Server) check() error {
 	if !v.Running() {
 		return nil
@@ -264,7 +263,7 @@ func (v *Server) check() error {
 	return nil
 }
 
-// lastLines is how many lines of a log an error quotes.
+// lastLines is the number of log lines that an error quotes.
 const lastLines = 12
 
 func (v *Server) lastWords() string {
@@ -275,7 +274,7 @@ func (v *Server) lastWords() string {
 	return "; the end of its log:\n\t" + strings.Join(lines, "\n\t")
 }
 
-// memory is what a process has in memory, or 0 where that is not known.
+// memory returns the memory of a process, or 0 if it is unknown.
 func memory(pid int) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

@@ -12,91 +12,108 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// System is a [lockstep.System] of unmodified servers, one process for each node. It is a value; what belongs to one
-// deployment is made by New.
+// System is a [lockstep.System] of unmodified servers, one process for each node. It is a value; New creates the state
+// of one deployment.
 type System struct {
-	// Name is the target's name, and Options are the settings that the system was made from, for traces.
+	// Name is the target's name, and Options are the settings of the system, for traces.
 	Name    string
 	Options map[string]string
 	// Nodes is the number of servers.
 	Nodes int
-	// Check finds what is wrong with the settings; nil: nothing.
+	// Check validates the settings; nil: all settings are valid.
 	Check func() error
-	// New prepares one deployment: it fetches the program, assigns ports and links of the cluster, and returns what is
-	// particular to the servers. They start with the first run.
+	// New prepares one deployment: it fetches the program, assigns ports and links of the cluster, and returns the
+	// driver of the servers. They start with the first run.
 	New func(context.Context, *Cluster) (Driver, error)
-	// Reuse keeps servers and their data from one run to the next, which saves their start. A run must then have data of
-	// its own. Otherwise each run starts all servers with empty directories.
+	// Reuse keeps servers and their data from one run to the next, which saves their startup. Each run must then use
+	// separate data. Otherwise each run starts all servers with empty directories.
 	Reuse bool
-	// Messages says that links have decoders, and that the engine delivers and drops their packets one by one.
+	// Messages declares that links have decoders, and that the engine delivers and drops their packets one by one.
 	Messages bool
-	// Datagrams says that Messages are independent of their connections, all of whose links are detached, see Link.Detach: the engine
-	// delivers each message at any time, as often as it likes, also in the settling stage. A cut is then nothing but lost messages. Others are
-	// not told of a crash: connections stay until the node is back, as when a machine loses its power. A restarted node starts at once.
+	// Datagrams declares that Messages are independent of their connections. All links are detached, see Link.Detach:
+	// the engine delivers each message at any time, any number of times, also in the settling stage. A cut then only
+	// loses messages. Other nodes do not see a crash: connections stay open until the node is back, as after a power
+	// failure. A restarted node starts at once.
 	Datagrams bool
-	// Forge makes the packet of a Replace step from its text, where there are Datagrams: the message under a number, and the wire's form of it. Sent is what
-	// was sent under earlier numbers. Nil: messages cannot be forged.
+	// Forge creates the packet of a Replace step from its text, if there are Datagrams: the message with the given
+	// number, and its encoding. Sent returns the bytes sent under earlier numbers. Nil: messages cannot be forged.
 	Forge func(text string, body trace.ID, sent func(trace.ID) []byte) (Packet, []byte, error)
-	// Body is what scenarios see of a message, where there are Datagrams.
+	// Body returns the value of a message that scenarios see, if there are Datagrams.
 	Body func(data []byte) any
-	// Stall lets a cut stall connections. Otherwise it closes them.
+	// Stall makes a cut stall connections. Otherwise it closes them.
 	Stall bool
-	// Pace is how long a Wait step lasts, and Patience how long servers may take to start and to agree.
+	// Pace is the duration of a Wait step, and Patience the timeout for servers to start and to agree.
 	Pace, Patience time.Duration
-	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are those of
-	// Messages. EventLog and EventTime need not be named.
+	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are
+	// those of Messages. EventLog and EventTime need not be named.
 	Events, Roles, Requests, Types, Rounds []string
 	Draws                                  string
 	Waits                                  int
 	Serial                                 bool
 }
 
-// Driver is what is particular to the servers of one deployment. The engine's goroutine calls its functions, in the order
-// in which they stand here; Command and Request must be set.
+// Driver is the target-specific part of a deployment. The engine's goroutine calls its functions, in the order in which
+// they are listed here. Command and Request are required.
 type Driver struct {
 	// Stop ends the clients of a run, before its servers end.
 	Stop func()
-	// Reset prepares a run, while no new server runs.
+	// Reset prepares a run, before any server of the run starts.
 	Reset func() error
-	// Command makes the command that starts a node. It is asked for one each time the node starts.
+	// Command returns the command that starts a node. The cluster calls it each time the node starts.
 	Command func(lockstep.Node) (*exec.Cmd, error)
-	// Ready reports whether a node serves, where among are the nodes that can agree. It is asked again and again, for several
-	// nodes at once. Nil: a node that was started is ready.
+	// Ready reports whether a node serves, given the nodes that can agree. The cluster calls it repeatedly, for several
+	// nodes concurrently. Nil: a node that was started is ready.
 	Ready func(ctx context.Context, n lockstep.Node, among lockstep.Nodes) bool
-	// Begin makes what the run needs when all servers are ready, and offers requests.
+	// Begin creates what the run needs when all servers are ready, and offers requests.
 	Begin func(context.Context, *lockstep.Outbox) error
-	// Before sees each step before it is performed.
+	// Before receives each step before it is performed.
 	Before func(*lockstep.Step, *lockstep.Outbox)
-	// Request lets a client make the request of a step, usually by Cluster.Ask.
+	// Request performs the client request of a step, usually by Cluster.Ask.
 	Request func(context.Context, *lockstep.Step, *lockstep.Outbox) error
-	// Agree names the nodes that must be ready before time passes; none: nobody is waited for. Nil means Cluster.Agreeing.
+	// Agree returns the nodes that must be ready before time passes; none: there is no wait. Nil means
+	// Cluster.Agreeing.
 	Agree func(*lockstep.Outbox) lockstep.Nodes
-	// Pass lets time pass, after the nodes that Agree named have become ready. Nil: it sleeps.
+	// Pass lets time pass, after the nodes that Agree returned have become ready. Nil: it sleeps.
 	Pass func(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error
-	// GiveUp says that clients who have waited for a whole Wait step give up.
+	// GiveUp makes clients give up after a whole Wait step.
 	GiveUp bool
-	// Quiet waits until everything that a step causes was seen, before the settling stage. Nil: nothing is waited for.
+	// Quiet waits until all effects of a step were observed, before the settling stage. Nil: there is no wait.
 	Quiet func(context.Context, *lockstep.Step) error
-	// Inspect reads what servers have, each time when time passes in the settling stage.
+	// Inspect reads the state of servers, whenever time passes in the settling stage.
 	Inspect func(context.Context, *lockstep.Outbox) error
-	// Log picks lines of the servers' logs for the trace. Nil picks none.
+	// Log selects lines of the servers' logs for the trace. Nil selects none.
 	Log func(line string) bool
-	// Line sees each line that a node prints, at the end of the step.
+	// Line receives each line that a node prints, at the end of the step.
 	Line func(n lockstep.Node, line string, out *lockstep.Outbox)
-	// Role names the part that a node plays.
+	// Role returns the role of a node.
 	Role func(context.Context, lockstep.Node) string
-	// Close releases what the driver holds, when all servers have ended.
+	// Close releases the driver's resources, when all servers have ended.
 	Close func()
 }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (s System) Describe() (lockstep.Info, error) {
 	if err := s.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: s.Nodes, Pace: trace.Time(s.Pace), Repeats: lockstep.Roughly,
-		Events: append(s.Events[:len(s.Events):len(s.Events)], EventLog, EventTime), Roles: s.Roles, Requests: s.Requests, Draws: s.Draws, Waits: s.Waits,
-		Serial: s.Serial, Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait)}
+	info := lockstep.Info{
+		Name:    s.Name,
+		Options: s.Options,
+		Nodes:   s.Nodes,
+		Pace:    trace.Time(s.Pace),
+		Repeats: lockstep.Roughly,
+		Events: append(
+			s.Events[:len(s.Events):len(s.Events)],
+			EventLog,
+			EventTime,
+		),
+		Roles:    s.Roles,
+		Requests: s.Requests,
+		Draws:    s.Draws,
+		Waits:    s.Waits,
+		Serial:   s.Serial,
+		Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait),
+	}
 	if s.Messages {
 		info.Supports |= Light
 		info.Types, info.Rounds = s.Types, s.Rounds
@@ -110,7 +127,7 @@ func (s System) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (s System) check() error {
 	if s.Check != nil {
 		if err := s.Check(); err != nil {
@@ -130,7 +147,7 @@ func (s System) check() error {
 	return nil
 }
 
-// Deploy makes a deployment; its servers start with the first run.
+// Deploy creates a deployment; its servers start with the first run.
 func (s System) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	d, err := s.deploy(ctx, place)
 	if err != nil {

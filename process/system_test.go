@@ -13,15 +13,18 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// noted is a system of sleeping servers whose driver notes which of its functions are called.
+// noted is a system of sleeping servers whose driver records which of its functions are called.
 func noted(reuse bool, note func(string)) System {
 	return System{Name: "noted", Nodes: 1, Patience: time.Minute, Reuse: reuse, Messages: true,
 		New: func(context.Context, *Cluster) (Driver, error) {
 			return Driver{
-				Stop:    func() { note("stop") },
-				Reset:   func() error { note("reset"); return nil },
-				Command: func(lockstep.Node) (*exec.Cmd, error) { note("command"); return exec.Command("sleep", "600"), nil },
-				Ready:   func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
+				Stop:  func() { note("stop") },
+				Reset: func() error { note("reset"); return nil },
+				Command: func(lockstep.Node) (*exec.Cmd, error) {
+					note("command")
+					return exec.Command("sleep", "600"), nil
+				},
+				Ready: func(context.Context, lockstep.Node, lockstep.Nodes) bool { note("ready"); return true },
 				Begin: func(_ context.Context, out *lockstep.Outbox) error {
 					note("begin")
 					out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1)})
@@ -30,7 +33,10 @@ func noted(reuse bool, note func(string)) System {
 				Before:  func(s *lockstep.Step, _ *lockstep.Outbox) { note("before " + s.Kind.String()) },
 				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { note("request"); return nil },
 				Agree:   func(*lockstep.Outbox) lockstep.Nodes { note("agree"); return 0 },
-				Pass:    func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error { note("pass"); return nil },
+				Pass: func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error {
+					note("pass")
+					return nil
+				},
 				Quiet:   func(context.Context, *lockstep.Step) error { note("quiet"); return nil },
 				Inspect: func(context.Context, *lockstep.Outbox) error { note("inspect"); return nil },
 				Close:   func() { note("close") },
@@ -38,7 +44,7 @@ func noted(reuse bool, note func(string)) System {
 		}}
 }
 
-// The functions of a driver are called in the order that is documented. Servers that are reused start once.
+// The functions of a driver are called in the documented order. Reused servers start once.
 func TestDriver(t *testing.T) {
 	for reuse, want := range map[bool]string{
 		false: "stop reset command ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, " +
@@ -47,8 +53,14 @@ func TestDriver(t *testing.T) {
 			"stop reset ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, stop close",
 	} {
 		var calls []string
-		plan := lockstep.Plan{System: noted(reuse, func(what string) { calls = append(calls, what) }), Strategy: strategy.Walk{Request: 1e9, Wait: 1, Steps: 2},
-			Settle: 1, Runs: 2, Workers: 1, Scratch: t.TempDir()}
+		plan := lockstep.Plan{
+			System:   noted(reuse, func(what string) { calls = append(calls, what) }),
+			Strategy: strategy.Walk{Request: 1e9, Wait: 1, Steps: 2},
+			Settle:   1,
+			Runs:     2,
+			Workers:  1,
+			Scratch:  t.TempDir(),
+		}
 		if _, err := lockstep.Explore(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
@@ -75,15 +87,17 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What a system lacks is named before anything starts.
+// Missing fields of a system are named before any server starts.
 func TestWrongSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	good := noted(false, func(string) {})
 	for want, change := range map[string]func(*System){
-		"process: noted has no New, so no servers":                                          func(s *System) { s.New = nil },
-		"process: noted has 65 nodes, allowed are 1..64":                                    func(s *System) { s.Nodes = 65 },
-		"process: noted has pace -1ns and patience 1m0s, which must be positive":            func(s *System) { s.Pace = -1 },
-		"process: noted has Datagrams without Messages, or Forge or Body without Datagrams": func(s *System) { s.Messages, s.Datagrams = false, true },
+		"process: noted has no New, so no servers":                               func(s *System) { s.New = nil },
+		"process: noted has 65 nodes, allowed are 1..64":                         func(s *System) { s.Nodes = 65 },
+		"process: noted has pace -1ns and patience 1m0s, which must be positive": func(s *System) { s.Pace = -1 },
+		"process: noted has Datagrams without Messages, or Forge or Body without Datagrams": func(s *System) {
+			s.Messages, s.Datagrams = false, true
+		},
 		"bad options": func(s *System) { s.Check = func() error { return errors.New("bad options") } },
 	} {
 		s := good
@@ -94,12 +108,16 @@ func TestWrongSystem(t *testing.T) {
 			t.Errorf("%v and %v instead of %s", described, deployed, want)
 		}
 	}
-	good.Datagrams, good.Forge = true, func(string, trace.ID, func(trace.ID) []byte) (Packet, []byte, error) { return Packet{}, nil, nil }
-	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) || !info.Supports.Has(trace.Replace) {
+	good.Datagrams, good.Forge = true, func(string, trace.ID, func(trace.ID) []byte) (Packet, []byte, error) {
+		return Packet{}, nil, nil
+	}
+	if info, err := good.Describe(); err != nil || !info.Supports.Has(trace.Duplicate) ||
+		!info.Supports.Has(trace.Replace) {
 		t.Errorf("%v, %v", info.Supports, err)
 	}
 	good.New = func(context.Context, *Cluster) (Driver, error) { return Driver{}, nil }
-	if _, err := good.Deploy(t.Context(), &lockstep.Place{}); err == nil || err.Error() != "process: the driver of noted has no Command or no Request" {
+	if _, err := good.Deploy(t.Context(), &lockstep.Place{}); err == nil ||
+		err.Error() != "process: the driver of noted has no Command or no Request" {
 		t.Error(err)
 	}
 }

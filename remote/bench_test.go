@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// ring passes messages on: whatever arrives goes to the next node.
+// ring forwards messages: each message goes to the next node.
 func ring(ctx context.Context, options client.Options) error {
 	c := client.Connect(options)
 	next := func() client.Message {
@@ -30,7 +30,7 @@ func ring(ctx context.Context, options client.Options) error {
 	})
 }
 
-// echo answers every line with the same.
+// echo answers every line with the same line.
 func echo() {
 	conn, err := net.Dial("tcp", os.Getenv("LOCKSTEP_TEST_ECHO"))
 	if err != nil {
@@ -40,9 +40,9 @@ func echo() {
 	_, _ = io.Copy(conn, conn)
 }
 
-// Deliveries a second through the engine and four replicas that are processes of their own,
-// beside those of orders without an engine (the bare transport) and of lines on sockets. On a busy
-// machine the processor time of one delivery, in all processes, says more.
+// BenchmarkDeliveries measures deliveries a second through the engine and four replicas in separate processes. For
+// comparison, it measures orders without an engine (the bare transport) and lines on sockets. On a loaded machine, the
+// CPU time of one delivery in all processes is more informative.
 func BenchmarkDeliveries(b *testing.B) {
 	for _, spread := range []string{"", "-spread"} {
 		b.Run("go"+spread, func(b *testing.B) { deliveries(b, processes("ring"), spread != "") })
@@ -61,7 +61,13 @@ func deliveries(b *testing.B, system remote.System, spread bool) {
 	const steps = 2000
 	system.Nodes, system.Requests, system.Spread = 4, nil, spread
 	runs := max(b.N, 2)
-	plan := lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Steps: steps}, Workers: 1, Runs: runs, KeepGoing: true}
+	plan := lockstep.Plan{
+		System:    system,
+		Strategy:  strategy.Walk{Deliver: 1, Steps: steps},
+		Workers:   1,
+		Runs:      runs,
+		KeepGoing: true,
+	}
 	d := &deployedOnce{System: system}
 	plan.System = d
 	before := used()
@@ -80,19 +86,19 @@ func deliveries(b *testing.B, system remote.System, spread bool) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// used is the processor time of this process and of those it has started and that have ended.
+// used returns the CPU time of this process and of its child processes that have ended.
 func used() (all time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
 		if err := syscall.Getrusage(who, &u); err != nil {
-			panic(err) // it fails only for wrong arguments
+			panic(err) // fails only for invalid arguments
 		}
 		all += time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	return all
 }
 
-// deployedOnce notes when its replicas have connected, which is not what is measured.
+// deployedOnce records when its replicas have connected, so that the benchmark excludes that time.
 type deployedOnce struct {
 	remote.System
 	begun time.Time
@@ -107,7 +113,7 @@ func (d *deployedOnce) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.
 	return deployed, err
 }
 
-// bareOrders asks the replicas one after the other, without an engine.
+// bareOrders sends orders to the replicas one after the other, without an engine.
 func bareOrders(b *testing.B, system remote.System, orders int) float64 {
 	d, err := system.Deploy(context.Background(), &lockstep.Place{})
 	if err != nil {
@@ -129,7 +135,7 @@ func bareOrders(b *testing.B, system remote.System, orders int) float64 {
 	return float64(orders) / took.Seconds()
 }
 
-// bareLines sends lines to four processes in turn, which send them back.
+// bareLines sends lines to four processes in turn, which echo them.
 func bareLines(b *testing.B, lines int) float64 {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

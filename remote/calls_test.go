@@ -11,8 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// Replicas that make the two calls are served as those on a line are, in all protocols that
-// Connect has.
+// Replicas that use the two calls are served like those on a line, in all protocols that Connect supports.
 func TestCalls(t *testing.T) {
 	for name, options := range map[string][]connect.ClientOption{
 		"connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
@@ -25,7 +24,13 @@ func TestCalls(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			for n := range uint32(2) {
 				go func() {
-					_ = caller(t.Context(), &http.Client{Transport: authorized{transport}}, url, n+1, append(options, wire.Binary()))
+					_ = caller(
+						t.Context(),
+						&http.Client{Transport: authorized{transport}},
+						url,
+						n+1,
+						append(options, wire.Binary()),
+					)
 				}()
 			}
 			if err := remote.AskAll(t.Context(), d, 10); err != nil {
@@ -35,7 +40,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// caller is a replica that makes the two calls and says of every order that it is done.
+// caller is a replica that uses the two calls and reports every order as done.
 func caller(ctx context.Context, calls *http.Client, url string, node uint32, options []connect.ClientOption) error {
 	orders, err := connect.NewClient[wire.Hello, wire.Order](calls, url+wire.OrdersProcedure, options...).
 		CallServerStream(ctx, connect.NewRequest(&wire.Hello{Node: node}))
@@ -43,7 +48,10 @@ func caller(ctx context.Context, calls *http.Client, url string, node uint32, op
 		return err
 	}
 	defer orders.Close()
-	reports := connect.NewClient[wire.Report, wire.Bye](calls, url+wire.ReportsProcedure, options...).CallClientStream(ctx)
+	reports := connect.NewClient[wire.Report, wire.Bye](
+		calls,
+		url+wire.ReportsProcedure,
+		options...).CallClientStream(ctx)
 	for orders.Receive() {
 		o := orders.Msg()
 		if err := reports.Send(&wire.Report{Session: o.Session, Run: o.Run, Done: o.Number}); err != nil {

@@ -16,20 +16,25 @@ import (
 
 // calls is the channel of a replica with two calls, Orders and Reports.
 type calls struct {
-	inbox    chan *wire.Report // bounded, so that one who floods waits
+	inbox    chan *wire.Report // bounded, so that a replica that floods must wait
 	over     chan struct{}
-	deadline func(time.Time) error // of writing
+	deadline func(time.Time) error // for writes
 
-	mutex  sync.Mutex // guards the stream, which must not be written to when its handler has returned
+	mutex  sync.Mutex // guards the stream, which must not be written to after its handler has returned
 	stream *connect.ServerStream[wire.Order]
 }
 
-// inboxSize is how many reports of a replica wait to be taken.
+// inboxSize is how many reports of a replica can wait for processing.
 const inboxSize = 64
 
 func newCalls(ctx context.Context, stream *connect.ServerStream[wire.Order]) *calls {
 	control, _ := ctx.Value(deadlineKey{}).(*http.ResponseController)
-	return &calls{inbox: make(chan *wire.Report, inboxSize), over: make(chan struct{}), deadline: control.SetWriteDeadline, stream: stream}
+	return &calls{
+		inbox:    make(chan *wire.Report, inboxSize),
+		over:     make(chan struct{}),
+		deadline: control.SetWriteDeadline,
+		stream:   stream,
+	}
 }
 
 func (c *calls) order(o *wire.Order) error {
@@ -67,13 +72,13 @@ func (c *calls) close() {
 	close(c.over)
 }
 
-// line is the channel of a replica with a connection of its own. The engine's goroutine
-// writes and reads it: nothing is handed over.
+// line is the channel of a replica with its own connection. The engine's goroutine writes and reads it, without a
+// handoff to other goroutines.
 type line struct {
 	*wire.Line
 	last wire.Report
 
-	ctx  context.Context // what ends the waiting
+	ctx  context.Context // ends the wait for a report
 	stop func() bool
 }
 
@@ -100,10 +105,14 @@ func (l *line) gone() bool { return l.Gone() }
 
 func (l *line) close() { _ = l.Close() }
 
-// upgrade takes a hello and makes a line, and a session, of the connection it came on.
+// upgrade reads a hello and turns its connection into a line with a session.
 func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != wire.LineProtocol || r.ProtoMajor != 1 {
-		s.refuse(w, http.StatusUpgradeRequired, fmt.Errorf("a line begins with POST, HTTP/1.1, Connection: Upgrade and Upgrade: %s", wire.LineProtocol))
+		s.refuse(
+			w,
+			http.StatusUpgradeRequired,
+			fmt.Errorf("a line begins with POST, HTTP/1.1, Connection: Upgrade and Upgrade: %s", wire.LineProtocol),
+		)
 		return
 	}
 	var hello wire.Hello
@@ -130,11 +139,19 @@ func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	t, err := s.enter(hello, l)
 	if err != nil {
 		s.refused()
-		_, _ = fmt.Fprintf(conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n%s\n", err)
+		_, _ = fmt.Fprintf(
+			conn,
+			"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n%s\n",
+			err,
+		)
 		l.close()
 		return
 	}
-	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", wire.LineProtocol)
+	_, err = fmt.Fprintf(
+		conn,
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+		wire.LineProtocol,
+	)
 	if err == nil {
 		err = l.order(s.welcome(t))
 	}
@@ -145,7 +162,7 @@ func (s *server) upgrade(w http.ResponseWriter, r *http.Request) {
 	s.ready(t)
 }
 
-// refuse answers a request that cannot be served.
+// refuse rejects a request that cannot be served.
 func (s *server) refuse(w http.ResponseWriter, status int, err error) {
 	s.refused()
 	http.Error(w, err.Error(), status)

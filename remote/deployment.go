@@ -32,13 +32,13 @@ type deployment struct {
 	run    uint32
 }
 
-// replica is what the deployment knows of a node.
+// replica is the deployment's state of a node.
 type replica struct {
-	child   *child.Child // nil where somebody else started it, or while it is down
+	child   *child.Child // nil if it was started externally, or while it is down
 	session *session
 	timers  timers.Timers
 	role    string
-	effects int // of the order at hand
+	effects int // of the current order
 }
 
 func deploy(s System, p *lockstep.Place) (*deployment, error) {
@@ -59,7 +59,7 @@ func deploy(s System, p *lockstep.Place) (*deployment, error) {
 	return d, nil
 }
 
-// launch starts the process of a node, where that is ours to do.
+// launch starts the process of a node, if the deployment starts its replicas.
 func (d *deployment) launch(i int) error {
 	if d.system.Command == nil {
 		return nil
@@ -78,7 +78,7 @@ func (d *deployment) launch(i int) error {
 	return err
 }
 
-// together does something on the processor of the worker and its replicas, where they have one.
+// together runs do on the CPU that the worker and its replicas share, if they share one.
 func (d *deployment) together(do func()) {
 	if !d.system.together() {
 		do()
@@ -87,7 +87,7 @@ func (d *deployment) together(do func()) {
 	processor.Only(d.place.Worker, do)
 }
 
-// environment tells a replica where to report to.
+// environment adds the engine's address to a replica's environment.
 func (d *deployment) environment(cmd *exec.Cmd, i int) {
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
@@ -114,7 +114,7 @@ func (d *deployment) connect(ctx context.Context, i int) error {
 	return nil
 }
 
-// lastWords tells how the process of a node ended and what it said last.
+// lastWords describes how the process of a node ended and its last output.
 func (d *deployment) lastWords(i int) string {
 	c := d.nodes[i].child
 	if c == nil {
@@ -124,7 +124,7 @@ func (d *deployment) lastWords(i int) string {
 	select {
 	case <-c.Done():
 		text = " (" + c.Why() + ")"
-	case <-time.After(100 * time.Millisecond): // it hung up and may be about to end
+	case <-time.After(100 * time.Millisecond): // it closed the connection and may be about to end
 	}
 	if tail := strings.TrimSpace(c.Tail()); tail != "" {
 		text += "; its last words:\n" + tail
@@ -132,7 +132,7 @@ func (d *deployment) lastWords(i int) string {
 	return text
 }
 
-// Reset begins a run: all replicas forget everything and start, side by side.
+// Reset begins a run: all replicas discard their state and start, concurrently.
 func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox) error {
 	if err := d.revive(ctx); err != nil {
 		return err
@@ -143,7 +143,12 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	for i := range d.nodes {
 		d.nodes[i].timers.Clear()
 		d.nodes[i].role = ""
-		number, err := d.order(ctx, i, &wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()}, out)
+		number, err := d.order(
+			ctx,
+			i,
+			&wire.Order{Kind: wire.Reset, Seed: wire.Long(seed), Texts: out.Texts(), Replicas: d.hellos()},
+			out,
+		)
 		if err != nil {
 			return err
 		}
@@ -161,7 +166,8 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 	return nil
 }
 
-// revive sees to it that all nodes are up and connected. New processes are started side by side, as one may wait for another.
+// revive ensures that all nodes are up and connected. New processes start concurrently, because one may wait for
+// another.
 func (d *deployment) revive(ctx context.Context) error {
 	if d.system.Fresh && d.run > 0 {
 		d.end()
@@ -174,7 +180,8 @@ func (d *deployment) revive(ctx context.Context) error {
 	for i := range d.nodes {
 		err := d.connect(ctx, i)
 		if err != nil && d.system.Fresh {
-			return d.worthless(ctx, i, err) // a machine that is too busy makes a run inconclusive, and does not end a campaign
+			// an overloaded machine makes a run inconclusive, and does not end a campaign
+			return d.worthless(ctx, i, err)
 		}
 		if err != nil {
 			return err
@@ -201,7 +208,7 @@ func (d *deployment) end() {
 	}
 }
 
-// kill ends the process of a node, where we started it.
+// kill ends the process of a node, if the deployment started it.
 func (d *deployment) kill(i int) {
 	n := &d.nodes[i]
 	if n.session != nil {
@@ -213,7 +220,7 @@ func (d *deployment) kill(i int) {
 	n.child, n.session = nil, nil
 }
 
-// hellos are what all replicas told of themselves.
+// hellos returns the information that all replicas published about themselves.
 func (d *deployment) hellos() []wire.Hello {
 	var all []wire.Hello
 	for i := range d.nodes {
@@ -224,7 +231,7 @@ func (d *deployment) hellos() []wire.Hello {
 	return all
 }
 
-// Do tells the replica concerned what happens to it.
+// Do sends the order of a step to its replica.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	err := d.perform(ctx, s, out)
 	if d.system.Clients != nil {
@@ -237,7 +244,12 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)
-		return d.tell(ctx, m.To, &wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]}, out)
+		return d.tell(
+			ctx,
+			m.To,
+			&wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]},
+			out,
+		)
 	case trace.Alarm:
 		name := d.fire(s.Node, out)
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
@@ -248,7 +260,12 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 			}
 			return d.wait(ctx, d.system.pace(), out)
 		}
-		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)}, out)
+		return d.tell(
+			ctx,
+			s.Node,
+			&wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)},
+			out,
+		)
 	case trace.Crash:
 		return d.crash(ctx, s.Node, out)
 	case trace.Restart:
@@ -273,7 +290,7 @@ func (d *deployment) offers() offers.List {
 	return offers.List{Nodes: len(d.nodes), Texts: d.system.Requests, Repeat: d.system.Repeat}
 }
 
-// crash ends a node: its process, or what it remembers.
+// crash ends a node: its process, or its volatile state.
 func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockstep.Outbox) error {
 	n := &d.nodes[node-1]
 	n.timers.Clear()
@@ -285,7 +302,7 @@ func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockste
 	return nil
 }
 
-// forge puts another body in the place of a message's.
+// forge substitutes another body for that of a message.
 func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
 	text, body := out.Forged(s)
 	kind, tag, bytes, err := d.system.Forge(text, body, func(id trace.ID) []byte { return d.bodies[id-1] })
@@ -298,7 +315,7 @@ func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
 	return nil
 }
 
-// wait lets replicas act of their own accord for a while, and takes what they report.
+// wait lets replicas act on their own for a while, and processes their reports.
 func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
 	pause := time.NewTimer(long)
 	defer pause.Stop()
@@ -318,7 +335,7 @@ func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep
 	return nil
 }
 
-// tell orders a node to do something and takes in what that causes.
+// tell sends an order to a node and processes its effects.
 func (d *deployment) tell(ctx context.Context, node lockstep.Node, o *wire.Order, out *lockstep.Outbox) error {
 	number, err := d.order(ctx, int(node-1), o, out)
 	if err != nil {
@@ -340,7 +357,7 @@ func (d *deployment) order(ctx context.Context, i int, o *wire.Order, out *locks
 	return number, nil
 }
 
-// quiet takes a node's reports until it says that it has done an order.
+// quiet processes a node's reports until the node reports an order as done.
 func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *lockstep.Outbox) error {
 	session := d.nodes[i].session
 	for {
@@ -359,7 +376,7 @@ func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *locks
 	}
 }
 
-// worthless is the error of a run that a replica spoilt.
+// worthless returns the error of a run that a replica made inconclusive.
 func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -367,7 +384,7 @@ func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 	return &lockstep.Inconclusive{Reason: fmt.Sprintf("replica %d: %v%s", i+1, err, d.lastWords(i))}
 }
 
-// fire takes a node's earliest timer from the others, and arms the alarm for the next one.
+// fire removes a node's earliest timer, and arms the timer for the next one.
 func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 	name := d.nodes[node-1].timers.Fire()
 	out.Tell(name)
@@ -393,7 +410,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 	return a
 }
 
-// Close ends the replicas that were started here.
+// Close ends the replicas that the deployment started.
 func (d *deployment) Close() error {
 	err := d.server.close()
 	d.end()

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// take takes in a report and tells whether the node has done an order.
+// take processes a report and reports whether the node has completed an order.
 func (d *deployment) take(i int, r *wire.Report, number uint32, out *lockstep.Outbox) (done bool, err error) {
 	if st := d.system.Stats; st != nil {
 		st.Reports.Add(1)
@@ -42,10 +42,10 @@ func (d *deployment) take(i int, r *wire.Report, number uint32, out *lockstep.Ou
 	return r.Done == number, nil
 }
 
-// longestName is how long the name of a type or timer may be.
+// longestName is the maximum length of the name of a type or timer.
 const longestName = 100
 
-// effect hands one effect to the engine.
+// effect passes one effect to the engine.
 func (d *deployment) effect(node lockstep.Node, e *wire.Effect, out *lockstep.Outbox) error {
 	if len(e.Type) > longestName || e.Type == "" && e.Kind != wire.Timer && e.Kind != wire.Cancel {
 		return fmt.Errorf("a %s whose type has %d bytes; 1 to %d are possible", e.Kind, len(e.Type), longestName)
@@ -74,13 +74,20 @@ func (d *deployment) effect(node lockstep.Node, e *wire.Effect, out *lockstep.Ou
 	return nil
 }
 
-// send puts a message on its way.
+// send sends a message through the engine.
 func (d *deployment) send(node lockstep.Node, e *wire.Effect, out *lockstep.Outbox) error {
 	if e.To < 1 || int(e.To) > len(d.nodes) {
 		return fmt.Errorf("a message to node %d; 1 to %d are possible", e.To, len(d.nodes))
 	}
 	if e.Phase > math.MaxInt32 || int(e.Round) >= max(1, len(d.system.Rounds)) {
-		return fmt.Errorf("a message %s of phase %d, round %d; phases go up to 2^31-1, rounds are the %d of %q", e.Type, e.Phase, e.Round, len(d.system.Rounds), d.system.Rounds)
+		return fmt.Errorf(
+			"a message %s of phase %d, round %d; phases go up to 2^31-1, rounds are the %d of %q",
+			e.Type,
+			e.Phase,
+			e.Round,
+			len(d.system.Rounds),
+			d.system.Rounds,
+		)
 	}
 	var tag trace.Tag
 	if len(d.system.Rounds) > 0 {

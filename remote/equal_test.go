@@ -23,7 +23,7 @@ import (
 
 const replicaVariable = "LOCKSTEP_TEST_REPLICA"
 
-// The test program is its replicas, too.
+// The test program is also its replicas.
 func TestMain(m *testing.M) {
 	switch os.Getenv(replicaVariable) {
 	case "elector":
@@ -51,7 +51,7 @@ type mail struct {
 	term int
 }
 
-// world is what an elector needs: it is the engine's, in sim or behind a network.
+// world is the environment of an elector: the engine's, in sim or over a network.
 type world interface {
 	Self() lockstep.Node
 	Nodes() int
@@ -61,7 +61,7 @@ type world interface {
 	Rand() *rand.Rand
 }
 
-// elector elects leaders. It forgets its vote in a crash, which is the bug.
+// elector elects leaders. It loses its vote in a crash, which is the bug.
 type elector struct{ term, voted, grants int }
 
 func (e *elector) start(w world) { w.SetAlarm(trace.Time(10 + w.Rand().IntN(10))) }
@@ -119,11 +119,12 @@ func (s *inSim) Receive(c *sim.Context[mail], from lockstep.Node, m mail) {
 
 func simulated() lockstep.System {
 	return sim.Cluster[mail]{Name: "electors", Nodes: 3, Type: func(m mail) string { return m.kind },
-		New: func(lockstep.Node, int) sim.Node[mail] { return &inSim{} }, Text: func(m mail) string { return fmt.Sprint(m.term) },
+		New:   func(lockstep.Node, int) sim.Node[mail] { return &inSim{} },
+		Text:  func(m mail) string { return fmt.Sprint(m.term) },
 		Draws: "time-outs", Requests: []string{"nothing"}}
 }
 
-// Behind a network:
+// Over a network:
 
 type remoteWorld struct {
 	*client.Client
@@ -135,7 +136,14 @@ func (w remoteWorld) Rand() *rand.Rand          { return w.rand }
 func (w remoteWorld) SetAlarm(after trace.Time) { w.Timer("alarm", uint64(after)) }
 func (w remoteWorld) Emit(event, text string)   { w.Event(event, text) }
 func (w remoteWorld) Send(to lockstep.Node, m mail) {
-	w.Client.Send(client.Message{To: int(to), Type: m.kind, Body: binary.AppendUvarint(nil, uint64(m.term)), Text: fmt.Sprint(m.term)})
+	w.Client.Send(
+		client.Message{
+			To:   int(to),
+			Type: m.kind,
+			Body: binary.AppendUvarint(nil, uint64(m.term)),
+			Text: fmt.Sprint(m.term),
+		},
+	)
 }
 
 // serve runs one elector.
@@ -166,7 +174,7 @@ func beReplica(program func(context.Context, client.Options) error) {
 	}
 }
 
-// processes are electors that this test program is.
+// processes are electors that run this test program.
 func processes(as string) remote.System {
 	return remote.System{Name: "electors", Nodes: 3, Types: nil, Draws: "time-outs", Requests: []string{"nothing"},
 		Limits: remote.Limits{Patience: time.Minute},
@@ -177,12 +185,30 @@ func processes(as string) remote.System {
 		}}
 }
 
-var crashes = strategy.Walk{Deliver: 10, Duplicate: 1, Alarm: 2, Crash: 1, Restart: 2, Request: 1, Cut: 1, Heal: 1, Steps: 60}
+var crashes = strategy.Walk{
+	Deliver:   10,
+	Duplicate: 1,
+	Alarm:     2,
+	Crash:     1,
+	Restart:   2,
+	Request:   1,
+	Cut:       1,
+	Heal:      1,
+	Steps:     60,
+}
 
-// A thousand runs behind a network are those of sim, step for step.
+// A thousand runs over a network equal those of sim, step by step.
 func TestAsInSim(t *testing.T) {
 	for _, s := range []lockstep.Strategy{crashes, strategy.DefaultPCTCP} {
-		plan := lockstep.Plan{System: simulated(), Spec: oneLeader, Strategy: s, Runs: 500, Steps: 60, Workers: 1, KeepGoing: true}
+		plan := lockstep.Plan{
+			System:    simulated(),
+			Spec:      oneLeader,
+			Strategy:  s,
+			Runs:      500,
+			Steps:     60,
+			Workers:   1,
+			KeepGoing: true,
+		}
 		here, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -192,16 +218,31 @@ func TestAsInSim(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if here.Digest != there.Digest || here.Verdicts[trace.Fail] != there.Verdicts[trace.Fail] || s == crashes && here.Verdicts[trace.Fail] == 0 {
-			t.Errorf("%s: digest %v with %d findings in sim, %v with %d remote", s, here.Digest, here.Verdicts[trace.Fail], there.Digest, there.Verdicts[trace.Fail])
+		if here.Digest != there.Digest || here.Verdicts[trace.Fail] != there.Verdicts[trace.Fail] ||
+			s == crashes && here.Verdicts[trace.Fail] == 0 {
+			t.Errorf(
+				"%s: digest %v with %d findings in sim, %v with %d remote",
+				s,
+				here.Digest,
+				here.Verdicts[trace.Fail],
+				there.Digest,
+				there.Verdicts[trace.Fail],
+			)
 		}
 		t.Logf("%s: %d of %d runs fail in both", s, here.Verdicts[trace.Fail], here.Runs)
 	}
 }
 
-// What is found behind a network is shrunk and replayed like anything else.
+// A finding over a network is shrunk and replayed like any other.
 func TestWholeWay(t *testing.T) {
-	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
+	plan := lockstep.Plan{
+		System:   processes("elector"),
+		Spec:     oneLeader,
+		Strategy: crashes,
+		Runs:     500,
+		Steps:    60,
+		Workers:  2,
+	}
 	f := enginetest.First(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 1000})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// AskAll asks the replicas of a deployment in turn whether they are quiet, without an engine.
+// AskAll asks the replicas of a deployment in turn whether they are quiescent, without an engine.
 func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error {
 	d := deployed.(*deployment)
 	for i := range d.nodes {
@@ -17,11 +17,14 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 	}
 	for k := range orders {
 		n := &d.nodes[k%len(d.nodes)]
-		number, err := n.session.order(&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")}, d.system.Limits.patience())
+		number, err := n.session.order(
+			&wire.Order{Kind: wire.Deliver, From: 1, Type: "token", Body: []byte("0123456789abcdef")},
+			d.system.Limits.patience(),
+		)
 		if err != nil {
 			return err
 		}
-		for done := uint32(0); done != number; { // those before are of orders before
+		for done := uint32(0); done != number; { // reports before it belong to earlier orders
 			r, err := n.session.report(ctx)
 			if err != nil {
 				return err
@@ -32,5 +35,5 @@ func AskAll(ctx context.Context, deployed lockstep.Deployment, orders int) error
 	return nil
 }
 
-// Together does something where the worker of a deployment would.
+// Together runs do where the worker of a deployment would.
 func Together(deployed lockstep.Deployment, do func()) { deployed.(*deployment).together(do) }

@@ -25,7 +25,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// liar is a replica that does as it should, except for one thing.
+// liar is a replica that behaves correctly, except for one fault.
 func liar(ctx context.Context, options client.Options) error {
 	c := client.Connect(options)
 	lie := os.Getenv("LOCKSTEP_TEST_LIE")
@@ -58,8 +58,8 @@ func liar(ctx context.Context, options client.Options) error {
 	}})
 }
 
-// A replica that lies, floods, falls silent or dies spoils its own runs and nothing else, and
-// the reason names it.
+// A replica that sends invalid reports, floods, stalls or dies makes only its own runs inconclusive, and the reason
+// names it.
 func TestLiars(t *testing.T) {
 	for lie, want := range map[string]string{
 		"stranger": "a message to node 17; 1 to 3 are possible",
@@ -95,10 +95,10 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// secret is the token of replicas that somebody else starts.
+// secret is the token of externally started replicas.
 const secret = "secret"
 
-// listening is a deployment whose replicas somebody else starts.
+// listening returns a deployment whose replicas are started externally.
 func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deployment) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,7 +106,16 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	d, err = remote.System{Name: "open", Nodes: 2, Listen: address, Token: secret, Stats: stats}.Deploy(context.Background(), &lockstep.Place{})
+	d, err = remote.System{
+		Name:   "open",
+		Nodes:  2,
+		Listen: address,
+		Token:  secret,
+		Stats:  stats,
+	}.Deploy(
+		context.Background(),
+		&lockstep.Place{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +123,7 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 	return "http://" + address, d
 }
 
-// Who does not know the token, or claims a seat that is not there or taken, is refused.
+// The server refuses a replica that lacks the token, or claims a node that does not exist or is connected.
 func TestRefused(t *testing.T) {
 	var stats remote.Stats
 	url, _ := listening(t, &stats)
@@ -124,7 +133,12 @@ func TestRefused(t *testing.T) {
 		o.URL = url
 		return client.Connect(o).Run(ctx, client.Handlers{})
 	}
-	for _, o := range []client.Options{{Node: 1}, {Node: 1, Token: "guess"}, {Node: 3, Token: secret}, {Node: 0, Token: secret}} {
+	for _, o := range []client.Options{
+		{Node: 1},
+		{Node: 1, Token: "guess"},
+		{Node: 3, Token: secret},
+		{Node: 0, Token: secret},
+	} {
 		if err := try(o); err == nil {
 			t.Errorf("%+v was let in", o)
 		}
@@ -137,10 +151,11 @@ func TestRefused(t *testing.T) {
 		_ = first.Run(ctx, client.Handlers{})
 		close(in)
 	}()
-	for first.Nodes() == 0 { // until it has the seat
+	for first.Nodes() == 0 { // until it is connected
 		time.Sleep(time.Millisecond)
 	}
-	if err := try(client.Options{Node: 1, Token: secret}); err == nil || !strings.Contains(err.Error(), "node 1 is connected already") {
+	if err := try(client.Options{Node: 1, Token: secret}); err == nil ||
+		!strings.Contains(err.Error(), "node 1 is connected already") {
 		t.Error(err)
 	}
 	cancel()
@@ -150,14 +165,35 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Garbage does no harm: whatever is posted, a replica that comes after it is served.
+// Garbage does no harm: after any posted data, the server still serves a new replica.
 func TestGarbage(t *testing.T) {
 	url, d := listening(t, nil)
 	envelope := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...) }
-	for _, body := range [][]byte{nil, []byte("{}"), envelope([]byte("{")), envelope([]byte(`{"session":99}`)), envelope([]byte(`{"effects":7}`)),
-		{0, 0xff, 0xff, 0xff, 0xff}, bytes.Repeat([]byte{0xff}, 1<<16), envelope(bytes.Repeat([]byte{'x'}, 5<<20))} {
-		for _, procedure := range []string{wire.OrdersProcedure, wire.ReportsProcedure, wire.LinePath, "/", "/nonsense"} {
-			for _, kind := range []string{"application/connect+json", "application/connect+proto", "application/grpc", "application/grpc-web+proto", "text/plain", ""} {
+	for _, body := range [][]byte{
+		nil,
+		[]byte("{}"),
+		envelope([]byte("{")),
+		envelope([]byte(`{"session":99}`)),
+		envelope([]byte(`{"effects":7}`)),
+		{0, 0xff, 0xff, 0xff, 0xff},
+		bytes.Repeat([]byte{0xff}, 1<<16),
+		envelope(bytes.Repeat([]byte{'x'}, 5<<20)),
+	} {
+		for _, procedure := range []string{
+			wire.OrdersProcedure,
+			wire.ReportsProcedure,
+			wire.LinePath,
+			"/",
+			"/nonsense",
+		} {
+			for _, kind := range []string{
+				"application/connect+json",
+				"application/connect+proto",
+				"application/grpc",
+				"application/grpc-web+proto",
+				"text/plain",
+				"",
+			} {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+procedure, bytes.NewReader(body))
 				if err != nil {
 					t.Fatal(err)
@@ -166,7 +202,7 @@ func TestGarbage(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+secret)
 				answer, err := http.DefaultClient.Do(r)
 				if err != nil {
-					continue // it hung up on us
+					continue // the server closed the connection
 				}
 				_, _ = io.Copy(io.Discard, answer.Body)
 				answer.Body.Close()
@@ -185,7 +221,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// What is no report on a line spoils the run, and the reason tells what it was.
+// Invalid data on a line makes the run inconclusive, and the reason describes the data.
 func TestBabble(t *testing.T) {
 	for garbage, want := range map[string]string{
 		"-":                                        "it hung up",
@@ -198,7 +234,13 @@ func TestBabble(t *testing.T) {
 		"\\x00\\x00\\x00\\x00\\x03\\x18\\xff\\x01": "it hung up",
 	} {
 		t.Setenv("LOCKSTEP_TEST_LIE", garbage)
-		plan := lockstep.Plan{System: processes("babbler"), Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1}
+		plan := lockstep.Plan{
+			System:   processes("babbler"),
+			Strategy: strategy.DefaultWalk,
+			Runs:     2,
+			Steps:    5,
+			Workers:  1,
+		}
 		result, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +256,7 @@ func TestBabble(t *testing.T) {
 	}
 }
 
-// babbler is a replica of which the second says on its line what it is told, and hangs up.
+// babbler is a set of replicas. The second echoes its orders on its line, and closes the connection.
 func babbler(ctx context.Context, options client.Options) error {
 	if options.Node != 2 {
 		return client.Connect(options).Run(ctx, client.Handlers{})
@@ -229,8 +271,15 @@ func babbler(ctx context.Context, options client.Options) error {
 		return err
 	}
 	hello := wire.Marshal(&wire.Hello{Node: 2})
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s%s",
-		wire.LinePath, options.Token, len(hello), hello, strings.TrimPrefix(garbage, "-"))
+	_, err = fmt.Fprintf(
+		conn,
+		"POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s%s",
+		wire.LinePath,
+		options.Token,
+		len(hello),
+		hello,
+		strings.TrimPrefix(garbage, "-"),
+	)
 	if err != nil {
 		return err
 	}
@@ -254,7 +303,10 @@ func TestStale(t *testing.T) {
 	var stats remote.Stats
 	system := processes("late")
 	system.Stats = &stats
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 3, Steps: 5, Workers: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,10 +315,14 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// late is a replica of the plain protocol that, told to begin a run, first tells something of
-// the run before.
+// late is a replica of the plain protocol. When ordered to begin a run, it first sends a report of the previous run.
 func late(ctx context.Context, options client.Options) error {
-	orders, err := call(ctx, options, wire.OrdersProcedure, bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})))
+	orders, err := call(
+		ctx,
+		options,
+		wire.OrdersProcedure,
+		bytes.NewReader(frame(wire.Hello{Node: uint32(options.Node)})),
+	)
 	if err != nil {
 		return err
 	}
@@ -287,13 +343,15 @@ func late(ctx context.Context, options client.Options) error {
 		}
 		session = max(session, o.Session)
 		if o.Kind == wire.Reset && o.Run > 1 {
-			_, _ = writer.Write(frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}))
+			_, _ = writer.Write(
+				frame(wire.Report{Run: o.Run - 1, Effects: []wire.Effect{{Kind: wire.Event, Type: "late"}}}),
+			)
 		}
 		_, _ = writer.Write(frame(wire.Report{Session: session, Run: o.Run, Done: o.Number}))
 	}
 }
 
-// frame is a message as JSON with its length before it.
+// frame returns a message as JSON, prefixed with its length.
 func frame(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -316,7 +374,7 @@ func call(ctx context.Context, options client.Options, procedure string, body io
 	return answer.Body, nil
 }
 
-// Settings that cannot work are refused before anything starts.
+// Invalid settings are refused before any process starts.
 func TestSettings(t *testing.T) {
 	command := processes("elector").Command
 	for want, s := range map[string]remote.System{

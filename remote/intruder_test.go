@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/client"
 )
 
-// variable is the value of a variable in the environment of a command.
+// variable returns the value of a variable in the environment of a command.
 func variable(cmd *exec.Cmd, name string) (value string) {
 	for _, pair := range cmd.Env {
 		if after, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -22,8 +22,8 @@ func variable(cmd *exec.Cmd, name string) (value string) {
 	return value
 }
 
-// A process on the same machine that knows the address of a deployment, and not its token, cannot take the place
-// of a replica.
+// A process on the same machine that has the address of a deployment, but not its token, cannot take the place of a
+// replica.
 func TestIntruder(t *testing.T) {
 	var stats remote.Stats
 	var started []*exec.Cmd
@@ -47,7 +47,8 @@ func TestIntruder(t *testing.T) {
 			for node := 1; node <= system.Nodes; node++ {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				err := client.Connect(client.Options{URL: url, Node: node, Token: given}).Run(ctx, client.Handlers{})
-				if cancel(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), client.TokenVariable) {
+				if cancel(); err == nil || !strings.Contains(err.Error(), want) ||
+					!strings.Contains(err.Error(), client.TokenVariable) {
 					t.Errorf("token %q as node %d: %v, want %q", given, node, err, want)
 				}
 			}

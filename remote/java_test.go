@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
 )
 
-// compiled compiles the Java client, its example and other files into a folder.
+// compiled compiles the Java client, its example and other files into a directory.
 func compiled(t testing.TB, files ...string) (java, folder string) {
 	t.Helper()
 	compiler := outside.Program(t, "javac")
@@ -33,12 +33,20 @@ func compiled(t testing.TB, files ...string) (java, folder string) {
 	return outside.Program(t, "java"), folder
 }
 
-// Replicas in Java are found out, and what was found repeats exactly.
+// The tester finds the bug of replicas in Java, and the finding is deterministic.
 func TestJava(t *testing.T) {
 	java, folder := compiled(t)
 	system := processes("")
 	system.Command = func(lockstep.Node, string) *exec.Cmd {
-		return exec.Command(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m", "-cp", folder, "io.github.lockstepgo.example.Election")
+		return exec.Command(
+			java,
+			"-XX:TieredStopAtLevel=1",
+			"-XX:+UseSerialGC",
+			"-Xmx64m",
+			"-cp",
+			folder,
+			"io.github.lockstepgo.example.Election",
+		)
 	}
 	plan := lockstep.Plan{System: system, Spec: oneLeader, Strategy: crashes, Runs: 200, Steps: 60, Workers: 1}
 	f := enginetest.First(t, plan)

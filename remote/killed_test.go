@@ -20,14 +20,26 @@ import (
 
 const markVariable = "LOCKSTEP_TEST_MARK"
 
-// campaign finds something, stores it, and goes on for ever.
+// campaign produces a finding, stores it, and continues indefinitely.
 func campaign() {
-	plan := lockstep.Plan{System: processes("elector"), Spec: oneLeader, Strategy: crashes, Runs: 500, Steps: 60, Workers: 2}
+	plan := lockstep.Plan{
+		System:   processes("elector"),
+		Spec:     oneLeader,
+		Strategy: crashes,
+		Runs:     500,
+		Steps:    60,
+		Workers:  2,
+	}
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		panic(err)
 	}
-	k, err := keep.Run(context.Background(), plan, result.First().Trace, keep.Options{Dir: os.Getenv(markVariable), NoShrink: true})
+	k, err := keep.Run(
+		context.Background(),
+		plan,
+		result.First().Trace,
+		keep.Options{Dir: os.Getenv(markVariable), NoShrink: true},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -36,7 +48,7 @@ func campaign() {
 	_, _ = lockstep.Explore(context.Background(), plan)
 }
 
-// marked are the processes that have a mark in their environment.
+// marked returns the processes that have a mark in their environment.
 func marked(mark string) (pids []int) {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range environments {
@@ -51,8 +63,7 @@ func marked(mark string) (pids []int) {
 	return pids
 }
 
-// Killed in the middle of a campaign, the tester leaves no replica running, and what it had
-// found is there.
+// A tester that is killed in the middle of a campaign leaves no replica running, and its findings are stored.
 func TestKilledTester(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are looked for in /proc")

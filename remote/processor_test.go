@@ -8,9 +8,17 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// On many processors runs are what they are on one.
+// Runs on many CPUs equal those on one.
 func TestSpread(t *testing.T) {
-	plan := lockstep.Plan{System: simulated(), Spec: oneLeader, Strategy: crashes, Runs: 100, Steps: 60, Workers: 2, KeepGoing: true}
+	plan := lockstep.Plan{
+		System:    simulated(),
+		Spec:      oneLeader,
+		Strategy:  crashes,
+		Runs:      100,
+		Steps:     60,
+		Workers:   2,
+		KeepGoing: true,
+	}
 	here, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -27,13 +35,16 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// One who waits for a silent replica is woken when its time is over, be it a thread or a goroutine.
+// A wait for a silent replica ends at its timeout, on a thread as well as in a goroutine.
 func TestSilence(t *testing.T) {
 	t.Setenv("LOCKSTEP_TEST_LIE", "silence")
 	for _, spread := range []bool{false, true} {
 		system := processes("liar")
 		system.Spread, system.Limits.Patience = spread, 300*time.Millisecond
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1},
+		)
 		if err != nil || result.Inconclusive != 2 {
 			t.Errorf("spread %v: %+v, %v", spread, result, err)
 		}

@@ -40,28 +40,41 @@ func (r *reads) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// Replicas in Python, through a client of the standard library that was written from the page
-// on the protocol, are found out, and the finding is shrunk to the fewest steps there are.
+// The tester finds the bug of replicas in Python and shrinks the finding to the minimum number of steps. Their client
+// uses the standard library, and was written from the documentation of the protocol alone.
 func TestPython(t *testing.T) {
 	python := outside.Program(t, "python3")
 	folder, err := filepath.Abs("../clients/python")
 	if err != nil {
 		t.Fatal(err)
 	}
-	system := remote.System{Name: "register", Nodes: 3, Requests: []string{"write a", "read"}, Limits: remote.Limits{Patience: time.Minute},
-		Types: []string{"write", "written"}, Events: []string{"wrote", "read"},
+	system := remote.System{
+		Name:     "register",
+		Nodes:    3,
+		Requests: []string{"write a", "read"},
+		Limits:   remote.Limits{Patience: time.Minute},
+		Types:    []string{"write", "written"},
+		Events:   []string{"wrote", "read"},
 		Command: func(lockstep.Node, string) *exec.Cmd {
 			cmd := exec.Command(python, filepath.Join(folder, "register.py"))
 			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 			return cmd
-		}}
-	plan := lockstep.Plan{System: system, Spec: seesWrites, Strategy: strategy.DefaultWalk, Runs: 200, Steps: 30, Workers: 1}
+		},
+	}
+	plan := lockstep.Plan{
+		System:   system,
+		Spec:     seesWrites,
+		Strategy: strategy.DefaultWalk,
+		Runs:     200,
+		Steps:    30,
+		Workers:  1,
+	}
 	f := enginetest.First(t, plan)
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if enginetest.Explored(small.Trace) != 4 { // write, its delivery, the answer's, read
+	if enginetest.Explored(small.Trace) != 4 { // write, its delivery, delivery of the response, read
 		t.Errorf("shrunk to %s", small.Is)
 	}
 	enginetest.FailsAgain(t, plan, small.Trace)

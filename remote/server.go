@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// server takes the calls of the replicas of one deployment.
+// server handles the calls of the replicas of one deployment.
 type server struct {
 	system   *System
 	http     http.Server
@@ -28,7 +28,7 @@ type server struct {
 
 	mutex    sync.Mutex
 	sessions uint32
-	seats    []*session // by node - 1; nil where nobody is connected
+	seats    []*session // by node - 1; nil if the node is not connected
 	came     chan struct{}
 	over     chan struct{}
 }
@@ -38,11 +38,19 @@ func newServer(system *System) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	s := &server{system: system, listener: listener, seats: make([]*session, system.Nodes), came: make(chan struct{}, 1),
-		over: make(chan struct{})}
+	s := &server{
+		system:   system,
+		listener: listener,
+		seats:    make([]*session, system.Nodes),
+		came:     make(chan struct{}, 1),
+		over:     make(chan struct{}),
+	}
 	mux := http.NewServeMux()
-	// Reports are small and many: to compress them costs more than it saves.
-	options := []connect.HandlerOption{connect.WithReadMaxBytes(system.Limits.bytes()), connect.WithCompression("gzip", nil, nil)}
+	// Reports are small and many: compression costs more than it saves.
+	options := []connect.HandlerOption{
+		connect.WithReadMaxBytes(system.Limits.bytes()),
+		connect.WithCompression("gzip", nil, nil),
+	}
 	for _, o := range wire.Codecs() {
 		options = append(options, o)
 	}
@@ -81,7 +89,7 @@ func (s *server) watch() {
 	}
 }
 
-// url is where replicas report to.
+// url is the address to which replicas report.
 func (s *server) url() string { return "http://" + s.listener.Addr().String() }
 
 func (s *server) close() error {
@@ -99,7 +107,7 @@ func (s *server) close() error {
 	return err
 }
 
-// deadlineKey is under what a request's context has the means to set deadlines.
+// deadlineKey is the context key of the function that sets deadlines of a request.
 type deadlineKey struct{}
 
 // guarded refuses every request without the token of the deployment.
@@ -112,8 +120,11 @@ func (s *server) guarded(next http.Handler) http.Handler {
 				problem = "the token is missing"
 			}
 			s.refused()
-			http.Error(w, problem+": send the header Authorization: Bearer TOKEN with the value of the variable LOCKSTEP_TOKEN",
-				http.StatusUnauthorized)
+			http.Error(
+				w,
+				problem+": send the header Authorization: Bearer TOKEN with the value of the variable LOCKSTEP_TOKEN",
+				http.StatusUnauthorized,
+			)
 			return
 		}
 		control := http.NewResponseController(w)
@@ -127,8 +138,12 @@ func (s *server) refused() {
 	}
 }
 
-// orders begins a session and keeps it until it ends.
-func (s *server) orders(ctx context.Context, r *connect.Request[wire.Hello], stream *connect.ServerStream[wire.Order]) error {
+// orders begins a session and serves it until it ends.
+func (s *server) orders(
+	ctx context.Context,
+	r *connect.Request[wire.Hello],
+	stream *connect.ServerStream[wire.Order],
+) error {
 	c := newCalls(ctx, stream)
 	t, err := s.enter(*r.Msg, c)
 	if err != nil {
@@ -146,12 +161,12 @@ func (s *server) orders(ctx context.Context, r *connect.Request[wire.Hello], str
 	return nil
 }
 
-// welcome is the first order.
+// welcome returns the first order.
 func (s *server) welcome(t *session) *wire.Order {
 	return &wire.Order{Kind: wire.Welcome, Number: 1, Session: t.number, Nodes: uint32(s.system.Nodes)}
 }
 
-// enter gives a replica its seat.
+// enter registers a replica for its node.
 func (s *server) enter(hello wire.Hello, c channel) (*session, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -160,7 +175,7 @@ func (s *server) enter(hello wire.Hello, c channel) (*session, error) {
 	}
 	seat := &s.seats[hello.Node-1]
 	if *seat != nil && (*seat).channel.gone() {
-		(*seat).end("it hung up") // before anybody asked it for something
+		(*seat).end("it hung up") // it closed the connection before the first order
 	}
 	if *seat != nil && !(*seat).ended() {
 		return nil, fmt.Errorf("node %d is connected already", hello.Node)
@@ -170,15 +185,21 @@ func (s *server) enter(hello wire.Hello, c channel) (*session, error) {
 	return *seat, nil
 }
 
-// reports takes what a replica tells.
-func (s *server) reports(ctx context.Context, stream *connect.ClientStream[wire.Report]) (*connect.Response[wire.Bye], error) {
+// reports receives a replica's reports.
+func (s *server) reports(
+	ctx context.Context,
+	stream *connect.ClientStream[wire.Report],
+) (*connect.Response[wire.Bye], error) {
 	if !stream.Receive() {
 		return nil, orError(stream.Err(), "a call of Reports begins with a report that names the session")
 	}
 	t := s.claim(stream.Msg().Session)
 	if t == nil {
 		s.refused()
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session))
+		return nil, connect.NewError(
+			connect.CodeFailedPrecondition,
+			fmt.Errorf("session %d does not exist, or has a call of Reports already", stream.Msg().Session),
+		)
 	}
 	c := t.channel.(*calls)
 	for first := true; first || stream.Receive(); first = false {
@@ -204,7 +225,7 @@ func orError(err error, text string) error {
 	return connect.NewError(connect.CodeInvalidArgument, errors.New(text))
 }
 
-// claim finds the session that a call of Reports belongs to, which is complete with it.
+// claim finds the session that a call of Reports belongs to. The session is then complete.
 func (s *server) claim(number uint32) *session {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -220,7 +241,7 @@ func (s *server) claim(number uint32) *session {
 	return nil
 }
 
-// ready lets a session be given orders.
+// ready marks a session as ready for orders.
 func (s *server) ready(t *session) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -235,7 +256,7 @@ func (s *server) readyLocked(t *session) {
 	}
 }
 
-// seat is the session of a node that may be given orders.
+// seat returns the session of a node that is ready for orders.
 func (s *server) seat(node int) *session {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

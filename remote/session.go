@@ -13,9 +13,9 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// Stats count what passed between engine and replicas. They may be read at any time.
+// Stats counts the traffic between engine and replicas. It is safe for concurrent use.
 type Stats struct {
-	// Orders and Reports were sent and taken.
+	// Orders were sent, and Reports received.
 	Orders, Reports atomic.Int64
 	// Stale reports belonged to an earlier run and were refused.
 	Stale atomic.Int64
@@ -23,32 +23,32 @@ type Stats struct {
 	Refused atomic.Int64
 }
 
-// channel is how orders reach a replica and its reports come back.
+// channel carries orders to a replica and reports back.
 type channel interface {
 	// order writes an order.
 	order(*wire.Order) error
-	// report waits for the next report, until the channel is closed or the context ends. It
-	// is the engine's until the next one is asked for.
+	// report waits for the next report, until the channel is closed or the context ends. The report is valid until the
+	// next call.
 	report(context.Context) (*wire.Report, error)
-	// gone tells whether the replica is seen to have hung up.
+	// gone reports whether the replica is known to have closed the connection.
 	gone() bool
-	// close ends it, also for one who waits in order or report.
+	// close closes the channel, and unblocks order and report.
 	close()
 }
 
-// session is one life of a replica: from its hello to the end of its calls.
+// session is one incarnation of a replica: from its hello to the end of its calls.
 type session struct {
 	number  uint32
 	hello   wire.Hello
 	channel channel
-	ready   bool   // it may be given orders; guarded by the server's mutex
+	ready   bool   // ready for orders; guarded by the server's mutex
 	orders  uint32 // the first is the welcome
 	over    chan struct{}
-	why     string // it is over
+	why     string // the reason why it is over
 	once    sync.Once
 
-	// due is when the order under way must be done, in nanoseconds; 0: there is none. A timer for
-	// each order would wake a thread each time, which costs more than the order.
+	// due is the deadline of the current order, in nanoseconds; 0: there is no order. A timer for each order would wake
+	// a thread each time, which costs more than the order.
 	due atomic.Int64
 }
 
@@ -74,7 +74,7 @@ func (s *session) ended() bool {
 	}
 }
 
-// order tells the replica to do something and returns the order's number.
+// order sends an order to the replica and returns the order's number.
 func (s *session) order(o *wire.Order, patience time.Duration) (uint32, error) {
 	if s.ended() {
 		return 0, errors.New(s.why)
@@ -85,7 +85,7 @@ func (s *session) order(o *wire.Order, patience time.Duration) (uint32, error) {
 	return o.Number, s.channel.order(o)
 }
 
-// report is the next report, or why there is none.
+// report returns the next report, or an error with the reason of the session's end.
 func (s *session) report(ctx context.Context) (*wire.Report, error) {
 	r, err := s.channel.report(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (s *session) report(ctx context.Context) (*wire.Report, error) {
 	return nil, fmt.Errorf("its reports broke off: %w", err)
 }
 
-// expire ends the session if its order is not done in time, even if nobody reads it.
+// expire ends the session if its order is not done in time, even if no goroutine reads it.
 func (s *session) expire(now time.Time, patience time.Duration) {
 	if due := s.due.Load(); due != 0 && now.UnixNano() > due {
 		s.end(fmt.Sprintf("it was not quiet within %s", patience))

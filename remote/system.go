@@ -16,63 +16,64 @@ import (
 type System struct {
 	// Name is the target's name.
 	Name string
-	// Build names the build of the replicas, where there are several.
+	// Build names the build of the replicas, if there are several.
 	Build string
-	// Options are the settings that the system was made from, for traces.
+	// Options are the settings of the system, for traces.
 	Options map[string]string
 	// Nodes is the number of replicas.
 	Nodes int
-	// Command makes the command that starts a replica; where to report to is added to its
-	// environment, and its folder is its own. Nil means that somebody else starts the
-	// replicas, which then connect to Listen.
+	// Command returns the command that starts a replica. Its environment receives the engine's address, and no other
+	// replica uses its directory. Nil means that the replicas are started externally, and connect to Listen.
 	Command func(node lockstep.Node, folder string) *exec.Cmd
 	// Listen is the address to listen at; empty means a free port of the loopback.
 	Listen string
-	// Token is what replicas must know: a connection without it is refused. Empty means that every deployment
-	// draws one and hands it to the replicas that Command starts. Replicas that somebody else starts need one
-	// that is set here, of at least MinToken characters where others than this machine can connect.
+	// Token authenticates replicas: a connection without it is refused. Empty means that every deployment draws a token
+	// and passes it to the replicas that Command starts. Externally started replicas need a token that is set here. It
+	// has at least MinToken characters if other machines can connect.
 	Token string
-	// Kill lets a crash be the end of the replica's process, and a restart a new one.
-	// Otherwise the replica is told to forget what would not survive a crash.
+	// Kill makes a crash kill the replica's process, and a restart start a new one. Otherwise the replica discards on
+	// command the state that would not survive a crash.
 	Kill bool
-	// Own says that replicas do things of their own accord, by clocks and threads of their
-	// own: runs repeat roughly then, and time passes in Wait steps.
+	// Own declares that replicas act on their own, by their own clocks and threads. Replay is then best effort, and
+	// time passes in Wait steps.
 	Own bool
-	// Pace is how long a Wait step lasts where replicas act of their own accord.
+	// Pace is the duration of a Wait step if replicas act on their own.
 	Pace time.Duration
-	// Spread lets the replicas of a worker run on all processors. Otherwise it and those that it
-	// starts stay on one, a different one for each worker, unless they act of their own accord: they
-	// take turns, so that nothing is lost, and what is handed over need not wake another
-	// processor. It is for replicas in which many threads work on one order.
+	// Spread lets the replicas of a worker run on all CPUs. By default a worker and its replicas share one CPU, a
+	// different one for each worker, unless replicas act on their own. They take turns, so that nothing is lost, and a
+	// handoff need not wake another CPU. Spread is for replicas in which many threads work on one order.
 	Spread bool
 	// Types, Events, Rounds and Roles are as in [lockstep.Info].
 	Types, Events, Rounds, Roles []string
-	// FIFO says that messages on a link arrive in the order of sending.
+	// FIFO declares that messages on a link arrive in the order of sending.
 	FIFO bool
 	// Draws names what replicas draw from the seed of a run.
 	Draws string
-	// Requests are the clients' requests, offered to every node from the start, and Repeat is
-	// how often each is: when it has been given it waits again, under a new number.
+	// Requests are the clients' requests, offered to every node from the start. Repeat is how often each is offered:
+	// after it is performed it is offered again, under a new number.
 	Requests []string
 	Repeat   int
-	// Forge makes the message of a Replace step from its text: the one under a number. Sent is what was sent under earlier numbers.
-	// Nil means that messages cannot be forged.
-	Forge func(text string, forged trace.ID, sent func(trace.ID) []byte) (kind string, tag trace.Tag, body []byte, err error)
-	// Body is what scenarios see of a message; nil means its bytes.
+	// Forge creates the message of a Replace step from its text: the one with the given number. Sent returns the body
+	// sent under earlier numbers. Nil means that messages cannot be forged.
+	Forge func(
+		text string, forged trace.ID, sent func(trace.ID) []byte,
+	) (kind string, tag trace.Tag, body []byte, err error)
+	// Body returns the value of a message that scenarios see; nil means its bytes.
 	Body func([]byte) any
-	// Clients, where it is set, make the requests, by programs of their own. Requests then only lists what they ask for.
+	// Clients, if set, make the requests, by separate programs. Requests then only lists their requests.
 	Clients *Clients
-	// Fresh says that replicas cannot forget a run: each run starts new processes, which needs Kill.
+	// Fresh declares that replicas cannot discard the state of a run. Each run then starts new processes, which needs
+	// Kill.
 	Fresh bool
-	// Timeless says that replicas set no timers of the engine's.
+	// Timeless declares that replicas set no timers of the engine.
 	Timeless bool
-	// Serial says that there may be only one deployment at a time.
+	// Serial declares that only one deployment may exist at a time.
 	Serial bool
-	// Value makes the value of an event of its words; nil means that the words are the value.
+	// Value converts the text of an event to its value; nil means that the text is the value.
 	Value func(event, text string) any
-	// Limits bound what a replica may do.
+	// Limits bound the resources of a replica.
 	Limits Limits
-	// Stats counts, where it is set.
+	// Stats counts the traffic, if set.
 	Stats *Stats
 }
 
@@ -80,21 +81,21 @@ type System struct {
 type Clients struct {
 	// Begin starts the clients when the replicas of a run have started, and offers their requests.
 	Begin func(context.Context, *lockstep.Outbox) error
-	// Request lets a client make the request of a step. Then time passes, so that it arrives.
+	// Request makes a client perform the request of a step. Then time passes, so that it arrives.
 	Request func(*lockstep.Step, *lockstep.Outbox) error
-	// Report reports what clients have heard, after each step, and that one of them ended.
+	// Report reports the results that clients received, after each step, and the end of a client.
 	Report func(*lockstep.Outbox) error
 	// Stop ends the clients of a run.
 	Stop func()
 }
 
-// Limits bound what a replica may do. One that goes beyond makes its run worthless.
+// Limits bound the resources of a replica. A replica that exceeds them makes its run inconclusive.
 type Limits struct {
-	// Patience is how long a replica may take for an order, and to begin; 0 means 10 s.
+	// Patience is the timeout of an order, and of a replica's start; 0 means 10 s.
 	Patience time.Duration
 	// Effects is how many messages, timers and events one order may cause; 0 means 10,000.
 	Effects int
-	// Bytes is the size of one report; 0 means 4 MB.
+	// Bytes is the maximum size of one report; 0 means 4 MB.
 	Bytes int
 }
 
@@ -102,7 +103,7 @@ func (l Limits) patience() time.Duration { return cmp.Or(l.Patience, 10*time.Sec
 func (l Limits) effects() int            { return cmp.Or(l.Effects, 10_000) }
 func (l Limits) bytes() int              { return cmp.Or(l.Bytes, 4<<20) }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (s System) Describe() (lockstep.Info, error) {
 	if err := s.check(); err != nil {
 		return lockstep.Info{}, err
@@ -125,18 +126,21 @@ func (s System) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-// together tells whether a worker and its replicas share a processor.
+// together reports whether a worker and its replicas share a CPU.
 func (s System) together() bool { return !s.Spread && !s.Own && s.Command != nil }
 
 func (s System) pace() time.Duration { return cmp.Or(s.Pace, 10*time.Millisecond) }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (s System) check() error {
 	switch {
 	case s.Nodes < 1 || s.Nodes > 64:
 		return fmt.Errorf("remote: %d nodes; 1 to 64 are possible", s.Nodes)
 	case s.Command == nil && s.Listen == "":
-		return fmt.Errorf("remote: %s has no Command that starts its replicas, and no address to Listen at for those that somebody else starts", s.Name)
+		return fmt.Errorf(
+			"remote: %s has no Command that starts its replicas, and no address to Listen at for those that somebody else starts",
+			s.Name,
+		)
 	case s.Fresh && !s.Kill:
 		return fmt.Errorf("remote: %s starts replicas for each run (Fresh), which needs Kill", s.Name)
 	case s.Command == nil && s.Kill:
@@ -145,10 +149,10 @@ func (s System) check() error {
 	return s.checkListen()
 }
 
-// MinToken is the least length of a token that protects an address beyond the loopback.
+// MinToken is the minimum length of a token that protects an address beyond the loopback.
 const MinToken = 16
 
-// checkListen refuses an address at which a stranger could take the place of a replica.
+// checkListen refuses an address at which an unauthorized process could take the place of a replica.
 func (s System) checkListen() error {
 	if s.Listen == "" {
 		return nil
@@ -158,9 +162,17 @@ func (s System) checkListen() error {
 	case err != nil:
 		return fmt.Errorf("remote: the address to listen at: %w", err)
 	case s.Command == nil && s.Token == "":
-		return fmt.Errorf("remote: listening at %s for replicas that somebody else starts needs a Token, which they send", s.Listen)
+		return fmt.Errorf(
+			"remote: listening at %s for replicas that somebody else starts needs a Token, which they send",
+			s.Listen,
+		)
 	case !local && s.Token != "" && len(s.Token) < MinToken:
-		return fmt.Errorf("remote: listening at %s needs a Token of at least %d characters, this one has %d", s.Listen, MinToken, len(s.Token))
+		return fmt.Errorf(
+			"remote: listening at %s needs a Token of at least %d characters, this one has %d",
+			s.Listen,
+			MinToken,
+			len(s.Token),
+		)
 	}
 	return nil
 }

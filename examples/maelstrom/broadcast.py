@@ -1,5 +1,5 @@
-"""A node for Maelstrom's workload broadcast. It tells its neighbours what is new, but only
-once: what is lost on the way is lost for good."""
+"""A node for Maelstrom's broadcast workload. It sends each new value to its neighbors, but only
+once: a lost message is never sent again."""
 
 import json
 import sys

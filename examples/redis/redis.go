@@ -1,8 +1,8 @@
-// Package redis tests Redis Sentinel: three nodes, each with an unmodified redis-server and a sentinel beside it. It
-// is the example of how little a server in processes takes: see package process.
+// Package redis tests Redis Sentinel: three nodes, each with an unmodified redis-server and a sentinel. It is an
+// example of how little code a target in processes needs: see package process.
 //
-// Clients do as Redis' documentation says: they ask a sentinel for the master, and then the master. Sentinel promises
-// availability, not consistency: a master that is cut off acknowledges writes that are lost when it is back. The
+// Clients follow the Redis documentation: they ask a sentinel for the master, and then the master. Sentinel promises
+// availability, not consistency: an isolated master acknowledges writes that are lost when it is back. The
 // linearizability check finds that.
 package redis
 
@@ -40,17 +40,17 @@ type Cluster struct {
 var Target = target.Of("redis", "Redis with Sentinel, unmodified servers in processes", Cluster{}, kv.Linearizable).
 	Explored("walk:request=4,cut=1,heal=1,wait=2,deliver=0,drop=0,alarm=0,crash=0,restart=0,steps=30").Settled(4)
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return c.system().Describe() }
 
-// Deploy makes a deployment; servers start with each run.
+// Deploy creates a deployment; servers start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	return c.system().Deploy(ctx, place)
 }
 
 const nodes = 3
 
-// system is the cluster as servers in processes.
+// system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
 	c = target.Fill(c)
 	return process.System{Name: "redis", Options: target.Changed(c, Cluster{}), Nodes: nodes, New: c.deploy,
@@ -59,7 +59,7 @@ func (c Cluster) system() process.System {
 		Roles: []string{"master", "slave"}}
 }
 
-// address is where a server listens, and via where the others believe it to be.
+// address is a server's own address, and via the address at which the other servers reach it.
 type address struct{ at, via string }
 
 // deployment is the servers of one worker.
@@ -71,7 +71,8 @@ type deployment struct {
 	clients          *kv.Clients
 }
 
-// deploy gives the servers ports and links. All others know the same address of a server: there is one link for each.
+// deploy assigns ports and links to the servers. All others use the same address of a server: there is one link for
+// each.
 func (c Cluster) deploy(_ context.Context, servers *process.Cluster) (process.Driver, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -91,7 +92,7 @@ func (c Cluster) deploy(_ context.Context, servers *process.Cluster) (process.Dr
 		Log: func(line string) bool { return strings.Contains(line, "+switch-master") }, Role: d.role}, nil
 }
 
-// settings are those that both servers of a node have: where one listens and is announced.
+// settings returns those that both servers of a node have: the addresses to listen at and to announce.
 func (a address) settings(announce, more string) string {
 	host, port, _ := strings.Cut(a.at, ":")
 	viaHost, viaPort, _ := strings.Cut(a.via, ":")
@@ -99,13 +100,13 @@ func (a address) settings(announce, more string) string {
 		host, port, announce, viaHost, viaPort, more)
 }
 
-// The settings of the servers, and of a sentinel: the first master, and how long nothing is heard of it.
+// The settings of the servers, and of a sentinel: the first master, and the timeout after which it is considered down.
 const (
 	durable  = "appendonly yes\nappendfsync always\nsave \"\"\nrepl-diskless-sync-delay 0\nrepl-timeout 2\n"
 	watching = "sentinel monitor main %s 2\nsentinel down-after-milliseconds main %d\nsentinel failover-timeout main %d\n"
 )
 
-// command starts a node. The servers keep their state in their settings, which are therefore written once.
+// command starts a node. The servers keep their state in their settings files, which are therefore written once.
 func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 	first, down := strings.Replace(d.redis[0].via, ":", " ", 1), d.options.Down.Milliseconds()
 	redis, sentinel := durable, fmt.Sprintf(watching, first, down, 4*down)
@@ -125,11 +126,13 @@ func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 	return exec.Command("/bin/sh", "-c", `"$0" redis.conf & exec "$0" sentinel.conf --sentinel`, d.program), nil
 }
 
-// ready reports whether the sentinel of a node knows all others, and a master in reach that takes itself for one.
+// ready reports whether the sentinel of a node has found all others, and a reachable master that considers itself
+// master.
 func (d *deployment) ready(ctx context.Context, n lockstep.Node, among lockstep.Nodes) bool {
 	state, err := ask(ctx, d.sentinels[n-1].at, "SENTINEL MASTER main")
 	if err != nil || !strings.Contains(strings.Join(state, " "), "num-slaves 2 num-other-sentinels 2") {
-		_, _ = ask(ctx, d.sentinels[n-1].at, "SENTINEL DEBUG info-period 500 publish-period 500") // it looks more often
+		// shortens its polling interval
+		_, _ = ask(ctx, d.sentinels[n-1].at, "SENTINEL DEBUG info-period 500 publish-period 500")
 		return false
 	}
 	m, err := d.master(ctx, n)
@@ -147,7 +150,7 @@ func (d *deployment) master(ctx context.Context, n lockstep.Node) (lockstep.Node
 	return 0, errors.Join(err, errors.New("redis: no master is known"))
 }
 
-// role is the part that a node takes itself to play.
+// role returns the role that a node believes it has.
 func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
 	got, err := ask(ctx, d.redis[n-1].at, "ROLE")
 	if err != nil || len(got) == 0 {
@@ -161,7 +164,7 @@ func (d *deployment) begin(_ context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// request lets a client ask the sentinel of a node for the master, and then the master. After an error the operation
+// request makes a client ask the sentinel of a node for the master, and then the master. After an error the operation
 // may take effect or not.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	d.clients.At(out)
@@ -190,14 +193,14 @@ func (d *deployment) do(ctx context.Context, n lockstep.Node, op kv.Op) (kv.Resu
 		return kv.Result{Value: kv.Value{Number: op.Value}, OK: true}, err
 	}
 	got, err := ask(ctx, d.redis[m-1].at, "GET "+kv.KeyName(op.Key))
-	if err != nil || got[0] == "" { // a key that is not there holds 0
+	if err != nil || got[0] == "" { // a missing key has the value 0
 		return kv.Result{OK: true}, err
 	}
 	number, err := strconv.ParseInt(got[0], 10, 32)
 	return kv.Result{Value: kv.Value{Number: int32(number)}, OK: true}, err
 }
 
-// ask sends a command to a server, and reads the strings of its answer.
+// ask sends a command to a server, and returns the strings of the reply.
 func ask(ctx context.Context, server, command string) ([]string, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", server)
 	if err != nil {
@@ -211,7 +214,7 @@ func ask(ctx context.Context, server, command string) ([]string, error) {
 	return reply(bufio.NewReader(conn))
 }
 
-// reply reads an answer in the Redis protocol. Lists in lists become one.
+// reply parses a reply in the Redis protocol. It flattens nested lists.
 func reply(r *bufio.Reader) (list []string, err error) {
 	line, err := r.ReadString('\n')
 	if err != nil || len(line) < 3 {

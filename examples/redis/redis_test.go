@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// plan is runs of the target with a strategy.
+// plan returns a plan for runs of the target with a strategy.
 func plan(t *testing.T, s lockstep.Strategy, runs int) lockstep.Plan {
 	t.Helper()
 	outside.Programs(t, "redis-server")
@@ -29,7 +29,7 @@ func TestWithoutFaults(t *testing.T) {
 	}
 }
 
-// Crashed nodes come back with what they have.
+// Crashed nodes return with their data.
 func TestCrashes(t *testing.T) {
 	walk := strategy.Walk{Request: 4, Wait: 2, Crash: 1, Restart: 2, Steps: 20}
 	result, err := lockstep.Explore(t.Context(), plan(t, walk, 2))
@@ -38,7 +38,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// A master that is cut off acknowledges writes that are lost, or answers with old values.
+// An isolated master acknowledges writes that are lost, or answers with stale values.
 func TestLostWrites(t *testing.T) {
 	tier.OnlyFull(t, "30 runs of servers in real time")
 	s, err := strategy.Parse(redis.Target.Strategy)
@@ -56,7 +56,7 @@ func TestLostWrites(t *testing.T) {
 	t.Logf("run %d, %s: %s", f.Run, f.Confirmed(), f.Finding)
 }
 
-// Adding a server takes fewer than 250 lines.
+// A target takes fewer than 250 lines.
 func TestLines(t *testing.T) {
 	text, err := os.ReadFile("redis.go")
 	if lines := bytes.Count(text, []byte("\n")); err != nil || lines >= 250 {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// In short runs by rounds a program with time-outs of its own gets little done, with other
-// strategies much: docs/which-strategy-first.md has what this logs.
+// In short runs by rounds, a program with its own timeouts makes little progress. With other strategies it makes much.
+// docs/which-strategy-first.md contains the output of this test.
 func TestWhichStrategyFirst(t *testing.T) {
 	for _, c := range []struct {
 		strategy    string
@@ -21,7 +21,10 @@ func TestWhichStrategyFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: byMessages(true), Strategy: s, Spec: onMajority, Runs: 100, Seed: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: byMessages(true), Strategy: s, Spec: onMajority, Runs: 100, Seed: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,9 +32,21 @@ func TestWhichStrategyFirst(t *testing.T) {
 		for _, e := range result.Events {
 			count[e.Name] = float64(e.N) / runs
 		}
-		t.Logf("%-20s %4.0f steps, %5.2f leaders, %5.2f entries applied", c.strategy, float64(result.Steps)/runs, count["leader"], count["applied"])
+		t.Logf(
+			"%-20s %4.0f steps, %5.2f leaders, %5.2f entries applied",
+			c.strategy,
+			float64(result.Steps)/runs,
+			count["leader"],
+			count["applied"],
+		)
 		if count["applied"] < c.least || count["applied"] > c.most {
-			t.Errorf("%s: %.2f entries were applied in a run, want %v to %v", c.strategy, count["applied"], c.least, c.most)
+			t.Errorf(
+				"%s: %.2f entries were applied in a run, want %v to %v",
+				c.strategy,
+				count["applied"],
+				c.least,
+				c.most,
+			)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-// Package textbook is a small Raft as one writes it after reading the paper: goroutines, a
-// mutex, tickers, net/rpc. It knows nothing of Lockstep.
+// Package textbook is a small Raft as a programmer writes it after reading the paper: goroutines, a mutex, tickers,
+// net/rpc. It does not depend on Lockstep.
 //
-// It has a mistake that such programs have: an answer to an AppendEntries of an earlier
-// leadership counts in a later one. With Config.Careful it does not.
+// It has a typical bug: a reply to an AppendEntries of an earlier leadership counts in a later one. With Config.Careful
+// it does not.
 package textbook
 
 import (
@@ -24,10 +24,10 @@ type Entry struct {
 	Command string
 }
 
-// State is what a server keeps on its disk.
+// State is the durable state of a server.
 type State struct {
 	Term  int
-	Voted int // for whom, in Term; 0: nobody
+	Voted int // the candidate, in Term; 0: none
 	Log   []Entry
 }
 
@@ -36,22 +36,22 @@ type Peer interface {
 	Call(method string, args, reply any) error
 }
 
-// Config is what a server needs.
+// Config is the environment of a server.
 type Config struct {
 	ID    int   // from 1
 	Peers []int // the others
 	// Dial connects to a peer.
 	Dial func(peer int) (Peer, error)
-	// Load and Save read and write the disk. What is saved must not be changed.
+	// Load and Save read and write the disk. Saved values must not be modified.
 	Load func() State
 	Save func(State)
-	// Apply gets the committed commands in order.
+	// Apply receives the committed commands in order.
 	Apply func(index int, e Entry)
-	// Elected, where it is set, is told of leaderships.
+	// Elected, if set, is called when the server becomes leader.
 	Elected func(term int)
-	// Rand draws the election time-outs.
+	// Rand draws the election timeouts.
 	Rand *rand.Rand
-	// Careful mends the mistake.
+	// Careful fixes the bug.
 	Careful bool
 }
 
@@ -72,22 +72,22 @@ type Server struct {
 	mu          sync.Mutex
 	state       State
 	role        role
-	deadline    time.Time // for a word from a leader
+	deadline    time.Time // for a message from a leader
 	commit      int
 	applied     int
 	next, match map[int]int
-	news        *sync.Cond // something was committed, or it is over
+	news        *sync.Cond // an entry was committed, or the server stopped
 	over        bool
 }
 
-// New makes a server; Start lets it run.
+// New creates a server; Start runs it.
 func New(c Config) *Server {
 	s := &Server{config: c, quit: make(chan struct{}), state: c.Load()}
 	s.news = sync.NewCond(&s.mu)
 	return s
 }
 
-// Start lets the server run.
+// Start runs the server.
 func (s *Server) Start() {
 	s.mu.Lock()
 	s.postpone()
@@ -96,7 +96,7 @@ func (s *Server) Start() {
 	s.spawn(s.applies)
 }
 
-// Stop ends it.
+// Stop stops the server.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	if !s.over {
@@ -128,7 +128,7 @@ func (s *Server) Propose(command string) error {
 	return nil
 }
 
-// Status tells the role, term and log of the server.
+// Status returns the role, the term, the last index and the commit index of the server.
 func (s *Server) Status() (role string, term, last, commit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *Server) Status() (role string, term, last, commit int) {
 
 func (s *Server) save() { s.config.Save(s.state) }
 
-// postpone sets the next election.
+// postpone resets the election deadline.
 func (s *Server) postpone() {
 	s.deadline = time.Now().Add(Election + time.Duration(s.config.Rand.Int64N(int64(Election))))
 }
@@ -152,7 +152,7 @@ func (s *Server) follow(term int) {
 	s.postpone()
 }
 
-// elections looks now and then whether it is time for an election.
+// elections checks periodically whether the election deadline has passed.
 func (s *Server) elections() {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
@@ -170,16 +170,16 @@ func (s *Server) elections() {
 	}
 }
 
-// VoteArgs and VoteReply are the arguments and the answer of RequestVote.
+// VoteArgs are the arguments of RequestVote.
 type VoteArgs struct{ Term, Candidate, LastIndex, LastTerm int }
 
-// VoteReply is the answer.
+// VoteReply is the reply.
 type VoteReply struct {
 	Term    int
 	Granted bool
 }
 
-// campaign asks all peers for their votes.
+// campaign requests votes from all peers.
 func (s *Server) campaign() {
 	s.role = candidate
 	s.state.Term++
@@ -238,19 +238,19 @@ func (s *Server) termAt(index int) int {
 	return s.state.Log[index-1].Term
 }
 
-// AppendArgs and AppendReply are the arguments and the answer of AppendEntries.
+// AppendArgs are the arguments of AppendEntries.
 type AppendArgs struct {
 	Term, Leader, PrevIndex, PrevTerm, Commit int
 	Entries                                   []Entry
 }
 
-// AppendReply is the answer.
+// AppendReply is the reply.
 type AppendReply struct {
 	Term    int
 	Success bool
 }
 
-// replicate sends a peer what it lacks, and heartbeats, as long as the leadership lasts.
+// replicate sends a peer its missing entries, and heartbeats, as long as the leadership lasts.
 func (s *Server) replicate(peer, term int) {
 	ticker := time.NewTicker(Heartbeat)
 	defer ticker.Stop()
@@ -261,7 +261,14 @@ func (s *Server) replicate(peer, term int) {
 			return
 		}
 		prev := s.next[peer] - 1
-		args := AppendArgs{Term: term, Leader: s.config.ID, PrevIndex: prev, PrevTerm: s.termAt(prev), Commit: s.commit, Entries: s.state.Log[prev:]}
+		args := AppendArgs{
+			Term:      term,
+			Leader:    s.config.ID,
+			PrevIndex: prev,
+			PrevTerm:  s.termAt(prev),
+			Commit:    s.commit,
+			Entries:   s.state.Log[prev:],
+		}
 		s.mu.Unlock()
 		var reply AppendReply
 		if p, err := s.config.Dial(peer); err == nil && p.Call("Server.AppendEntries", args, &reply) == nil {
@@ -275,7 +282,7 @@ func (s *Server) replicate(peer, term int) {
 	}
 }
 
-// replied takes the answer to an AppendEntries.
+// replied processes the reply to an AppendEntries.
 func (s *Server) replied(peer int, args AppendArgs, reply AppendReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +290,7 @@ func (s *Server) replied(peer int, args AppendArgs, reply AppendReply) {
 	case reply.Term > s.state.Term:
 		s.follow(reply.Term)
 	case s.role != leader:
-	case s.config.Careful && s.state.Term != args.Term: // an answer to an earlier leadership
+	case s.config.Careful && s.state.Term != args.Term: // a reply to an earlier leadership
 	case !reply.Success:
 		s.next[peer] = max(1, s.next[peer]-1)
 	default:
@@ -293,7 +300,7 @@ func (s *Server) replied(peer int, args AppendArgs, reply AppendReply) {
 	}
 }
 
-// advance commits what a majority has.
+// advance commits the entries that a majority has.
 func (s *Server) advance() {
 	for index := len(s.state.Log); index > s.commit && s.termAt(index) == s.state.Term; index-- {
 		have := 1
@@ -310,7 +317,7 @@ func (s *Server) advance() {
 	}
 }
 
-// applies hands committed commands over.
+// applies applies committed commands.
 func (s *Server) applies() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -323,7 +330,7 @@ func (s *Server) applies() {
 	}
 }
 
-// RequestVote answers a candidate.
+// RequestVote handles a candidate's request.
 func (s *Server) RequestVote(args VoteArgs, reply *VoteReply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -342,7 +349,7 @@ func (s *Server) RequestVote(args VoteArgs, reply *VoteReply) error {
 	return nil
 }
 
-// AppendEntries takes entries from a leader.
+// AppendEntries handles entries from a leader.
 func (s *Server) AppendEntries(args AppendArgs, reply *AppendReply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// server makes the server of a node, with its disk, and everything but its network.
+// server creates the server of a node, with its disk, and everything but its network.
 func server(n *bubble.Node, careful bool, dial func(int) (textbook.Peer, error)) *textbook.Server {
 	type disk = textbook.State
 	d := bubble.DiskOf(n, "state", func() *disk { return &disk{} }, func(s *disk) *disk { c := *s; return &c })
@@ -38,7 +38,7 @@ func server(n *bubble.Node, careful bool, dial func(int) (textbook.Peer, error))
 		return fmt.Sprintf("%s term=%d last=%d commit=%d", role, term, last, commit)
 	})
 	n.Request(func(id int32, text string) {
-		if s.Propose(text) != nil { // a client that tries again, some time later
+		if s.Propose(text) != nil { // the client retries later
 			time.AfterFunc(100*time.Millisecond, func() {
 				n.World().Offer(trace.Pending{ID: id + 1000, To: trace.AllNodes(n.Nodes()), Text: text})
 			})
@@ -52,7 +52,7 @@ type applied struct {
 	entry textbook.Entry
 }
 
-// onMajority: what is applied is in the logs of a majority.
+// onMajority is violated by an applied entry that is not in the logs of a majority.
 var onMajority = spec.New("on-majority", func(i lockstep.Info) *majority { return &majority{nodes: i.Nodes} })
 
 type majority struct {
@@ -81,13 +81,15 @@ func (m *majority) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		}
 		if 2*have <= m.nodes {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
-				Text: fmt.Sprintf("node %d applies %q at index %d, which is in the logs of %d of %d nodes", e.Node, v.entry.Command, v.index, have, m.nodes)}
+				Text: fmt.Sprintf(
+					"node %d applies %q at index %d, which is in the logs of %d of %d nodes",
+					e.Node, v.entry.Command, v.index, have, m.nodes)}
 		}
 	}
 	return nil
 }
 
-// The first door: the program's connections are replaced. Each call is two messages.
+// The first way to connect the program replaces its connections. Each call is two messages.
 func byMessages(careful bool) bubble.Cluster {
 	return bubble.Cluster{Name: "textbook", Nodes: 3, Requests: requests(), Start: func(n *bubble.Node) error {
 		c := calls.New(n, 5*time.Second)
@@ -105,7 +107,7 @@ func byMessages(careful bool) bubble.Cluster {
 	}}
 }
 
-// requests are the clients'.
+// requests are the clients' requests.
 func requests() (list []string) {
 	for i := range 20 {
 		list = append(list, fmt.Sprintf("set %d", i))
@@ -119,7 +121,7 @@ type peer struct {
 	to    lockstep.Node
 }
 
-// Call sends a question and waits for its answer.
+// Call sends a request and waits for its reply.
 func (p peer) Call(method string, args, reply any) error {
 	answer, err := p.calls.Ask(p.to, method, &calls.Message{Body: args})
 	if err != nil {
@@ -134,7 +136,7 @@ func (p peer) Call(method string, args, reply any) error {
 	return nil
 }
 
-// serve answers a question.
+// serve handles a request.
 func serve(s *textbook.Server, question any) (kind string, answer any) {
 	if args, ok := question.(textbook.VoteArgs); ok {
 		var reply textbook.VoteReply
@@ -146,15 +148,18 @@ func serve(s *textbook.Server, question any) (kind string, answer any) {
 	return "Appended", reply
 }
 
-// slow is how the mistake is looked for by the first door: a slow network, no scenario. Messages
-// take a fifth of a second on average, which is as long as the patience of a follower.
+// slow is the strategy that finds the bug the first way: a slow network, no scenario. Messages take a fifth of a second
+// on average, which is as long as the timeout of a follower.
 var slow = strategy.Delay{Near: strategy.Exponential, NearMean: 2, Steps: 800}
 
-// find wants the mistake to be found, and the mended program to pass.
+// find expects that the strategy finds the bug, and that the fixed program passes.
 func find(t *testing.T, cluster func(careful bool) bubble.Cluster, hunt lockstep.Strategy, runs int) {
 	t.Helper()
 	for _, careful := range []bool{false, true} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: cluster(careful), Strategy: hunt, Spec: onMajority, Runs: runs, Seed: 5})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: cluster(careful), Strategy: hunt, Spec: onMajority, Runs: runs, Seed: 5},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,29 +15,35 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// The second door: the program as it is, by net/rpc over TCP.
+// The second way tests the unmodified program, by net/rpc over TCP.
 func bySockets(careful bool) bubble.Cluster {
-	return bubble.Cluster{Name: "textbook", Nodes: 3, Network: bubble.Sockets{}, Requests: requests(), Start: func(n *bubble.Node) error {
-		l, err := net.Listen("tcp", ":9000")
-		if err != nil {
-			return err
-		}
-		n.OnStop(func() { _ = l.Close() })
-		s := server(n, careful, (&dialer{clients: map[int]*rpc.Client{}}).dial)
-		n.OnStop(s.Stop)
-		r := rpc.NewServer()
-		if err := r.RegisterName("Server", s); err != nil {
-			return err
-		}
-		s.Start()
-		for {
-			c, err := l.Accept()
+	return bubble.Cluster{
+		Name:     "textbook",
+		Nodes:    3,
+		Network:  bubble.Sockets{},
+		Requests: requests(),
+		Start: func(n *bubble.Node) error {
+			l, err := net.Listen("tcp", ":9000")
 			if err != nil {
-				return nil
+				return err
 			}
-			go r.ServeConn(c)
-		}
-	}}
+			n.OnStop(func() { _ = l.Close() })
+			s := server(n, careful, (&dialer{clients: map[int]*rpc.Client{}}).dial)
+			n.OnStop(s.Stop)
+			r := rpc.NewServer()
+			if err := r.RegisterName("Server", s); err != nil {
+				return err
+			}
+			s.Start()
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return nil
+				}
+				go r.ServeConn(c)
+			}
+		},
+	}
 }
 
 // dialer keeps a connection to each peer.
@@ -60,7 +66,7 @@ func (d *dialer) dial(peer int) (textbook.Peer, error) {
 	return connected{d, peer, d.clients[peer]}, nil
 }
 
-// connected is a connection that is forgotten when it breaks.
+// connected is a connection that is discarded when it breaks.
 type connected struct {
 	*dialer
 	peer   int
@@ -81,8 +87,8 @@ func (c connected) Call(method string, args, reply any) error {
 	return err
 }
 
-// uneven is how the mistake is looked for there: a connection keeps the order of what travels on it,
-// so that an answer comes very late only where some latencies are much longer than others.
+// uneven is the strategy that finds the bug the second way. A connection preserves order, so that a reply arrives very
+// late only if some latencies are much longer than others.
 var uneven = strategy.Delay{Near: strategy.Heavy, NearMean: 1, Steps: 1500}
 
 func TestBySockets(t *testing.T) { find(t, bySockets, uneven, 1000) }

@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// Archive lets the JVM take classes from an archive, ready to be used. Where there is none it is made by a
-// function, which starts a server by the JVM that it is given and lets it end by itself or by a request (Server.Stop); all
-// others that it starts must be killed. The archive is for one JVM and class path alone; on an error there is none, and
-// servers start without. What is compiled into the class path later is found as ever.
+// Archive makes the JVM load classes from an archive. If the archive is missing, train creates it. It starts a server
+// with the JVM that it receives, and lets that server end on its own or by a request (Server.Stop). It must kill all
+// others that it starts. The archive is valid for one JVM and class path alone. After an error there is none, and
+// servers start without it. Classes compiled into the class path later are found as usual.
 func (j *JVM) Archive(name string, train func(*JVM) error) error {
 	release := j.release()
 	if len(release) == 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// Compile compiles all Java files of some folders against the class path, and adds what comes of it to the class path as a
-// jar, of which it returns the name. With the name of a class premain the jar is an agent of that class, for the flag
-// -javaagent.
+// Compile compiles all Java files of some directories against the class path. It adds the result to the class path as a
+// jar, and returns the name of the jar. With the name of a class premain, the jar is an agent of that class, for the
+// flag -javaagent.
 func (j *JVM) Compile(ctx context.Context, name, premain string, sources ...fs.FS) (string, error) {
 	files, err := read(sources)
 	if err != nil {
@@ -49,13 +49,13 @@ func key(parts ...[]byte) string {
 	return fmt.Sprintf("%.6x", hash.Sum(nil))
 }
 
-// source is a Java file, with its place among all.
+// source is a Java file with its path among all sources.
 type source struct {
 	name string
 	text []byte
 }
 
-// read reads the Java files of folders.
+// read reads the Java files of directories.
 func read(folders []fs.FS) (files []source, err error) {
 	for i, folder := range folders {
 		err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func read(folders []fs.FS) (files []source, err error) {
 	return files, nil
 }
 
-// compile makes a jar.
+// compile creates a jar.
 func compile(ctx context.Context, jar, path, premain string, files []source) error {
 	compiler, err := tool("javac")
 	if err != nil {
@@ -101,12 +101,16 @@ func compile(ctx context.Context, jar, path, premain string, files []source) err
 		arguments = append(arguments, name)
 	}
 	if out, err := exec.CommandContext(ctx, compiler, arguments...).CombinedOutput(); err != nil {
-		return fmt.Errorf("javac says: %s (%w)", strings.ReplaceAll(strings.TrimSpace(string(out)), work+string(filepath.Separator), ""), err)
+		return fmt.Errorf(
+			"javac says: %s (%w)",
+			strings.ReplaceAll(strings.TrimSpace(string(out)), work+string(filepath.Separator), ""),
+			err,
+		)
 	}
 	return pack(jar, premain, os.DirFS(classes))
 }
 
-// pack makes a jar, which is a zip with a manifest, of classes.
+// pack packs classes into a jar, which is a zip file with a manifest.
 func pack(jar, premain string, classes fs.FS) (err error) {
 	file, err := os.Create(jar)
 	if err != nil {

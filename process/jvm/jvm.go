@@ -1,10 +1,10 @@
-// Package jvm starts servers that are Java programs: it has Maven fetch them, compiles what a target adds to them, and
-// keeps what their JVMs can share. Everything that is fetched or made is in the user's cache, under a hash of
-// what it was made from.
+// Package jvm starts servers that are Java programs. It fetches them with Maven, compiles what a target adds to them,
+// and keeps what their JVMs can share. Everything that it fetches or builds is in the user's cache, under a hash of its
+// inputs.
 //
-// A [JVM] is a java command, a class path and flags. [Find] makes one of artefacts of Maven; [JVM.Compile] adds a class that a
-// target brings, such as one that starts the server or an agent that looks into it; [JVM.Archive] spares each start a quarter
-// of its time; [JVM.Command] is what a server is started with.
+// A [JVM] is a java command, a class path and flags. [Find] creates one from Maven artifacts. [JVM.Compile] adds a
+// class that a target provides, such as a launcher of the server or an agent that inspects it. [JVM.Archive] saves a
+// quarter of each startup. [JVM.Command] is the command that starts a server.
 package jvm
 
 import (
@@ -17,25 +17,32 @@ import (
 	"strings"
 )
 
-// JVM is how Java programs are started.
+// JVM describes how Java programs start.
 type JVM struct {
 	// Program is the java command.
 	Program string
 	// Classes is the class path: jars, in order.
 	Classes []string
-	// Flags are those of the target. They come after the usual ones, and so win.
+	// Flags are the target's flags. They follow the default ones, and so take precedence.
 	Flags []string
 
-	temp    string // where the JVM puts temporary files; empty: where the machine has them
+	temp    string // directory of the JVM's temporary files; empty: the system's
 	archive string // of classes; empty: none
-	dumps   bool   // the archive is made when the JVM ends
+	dumps   bool   // the JVM writes the archive when it ends
 }
 
-// usual are the flags of small servers that start often: little is compiled, little is collected, and memory is what a test
-// machine has for several.
-var usual = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-Xss512k", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}
+// usual are the flags for small servers that start often. They limit compilation, garbage collection and memory, so
+// that a test machine can run several servers.
+var usual = []string{
+	"-XX:TieredStopAtLevel=1",
+	"-XX:+UseSerialGC",
+	"-Xmx128m",
+	"-Xss512k",
+	"-XX:-UsePerfData",
+	"-Djava.net.preferIPv4Stack=true",
+}
 
-// Find finds a JVM, and has Maven fetch what it is to run, with the SHA-256 of all files: see Jars.
+// Find locates a JVM, and fetches the artifacts with Maven. It checks the SHA-256 of all files: see Jars.
 func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {
 	program, err := tool("java")
 	if err != nil {
@@ -48,7 +55,7 @@ func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {
 	return j, err
 }
 
-// tool is the path of a program of a JDK.
+// tool returns the path of a JDK program.
 func tool(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -57,14 +64,15 @@ func tool(name string) (string, error) {
 	return path, nil
 }
 
-// In is the JVM with its temporary files in a directory, such as that of a server: a server that is killed leaves nothing elsewhere.
+// In returns the JVM with its temporary files in a directory, such as that of a server. A server that is killed then
+// leaves nothing elsewhere.
 func (j *JVM) In(folder string) *JVM {
 	in := *j
 	in.temp = folder
 	return &in
 }
 
-// Line is the java command with its flags and the class path: what stands before the name of a class and its arguments.
+// Line returns the java command with its flags and the class path: the part before the class name and its arguments.
 func (j *JVM) Line() []string {
 	line := slices.Concat([]string{j.Program}, usual, j.Flags)
 	if j.temp != "" {
@@ -82,16 +90,16 @@ func (j *JVM) Line() []string {
 	return line
 }
 
-// Command starts a class with arguments.
+// Command returns the command that runs a class with arguments.
 func (j *JVM) Command(class string, arguments ...string) *exec.Cmd {
 	line := append(append(j.Line(), class), arguments...)
 	return exec.Command(line[0], line[1:]...)
 }
 
-// path is the class path as Java reads it.
+// path returns the class path as Java reads it.
 func (j *JVM) path() string { return strings.Join(j.Classes, string(filepath.ListSeparator)) }
 
-// release tells which JVM this is, and is empty where that is not known.
+// release returns the JVM's release information, or nothing if it is unknown.
 func (j *JVM) release() []byte {
 	program, err := filepath.EvalSymlinks(j.Program)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// The tests have a cache of their own.
+// The tests use a separate cache.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "jvm-*")
 	if err != nil {
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// found is a JVM with a program in a package.
+// found returns a JVM with a program in a package.
 func found(t *testing.T) *jvm.JVM {
 	t.Helper()
 	outside.Programs(t, "java", "javac")
@@ -35,8 +35,10 @@ func found(t *testing.T) *jvm.JVM {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jar, err := j.Compile(t.Context(), "greeting", "", files("p/Greeting.java",
-		`package p; public class Greeting { public static void main(String[] a) { System.out.println("Grüße, " + a[0] + System.getProperty("end", "")); } }`))
+	jar, err := j.Compile(t.Context(), "greeting", "", files(
+		"p/Greeting.java",
+		`package p; public class Greeting { public static void main(String[] a) { System.out.println("Grüße, " + a[0] + System.getProperty("end", "")); } }`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func found(t *testing.T) *jvm.JVM {
 
 func files(name, text string) fstest.MapFS { return fstest.MapFS{name: {Data: []byte(text)}} }
 
-// run is what a program says.
+// run returns the output of a program.
 func run(t *testing.T, j *jvm.JVM, class string, arguments ...string) string {
 	t.Helper()
 	out, err := j.Command(class, arguments...).CombinedOutput()
@@ -58,15 +60,17 @@ func run(t *testing.T, j *jvm.JVM, class string, arguments ...string) string {
 	return string(out)
 }
 
-// What is compiled runs, with the flags of the target, and sees what was compiled before it.
+// Compiled code runs with the flags of the target, and finds classes that were compiled before it.
 func TestCompile(t *testing.T) {
 	j := found(t)
 	j.Flags = []string{"-Dend=!", "-Dfile.encoding=UTF-8", "-Xmx96m"}
 	if got := run(t, j, "p.Greeting", "you"); got != "Grüße, you!\n" {
 		t.Errorf("%q", got)
 	}
-	_, err := j.Compile(t.Context(), "second", "", files("Second.java",
-		`public class Second { public static void main(String[] a) { p.Greeting.main(a); System.out.println(Runtime.getRuntime().maxMemory() >> 20 < 100); } }`))
+	_, err := j.Compile(t.Context(), "second", "", files(
+		"Second.java",
+		`public class Second { public static void main(String[] a) { p.Greeting.main(a); System.out.println(Runtime.getRuntime().maxMemory() >> 20 < 100); } }`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +82,10 @@ func TestCompile(t *testing.T) {
 // An agent begins before the program.
 func TestAgent(t *testing.T) {
 	j := found(t)
-	agent, err := j.Compile(t.Context(), "agent", "Agent", files("Agent.java",
-		`public class Agent { public static void premain(String a, java.lang.instrument.Instrumentation i) { System.setProperty("end", a); } }`))
+	agent, err := j.Compile(t.Context(), "agent", "Agent", files(
+		"Agent.java",
+		`public class Agent { public static void premain(String a, java.lang.instrument.Instrumentation i) { System.setProperty("end", a); } }`,
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +95,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// Once made, an archive is found again, and classes come from it; so they do where others are compiled later.
+// A finished archive is found again, and provides classes, even if other classes are compiled later.
 func TestArchive(t *testing.T) {
 	j := found(t)
 	trained := 0
@@ -124,7 +130,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// A server that is killed leaves its temporary files in the directory that it was given.
+// A killed server leaves its temporary files in the directory assigned to it.
 func TestIn(t *testing.T) {
 	j := found(t)
 	if _, err := j.Compile(t.Context(), "temp", "", files("Temp.java",
@@ -137,7 +143,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// What is wrong is said: by javac, with the name of the file; and what is missing.
+// Errors name the problem: those of javac with the name of the file, and missing inputs.
 func TestErrors(t *testing.T) {
 	j := found(t)
 	_, err := j.Compile(t.Context(), "wrong", "", files("Wrong.java", "class Wrong { x }"))
@@ -145,11 +151,18 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := jvm.Find(t.Context(), ""); err == nil || err.Error() != "jvm: java is missing: install a JDK, or run `make setup` in a checkout" {
+	if _, err := jvm.Find(t.Context(), ""); err == nil ||
+		err.Error() != "jvm: java is missing: install a JDK, or run `make setup` in a checkout" {
 		t.Errorf("%v", err)
 	}
 	for _, pattern := range []string{"wrong-*", "*making-*"} {
-		if left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", pattern)); err != nil || len(left) != 0 {
+		if left, err := filepath.Glob(filepath.Join(
+			os.Getenv("XDG_CACHE_HOME"),
+			"lockstep",
+			"servers",
+			pattern,
+		)); err != nil ||
+			len(left) != 0 {
 			t.Errorf("what failed left %v, %v", left, err)
 		}
 	}
@@ -186,12 +199,13 @@ func ExampleSums() {
 
 func ExampleFind() {
 	ctx := context.Background()
-	const jars = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae  server-1.0.jar\n" // a target embeds a file of these
-	j, err := jvm.Find(ctx, jars, "org.example:server:1.0")                                           // needs java and Maven
+	// a target embeds a file of these
+	const jars = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae  server-1.0.jar\n"
+	j, err := jvm.Find(ctx, jars, "org.example:server:1.0") // needs java and Maven
 	if err != nil {
 		return
 	}
-	// A class of our own starts the server, and a first start makes an archive of its classes.
+	// This class starts the server, and a first start creates an archive of its classes.
 	if _, err := j.Compile(ctx, "launcher", "", os.DirFS("java")); err != nil {
 		return
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// Jars has Maven fetch artefacts, given as group:artefact:version, with all that they need, and
-// returns the files. What begins with a minus, as -group:artefact, is done without: it is needed by one of them, and for
-// nothing here; -*:* leaves jars that have everything in them. They are kept in the user's cache, so that it is done once.
+// Jars fetches artifacts, given as group:artefact:version, and their dependencies with Maven, and returns the files. An
+// argument with a leading minus, as -group:artefact, excludes a dependency that is not needed here; -*:* excludes all
+// dependencies, for jars that contain everything. The user's cache keeps the files, so that each is fetched once.
 //
-// Every jar must have the SHA-256 that sums has for it: lines as sha256sum prints them, which a target embeds from a file of its
-// own. It is checked when a jar was fetched and whenever it is about to be used.
+// Every jar must have the SHA-256 listed in sums: lines as sha256sum prints them, which a target embeds from its own
+// file. Jars checks it after each fetch and before each use.
 func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {
@@ -47,10 +47,10 @@ func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, erro
 	return filepath.Glob(filepath.Join(folder, "*.jar"))
 }
 
-// plugin is the one that copies artefacts, in a version that is known to work.
+// plugin copies artifacts, in a version that is known to work.
 const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 
-// fetch copies the jars that a pom asks for into a folder.
+// fetch copies the jars that a pom lists into a directory.
 func fetch(ctx context.Context, folder string, pom []byte) error {
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
@@ -60,7 +60,18 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, maven, "-B", "-q", "--strict-checksums", "-f", file, "-DoutputDirectory="+folder, "-DincludeScope=runtime", plugin)
+	cmd := exec.CommandContext(
+		ctx,
+		maven,
+		"-B",
+		"-q",
+		"--strict-checksums",
+		"-f",
+		file,
+		"-DoutputDirectory="+folder,
+		"-DincludeScope=runtime",
+		plugin,
+	)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mvn says: %s (%w)", complaint(out), err)
@@ -68,12 +79,13 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 	return nil
 }
 
-// complaint is what Maven says is wrong, without how to find out more.
+// complaint extracts Maven's error message, without its hints for further information.
 func complaint(out []byte) string {
 	var lines []string
 	for line := range bytes.Lines(out) {
-		_, text, ok := strings.Cut(strings.TrimSpace(string(line)), "[ERROR] ") // colors may come before it
-		advice := strings.HasPrefix(text, "[Help") || strings.HasPrefix(text, "For more information") || strings.Contains(text, " switch")
+		_, text, ok := strings.Cut(strings.TrimSpace(string(line)), "[ERROR] ") // color codes may come before it
+		advice := strings.HasPrefix(text, "[Help") || strings.HasPrefix(text, "For more information") ||
+			strings.Contains(text, " switch")
 		if ok && !advice && text != "" {
 			lines = append(lines, words.Clean(text))
 		}
@@ -84,10 +96,10 @@ func complaint(out []byte) string {
 	return strings.Join(lines[:min(3, len(lines))], " ")
 }
 
-// artefact is the name of one that is needed, with its version, or of one that is done without.
+// artefact matches a required artifact with its version, or an excluded one.
 var artefact = regexp.MustCompile(`^(?:([\w.-]+):([\w.-]+):([\w.-]+)|-(\*|[\w.-]+):(\*|[\w.-]+))$`)
 
-// pomOf is a project that needs nothing but the artefacts.
+// pomOf returns a project that depends on the artifacts alone.
 func pomOf(artefacts []string) ([]byte, error) {
 	var needed [][]string
 	without := ""
@@ -97,7 +109,11 @@ func pomOf(artefacts []string) ([]byte, error) {
 		case m == nil || a[0] == '-' && m[4] == "":
 			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
 		case m[4] != "":
-			without += fmt.Sprintf("<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>", m[4], m[5])
+			without += fmt.Sprintf(
+				"<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>",
+				m[4],
+				m[5],
+			)
 		default:
 			needed = append(needed, m)
 		}
@@ -110,7 +126,14 @@ func pomOf(artefacts []string) ([]byte, error) {
 <groupId>lockstep</groupId><artifactId>servers</artifactId><version>1</version><dependencies>
 `)
 	for _, m := range needed {
-		fmt.Fprintf(&b, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n", m[1], m[2], m[3], without)
+		fmt.Fprintf(
+			&b,
+			"<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version>%s</dependency>\n",
+			m[1],
+			m[2],
+			m[3],
+			without,
+		)
 	}
 	b.WriteString("</dependencies></project>\n")
 	return b.Bytes(), nil

@@ -16,20 +16,25 @@ import (
 	"github.com/lockstep-go/lockstep/internal/words"
 )
 
-// sums are the SHA-256 of jars by their names. A name has the version, so that one list serves several versions of a target.
+// sums maps the names of jars to their SHA-256. A name includes the version, so that one list serves several versions
+// of a target.
 type sums map[string]string
 
-// sumLine is a line of a list of sums.
+// sumLine matches a line of a checksum list.
 var sumLine = regexp.MustCompile(`^([0-9a-f]{64})  ([\w.+-]+\.jar)$`)
 
-// readSums reads a list of sums.
+// readSums parses a checksum list.
 func readSums(text string) (sums, error) {
 	s := sums{}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		m := sumLine.FindStringSubmatch(lines.Text())
 		if m == nil {
-			return nil, fmt.Errorf("jvm: line %d of the SHA-256 sums is %.100q, it must be a sum, two blanks and the name of a jar", n, lines.Text())
+			return nil, fmt.Errorf(
+				"jvm: line %d of the SHA-256 sums is %.100q, it must be a sum, two blanks and the name of a jar",
+				n,
+				lines.Text(),
+			)
 		}
 		if known, ok := s[m[2]]; ok && known != m[1] {
 			return nil, fmt.Errorf("jvm: line %d of the SHA-256 sums has a second sum for %s", n, m[2])
@@ -39,7 +44,7 @@ func readSums(text string) (sums, error) {
 	return s, lines.Err()
 }
 
-// check reports the jars of a directory that are not those of the list.
+// check reports the jars of a directory that differ from the list.
 func (s sums) check(folder string) error {
 	jars, err := filepath.Glob(filepath.Join(folder, "*.jar"))
 	if err != nil {
@@ -59,17 +64,32 @@ func (s sums) check(folder string) error {
 		case !known:
 			unknown = append(unknown, name)
 		case got != want:
-			wrong = append(wrong, fmt.Errorf("%s has the SHA-256 %s, the jars.sha256 of the target says %s: it was changed on its way or in %s", name, got, want, folder))
+			wrong = append(
+				wrong,
+				fmt.Errorf(
+					"%s has the SHA-256 %s, the jars.sha256 of the target says %s: it was changed on its way or in %s",
+					name,
+					got,
+					want,
+					folder,
+				),
+			)
 		}
 	}
 	if len(unknown) > 0 {
-		wrong = append(wrong, fmt.Errorf("%s not pinned: the jars.sha256 of the target has no SHA-256 for %s, and only versions that it lists can be used",
-			words.Were(len(unknown), "jar"), strings.Join(unknown, ", ")))
+		wrong = append(
+			wrong,
+			fmt.Errorf(
+				"%s not pinned: the jars.sha256 of the target has no SHA-256 for %s, and only versions that it lists can be used",
+				words.Were(len(unknown), "jar"),
+				strings.Join(unknown, ", "),
+			),
+		)
 	}
 	return errors.Join(wrong...)
 }
 
-// sumOf is the SHA-256 of a file.
+// sumOf returns the SHA-256 of a file.
 func sumOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -83,8 +103,8 @@ func sumOf(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Sums fetches artefacts as Jars does, without a check, and returns the lines that pin them. It is for whoever adds a version to
-// a target, and has looked at what it needs.
+// Sums fetches artifacts as Jars does, without a check, and returns the lines that pin them. Use it to add a version to
+// a target, after a review of its dependencies.
 func Sums(ctx context.Context, artefacts ...string) ([]string, error) {
 	pom, err := pomOf(artefacts)
 	if err != nil {

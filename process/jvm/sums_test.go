@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// fakeMaven puts a mvn into the PATH that fetches two jars.
+// fakeMaven puts a mvn that fetches two jars into the PATH.
 func fakeMaven(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,20 +31,25 @@ func line(name, content string) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(content)), name)
 }
 
-// Only jars that have the SHA-256 of their target's list are used: when they were fetched, and when they come from the cache.
+// Jars are used only if they have the SHA-256 in their target's list: both after a fetch and from the cache.
 func TestPinnedJars(t *testing.T) {
 	fakeMaven(t)
 	server, library := line("server-1.0.jar", "server"), line("library-2.0.jar", "library")
 	cached := filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockstep", "servers", "jars-*")
 	for name, c := range map[string]struct{ sums, want string }{
-		"changed":    {line("server-1.0.jar", "evil") + library, "server-1.0.jar has the SHA-256 " + server[:64]},
-		"not listed": {server, "1 jar was not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar,"},
-		"no list":    {"", "2 jars were not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar, server-1.0.jar,"},
-		"no sum":     {server + "library-2.0.jar\n", "line 2 of the SHA-256 sums"},
-		"path":       {server + library[:66] + "../library-2.0.jar\n", "line 2 of the SHA-256 sums"},
-		"two sums":   {server + line("server-1.0.jar", "evil"), "a second sum for server-1.0.jar"},
+		"changed": {line("server-1.0.jar", "evil") + library, "server-1.0.jar has the SHA-256 " + server[:64]},
+		"not listed": {
+			server,
+			"1 jar was not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar,",
+		},
+		"no list":  {"", "2 jars were not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar, server-1.0.jar,"},
+		"no sum":   {server + "library-2.0.jar\n", "line 2 of the SHA-256 sums"},
+		"path":     {server + library[:66] + "../library-2.0.jar\n", "line 2 of the SHA-256 sums"},
+		"two sums": {server + line("server-1.0.jar", "evil"), "a second sum for server-1.0.jar"},
 	} {
-		if jars, err := jvm.Jars(t.Context(), c.sums, "org.example:server:1.0"); err == nil || !strings.Contains(err.Error(), c.want) || jars != nil {
+		if jars, err := jvm.Jars(t.Context(), c.sums, "org.example:server:1.0"); err == nil ||
+			!strings.Contains(err.Error(), c.want) ||
+			jars != nil {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		if left, err := filepath.Glob(cached); err != nil || len(left) != 0 {
@@ -58,7 +63,8 @@ func TestPinnedJars(t *testing.T) {
 	if err := os.WriteFile(jars[1], []byte("evil"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jvm.Jars(t.Context(), server+library, "org.example:server:1.0"); err == nil || !strings.Contains(err.Error(), filepath.Base(jars[1])+" has the SHA-256") {
+	if _, err := jvm.Jars(t.Context(), server+library, "org.example:server:1.0"); err == nil ||
+		!strings.Contains(err.Error(), filepath.Base(jars[1])+" has the SHA-256") {
 		t.Errorf("a jar that was changed in the cache: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Dir(jars[0])); err != nil {

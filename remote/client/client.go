@@ -1,8 +1,7 @@
-// Package client makes a Go program a replica in the engine's hands.
+// Package client turns a Go program into a replica that the engine controls.
 //
-// The program is asked through the functions of [Handlers] and answers with the calls of
-// [Client]. A function returns when what it was asked to do is done; where other goroutines
-// work on it, they say so with Busy.
+// The engine calls the functions of [Handlers], and the program responds with the calls of [Client]. A function returns
+// when its work is done. If other goroutines continue the work, they declare that with Busy.
 package client
 
 import (
@@ -23,22 +22,22 @@ import (
 	"github.com/lockstep-go/lockstep/remote/wire"
 )
 
-// The variables of the environment that tell a replica where to report to and who it is.
+// The environment variables that give a replica the engine's address and its identity.
 const (
 	URLVariable   = "LOCKSTEP_URL"
 	NodeVariable  = "LOCKSTEP_NODE"
 	TokenVariable = "LOCKSTEP_TOKEN"
 )
 
-// Options tell a replica where to report to and who it is.
+// Options give a replica the engine's address and its identity.
 type Options struct {
 	URL   string
 	Node  int
 	Token string
-	Info  map[string]string // anything worth telling the other replicas, such as a public key
+	Info  map[string]string // data for the other replicas, such as a public key
 }
 
-// FromEnvironment are the options that Lockstep gives to the replicas that it starts.
+// FromEnvironment returns the options that Lockstep passes to the replicas that it starts.
 func FromEnvironment() (Options, error) {
 	o := Options{URL: os.Getenv(URLVariable), Token: os.Getenv(TokenVariable)}
 	if o.URL == "" {
@@ -52,52 +51,52 @@ func FromEnvironment() (Options, error) {
 	return o, nil
 }
 
-// Handlers are what a replica does when it is told to. Each may be nil.
+// Handlers are the replica's reactions to orders. Each may be nil.
 type Handlers struct {
-	// Reset begins a run: forget everything, what is on disk, too. Start follows.
+	// Reset begins a run: discard all state, including the disk. Start follows.
 	Reset func(seed uint64)
 	// Start starts the replica, at the beginning of a run and after a crash.
 	Start func()
-	// Stop is a crash: forget everything that would not survive one.
+	// Stop is a crash: discard all state that would not survive one.
 	Stop func()
-	// Deliver takes a message.
+	// Deliver handles a message.
 	Deliver func(from int, kind string, body []byte)
-	// Fire takes the firing of a timer.
+	// Fire handles the firing of a timer.
 	Fire func(timer string)
-	// Request takes a client's request.
+	// Request handles a client's request.
 	Request func(id int, text string)
 }
 
-// Message is one to another replica, or to oneself.
+// Message is a message to another replica, or to the sender itself.
 type Message struct {
 	To   int
 	Type string
 	Body []byte
-	// Phase and Round are the tag, where the protocol has rounds.
+	// Phase and Round are the tag, if the protocol has rounds.
 	Phase, Round int
-	// Text is the content in words, where Texts wants it.
+	// Text is the content as text, if Texts reports true.
 	Text string
 }
 
-// Client is a replica's hold on the world. Its calls may come from any goroutine.
+// Client is a replica's connection to the engine. Its calls are safe for concurrent use.
 type Client struct {
 	options  Options
 	handlers Handlers
 	busy     sync.WaitGroup
 
 	mutex    sync.Mutex
-	report   wire.Report // what has not been told yet
+	report   wire.Report // effects not yet reported
 	nodes    int
 	texts    bool
 	now      uint64
 	replicas []wire.Hello
 }
 
-// Connect makes a client; Run begins its work.
+// Connect creates a client; Run begins its work.
 func Connect(options Options) *Client { return &Client{options: options} }
 
-// Run takes orders until the context ends, the engine hangs up or something breaks. That the
-// engine hangs up is how a campaign ends: it is no error.
+// Run processes orders until the context ends, the engine closes the connection or an error occurs. The engine closes
+// the connection at the end of a campaign, which is no error.
 func (c *Client) Run(ctx context.Context, handlers Handlers) error {
 	c.handlers = handlers
 	line, err := c.dial(ctx)
@@ -124,12 +123,12 @@ func (c *Client) Run(ctx context.Context, handlers Handlers) error {
 	}
 }
 
-// hungUp tells whether the engine has ended the connection.
+// hungUp reports whether the engine has closed the connection.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// dial makes a line to the engine: a request that says who is here and asks for the connection.
+// dial opens a line to the engine: a request that identifies the replica and upgrades the connection.
 func (c *Client) dial(ctx context.Context) (*wire.Line, error) {
 	hello := wire.Marshal(&wire.Hello{Node: uint32(c.options.Node), Info: c.options.Info})
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.URL+wire.LinePath, bytes.NewReader(hello))
@@ -152,7 +151,7 @@ func (c *Client) dial(ctx context.Context) (*wire.Line, error) {
 	return wire.NewLine(conn.(*net.TCPConn), in, math.MaxInt32), nil
 }
 
-// greet makes the request and takes the answer.
+// greet sends the request and reads the response.
 func greet(conn net.Conn, in *bufio.Reader, r *http.Request) error {
 	if err := r.Write(conn); err != nil {
 		return err
@@ -161,7 +160,7 @@ func greet(conn net.Conn, in *bufio.Reader, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() // which is empty where the connection is ours from here on
+	defer answer.Body.Close() // empty if the connection was upgraded
 	if answer.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
@@ -169,7 +168,7 @@ func greet(conn net.Conn, in *bufio.Reader, r *http.Request) error {
 	return fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text))
 }
 
-// obey does what an order says and reports it.
+// obey executes an order and reports the result.
 func (c *Client) obey(o *wire.Order, line *wire.Line) error {
 	c.mutex.Lock()
 	c.report.Run, c.now = o.Run, uint64(o.Now)
@@ -194,7 +193,7 @@ func (c *Client) obey(o *wire.Order, line *wire.Line) error {
 	return nil
 }
 
-// handle calls the function that an order is for.
+// handle calls the handler of an order.
 func (c *Client) handle(o *wire.Order) {
 	h := &c.handlers
 	switch o.Kind {
@@ -228,38 +227,38 @@ func (c *Client) handle(o *wire.Order) {
 	}
 }
 
-// Busy tells that a goroutine works on what the replica was told, until done is called. It must
-// be called before the function of Handlers returns, or by a goroutine that is busy already.
+// Busy declares that a goroutine works on an order until done is called. Call it before the function of Handlers
+// returns, or from a goroutine that is already busy.
 func (c *Client) Busy() (done func()) {
 	c.busy.Add(1)
 	return c.busy.Done
 }
 
-// Node is the replica's number, from 1, and Nodes how many there are.
+// Node returns the replica's number, from 1.
 func (c *Client) Node() int { return c.options.Node }
 
-// Nodes is the number of replicas.
+// Nodes returns the number of replicas.
 func (c *Client) Nodes() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.nodes
 }
 
-// Texts tells whether messages and states are wanted in words.
+// Texts reports whether the engine wants messages and states as text.
 func (c *Client) Texts() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.texts
 }
 
-// Now is the time of the run.
+// Now returns the time of the run.
 func (c *Client) Now() uint64 {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.now
 }
 
-// Info is what another replica told of itself.
+// Info returns the information that another replica published about itself.
 func (c *Client) Info(node int) map[string]string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -277,7 +276,7 @@ func (c *Client) Send(m Message) {
 		Phase: uint32(m.Phase), Round: uint32(m.Round), Text: m.Text})
 }
 
-// Broadcast sends a message to every replica, the sender included.
+// Broadcast sends a message to every replica, including the sender.
 func (c *Client) Broadcast(m Message) {
 	for n := range c.Nodes() {
 		m.To = n + 1
@@ -285,7 +284,7 @@ func (c *Client) Broadcast(m Message) {
 	}
 }
 
-// Timer starts a timer; one of the same name is replaced.
+// Timer starts a timer; it replaces one of the same name.
 func (c *Client) Timer(name string, after uint64) {
 	c.effect(wire.Effect{Kind: wire.Timer, Type: name, After: wire.Long(after)})
 }
@@ -298,14 +297,14 @@ func (c *Client) Event(kind, text string) {
 	c.effect(wire.Effect{Kind: wire.Event, Type: kind, Text: text})
 }
 
-// State puts the replica's state into a few words.
+// State reports a short description of the replica's state.
 func (c *Client) State(text string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.report.State = text
 }
 
-// Role names the part that the replica plays.
+// Role reports the role of the replica.
 func (c *Client) Role(role string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

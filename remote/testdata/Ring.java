@@ -2,7 +2,7 @@ import io.github.lockstepgo.client.Client;
 import io.github.lockstepgo.client.Handler;
 import io.github.lockstepgo.client.Message;
 
-/** Passes messages on: whatever arrives goes to the next replica. */
+/** Forwards messages: each message goes to the next replica. */
 public final class Ring {
     private Ring() {}
 

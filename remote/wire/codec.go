@@ -7,16 +7,16 @@ import (
 	"connectrpc.com/connect"
 )
 
-// message is what the codecs can write and read.
+// message is a type that the codecs can write and read.
 type message interface {
 	append(b []byte) []byte
 	read(f field) error
 }
 
-// Binary is the codec of protocol buffers, for clients.
+// Binary returns the codec of protocol buffers, for clients.
 func Binary() connect.Option { return connect.WithCodec(protoCodec{}) }
 
-// Codecs are those of the service, for handlers.
+// Codecs returns the codecs of the service, for handlers.
 func Codecs() []connect.Option {
 	return []connect.Option{Binary(), connect.WithCodec(jsonCodec{"json"}),
 		connect.WithCodec(jsonCodec{"json; charset=utf-8"})}
@@ -29,7 +29,7 @@ func (protoCodec) Name() string { return "proto" }
 
 func (c protoCodec) Marshal(m any) ([]byte, error) { return c.MarshalAppend(nil, m) }
 
-// MarshalAppend lets Connect write into a buffer that it has already.
+// MarshalAppend lets Connect write into an existing buffer.
 func (protoCodec) MarshalAppend(b []byte, m any) ([]byte, error) {
 	if m, ok := m.(message); ok {
 		return m.append(b), nil
@@ -44,7 +44,7 @@ func (protoCodec) Unmarshal(b []byte, m any) error {
 	return fmt.Errorf("wire: %T is not a message", m)
 }
 
-// Marshal writes a message as protocol buffers, and Unmarshal reads one.
+// Marshal encodes a message as protocol buffers.
 func Marshal(m message) []byte { return m.append(nil) }
 
 // Unmarshal reads a message that Marshal wrote.

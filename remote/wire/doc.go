@@ -1,6 +1,5 @@
-// Package wire is the protocol between Lockstep and replicas in other processes: its messages
-// and how they are written, as protocol buffers and as JSON. The file lockstep.proto is the
-// definition; the tests compare what is written here with it.
+// Package wire is the protocol between Lockstep and replicas in other processes: its messages and their encodings, as
+// protocol buffers and as JSON. The file lockstep.proto is the definition; the tests compare this package with it.
 package wire
 
 import _ "embed"

@@ -1,5 +1,5 @@
 package wire
 
-// For tests: what the codec for protocol buffers writes and reads.
+// For tests: encoding and decoding by the codec for protocol buffers.
 func MarshalProto(m any) ([]byte, error)   { return protoCodec{}.Marshal(m) }
 func UnmarshalProto(b []byte, m any) error { return protoCodec{}.Unmarshal(b, m) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Long is a number of 64 bits. In JSON it is a string, because not every language has such
-// numbers; a plain number is read, too.
+// Long is a number of 64 bits. In JSON it is a string, because not every language has such numbers; a plain number is
+// also accepted.
 type Long uint64
 
 // MarshalJSON writes the number as a string.
@@ -31,10 +31,10 @@ var (
 	effectNames = [...]string{"SEND", "TIMER", "CANCEL", "EVENT"}
 )
 
-// String is the name of the kind in the definition.
+// String returns the name of the kind in the definition.
 func (k OrderKind) String() string { return name(orderNames[:], uint32(k)) }
 
-// String is the name of the kind in the definition.
+// String returns the name of the kind in the definition.
 func (k EffectKind) String() string { return name(effectNames[:], uint32(k)) }
 
 // MarshalJSON writes the name of the kind.

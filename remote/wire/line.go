@@ -12,10 +12,9 @@ import (
 	"syscall"
 )
 
-// Line carries the messages of both calls on one connection, which began as an HTTP request
-// with "Upgrade: lockstep". Each message is a frame as in the calls: a byte 0, its length as
-// four bytes, and the message as protocol buffers. Reads and writes happen in the goroutine
-// that asks for them, which is what makes it faster than the calls.
+// Line carries the messages of both calls on one connection, which began as an HTTP request with "Upgrade: lockstep".
+// Each message is a frame as in the calls: a byte 0, its length as four bytes, and the message as protocol buffers.
+// Reads and writes happen in the caller's goroutine, which makes a line faster than the calls.
 type Line struct {
 	conn  conn
 	in    *bufio.Reader
@@ -30,20 +29,19 @@ type conn interface {
 	syscall.Conn
 }
 
-// LinePath is where a connection becomes a line, and LineProtocol what it is upgraded to.
+// LinePath is the path at which a connection becomes a line, and LineProtocol the protocol it is upgraded to.
 const (
 	LinePath     = "/lockstep.remote.v1.Lockstep/Line"
 	LineProtocol = "lockstep"
 )
 
-// NewLine makes a line of a connection from which in reads; messages of more than limit bytes
-// are refused.
+// NewLine creates a line of a connection from which in reads. It refuses messages of more than limit bytes.
 func NewLine(conn *net.TCPConn, in *bufio.Reader, limit int) *Line {
 	return &Line{conn: conn, in: in, limit: limit}
 }
 
-// Block lets a read hold its thread until something comes, which is cheaper than to hand the
-// thread over where it has nothing else to do.
+// Block lets a read block its thread until data arrives. That is cheaper than to release the thread if it has no other
+// work.
 func (l *Line) Block() error {
 	tcp := l.conn.(*net.TCPConn)
 	file, err := tcp.File()
@@ -67,7 +65,7 @@ type blocking struct {
 	tcp *net.TCPConn
 }
 
-// Close wakes one who reads, which closing the file would not.
+// Close unblocks a pending read, which closing the file would not.
 func (b *blocking) Close() error {
 	_ = b.tcp.CloseRead()
 	return errors.Join(b.tcp.Close(), b.File.Close())
@@ -83,7 +81,7 @@ func (l *Line) Write(m message) error {
 	return err
 }
 
-// Read reads a message into m, which is empty before. The end of the line is io.EOF.
+// Read reads a message into m, which must be empty. The end of the line is io.EOF.
 func (l *Line) Read(m message) error {
 	head, err := l.in.Peek(headSize)
 	if err != nil {
@@ -100,7 +98,7 @@ func (l *Line) Read(m message) error {
 		return fmt.Errorf("wire: a message of %d bytes; at most %d are possible", size, l.limit)
 	}
 	_, _ = l.in.Discard(headSize)
-	if size <= l.in.Buffered() { // it is here: no need to copy it
+	if size <= l.in.Buffered() { // complete in the buffer: no copy is needed
 		body, _ := l.in.Peek(size)
 		err := fields(body, m.read)
 		_, _ = l.in.Discard(size)
@@ -115,11 +113,11 @@ func (l *Line) Read(m message) error {
 	return fields(l.body[:size], m.read)
 }
 
-// Close ends the line, also for one that waits in Read or Write.
+// Close ends the line, and unblocks Read and Write.
 func (l *Line) Close() error { return l.conn.Close() }
 
-// Gone tells whether the other side has hung up and everything it said has been read. It may be
-// called while somebody reads.
+// Gone reports whether the peer has closed the connection and all its data has been read. It may be called during a
+// Read.
 func (l *Line) Gone() bool {
 	raw, err := l.conn.SyscallConn()
 	if err != nil {

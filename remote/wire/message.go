@@ -1,6 +1,6 @@
 package wire
 
-// Hello says who wants to be told what to do.
+// Hello identifies a replica that is ready for orders.
 type Hello struct {
 	Node uint32            `json:"node,omitempty"`
 	Info map[string]string `json:"info,omitempty"`
@@ -9,7 +9,7 @@ type Hello struct {
 // Bye ends a call of Reports.
 type Bye struct{}
 
-// OrderKind tells what a replica is to do.
+// OrderKind is the kind of an order to a replica.
 type OrderKind uint32
 
 // The kinds of order.
@@ -24,8 +24,7 @@ const (
 	Start
 )
 
-// Order is one thing for a replica to do. Which fields count depends on the kind: see the
-// definition.
+// Order is a single order to a replica. The kind determines which fields are used: see the definition.
 type Order struct {
 	Kind     OrderKind `json:"kind,omitempty"`
 	Number   uint32    `json:"number,omitempty"`
@@ -43,7 +42,7 @@ type Order struct {
 	Replicas []Hello   `json:"replicas,omitempty"`
 }
 
-// Report tells what orders caused.
+// Report lists the effects of orders.
 type Report struct {
 	Session uint32   `json:"session,omitempty"`
 	Run     uint32   `json:"run,omitempty"`
@@ -53,7 +52,7 @@ type Report struct {
 	Role    string   `json:"role,omitempty"`
 }
 
-// EffectKind tells what an order caused.
+// EffectKind is the kind of an order's effect.
 type EffectKind uint32
 
 // The kinds of effect.
@@ -64,7 +63,7 @@ const (
 	Event
 )
 
-// Effect is one thing that an order caused.
+// Effect is a single effect of an order.
 type Effect struct {
 	Kind  EffectKind `json:"kind,omitempty"`
 	To    uint32     `json:"to,omitempty"`

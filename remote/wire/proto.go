@@ -10,9 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The wire format of protocol buffers, written by hand: the messages are few, and no code has
-// to be generated for them. Fields stand in the order of the definition; zero values are left
-// out.
+// The wire format of protocol buffers, written by hand: the messages are few, and need no generated code. Fields are in
+// the order of the definition; zero values are omitted.
 
 func (h *Hello) append(b []byte) []byte {
 	b = appendNumber(b, 1, uint64(h.Node))
@@ -148,7 +147,7 @@ func (e *Effect) append(b []byte) []byte {
 	return appendNumber(b, 8, uint64(e.After))
 }
 
-// size is the length of what append writes; all tags are one byte long.
+// size returns the number of bytes that append writes; all tags are one byte long.
 func (e *Effect) size() int {
 	size := 0
 	for _, n := range [...]uint64{uint64(e.Kind), uint64(e.To), uint64(e.Phase), uint64(e.Round), uint64(e.After)} {
@@ -210,7 +209,7 @@ func appendBytes(b []byte, number protowire.Number, p []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), p)
 }
 
-// field is one field as it was read: a number or bytes.
+// field is one decoded field: a number or bytes.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -232,7 +231,7 @@ func (f field) uint32(to *uint32) error {
 	if f.kind != protowire.VarintType {
 		return errType
 	}
-	*to = uint32(f.varint) // as protocol buffers do
+	*to = uint32(f.varint) // truncated as protocol buffers do
 	return nil
 }
 
@@ -262,7 +261,7 @@ func (f field) message(read func(field) error) error {
 	return fields(f.data, read)
 }
 
-// fields reads the fields of a message one after the other; what it does not know it skips.
+// fields reads the fields of a message one after the other, and skips unknown ones.
 func fields(b []byte, read func(field) error) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)

@@ -36,25 +36,53 @@ var (
 		return wire.Hello{Node: rapid.Uint32().Draw(t, "node"), Info: rapid.MapOfN(words, words, 0, 3).Draw(t, "info")}
 	})
 	orders = rapid.Custom(func(t *rapid.T) *wire.Order {
-		return &wire.Order{Kind: wire.OrderKind(rapid.Uint32Range(0, 7).Draw(t, "kind")), Number: rapid.Uint32().Draw(t, "number"),
-			Run: rapid.Uint32().Draw(t, "run"), Session: rapid.Uint32().Draw(t, "session"), Nodes: rapid.Uint32().Draw(t, "nodes"),
-			Seed: long.Draw(t, "seed"), Texts: rapid.Bool().Draw(t, "texts"), From: rapid.Uint32().Draw(t, "from"),
-			Type: words.Draw(t, "type"), Body: data.Draw(t, "body"), Request: rapid.Uint32().Draw(t, "request"),
-			Text: words.Draw(t, "text"), Now: long.Draw(t, "now"), Replicas: rapid.SliceOfN(hellos, 0, 3).Draw(t, "replicas")}
+		return &wire.Order{
+			Kind:   wire.OrderKind(rapid.Uint32Range(0, 7).Draw(t, "kind")),
+			Number: rapid.Uint32().Draw(t, "number"),
+			Run: rapid.Uint32().
+				Draw(t, "run"),
+			Session: rapid.Uint32().Draw(t, "session"),
+			Nodes:   rapid.Uint32().Draw(t, "nodes"),
+			Seed:    long.Draw(t, "seed"),
+			Texts:   rapid.Bool().Draw(t, "texts"),
+			From:    rapid.Uint32().Draw(t, "from"),
+			Type:    words.Draw(t, "type"),
+			Body:    data.Draw(t, "body"),
+			Request: rapid.Uint32().Draw(t, "request"),
+			Text: words.Draw(
+				t,
+				"text",
+			),
+			Now:      long.Draw(t, "now"),
+			Replicas: rapid.SliceOfN(hellos, 0, 3).Draw(t, "replicas"),
+		}
 	})
 	effects = rapid.Custom(func(t *rapid.T) wire.Effect {
-		return wire.Effect{Kind: wire.EffectKind(rapid.Uint32Range(0, 3).Draw(t, "kind")), To: rapid.Uint32().Draw(t, "to"),
-			Type: words.Draw(t, "type"), Body: data.Draw(t, "body"), Phase: rapid.Uint32().Draw(t, "phase"),
-			Round: rapid.Uint32().Draw(t, "round"), Text: words.Draw(t, "text"), After: long.Draw(t, "after")}
+		return wire.Effect{
+			Kind:  wire.EffectKind(rapid.Uint32Range(0, 3).Draw(t, "kind")),
+			To:    rapid.Uint32().Draw(t, "to"),
+			Type:  words.Draw(t, "type"),
+			Body:  data.Draw(t, "body"),
+			Phase: rapid.Uint32().Draw(t, "phase"),
+			Round: rapid.Uint32().Draw(t, "round"),
+			Text:  words.Draw(t, "text"),
+			After: long.Draw(t, "after"),
+		}
 	})
 	reports = rapid.Custom(func(t *rapid.T) *wire.Report {
-		return &wire.Report{Session: rapid.Uint32().Draw(t, "session"), Run: rapid.Uint32().Draw(t, "run"), Done: rapid.Uint32().Draw(t, "done"),
-			Effects: rapid.SliceOfN(effects, 0, 4).Draw(t, "effects"), State: words.Draw(t, "state"), Role: words.Draw(t, "role")}
+		return &wire.Report{
+			Session: rapid.Uint32().Draw(t, "session"),
+			Run:     rapid.Uint32().Draw(t, "run"),
+			Done:    rapid.Uint32().Draw(t, "done"),
+			Effects: rapid.SliceOfN(effects, 0, 4).
+				Draw(t, "effects"),
+			State: words.Draw(t, "state"),
+			Role:  words.Draw(t, "role"),
+		}
 	})
 )
 
-// What is written here is what the definition says, in both formats, and what others write by
-// the definition is read.
+// Both encodings agree with the definition, and the package reads messages that other encoders of the definition write.
 func TestDefinition(t *testing.T) {
 	file := schema(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +147,10 @@ func TestKinds(t *testing.T) {
 	for _, c := range []struct {
 		message string
 		name    func(int) string
-	}{{"Order", func(i int) string { return wire.OrderKind(i).String() }}, {"Effect", func(i int) string { return wire.EffectKind(i).String() }}} {
+	}{
+		{"Order", func(i int) string { return wire.OrderKind(i).String() }},
+		{"Effect", func(i int) string { return wire.EffectKind(i).String() }},
+	} {
 		values := file.Messages().ByName(protoreflect.Name(c.message)).Enums().ByName("Kind").Values()
 		for i := range values.Len() {
 			if v := values.Get(i); int(v.Number()) != i || string(v.Name()) != c.name(i) {
@@ -128,7 +159,8 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	var k wire.OrderKind
-	if err := json.Unmarshal([]byte(`"DELIVRE"`), &k); err == nil || !bytes.Contains([]byte(err.Error()), []byte("DELIVER")) {
+	if err := json.Unmarshal([]byte(`"DELIVRE"`), &k); err == nil ||
+		!bytes.Contains([]byte(err.Error()), []byte("DELIVER")) {
 		t.Errorf("%v", err)
 	}
 }
@@ -146,9 +178,11 @@ func TestProcedures(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading it ends without a panic.
+// Decoding of any input ends without a panic.
 func FuzzRead(f *testing.F) {
-	seed, err := wire.MarshalProto(&wire.Report{Session: 1, Effects: []wire.Effect{{To: 2, Type: "vote", Body: []byte("x")}}})
+	seed, err := wire.MarshalProto(
+		&wire.Report{Session: 1, Effects: []wire.Effect{{To: 2, Type: "vote", Body: []byte("x")}}},
+	)
 	if err != nil {
 		f.Fatal(err)
 	}

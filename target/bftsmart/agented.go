@@ -13,16 +13,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// agented is replicas with an agent in each, which takes every message, and their client.
+// agented is replicas with an agent in each, which intercepts every message, and their client.
 type agented struct {
 	programs
 	root   string
-	ports  [replicas]int // for clients; the one after it is for replicas
+	ports  [replicas]int // for clients; the port after it is for replicas
 	client client
 	begun  time.Time
 
 	mutex sync.Mutex
-	heard []lockstep.Event // of the client
+	heard []lockstep.Event // events of the client
 }
 
 func newAgented(p programs, place *lockstep.Place) (*agented, error) {
@@ -37,19 +37,35 @@ func newAgented(p programs, place *lockstep.Place) (*agented, error) {
 	return &agented{programs: p, root: root, ports: [replicas]int(ports)}, nil
 }
 
-// agented is the cluster as replicas that report.
+// agented returns the cluster as replicas that report.
 func (c Cluster) agented(d *agented) remote.System {
-	return remote.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, Kill: true, Own: true, Fresh: true, Timeless: true, Pace: c.Pace,
-		Serial: true, // four JVMs at a time are enough
-		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Value: value, Limits: remote.Limits{Patience: patience},
-		Command: d.command, Body: decoded, Clients: &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
+	return remote.System{
+		Name:     "bftsmart",
+		Options:  c.options(),
+		Nodes:    replicas,
+		Kill:     true,
+		Own:      true,
+		Fresh:    true,
+		Timeless: true,
+		Pace:     c.Pace,
+		Serial:   true, // four JVMs at a time are enough
+		Types:    Types,
+		Rounds:   Rounds,
+		Events:   events,
+		Requests: c.requests(),
+		Value:    value,
+		Limits:   remote.Limits{Patience: patience},
+		Command:  d.command,
+		Body:     decoded,
+		Clients:  &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
 		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (string, trace.Tag, []byte, error) {
 			body, m, err := forge(original(text, forgedID, sent), text)
 			return m.Type, m.tag(), body, err
-		}}
+		},
+	}
 }
 
-// decoded is a message as scenarios see it.
+// decoded returns the value of a message that scenarios see.
 func decoded(body []byte) any {
 	m, err := Decode(body)
 	if err != nil {
@@ -86,14 +102,14 @@ func (d *agented) begin(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// hear notes what the client hears.
+// hear records an event of the client.
 func (d *agented) hear(e lockstep.Event) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.heard = append(d.heard, e)
 }
 
-// report reports what the client has heard, and how much time has passed.
+// report reports the events of the client, and how much time has passed.
 func (d *agented) report(out *lockstep.Outbox) error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

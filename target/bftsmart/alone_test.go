@@ -14,21 +14,22 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// wires are replicas without an engine and without hooks in them: bytes that pass between sockets, some
-// of them later than others, as a rule says.
+// wires are replicas without an engine and without hooks in them. The test passes bytes between their sockets, and
+// delays some of them according to a rule.
 type wires struct {
 	*proxied
 	held  map[string][]process.Held
-	marks [replicas]int         // lines of logs that were read
-	done  [replicas][]Execution // what each has executed
+	marks [replicas]int         // lines of logs that were processed
+	done  [replicas][]Execution // the executions of each replica
 }
 
-// verdicts of a rule: what is not held under a name passes.
+// pass is the result of a rule for a message that is not held. Other results name the set under which it is held.
 const pass = ""
 
 var tries = flag.Int("alone", 0, "tries to see a defect without an engine: timers are real, and not every try shows it")
 
-// shows tries until what is looked for has happened. Timers of the replicas are real, so that it may not in one try.
+// shows retries until the expected behavior has occurred. Timers of the replicas are real, so that one attempt may not
+// suffice.
 func shows(t *testing.T, try func(w *wires) bool) {
 	t.Helper()
 	if *tries == 0 {
@@ -43,10 +44,15 @@ func shows(t *testing.T, try func(w *wires) bool) {
 	t.Errorf("not in %d tries", *tries)
 }
 
-// run lets a client append the number 1, until enough has happened, and reports whether it has: it will not when all
-// replicas have executed it and a while has passed. The rule tells under what name a message is held; after is asked
-// after each and tells what to let go.
-func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, after func() []string, enough func() bool) (happened bool) {
+// run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up after a
+// minute, as when all replicas have executed the request. The rule names the set under which a message is held. After
+// each message, after returns the sets to release.
+func (w *wires) run(
+	t *testing.T,
+	rule func(f process.Held, m Message) string,
+	after func() []string,
+	enough func() bool,
+) (happened bool) {
 	t.Helper()
 	outside.JVM(t)
 	w.held = map[string][]process.Held{}
@@ -88,7 +94,7 @@ func (w *wires) run(t *testing.T, rule func(f process.Held, m Message) string, a
 	return happened
 }
 
-// step lets what came pass, as far as the rule says, and then what is to be let go.
+// step passes the messages that arrived, unless the rule holds them, and then those to be released.
 func (w *wires) step(ctx context.Context, rule func(f process.Held, m Message) string, after func() []string) error {
 	came, _, err := w.Network.Sent()
 	for _, f := range came {
@@ -111,7 +117,7 @@ func (w *wires) step(ctx context.Context, rule func(f process.Held, m Message) s
 	return err
 }
 
-// forward hands a message over when there is a connection.
+// forward delivers a message when there is a connection.
 func (w *wires) forward(ctx context.Context, f process.Held) error {
 	return process.Retry(ctx, patience, "no connection", func(context.Context) error {
 		if !w.Network.Carry(f.Number) {
@@ -121,7 +127,7 @@ func (w *wires) forward(ctx context.Context, f process.Held) error {
 	})
 }
 
-// executed reads what the state machines say.
+// executed reads the output of the state machines.
 func (w *wires) executed() {
 	for i := range w.done {
 		lines, mark := w.Server(lockstep.Node(i + 1)).Log.Since(w.marks[i])
@@ -135,8 +141,8 @@ func (w *wires) executed() {
 	}
 }
 
-// Without an engine and without hooks: one replica has decided when the leader changes, and executes the
-// same request twice. Nothing is lost and nobody fails. This is BFT-SMaRt's, not ours.
+// Without an engine and without hooks: one replica has decided when the leader changes, and executes the same request
+// twice. No message is lost and no replica fails. The bug is in BFT-SMaRt, not in Lockstep.
 func TestExecutedTwiceAlone(t *testing.T) {
 	shows(t, func(w *wires) bool {
 		rule := func(f process.Held, m Message) string {
@@ -154,15 +160,15 @@ func TestExecutedTwiceAlone(t *testing.T) {
 	})
 }
 
-// Without an engine and without hooks: votes of epoch 0 that arrive in epoch 1 are counted, and replicas 1
-// and 2 decide different batches in the same consensus.
+// Without an engine and without hooks: votes of epoch 0 that arrive in epoch 1 are counted. Replicas 1 and 2 decide
+// different batches in the same consensus.
 func TestLateVotesAlone(t *testing.T) {
 	shows(t, func(w *wires) bool { return w.lateVotes(t) })
 }
 
 func (w *wires) lateVotes(t *testing.T) bool {
 	t.Helper()
-	changed := map[int]bool{} // who has voted in epoch 1
+	changed := map[int]bool{} // the replicas that have voted in epoch 1
 	rule := func(f process.Held, m Message) string {
 		changed[m.Sender] = changed[m.Sender] || m.Type == "WRITE" && m.Epoch == 1
 		switch {
@@ -192,7 +198,7 @@ func (w *wires) lateVotes(t *testing.T) bool {
 	return one.Consensus == two.Consensus && one.Time != two.Time
 }
 
-// voters are those who have voted.
+// voters returns the replicas that have voted.
 func voters(votes map[int]bool) (who []int) {
 	for n, voted := range votes {
 		if voted {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// replicas is their number, of which one may fail.
+// replicas is the number of replicas, one of which may fail.
 const replicas = 4
 
 // Cluster is four replicas and a client: a [lockstep.System].
@@ -16,27 +16,33 @@ type Cluster struct {
 	Requests int           `help:"numbers that the client appends; 0: 2" zero:"2" range:"1..100"`
 	Timeout  time.Duration `help:"time after which a replica wants another leader; 0: 2s" zero:"2s" range:"100ms.."`
 	Silence  time.Duration `help:"how long nothing must happen for a replica to be quiet; 0: 10ms" zero:"10ms" range:"1ms.."`
-	// Proxies takes messages at proxies between the replicas, without an agent in them.
+	// Proxies intercepts messages at proxies between the replicas, without an agent in them.
 	Proxies bool          `help:"take messages at proxies between replicas, not in them"`
 	Pace    time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms" range:"1ms.."`
 }
 
-// Target is the cluster with its promises.
-var Target = target.Of("bftsmart", "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four replicas and a client", Cluster{}, Promise).
-	Settled(150).Guided(guides()...)
+// Target is the cluster with its guarantees.
+var Target = target.Of(
+	"bftsmart",
+	"BFT-SMaRt: JD's fork of the line before TLS, unmodified, four replicas and a client",
+	Cluster{},
+	Promise,
+).
+	Settled(150).
+	Guided(guides()...)
 
 // The events of a replica, and of the client.
 const (
 	EventDecided  = "Decided"  // a consensus has a decision; the value is a *Decision
 	EventExecuted = "Executed" // a number was appended; the value is an *Execution
-	EventNewEpoch = "NewEpoch" // a leader change came to its end; the value is the epoch
-	EventAsked    = "Asked"    // the client asks; the value is the number to append
-	EventReply    = "Reply"    // the client has an answer; the value is the number
+	EventNewEpoch = "NewEpoch" // a leader change ended; the value is the epoch
+	EventAsked    = "Asked"    // the client sends a request; the value is the number to append
+	EventReply    = "Reply"    // the client received an answer; the value is the number
 )
 
 var events = []string{EventDecided, EventExecuted, EventNewEpoch, EventAsked, EventReply}
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.fill(); err != nil {
 		return lockstep.Info{}, err
@@ -47,7 +53,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	return c.agented(&agented{}).Describe()
 }
 
-// Deploy fetches and builds what is not there; the replicas start with each run.
+// Deploy fetches and builds missing programs; the replicas start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.fill(); err != nil {
 		return nil, err
@@ -66,11 +72,11 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 	return c.agented(d).Deploy(ctx, place)
 }
 
-// fill completes the settings and finds what is wrong with them.
+// fill completes and validates the settings.
 func (c *Cluster) fill() error {
 	*c = target.Fill(*c)
 	return target.Check("bftsmart", *c)
 }
 
-// options are the settings that are not the default, for traces.
+// options are the non-default settings, for traces.
 func (c Cluster) options() map[string]string { return target.Changed(c, Cluster{}) }

@@ -16,7 +16,7 @@ import (
 // quick are settings under which a leader change takes little time.
 var quick = bftsmart.Cluster{Timeout: time.Second, Pace: 200 * time.Millisecond}
 
-// explore makes a campaign of one worker.
+// explore runs a campaign with one worker.
 func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	t.Helper()
 	plan.Workers = 1
@@ -24,15 +24,22 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%v, %d steps, events %v, judged %v, %v", result.Verdicts, result.Steps, result.Events, result.Judged, result.Reasons)
+	t.Logf(
+		"%v, %d steps, events %v, judged %v, %v",
+		result.Verdicts,
+		result.Steps,
+		result.Events,
+		result.Judged,
+		result.Reasons,
+	)
 	for _, f := range result.Found {
 		t.Log(f.Finding, f.Flaky)
 	}
 	return result
 }
 
-// Requests are answered, also when the leader is killed in between; all promises are kept and put
-// to the test, also when it has come back. So with the agent and with proxies.
+// Requests are answered, even if the leader is killed in between and when it is back. All guarantees hold and are
+// checked, both with the agent and with proxies.
 func TestKilledLeader(t *testing.T) {
 	t.Run("agent", func(t *testing.T) { killLeader(t, quick) })
 	t.Run("proxies", func(t *testing.T) {
@@ -51,15 +58,22 @@ func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 	sc.If(scenario.IsEvent(bftsmart.EventReply)).Once().Then(scenario.Crash(scenario.Only(1)))
 	sc.If(killed).Then(scenario.Request("append 2", scenario.Only(2)))
 	sc.If(scenario.IsSend()).Then(scenario.Deliver())
-	plan := lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80}, Settle: 40, Runs: 1}
+	plan := lockstep.Plan{
+		System:   cluster,
+		Spec:     bftsmart.Promise,
+		Scenario: sc,
+		Strategy: strategy.Walk{Deliver: 10, Wait: 1, Steps: 80},
+		Settle:   40,
+		Runs:     1,
+	}
 	result := explore(t, plan)
 	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
 		t.Errorf("%+v", result)
 	}
 }
 
-// What proxies see of a run without faults is what the agent sees, except for what replicas tell
-// themselves, and what is read off the wire is what the agent says that it is.
+// In a run without faults, proxies see the same messages as the agent, except those of a replica to itself. The content
+// decoded from the wire agrees with the agent's.
 func TestProxies(t *testing.T) {
 	outside.JVM(t)
 	seen := map[bool]map[string]int{}
@@ -82,7 +96,16 @@ func TestProxies(t *testing.T) {
 			return !ok || read.Type != m.Message.Type || m.Message.Tag.Phase == 0
 		})).Then(scenario.FailWith("a message was misread"))
 		sc.If(scenario.IsSend()).Then(scenario.Deliver())
-		result := explore(t, lockstep.Plan{System: cluster, Spec: bftsmart.Promise, Scenario: sc, Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 40}, Runs: 1})
+		result := explore(
+			t,
+			lockstep.Plan{
+				System:   cluster,
+				Spec:     bftsmart.Promise,
+				Scenario: sc,
+				Strategy: strategy.Walk{Deliver: 1, Wait: 1, Steps: 40},
+				Runs:     1,
+			},
+		)
 		if scenario.Successes(result) != 1 || result.Verdicts[trace.Fail] != 0 {
 			t.Errorf("proxies %v: %+v", proxies, result)
 		}

@@ -19,15 +19,15 @@ import (
 // clientID is BFT-SMaRt's number for the client.
 const clientID = 1001
 
-// patience is how long a program may take to begin, and a replica to fall quiet. On a machine
-// that has much else to do, four JVMs need a while.
+// patience is the timeout for a program to start, and for a replica to become quiescent. On a loaded machine, four JVMs
+// need a while.
 const patience = 5 * time.Minute
 
-// client is the client of a run, a JVM that is spoken to by lines. Its zero value has not started.
+// client is the client of a run, a JVM controlled by lines. Its zero value has not started.
 type client struct {
 	spoken *child.Spoken        // nil: it has not started, or was ended
 	ready  chan struct{}        // closed when it is up
-	report func(lockstep.Event) // called on a goroutine of its own
+	report func(lockstep.Event) // called on a separate goroutine
 	heard  sync.WaitGroup       // ends with that goroutine
 }
 
@@ -46,11 +46,13 @@ func (c *client) start(ctx context.Context, cmd *exec.Cmd, report func(lockstep.
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(patience):
-		return &lockstep.Inconclusive{Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail())}
+		return &lockstep.Inconclusive{
+			Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail()),
+		}
 	}
 }
 
-// read hears what the client says of itself; BFT-SMaRt talks in between.
+// read reads the client's reports; output of BFT-SMaRt is in between.
 func (c *client) read(said io.Reader) {
 	up := c.ready
 	for lines := bufio.NewScanner(said); lines.Scan(); {
@@ -66,23 +68,25 @@ func (c *client) read(said io.Reader) {
 	}
 }
 
-// alive is an error if the client has ended, which nobody asked it to.
+// alive returns an error if the client has ended without a request to do so.
 func (c *client) alive() error {
 	select {
 	case <-c.spoken.Done():
-		return &lockstep.Inconclusive{Reason: fmt.Sprintf("the client ended: %s; its last words:\n%s", c.spoken.Why(), c.spoken.Tail())}
+		return &lockstep.Inconclusive{
+			Reason: fmt.Sprintf("the client ended: %s; its last words:\n%s", c.spoken.Why(), c.spoken.Tail()),
+		}
 	default:
 		return nil
 	}
 }
 
-// ask lets the client append the number of a request.
+// ask makes the client append the number of a request.
 func (c *client) ask(s *lockstep.Step, out *lockstep.Outbox) error {
 	out.Event(clients(EventAsked, int(s.Request)))
 	return c.append(int(s.Request))
 }
 
-// append lets the client append a number.
+// append makes the client append a number.
 func (c *client) append(number int) error {
 	if _, err := fmt.Fprintln(c.spoken.In, number); err != nil {
 		return &lockstep.Inconclusive{Reason: "the client: " + err.Error()}
@@ -90,7 +94,7 @@ func (c *client) append(number int) error {
 	return nil
 }
 
-// stop ends the client, which reports nothing any more.
+// stop ends the client, which then reports nothing more.
 func (c *client) stop() {
 	if c.spoken != nil {
 		c.spoken.Kill()
@@ -99,15 +103,15 @@ func (c *client) stop() {
 	c.spoken = nil
 }
 
-// clients is an event of the client. It is drawn at the first node: clients are no nodes.
+// clients returns an event of the client. It is drawn at the first node: clients are no nodes.
 func clients(event string, number int) lockstep.Event {
 	return lockstep.Event{Node: 1, Type: event, Text: strconv.Itoa(number), Value: number}
 }
 
-// request is the text of a request.
+// request returns the text of a request.
 func request(number int) string { return fmt.Sprintf("append %d", number) }
 
-// requests are the texts of all.
+// requests returns the texts of all requests.
 func (c Cluster) requests() (texts []string) {
 	for k := range c.Requests {
 		texts = append(texts, request(k+1))

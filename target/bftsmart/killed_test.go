@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// killing is a cluster of which a process is killed behind the engine's back in the third step.
+// killing is a cluster of which the test kills a process in the third step, without the engine.
 type killing struct {
 	Cluster
 	deploy func(Cluster, context.Context, *lockstep.Place) (d lockstep.Deployment, pid func() int, err error)
@@ -27,7 +27,7 @@ func (k killing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return &killed{Deployment: d, pid: pid}, err
 }
 
-// deployAgented deploys a cluster whose client is to be killed.
+// deployAgented deploys a cluster whose client will be killed.
 func deployAgented(c Cluster, ctx context.Context, place *lockstep.Place) (lockstep.Deployment, func() int, error) {
 	p, err := c.prepare(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func deployAgented(c Cluster, ctx context.Context, place *lockstep.Place) (locks
 	return deployed, func() int { return d.client.spoken.Pid() }, err
 }
 
-// deployProxied deploys a cluster whose second replica is to be killed.
+// deployProxied deploys a cluster whose second replica will be killed.
 func deployProxied(c Cluster, ctx context.Context, place *lockstep.Place) (lockstep.Deployment, func() int, error) {
 	s, pid := c.proxied(), func() int { return 0 }
 	s.New = func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
@@ -58,7 +58,7 @@ type killed struct {
 	steps int
 }
 
-// Do lets the step happen, after the killing.
+// Do performs the step, after the kill.
 func (k *killed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if k.steps++; k.steps == 3 {
 		if err := syscall.Kill(k.pid(), syscall.SIGKILL); err != nil {
@@ -68,15 +68,22 @@ func (k *killed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return k.Deployment.Do(ctx, s, out)
 }
 
-// The end of the client, or of a replica behind proxies, spoils the run: it is not taken for a mistake of
-// BFT-SMaRt, and the reason tells what happened.
+// The end of the client, or of a replica behind proxies, makes the run inconclusive. It does not count as a bug of
+// BFT-SMaRt, and the reason describes it.
 func TestKilled(t *testing.T) {
 	outside.JVM(t)
 	for words, k := range map[string]killing{
 		"the client ended: signal: killed":      {Cluster{Requests: 1}, deployAgented},
 		"node2 ended by itself: signal: killed": {Cluster{Requests: 1, Proxies: true}, deployProxied},
 	} {
-		plan := lockstep.Plan{System: k, Spec: Promise, Strategy: strategy.Walk{Deliver: 1, Request: 1, Wait: 1, Steps: 20}, Settle: 20, Runs: 1, Workers: 1}
+		plan := lockstep.Plan{
+			System:   k,
+			Spec:     Promise,
+			Strategy: strategy.Walk{Deliver: 1, Request: 1, Wait: 1, Steps: 20},
+			Settle:   20,
+			Runs:     1,
+			Workers:  1,
+		}
 		result, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)

@@ -12,24 +12,33 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Message is what can be read of a message between replicas: Java's serialization of it, as it
-// is on the wire.
+// Message is the decoded part of a message between replicas: Java's serialization of it, as on the wire.
 type Message struct {
-	// Type is PROPOSE, WRITE, ACCEPT, STOP, STOPDATA, SYNC, TIMEOUT, which a replica tells
-	// itself, or the name of another class.
+	// Type is PROPOSE, WRITE, ACCEPT, STOP, STOPDATA, SYNC, TIMEOUT, which a replica sends to itself, or the name of
+	// another class.
 	Type string
-	// Sender is the node that it names as its sender, from 1.
+	// Sender is the sender in the message, from 1.
 	Sender int
-	// Consensus counts decisions from 0; a leader change does not name one.
+	// Consensus counts decisions from 0; a leader change has none.
 	Consensus int
-	// Epoch is the leader's period that it is about, from 0.
+	// Epoch is the epoch of the message, from 0.
 	Epoch int
-	// Value is what is proposed, or the hash of it; a leader change has none.
+	// Value is the proposal, or its hash; a leader change has none.
 	Value []byte
 }
 
 // Types are the types of messages.
-var Types = []string{"PROPOSE", "WRITE", "ACCEPT", "STOP", "STOPDATA", "SYNC", "TIMEOUT", "ForwardedMessage", "VMMessage"}
+var Types = []string{
+	"PROPOSE",
+	"WRITE",
+	"ACCEPT",
+	"STOP",
+	"STOPDATA",
+	"SYNC",
+	"TIMEOUT",
+	"ForwardedMessage",
+	"VMMessage",
+}
 
 // Rounds are the rounds of a phase: a decision in an epoch, and the change to the next epoch.
 var Rounds = Types[:6]
@@ -40,15 +49,22 @@ const (
 	syncType = 5
 )
 
-// String is the message in words, which a Replace step reads again.
+// String returns the message as text, which a Replace step parses.
 func (m Message) String() string {
 	if m.Value == nil {
 		return fmt.Sprintf("%s sender=%d epoch=%d", m.Type, m.Sender, m.Epoch)
 	}
-	return fmt.Sprintf("%s sender=%d consensus=%d epoch=%d value=%s", m.Type, m.Sender, m.Consensus, m.Epoch, hex.EncodeToString(m.Value))
+	return fmt.Sprintf(
+		"%s sender=%d consensus=%d epoch=%d value=%s",
+		m.Type,
+		m.Sender,
+		m.Consensus,
+		m.Epoch,
+		hex.EncodeToString(m.Value),
+	)
 }
 
-// tag is the phase and round, as the agent tells them.
+// tag returns the phase and round, as the agent reports them.
 func (m Message) tag() trace.Tag {
 	round := slices.Index(Rounds, m.Type)
 	if round < 0 {
@@ -59,7 +75,7 @@ func (m Message) tag() trace.Tag {
 
 var errShort = errors.New("bftsmart: a message that ends in the middle")
 
-// Decode reads a message.
+// Decode decodes a message.
 func Decode(body []byte) (Message, error) {
 	name, data, _, err := object(body)
 	if err != nil {
@@ -88,7 +104,7 @@ func Decode(body []byte) (Message, error) {
 	return m, nil
 }
 
-// valueAt is where the value of a consensus message begins in its data.
+// valueAt is the offset of the value in the data of a consensus message.
 const valueAt = 20
 
 func consensus(data []byte) (m Message, err error) {
@@ -119,7 +135,7 @@ func ints(data []byte, to []int) error {
 	return nil
 }
 
-// The marks of Java's serialization that matter here.
+// The relevant marks of Java's serialization.
 const (
 	serialized    = "\xac\xed\x00\x05"
 	objectMark    = 0x73
@@ -130,8 +146,8 @@ const (
 	longBlockMark = 0x7a // with four bytes
 )
 
-// object takes an Externalizable object apart: the name of its class, and the data that it
-// wrote. At is where the first block of the data begins in the body.
+// object parses an Externalizable object: the name of its class, and the data that it wrote. At is the offset of the
+// first data block in the body.
 func object(body []byte) (name string, data []byte, at int, err error) {
 	rest, ok := bytes.CutPrefix(body, []byte(serialized))
 	if !ok || len(rest) < 2 || rest[0] != objectMark || rest[1] != classMark {
@@ -156,8 +172,8 @@ func object(body []byte) (name string, data []byte, at int, err error) {
 	}
 }
 
-// classes reads the description of a class and of those above it, which have no fields where
-// objects write themselves. It returns the first name.
+// classes parses the description of a class and of its superclasses, which have no fields because the objects write
+// themselves. It returns the first name.
 func classes(rest []byte) (name string, after []byte, err error) {
 	for len(rest) > 0 && rest[0] == classMark {
 		if len(rest) < 3 {
@@ -183,7 +199,7 @@ func classes(rest []byte) (name string, after []byte, err error) {
 	return name, rest[1:], nil
 }
 
-// block reads a block of data; a head of 0 bytes says that there is none.
+// block reads a block of data; a head of 0 bytes means that there is none.
 func block(rest []byte) (data, after []byte, head int, err error) {
 	size := 0
 	switch {
@@ -200,8 +216,8 @@ func block(rest []byte) (data, after []byte, head int, err error) {
 	return rest[head : head+size], rest[head+size:], head, nil
 }
 
-// original finds, among the bodies before one that is to be made from words, the last that says
-// the same except for the value; nil where there is none.
+// original finds, among the bodies before a forged message, the last one with the same text except for the value; nil
+// if there is none.
 func original(text string, forged trace.ID, body func(trace.ID) []byte) []byte {
 	want, _, _ := strings.Cut(text, " value=")
 	for id := forged - 1; id > 0; id-- {
@@ -214,7 +230,7 @@ func original(text string, forged trace.ID, body func(trace.ID) []byte) []byte {
 	return nil
 }
 
-// forge makes a message with another value, of the same length, from the words of String.
+// forge creates a message with another value of the same length from the text that String returns.
 func forge(original []byte, text string) ([]byte, Message, error) {
 	m, err := Decode(original)
 	if err != nil {
@@ -225,9 +241,17 @@ func forge(original []byte, text string) ([]byte, Message, error) {
 	was, _, _ := strings.Cut(m.String(), " value=")
 	switch {
 	case !found || err != nil || head != was:
-		return nil, m, fmt.Errorf("bftsmart: %q can only become %s value=..., with an even number of hexadecimal digits", m, was)
+		return nil, m, fmt.Errorf(
+			"bftsmart: %q can only become %s value=..., with an even number of hexadecimal digits",
+			m,
+			was,
+		)
 	case len(bytes) != len(m.Value):
-		return nil, m, fmt.Errorf("bftsmart: a value of %d bytes can only become one of as many, not of %d", len(m.Value), len(bytes))
+		return nil, m, fmt.Errorf(
+			"bftsmart: a value of %d bytes can only become one of as many, not of %d",
+			len(m.Value),
+			len(bytes),
+		)
 	}
 	_, _, at, err := object(original)
 	if err != nil {

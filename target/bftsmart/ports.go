@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Ports are looked for in a range below those that the system gives to those who connect.
+// Ports come from a range below those that the system assigns to clients.
 const firstPort, lastPort = 20000, 32000
 
-// freePorts are pairs of ports of the loopback that nobody uses. Where to begin depends on the
-// process, so that several do not get in each other's way.
+// freePorts returns pairs of unused loopback ports. The search begins at a port that depends on the process, so that
+// several processes do not conflict.
 func freePorts(many int) (ports []int, err error) {
 	const pairs = (lastPort - firstPort) / 2
 	for i := range pairs {
@@ -26,7 +26,7 @@ func freePorts(many int) (ports []int, err error) {
 	return nil, errors.New("bftsmart: there are no free ports from " + strconv.Itoa(firstPort) + " on")
 }
 
-// local is an address of the loopback.
+// local returns an address of the loopback.
 func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 func free(port int) bool {

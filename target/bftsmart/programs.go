@@ -18,14 +18,19 @@ import (
 //go:embed agent
 var agentSource embed.FS
 
-// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+// jars has the SHA-256 of every jar of the supported versions: see process/jvm/sums.
 //
 //go:embed jars.sha256
 var jars string
 
-// artefacts are JD's fork of the line before TLS, the only one that is published, without a benchmark that is not; and what the
-// agent needs.
-var artefacts = []string{"com.jd.blockchain:bft-smart:0.0.8.RELEASE", "-com.yahoo.ycsb:core", "org.slf4j:slf4j-jdk14:1.5.8", "net.bytebuddy:byte-buddy:1.18.16"}
+// artefacts are JD's fork of the version before TLS, the only published one, without an unpublished benchmark; and the
+// dependencies of the agent.
+var artefacts = []string{
+	"com.jd.blockchain:bft-smart:0.0.8.RELEASE",
+	"-com.yahoo.ycsb:core",
+	"org.slf4j:slf4j-jdk14:1.5.8",
+	"net.bytebuddy:byte-buddy:1.18.16",
+}
 
 // programs starts replicas and clients.
 type programs struct {
@@ -38,7 +43,13 @@ type programs struct {
 func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 	p.cluster = c
 	if p.java, err = jvm.Find(ctx, jars, artefacts...); err == nil {
-		p.agent, err = p.java.Compile(ctx, "bftsmart-agent", "io.github.lockstepgo.bftsmart.Agent", javaclient.Source, agentSource)
+		p.agent, err = p.java.Compile(
+			ctx,
+			"bftsmart-agent",
+			"io.github.lockstepgo.bftsmart.Agent",
+			javaclient.Source,
+			agentSource,
+		)
 	}
 	if err != nil {
 		return p, fmt.Errorf("bftsmart: %w", err)
@@ -46,14 +57,17 @@ func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 	return p, nil
 }
 
-// What the agent is to do: take every message, or see to it that the replica listens on the loopback alone.
+// The modes of the agent: it intercepts every message, or it makes the replica listen on the loopback alone.
 const hooks, loopback = "hooks", "loopback"
 
-// run is a JVM in a directory, in which others are known to be at ports.
+// run returns the command of a JVM in a directory, configured with the ports of the other processes.
 func (p *programs) run(folder, agent string, ports [replicas]int, arguments ...string) (*exec.Cmd, error) {
 	java := p.java.In(folder)
 	if agent != "" {
-		java.Flags = []string{"-javaagent:" + p.agent + "=" + agent, fmt.Sprintf("-Dlockstep.silence=%d", p.cluster.Silence.Milliseconds())}
+		java.Flags = []string{
+			"-javaagent:" + p.agent + "=" + agent,
+			fmt.Sprintf("-Dlockstep.silence=%d", p.cluster.Silence.Milliseconds()),
+		}
 	}
 	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
 	cmd.Dir = folder

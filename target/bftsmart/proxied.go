@@ -18,35 +18,47 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// proxied is replicas whose messages are taken off the wire at proxies. It sees less than the
-// agent: what a replica tells itself is never on the wire. What happens in a replica is told by our
-// own state machine, which knows what it executes, and by its votes, which name its epoch.
-// Quiet is that nothing came for a while.
+// proxied is replicas whose messages are intercepted at proxies. It sees less than the agent: messages of a replica to
+// itself are never on the wire. Our state machine reports what a replica executes, and the replica's votes show its
+// epoch. Silence for a while counts as quiescence.
 type proxied struct {
 	programs
 	*process.Cluster
-	ports  [replicas]int           // for clients; the one after it is for replicas
-	hosts  [replicas][replicas]int // likewise, as each replica believes them to be
+	ports  [replicas]int           // for clients; the port after it is for replicas
+	hosts  [replicas][replicas]int // likewise, as configured in each replica
 	client client
 	marks  [replicas]int // lines of the log before the last start
 
 	mutex   sync.Mutex
 	epochs  [replicas]int
-	decided [replicas]int // the number of decisions that are known
+	decided [replicas]int // the number of known decisions
 }
 
-// proxied is the cluster as servers behind proxies.
+// proxied returns the cluster as servers behind proxies.
 func (c Cluster) proxied() process.System {
-	return process.System{Name: "bftsmart", Options: c.options(), Nodes: replicas, New: c.deploy, Messages: true, Datagrams: true, Pace: c.Pace, Patience: patience,
-		Serial: true, // four JVMs at a time are enough
-		Types:  Types, Rounds: Rounds, Events: events, Requests: c.requests(), Body: func(data []byte) any { return decoded(content(data)) },
+	return process.System{
+		Name:      "bftsmart",
+		Options:   c.options(),
+		Nodes:     replicas,
+		New:       c.deploy,
+		Messages:  true,
+		Datagrams: true,
+		Pace:      c.Pace,
+		Patience:  patience,
+		Serial:    true, // four JVMs at a time are enough
+		Types:     Types,
+		Rounds:    Rounds,
+		Events:    events,
+		Requests:  c.requests(),
+		Body:      func(data []byte) any { return decoded(content(data)) },
 		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (process.Packet, []byte, error) {
 			body, m, err := forge(original(text, forgedID, func(id trace.ID) []byte { return content(sent(id)) }), text)
 			return process.Packet{Type: m.Type, Tag: m.tag()}, frame(body), err
-		}}
+		},
+	}
 }
 
-// deploy makes the driver of a deployment.
+// deploy creates the driver of a deployment.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	d, err := c.newProxied(ctx, servers)
 	if err != nil {
@@ -55,7 +67,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 	return d.driver(), nil
 }
 
-// newProxied gives the replicas their ports and links. The higher of two replicas connects to the lower.
+// newProxied assigns ports and links to the replicas. The higher of two replicas connects to the lower.
 func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*proxied, error) {
 	p, err := c.prepare(ctx)
 	if err != nil {
@@ -84,11 +96,20 @@ func (c Cluster) newProxied(ctx context.Context, servers *process.Cluster) (*pro
 }
 
 func (d *proxied) driver() process.Driver {
-	return process.Driver{Stop: d.client.stop, Reset: d.reset, Command: d.command, Ready: d.up, Begin: d.begin, Before: d.before, Request: d.request,
-		Quiet: d.quiet, Line: d.line}
+	return process.Driver{
+		Stop:    d.client.stop,
+		Reset:   d.reset,
+		Command: d.command,
+		Ready:   d.up,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.request,
+		Quiet:   d.quiet,
+		Line:    d.line,
+	}
 }
 
-// reset forgets the run before.
+// reset discards the state of the previous run.
 func (d *proxied) reset() error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -107,7 +128,7 @@ func (d *proxied) command(n lockstep.Node) (*exec.Cmd, error) {
 	return d.run(server.Folder, loopback, d.hosts[n-1], arguments...)
 }
 
-// up reports whether a replica says so.
+// up reports whether a replica has printed that it is ready.
 func (d *proxied) up(_ context.Context, n lockstep.Node, _ lockstep.Nodes) bool {
 	lines, _ := d.Server(n).Log.Since(d.marks[n-1])
 	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "UP") })
@@ -132,7 +153,7 @@ func (d *proxied) enter(ctx context.Context) error {
 	return d.client.start(ctx, cmd, d.Report)
 }
 
-// before notes that a replica begins anew.
+// before records that a replica restarts.
 func (d *proxied) before(s *lockstep.Step, _ *lockstep.Outbox) {
 	if s.Kind == trace.Restart {
 		d.mutex.Lock()
@@ -141,7 +162,7 @@ func (d *proxied) before(s *lockstep.Step, _ *lockstep.Outbox) {
 	}
 }
 
-// request lets the client ask, and the request arrive.
+// request makes the client send a request, and waits until it arrives.
 func (d *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if err := d.client.ask(s, out); err != nil {
 		return err
@@ -149,12 +170,12 @@ func (d *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 	return process.Sleep(ctx, d.cluster.Pace)
 }
 
-// quiet waits until nothing comes for the time of silence.
+// quiet waits until no message arrives for the time of silence.
 func (d *proxied) quiet(ctx context.Context, _ *lockstep.Step) error {
 	return errors.Join(d.Network.Quiet(ctx, d.cluster.Silence), d.client.alive())
 }
 
-// voted reports that a replica has changed to an epoch, which its first WRITE there says.
+// voted reports that a replica has changed to an epoch, as its first WRITE there shows.
 func (d *proxied) voted(node lockstep.Node, m Message) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -164,8 +185,8 @@ func (d *proxied) voted(node lockstep.Node, m Message) {
 	}
 }
 
-// line reports what a replica has executed. That a batch was decided is known by then, and its
-// time tells batches apart.
+// line reports what a replica has executed. At that point the batch is known to be decided, and its timestamp
+// distinguishes batches.
 func (d *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
 	kind, text, _ := strings.Cut(line, " ")
 	e := event(n, kind, text)
@@ -177,12 +198,14 @@ func (d *proxied) line(n lockstep.Node, line string, out *lockstep.Outbox) {
 	defer d.mutex.Unlock()
 	if x.Consensus >= d.decided[n-1] {
 		d.decided[n-1] = x.Consensus + 1
-		out.Event(event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)))
+		out.Event(
+			event(n, EventDecided, fmt.Sprintf("consensus=%d epoch=%d value=%d", x.Consensus, d.epochs[n-1], x.Time)),
+		)
 	}
 	out.Event(e)
 }
 
-// event is an event from its words.
+// event returns an event parsed from its text.
 func event(node lockstep.Node, kind, text string) lockstep.Event {
 	return lockstep.Event{Node: node, Type: kind, Text: text, Value: value(kind, text)}
 }
@@ -198,7 +221,7 @@ func exchange(high, low io.ReadWriter) error {
 	return errors.Join(err, <-back)
 }
 
-// keys carries what one side sends to exchange keys: a key and its signature, each with its length in front.
+// keys carries one side of the key exchange: a key and its signature, each prefixed with its length.
 func keys(from io.Reader, to io.Writer) error {
 	for range 2 {
 		var head [4]byte
@@ -219,7 +242,7 @@ func keys(from io.Reader, to io.Writer) error {
 	return nil
 }
 
-// largest is the size of a frame that is believed.
+// largest is the maximum size of a frame.
 const largest = 16 << 20
 
 // size reads a length.
@@ -231,12 +254,13 @@ func size(head []byte) (int, error) {
 	return n, nil
 }
 
-// frame is a message on the wire: four bytes of length, the message, and a byte that says that it is not authenticated.
+// frame returns a message as on the wire: four bytes of length, the message, and a byte that marks it as not
+// authenticated.
 func frame(body []byte) []byte {
 	return append(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...), 0)
 }
 
-// content is the message in a frame.
+// content returns the message in a frame.
 func content(frame []byte) []byte {
 	if len(frame) < 5 {
 		return nil
@@ -244,13 +268,13 @@ func content(frame []byte) []byte {
 	return frame[4 : len(frame)-1]
 }
 
-// decoder decodes what a replica sends, after the exchange of keys.
+// decoder decodes the stream of a replica, after the exchange of keys.
 type decoder struct {
 	replicas *proxied
 	from     lockstep.Node
 }
 
-// Next takes a frame. Messages of state transfer are left alone.
+// Next reads a frame. Messages of state transfer pass without a decision.
 func (d *decoder) Next(data []byte) (p process.Packet, length int, err error) {
 	if len(data) < 4 {
 		return p, 0, nil

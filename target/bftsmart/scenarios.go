@@ -13,17 +13,17 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Case is one of the eight scenarios of the Netrix paper about BFT-SMaRt (Table 3 there),
-// re-created by its intent. The paper's replica 3 is node 4 here.
+// Case is one of the eight scenarios of the Netrix paper about BFT-SMaRt (Table 3 there), rebuilt from its description.
+// The paper's replica 3 is node 4 here.
 type Case struct {
 	Name string
-	// Help says in one line what it is about.
+	// Help describes the case in one line.
 	Help string
-	// Build makes the scenario, with the published filters only or with ours as well.
+	// Build builds the scenario, with the published filters only or with our additional ones.
 	Build func(ours bool) *Scenario
 	// Published is the published number of successes in 100 iterations.
 	Published int
-	// Property is what a run finds violated, where the case is about a defect.
+	// Property is the property that a run violates, if the case is about a defect.
 	Property string
 }
 
@@ -39,17 +39,34 @@ var Cases = []Case{
 	{"PrevEpochProposal", "proposals of epoch 0 arrive in epoch 1, which decides", PrevEpochProposal, 99, ""},
 }
 
-// Plan is a campaign of a scenario: one request for each run, and the paper's strategy.
+// Plan returns a campaign of a scenario: one request for each run, and the paper's strategy.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
-	return lockstep.Plan{System: Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond}, Spec: Promise, Scenario: sc,
-		Strategy: strategy.PCTCP{Depth: 6, Events: 40, Late: 10, Fair: true, Steps: 100}, Runs: runs, Seed: seed, Workers: 1, KeepGoing: true, Keep: 1, Repetitions: 3,
-		Limits: lockstep.Limits{InFlight: 500}} // a replica that floods ends its run soon; others have some dozens
+	return lockstep.Plan{
+		System:   Cluster{Requests: 1, Timeout: time.Second, Pace: 200 * time.Millisecond},
+		Spec:     Promise,
+		Scenario: sc,
+		Strategy: strategy.PCTCP{
+			Depth:  6,
+			Events: 40,
+			Late:   10,
+			Fair:   true,
+			Steps:  100,
+		},
+		Runs:        runs,
+		Seed:        seed,
+		Workers:     1,
+		KeepGoing:   true,
+		Keep:        1,
+		Repetitions: 3,
+		// a run with a replica that floods ends early; other runs have some dozens in flight
+		Limits: lockstep.Limits{InFlight: 500},
+	}
 }
 
-// p is the replica that most scenarios are about.
+// p is the replica that most scenarios concern.
 const p lockstep.Node = 4
 
-// begin makes a scenario in which the client asks at the start, and a machine for it.
+// begin returns a scenario in which the client sends its request at the start, and a machine for it.
 func begin(name string, faults lockstep.Budget) (*Scenario, *Machine) {
 	sc := New(name).Faults(faults).Reserve()
 	m := sc.Machine()
@@ -57,12 +74,13 @@ func begin(name string, faults lockstep.Budget) (*Scenario, *Machine) {
 	return sc, m
 }
 
-// lossy is the fault model of most: links lose messages.
+// lossy is the fault model of most scenarios: links lose messages.
 var lossy = lockstep.Budget{Losses: lockstep.Unlimited}
 
-// epoch holds for messages of the types given that are of an epoch.
+// epoch holds for messages of an epoch that have one of the given types.
 func epoch(number int, types ...string) Condition {
-	return Type(types...).And(Body("of epoch "+string(rune('0'+number)), func(m Message) bool { return m.Epoch == number }))
+	return Type(
+		types...).And(Body("of epoch "+string(rune('0'+number)), func(m Message) bool { return m.Epoch == number }))
 }
 
 // newEpoch holds when a replica has changed to an epoch.
@@ -70,7 +88,7 @@ func newEpoch(number int) Condition {
 	return Value(EventNewEpoch, "of epoch "+string(rune('0'+number)), func(epoch int) bool { return epoch == number })
 }
 
-// steer is ours: what no filter is about is delivered at once.
+// steer adds our filters: messages that no other filter matches are delivered at once.
 func steer(sc *Scenario, ours bool) *Scenario {
 	if ours {
 		sc.If(IsSend()).Named("the rest at once").Then(Deliver())
@@ -81,7 +99,7 @@ func steer(sc *Scenario, ours bool) *Scenario {
 // late is the set of messages that are withheld.
 const late = "late"
 
-// release hands over what was withheld: to the strategy as published, or at once.
+// release releases withheld messages: to the strategy as published, or at once.
 func release(ours bool) Action {
 	if ours {
 		return DeliverAll(late)
@@ -89,8 +107,8 @@ func release(ours bool) Action {
 	return ReleaseAll(late)
 }
 
-// DPropForP delays the proposal of epoch 0 for a replica until it hears of epoch 1. As
-// published, only its arrival is asked for.
+// DPropForP delays the proposal of epoch 0 for a replica until that replica receives a message of epoch 1. The
+// published scenario requires only the arrival of the proposal.
 func DPropForP(ours bool) *Scenario {
 	sc, m := begin("DPropForP", lossy)
 	changed := IsReceive().And(To(p), epoch(1, "WRITE"))
@@ -101,8 +119,8 @@ func DPropForP(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// DPropSame delays the proposal for a replica until it gets a vote to accept it; it decides
-// all the same. As published, that it decides is enough; here the proposal must have come late.
+// DPropSame delays the proposal for a replica until the replica receives an ACCEPT; it decides nevertheless. The
+// published scenario requires only the decision; here the proposal must also have arrived late.
 func DPropSame(ours bool) *Scenario {
 	sc, m := begin("DPropSame", lossy)
 	accepted := IsReceive().And(To(p), Type("ACCEPT"))
@@ -113,7 +131,7 @@ func DPropSame(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// DropWrite loses all WRITE of epoch 0: the leader changes.
+// DropWrite drops all WRITE of epoch 0: the leader changes.
 func DropWrite(ours bool) *Scenario {
 	sc, m := begin("DropWrite", lossy)
 	m.On(IsEvent(EventNewEpoch), "new epoch").MarkSuccess().EndRun()
@@ -121,7 +139,7 @@ func DropWrite(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// DropWriteForP loses all WRITE to a replica: the others decide.
+// DropWriteForP drops all WRITE to a replica: the others decide.
 func DropWriteForP(ours bool) *Scenario {
 	sc, m := begin("DropWriteForP", lossy)
 	m.On(IsEvent(EventDecided), "decided").MarkSuccess().EndRun()
@@ -129,7 +147,7 @@ func DropWriteForP(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// ExpectNewEpoch loses all proposals of epoch 0: the leader changes.
+// ExpectNewEpoch drops all proposals of epoch 0: the leader changes.
 func ExpectNewEpoch(ours bool) *Scenario {
 	sc, m := begin("ExpectNewEpoch", lossy)
 	m.On(IsEvent(EventNewEpoch), "new epoch").MarkSuccess().EndRun()
@@ -137,8 +155,7 @@ func ExpectNewEpoch(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// ExpectStop loses all ACCEPT of epoch 0 to a replica, which cannot decide and wants another
-// leader.
+// ExpectStop drops all ACCEPT of epoch 0 to a replica, which cannot decide and requests another leader.
 func ExpectStop(ours bool) *Scenario {
 	sc, m := begin("ExpectStop", lossy)
 	m.On(IsSend().And(Type("STOP"), From(p)), "wants another leader").MarkSuccess().EndRun()
@@ -146,9 +163,9 @@ func ExpectStop(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// ByzLeaderChange withholds the votes of one replica in epoch 0 and puts random bytes for the
-// value into those of another: nothing is decided, and the leader changes. Published, the
-// garbled messages lost their sender and type, too.
+// ByzLeaderChange withholds the votes of one replica in epoch 0 and replaces the value in those of another by random
+// bytes. No replica decides, and the leader changes. In the published scenario, the corrupted messages also lost their
+// sender and type.
 func ByzLeaderChange(ours bool) *Scenario {
 	sc, m := begin("ByzLeaderChange", lockstep.Budget{Byzantine: 1})
 	votes := epoch(0, "WRITE", "ACCEPT")
@@ -164,7 +181,7 @@ func ByzLeaderChange(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// garbled is a message with random bytes of the same length for its value.
+// garbled returns a message whose value is random bytes of the same length.
 func garbled(m *Moment) string {
 	msg, ok := m.Body().(Message)
 	if !ok || len(msg.Value) == 0 {
@@ -178,7 +195,7 @@ func garbled(m *Moment) string {
 	return head + " value=" + hex.EncodeToString(random)
 }
 
-// PrevEpochProposal withholds the proposals of epoch 0 until epoch 1, which decides all the same.
+// PrevEpochProposal withholds the proposals of epoch 0 until epoch 1, which decides nevertheless.
 func PrevEpochProposal(ours bool) *Scenario {
 	sc, m := begin("PrevEpochProposal", lossy)
 	m.On(newEpoch(1), "epoch 1").On(IsEvent(EventDecided), "decided").MarkSuccess().EndRun()
@@ -187,17 +204,23 @@ func PrevEpochProposal(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// Defects are scenarios of ours, which show what is wrong with this version: in both nothing fails and
-// nothing is lost, messages are late.
+// Defects are additional scenarios that show defects of this version. In both, no replica fails and no message is lost;
+// messages are only late.
 var Defects = []Case{
 	{"LateVotes", "votes of epoch 0 arrive in epoch 1: replicas decide differently", LateVotes, 0, "agreement"},
-	{"ExecutedTwice", "one replica has decided when the leader changes: it executes a request twice", ExecutedTwice, 0, "validity"},
+	{
+		"ExecutedTwice",
+		"one replica has decided when the leader changes: it executes a request twice",
+		ExecutedTwice,
+		0,
+		"validity",
+	},
 }
 
-// LateVotes holds back all WRITE of epoch 0 until all replicas have changed to epoch 1, where the new
-// leader has proposed a batch of its own. A replica of this version counts them all the same, and votes
-// to accept in an epoch that it has left: node 1 gets those votes and decides the old batch, the others
-// get those of epoch 1 and decide the new one.
+// LateVotes withholds all WRITE of epoch 0 until all replicas have changed to epoch 1, where the new leader has
+// proposed a different batch. A replica of this version nevertheless counts them, and sends an ACCEPT in an epoch that
+// it has left. Node 1 receives those votes and decides the old batch. The others receive those of epoch 1 and decide
+// the new one.
 func LateVotes(ours bool) *Scenario {
 	sc, m := begin("LateVotes", lockstep.Budget{})
 	second := IsEvent(EventDecided).And(At(2))
@@ -209,12 +232,14 @@ func LateVotes(ours bool) *Scenario {
 	sc.If(IsEvent(EventDecided), At(1)).Named("release the ACCEPT of epoch 1").Then(DeliverAll("new"))
 	sc.If(epoch(1, "ACCEPT"), m.InState(Start)).Named("withhold ACCEPT of epoch 1").Then(Store("new"))
 	sc.If(second).Named("release the ACCEPT of epoch 0").Then(DeliverAll("old"))
-	sc.If(epoch(0, "ACCEPT"), To(2, 3, 4), m.InState("2 decides").Not()).Named("withhold ACCEPT of epoch 0").Then(Store("old"))
+	sc.If(epoch(0, "ACCEPT"), To(2, 3, 4), m.InState("2 decides").Not()).
+		Named("withhold ACCEPT of epoch 0").
+		Then(Store("old"))
 	return steer(sc, ours)
 }
 
-// ExecutedTwice lets one replica decide and the leader change: the new leader, which has not decided,
-// learns of the decision, and proposes the same request once more.
+// ExecutedTwice lets one replica decide and the leader change. The new leader, which has not decided, learns the
+// decision, and proposes the same request again.
 func ExecutedTwice(ours bool) *Scenario {
 	sc, m := begin("ExecutedTwice", lockstep.Budget{})
 	m.On(IsEvent(EventExecuted).And(At(1)), "1 executes").On(IsEvent(EventNewEpoch), "leader changed").MarkSuccess()
@@ -223,10 +248,13 @@ func ExecutedTwice(ours bool) *Scenario {
 	return steer(sc, ours)
 }
 
-// guides are the scenarios that the target can be guided by.
+// guides are the scenarios that can guide the target.
 func guides() (all []target.Scenario) {
 	for _, c := range slices.Concat(Cases, Defects) {
-		all = append(all, target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }})
+		all = append(
+			all,
+			target.Scenario{Name: c.Name, Help: c.Help, Build: func() lockstep.Scenario { return c.Build(true) }},
+		)
 	}
 	return all
 }

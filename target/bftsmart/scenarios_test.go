@@ -17,13 +17,17 @@ import (
 
 var (
 	runs = flag.Int("runs", 1, "runs of each cell of the table")
-	only = flag.String("only", "^DropWriteForP/agent/ours$", "cells of the table to fill: scenario/agent or proxies/ours, published or control")
+	only = flag.String(
+		"only",
+		"^DropWriteForP/agent/ours$",
+		"cells of the table to fill: scenario/agent or proxies/ours, published or control",
+	)
 	seed = flag.Uint64("seed", 1, "seed of the table")
 )
 
-// The scenarios of the paper, held by the agent and at proxies, with ours, with the published filters
-// only, and without faults. One cell is filled with every test; -args -only . -runs 10 makes the
-// table of the documentation.
+// The scenarios of the paper, with interception by the agent and at proxies, with our filters, with the published
+// filters only, and without faults. Each test fills one cell; -args -only . -runs 10 produces the table of the
+// documentation.
 func TestScenarios(t *testing.T) {
 	outside.JVM(t)
 	wanted := regexp.MustCompile(*only)
@@ -57,10 +61,20 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// row is a cell of the table: successes, of runs that were not spoilt by the machine, with an exact interval.
+// row returns a cell of the table: successes, of conclusive runs, with an exact interval.
 func row(r *lockstep.Result) string {
 	share := compare.Share(scenario.Successes(r), r.Runs-r.Inconclusive, 0.95)
-	return fmt.Sprintf("%d/%d [%.0f–%.0f %%], %.0f %% of %d steps by the scenario, vacuous %d, unknown %d, findings %d, flaky %d",
-		scenario.Successes(r), r.Runs-r.Inconclusive, 100*share.Low, 100*share.High, 100*scenario.Share(r), r.Steps,
-		r.Verdicts[trace.Vacuous], r.Verdicts[trace.Unknown], r.Verdicts[trace.Fail], r.Verdicts[trace.Flaky])
+	return fmt.Sprintf(
+		"%d/%d [%.0f–%.0f %%], %.0f %% of %d steps by the scenario, vacuous %d, unknown %d, findings %d, flaky %d",
+		scenario.Successes(r),
+		r.Runs-r.Inconclusive,
+		100*share.Low,
+		100*share.High,
+		100*scenario.Share(r),
+		r.Steps,
+		r.Verdicts[trace.Vacuous],
+		r.Verdicts[trace.Unknown],
+		r.Verdicts[trace.Fail],
+		r.Verdicts[trace.Flaky],
+	)
 }

@@ -1,7 +1,7 @@
 package bftsmart
 
-// settings are those of BFT-SMaRt. There are no signatures and no authentication codes between
-// replicas, so that messages can be forged; nothing is written to disk.
+// settings are those of BFT-SMaRt. There are no signatures and no authentication codes between replicas, so that
+// messages can be forged; replicas write nothing to disk.
 const settings = `system.communication.useSenderThread = true
 system.communication.defaultkeys = true
 system.communication.useMACs = 0

@@ -8,38 +8,38 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Decision is what a replica decided.
+// Decision is a replica's decision.
 type Decision struct {
 	Consensus, Epoch int
-	Value            string // a hash of what was proposed, or none
+	Value            string // a hash of the proposal, or none
 }
 
-// none is the value of a decision of which the replica has the votes and not the proposal.
+// none is the value of a decision if the replica has the votes but not the proposal.
 const none = "none"
 
-// differs tells whether two decisions are about different values.
+// differs reports whether two decisions have different values.
 func (d *Decision) differs(other *Decision) bool {
 	return d.Value != other.Value && d.Value != none && other.Value != none
 }
 
-// String is the decision in words.
+// String returns the decision as text.
 func (d *Decision) String() string {
 	return fmt.Sprintf("%s in consensus %d, epoch %d", d.Value, d.Consensus, d.Epoch)
 }
 
-// Execution is what a replica appended. Time is that of the batch, which is part of what was decided:
-// state machines are told it, so that all have the same.
+// Execution is a number that a replica appended. Time is the timestamp of the batch, which is part of the decision:
+// state machines receive it, so that all have the same.
 type Execution struct {
 	Consensus, Number int
 	Time              int64
 }
 
-// String is the execution in words.
+// String returns the execution as text.
 func (e *Execution) String() string {
 	return fmt.Sprintf("%d in consensus %d of time %d", e.Number, e.Consensus, e.Time)
 }
 
-// value is the value of an event, from its words.
+// value parses the value of an event from its text.
 func value(event, text string) any {
 	switch event {
 	case EventDecided:
@@ -61,17 +61,21 @@ func value(event, text string) any {
 	return text
 }
 
-// Promise is what a replicated state machine promises: replicas decide the same in each
-// consensus and execute the same in the same order, what is executed was asked for, and, when
-// faults have stopped for a while, every request is answered.
+// Promise is the guarantees of a replicated state machine. Replicas decide the same value in each consensus and execute
+// the same requests in the same order. Clients requested everything that replicas execute. After faults have stopped
+// for a while, every request is answered.
 var Promise = spec.All(
-	spec.Agreement(EventDecided, func(d *Decision) int { return d.Consensus }, func(a, b *Decision) bool { return !a.differs(b) }),
+	spec.Agreement(
+		EventDecided,
+		func(d *Decision) int { return d.Consensus },
+		func(a, b *Decision) bool { return !a.differs(b) },
+	),
 	spec.New("order", func(lockstep.Info) *order { return &order{} }),
 	spec.New("validity", func(lockstep.Info) *validity { return &validity{} }),
 	spec.New("bounded liveness", func(lockstep.Info) *liveness { return &liveness{} }),
 )
 
-// order: what correct replicas execute is a prefix of one sequence.
+// order: the executions of each correct replica are a prefix of one sequence.
 type order struct {
 	longest []Execution
 	at      map[lockstep.Node]int
@@ -84,11 +88,11 @@ func (o *order) Reset() { *o = order{longest: o.longest[:0], at: map[lockstep.No
 // End returns nil: only events are checked.
 func (*order) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the judgements.
+// Judged returns the number of checks.
 func (o *order) Judged() int { return o.judged }
 
-// Event judges an execution. A replica that was restarted begins again: it gets what was before
-// from others, without executing it.
+// Event checks an execution. A restarted replica begins again: it receives the earlier state from others, without
+// executing it.
 func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type != EventExecuted || run.Faults().Forged.Has(e.Node) || run.Faults().Crashed.Has(e.Node) {
 		return nil
@@ -103,12 +107,18 @@ func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	o.judged++
 	if was := &o.longest[at]; *was != *now {
 		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Values: []string{now.String(), was.String()},
-			Text: fmt.Sprintf("node %d appends %s as its %d. number, where another had appended %s", e.Node, now, at+1, was)}
+			Text: fmt.Sprintf(
+				"node %d appends %s as its %d. number, where another had appended %s",
+				e.Node,
+				now,
+				at+1,
+				was,
+			)}
 	}
 	return nil
 }
 
-// validity: what is executed was asked for, once.
+// validity: each execution was requested, and happens once.
 type validity struct {
 	asked  map[int]bool
 	done   map[[2]int]bool
@@ -121,10 +131,10 @@ func (v *validity) Reset() { *v = validity{asked: map[int]bool{}, done: map[[2]i
 // End returns nil: only events are checked.
 func (*validity) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the judgements.
+// Judged returns the number of checks.
 func (v *validity) Judged() int { return v.judged }
 
-// Event judges an execution.
+// Event checks an execution.
 func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type == EventAsked {
 		v.asked[e.Value.(int)] = true
@@ -146,7 +156,11 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	if what == "" {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Values: []string{x.String()}, Text: fmt.Sprintf("node %d appends %s, %s", e.Node, x, what)}
+	return &lockstep.Finding{
+		Nodes:  trace.NodesOf(e.Node),
+		Values: []string{x.String()},
+		Text:   fmt.Sprintf("node %d appends %s, %s", e.Node, x, what),
+	}
 }
 
 // liveness: after a settling stage every request has its answer.
@@ -158,10 +172,10 @@ type liveness struct {
 // Reset begins a new run.
 func (l *liveness) Reset() { *l = liveness{asked: map[int]bool{}, answered: map[int]bool{}} }
 
-// Judged counts the judgements.
+// Judged returns the number of checks.
 func (l *liveness) Judged() int { return l.judged }
 
-// Event notes a request or an answer.
+// Event records a request or an answer.
 func (l *liveness) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case EventAsked:
@@ -172,14 +186,16 @@ func (l *liveness) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// End judges a settled run.
+// End checks a settled run.
 func (l *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(l.asked) == 0 {
 		return nil
 	}
 	l.judged++
 	if missing := len(l.asked) - len(l.answered); missing > 0 {
-		return &lockstep.Finding{Text: fmt.Sprintf("%d of %d requests have no answer, although faults stopped", missing, len(l.asked))}
+		return &lockstep.Finding{
+			Text: fmt.Sprintf("%d of %d requests have no answer, although faults stopped", missing, len(l.asked)),
+		}
 	}
 	return nil
 }

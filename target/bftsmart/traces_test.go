@@ -22,16 +22,15 @@ var (
 	times  = flag.Int("times", 0, "how often it is made again; 0: until it shows, at most three times")
 )
 
-// file is where the run of a case is recorded.
+// file returns the path of the recorded run of a case.
 func file(c bftsmart.Case) string { return filepath.Join("testdata", c.Name+".trace") }
 
-// judged is a plan for one run that fails if the scenario does not succeed.
+// judged returns a plan for one run that fails if the scenario does not succeed.
 func judged(c bftsmart.Case) lockstep.Plan {
 	return bftsmart.Plan(c.Build(true).MustSucceed(), 1, *seed)
 }
 
-// shows tells whether a run shows what its case is about: a success, or a finding where the case is about
-// a defect.
+// shows reports whether a run shows what its case is about: a success, or a finding if the case is about a defect.
 func shows(c bftsmart.Case, o trace.Outcome) bool {
 	if c.Property == "" {
 		return o.Verdict == trace.Pass
@@ -39,7 +38,7 @@ func shows(c bftsmart.Case, o trace.Outcome) bool {
 	return o.Finding != nil && o.Finding.Property == c.Property
 }
 
-// With -args -store . a run of each scenario is recorded.
+// With -args -store . the test records a run of each scenario.
 func TestStore(t *testing.T) {
 	for _, c := range slices.Concat(bftsmart.Cases, bftsmart.Defects) {
 		if !regexp.MustCompile(*store).MatchString(c.Name) {
@@ -55,7 +54,10 @@ func TestStore(t *testing.T) {
 				if t.Log(run, recorded.Outcome); !shows(c, recorded.Outcome) {
 					continue
 				}
-				if err := keep.WriteFile(file(c), func(w io.Writer) error { return trace.Write(w, recorded) }); err != nil {
+				if err := keep.WriteFile(
+					file(c),
+					func(w io.Writer) error { return trace.Write(w, recorded) },
+				); err != nil {
 					t.Fatal(err)
 				}
 				return
@@ -65,8 +67,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Recorded runs show again what they showed, at least once in so many repetitions: time is real. Every
-// scenario has one.
+// A recorded run shows the same behavior again, at least once in a number of repetitions: time is real. Every scenario
+// has a recorded run.
 func TestReplay(t *testing.T) {
 	for _, c := range slices.Concat(bftsmart.Cases, bftsmart.Defects) {
 		recorded, err := trace.ReadFile(file(c))
@@ -89,7 +91,11 @@ func TestReplay(t *testing.T) {
 					of = k
 					break
 				}
-				o, err := bench.Run(t.Context(), recorded.Header.Run, lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Patiently())
+				o, err := bench.Run(
+					t.Context(),
+					recorded.Header.Run,
+					lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Patiently(),
+				)
 				if err != nil {
 					t.Fatal(err)
 				}

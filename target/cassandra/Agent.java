@@ -8,8 +8,9 @@ import net.bytebuddy.matcher.ElementMatchers;
 import org.apache.cassandra.service.paxos.Commit;
 
 /**
- * Makes the change of CASSANDRA-5985 to Cassandra 2.0.0: a server that prepares a ballot and learns of an update in progress proposes that update with the
- * ballot it has just prepared. Without it the update is proposed with the ballot that it had, which those who promised the new one refuse.
+ * Applies the change of CASSANDRA-5985 to Cassandra 2.0.0: a server that prepares a ballot and learns of an update in
+ * progress proposes that update with the ballot that it has just prepared. Without the change it proposes the update
+ * with the update's old ballot, which servers that promised the new one refuse.
  */
 public final class Agent {
     /** The ballot that a thread has prepared last. */
@@ -26,7 +27,7 @@ public final class Agent {
             .installOn(instrumentation);
     }
 
-    /** Notes the ballot. */
+    /** Records the ballot. */
     public static final class Prepare {
         @Advice.OnMethodEnter
         static void enter(@Advice.Argument(0) Commit prepared) {
@@ -34,7 +35,7 @@ public final class Agent {
         }
     }
 
-    /** Gives an update of an earlier ballot the one that was prepared. */
+    /** Replaces the ballot of an earlier update by the prepared one. */
     public static final class Refresh {
         @Advice.OnMethodEnter
         static void enter(@Advice.Argument(value = 0, readOnly = false) Commit proposal) {

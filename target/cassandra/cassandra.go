@@ -15,38 +15,38 @@ import (
 type Cluster struct {
 	// Version is the version of the servers.
 	Version string `help:"version of Cassandra: 2.0.0, 2.0.17, 4.1.9 and 5.0.5 are known to work" zero:"2.0.0" trust:"fetches" known:"2.0.0 2.0.17 4.1.9 5.0.5"`
-	// Change5985 makes the change of CASSANDRA-5985 to 2.0.0, by an agent of ours in the JVM. The paper's servers had it.
+	// Change5985 applies the change of CASSANDRA-5985 to 2.0.0, with a Java agent. The paper's servers had it.
 	Change5985 bool `help:"what CASSANDRA-5985 changed after 2.0.0, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
-	// Control says whose the messages are, and what a round is.
+	// Control selects which part of the messages the engine controls, and what a round is.
 	Control string `help:"messages: each is delivered or dropped by itself, in versions of 2.0; time: a round is a stretch of time, and links are cut as a whole; auto: messages where they are known, and time elsewhere" zero:"auto" oneof:"auto messages time"`
-	// Tries is how often a client attempts a transaction that is not answered in time.
+	// Tries is the number of attempts of a client at a transaction that is not answered in time.
 	Tries int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
-	// Bounded lets no attempt begin after the last round. Otherwise one that is due then is still made.
+	// Bounded prevents attempts after the last round. Otherwise an attempt that is due then still takes place.
 	Bounded bool `help:"no attempt begins when the run is over, as in the paper; otherwise one that is due then is made without faults"`
 	// Timeout is how long a server waits for a quorum.
 	Timeout time.Duration `help:"how long a server waits for a quorum" zero:"1s" range:"10ms.."`
-	// Pace is how long a stretch of time lasts.
+	// Pace is the duration of a time step.
 	Pace time.Duration `help:"how long a stretch of time lasts; unless told 10ms, in which nothing is under way, and with control=time a sixth of timeout, so that six rounds pass before a server gives up" range:"0s.."`
-	// Patience is how long servers may take to start and to agree.
+	// Patience is the timeout for servers to start and to agree.
 	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
-	// Stall lets connections across a cut stand still instead of being closed.
+	// Stall makes a cut stall connections instead of closing them.
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
 
 // nodes is the number of servers: the paper's harness has three.
 const nodes = 3
 
-// The words of Control.
+// The values of Control.
 const (
 	auto      = "auto"
 	byMessage = "messages"
 	byTime    = "time"
 )
 
-// timed reports whether a round is a stretch of time.
+// timed reports whether a round is a period of time.
 func (c Cluster) timed() bool { return c.Control == byTime || c.Control == auto && c.modern() }
 
-// pace is how long a stretch of time lasts.
+// pace returns the duration of a time step.
 func (c Cluster) pace() time.Duration {
 	switch {
 	case c.Pace > 0:
@@ -58,29 +58,44 @@ func (c Cluster) pace() time.Duration {
 	}
 }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
-// Deploy makes a deployment; servers start with its first run.
+// Deploy creates a deployment; servers start with its first run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
-// system is the cluster as servers in processes.
+// system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "cassandra", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: nodes, Check: c.check, New: c.deploy,
-		Reuse: true, Messages: !c.timed(), Stall: c.Stall, Pace: c.pace(), Patience: c.Patience, Types: Types, Rounds: Rounds,
-		Events: []string{spec.EventCall, spec.EventReturn, EventRow}}
+	return process.System{
+		Name:     "cassandra",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:    nodes,
+		Check:    c.check,
+		New:      c.deploy,
+		Reuse:    true,
+		Messages: !c.timed(),
+		Stall:    c.Stall,
+		Pace:     c.pace(),
+		Patience: c.Patience,
+		Types:    Types,
+		Rounds:   Rounds,
+		Events:   []string{spec.EventCall, spec.EventReturn, EventRow},
+	}
 }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (c Cluster) check() error {
 	if err := target.Check("cassandra", c); err != nil {
 		return err
 	}
 	switch {
 	case c.Control == byMessage && c.modern():
-		return fmt.Errorf("cassandra: control=messages is for versions of 2.0, whose messages are known, and this is %s", c.Version)
+		return fmt.Errorf(
+			"cassandra: control=messages is for versions of 2.0, whose messages are known, and this is %s",
+			c.Version,
+		)
 	case c.Change5985 && c.Version != "2.0.0":
 		return fmt.Errorf("cassandra: change5985 is for version 2.0.0: later ones have it, and this is %s", c.Version)
 	}

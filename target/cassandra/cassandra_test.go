@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// guided is the plan of a scenario.
+// guided returns the plan of a scenario.
 func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 	t.Helper()
 	outside.JVM(t)
@@ -33,11 +33,19 @@ func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: s, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+	return lockstep.Plan{
+		System:   system,
+		Spec:     Properties,
+		Scenario: sc.Build(),
+		Strategy: s,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+	}
 }
 
-// The published schedule makes the first transaction take effect twice in the servers that the paper had, and not in those as they were shipped, in a
-// ring that serves one run after the other and is gone in the end.
+// The published schedule makes the first transaction take effect twice in the servers of the paper, and not in
+// unmodified ones. The ring serves one run after the other and is gone in the end.
 func TestPublished(t *testing.T) {
 	tier.OnlyFull(t, "NOT TESTED: it starts servers in JVMs")
 	for _, c := range []struct{ name, version, row string }{
@@ -52,7 +60,7 @@ func TestPublished(t *testing.T) {
 			plan := guided(t, c.name, "version="+c.version)
 			fails := strings.HasPrefix(c.row, "value_1=A")
 			var tr *trace.Trace
-			for attempt := range 3 { // a machine that is busy may let a server give up before it is answered
+			for attempt := range 3 { // on a loaded machine a server may give up before it is answered
 				var err error
 				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
 					t.Fatal(err)
@@ -75,35 +83,67 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// Servers that are killed and started again and links that are cut and heal do the row no harm, and nothing is left of them.
+// Killed and restarted servers and cut links do not corrupt the row, and nothing is left of the servers.
 func TestFaults(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	enginetest.Passes(t, "faults", lockstep.Plan{System: Cluster{Patience: 5 * time.Minute}, Spec: Properties, Settle: 4 * Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(), Seed: *seed,
-		Strategy: strategy.Walk{Deliver: 20, Drop: 1, Request: 20, Wait: 1, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 40}})
+	enginetest.Passes(
+		t,
+		"faults",
+		lockstep.Plan{
+			System:  Cluster{Patience: 5 * time.Minute},
+			Spec:    Properties,
+			Settle:  4 * Settle,
+			Workers: 1,
+			Runs:    1,
+			Scratch: t.TempDir(),
+			Seed:    *seed,
+			Strategy: strategy.Walk{
+				Deliver: 20,
+				Drop:    1,
+				Request: 20,
+				Wait:    1,
+				Crash:   1,
+				Restart: 4,
+				Cut:     1,
+				Heal:    4,
+				Steps:   40,
+			},
+		},
+	)
 }
 
-// alone is a schedule in which server 1 is cut off before the first transaction, which is made there, and until faults stop.
+// alone is a schedule that isolates server 1 before the first transaction, which is performed there, until faults stop.
 func alone() lockstep.Scenario {
 	first, isolated := Transactions[0].String()+", attempt 1", scenario.Count("isolated")
 	sc := scenario.New("alone").Reserve(first)
-	sc.If(scenario.Did(trace.Wait), isolated.Eq(0)).Named("server 1 is isolated").Then(isolated.Incr(), scenario.Isolate(scenario.Only(1)), scenario.Request(first, scenario.Only(1)))
+	sc.If(scenario.Did(trace.Wait), isolated.Eq(0)).
+		Named("server 1 is isolated").
+		Then(isolated.Incr(), scenario.Isolate(scenario.Only(1)), scenario.Request(first, scenario.Only(1)))
 	return sc
 }
 
-// Where a round is a stretch of time a ring forms behind links that are cut as a whole: a server that is cut off answers no transaction, others do, and when the links
-// have healed the row can be read at all of them. Nothing is left in the end.
+// If a round is a period of time, a ring forms behind links that are cut as a whole. An isolated server answers no
+// transaction, and others do. After the heal, the row can be read at all servers. Nothing is left in the end.
 func TestAlone(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	for version, least := range map[string]int{"2.0.0": 1, "4.1.9": 2, "5.0.5": 2} { // the last answer is the row; 2.0.0 may give up at servers 2 and 3, too
+	// the last answer is the row; 2.0.0 may give up at servers 2 and 3, too
+	for version, least := range map[string]int{"2.0.0": 1, "4.1.9": 2, "5.0.5": 2} {
 		t.Run(version, func(t *testing.T) {
-			plan := lockstep.Plan{System: Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute}, Spec: Properties, Scenario: alone(), Settle: Settle, Workers: 1, Scratch: t.TempDir(),
-				Strategy: strategy.Uniform{Period: 6, Rounds: 120}}
+			plan := lockstep.Plan{
+				System:   Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute},
+				Spec:     Properties,
+				Scenario: alone(),
+				Settle:   Settle,
+				Workers:  1,
+				Scratch:  t.TempDir(),
+				Strategy: strategy.Uniform{Period: 6, Rounds: 120},
+			}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -116,9 +156,13 @@ func TestAlone(t *testing.T) {
 					}
 				}
 			}
-			row, where := rowOf(tr), slices.IndexFunc(answered, func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") })
+			row, where := rowOf(tr), slices.IndexFunc(
+				answered,
+				func(text string) bool { return strings.HasPrefix(text, "c1") && !strings.HasPrefix(text, "c1000 ") },
+			)
 			t.Log(row, answered)
-			if where >= 0 || len(answered) < least || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") || tr.Outcome.Verdict != trace.Pass {
+			if where >= 0 || len(answered) < least || !strings.HasPrefix(row, "value_1=nothing value_2=nothing ") ||
+				tr.Outcome.Verdict != trace.Pass {
 				t.Errorf("%+v: %s, answers %q", tr.Outcome, row, answered)
 			}
 			if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
@@ -128,7 +172,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// Versions that have CASSANDRA-6023 mended keep what they promise when links are cut and heal, and servers are killed and started again.
+// Versions with the fix of CASSANDRA-6023 keep their guarantees when links are cut and heal, and servers are killed and
+// restarted.
 func TestNewer(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
@@ -139,12 +184,25 @@ func TestNewer(t *testing.T) {
 		"crashes": strategy.Walk{Request: 20, Wait: 20, Crash: 1, Restart: 4, Cut: 1, Heal: 4, Steps: 60},
 	} {
 		t.Run(what, func(t *testing.T) {
-			enginetest.Passes(t, what, lockstep.Plan{System: Cluster{Version: "5.0.5", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 5, Scratch: t.TempDir(), Seed: *seed, Strategy: s})
+			enginetest.Passes(
+				t,
+				what,
+				lockstep.Plan{
+					System:   Cluster{Version: "5.0.5", Patience: 5 * time.Minute},
+					Spec:     Properties,
+					Settle:   Settle,
+					Workers:  1,
+					Runs:     5,
+					Scratch:  t.TempDir(),
+					Seed:     *seed,
+					Strategy: s,
+				},
+			)
 		})
 	}
 }
 
-// rowOf is the row in the end.
+// rowOf returns the final row.
 func rowOf(tr *trace.Trace) (row string) {
 	for _, r := range tr.Records {
 		for _, e := range r.Events {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// client speaks CQL with one server, a statement at a time. It tries nothing twice and asks nobody else.
+// client speaks CQL with one server, one statement at a time. It does not retry, and contacts no other server.
 type client struct {
 	address  string
 	protocol byte     // its version, 2 or 4
-	conn     net.Conn // nil: it is dialled with the next statement
+	conn     net.Conn // nil: the next statement dials it
 }
 
 // Versions of the protocol: servers of 2.0 speak the first, and those since 4.0 the second.
@@ -23,14 +23,14 @@ const (
 	late  = 4
 )
 
-// Consistency of a statement: who must have heard of it.
+// The consistency level of a statement.
 const (
 	quorum uint16 = 4
 	all    uint16 = 5
 	serial uint16 = 8
 )
 
-// Codes of what is sent and answered.
+// Opcodes of requests and responses.
 const (
 	opError   = 0
 	opStartup = 1
@@ -39,27 +39,27 @@ const (
 	opResult  = 8
 )
 
-// trouble is what a server answers when it could not do what it was asked for.
+// trouble is a server's error response.
 type trouble struct {
 	code uint32
 	text string
-	kind string // of a write that took too long: see slow
+	kind string // of a write that timed out: see slow
 }
 
-// slow is a write that took too long.
+// slow is a write timeout.
 const slow = 0x1100
 
-// decided reports whether the transaction was decided all the same, and only those who are to learn of it were too slow: then the write that took too long is no
-// CAS, but a simple one.
+// decided reports whether the transaction was nevertheless decided, and only the replicas that learn of it timed out.
+// The write type is then SIMPLE, not CAS.
 func (t *trouble) decided() bool { return t.code == slow && t.kind == "SIMPLE" }
 
-// Error is the server's words.
+// Error returns the server's message.
 func (t *trouble) Error() string { return fmt.Sprintf("%s (%#x)", t.text, t.code) }
 
-// row is one of a result, by the names of columns. What has no value is not in it.
+// row is a row of a result, by column name. It omits columns without a value.
 type row map[string]string
 
-// query makes a statement and returns the rows that it is answered with. Whatever goes wrong with the connection ends it.
+// query executes a statement and returns the rows of the result. Any connection error closes the connection.
 func (c *client) query(ctx context.Context, statement string, consistency uint16) (rows []row, err error) {
 	var refused *trouble
 	defer func() {
@@ -76,7 +76,8 @@ func (c *client) query(ctx context.Context, statement string, consistency uint16
 	defer stop()
 	body := append(binary.BigEndian.AppendUint32(nil, uint32(len(statement))), statement...)
 	body = binary.BigEndian.AppendUint16(body, consistency)
-	body = binary.BigEndian.AppendUint16(append(body, 0x10), serial) // the flag says that the latter is there
+	// the flag declares that the serial consistency is present
+	body = binary.BigEndian.AppendUint16(append(body, 0x10), serial)
 	op, answer, err := c.ask(opQuery, body)
 	if err == nil && op != opResult {
 		err = fmt.Errorf("cassandra: answer %d to a statement", op)
@@ -87,12 +88,12 @@ func (c *client) query(ctx context.Context, statement string, consistency uint16
 	return result(answer)
 }
 
-// interrupt lets what waits on a connection wait no longer.
+// interrupt unblocks pending operations on a connection when the context ends.
 func (c *client) interrupt(conn net.Conn) func() {
 	return func() { _ = conn.SetDeadline(time.Unix(1, 0)) }
 }
 
-// dial makes the connection, and greets.
+// dial opens the connection, and performs the handshake.
 func (c *client) dial(ctx context.Context) (err error) {
 	if c.conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", c.address); err != nil {
 		c.conn = nil
@@ -101,12 +102,12 @@ func (c *client) dial(ctx context.Context) (err error) {
 	return c.greet(ctx)
 }
 
-// greet is what a connection begins with. Where it goes wrong the connection ends.
+// greet performs the handshake. An error closes the connection.
 func (c *client) greet(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, c.interrupt(c.conn))
 	defer stop()
 	var body []byte
-	for _, word := range []string{"\x00\x01", "\x00\x0bCQL_VERSION", "\x00\x053.0.0"} { // a map of one
+	for _, word := range []string{"\x00\x01", "\x00\x0bCQL_VERSION", "\x00\x053.0.0"} { // a map with one entry
 		body = append(body, word...)
 	}
 	op, _, err := c.ask(opStartup, body)
@@ -126,15 +127,15 @@ func (c *client) close() {
 	c.conn = nil
 }
 
-// The bits of a frame's head that matter, and how long an answer may be.
+// The relevant bits of a frame header, and the maximum length of a response.
 const (
-	response  = 0x80 // of the version: it is an answer
-	warned    = 0x08 // of the flags: warnings come before the answer
+	response  = 0x80 // of the version: it is a response
+	warned    = 0x08 // of the flags: warnings precede the response
 	maxAnswer = 16 << 20
 )
 
-// head is that of a frame, without its length: version, flags, the number of a stream and what the frame is. Ours has no flags and number 0, which takes a
-// byte in early versions and two in late ones.
+// head returns a frame header without its length: version, flags, stream number and opcode. Our frames have no flags
+// and stream 0, which takes a byte in early versions and two in late ones.
 func (c *client) head(op byte) []byte {
 	if c.protocol == early {
 		return []byte{early, 0, 0, op}
@@ -142,7 +143,7 @@ func (c *client) head(op byte) []byte {
 	return []byte{c.protocol, 0, 0, 0, op}
 }
 
-// ask sends a frame and reads the answer.
+// ask sends a frame and reads the response.
 func (c *client) ask(op byte, body []byte) (byte, []byte, error) {
 	frame := binary.BigEndian.AppendUint32(c.head(op), uint32(len(body)))
 	size := len(frame)
@@ -155,7 +156,13 @@ func (c *client) ask(op byte, body []byte) (byte, []byte, error) {
 	}
 	length := binary.BigEndian.Uint32(head[size-4:])
 	if head[0] != response|c.protocol || head[1]&^warned != 0 || length > maxAnswer {
-		return 0, nil, fmt.Errorf("cassandra: an answer of version %#x with flags %#x and %d bytes, where %#x is expected", head[0], head[1], length, response|c.protocol)
+		return 0, nil, fmt.Errorf(
+			"cassandra: an answer of version %#x with flags %#x and %d bytes, where %#x is expected",
+			head[0],
+			head[1],
+			length,
+			response|c.protocol,
+		)
 	}
 	answer := make([]byte, length)
 	if _, err := io.ReadFull(c.conn, answer); err != nil {
@@ -174,7 +181,7 @@ func (c *client) ask(op byte, body []byte) (byte, []byte, error) {
 
 var errShort = errors.New("cassandra: an answer that is cut short")
 
-// unwarned is an answer without the warnings before it, or nil where there is none.
+// unwarned returns a response without the warnings that precede it, or nil if there is no response.
 func unwarned(answer []byte) []byte {
 	r := reader{data: answer}
 	for range r.number(2) {
@@ -186,18 +193,18 @@ func unwarned(answer []byte) []byte {
 	return answer[r.at:]
 }
 
-// complaint reads what went wrong.
+// complaint parses an error response.
 func complaint(answer []byte) *trouble {
 	r := reader{data: answer}
 	t := &trouble{code: uint32(r.number(4)), text: string(r.bytes(2))}
 	if t.code == slow {
-		r.take(2 + 4 + 4) // the consistency, who answered, and who should have
+		r.take(2 + 4 + 4) // the consistency, the number of responses, and the number required
 		t.kind = string(r.bytes(2))
 	}
 	return t
 }
 
-// What there is in a result with rows.
+// The parts of a result with rows.
 const (
 	kindRows  = 2
 	flagTable = 1 // all columns are of one table, which is named once
@@ -206,7 +213,7 @@ const (
 	typeBool  = 0x04
 )
 
-// result reads rows whose columns are texts and booleans; other results have none.
+// result parses rows whose columns are texts and booleans; other results have none.
 func result(answer []byte) (rows []row, err error) {
 	r := reader{data: answer}
 	if r.number(4) != kindRows {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A client of either version of the protocol says what is to be said, bit by bit, and takes an answer with or without warnings before it. Whatever is not an answer
-// in its version is an error, and the connection is not used again.
+// A client of either protocol version sends the correct bytes, and accepts a response with or without warnings.
+// Anything that is not a response in its version is an error, and the connection is not used again.
 func TestClient(t *testing.T) {
 	const query = "\x00\x00\x00\x03ABC\x00\x04\x10\x00\x08"
 	rows := "\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01k\x00\x01t\x00\x01v\x00\x0d\x00\x00\x00\x01\x00\x00\x00\x01A"
@@ -21,16 +21,70 @@ func TestClient(t *testing.T) {
 		ready, then string
 		want        string
 	}{
-		{early, "\x02\x00\x00\x01\x00\x00\x00\x16" + startup + "\x02\x00\x00\x07\x00\x00\x00\x0c" + query, "\x82\x00\x00\x02\x00\x00\x00\x00", "\x82\x00\x00\x08\x00\x00\x00\x20" + rows, "[map[v:A]] <nil>"},
-		{late, "\x04\x00\x00\x00\x01\x00\x00\x00\x16" + startup + "\x04\x00\x00\x00\x07\x00\x00\x00\x0c" + query, "\x84\x00\x00\x00\x02\x00\x00\x00\x00", "\x84\x00\x00\x00\x08\x00\x00\x00\x20" + rows, "[map[v:A]] <nil>"},
-		{late, "", "\x84\x00\x00\x00\x02\x00\x00\x00\x00", "\x84\x08\x00\x00\x08\x00\x00\x00\x26\x00\x01\x00\x02no" + rows, "[map[v:A]] <nil>"},
-		{late, "", "\x84\x00\x00\x00\x02\x00\x00\x00\x00", "\x84\x08\x00\x00\x08\x00\x00\x00\x05\x00\x01\x00\x02n", "[] cassandra: an answer that is cut short"},
-		{late, "", "\x84\x00\x00\x00\x02\x00\x00\x00\x00", "\x84\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x10\x00\x00\x02no", "[] no (0x1000)"},
-		{late, "", "\x84\x00\x00\x00\x02\x00\x00\x00\x00", "\x84\x00\x00\x00\x02\x00\x00\x00\x00", "[] cassandra: answer 2 to a statement"},
+		{
+			early,
+			"\x02\x00\x00\x01\x00\x00\x00\x16" + startup + "\x02\x00\x00\x07\x00\x00\x00\x0c" + query,
+			"\x82\x00\x00\x02\x00\x00\x00\x00",
+			"\x82\x00\x00\x08\x00\x00\x00\x20" + rows,
+			"[map[v:A]] <nil>",
+		},
+		{
+			late,
+			"\x04\x00\x00\x00\x01\x00\x00\x00\x16" + startup + "\x04\x00\x00\x00\x07\x00\x00\x00\x0c" + query,
+			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
+			"\x84\x00\x00\x00\x08\x00\x00\x00\x20" + rows,
+			"[map[v:A]] <nil>",
+		},
+		{
+			late,
+			"",
+			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
+			"\x84\x08\x00\x00\x08\x00\x00\x00\x26\x00\x01\x00\x02no" + rows,
+			"[map[v:A]] <nil>",
+		},
+		{
+			late,
+			"",
+			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
+			"\x84\x08\x00\x00\x08\x00\x00\x00\x05\x00\x01\x00\x02n",
+			"[] cassandra: an answer that is cut short",
+		},
+		{
+			late,
+			"",
+			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
+			"\x84\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x10\x00\x00\x02no",
+			"[] no (0x1000)",
+		},
+		{
+			late,
+			"",
+			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
+			"\x84\x00\x00\x00\x02\x00\x00\x00\x00",
+			"[] cassandra: answer 2 to a statement",
+		},
 		{late, "", "\x84\x00\x00\x00\x08\x00\x00\x00\x00", "", "[] cassandra: answer 8 to a greeting"},
-		{late, "", "\x82\x00\x00\x02\x00\x00\x00\x00\x00", "", "[] cassandra: an answer of version 0x82 with flags 0x0 and 0 bytes, where 0x84 is expected"},
-		{late, "", "\x84\x01\x00\x00\x02\x00\x00\x00\x00", "", "[] cassandra: an answer of version 0x84 with flags 0x1 and 0 bytes, where 0x84 is expected"},
-		{late, "", "\x84\x00\x00\x00\x02\xff\x00\x00\x00", "", "[] cassandra: an answer of version 0x84 with flags 0x0 and 4278190080 bytes, where 0x84 is expected"},
+		{
+			late,
+			"",
+			"\x82\x00\x00\x02\x00\x00\x00\x00\x00",
+			"",
+			"[] cassandra: an answer of version 0x82 with flags 0x0 and 0 bytes, where 0x84 is expected",
+		},
+		{
+			late,
+			"",
+			"\x84\x01\x00\x00\x02\x00\x00\x00\x00",
+			"",
+			"[] cassandra: an answer of version 0x84 with flags 0x1 and 0 bytes, where 0x84 is expected",
+		},
+		{
+			late,
+			"",
+			"\x84\x00\x00\x00\x02\xff\x00\x00\x00",
+			"",
+			"[] cassandra: an answer of version 0x84 with flags 0x0 and 4278190080 bytes, where 0x84 is expected",
+		},
 	} {
 		near, far := net.Pipe()
 		said := make(chan string)
@@ -54,7 +108,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// answers answers frames, one after the other, until the connection ends, and tells what was said.
+// answers responds to frames, one after the other, until the connection ends, and records the requests.
 func answers(conn net.Conn, protocol byte, with []string, said chan<- string) {
 	var all bytes.Buffer
 	defer func() { _ = conn.Close(); said <- all.String() }()
@@ -73,9 +127,13 @@ func answers(conn net.Conn, protocol byte, with []string, said chan<- string) {
 	}
 }
 
-// Whatever a server answers is rows, a complaint or an error.
+// Any server response yields rows, a server error or a parse error.
 func FuzzAnswer(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01k\x00\x01t\x00\x01v\x00\x0d\x00\x00\x00\x01\x00\x00\x00\x01A"))
+	f.Add(
+		[]byte(
+			"\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01k\x00\x01t\x00\x01v\x00\x0d\x00\x00\x00\x01\x00\x00\x00\x01A",
+		),
+	)
 	f.Add([]byte("\x00\x00\x11\x00\x00\x04slow\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x03CAS"))
 	f.Add([]byte("\x00\x02\x00\x02no\x00\x00rest"))
 	f.Fuzz(func(t *testing.T, answer []byte) {

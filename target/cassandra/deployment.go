@@ -13,47 +13,58 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deployment is the ring of one worker and its clients. It serves one run after the other, each with a row of its own.
+// deployment is the ring of one worker and its clients. It serves one run after the other, each with a separate row.
 type deployment struct {
 	*process.Cluster
 	options Cluster
 	java    *jvm.JVM
 
-	at, via         []string // addresses where servers listen, and where others believe them to; by node-1
+	at, via         []string // addresses where servers listen, and where others reach them; by node-1
 	storage, native string   // their ports, for other servers and for clients
 	clients         []*client
 	book            book
 
 	runs      int
-	made      bool // the table is there
-	next, try int  // the transaction that is next, from 0, and the attempt at it, from 1
-	delivered int  // messages that are to be answered
-	told      bool // the row in the end was told
+	made      bool // the table exists
+	next, try int  // the next transaction, from 0, and the attempt at it, from 1
+	delivered int  // delivered messages that expect a response
+	told      bool // the final row was reported
 }
 
-// deploy fetches a version and makes the links.
+// deploy fetches a version and creates the links.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	java, err := prepare(ctx, c)
 	if err != nil {
 		return process.Driver{}, err
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Reset: d.reset, Command: d.write, Ready: d.ready, Begin: d.begin, Before: d.before, Request: d.ask,
-		Agree: func(*lockstep.Outbox) lockstep.Nodes { return 0 }, Pass: d.pass, Inspect: d.inspect, Log: telling, Close: d.close}
+	driver := process.Driver{
+		Reset:   d.reset,
+		Command: d.write,
+		Ready:   d.ready,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.ask,
+		Agree:   func(*lockstep.Outbox) lockstep.Nodes { return 0 },
+		Pass:    d.pass,
+		Inspect: d.inspect,
+		Log:     telling,
+		Close:   d.close,
+	}
 	if !c.timed() {
 		driver.Quiet = d.quiet
 	}
 	return driver, d.wire()
 }
 
-// reset gives the run a row of its own.
+// reset gives the run a separate row.
 func (d *deployment) reset() error {
 	d.next, d.try, d.delivered, d.told = 0, 1, 0, false
 	d.runs++
 	return nil
 }
 
-// begin makes the row.
+// begin creates the row.
 func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	if err := d.prepare(ctx); err != nil {
 		return err
@@ -63,22 +74,27 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// row is the name of the run's row.
+// row returns the name of the run's row.
 func (d *deployment) row() string { return fmt.Sprint("run", d.runs) }
 
-// ready reports whether a server serves clients and has heard of the others.
+// ready reports whether a server serves clients and has discovered the others.
 func (d *deployment) ready(ctx context.Context, n lockstep.Node, _ lockstep.Nodes) bool {
 	peers, err := d.clients[n-1].query(ctx, "SELECT data_center FROM system.peers", quorum)
 	return err == nil && len(peers) == nodes-1
 }
 
-// prepare makes the run's row, and the table where there is none, and waits until every server reads it at all of them.
+// prepare creates the run's row, and the table if it is missing, and waits until every server reads the row at all of
+// them.
 func (d *deployment) prepare(ctx context.Context) error {
 	statements := []string{fmt.Sprintf("INSERT INTO lockstep.tests (name, owner) VALUES ('%s', 'user_1')", d.row())}
 	if !d.made {
 		statements = append([]string{
-			fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", nodes),
-			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text) WITH " + d.unrepaired()}, statements...)
+			fmt.Sprintf(
+				"CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
+				nodes,
+			),
+			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text) WITH " +
+				d.unrepaired()}, statements...)
 	}
 	return process.Timed(&d.Spent.Working, func() error {
 		for _, s := range statements {
@@ -96,7 +112,7 @@ func (d *deployment) prepare(ctx context.Context) error {
 	})
 }
 
-// unrepaired is the property of a table whose rows are not brought together when they are read.
+// unrepaired returns the property of a table that disables read repair.
 func (d *deployment) unrepaired() string {
 	if d.options.modern() {
 		return "read_repair = 'NONE'"
@@ -108,16 +124,21 @@ func (d *deployment) reading() string {
 	return fmt.Sprintf("SELECT owner, value_1, value_2, value_3 FROM lockstep.tests WHERE name = '%s'", d.row())
 }
 
-// retry makes a statement at a server until all servers have heard of it.
+// retry executes a statement at a server until all servers have acknowledged it.
 func (d *deployment) retry(ctx context.Context, at lockstep.Node, statement string) (rows []row, err error) {
-	err = process.Retry(ctx, d.options.Patience, fmt.Sprintf("cassandra: server %d does not do %q", at, statement), func(ctx context.Context) (err error) {
-		rows, err = d.clients[at-1].query(ctx, statement, all)
-		return err
-	})
+	err = process.Retry(
+		ctx,
+		d.options.Patience,
+		fmt.Sprintf("cassandra: server %d does not do %q", at, statement),
+		func(ctx context.Context) (err error) {
+			rows, err = d.clients[at-1].query(ctx, statement, all)
+			return err
+		},
+	)
 	return rows, err
 }
 
-// before counts the messages that are to be answered. In the settling stage no attempt is offered any more.
+// before counts the messages that expect a response. In the settling stage it offers no more attempts.
 func (d *deployment) before(s *lockstep.Step, out *lockstep.Outbox) {
 	if out.Settling() {
 		out.Withdraw(d.request())
@@ -127,13 +148,19 @@ func (d *deployment) before(s *lockstep.Step, out *lockstep.Outbox) {
 	}
 }
 
-// request is the number of the attempt that is next.
+// request returns the number of the next attempt.
 func (d *deployment) request() int32 { return int32(10*(d.next+1) + d.try) }
 
-// offer offers the attempt that is next.
+// offer offers the next attempt.
 func (d *deployment) offer(out *lockstep.Outbox) {
 	if d.next < len(Transactions) && !out.Settling() {
-		out.Offer(trace.Pending{ID: d.request(), To: trace.NodesOf(lockstep.Node(d.next + 1)), Text: fmt.Sprintf("%s, attempt %d", Transactions[d.next], d.try)})
+		out.Offer(
+			trace.Pending{
+				ID:   d.request(),
+				To:   trace.NodesOf(lockstep.Node(d.next + 1)),
+				Text: fmt.Sprintf("%s, attempt %d", Transactions[d.next], d.try),
+			},
+		)
 	}
 }
 
@@ -146,7 +173,13 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 		return err
 	}
 	id := int(s.Request)
-	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: id, ID: id, Input: operation{transaction: d.next + 1}}})
+	out.Event(
+		lockstep.Event{
+			Node:  s.Node,
+			Type:  spec.EventCall,
+			Value: &spec.Call{Client: id, ID: id, Input: operation{transaction: d.next + 1}},
+		},
+	)
 	c, statement := d.clients[s.Node-1], Transactions[d.next].statement(d.row())
 	return d.Ask(ctx, id, 0, func(ctx context.Context) func(*lockstep.Outbox) {
 		ctx, cancel := context.WithTimeout(ctx, d.options.Patience)
@@ -157,7 +190,8 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 	})
 }
 
-// learn takes the outcome of an attempt. One that failed is made again, unless it was the last or the server said that it is decided.
+// learn records the outcome of an attempt. A failed attempt is retried, unless it was the last or the server reported
+// the transaction as decided.
 func (d *deployment) learn(id int, applied bool, err error, out *lockstep.Outbox) {
 	at := lockstep.Node(d.next + 1)
 	var t *trouble
@@ -165,21 +199,24 @@ func (d *deployment) learn(id int, applied bool, err error, out *lockstep.Outbox
 		d.next, d.try = d.next+1, 1
 	}
 	if err == nil {
-		out.Event(lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: applied}})
+		out.Event(
+			lockstep.Event{Node: at, Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: applied}},
+		)
 	}
 	d.offer(out)
 }
 
-// Bounds of waiting for what a step causes: for messages that should come at once, for those that may come where servers were killed or links cut, and
-// how often it is looked.
+// soon bounds the wait for messages that should come at once. perhaps bounds it after servers were killed or links cut,
+// when messages may be missing. looking is the polling interval.
 const (
 	soon    = time.Second
 	perhaps = 50 * time.Millisecond
 	looking = time.Millisecond
 )
 
-// quiet waits until nothing happens any more by itself: all answers that are to come are there, and whoever is at work on a transaction
-// waits for messages that wait for the engine, or has answered its client. That may take as long as a server waits for a quorum.
+// quiet waits until the ring is quiescent. All expected responses have arrived. The server that works on a transaction
+// waits for messages that the engine holds, or has answered its client. That may take as long as a server waits for a
+// quorum.
 func (d *deployment) quiet(ctx context.Context, _ *lockstep.Step) error {
 	begin, bound := time.Now(), soon
 	if d.Did()&process.Kinds != 0 {
@@ -200,7 +237,7 @@ func (d *deployment) quiet(ctx context.Context, _ *lockstep.Step) error {
 	}
 }
 
-// pass lets time pass, where nothing is under way or a round is a stretch of time.
+// pass lets time pass, if no transaction is pending or a round is a period of time.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.Nodes, out *lockstep.Outbox) error {
 	if out.Settling() || !d.Busy() && d.next == len(Transactions) || d.Busy() && !d.options.timed() {
 		return nil
@@ -208,7 +245,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.No
 	return process.Sleep(ctx, pace)
 }
 
-// inspect reads the row in the end, as all servers together have it, when what is under way has ended and all servers are back.
+// inspect reads the final row at consistency ALL, when pending operations have ended and all servers are back.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	if d.told {
 		return nil
@@ -221,7 +258,11 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	d.Collect(out)
 	if d.Did()&process.Kinds != 0 {
 		all := trace.AllNodes(nodes)
-		if err := d.Steady(ctx, all, func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) }); err != nil {
+		if err := d.Steady(
+			ctx,
+			all,
+			func(ctx context.Context, n lockstep.Node) bool { return d.ready(ctx, n, all) },
+		); err != nil {
 			return err
 		}
 	}

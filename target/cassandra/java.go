@@ -20,12 +20,12 @@ import (
 //go:embed Agent.java
 var agent embed.FS
 
-// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+// jars has the SHA-256 of every jar of the supported versions: see process/jvm/sums.
 //
 //go:embed jars.sha256
 var jars string
 
-// prepare fetches a version and finds a JVM, with an agent where the version is to be changed.
+// prepare fetches a version and finds a JVM, with an agent if the version is to be changed.
 func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 	artefacts := []string{"org.apache.cassandra:cassandra-all:" + c.Version}
 	if c.Change5985 {
@@ -35,7 +35,11 @@ func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cassandra: version %s: %w", c.Version, err)
 	}
-	java.Flags = []string{"-Dcassandra.config=file:cassandra.yaml", "-Dcassandra-foreground=yes", "-Dcassandra.skip_wait_for_gossip_to_settle=0"}
+	java.Flags = []string{
+		"-Dcassandra.config=file:cassandra.yaml",
+		"-Dcassandra-foreground=yes",
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
+	}
 	if c.modern() {
 		java.Flags = append(java.Flags, modernFlags(java)...)
 	} else {
@@ -51,14 +55,20 @@ func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
 	return java, nil
 }
 
-// earlyFlags are those of 2.0, which was written for Java 7: what later ones closed is opened.
+// earlyFlags returns the JVM flags of 2.0, which was written for Java 7: they open what later Java versions closed.
 func earlyFlags() []string {
-	flags := []string{"-Xms192m", "-Xmx256m", "-Dlog4j.configuration=file:log4j.properties", "-Dlog4j.defaultInitOverride=true", "-Dcassandra.ring_delay_ms=1000"}
+	flags := []string{
+		"-Xms192m",
+		"-Xmx256m",
+		"-Dlog4j.configuration=file:log4j.properties",
+		"-Dlog4j.defaultInitOverride=true",
+		"-Dcassandra.ring_delay_ms=1000",
+	}
 	flags = append(flags, opened("opens", "java.base", "java.io", "java.nio", "java.lang", "sun.nio.ch")...)
 	return append(flags, opened("exports", "java.base", "sun.nio.ch", "jdk.internal.ref")...)
 }
 
-// opened are the flags that open packages of a module of Java, or only export them.
+// opened returns the flags that open packages of a Java module, or only export them.
 func opened(how, module string, packages ...string) (flags []string) {
 	for _, p := range packages {
 		flags = append(flags, fmt.Sprintf("--add-%s=%s/%s=ALL-UNNAMED", how, module, p))
@@ -66,8 +76,8 @@ func opened(how, module string, packages ...string) (flags []string) {
 	return flags
 }
 
-// wire makes the links. Servers know each other by address alone, all at one port, so that a server has two addresses: one where it
-// listens, and one where the others believe it to, which is its link's.
+// wire creates the links. Servers identify each other by address alone, all at one port. A server therefore has two
+// addresses: one where it listens, and that of its link, where the others reach it.
 func (d *deployment) wire() error {
 	_, d.storage, _ = net.SplitHostPort(d.Port())
 	_, d.native, _ = net.SplitHostPort(d.Port())
@@ -81,7 +91,13 @@ func (d *deployment) wire() error {
 			return err
 		}
 		d.at, d.via = append(d.at, at), append(d.via, via)
-		link, err := d.Network.Link(0, lockstep.Node(n+1), net.JoinHostPort(via, d.storage), net.JoinHostPort(at, d.storage), nil)
+		link, err := d.Network.Link(
+			0,
+			lockstep.Node(n+1),
+			net.JoinHostPort(via, d.storage),
+			net.JoinHostPort(at, d.storage),
+			nil,
+		)
 		if err != nil {
 			return err
 		}
@@ -98,10 +114,14 @@ func (d *deployment) wire() error {
 	return nil
 }
 
-// write writes the settings of a node into its folder, and returns the command that starts it.
+// write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	folder := d.Server(n).Folder
-	for name, text := range map[string]string{"cassandra.yaml": d.settings(n), "log4j.properties": log4j, "logback.xml": logback} {
+	for name, text := range map[string]string{
+		"cassandra.yaml":   d.settings(n),
+		"log4j.properties": log4j,
+		"logback.xml":      logback,
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
@@ -109,18 +129,25 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	return d.java.In(folder).Command("org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
-// contention is how many timeouts a transaction may take in all.
+// contention is the total time limit of a transaction, in timeouts.
 const contention = 5
 
-// settings are those of a node. Everything is small and quick.
+// settings returns the settings of a node. Sizes are small and intervals short.
 func (d *deployment) settings(n lockstep.Node) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s: %v\n", key, value) }
-	set("initial_token", fmt.Sprintf("'%02x'", n)) // before all names of rows, so that server 1 has the first copy of each
+	// before all row keys, so that server 1 has the first replica of each
+	set("initial_token", fmt.Sprintf("'%02x'", n))
 	set("listen_address", d.at[n-1])
 	set("rpc_address", d.at[n-1])
 	set("broadcast_address", d.via[n-1])
-	set("seed_provider", fmt.Sprintf("[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]", d.via[0]))
+	set(
+		"seed_provider",
+		fmt.Sprintf(
+			"[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: %q}]}]",
+			d.via[0],
+		),
+	)
 	set("storage_port", d.storage)
 	set("native_transport_port", d.native)
 	waits := d.options.waits()
@@ -137,16 +164,21 @@ func (d *deployment) settings(n lockstep.Node) string {
 	return b.String() + common + before4
 }
 
-// waits are how long a server waits for what, by the names of settings.
+// waits returns the timeouts of a server, by the names of settings.
 func (c Cluster) waits() map[string]time.Duration {
-	waits := map[string]time.Duration{"write_request_timeout": c.Timeout, "cas_contention_timeout": contention * c.Timeout, "request_timeout": 10 * time.Second, "read_request_timeout": 5 * time.Second}
+	waits := map[string]time.Duration{
+		"write_request_timeout":  c.Timeout,
+		"cas_contention_timeout": contention * c.Timeout,
+		"request_timeout":        10 * time.Second,
+		"read_request_timeout":   5 * time.Second,
+	}
 	if c.timed() {
 		waits["read_request_timeout"] = c.Timeout // reads are cut, too
 	}
 	return waits
 }
 
-// common is what all nodes have, and before4 what only those of 2.0 do.
+// common are the settings of all nodes, and before4 those of 2.0 alone.
 const (
 	common = `cluster_name: lockstep
 num_tokens: 1
@@ -182,7 +214,7 @@ compaction_throughput_mb_per_sec: 16
 `
 )
 
-// What is logged goes to the standard output.
+// The log goes to the standard output.
 const log4j = `log4j.rootLogger=WARN, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
@@ -190,7 +222,7 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 log4j.logger.org.apache.cassandra.gms.Gossiper=INFO
 `
 
-// telling picks the lines of a log that tell who is there.
+// telling selects the log lines about membership.
 func telling(line string) bool {
 	for _, words := range []string{"ERROR", "is now DOWN", "is now UP"} {
 		if strings.Contains(line, words) {

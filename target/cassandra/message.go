@@ -11,10 +11,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Rounds are those of a phase, which is a ballot: a server prepares it, proposes and commits, and each time the others answer.
+// Rounds are those of a phase, which is a ballot: a server prepares, proposes and commits, and the others respond each
+// time.
 var Rounds = []string{"prepare", "promise", "propose", "accept", "commit", "ack"}
 
-// Types are the types of messages that are told, by round. On the wire all answers are REQUEST_RESPONSE.
+// Types are the types of the messages that are reported, by round. On the wire all responses are REQUEST_RESPONSE.
 var Types = []string{"PREPARE", "PREPARE_RESPONSE", "PROPOSE", "PROPOSE_RESPONSE", "COMMIT", "COMMIT_RESPONSE"}
 
 const (
@@ -33,21 +34,22 @@ const (
 	verbCommit   = 35
 )
 
-// ballot is a UUID made of a time.
+// ballot is a time-based UUID.
 type ballot [16]byte
 
-// book knows the ballots of a run and what was asked under which number, so that answers can be told. Several links write into it.
+// book records the ballots of a run and the content of each request by its number, so that responses can be matched.
+// Several links write into it.
 type book struct {
 	mutex    sync.Mutex
-	row      string // the run's own: what is about others passes
+	row      string // of this run: messages about others pass
 	ballots  map[ballot]int32
 	asked    map[asked]question
 	last     int32        // the ballot prepared last
 	sent     map[step]int // messages seen, by ballot and round
-	answered int          // answers seen
+	answered int          // responses seen
 }
 
-// asked is a question on the wire: who asks, and its number.
+// asked identifies a request on the wire: the sender, and its number.
 type asked struct {
 	who    [4]byte
 	number uint32
@@ -55,12 +57,12 @@ type asked struct {
 
 type question struct {
 	ballot int32
-	round  int32 // of the answer
+	round  int32 // of the response
 }
 
 type step struct{ ballot, round int32 }
 
-// begin forgets everything: from now on messages about a row are told.
+// begin discards all state. From now on messages about the given row are reported.
 func (b *book) begin(row string) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -68,7 +70,8 @@ func (b *book) begin(row string) {
 	b.ballots, b.asked, b.sent = map[ballot]int32{}, map[asked]question{}, map[step]int{}
 }
 
-// whole reports whether a server that has begun to send a round of the last ballot has sent it to everyone, and how many answers were seen so far.
+// whole reports whether every round of the last ballot that a server has begun to send went to all others. It also
+// returns the number of responses seen so far.
 func (b *book) whole() (whole bool, answers int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -80,29 +83,29 @@ func (b *book) whole() (whole bool, answers int) {
 	return whole, b.answered
 }
 
-// protocol is that of the connections to a server with such an address. Everything of interest is said by the one who dials: answers come on a connection of
-// the other server's own.
+// protocol is that of the connections to the server with the given address. All relevant messages come from the side
+// that dialed: responses come on a connection that the other server dials.
 func (b *book) protocol(to string) process.Protocol {
 	var address [4]byte
 	copy(address[:], net.ParseIP(to).To4())
 	return func() (said, answered process.Decoder) { return &decoder{book: b, to: address}, nil }
 }
 
-// decoder decodes what is said on a connection: a greeting in two parts, with an answer in between, and messages.
+// decoder decodes the stream of a connection: a handshake in two parts, with a response in between, and messages.
 type decoder struct {
 	book  *book
 	to    [4]byte
-	parts int  // of the greeting that have come
+	parts int  // of the handshake that have come
 	raw   bool // it is a stream of data
 }
 
 const (
 	magic     = 0xca552dfa
-	streaming = 1 << 3 // a bit of the greeting's flags
+	streaming = 1 << 3 // a bit of the handshake's flags
 	squeezed  = 1 << 2
 )
 
-// Next takes a part of the greeting, a message, or what there is of a stream.
+// Next reads a part of the handshake, a message, or the available part of a stream.
 func (d *decoder) Next(data []byte) (process.Packet, int, error) {
 	r := reader{data: data}
 	var p process.Packet
@@ -132,7 +135,7 @@ func (d *decoder) Next(data []byte) (process.Packet, int, error) {
 	return p, r.at, nil
 }
 
-// flags takes those of the greeting.
+// flags reads the flags of the handshake.
 func (d *decoder) flags(r *reader) {
 	flags := r.number(4)
 	if d.raw = flags&streaming != 0; flags&squeezed != 0 {
@@ -140,7 +143,7 @@ func (d *decoder) flags(r *reader) {
 	}
 }
 
-// message is one on the wire.
+// message is a message on the wire.
 type message struct {
 	from, to [4]byte
 	number   uint32
@@ -148,7 +151,7 @@ type message struct {
 	payload  []byte
 }
 
-// message reads a message: its number, a time, the sender, a verb, parameters and what it is about.
+// message reads a message: its number, a time, the sender, a verb, parameters and the payload.
 func (d *decoder) message(r *reader) message {
 	m := message{to: d.to, number: uint32(r.number(4))}
 	r.number(4) // a time
@@ -162,7 +165,7 @@ func (d *decoder) message(r *reader) message {
 	return m
 }
 
-// tell tells what a message is: one of Paxos about the run's row has a type.
+// tell returns the packet of a message: a Paxos message about the run's row has a type.
 func (b *book) tell(m message) process.Packet {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -191,7 +194,7 @@ func (b *book) tell(m message) process.Packet {
 	return packet(b.last, round, text)
 }
 
-// answer tells what an answer is about.
+// answer returns the packet of a response.
 func (b *book) answer(m message) process.Packet {
 	q, ok := b.asked[asked{m.to, m.number}]
 	if !ok {
@@ -217,10 +220,14 @@ func (b *book) answer(m message) process.Packet {
 }
 
 func packet(number, round int32, text string) process.Packet {
-	return process.Packet{Type: Types[round], Tag: trace.Tag{Phase: number, Round: round}, Text: fmt.Sprint("ballot ", number, text)}
+	return process.Packet{
+		Type: Types[round],
+		Tag:  trace.Tag{Phase: number, Round: round},
+		Text: fmt.Sprint("ballot ", number, text),
+	}
 }
 
-// number is the one of a ballot, from 1 in the order in which they are heard of.
+// number returns the number of a ballot, from 1 in the order of observation.
 func (b *book) number(id ballot) int32 {
 	n := b.ballots[id]
 	if n == 0 {
@@ -230,7 +237,7 @@ func (b *book) number(id ballot) int32 {
 	return n
 }
 
-// reader reads numbers and bytes, the largest first. What is missing is short, and everything after it.
+// reader reads big-endian numbers and bytes. A read beyond the end marks it as short, and all later reads, too.
 type reader struct {
 	data  []byte
 	at    int
@@ -238,7 +245,7 @@ type reader struct {
 	wrong error
 }
 
-// Bounds of what a message may have, far above what there is.
+// Bounds on the content of a message, far above real values.
 const (
 	maxBytes  = 8 << 20
 	maxParams = 100
@@ -259,7 +266,7 @@ func (r *reader) number(size int) uint64 {
 	return binary.BigEndian.Uint64(whole[:])
 }
 
-// bytes are some with their length in front, which has so many bytes itself.
+// bytes reads bytes prefixed with their length, which itself takes size bytes.
 func (r *reader) bytes(size int) []byte {
 	n := r.number(size)
 	if n > maxBytes {
@@ -268,7 +275,7 @@ func (r *reader) bytes(size int) []byte {
 	return r.take(int(n))
 }
 
-// address is one with its length in front.
+// address reads an address prefixed with its length.
 func (r *reader) address() []byte {
 	n := r.number(1)
 	if !r.short && n != 4 && n != 16 {
@@ -277,7 +284,7 @@ func (r *reader) address() []byte {
 	return r.take(int(n))
 }
 
-// count is the length of a list.
+// count reads the length of a list.
 func (r *reader) count() int {
 	n := r.number(4)
 	if n > maxParams {

@@ -14,31 +14,32 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// modelled is what Cassandra 2.0.0 with the change of CASSANDRA-5985 does with the paper's transactions, as read in its classes: with the same steps it must come to
-// the same row as the servers. It takes no time, so that it tells how often a strategy finds the defect.
+// modelled is a model of Cassandra 2.0.0 with the change of CASSANDRA-5985 for the paper's transactions, derived from
+// its source. The same steps must lead to the same row as in the servers. The model takes no time, so that it shows how
+// often a strategy finds the defect.
 type modelled struct{ Cluster }
 
-// Describe is that of the servers, but for that runs repeat.
+// Describe returns the servers' description, except that runs are deterministic.
 func (m modelled) Describe() (lockstep.Info, error) {
 	info, err := m.Cluster.Describe()
 	info.Repeats, info.Supports = lockstep.Exactly, trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Wait)
 	return info, err
 }
 
-// Deploy makes a ring.
+// Deploy creates a ring.
 func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
 	return &ring{options: target.Fill(m.Cluster)}, nil
 }
 
-// replica is what a server keeps about the row: one ballot for what it promised and accepted, what it accepted, what was committed last, and the data with the
-// ballots that wrote them.
+// replica is a server's state of the row. It has one ballot for promised and accepted, the accepted update, the last
+// commit, and the data with the ballots that wrote them.
 type replica struct {
 	ballot, update, committed int32
 	data                      Row
 	times                     [3]int32
 }
 
-// ring is three replicas and the one attempt under way.
+// ring is three replicas and the pending attempt.
 type ring struct {
 	options  Cluster
 	replicas [nodes]replica
@@ -47,18 +48,18 @@ type ring struct {
 	ballot   int32
 	told     bool
 
-	// Of the attempt under way.
+	// Of the pending attempt.
 	busy     bool
 	at       lockstep.Node
 	round    int32
 	answers  int
-	seen     replica // the latest of what those who promised have
-	proposal int32   // the update that is proposed, which is that of a transaction
+	seen     replica // the latest state of the servers that promised
+	proposal int32   // the proposed update, by its transaction
 	mine     bool    // it is the attempt's own
 	bodies   map[trace.ID]letter
 }
 
-// letter is a message: what it is about, and what it answers.
+// letter is a message: its content, and the request that it answers.
 type letter struct {
 	round, ballot, update int32
 	has                   replica
@@ -81,7 +82,7 @@ func (r *ring) offer(out *lockstep.Outbox) {
 
 func (r *ring) id() int32 { return int32(10*(r.next+1) + r.try) }
 
-// Do performs a step and gives up where nothing can come any more.
+// Do performs a step and gives up if no more messages can come.
 func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out.Settling() {
 		out.Withdraw(r.id())
@@ -92,7 +93,13 @@ func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) err
 			return nil
 		}
 		r.busy, r.at = true, s.Node
-		out.Event(lockstep.Event{Type: spec.EventCall, Node: s.Node, Value: &spec.Call{Client: int(s.Request), ID: int(s.Request), Input: operation{r.next + 1}}})
+		out.Event(
+			lockstep.Event{
+				Type:  spec.EventCall,
+				Node:  s.Node,
+				Value: &spec.Call{Client: int(s.Request), ID: int(s.Request), Input: operation{r.next + 1}},
+			},
+		)
 		r.prepare(out)
 	case trace.Deliver:
 		m := out.Message(s.Msg)
@@ -103,7 +110,8 @@ func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) err
 		}
 	}
 	if r.busy && out.InFlight() == 0 {
-		r.end(out, false, r.round >= committed) // a server gives up, and a client knows that its transaction is decided where only commits are missing
+		// the server gives up; if only commits are missing, the client learns that its transaction is decided
+		r.end(out, false, r.round >= committed)
 	}
 	return nil
 }
@@ -115,7 +123,7 @@ func (r *ring) prepare(out *lockstep.Outbox) {
 	r.send(prepared, out)
 }
 
-// send sends a round of the attempt to everyone. The server itself answers at once.
+// send sends a round of the attempt to all servers. The coordinator itself responds at once.
 func (r *ring) send(round int32, out *lockstep.Outbox) {
 	r.round, r.answers = round, 0
 	l := letter{round: round, ballot: r.ballot, update: r.proposal}
@@ -137,7 +145,7 @@ func (r *ring) deliver(from, to lockstep.Node, l letter, out *lockstep.Outbox) {
 	}
 }
 
-// handle is what a server does with what it is asked for. It never refuses: no ballot is prepared while another is in use.
+// handle handles a request at a server. It never refuses: no ballot is prepared while another is in use.
 func (r *ring) handle(n lockstep.Node, l letter) letter {
 	has := &r.replicas[n-1]
 	answer := letter{round: l.round + 1, ballot: l.ballot, has: *has}
@@ -164,7 +172,7 @@ func (a *replica) write(values Row, times [3]int32) {
 	}
 }
 
-// answer counts an answer, and goes on when there are two.
+// answer counts a response, and continues when there are two.
 func (r *ring) answer(l letter, out *lockstep.Outbox) {
 	if l.round == promised && r.answers < 2 {
 		r.seen.committed = max(r.seen.committed, l.has.committed)
@@ -198,7 +206,7 @@ func (r *ring) answer(l letter, out *lockstep.Outbox) {
 	}
 }
 
-// holds reads value_1 at servers 1 and 2, which mends it there.
+// holds reads value_1 at servers 1 and 2, which repairs it there.
 func (r *ring) holds(transaction int32) bool {
 	t := Transactions[transaction-1]
 	if t.If == "" {
@@ -212,7 +220,7 @@ func (r *ring) holds(transaction int32) bool {
 	return a.data[0] == t.If
 }
 
-// end ends an attempt: answered, whether it was applied, or not, whether it was decided.
+// end ends an attempt. With answered, yes is whether it was applied; otherwise, whether it was decided.
 func (r *ring) end(out *lockstep.Outbox, answered, yes bool) {
 	id := int(r.id())
 	if answered {
@@ -236,21 +244,31 @@ func (r *ring) look(out *lockstep.Outbox) {
 	r.told = true
 }
 
-// The servers come to the same rows as the model, run by run, with the same faults.
+// The servers end with the same rows as the model, run by run, with the same faults.
 func TestAgrees(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper}, Settle: modelSettle, Workers: 1, Runs: *agreeing, Seed: *seed,
-		Scratch: t.TempDir()}
+	plan := lockstep.Plan{
+		Strategy: strategy.Uniform{Period: 6, Rounds: 24, Isolations: 6, Sampler: strategy.Paper},
+		Settle:   modelSettle,
+		Workers:  1,
+		Runs:     *agreeing,
+		Seed:     *seed,
+		Scratch:  t.TempDir(),
+	}
 	var same [2][]string
 	for i, system := range []lockstep.System{modelled{}, Cluster{Change5985: true, Patience: 5 * time.Minute}} {
 		plan.System = system
-		plan.Spec = spec.OnEvent("rows", EventRow, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			same[i] = append(same[i], e.Text)
-			return nil
-		})
+		plan.Spec = spec.OnEvent(
+			"rows",
+			EventRow,
+			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+				same[i] = append(same[i], e.Text)
+				return nil
+			},
+		)
 		if result := enginetest.Explore(t, plan); result.Inconclusive > 0 {
 			t.Fatalf("%+v", result)
 		}
@@ -262,23 +280,32 @@ func TestAgrees(t *testing.T) {
 			t.Logf("run %d: by the model %s, in the servers %s", run, row, same[1][run])
 		}
 	}
-	if t.Logf("%d of %d runs differ", differ, plan.Runs); differ > plan.Runs/10 || len(same[0]) != plan.Runs || len(same[1]) != plan.Runs { // a machine that is busy lets servers give up early
+	// on a loaded machine servers may give up early
+	if t.Logf("%d of %d runs differ", differ, plan.Runs); differ > plan.Runs/10 || len(same[0]) != plan.Runs ||
+		len(same[1]) != plan.Runs {
 		t.Errorf("%d of %d, %d", differ, len(same[0]), len(same[1]))
 	}
 }
 
-// modelSettle is longer than Settle: the model's messages stay the engine's to the end.
+// modelSettle is longer than Settle: the engine controls the model's messages to the end.
 const modelSettle = 60
 
-// The published schedule makes the defect in the model, too; without a fault all transactions take effect.
+// The published schedule causes the defect in the model, too; without a fault all transactions take effect.
 func TestModel(t *testing.T) {
-	plan := lockstep.Plan{System: modelled{}, Spec: Properties, Strategy: strategy.Uniform{Period: 6, Rounds: 24}, Settle: modelSettle, Runs: 1}
+	plan := lockstep.Plan{
+		System:   modelled{},
+		Spec:     Properties,
+		Strategy: strategy.Uniform{Period: 6, Rounds: 24},
+		Settle:   modelSettle,
+		Runs:     1,
+	}
 	whole, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil || rowOf(whole) != "value_1=B value_2=B value_3=C" || whole.Outcome.Verdict != trace.Pass {
 		t.Errorf("%s, %+v, %v", rowOf(whole), whole, err)
 	}
 	plan.Scenario = Schedule("published", Published...)
-	if f := enginetest.First(t, plan); f.Finding.Property != "once" || rowOf(f.Trace) != "value_1=A value_2=B value_3=C" {
+	if f := enginetest.First(t, plan); f.Finding.Property != "once" ||
+		rowOf(f.Trace) != "value_1=A value_2=B value_3=C" {
 		t.Errorf("%s, %s", f.Finding.Property, rowOf(f.Trace))
 	}
 }

@@ -8,29 +8,42 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Isolation says that a server is isolated in a phase, from a round until the phase ends, as the paper draws it.
+// Isolation is the isolation of a server in a phase, from a round until the phase ends, as drawn in the paper.
 type Isolation struct {
 	// Phase counts ballots, from 1, and Round from 0.
 	Phase, Round int32
 	Node         lockstep.Node
 }
 
-// Published is the schedule with which the paper's tool makes the defect. The first transaction is committed at servers 1 and 2, while 3 has only accepted it.
-// The second is accepted by 1 and 2 and committed at 2. The third is prepared at 3 alone, and then, once more, at 2 and 3.
-var Published = []Isolation{{1, committed, 3}, {2, proposed, 3}, {2, committed, 1}, {3, prepared, 1}, {3, prepared, 2}, {4, prepared, 1}}
+// Published is the schedule with which the paper's tool causes the defect. The first transaction is committed at
+// servers 1 and 2, while 3 has only accepted it. The second is accepted by 1 and 2 and committed at 2. The third is
+// prepared at 3 alone, and then again at 2 and 3.
+var Published = []Isolation{
+	{1, committed, 3},
+	{2, proposed, 3},
+	{2, committed, 1},
+	{3, prepared, 1},
+	{3, prepared, 2},
+	{4, prepared, 1},
+}
 
-// Steps of a run as long as the paper's, in which nothing is isolated by the strategy.
+// The steps of a run as long as the paper's, in which the strategy isolates no server.
 const whole = "uniform:period=6,isolations=0,rounds=24"
 
-// Scenarios are the published schedule on the servers that the paper had, and as they are.
+// Scenarios are the published schedule on the servers of the paper, and on unmodified ones.
 var Scenarios = []target.Scenario{
-	{Name: "CASSANDRA-6023", Help: "the schedule of the paper's tool on 2.0.0 with the change of CASSANDRA-5985: a transaction takes effect twice", Set: []string{"change5985=true"},
-		Strategy: whole, Build: func() lockstep.Scenario { return Schedule("CASSANDRA-6023", Published...) }},
+	{
+		Name:     "CASSANDRA-6023",
+		Help:     "the schedule of the paper's tool on 2.0.0 with the change of CASSANDRA-5985: a transaction takes effect twice",
+		Set:      []string{"change5985=true"},
+		Strategy: whole,
+		Build:    func() lockstep.Scenario { return Schedule("CASSANDRA-6023", Published...) },
+	},
 	{Name: "unchanged", Help: "the same schedule on servers as they are: nothing happens", Strategy: whole,
 		Build: func() lockstep.Scenario { return Schedule("unchanged", Published...) }},
 }
 
-// Schedule is a scenario in which it is fixed who is isolated. Everything else is left to the strategy.
+// Schedule returns a scenario with fixed isolations. The strategy decides everything else.
 func Schedule(name string, isolations ...Isolation) *scenario.Scenario {
 	sc := scenario.New(name)
 	for _, i := range isolations {

@@ -10,13 +10,13 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// EventRow is the type of the event that tells what the row has in the end; the value is the Row.
+// EventRow is the type of the event with the final row; the value is the Row.
 const EventRow = "row"
 
-// Row is what value_1, value_2 and value_3 hold; empty means nothing.
+// Row is the content of value_1, value_2 and value_3; empty means unset.
 type Row [3]string
 
-// String is the row in words.
+// String returns the row as text.
 func (r Row) String() string {
 	var parts []string
 	for i, v := range r {
@@ -28,18 +28,18 @@ func (r Row) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Transaction is a conditional update: where the condition holds, some values of the row become what is to be set.
+// Transaction is a conditional update: if the condition holds, it sets some values of the row.
 type Transaction struct {
-	// If is what value_1 must be; empty means that there is no condition on it.
+	// If is the required content of value_1; empty means that there is no condition on it.
 	If string
-	// Set are values to be set; empty ones stay.
+	// Set are the values to set; empty ones stay unchanged.
 	Set Row
 }
 
-// Transactions are those of the paper. The first is made at server 1, the second at 2, the third at 3.
+// Transactions are those of the paper. The first runs at server 1, the second at 2, the third at 3.
 var Transactions = []Transaction{{Set: Row{"A"}}, {If: "A", Set: Row{"B", "B"}}, {Set: Row{"", "", "C"}}}
 
-// String is the transaction in the words of CQL.
+// String returns the transaction as CQL.
 func (t Transaction) String() string {
 	var set []string
 	for i, v := range t.Set {
@@ -54,13 +54,13 @@ func (t Transaction) String() string {
 	return fmt.Sprintf("SET %s IF %s", strings.Join(set, ", "), condition)
 }
 
-// statement is the transaction on a row.
+// statement returns the CQL statement of the transaction on a row.
 func (t Transaction) statement(row string) string {
 	set, condition, _ := strings.Cut(t.String(), " IF ")
 	return fmt.Sprintf("UPDATE lockstep.tests %s WHERE name = '%s' IF %s", set, row, condition)
 }
 
-// apply is what the transaction makes of a row, and whether its condition holds.
+// apply returns the row after the transaction, and whether its condition holds.
 func (t Transaction) apply(r Row) (Row, bool) {
 	if t.If != "" && r[0] != t.If {
 		return r, false
@@ -73,27 +73,30 @@ func (t Transaction) apply(r Row) (Row, bool) {
 	return r, true
 }
 
-// Properties are what is promised: that transactions are serializable, in the order of real time.
+// Properties are the guarantees: transactions are serializable, in real-time order.
 var Properties = spec.All(Once, Linearizable)
 
-// Once is the promise that the first transaction, which is made before the second, does not take effect once more after it. The second takes
-// effect only where value_1 is A, and makes it B: with value_1=A and value_2=B in the end, the first took effect before it and after it. That is
-// what the paper looks for.
+// Once is the guarantee that the first transaction, which precedes the second, does not take effect again after it. The
+// second takes effect only if value_1 is A, and sets it to B. With final value_1=A and value_2=B, the first took effect
+// both before and after it. That is the violation that the paper looks for.
 var Once = spec.OnEvent("once", EventRow, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if r, ok := e.Value.(Row); ok && r[0] == "A" && r[1] == "B" {
-		return &lockstep.Finding{Text: fmt.Sprintf("the row has %s: the first transaction took effect again after the second", r)}
+		return &lockstep.Finding{
+			Text: fmt.Sprintf("the row has %s: the first transaction took effect again after the second", r),
+		}
 	}
 	return nil
 })
 
-// Linearizable is the promise that some order of all attempts explains their answers and the row in the end. One that got no answer may take effect at any later time,
-// once: so this allows what Once does not where the first transaction had to be attempted twice.
+// Linearizable is the guarantee that some order of all attempts explains their answers and the final row. An attempt
+// without an answer may take effect once at any later time. If the first transaction was attempted twice, Linearizable
+// therefore allows rows that Once forbids.
 var Linearizable = spec.Linearizable{Model: model}
 
-// operation is an attempt at a transaction, counted from 1; 0 is the read in the end.
+// operation is an attempt at a transaction, counted from 1; 0 is the final read.
 type operation struct{ transaction int }
 
-// String is the operation in words.
+// String returns the operation as text.
 func (o operation) String() string {
 	if o.transaction == 0 {
 		return "read in the end"
@@ -101,7 +104,7 @@ func (o operation) String() string {
 	return Transactions[o.transaction-1].String()
 }
 
-// model is the sequential system. The answer to a transaction is whether it was applied, to the read a Row.
+// model is the sequential system. The answer to a transaction is whether it was applied, and to the read a Row.
 var model = porcupine.Model{
 	Init: func() any { return Row{} },
 	Step: func(state, input, output any) (bool, any) {

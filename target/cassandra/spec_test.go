@@ -14,7 +14,10 @@ import (
 
 func TestProperties(t *testing.T) {
 	call := func(id, transaction int) lockstep.Event {
-		return lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: id, ID: id, Input: operation{transaction}}}
+		return lockstep.Event{
+			Type:  spec.EventCall,
+			Value: &spec.Call{Client: id, ID: id, Input: operation{transaction}},
+		}
 	}
 	answer := func(id int, output any) lockstep.Event {
 		return lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: output}}
@@ -23,25 +26,62 @@ func TestProperties(t *testing.T) {
 		r := Row{a, b, c}
 		return []lockstep.Event{call(99, 0), answer(99, r), {Type: EventRow, Value: r}}
 	}
-	done := []lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, true), call(31, 3), answer(31, true)}
+	done := []lockstep.Event{
+		call(11, 1),
+		answer(11, true),
+		call(21, 2),
+		answer(21, true),
+		call(31, 3),
+		answer(31, true),
+	}
 	for name, c := range map[string]struct {
 		events   []lockstep.Event
 		property string
 	}{
-		"all in their order":               {append(done, end("B", "B", "C")...), ""},
-		"the first again":                  {append(done, end("A", "B", "C")...), "once"},
-		"the second is lost":               {append(done, end("A", "", "C")...), "linearizability"},
-		"nothing has taken effect":         {append([]lockstep.Event{call(11, 1), call(21, 2)}, end("", "", "")...), ""},
-		"the second alone":                 {append([]lockstep.Event{call(21, 2), answer(21, true)}, end("B", "B", "")...), "linearizability"},
-		"the second was refused":           {append([]lockstep.Event{call(11, 1), call(21, 2), answer(21, false)}, end("A", "", "")...), ""},
-		"refused without a reason":         {append([]lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, false)}, end("A", "", "")...), "linearizability"},
-		"an attempt takes effect late":     {append([]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)}, end("A", "B", "")...), "once"},
-		"and only the paper minds":         {append([]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)}, end("A", "B", "")[:2]...), ""},
-		"the third is lost":                {append(done, end("B", "B", "")...), "linearizability"},
-		"the third may have taken effect":  {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "C")...), ""},
+		"all in their order": {append(done, end("B", "B", "C")...), ""},
+		"the first again":    {append(done, end("A", "B", "C")...), "once"},
+		"the second is lost": {append(done, end("A", "", "C")...), "linearizability"},
+		"nothing has taken effect": {append(
+			[]lockstep.Event{call(11, 1), call(21, 2)},
+			end("", "", "")...,
+		), ""},
+		"the second alone": {append(
+			[]lockstep.Event{call(21, 2), answer(21, true)},
+			end("B", "B", "")...,
+		), "linearizability"},
+		"the second was refused": {append(
+			[]lockstep.Event{call(11, 1), call(21, 2), answer(21, false)},
+			end("A", "", "")...,
+		), ""},
+		"refused without a reason": {append(
+			[]lockstep.Event{call(11, 1), answer(11, true), call(21, 2), answer(21, false)},
+			end("A", "", "")...,
+		), "linearizability"},
+		"an attempt takes effect late": {append(
+			[]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)},
+			end("A", "B", "")...,
+		), "once"},
+		"and only the paper minds": {append(
+			[]lockstep.Event{call(11, 1), call(12, 1), answer(12, true), call(21, 2), answer(21, true)},
+			end("A", "B", "")[:2]...,
+		), ""},
+		"the third is lost": {append(done, end("B", "B", "")...), "linearizability"},
+		"the third may have taken effect": {append(
+			append([]lockstep.Event{}, done[:5]...),
+			end("B", "B", "C")...,
+		), ""},
 		"the third may have been for none": {append(append([]lockstep.Event{}, done[:5]...), end("B", "B", "")...), ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Properties,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Settle:   1,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +115,10 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"tries=10"}, "tries is 10, allowed are 1..9"},
 		{[]string{"timeout=1ms"}, "timeout is 1ms, it must be at least 10ms"},
 		{[]string{"control=what"}, `control is "what", allowed are auto, messages, time`},
-		{[]string{"version=5.0.5", "control=messages"}, "control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5"},
+		{
+			[]string{"version=5.0.5", "control=messages"},
+			"control=messages is for versions of 2.0, whose messages are known, and this is 5.0.5",
+		},
 		{[]string{"version=2.0.17", "change5985=true"}, "change5985 is for version 2.0.0"},
 	} {
 		system, err := Targets[0].Build(c.set)
@@ -86,12 +129,14 @@ func TestWrongOptions(t *testing.T) {
 			t.Errorf("%v: %v", c.set, err)
 		}
 	}
-	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "2.0.0" || len(info.Rounds) != len(info.Types) {
+	if info, err := (Cluster{}).Describe(); err != nil || info.Options["version"] != "2.0.0" ||
+		len(info.Rounds) != len(info.Types) {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
 
-// Where messages are not known, and where that is asked for, a round is a stretch of time, and nothing but links and servers is in the engine's hands.
+// If messages are not decoded, or on request, a round is a period of time, and the engine controls only links and
+// servers.
 func TestControls(t *testing.T) {
 	for _, c := range []struct {
 		set   []string
@@ -110,7 +155,10 @@ func TestControls(t *testing.T) {
 			t.Fatal(err)
 		}
 		info, err := system.Describe()
-		if err != nil || (info.Supports&trace.KindsOf(trace.Drop) == 0) != c.timed || (len(info.Rounds) == 0) != c.timed || time.Duration(info.Pace) != c.pace || info.Supports&trace.KindsOf(trace.Cut) == 0 {
+		if err != nil || (info.Supports&trace.KindsOf(trace.Drop) == 0) != c.timed ||
+			(len(info.Rounds) == 0) != c.timed ||
+			time.Duration(info.Pace) != c.pace ||
+			info.Supports&trace.KindsOf(trace.Cut) == 0 {
 			t.Errorf("%v: %+v, %v", c.set, info, err)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// How the rows of the paper's table 2 are made. They are k1:d8 ... k10:d8, k6:d3 ... k6:d10, and baseline:0.125, 0.25 and 0.5: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
+// Flags that select the rows of the paper's table 2 to reproduce. The rows are k1:d8 ... k10:d8, k6:d3 ... k6:d10, and
+// baseline:0.125, 0.25 and 0.5: `go test -run Tables -long -rows k6:d6,k6:d8 -each 1h -timeout 0 .`
 var (
 	long      = flag.Bool("long", false, "make many runs of servers")
 	seed      = flag.Uint64("seed", 1, "seed of a row")
@@ -28,7 +29,8 @@ var (
 	sampler   = flag.String("sampler", "paper", "how isolations are drawn: paper, partial or exact")
 )
 
-// entry is a row of the paper's: a strategy, and what it made of 1000 runs. The baseline has only the number of runs with the defect.
+// entry is a row of the paper: a strategy, and its results in 1000 runs. The baseline has only the number of runs with
+// the defect.
 type entry struct {
 	name             string
 	strategy         lockstep.Strategy
@@ -36,14 +38,23 @@ type entry struct {
 	buggy            int
 }
 
-// table is the paper's table 2, with the baseline of section 7.1.
+// table returns the paper's table 2, with the baseline of section 7.1.
 func table() (all []entry) {
 	drawn := slices.Index(strategy.Exact.Words(), *sampler)
 	if drawn < 0 {
 		panic(fmt.Sprintf("the sampler is %q, allowed are %v", *sampler, strategy.Exact.Words()))
 	}
 	add := func(k, d int, phases, messages float64, buggy int) {
-		all = append(all, entry{fmt.Sprintf("k%d:d%d", k, d), strategy.Uniform{Period: k, Isolations: d, Rounds: 24, Sampler: strategy.Sampler(drawn)}, phases, messages, buggy})
+		all = append(
+			all,
+			entry{
+				fmt.Sprintf("k%d:d%d", k, d),
+				strategy.Uniform{Period: k, Isolations: d, Rounds: 24, Sampler: strategy.Sampler(drawn)},
+				phases,
+				messages,
+				buggy,
+			},
+		)
 	}
 	add(1, 8, 3.61, 49.13, 0)
 	add(2, 8, 3.60, 48.87, 0)
@@ -62,7 +73,7 @@ func table() (all []entry) {
 	return all
 }
 
-// count counts what runs have, and finds nothing.
+// count counts ballots and messages of runs, and reports no findings.
 type count struct{ ballots, messages *int }
 
 func (count) Reset() {}
@@ -81,13 +92,25 @@ func (c count) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// predicted is the share of runs in which the model has the defect, in percent.
+// predicted returns the percentage of runs in which the model has the defect.
 func predicted(t *testing.T, s lockstep.Strategy) float64 {
-	result := enginetest.Explore(t, lockstep.Plan{System: modelled{Cluster{Bounded: *bounded}}, Spec: Once, Strategy: s, Settle: modelSettle, Runs: *modelRuns, Seed: *seed, KeepGoing: true, Keep: 1})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:    modelled{Cluster{Bounded: *bounded}},
+			Spec:      Once,
+			Strategy:  s,
+			Settle:    modelSettle,
+			Runs:      *modelRuns,
+			Seed:      *seed,
+			KeepGoing: true,
+			Keep:      1,
+		},
+	)
 	return 100 * float64(result.Verdicts[trace.Fail]) / float64(result.Runs)
 }
 
-// TestPredicted tells how often the rows have the defect by the model.
+// TestPredicted logs how often the rows have the defect according to the model.
 func TestPredicted(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
@@ -100,21 +123,37 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestTables makes rows of table 2 of the paper again, as far as the time goes, and writes them beside the paper's.
+// TestTables reproduces rows of table 2 of the paper, as far as the time permits, and prints them beside the paper's.
 func TestTables(t *testing.T) {
 	if !*long {
 		t.Skip("takes as long as it is given; -long makes it")
 	}
 	outside.JVM(t)
-	fmt.Println("| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|")
+	fmt.Println(
+		"| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, worthless, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|",
+	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.name) {
 			continue
 		}
 		var ballots, messages int
 		counted := spec.New("counted", func(lockstep.Info) *count { return &count{&ballots, &messages} })
-		result, perHour, err := servertest.Row(t, lockstep.Plan{System: Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute}, Spec: spec.All(Once, Linearizable, counted), Strategy: r.strategy,
-			Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, KeepGoing: true, Keep: 1 << 20, Repetitions: 1, Scratch: t.TempDir()})
+		result, perHour, err := servertest.Row(
+			t,
+			lockstep.Plan{
+				System:      Cluster{Change5985: true, Bounded: *bounded, Timeout: *quorums, Patience: 5 * time.Minute},
+				Spec:        spec.All(Once, Linearizable, counted),
+				Strategy:    r.strategy,
+				Settle:      Settle,
+				Workers:     1,
+				Runs:        1 << 20,
+				Seed:        *seed,
+				KeepGoing:   true,
+				Keep:        1 << 20,
+				Repetitions: 1,
+				Scratch:     t.TempDir(),
+			},
+		)
 		if err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
@@ -126,12 +165,26 @@ func TestTables(t *testing.T) {
 		}
 		n := max(result.Runs, 1)
 		low, high := exact.Limits(found["once"], n, 0.025)
-		fmt.Printf("| %s | %d, %.2f, %.2f | %d, %d, %d of %d | %.2f %% to %.2f %% | %.2f | %.2f | %.0f |\n", r.name, r.buggy, r.phases, r.messages, found["once"], found["linearizability"],
-			result.Verdicts[trace.Unknown], result.Runs, 100*low, 100*high, float64(ballots)/float64(n), float64(messages)/float64(n), perHour)
+		fmt.Printf(
+			"| %s | %d, %.2f, %.2f | %d, %d, %d of %d | %.2f %% to %.2f %% | %.2f | %.2f | %.0f |\n",
+			r.name,
+			r.buggy,
+			r.phases,
+			r.messages,
+			found["once"],
+			found["linearizability"],
+			result.Verdicts[trace.Unknown],
+			result.Runs,
+			100*low,
+			100*high,
+			float64(ballots)/float64(n),
+			float64(messages)/float64(n),
+			perHour,
+		)
 	}
 }
 
-// The strategies of all rows fit.
+// The strategies of all rows are valid.
 func TestRows(t *testing.T) {
 	info, err := Cluster{}.Describe()
 	if err != nil {

@@ -6,9 +6,19 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Settle is the length of a settling stage: what is in flight arrives, what is under way ends, and the row is read.
+// Settle is the length of a settling stage: messages in transit arrive, pending operations end, and the row is read.
 const Settle = 8
 
 // Targets is Cassandra.
-var Targets = []target.Target{target.Of("cassandra", "Cassandra's Paxos, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), Properties).
-	Explored("uniform:period=6,isolations=6,rounds=24").Settled(Settle).Patient(10 * time.Minute).Guided(Scenarios...)}
+var Targets = []target.Target{
+	target.Of(
+		"cassandra",
+		"Cassandra's Paxos, unmodified servers in processes, behind proxies",
+		target.Fill(Cluster{}),
+		Properties,
+	).
+		Explored("uniform:period=6,isolations=6,rounds=24").
+		Settled(Settle).
+		Patient(10 * time.Minute).
+		Guided(Scenarios...),
+}

@@ -22,14 +22,14 @@ type deployment struct {
 
 	gateways []*gateway // by node-1
 	peer     []string   // where servers listen for each other, by node-1
-	via      []string   // where the others believe them to be
+	via      []string   // where the other servers reach them
 
 	clients *kv.Clients
 	runs    int
 }
 
-// deploy builds the server and makes the links. All servers must know the same addresses, so that there is one link for each
-// destination.
+// deploy builds the server and creates the links. All servers must use the same addresses, so that there is one link
+// for each destination.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	program, err := process.Program(ctx, "go.etcd.io/etcd/server/v3", c.Version)
 	if err != nil {
@@ -37,35 +37,83 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 	}
 	d := &deployment{Cluster: servers, options: c, program: program, clients: kv.NewClients(c.load(), c.Nodes)}
 	for i := range c.Nodes {
-		d.gateways = append(d.gateways, &gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+		d.gateways = append(
+			d.gateways,
+			&gateway{address: d.Port(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
+		)
 		d.peer, d.via = append(d.peer, d.Port()), append(d.via, d.Port())
 		if _, err := d.Network.Link(0, lockstep.Node(i+1), d.via[i], d.peer[i], nil); err != nil {
 			return process.Driver{}, err
 		}
 	}
-	return process.Driver{Reset: d.reset, Command: d.command, Ready: d.ready, Begin: d.begin, Request: d.request, GiveUp: true, Log: telling}, nil
+	return process.Driver{
+		Reset:   d.reset,
+		Command: d.command,
+		Ready:   d.ready,
+		Begin:   d.begin,
+		Request: d.request,
+		GiveUp:  true,
+		Log:     telling,
+	}, nil
 }
 
-// command starts a node. What it writes need not survive the machine, only the process.
+// command starts a node. Its data must survive the process, but not the machine.
 func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 	var members []string
 	for i, address := range d.via {
 		members = append(members, fmt.Sprintf("n%d=http://%s", i+1, address))
 	}
 	client, peer := "http://"+d.gateways[n-1].address, "http://"+d.peer[n-1]
-	return exec.Command(d.program, "--name", fmt.Sprintf("n%d", n), "--data-dir", "data", "--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", "http://"+d.via[n-1], "--initial-cluster", strings.Join(members, ","),
-		"--initial-cluster-token", "lockstep", "--initial-cluster-state", "new", "--heartbeat-interval", "50", "--election-timeout", "500",
-		"--unsafe-no-fsync", "--log-level", "info", "--log-outputs", "stdout"), nil
+	return exec.Command(
+		d.program,
+		"--name",
+		fmt.Sprintf("n%d", n),
+		"--data-dir",
+		"data",
+		"--listen-client-urls",
+		client,
+		"--advertise-client-urls",
+		client,
+		"--listen-peer-urls",
+		peer,
+		"--initial-advertise-peer-urls",
+		"http://"+d.via[n-1],
+		"--initial-cluster",
+		strings.Join(members, ","),
+		"--initial-cluster-token",
+		"lockstep",
+		"--initial-cluster-state",
+		"new",
+		"--heartbeat-interval",
+		"50",
+		"--election-timeout",
+		"500",
+		"--unsafe-no-fsync",
+		"--log-level",
+		"info",
+		"--log-outputs",
+		"stdout",
+	), nil
 }
 
-// telling picks the lines of a log that tell how servers agree.
+// telling selects the log lines about consensus between servers.
 func telling(line string) bool {
-	return slices.ContainsFunc([]string{"elected leader", "became leader", "became candidate", "lost leader", "stepped down", `"level":"error"`, `"level":"panic"`, `"level":"fatal"`},
-		func(words string) bool { return strings.Contains(line, words) })
+	return slices.ContainsFunc(
+		[]string{
+			"elected leader",
+			"became leader",
+			"became candidate",
+			"lost leader",
+			"stepped down",
+			`"level":"error"`,
+			`"level":"panic"`,
+			`"level":"fatal"`,
+		},
+		func(words string) bool { return strings.Contains(line, words) },
+	)
 }
 
-// reset gives the run keys of its own.
+// reset gives the run a separate key prefix.
 func (d *deployment) reset() error {
 	d.runs++
 	return nil
@@ -83,8 +131,8 @@ func (d *deployment) begin(_ context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// request lets a client ask a node, and waits for the answer for one pace. A client that got an error goes on: its operation may
-// take effect or not.
+// request makes a client send a request to a node, and waits for the response for one pace. A client continues after an
+// error: its operation may take effect or not.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if err := d.Launch(); err != nil {
 		return err

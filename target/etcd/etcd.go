@@ -1,10 +1,9 @@
-// Package etcd tests etcd: unmodified servers of the version asked for, in processes of their own,
-// with proxies between them. Clients are those of kit/kv, by way of the servers' JSON gateway.
+// Package etcd tests etcd: unmodified servers of a given version in separate processes, with proxies between them.
+// Clients are those of kit/kv, through the servers' JSON gateway.
 //
-// Servers stay up from run to run, each of which has keys of its own. All reads are linearizable
-// unless Serializable is set: then a server answers from what it has, as etcd's version 2 did by
-// default, and section 2 of "Why Is Random Testing Effective for Partition Tolerance Bugs?" tells
-// how that is found out.
+// Servers stay up from run to run, and each run has separate keys. All reads are linearizable unless Serializable is
+// set. Then a server answers from its local state, as etcd's version 2 did by default. Section 2 of "Why Is Random
+// Testing Effective for Partition Tolerance Bugs?" describes how random testing finds that.
 package etcd
 
 import (
@@ -25,18 +24,18 @@ type Cluster struct {
 	Version string `help:"version of etcd, like v3.6.16" zero:"v3.6.16" trust:"fetches" known:"v3.6.16"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
-	// Clients, Requests and Keys are what clients do, and Mix which operations they draw.
+	// Clients, Requests and Keys bound the client workload, and Mix selects the operations that clients draw.
 	Clients  int    `help:"clients, each with one request at a time" zero:"2" range:"1..16"`
 	Requests int    `help:"operations of each client" zero:"6" range:"1..1000"`
 	Keys     int    `help:"keys that they work on" zero:"1" range:"1..8"`
 	Mix      kv.Mix `help:"operations: mixed, binary, or weights of put, get and cas such as put:2,get:3,cas:1"`
-	// Serializable lets servers answer reads from what they have.
+	// Serializable lets servers answer reads from their local state.
 	Serializable bool `help:"reads are answered by any server from what it has, and may be stale"`
-	// Pace is how long a step lasts in which time passes, at least, and how long a client waits.
+	// Pace is the minimum duration of a step in which time passes, and the timeout of a client.
 	Pace time.Duration `help:"how long a stretch of time lasts, and how long a client waits for an answer" zero:"200ms" range:"1ms.."`
-	// Patience is how long servers may take to start and to agree.
+	// Patience is the timeout for servers to start and to agree.
 	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
-	// Stall lets connections across a cut stand still instead of being closed.
+	// Stall makes a cut stall connections instead of closing them.
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
 
@@ -44,21 +43,32 @@ func (c Cluster) load() kv.Load {
 	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
-// Deploy makes a deployment; servers start with its first run.
+// Deploy creates a deployment; servers start with its first run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
-// system is the cluster as servers in processes.
+// system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "etcd", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
-		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn}}
+	return process.System{
+		Name:     "etcd",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:    c.Nodes,
+		Check:    c.check,
+		New:      c.deploy,
+		Reuse:    true,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Draws:    "the clients' operations",
+		Events:   []string{spec.EventCall, spec.EventReturn},
+	}
 }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (c Cluster) check() error {
 	if err := target.Check("etcd", c); err != nil {
 		return err
@@ -70,5 +80,12 @@ func (c Cluster) check() error {
 }
 
 // Target is etcd.
-var Target = target.Of("etcd", "etcd, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), kv.Linearizable).
-	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").Settled(6).Patient(10 * time.Minute)
+var Target = target.Of(
+	"etcd",
+	"etcd, unmodified servers in processes, behind proxies",
+	target.Fill(Cluster{}),
+	kv.Linearizable,
+).
+	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").
+	Settled(6).
+	Patient(10 * time.Minute)

@@ -24,8 +24,7 @@ import (
 
 var long = flag.Bool("long", false, "make many runs of servers, of all versions")
 
-// need skips a test where the go tool is missing or offline, and fails it where everything must be
-// there.
+// need skips a test if the go tool is missing or offline, and fails it if all tools are required.
 func need(t *testing.T, version string) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_STRICT") != "" {
@@ -36,7 +35,7 @@ func need(t *testing.T, version string) {
 	}
 }
 
-// plan is a campaign of partitions, crashes and requests.
+// plan returns a campaign of partitions, crashes and requests.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
 	need(t, target.Fill(c).Version)
@@ -45,7 +44,16 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: c, Spec: Target.Spec, Strategy: s, Settle: Target.Settle, Workers: 1, Runs: runs, Scratch: t.TempDir(), Repetitions: 3}
+	return lockstep.Plan{
+		System:      c,
+		Spec:        Target.Spec,
+		Strategy:    s,
+		Settle:      Target.Settle,
+		Workers:     1,
+		Runs:        runs,
+		Scratch:     t.TempDir(),
+		Repetitions: 3,
+	}
 }
 
 // Operations stay linearizable through partitions and crashes, and nothing is left of the servers.
@@ -60,11 +68,17 @@ func TestLinearizable(t *testing.T) {
 		p.System = timed{p.System.(Cluster), spent}
 		begin := time.Now()
 		enginetest.Passes(t, version, p)
-		t.Logf("%s: %d runs in %s, with the start of the servers; %s", version, runs, time.Since(begin).Round(time.Second), spent)
+		t.Logf(
+			"%s: %d runs in %s, with the start of the servers; %s",
+			version,
+			runs,
+			time.Since(begin).Round(time.Second),
+			spent,
+		)
 	}
 }
 
-// timed is a cluster that tells where its time goes: what begins a run, and restarts, is starting.
+// timed is a cluster that reports where its time goes. The beginning of a run and restarts count as starting.
 type timed struct {
 	Cluster
 	spent *process.Spent
@@ -95,8 +109,8 @@ func (d clocked) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return process.Timed(part, func() error { return d.Deployment.Do(ctx, s, out) })
 }
 
-// A server that is cut off answers serializable reads with what it has, which the others have
-// overwritten: found by partitions in few runs.
+// An isolated server answers serializable reads from its local state, which the others have overwritten. Partitions
+// find that in few runs.
 func TestStale(t *testing.T) {
 	tier.OnlyFull(t, "it starts servers, in real time")
 	p := plan(t, Cluster{Serializable: true, Mix: kv.Binary, Requests: 10}, 60)
@@ -112,7 +126,7 @@ func TestStale(t *testing.T) {
 	t.Logf("run %d: %s, %s", f.Run, f.Finding, f.Confirmed())
 }
 
-// What the gateway is told and tells, without a server.
+// The requests to the gateway and the parsing of its responses, without a server.
 func TestGateway(t *testing.T) {
 	var asked map[string]any
 	answer := ""
@@ -162,7 +176,11 @@ func TestGateway(t *testing.T) {
 }
 
 func TestWrongOptions(t *testing.T) {
-	for text, want := range map[string]string{"nodes=8": "nodes is 8, allowed are 1..7", "mix=append:1": "only put, get and cas are known here", "pace=-1s": "pace is -1s, it must be at least 1ms"} {
+	for text, want := range map[string]string{
+		"nodes=8":      "nodes is 8, allowed are 1..7",
+		"mix=append:1": "only put, get and cas are known here",
+		"pace=-1s":     "pace is -1s, it must be at least 1ms",
+	} {
 		system, err := Target.Build([]string{text})
 		if err == nil {
 			_, err = system.Describe()

@@ -12,20 +12,19 @@ import (
 	"github.com/lockstep-go/lockstep/kit/kv"
 )
 
-// gateway is one server as clients see it, by its JSON gateway. Bytes are in base 64 there, which
-// is how package json writes and reads them.
+// gateway is the client of one server's JSON gateway. Bytes are in base 64 there, which package json writes and reads.
 type gateway struct {
 	address string
 	client  *http.Client
 }
 
-// keyValue is a key with what it holds.
+// keyValue is a key with its value.
 type keyValue struct {
 	Key   []byte `json:"key"`
 	Value []byte `json:"value"`
 }
 
-// rangeRequest asks for one key.
+// rangeRequest requests one key.
 type rangeRequest struct {
 	Key          []byte `json:"key"`
 	Serializable bool   `json:"serializable,omitempty"`
@@ -35,8 +34,7 @@ type rangeResponse struct {
 	Kvs []keyValue `json:"kvs"`
 }
 
-// compare is a condition of a transaction: on the value, or on the version, which is 0 of a key
-// that is not there.
+// compare is a condition of a transaction: on the value, or on the version, which is 0 for a missing key.
 type compare struct {
 	Key     []byte `json:"key"`
 	Target  string `json:"target"`
@@ -45,7 +43,7 @@ type compare struct {
 	Version *int64 `json:"version,omitempty"`
 }
 
-// operation is one of a transaction.
+// operation is one operation of a transaction.
 type operation struct {
 	Put *keyValue     `json:"requestPut,omitempty"`
 	Get *rangeRequest `json:"requestRange,omitempty"`
@@ -64,13 +62,18 @@ type transacted struct {
 	} `json:"responses"`
 }
 
-// call makes a call and reads the answer.
+// call makes a call and reads the response.
 func (g *gateway) call(ctx context.Context, method string, request, answer any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+g.address+"/v3/kv/"+method, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		"http://"+g.address+"/v3/kv/"+method,
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (g *gateway) call(ctx context.Context, method string, request, answer any) 
 	return json.Unmarshal(text, answer)
 }
 
-// get reads a key; one that is not there holds 0.
+// get reads a key; a missing one has the value 0.
 func (g *gateway) get(ctx context.Context, key string, serializable bool) (kv.Value, error) {
 	var r rangeResponse
 	if err := g.call(ctx, "range", rangeRequest{[]byte(key), serializable}, &r); err != nil {
@@ -129,12 +132,17 @@ func (g *gateway) do(ctx context.Context, prefix string, o kv.Op, serializable b
 // cas sets a key to a value if it holds another.
 func (g *gateway) cas(ctx context.Context, key string, old, value int32) (kv.Result, error) {
 	is := compare{Key: []byte(key), Target: "VALUE", Result: "EQUAL", Value: written(old)}
-	if old == 0 { // it is not there
+	if old == 0 { // the key is missing
 		is = compare{Key: []byte(key), Target: "VERSION", Result: "EQUAL", Version: new(int64)}
 	}
 	var done transacted
-	err := g.call(ctx, "txn", transaction{Compare: []compare{is}, Success: []operation{{Put: &keyValue{[]byte(key), written(value)}}},
-		Failure: []operation{{Get: &rangeRequest{Key: []byte(key)}}}}, &done)
+	err := g.call(
+		ctx,
+		"txn",
+		transaction{Compare: []compare{is}, Success: []operation{{Put: &keyValue{[]byte(key), written(value)}}},
+			Failure: []operation{{Get: &rangeRequest{Key: []byte(key)}}}},
+		&done,
+	)
 	switch {
 	case err != nil:
 		return kv.Result{}, err

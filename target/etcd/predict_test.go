@@ -15,13 +15,17 @@ import (
 )
 
 var (
-	tests   = flag.Int("tests", 300, "tests of stale reads that are made with -long; a third of them is the number of runs of each version")
+	tests = flag.Int(
+		"tests",
+		300,
+		"tests of stale reads that are made with -long; a third of them is the number of runs of each version",
+	)
 	version = flag.String("version", "", "the version that they are made with, or the usual one")
 	seed    = flag.Int("seed", 1, "their seed")
 )
 
-// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the names that requests have here, and the test of its Example 3.3: a
-// balanced partition of five servers, and two operations under it.
+// The stale read of Fig. 1 (left) of the paper as a partition sequence, with the request names used here. The test is
+// that of its Example 3.3: a balanced partition of five servers, and two operations during it.
 const (
 	stale = "*(minority)|*: put a=1@2; get a@1"
 	test  = "partition:criterion=isolate,balanced=true,stages=1,before=0,during=2,after=0,steps=1,vary=false"
@@ -38,7 +42,7 @@ func staleSequence(t *testing.T) (cover.PartitionSequence, cover.Sampling) {
 	return sequence, cover.Sampling{Nodes: 5, Balanced: true, Operations: staleOps}
 }
 
-// The exact chance is that of the paper.
+// The exact probability is that of the paper.
 func TestStalePredicted(t *testing.T) {
 	sequence, sampling := staleSequence(t)
 	chance, err := sequence.Probability(sampling)
@@ -47,7 +51,8 @@ func TestStalePredicted(t *testing.T) {
 	}
 }
 
-// Stale reads are found as often as predicted: each test that runs the partition sequence finds one, and no other does.
+// Stale reads are found as often as predicted: each test that runs the partition sequence finds one, and no other test
+// does.
 func TestStaleMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes many minutes; -long makes it")
@@ -70,7 +75,9 @@ func TestStaleMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Settle, p.KeepGoing, p.Keep, p.Seed = 0, true, *tests, uint64(*seed)
-	p.Observers = []lockstep.Observer{&coverage.Observer{Meter: meter, Operation: func(text string) string { return text[len("c1 "):] }}}
+	p.Observers = []lockstep.Observer{
+		&coverage.Observer{Meter: meter, Operation: func(text string) string { return text[len("c1 "):] }},
+	}
 	result, err := lockstep.Explore(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +89,21 @@ func TestStaleMeasured(t *testing.T) {
 	told, found := meter.Read()[0].Hits, len(result.Found)
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
-	t.Logf("%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless", target.Fill(p.System.(Cluster)).Version,
-		chance.P.RatString(), predicted, told, found, result.Runs, float64(found)/float64(result.Runs), at.Low, at.High, failed, repeated, result.Inconclusive)
+	t.Logf(
+		"%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless",
+		target.Fill(p.System.(Cluster)).Version,
+		chance.P.RatString(),
+		predicted,
+		told,
+		found,
+		result.Runs,
+		float64(found)/float64(result.Runs),
+		at.Low,
+		at.High,
+		failed,
+		repeated,
+		result.Inconclusive,
+	)
 	if predicted < wide.Low || predicted > wide.High {
 		t.Error("that is not what was predicted")
 	}

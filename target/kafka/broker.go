@@ -13,14 +13,20 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// client is one client of all brokers. Which broker is asked for what is said by the caller: the library only carries requests.
+// client is one client of all brokers. The caller selects the broker of each request: the library only transports
+// requests.
 type client struct {
 	*kgo.Client
 	brokers []*kgo.Broker // by node-1
 }
 
 func newClient(addresses []string) (*client, error) {
-	c, err := kgo.NewClient(kgo.SeedBrokers(addresses...), kgo.RequestRetries(0), kgo.DisableClientMetrics(), kgo.DialTimeout(2*time.Second))
+	c, err := kgo.NewClient(
+		kgo.SeedBrokers(addresses...),
+		kgo.RequestRetries(0),
+		kgo.DisableClientMetrics(),
+		kgo.DialTimeout(2*time.Second),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
@@ -46,20 +52,21 @@ type topic struct {
 	id   [16]byte
 }
 
-// view is what a broker knows.
+// view is a broker's metadata.
 type view struct {
 	brokers    lockstep.Nodes // that are alive
 	partitions []led
 }
 
-// led is who leads a partition, since which epoch, and who is in sync.
+// led describes a partition: its leader, the leader epoch, and the in-sync replicas.
 type led struct {
-	leader lockstep.Node // 0: nobody
+	leader lockstep.Node // 0: none
 	epoch  int32
 	insync lockstep.Nodes
 }
 
-// view asks a broker what it knows of the others and of a topic. One that does not know the topic has no partitions.
+// view requests a broker's metadata about the other brokers and a topic. If the broker does not know the topic, there
+// are no partitions.
 func (c *client) view(ctx context.Context, n lockstep.Node, t topic, partitions int) (v view, err error) {
 	request := kmsg.NewPtrMetadataRequest()
 	request.Topics = []kmsg.MetadataRequestTopic{}
@@ -90,11 +97,21 @@ func (c *client) view(ctx context.Context, n lockstep.Node, t topic, partitions 
 }
 
 // create creates a topic, whose replicas are in the order given: the first leads.
-func (c *client) create(ctx context.Context, n lockstep.Node, name string, partitions int, replicas []int32, configs map[string]string) (topic, error) {
+func (c *client) create(
+	ctx context.Context,
+	n lockstep.Node,
+	name string,
+	partitions int,
+	replicas []int32,
+	configs map[string]string,
+) (topic, error) {
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, -1, -1
 	for p := range partitions {
-		t.ReplicaAssignment = append(t.ReplicaAssignment, kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: int32(p), Replicas: replicas})
+		t.ReplicaAssignment = append(
+			t.ReplicaAssignment,
+			kmsg.CreateTopicsRequestTopicReplicaAssignment{Partition: int32(p), Replicas: replicas},
+		)
 	}
 	for key, value := range configs {
 		t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: key, Value: &value})
@@ -121,7 +138,7 @@ func (c *client) remove(ctx context.Context, n lockstep.Node, t topic) error {
 	return err
 }
 
-// identity is that of an idempotent producer.
+// identity is the identity of an idempotent producer.
 type identity struct {
 	id    int64
 	epoch int16
@@ -130,7 +147,7 @@ type identity struct {
 // plain is the identity of a producer that is not idempotent.
 var plain = identity{-1, -1}
 
-// identify asks a broker for an identity that nobody else has.
+// identify requests a unique producer identity from a broker.
 func (c *client) identify(ctx context.Context, n lockstep.Node) (identity, error) {
 	request := kmsg.NewPtrInitProducerIDRequest()
 	request.TransactionTimeoutMillis, request.ProducerID, request.ProducerEpoch = 60_000, -1, -1
@@ -144,15 +161,26 @@ func (c *client) identify(ctx context.Context, n lockstep.Node) (identity, error
 	return identity{answer.ProducerID, answer.ProducerEpoch}, nil
 }
 
-// write asks a broker to append a record to a partition, and returns its offset, or -1 where the broker had the record already
-// and does not know where.
-func (c *client) write(ctx context.Context, n lockstep.Node, t topic, partition int, value string, who identity, sequence int32, acks int16, patience time.Duration) (offset int64, err error) {
+// write requests a broker to append a record to a partition, and returns its offset. The offset is -1 if the broker
+// already had the record and does not know its offset.
+func (c *client) write(
+	ctx context.Context,
+	n lockstep.Node,
+	t topic,
+	partition int,
+	value string,
+	who identity,
+	sequence int32,
+	acks int16,
+	patience time.Duration,
+) (offset int64, err error) {
 	p := kmsg.NewProduceRequestTopicPartition()
 	p.Partition, p.Records = int32(partition), batch(value, who, sequence)
 	at := kmsg.NewProduceRequestTopic()
 	at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 	request := kmsg.NewPtrProduceRequest()
-	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(max(patience.Milliseconds(), 1)), append(request.Topics, at)
+	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(max(patience.Milliseconds(), 1)),
+		append(request.Topics, at)
 	answer, err := ask[*kmsg.ProduceResponse](ctx, c, n, request)
 	if err != nil {
 		return 0, err
@@ -165,7 +193,7 @@ func (c *client) write(ctx context.Context, n lockstep.Node, t topic, partition 
 	return 0, fmt.Errorf("kafka: no answer about partition %d of %s", partition, t.name)
 }
 
-// Where the length and the checksum stand in a batch, and what they are about.
+// The positions of the length and the checksum in a batch, and where the parts that they cover begin.
 const (
 	lengthAt   = 8
 	afterCount = lengthAt + 4
@@ -173,11 +201,19 @@ const (
 	afterCRC   = crcAt + 4
 )
 
-// batch is a record as brokers keep it: alone in a batch.
+// batch returns a record in the brokers' storage format: a batch of one record.
 func batch(value string, who identity, sequence int32) []byte {
 	record := kmsg.Record{Value: []byte(value)}
 	record.Length = int32(len(record.AppendTo(nil)) - 1) // without the length itself, which takes one byte
-	b := kmsg.RecordBatch{PartitionLeaderEpoch: -1, Magic: 2, ProducerID: who.id, ProducerEpoch: who.epoch, FirstSequence: sequence, NumRecords: 1, Records: record.AppendTo(nil)}
+	b := kmsg.RecordBatch{
+		PartitionLeaderEpoch: -1,
+		Magic:                2,
+		ProducerID:           who.id,
+		ProducerEpoch:        who.epoch,
+		FirstSequence:        sequence,
+		NumRecords:           1,
+		Records:              record.AppendTo(nil),
+	}
 	if who == plain {
 		b.FirstSequence = -1
 	}
@@ -186,7 +222,7 @@ func batch(value string, who identity, sequence int32) []byte {
 	return b.AppendTo(nil)
 }
 
-// read asks the leader of a partition for all records of it.
+// read requests all records of a partition from its leader.
 func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition int) (records []Placed, err error) {
 	for offset := int64(0); ; {
 		p := kmsg.NewFetchRequestTopicPartition()
@@ -194,7 +230,10 @@ func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition i
 		at := kmsg.NewFetchRequestTopic()
 		at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 		request := kmsg.NewPtrFetchRequest()
-		request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.Topics = 0, 0, 1<<20, append(request.Topics, at)
+		request.MaxWaitMillis, request.MinBytes, request.MaxBytes, request.Topics = 0, 0, 1<<20, append(
+			request.Topics,
+			at,
+		)
 		answer, err := ask[*kmsg.FetchResponse](ctx, c, n, request)
 		if err == nil {
 			err = kerr.ErrorForCode(answer.ErrorCode)
@@ -205,7 +244,12 @@ func (c *client) read(ctx context.Context, n lockstep.Node, t topic, partition i
 		if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) != 1 {
 			return nil, fmt.Errorf("kafka: no answer about partition %d of %s", partition, t.name)
 		}
-		got, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: offset, Topic: t.name, Partition: int32(partition)}, &answer.Topics[0].Partitions[0], nil, nil)
+		got, next := kgo.ProcessFetchPartition(
+			kgo.ProcessFetchPartitionOpts{Offset: offset, Topic: t.name, Partition: int32(partition)},
+			&answer.Topics[0].Partitions[0],
+			nil,
+			nil,
+		)
 		if got.Err != nil {
 			return nil, got.Err
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The parts that nodes play.
+// The roles of nodes.
 const (
-	roleLeader     = "leader"     // of a partition, by what was decided last
+	roleLeader     = "leader"     // of a partition, by the latest election
 	roleFollower   = "follower"   // any other broker
-	roleController = "controller" // one of its own
+	roleController = "controller" // a separate controller
 )
 
 // deployment is the servers of one worker and their clients.
@@ -28,29 +28,41 @@ type deployment struct {
 	options Cluster
 	java    *jvm.JVM
 
-	at, via [][listeners]string // where servers listen, and where others believe them to; by node-1
+	at, via [][listeners]string // where servers listen, and where others reach them; by node-1
 
 	asker     *client
 	producers []*producer
 	topic     topic
 	runs      int
-	roles     []string // by node-1, since the last step; nil: not asked yet
+	roles     []string // by node-1, since the last step; nil: not requested yet
 	log       [][]Placed
 }
 
-// deploy fetches a version and makes the links and the clients.
+// deploy fetches a version and creates the links and the clients.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	java, err := prepare(ctx, c.Version)
 	if err != nil {
 		return process.Driver{}, err
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Reset: d.reset, Command: d.write, Ready: d.ready, Begin: d.begin, Before: d.before, Request: d.request, Agree: d.agree,
-		GiveUp: true, Inspect: d.inspect, Log: telling, Role: d.role, Close: d.close}
+	driver := process.Driver{
+		Reset:   d.reset,
+		Command: d.write,
+		Ready:   d.ready,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.request,
+		Agree:   d.agree,
+		GiveUp:  true,
+		Inspect: d.inspect,
+		Log:     telling,
+		Role:    d.role,
+		Close:   d.close,
+	}
 	return driver, d.wire()
 }
 
-// connect makes the clients. They dial when they are asked to.
+// connect creates the clients. They dial on their first request.
 func (d *deployment) connect() error {
 	var addresses []string
 	for n := range d.options.brokers().All() {
@@ -71,20 +83,24 @@ func (d *deployment) connect() error {
 	return nil
 }
 
-// reset forgets the run before.
+// reset discards the state of the previous run.
 func (d *deployment) reset() error {
 	d.roles, d.log = nil, nil
 	d.runs++
 	return nil
 }
 
-// begin makes the topic of the run, waits until all servers have it, and offers the first record of each producer.
+// begin creates the topic of the run, waits until all servers have it, and offers the first record of each producer.
 func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	if err := d.renew(ctx); err != nil {
 		return err
 	}
 	all := trace.AllNodes(d.options.nodes())
-	if err := d.Steady(ctx, all, func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) }); err != nil {
+	if err := d.Steady(
+		ctx,
+		all,
+		func(ctx context.Context, n lockstep.Node) bool { return d.serves(ctx, n, all, true) },
+	); err != nil {
 		return err
 	}
 	for _, p := range d.producers {
@@ -97,7 +113,8 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// introduce lets a producer dial all brokers, and gives an idempotent one its identity, so that its first record takes no longer than others.
+// introduce makes a producer dial all brokers, and gives an idempotent one its identity, so that its first record takes
+// no longer than others.
 func (d *deployment) introduce(ctx context.Context, p *producer) error {
 	return d.retry(ctx, fmt.Sprintf("producer %d gets no answer", p.number), func(ctx context.Context) error {
 		for n := range d.options.brokers().All() {
@@ -114,42 +131,56 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 	})
 }
 
-// retry tries something until it works.
+// retry retries an operation until it succeeds.
 func (d *deployment) retry(ctx context.Context, failure string, do func(context.Context) error) error {
-	return process.Timed(&d.Spent.Working, func() error { return process.Retry(ctx, d.Patience, "kafka: "+failure, do) })
+	return process.Timed(
+		&d.Spent.Working,
+		func() error { return process.Retry(ctx, d.Patience, "kafka: "+failure, do) },
+	)
 }
 
-// renew makes the topic of a run in the place of the one before. Its first leader is broker 1.
+// renew replaces the topic of the previous run by a new one. Its first leader is broker 1.
 func (d *deployment) renew(ctx context.Context) error {
 	if d.topic.name != "" {
-		_ = d.asker.remove(ctx, 1, d.topic) // it is in nobody's way
+		_ = d.asker.remove(ctx, 1, d.topic) // a topic that remains does no harm
 	}
 	var replicas []int32
 	for n := range d.options.brokers().All() {
 		replicas = append(replicas, int32(n))
 	}
-	settings := map[string]string{"min.insync.replicas": strconv.Itoa(d.options.Insync), "unclean.leader.election.enable": strconv.FormatBool(d.options.Unclean)}
-	attempts := 0 // each with a name of its own, as one that got no answer may have made the topic
+	settings := map[string]string{
+		"min.insync.replicas":            strconv.Itoa(d.options.Insync),
+		"unclean.leader.election.enable": strconv.FormatBool(d.options.Unclean),
+	}
+	attempts := 0 // each with a different name, as one without an answer may have created the topic
 	return d.retry(ctx, "the topic cannot be created", func(ctx context.Context) (err error) {
 		attempts++
-		d.topic, err = d.asker.create(ctx, 1, fmt.Sprintf("run%d-%d", d.runs, attempts), d.options.Partitions, replicas, settings)
+		d.topic, err = d.asker.create(
+			ctx,
+			1,
+			fmt.Sprintf("run%d-%d", d.runs, attempts),
+			d.options.Partitions,
+			replicas,
+			settings,
+		)
 		return err
 	})
 }
 
-// asking is how often a broker is asked that is not ready, and replicating how long a leader waits for others to have a record.
+// asking is the polling interval of a broker that is not ready, and replicating how long a leader waits for the
+// replication of a record.
 const (
 	asking      = 100 * time.Millisecond
 	replicating = 10 * time.Second
 )
 
-// ready reports whether a node serves; in the settling stage its broker must have all partitions in sync, too.
+// ready reports whether a node serves; in the settling stage its broker must also be in sync for all partitions.
 func (d *deployment) ready(ctx context.Context, n lockstep.Node, among lockstep.Nodes) bool {
 	return d.serves(ctx, n, among, d.Settling())
 }
 
-// serves reports whether a node and those that can agree have done so: their brokers know each other to be alive and nobody
-// else, and each partition is led by one of them, where anybody can. With full all of them are in sync, too.
+// serves reports whether a node and the nodes that can agree have done so. Their brokers see exactly each other as
+// alive, and one of them leads each partition that can have a leader. With full all of them are also in sync.
 func (d *deployment) serves(ctx context.Context, n lockstep.Node, among lockstep.Nodes, full bool) bool {
 	brokers := among & d.options.brokers()
 	if !brokers.Has(n) {
@@ -163,24 +194,31 @@ func (d *deployment) serves(ctx context.Context, n lockstep.Node, among lockstep
 	return false
 }
 
-// settled reports whether the partitions are led by one of the brokers, or by nobody; with full all brokers are in sync.
+// settled reports whether each partition is led by one of the brokers, or has no leader; with full all brokers are in
+// sync.
 func (v *view) settled(brokers lockstep.Nodes, full bool) bool {
 	return len(v.partitions) > 0 && !slices.ContainsFunc(v.partitions, func(l led) bool {
 		return l.leader != 0 && !brokers.Has(l.leader) || full && l.insync != brokers
 	})
 }
 
-// before lets roles be asked for again.
+// before invalidates the roles.
 func (d *deployment) before(*lockstep.Step, *lockstep.Outbox) { d.roles = nil }
 
-// offer offers the record that is next.
+// offer offers the next record.
 func (d *deployment) offer(p *producer, out *lockstep.Outbox) {
 	if p.at <= d.options.Requests {
-		out.Offer(trace.Pending{ID: p.request(), To: d.options.brokers(), Text: "write " + p.record(d.options.Partitions).String()})
+		out.Offer(
+			trace.Pending{
+				ID:   p.request(),
+				To:   d.options.brokers(),
+				Text: "write " + p.record(d.options.Partitions).String(),
+			},
+		)
 	}
 }
 
-// request lets a producer attempt its record at a server, and waits for the outcome a little.
+// request makes a producer attempt its record at a server, and waits a short time for the outcome.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if err := d.Launch(); err != nil {
 		return err
@@ -202,7 +240,7 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	})
 }
 
-// learn takes the outcome of an attempt.
+// learn processes the outcome of an attempt.
 func (d *deployment) learn(p *producer, a *attempt, out *lockstep.Outbox) {
 	acknowledged, again := p.learn(a)
 	if acknowledged {
@@ -214,8 +252,8 @@ func (d *deployment) learn(p *producer, a *attempt, out *lockstep.Outbox) {
 	d.offer(p, out)
 }
 
-// agree names the nodes that can agree, where anything happened to servers or links: all that hear each other and nobody
-// else, with a majority of the controllers among them.
+// agree returns the nodes that can agree, after a change of servers or links. They are nodes that hear only each other,
+// with a majority of the controllers among them.
 func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
 	if d.Did() == 0 {
 		return 0
@@ -224,7 +262,7 @@ func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
 	return d.Group(out, func(nodes lockstep.Nodes) bool { return 2*(nodes&controllers).Len() > controllers.Len() })
 }
 
-// inspect reads the log of all partitions. No more records are offered.
+// inspect reads the log of all partitions. It offers no more records.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	for _, p := range d.producers {
 		out.Withdraw(p.request())
@@ -233,7 +271,12 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	for partition := range d.options.Partitions {
 		records, err := d.read(ctx, partition)
 		if err != nil {
-			return errors.Join(ctx.Err(), process.Inconclusive(fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err)))
+			return errors.Join(
+				ctx.Err(),
+				process.Inconclusive(
+					fmt.Errorf("kafka: partition %d cannot be read after all have come back: %w", partition, err),
+				),
+			)
 		}
 		log = append(log, records)
 		if d.log == nil || !slices.Equal(d.log[partition], records) {
@@ -247,7 +290,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// read reads the log of a partition from whoever leads it.
+// read reads the log of a partition from its leader.
 func (d *deployment) read(ctx context.Context, partition int) ([]Placed, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -261,7 +304,7 @@ func (d *deployment) read(ctx context.Context, partition int) ([]Placed, error) 
 	return d.asker.read(ctx, v.partitions[partition].leader, d.topic, partition)
 }
 
-// role is the part that a node plays, as it was when one of them was first asked for since the last step.
+// role returns the role of a node, as of the first request for a role since the last step.
 func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
 	if d.roles == nil {
 		d.roles = d.casting(ctx)
@@ -269,7 +312,7 @@ func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
 	return d.roles[n-1]
 }
 
-// casting asks all brokers who plays which part. Who leads is what the one says who knows of the latest election.
+// casting requests the roles from all brokers. The broker with the latest election determines the leader.
 func (d *deployment) casting(ctx context.Context) []string {
 	views := make([]view, d.options.Brokers)
 	var all sync.WaitGroup

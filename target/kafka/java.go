@@ -13,26 +13,34 @@ import (
 	"github.com/lockstep-go/lockstep/process/jvm"
 )
 
-// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+// jars has the SHA-256 of every jar of the supported versions: see process/jvm/sums.
 //
 //go:embed jars.sha256
 var jars string
 
-// prepare fetches a version and finds a JVM. Of what is logged, only warnings and who does what is wanted.
+// prepare fetches a version and finds a JVM. The log contains only warnings and role changes.
 func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
 	java, err := jvm.Find(ctx, jars, "org.apache.kafka:kafka_2.13:"+version, "org.slf4j:slf4j-simple:1.7.36")
 	if err != nil {
 		return nil, fmt.Errorf("kafka: version %s: %w", version, err)
 	}
-	java.Flags = []string{"-Xms64m", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showThreadName=false"}
-	for _, logger := range []string{"state.change.logger", "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"} {
+	java.Flags = []string{
+		"-Xms64m",
+		"-Xmx256m",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-Dorg.slf4j.simpleLogger.showThreadName=false",
+	}
+	for _, logger := range []string{
+		"state.change.logger",
+		"kafka.cluster.Partition",
+		"org.apache.kafka.controller.ReplicationControlManager",
+	} {
 		java.Flags = append(java.Flags, "-Dorg.slf4j.simpleLogger.log."+logger+"=info")
 	}
 	return java, nil
 }
 
-// The listeners of a server: for clients, for other brokers, and for those who follow the
-// controllers.
+// The listeners of a server: for clients, for other brokers, and for servers that follow the controllers.
 const (
 	forClients = iota
 	forBrokers
@@ -40,8 +48,8 @@ const (
 	listeners
 )
 
-// wire makes the links. All servers are told the same addresses of a server, so that there is one link for each
-// destination and listener; clients know better.
+// wire creates the links. All servers receive the same addresses of a server, so that there is one link for each
+// destination and listener; clients use the direct addresses.
 func (d *deployment) wire() error {
 	for n := range d.options.nodes() {
 		var at, via [listeners]string
@@ -61,11 +69,11 @@ func (d *deployment) wire() error {
 	return d.connect()
 }
 
-// clusterID is that of all deployments: none knows of another.
+// clusterID is the cluster ID of all deployments: deployments do not reach each other.
 const clusterID = "bG9ja3N0ZXAtbG9ja3N0ZQ"
 
-// write writes the settings of a node into its folder, and returns the command that starts it. A server that has no
-// data makes its folder ready first.
+// write writes the settings of a node into its directory, and returns the command that starts it. A server without data
+// formats its directory first.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	folder := d.Server(n).Folder
 	if err := os.WriteFile(filepath.Join(folder, "server.properties"), []byte(d.settings(n)), 0o644); err != nil {
@@ -76,7 +84,8 @@ exec "$@" kafka.Kafka server.properties`
 	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.In(folder).Line()...)...), nil
 }
 
-// settings are those of a node. Everything small and quick; what is written need not survive the machine, only the process.
+// settings returns the settings of a node. Sizes are small and intervals short; data must survive the process, but not
+// the machine.
 func (d *deployment) settings(n lockstep.Node) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
@@ -110,7 +119,7 @@ func (d *deployment) settings(n lockstep.Node) string {
 	return b.String()
 }
 
-// common is what all nodes have. Nothing is deleted for its age: records have no time of their own.
+// common are the settings of all nodes. Retention by age is off: records have no timestamps.
 const common = `controller.listener.names=CONTROLLER
 listener.security.protocol.map=CLIENT:PLAINTEXT,BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs=data
@@ -139,9 +148,12 @@ file.delete.delay.ms=1000
 metadata.log.segment.bytes=8388608
 `
 
-// telling picks the lines of a log that tell who does what.
+// telling selects the log lines about roles.
 func telling(line string) bool {
-	for _, words := range []string{"ERROR", "FATAL", "Fencing", "unfenced", "UNCLEAN", "Shrinking ISR", "Expanding ISR", "ISR updated", "starts at leader epoch", "Leader with topic", "Follower "} {
+	for _, words := range []string{
+		"ERROR", "FATAL", "Fencing", "unfenced", "UNCLEAN", "Shrinking ISR", "Expanding ISR", "ISR updated",
+		"starts at leader epoch", "Leader with topic", "Follower ",
+	} {
 		if strings.Contains(line, words) {
 			return !strings.Contains(line, "__")
 		}

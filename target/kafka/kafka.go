@@ -15,35 +15,35 @@ import (
 type Cluster struct {
 	// Version is the version of the servers.
 	Version string `help:"version of Kafka: 3.9.2 and 4.3.1 are known to work" zero:"4.3.1" trust:"fetches" known:"3.9.2 4.3.1"`
-	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the
-	// controllers those after them. Without controllers of their own all brokers are controllers, too.
+	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the controllers those after
+	// them. Without separate controllers all brokers are also controllers.
 	Brokers     int `help:"servers that have the records" zero:"3" range:"1..5"`
 	Controllers int `help:"controllers of their own; 0: all brokers are controllers, too" range:"0..3"`
-	// Clients, Requests and Partitions are what producers do.
+	// Clients, Requests and Partitions bound the workload of producers.
 	Clients    int `help:"producers, each with one record at a time" zero:"2" range:"1..16"`
 	Requests   int `help:"records of each producer" zero:"6" range:"1..1000"`
 	Partitions int `help:"partitions of the topic" zero:"1" range:"1..8"`
-	// Producers says which of them are idempotent.
+	// Producers selects which producers are idempotent.
 	Producers string `help:"idempotent, plain, or both: every other one is idempotent" zero:"both" oneof:"both idempotent plain"`
-	// Acks is who must have a record before it is acknowledged.
+	// Acks selects the replicas that must have a record before it is acknowledged.
 	Acks string `help:"who has a record that is acknowledged: all (that are in sync), or leader" zero:"all" oneof:"all leader"`
-	// Insync is how many replicas must be in sync for a record to be taken with acks=all.
+	// Insync is the number of replicas that must be in sync to accept a record with acks=all.
 	Insync int `help:"replicas that must be in sync to take a record (min.insync.replicas)" zero:"2" range:"1..5"`
-	// Unclean lets a replica lead that is not in sync.
+	// Unclean allows a leader that is not in sync.
 	Unclean bool `help:"a replica that is not in sync may lead (unclean.leader.election.enable)"`
-	// Session is how long a controller hears nothing of a broker until it does without.
+	// Session is how long a broker may be silent before a controller fences it.
 	Session time.Duration `help:"how long controllers hear nothing of a broker until they do without it" zero:"2s" range:"100ms.."`
-	// Pace is how long a step lasts in which time passes, at least, and how long a producer waits.
+	// Pace is the minimum duration of a step in which time passes, and the timeout of a producer.
 	Pace time.Duration `help:"how long a stretch of time lasts, and how long a producer waits for an answer" zero:"300ms" range:"1ms.."`
-	// Patience is how long servers may take to start and to agree.
+	// Patience is the timeout for servers to start and to agree.
 	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
-	// Stall lets connections across a cut stand still instead of being closed.
+	// Stall makes a cut stall connections instead of closing them.
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
 
 func (c Cluster) nodes() int { return c.Brokers + c.Controllers }
 
-// brokers are the nodes that have records, and controllers those that agree on who does what.
+// brokers returns the nodes that store records.
 func (c Cluster) brokers() lockstep.Nodes { return trace.AllNodes(c.Brokers) }
 
 func (c Cluster) controllers() lockstep.Nodes {
@@ -53,22 +53,32 @@ func (c Cluster) controllers() lockstep.Nodes {
 	return trace.AllNodes(c.nodes()) &^ c.brokers()
 }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
-// Deploy makes a deployment; servers start with its first run.
+// Deploy creates a deployment; servers start with its first run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
-// system is the cluster as servers in processes.
+// system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	return process.System{Name: "kafka", Options: target.Changed(c, target.Fill(Cluster{}), "version"), Nodes: c.nodes(), Check: c.check, New: c.deploy,
-		Reuse: true, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Events: []string{EventSend, EventAck, EventRecords},
-		Roles: []string{roleLeader, roleController, roleFollower}}
+	return process.System{
+		Name:     "kafka",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:    c.nodes(),
+		Check:    c.check,
+		New:      c.deploy,
+		Reuse:    true,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Events:   []string{EventSend, EventAck, EventRecords},
+		Roles:    []string{roleLeader, roleController, roleFollower},
+	}
 }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (c Cluster) check() error {
 	if err := target.Check("kafka", c); err != nil {
 		return err

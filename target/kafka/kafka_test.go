@@ -18,7 +18,7 @@ var (
 	only  = flag.String("only", "", "only tests with these settings: unclean or safe")
 )
 
-// plan is a campaign with the target's own strategy.
+// plan returns a campaign with the target's own strategy.
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
 	outside.JVM(t)
@@ -27,10 +27,19 @@ func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: c, Spec: Properties, Strategy: s, Settle: Settle, Workers: 1, Runs: runs, Scratch: t.TempDir(), Repetitions: 3}
+	return lockstep.Plan{
+		System:      c,
+		Spec:        Properties,
+		Strategy:    s,
+		Settle:      Settle,
+		Workers:     1,
+		Runs:        runs,
+		Scratch:     t.TempDir(),
+		Repetitions: 3,
+	}
 }
 
-// Nothing is lost, moved or doubled by partitions and crashes where settings are safe, and nothing is left of the servers.
+// With safe settings, partitions and crashes lose, move and duplicate no record, and nothing is left of the servers.
 func TestSafe(t *testing.T) {
 	versions, runs := []string{""}, 1
 	if *long {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// producer writes one record after the other. A record that was not acknowledged is written again a few times, at
-// whichever server the strategy says.
+// producer writes one record after the other. It retries an unacknowledged record a few times, at the servers that the
+// strategy selects.
 type producer struct {
 	*client
 	number     int
@@ -21,12 +21,12 @@ type producer struct {
 
 	who      identity
 	sequence []int32 // of the next record, by partition
-	at       int     // the record under way or next, from 1
+	at       int     // the current or next record, from 1
 	tries    int     // attempts at it so far
 	doubtful bool    // one of them may have taken effect
 }
 
-// tries is how often a record is attempted.
+// tries is the maximum number of attempts at a record.
 const tries = 4
 
 // perProducer separates the numbers of requests: the record i of producer p has the number p*perProducer + i.
@@ -36,15 +36,15 @@ func (p *producer) begin(partitions int) {
 	p.who, p.sequence, p.at, p.tries, p.doubtful = plain, make([]int32, partitions), 1, 0, false
 }
 
-// record is the one under way or next.
+// record returns the current or next record.
 func (p *producer) record(partitions int) Record {
 	return Record{Producer: p.number, Number: p.at, Partition: (p.number + p.at) % partitions, Idempotent: p.idempotent}
 }
 
-// request is the number of the record as a request.
+// request returns the number of the record as a request.
 func (p *producer) request() int32 { return int32(p.number*perProducer + p.at) }
 
-// attempt is one at a record.
+// attempt is an attempt at a record.
 type attempt struct {
 	record Record
 	node   lockstep.Node
@@ -52,11 +52,19 @@ type attempt struct {
 	err    error
 }
 
-// errNobody says that a server knows nobody who leads.
+// errNobody reports that a server knows no leader.
 var errNobody = errors.New("nobody leads")
 
-// try attempts a record: it asks a server who leads, and writes to that one.
-func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, partitions int, acks int16, patience time.Duration) (int64, error) {
+// try attempts a record: it asks a server for the leader, and writes to that leader.
+func (p *producer) try(
+	ctx context.Context,
+	n lockstep.Node,
+	t topic,
+	r Record,
+	partitions int,
+	acks int16,
+	patience time.Duration,
+) (int64, error) {
 	if p.idempotent && p.who == plain {
 		who, err := p.identify(ctx, n)
 		if err != nil {
@@ -71,25 +79,44 @@ func (p *producer) try(ctx context.Context, n lockstep.Node, t topic, r Record, 
 	case len(v.partitions) == 0 || v.partitions[r.Partition].leader == 0:
 		return 0, refusal{errNobody}
 	}
-	return p.write(ctx, v.partitions[r.Partition].leader, t, r.Partition, r.value(), p.who, p.sequence[r.Partition], acks, patience)
+	return p.write(
+		ctx,
+		v.partitions[r.Partition].leader,
+		t,
+		r.Partition,
+		r.value(),
+		p.who,
+		p.sequence[r.Partition],
+		acks,
+		patience,
+	)
 }
 
-// refusal is an error after which a record was surely not written.
+// refusal is an error after which a record was certainly not written.
 type refusal struct{ error }
 
-// refusals are the answers of servers that have not written a record. That a server does not lead is none: it may have written the
-// record while it did.
-var refusals = []error{kerr.NotEnoughReplicas, kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.CorruptMessage, kerr.InvalidRecord}
+// refusals are the errors of servers that have not written a record. NotLeaderForPartition is not among them: the
+// server may have written the record while it led.
+var refusals = []error{
+	kerr.NotEnoughReplicas,
+	kerr.UnknownTopicOrPartition,
+	kerr.UnknownTopicID,
+	kerr.OutOfOrderSequenceNumber,
+	kerr.UnknownProducerID,
+	kerr.InvalidProducerEpoch,
+	kerr.CorruptMessage,
+	kerr.InvalidRecord,
+}
 
-// strangers are the answers of servers that do not know what an idempotent producer wrote before.
+// strangers are the errors of servers that do not know the earlier records of an idempotent producer.
 var strangers = []error{kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch}
 
 func isAny(err error, of []error) bool {
 	return slices.ContainsFunc(of, func(e error) bool { return errors.Is(err, e) })
 }
 
-// learn takes the outcome of an attempt, and reports whether the record was acknowledged, and otherwise whether it is to be
-// attempted again.
+// learn processes the outcome of an attempt. It reports whether the record was acknowledged, and otherwise whether to
+// attempt it again.
 func (p *producer) learn(a *attempt) (acknowledged, again bool) {
 	err := a.err
 	if errors.Is(err, kerr.DuplicateSequenceNumber) {
@@ -108,7 +135,7 @@ func (p *producer) learn(a *attempt) (acknowledged, again bool) {
 		return false, false
 	}
 	if isAny(err, strangers) {
-		// With another identity the record could be written once more.
+		// With another identity the record could be written twice.
 		doubtful := p.doubtful
 		p.forget()
 		return false, !doubtful
@@ -116,13 +143,13 @@ func (p *producer) learn(a *attempt) (acknowledged, again bool) {
 	return false, true
 }
 
-// forget makes an idempotent producer begin anew: the next record is the first of another.
+// forget gives an idempotent producer a new identity: the next record is its first.
 func (p *producer) forget() {
 	p.who = plain
 	clear(p.sequence)
 }
 
-// next turns to the next record.
+// next advances to the next record.
 func (p *producer) next() { p.at, p.tries, p.doubtful = p.at+1, 0, false }
 
 // Record is a record of a producer.
@@ -131,8 +158,8 @@ type Record struct {
 	Idempotent                  bool
 }
 
-// value is what is written.
+// value returns the bytes of the record.
 func (r Record) value() string { return fmt.Sprintf("%d.%d", r.Producer, r.Number) }
 
-// String is the record in words.
+// String returns the record as text.
 func (r Record) String() string { return r.value() }

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// planned is the plan of one of the target's scenarios.
+// planned returns the plan of one of the target's scenarios.
 func planned(t *testing.T, name string) lockstep.Plan {
 	t.Helper()
 	outside.JVM(t)
@@ -29,17 +29,25 @@ func planned(t *testing.T, name string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+	return lockstep.Plan{
+		System:   system,
+		Spec:     Properties,
+		Scenario: sc.Build(),
+		Strategy: strategy.DefaultWalk,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+	}
 }
 
-// Two partitions in a row lose what the leader acknowledged alone, with unclean settings; with safe ones it acknowledges nothing then, and nothing is
-// lost.
+// With unclean settings, two consecutive partitions lose records that only the leader had acknowledged. With safe ones
+// the leader acknowledges nothing then, and no record is lost.
 func TestTwoPartitions(t *testing.T) {
 	for _, name := range []string{"unclean", "safe"} {
 		t.Run(name, func(t *testing.T) {
 			plan := planned(t, name)
 			var tr *trace.Trace
-			for attempt := range 3 { // on a busy machine a write may take too long
+			for attempt := range 3 { // on a loaded machine a write may take too long
 				var err error
 				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
 					t.Fatal(err)
@@ -52,7 +60,8 @@ func TestTwoPartitions(t *testing.T) {
 			switch {
 			case name == "safe" && tr.Outcome.Verdict != trace.Pass:
 				t.Errorf("%+v: %v", tr.Outcome, f)
-			case name == "unclean" && (f == nil || f.Property != "acknowledged-kept" || !strings.Contains(f.Text, "2.1 at ")):
+			case name == "unclean" &&
+				(f == nil || f.Property != "acknowledged-kept" || !strings.Contains(f.Text, "2.1 at ")):
 				t.Errorf("%+v: %v", tr.Outcome, f)
 			default:
 				t.Log(f)
@@ -61,25 +70,26 @@ func TestTwoPartitions(t *testing.T) {
 	}
 }
 
-// endings are what a test of two partitions can come to, as sequences. Whoever is with the controller, node 4, under the first partition leads alone: broker 1, which led
-// before and which all brokers then name to those who ask, or else another, which is elected and which only itself names.
+// endings are the possible outcomes of a test of two partitions, as sequences. During the first partition, the broker
+// with the controller, node 4, leads alone. If it is broker 1, which led before, all brokers report it as leader.
+// Otherwise it is a newly elected broker, which only itself reports as leader.
 var endings = []struct {
 	name      string
 	sequences []string
-	named     int64 // of three brokers, those that name who leads
+	named     int64 // of three brokers, those that report a leader
 }{
 	{"the leader is cut off", []string{"n1+n4(2)|2 then n1(1)|*"}, 3},
 	{"its successor is cut off", []string{"n2+n4(2)|2 then n2(1)|*", "n3+n4(2)|2 then n3(1)|*"}, 1},
 	{"the controller is cut off after an election", []string{"n2+n4(2)|2 then n4(1)|*", "n3+n4(2)|2 then n4(1)|*"}, 1},
 }
 
-// twoPartitions makes tests of two partitions, any of their kinds, one after the other, with two writes under each.
+// twoPartitions generates tests of two partitions of any kind, one after the other, with two writes during each.
 const (
 	twoPartitions = "partition:sequence=2|2 then 1|3,stages=1,before=1,during=2,after=0,steps=1,vary=false"
 	writes        = 2
 )
 
-// parsed are sequences read from words, with the chance that one of them is told.
+// parsed returns sequences parsed from words, with the probability that a test runs one of them.
 func parsed(t *testing.T, words []string) (sequences []cover.PartitionSequence, chance *big.Rat) {
 	t.Helper()
 	chance = new(big.Rat)
@@ -93,12 +103,13 @@ func parsed(t *testing.T, words []string) (sequences []cover.PartitionSequence, 
 			t.Fatal(err)
 		}
 		sequences = append(sequences, s)
-		chance.Add(chance, c.P) // no test tells two of them
+		chance.Add(chance, c.P) // no test runs two of them
 	}
 	return sequences, chance
 }
 
-// named is the chance that one of the writes under the first partition is asked of a broker that names who leads.
+// named returns the probability that one of the writes during the first partition reaches a broker that reports a
+// leader.
 func named(brokers int64) *big.Rat {
 	missed := big.NewRat(1, 1)
 	for range writes {
@@ -107,9 +118,13 @@ func named(brokers int64) *big.Rat {
 	return missed.Sub(big.NewRat(1, 1), missed)
 }
 
-// The paper's chance of its sequence, and the chances of the others.
+// The paper's probability of its sequence, and the probabilities of the others.
 func TestPredicted(t *testing.T) {
-	for i, want := range []struct{ told, both *big.Rat }{{big.NewRat(1, 12), big.NewRat(1, 12)}, {big.NewRat(1, 6), big.NewRat(5, 54)}, {big.NewRat(1, 6), big.NewRat(5, 54)}} {
+	for i, want := range []struct{ told, both *big.Rat }{
+		{big.NewRat(1, 12), big.NewRat(1, 12)},
+		{big.NewRat(1, 6), big.NewRat(5, 54)},
+		{big.NewRat(1, 6), big.NewRat(5, 54)},
+	} {
 		e := endings[i]
 		_, told := parsed(t, e.sequences)
 		if both := new(big.Rat).Mul(told, named(e.named)); told.Cmp(want.told) != 0 || both.Cmp(want.both) != 0 {
@@ -118,14 +133,14 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// noted is what a run came to.
+// noted is the outcome of a run.
 type noted struct {
 	stages []cover.Stage
 	lost   string
 	acks   int
 }
 
-// tally is an observer that keeps what runs came to.
+// tally is an observer that records the outcomes of runs.
 type tally struct {
 	coverage.Observer
 	t    *testing.T
@@ -165,7 +180,7 @@ func (w *tallying) Noted() any {
 	return n
 }
 
-// What was predicted is what is measured: how often a test tells each of the sequences, and loses records by it.
+// The measurement agrees with the prediction: how often a test runs each of the sequences, and loses records by it.
 func TestMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("takes an hour; -long makes it")
@@ -175,14 +190,30 @@ func TestMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside.JVM(t)
-	for name, c := range map[string]Cluster{"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"}, "safe": {Controllers: 1, Producers: "plain"}} {
+	for name, c := range map[string]Cluster{
+		"unclean": {Controllers: 1, Insync: 1, Unclean: true, Producers: "plain"},
+		"safe":    {Controllers: 1, Producers: "plain"},
+	} {
 		if *only != "" && *only != name {
 			continue
 		}
 		c.Patience = 5 * time.Minute
 		o, spent := &tally{t: t}, &servertest.Spent{}
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Spec: spent.Spec(), Strategy: s, Settle: Settle, Workers: 1, Runs: *tests, Seed: uint64(*seed), Scratch: t.TempDir(), Observers: []lockstep.Observer{o},
-			Progress: func(r *lockstep.Result) { fmt.Println(time.Now().Format("15:04:05"), r.Runs, r.Reasons) }})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:    c,
+				Spec:      spent.Spec(),
+				Strategy:  s,
+				Settle:    Settle,
+				Workers:   1,
+				Runs:      *tests,
+				Seed:      uint64(*seed),
+				Scratch:   t.TempDir(),
+				Observers: []lockstep.Observer{o},
+				Progress:  func(r *lockstep.Result) { fmt.Println(time.Now().Format("15:04:05"), r.Runs, r.Reasons) },
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +222,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// table compares what runs came to with what was predicted.
+// table compares the outcomes of runs with the prediction.
 func table(t *testing.T, runs []noted, unclean bool) {
 	rest, restLost, all, predicted := 0, 0, 0, new(big.Rat)
 	told := make([][2]int, len(endings)) // and lost
@@ -227,7 +258,17 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		}
 		at := compare.Share(told[i][0], len(runs), 0.95)
 		p, _ := chance.Float64()
-		t.Logf("%s: predicted %s, told in %d of %d (%.3f to %.3f); with a write %s, lost in %d", e.name, chance.RatString(), told[i][0], len(runs), at.Low, at.High, both.RatString(), told[i][1])
+		t.Logf(
+			"%s: predicted %s, told in %d of %d (%.3f to %.3f); with a write %s, lost in %d",
+			e.name,
+			chance.RatString(),
+			told[i][0],
+			len(runs),
+			at.Low,
+			at.High,
+			both.RatString(),
+			told[i][1],
+		)
 		if sure := compare.Share(told[i][0], len(runs), 0.9999); p < sure.Low || p > sure.High {
 			t.Errorf("%s was told in %d of %d runs, predicted %s", e.name, told[i][0], len(runs), chance.RatString())
 		}
@@ -236,7 +277,16 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		}
 	}
 	at := compare.Share(all, len(runs), 0.95)
-	t.Logf("others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s", rest, restLost, all, len(runs), at.Low, at.High, predicted.RatString())
+	t.Logf(
+		"others: %d, lost in %d; in all lost in %d of %d (%.3f to %.3f), predicted at least %s",
+		rest,
+		restLost,
+		all,
+		len(runs),
+		at.Low,
+		at.High,
+		predicted.RatString(),
+	)
 	if restLost > 0 {
 		t.Error("records are lost where nothing should be")
 	}

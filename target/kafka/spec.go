@@ -9,23 +9,23 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// The types of the events that tell what producers and readers see, with their values.
+// The types of the events that report the observations of producers and readers, with their values.
 const (
 	EventSend    = "send"    // a *Record is written for the first time
 	EventAck     = "ack"     // an *Ack
-	EventRecords = "records" // the *Records of a partition in the end
+	EventRecords = "records" // the final *Records of a partition
 )
 
-// Ack tells that a record was acknowledged, and which offset it has; -1 where that was not told.
+// Ack reports that a record was acknowledged, and its offset; -1 if the offset is unknown.
 type Ack struct {
 	Record
 	Offset int64
 }
 
-// String is the acknowledgement in words.
+// String returns the acknowledgement as text.
 func (a *Ack) String() string { return fmt.Sprintf("%s at %d", a.Record, a.Offset) }
 
-// Placed is what is at an offset of a log.
+// Placed is a record at an offset of a log.
 type Placed struct {
 	Offset int64
 	Value  string
@@ -37,7 +37,7 @@ type Records struct {
 	Log       []Placed
 }
 
-// String is the log in words.
+// String returns the log as text.
 func (r *Records) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "partition %d:", r.Partition)
@@ -47,20 +47,20 @@ func (r *Records) String() string {
 	return b.String()
 }
 
-// Properties are what Kafka promises with safe settings.
+// Properties are Kafka's guarantees with safe settings.
 var Properties = spec.All(Acknowledged, Order, Once)
 
-// Acknowledged is the promise that no record is lost that was acknowledged.
+// Acknowledged is the guarantee that no acknowledged record is lost.
 var Acknowledged = spec.New("acknowledged-kept", func(lockstep.Info) *judge { return &judge{find: lost} })
 
-// Order is the promise that records are where their acknowledgements said, that one that was acknowledged before another was first written
-// comes before it, and that nothing is in the log that nobody wrote.
+// Order is the guarantee that records are at their acknowledged offsets. A record that was acknowledged before another
+// was first written precedes it. The log contains only records that a producer wrote.
 var Order = spec.New("partition-order", func(lockstep.Info) *judge { return &judge{find: disorder} })
 
-// Once is the promise that a record of an idempotent producer is in the log at most once.
+// Once is the guarantee that a record of an idempotent producer is in the log at most once.
 var Once = spec.New("idempotent-once", func(lockstep.Info) *judge { return &judge{find: twice} })
 
-// history is what happened in a run.
+// history is the history of a run.
 type history struct {
 	time  int
 	sent  map[string]Record
@@ -69,13 +69,13 @@ type history struct {
 	logs  map[int][]Placed // by partition, as read last
 }
 
-// acked is an acknowledgement and when it came.
+// acked is an acknowledgement and its time.
 type acked struct {
 	Ack
 	at int
 }
 
-// offsets are those of a record in its partition's log.
+// offsets returns the offsets of a record in its partition's log.
 func (h *history) offsets(r Record) (all []int64) {
 	for _, p := range h.logs[r.Partition] {
 		if p.Value == r.value() {
@@ -85,7 +85,7 @@ func (h *history) offsets(r Record) (all []int64) {
 	return all
 }
 
-// judge keeps the history for one property.
+// judge records the history for one property.
 type judge struct {
 	history
 	find   func(*history) (judged int, text string)
@@ -98,10 +98,10 @@ func (j *judge) Reset() {
 	j.judged = 0
 }
 
-// Judged counts what was judged in the end.
+// Judged returns the number of final checks.
 func (j *judge) Judged() int { return j.judged }
 
-// Event notes an event.
+// Event records an event.
 func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	j.time++
 	switch v := e.Value.(type) {
@@ -115,7 +115,7 @@ func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// End judges the log that was read last.
+// End checks the log that was read last.
 func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(j.logs) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// lost finds records that were acknowledged and are gone.
+// lost finds acknowledged records that are missing.
 func lost(h *history) (judged int, text string) {
 	var gone []string
 	for _, a := range h.acks {
@@ -142,7 +142,7 @@ func lost(h *history) (judged int, text string) {
 	return judged, text
 }
 
-// disorder finds records that are not where they belong.
+// disorder finds records at wrong positions.
 func disorder(h *history) (judged int, text string) {
 	for _, log := range h.logs {
 		for _, p := range log {
@@ -154,15 +154,22 @@ func disorder(h *history) (judged int, text string) {
 	for i, a := range h.acks {
 		is := h.offsets(a.Record)
 		if len(is) == 0 || a.Offset < 0 {
-			continue // it is lost, or nobody said where it is
+			continue // it is lost, or its offset is unknown
 		}
 		judged++
 		if !slices.Contains(is, a.Offset) {
 			return judged, fmt.Sprintf("%s was acknowledged at %d and is at %d", a.Record, a.Offset, is[0])
 		}
 		for _, b := range h.acks[i+1:] {
-			if b.Partition == a.Partition && h.begun[b.value()] > a.at && b.Offset >= 0 && b.Offset <= a.Offset && len(h.offsets(b.Record)) > 0 {
-				return judged, fmt.Sprintf("%s was acknowledged at %d before %s was written, which is at %d", a.Record, a.Offset, b.Record, b.Offset)
+			if b.Partition == a.Partition && h.begun[b.value()] > a.at && b.Offset >= 0 && b.Offset <= a.Offset &&
+				len(h.offsets(b.Record)) > 0 {
+				return judged, fmt.Sprintf(
+					"%s was acknowledged at %d before %s was written, which is at %d",
+					a.Record,
+					a.Offset,
+					b.Record,
+					b.Offset,
+				)
 			}
 		}
 	}

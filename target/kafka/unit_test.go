@@ -30,21 +30,85 @@ func TestProperties(t *testing.T) {
 		events   []lockstep.Event
 		property string
 	}{
-		"both are there":                       {[]lockstep.Event{send(a), ack(a, 0), send(b), ack(b, 1), log(Placed{0, "1.1"}, Placed{1, "2.1"})}, ""},
-		"one is lost":                          {[]lockstep.Event{send(a), ack(a, 0), send(b), ack(b, 1), log(Placed{0, "2.1"}, Placed{1, "2.1"})}, "acknowledged-kept"},
-		"one may be lost":                      {[]lockstep.Event{send(a), send(b), ack(b, 0), log(Placed{0, "2.1"})}, ""},
-		"one may be there":                     {[]lockstep.Event{send(a), send(b), ack(b, 1), log(Placed{0, "1.1"}, Placed{1, "2.1"})}, ""},
-		"it is elsewhere":                      {[]lockstep.Event{send(a), ack(a, 0), log(Placed{3, "1.1"})}, "partition-order"},
-		"nobody wrote it":                      {[]lockstep.Event{send(a), ack(a, 0), log(Placed{0, "1.1"}, Placed{1, "7.7"})}, "partition-order"},
-		"an order that is not that of answers": {[]lockstep.Event{send(a), ack(a, 1), send(b), ack(b, 0), log(Placed{0, "2.1"}, Placed{1, "1.1"})}, "partition-order"},
-		"an order of two at the same time":     {[]lockstep.Event{send(a), send(b), ack(a, 1), ack(b, 0), log(Placed{0, "2.1"}, Placed{1, "1.1"})}, ""},
-		"a plain producer's twice":             {[]lockstep.Event{send(b), ack(b, 1), log(Placed{0, "2.1"}, Placed{1, "2.1"})}, ""},
-		"an idempotent producer's twice":       {[]lockstep.Event{send(a), ack(a, 0), log(Placed{0, "1.1"}, Placed{1, "1.1"})}, "idempotent-once"},
-		"twice without an answer":              {[]lockstep.Event{send(a), log(Placed{0, "1.1"}, Placed{1, "1.1"})}, "idempotent-once"},
-		"the last log counts":                  {[]lockstep.Event{send(a), ack(a, 0), log(), log(Placed{0, "1.1"})}, ""},
-		"it was never read":                    {[]lockstep.Event{send(a), ack(a, 0)}, ""},
+		"both are there": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "1.1"}, Placed{1, "2.1"}),
+		}, ""},
+		"one is lost": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "2.1"}, Placed{1, "2.1"}),
+		}, "acknowledged-kept"},
+		"one may be lost": {[]lockstep.Event{
+			send(a),
+			send(b),
+			ack(b, 0),
+			log(Placed{0, "2.1"}),
+		}, ""},
+		"one may be there": {[]lockstep.Event{
+			send(a),
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "1.1"}, Placed{1, "2.1"}),
+		}, ""},
+		"it is elsewhere": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(Placed{3, "1.1"}),
+		}, "partition-order"},
+		"nobody wrote it": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(Placed{0, "1.1"}, Placed{1, "7.7"}),
+		}, "partition-order"},
+		"an order that is not that of answers": {
+			[]lockstep.Event{send(a), ack(a, 1), send(b), ack(b, 0), log(Placed{0, "2.1"}, Placed{1, "1.1"})},
+			"partition-order",
+		},
+		"an order of two at the same time": {[]lockstep.Event{
+			send(a),
+			send(b),
+			ack(a, 1),
+			ack(b, 0),
+			log(Placed{0, "2.1"}, Placed{1, "1.1"}),
+		}, ""},
+		"a plain producer's twice": {[]lockstep.Event{
+			send(b),
+			ack(b, 1),
+			log(Placed{0, "2.1"}, Placed{1, "2.1"}),
+		}, ""},
+		"an idempotent producer's twice": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(Placed{0, "1.1"}, Placed{1, "1.1"}),
+		}, "idempotent-once"},
+		"twice without an answer": {[]lockstep.Event{
+			send(a),
+			log(Placed{0, "1.1"}, Placed{1, "1.1"}),
+		}, "idempotent-once"},
+		"the last log counts": {[]lockstep.Event{
+			send(a),
+			ack(a, 0),
+			log(),
+			log(Placed{0, "1.1"}),
+		}, ""},
+		"it was never read": {[]lockstep.Event{send(a), ack(a, 0)}, ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Properties,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Settle:   1,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +122,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// What an attempt teaches a producer: whether the record counts as written, whether it is written again, and as whose.
+// The effect of an attempt's outcome on a producer: whether the record counts as written, whether it is written again,
+// and under which identity.
 func TestLearn(t *testing.T) {
 	who := identity{7, 0}
 	for name, c := range map[string]struct {
@@ -67,14 +132,28 @@ func TestLearn(t *testing.T) {
 		sequence            int32
 		who                 identity
 	}{
-		"written":                           {[]error{nil}, true, false, 1, who},
-		"written before":                    {[]error{errors.New("broken"), kerr.DuplicateSequenceNumber}, true, false, 1, who},
-		"refused":                           {[]error{kerr.NotEnoughReplicas}, false, true, 0, who},
-		"nobody leads":                      {[]error{refusal{errNobody}}, false, true, 0, who},
-		"unknown, so again as the same":     {[]error{kerr.RequestTimedOut}, false, true, 0, who},
-		"a stranger, so again as another":   {[]error{kerr.OutOfOrderSequenceNumber}, false, true, 0, plain},
-		"a stranger after a doubt, no more": {[]error{kerr.NotLeaderForPartition, kerr.UnknownProducerID}, false, false, 0, plain},
-		"too often":                         {[]error{kerr.NotEnoughReplicas, kerr.NotEnoughReplicas, kerr.NotEnoughReplicas, kerr.NotEnoughReplicas}, false, false, 0, plain},
+		"written": {[]error{nil}, true, false, 1, who},
+		"written before": {[]error{
+			errors.New("broken"),
+			kerr.DuplicateSequenceNumber,
+		}, true, false, 1, who},
+		"refused":                         {[]error{kerr.NotEnoughReplicas}, false, true, 0, who},
+		"nobody leads":                    {[]error{refusal{errNobody}}, false, true, 0, who},
+		"unknown, so again as the same":   {[]error{kerr.RequestTimedOut}, false, true, 0, who},
+		"a stranger, so again as another": {[]error{kerr.OutOfOrderSequenceNumber}, false, true, 0, plain},
+		"a stranger after a doubt, no more": {
+			[]error{kerr.NotLeaderForPartition, kerr.UnknownProducerID},
+			false,
+			false,
+			0,
+			plain,
+		},
+		"too often": {[]error{
+			kerr.NotEnoughReplicas,
+			kerr.NotEnoughReplicas,
+			kerr.NotEnoughReplicas,
+			kerr.NotEnoughReplicas,
+		}, false, false, 0, plain},
 	} {
 		p := &producer{number: 1, idempotent: true}
 		p.begin(1)
@@ -84,19 +163,28 @@ func TestLearn(t *testing.T) {
 			acknowledged, again = p.learn(&attempt{err: err})
 		}
 		if acknowledged != c.acknowledged || again != c.again || p.sequence[0] != c.sequence || p.who != c.who {
-			t.Errorf("%s: acknowledged %t, again %t, sequence %d, as %v", name, acknowledged, again, p.sequence[0], p.who)
+			t.Errorf(
+				"%s: acknowledged %t, again %t, sequence %d, as %v",
+				name,
+				acknowledged,
+				again,
+				p.sequence[0],
+				p.who,
+			)
 		}
 	}
 }
 
-// A batch is one that the client library reads, checksum and all.
+// The client library can read a batch, including its checksum.
 func TestBatch(t *testing.T) {
 	for _, value := range []string{"1.1", strings.Repeat("x", 40)} {
 		for _, who := range []identity{plain, {5, 2}} {
 			p := kmsg.NewFetchResponseTopicPartition()
 			p.RecordBatches, p.HighWatermark = batch(value, who, 3), 1
 			got, _ := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{}, &p, nil, nil)
-			if got.Err != nil || len(got.Records) != 1 || string(got.Records[0].Value) != value || got.Records[0].ProducerID != who.id || got.Records[0].ProducerEpoch != who.epoch {
+			if got.Err != nil || len(got.Records) != 1 || string(got.Records[0].Value) != value ||
+				got.Records[0].ProducerID != who.id ||
+				got.Records[0].ProducerEpoch != who.epoch {
 				t.Errorf("%q of %v: %+v", value, who, got)
 			}
 		}
@@ -123,7 +211,9 @@ func TestWrongOptions(t *testing.T) {
 			t.Errorf("%v: %v", c.set, err)
 		}
 	}
-	if info, err := (Cluster{Controllers: 1}).Describe(); err != nil || info.Nodes != 4 || info.Options["version"] != "4.3.1" || !slices.Contains(info.Roles, "controller") {
+	if info, err := (Cluster{Controllers: 1}).Describe(); err != nil || info.Nodes != 4 ||
+		info.Options["version"] != "4.3.1" ||
+		!slices.Contains(info.Roles, "controller") {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if c := target.Fill(Cluster{}); c.controllers() != trace.AllNodes(3) || c.nodes() != 3 {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// checkEcho: an answer says what was said.
+// checkEcho requires that an answer repeats its request.
 func checkEcho(h *history) verdict {
 	v := verdict{}
 	for _, c := range h.answered() {
@@ -22,7 +22,7 @@ func checkEcho(h *history) verdict {
 	return v
 }
 
-// checkUnique: no two answers are the same.
+// checkUnique requires that no two answers are equal.
 func checkUnique(h *history) verdict {
 	v := verdict{}
 	first := map[string]*call{}
@@ -40,8 +40,8 @@ func checkUnique(h *history) verdict {
 	return v
 }
 
-// checkSet: a read shows nothing that nobody added, and, after everything was quiet for a
-// while, everything whose adding was acknowledged.
+// checkSet requires that a read returns only values that a client added. After the system was quiescent for a while, it
+// must return all acknowledged values.
 func checkSet(add, field string) func(*history) verdict {
 	return func(h *history) verdict {
 		v := verdict{}
@@ -55,7 +55,10 @@ func checkSet(add, field string) func(*history) verdict {
 			}
 			v.judged++
 			for _, x := range seen {
-				if !slices.ContainsFunc(h.calls, func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned }) {
+				if !slices.ContainsFunc(
+					h.calls,
+					func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned },
+				) {
 					return broken(v.judged, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
 				}
 			}
@@ -67,7 +70,7 @@ func checkSet(add, field string) func(*history) verdict {
 	}
 }
 
-// final are the last reads of the end of a run, in the order of nodes.
+// final returns the last reads at the end of a run, in the order of nodes.
 func (h *history) final() []*call {
 	last := map[lockstep.Node]*call{}
 	for _, c := range h.answered() {
@@ -82,7 +85,7 @@ func (h *history) final() []*call {
 	return list
 }
 
-// missing judges the last reads: what was acknowledged must be there.
+// missing checks the last reads: they must contain all acknowledged values.
 func (h *history) missing(v verdict, add, field string) verdict {
 	for _, c := range h.final() {
 		var seen []int
@@ -91,15 +94,25 @@ func (h *history) missing(v verdict, add, field string) verdict {
 		}
 		for _, a := range h.answered() {
 			if a.Kind == add && a.returned <= c.called && !slices.Contains(seen, a.Value) {
-				return broken(v.judged, fmt.Sprintf("%d was acknowledged by node %d, but node %d does not show it after everything was quiet", a.Value, a.Node, c.Node), a, c)
+				return broken(
+					v.judged,
+					fmt.Sprintf(
+						"%d was acknowledged by node %d, but node %d does not show it after everything was quiet",
+						a.Value,
+						a.Node,
+						c.Node,
+					),
+					a,
+					c,
+				)
 			}
 		}
 	}
 	return v
 }
 
-// checkCounter: after everything was quiet for a while, a read shows the sum of what was
-// acknowledged, give or take what was not answered.
+// checkCounter requires that, after the system was quiescent for a while, a read returns the sum of the acknowledged
+// values. Values without an answer may be included or not.
 func checkCounter(h *history) verdict {
 	v := verdict{}
 	if !h.settled {
@@ -124,7 +137,16 @@ func checkCounter(h *history) verdict {
 		}
 		v.judged++
 		if value < least || value > most {
-			return broken(v.judged, fmt.Sprintf("node %d shows %d after everything was quiet, but what was acknowledged makes %s", c.Node, value, between(least, most)), c)
+			return broken(
+				v.judged,
+				fmt.Sprintf(
+					"node %d shows %d after everything was quiet, but what was acknowledged makes %s",
+					c.Node,
+					value,
+					between(least, most),
+				),
+				c,
+			)
 		}
 	}
 	return v

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deployment is the nodes of one worker. They start anew with each run.
+// deployment is the nodes of one worker. They restart with each run.
 type deployment struct {
 	cluster Cluster
 	place   *lockstep.Place
@@ -27,14 +27,14 @@ type deployment struct {
 	bodies   []packet   // by number of the body - 1
 	services services
 	ops      []*Op
-	open     map[int64]*Op // by the number of the message that asks
+	open     map[int64]*Op // by the number of the request message
 	asked    int64
 	at       positions // of the client of a log
 	now      time.Time
 	reads    int // rounds of final reads that were offered
 }
 
-// Reset starts the nodes and tells them who they are.
+// Reset starts the nodes and sends them their names.
 func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) error {
 	d.stop()
 	d.bodies, d.services, d.open, d.asked, d.at = d.bodies[:0], newServices(), map[int64]*Op{}, 0, positions{}
@@ -68,7 +68,7 @@ func (d *deployment) offer(op *Op, to lockstep.Nodes, out *lockstep.Outbox) {
 	out.Offer(trace.Pending{ID: int32(op.ID), To: to, Text: op.String()})
 }
 
-// boot starts a node's program in its folder.
+// boot starts a node's program in its directory.
 func (d *deployment) boot(i int) error {
 	root, err := d.place.Folder()
 	if err != nil {
@@ -82,10 +82,10 @@ func (d *deployment) boot(i int) error {
 	return err
 }
 
-// nodeName is a node's name in Maelstrom.
+// nodeName returns a node's name in Maelstrom.
 func nodeName(i int) string { return "n" + strconv.Itoa(i+1) }
 
-// welcome tells a node who it is, and what the workload wants it to know.
+// welcome sends a node its name, and the workload's initial message.
 func (d *deployment) welcome(i int, out *lockstep.Outbox) error {
 	ids := make([]string, len(d.nodes))
 	for k := range ids {
@@ -100,7 +100,7 @@ func (d *deployment) welcome(i int, out *lockstep.Outbox) error {
 	return nil
 }
 
-// topology is who is whose neighbour.
+// topology returns the neighbors of each node.
 func (d *deployment) topology() map[string][]string {
 	t := map[string][]string{}
 	for a := range d.nodes {
@@ -114,7 +114,7 @@ func (d *deployment) topology() map[string][]string {
 	return t
 }
 
-// ask tells a node something on behalf of the test, and wants an answer.
+// ask sends a node a request on behalf of the test, and expects an answer.
 func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error {
 	d.asked++
 	answered := &Op{ID: -1}
@@ -124,12 +124,15 @@ func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error
 		return err
 	}
 	if answered.reply == nil {
-		return d.worthless(i, fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")))
+		return d.worthless(
+			i,
+			fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")),
+		)
 	}
 	return nil
 }
 
-// tell gives a node a message and takes what that causes.
+// tell sends a message to a node and processes its effects.
 func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) error {
 	raw, ok := body.(json.RawMessage)
 	if !ok {
@@ -144,7 +147,7 @@ func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) er
 	return d.quiet(i, out)
 }
 
-// quiet waits for a node and takes in what it says.
+// quiet waits until a node is quiescent, and processes its output.
 func (d *deployment) quiet(i int, out *lockstep.Outbox) error {
 	if err := d.nodes[i].quiet(d.cluster.Patience, func(m packet) error { return d.hear(i, m, out) }); err != nil {
 		return d.worthless(i, err)
@@ -152,7 +155,7 @@ func (d *deployment) quiet(i int, out *lockstep.Outbox) error {
 	return nil
 }
 
-// worthless is the error of a run that a node spoilt.
+// worthless returns the error of a run that a node made inconclusive.
 func (d *deployment) worthless(i int, err error) error {
 	words := ""
 	if p := d.nodes[i]; p != nil {
@@ -161,7 +164,7 @@ func (d *deployment) worthless(i int, err error) error {
 	return &lockstep.Inconclusive{Reason: fmt.Sprintf("node %s: %v%s", nodeName(i), err, words)}
 }
 
-// hear takes a message that a node has sent.
+// hear processes a message that a node has sent.
 func (d *deployment) hear(i int, m packet, out *lockstep.Outbox) error {
 	h, err := headOf(m.Body)
 	if err != nil {
@@ -176,12 +179,18 @@ func (d *deployment) hear(i int, m packet, out *lockstep.Outbox) error {
 	case service:
 		d.send(from, from, m.Dest+" "+h.Type, m, out)
 	default:
-		return fmt.Errorf("a message to %q, who is nobody: %s to %s, a client, and %s are known", m.Dest, nodeName(0), nodeName(len(d.nodes)-1), strings.Join(serviceNames, ", "))
+		return fmt.Errorf(
+			"a message to %q, who is nobody: %s to %s, a client, and %s are known",
+			m.Dest,
+			nodeName(0),
+			nodeName(len(d.nodes)-1),
+			strings.Join(serviceNames, ", "),
+		)
 	}
 	return nil
 }
 
-// nodeOf is the number of the node of that name, or 0.
+// nodeOf returns the number of the node with the given name, or 0.
 func (d *deployment) nodeOf(name string) lockstep.Node {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "n"))
 	if err != nil || n < 1 || n > len(d.nodes) || name != nodeName(n-1) {
@@ -190,7 +199,7 @@ func (d *deployment) nodeOf(name string) lockstep.Node {
 	return lockstep.Node(n)
 }
 
-// send puts a message on its way.
+// send sends a message through the engine.
 func (d *deployment) send(from, to lockstep.Node, kind string, m packet, out *lockstep.Outbox) {
 	body := out.Send(from, to, kind, trace.Tag{})
 	d.bodies = append(d.bodies, m)
@@ -199,7 +208,7 @@ func (d *deployment) send(from, to lockstep.Node, kind string, m packet, out *lo
 	}
 }
 
-// answered takes a node's answer to a client.
+// answered processes a node's answer to a client.
 func (d *deployment) answered(from lockstep.Node, m packet, h head, out *lockstep.Outbox) {
 	if h.InReplyTo == nil {
 		return
@@ -216,7 +225,13 @@ func (d *deployment) answered(from lockstep.Node, m packet, h head, out *lockste
 	op.words = fmt.Sprint(h.Type, " ", h.Text)
 	if op.ID > 0 && !op.unknown() {
 		op.learn(d.at)
-		out.Event(lockstep.Event{Node: from, Type: spec.EventReturn, Value: &spec.Return{Client: op.ID, ID: op.ID, Output: Answer{op}}})
+		out.Event(
+			lockstep.Event{
+				Node:  from,
+				Type:  spec.EventReturn,
+				Value: &spec.Return{Client: op.ID, ID: op.ID, Output: Answer{op}},
+			},
+		)
 	}
 }
 
@@ -250,7 +265,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	return nil
 }
 
-// wait lets time pass, for programs that have a clock, and reads in the end.
+// wait lets time pass, for programs that have a clock, and offers the final reads.
 func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep.Outbox) error {
 	if !d.cluster.Exact {
 		if err := process.Sleep(ctx, long); err != nil {
@@ -261,7 +276,7 @@ func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep
 	return nil
 }
 
-// deliver hands a message over: to a node, or to a service, whose answer travels back.
+// deliver delivers a message: to a node, or to a service, whose answer is sent back.
 func (d *deployment) deliver(s *lockstep.Step, out *lockstep.Outbox) error {
 	envelope := out.Message(s.Msg)
 	m := d.bodies[envelope.Body-1]
@@ -278,7 +293,7 @@ func (d *deployment) deliver(s *lockstep.Step, out *lockstep.Outbox) error {
 	return d.tell(int(envelope.To-1), m.Src, m.Body, out)
 }
 
-// request lets a client begin an operation.
+// request makes a client begin an operation.
 func (d *deployment) request(s *lockstep.Step, out *lockstep.Outbox) error {
 	op := d.ops[s.Request-1]
 	op.Node = s.Node
@@ -286,11 +301,13 @@ func (d *deployment) request(s *lockstep.Step, out *lockstep.Outbox) error {
 	d.asked++
 	body["msg_id"] = d.asked
 	d.open[d.asked] = op
-	out.Event(lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}})
+	out.Event(
+		lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}},
+	)
 	return d.tell(int(s.Node-1), "c"+strconv.Itoa(op.ID), body, out)
 }
 
-// overhear takes what nodes have said of their own accord.
+// overhear processes messages that nodes have sent on their own.
 func (d *deployment) overhear(out *lockstep.Outbox) error {
 	for i, p := range d.nodes {
 		if p == nil {
@@ -303,8 +320,8 @@ func (d *deployment) overhear(out *lockstep.Outbox) error {
 	return nil
 }
 
-// finalReads offers a read to every node now and then while the run settles; the last ones
-// count for what clients are promised in the end.
+// finalReads offers a read at every node periodically while the run settles; the last reads count for the final
+// guarantees.
 func (d *deployment) finalReads(out *lockstep.Outbox) {
 	if !out.Settling() || d.work.final == "" {
 		return
@@ -319,7 +336,7 @@ func (d *deployment) finalReads(out *lockstep.Outbox) {
 	}
 }
 
-// readEvery is after how many waits of the settling stage everything is read.
+// readEvery is the number of waits of the settling stage between two rounds of reads.
 const readEvery = 10
 
 // Abilities are the bodies.

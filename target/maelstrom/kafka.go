@@ -9,9 +9,8 @@ import (
 // place is an offset of a log.
 type place struct{ key, offset int }
 
-// checkKafka: an offset holds one record, a record has one offset, a poll returns records in
-// the order of their offsets and skips none that is known, and what is listed as committed was
-// committed by somebody.
+// checkKafka requires that an offset holds one record and a record has one offset. A poll returns records in the order
+// of their offsets and skips no known record. Each committed offset that is listed was committed by a client.
 func checkKafka(h *history) verdict {
 	logs, v := h.logs()
 	if v.text != "" {
@@ -33,7 +32,7 @@ func checkKafka(h *history) verdict {
 	return v
 }
 
-// logs are what is known of the logs: what sends were told and polls have shown.
+// logs returns the known content of the logs: from the answers to sends and polls.
 func (h *history) logs() (map[place]int, verdict) {
 	logs, places, v := map[place]int{}, map[int]place{}, verdict{}
 	who := map[place]*call{}
@@ -43,7 +42,14 @@ func (h *history) logs() (map[place]int, verdict) {
 			return fmt.Sprintf("offset %d of log %d holds %d and %d", at.offset, at.key, was, value)
 		}
 		if other, known := places[value]; known && other != at {
-			return fmt.Sprintf("%d is at offset %d of log %d and at offset %d of log %d", value, other.offset, other.key, at.offset, at.key)
+			return fmt.Sprintf(
+				"%d is at offset %d of log %d and at offset %d of log %d",
+				value,
+				other.offset,
+				other.key,
+				at.offset,
+				at.key,
+			)
 		}
 		logs[at], places[value] = value, at
 		if who[at] == nil {
@@ -75,7 +81,7 @@ func (h *history) logs() (map[place]int, verdict) {
 	return logs, v
 }
 
-// skips tells which record a poll left out, or that it is out of order.
+// skips describes a record that a poll omitted, or that is out of order.
 func (c *call) skips(logs map[place]int) string {
 	from, _ := c.sent["offsets"].(map[string]int)
 	polled := c.polled()
@@ -83,7 +89,13 @@ func (c *call) skips(logs map[place]int) string {
 		next := from[fmt.Sprint(key)]
 		for _, r := range polled[key] {
 			if r.offset < next {
-				return fmt.Sprintf("node %d polls offset %d of log %d where %d or more was due", c.Node, r.offset, key, next)
+				return fmt.Sprintf(
+					"node %d polls offset %d of log %d where %d or more was due",
+					c.Node,
+					r.offset,
+					key,
+					next,
+				)
 			}
 			next = r.offset + 1
 		}
@@ -91,7 +103,14 @@ func (c *call) skips(logs map[place]int) string {
 		for _, r := range polled[key] {
 			for ; next < r.offset; next++ {
 				if value, known := logs[place{key, next}]; known {
-					return fmt.Sprintf("node %d polls offset %d of log %d but not offset %d, which holds %d", c.Node, r.offset, key, next, value)
+					return fmt.Sprintf(
+						"node %d polls offset %d of log %d but not offset %d, which holds %d",
+						c.Node,
+						r.offset,
+						key,
+						next,
+						value,
+					)
 				}
 			}
 			next++
@@ -100,7 +119,7 @@ func (c *call) skips(logs map[place]int) string {
 	return ""
 }
 
-// committed tells what is wrong with the committed offsets that were listed.
+// committed describes errors in the committed offsets that were listed.
 func (h *history) committed(c *call) string {
 	var listed map[string]int
 	if err := c.get("offsets", &listed); err != nil {
@@ -113,7 +132,12 @@ func (h *history) committed(c *call) string {
 			return o.Kind == "commit_offsets" && ok && at == listed[key]
 		})
 		if !tried && listed[key] != 0 {
-			return fmt.Sprintf("node %d lists %d as committed in log %s, which nobody committed", c.Node, listed[key], key)
+			return fmt.Sprintf(
+				"node %d lists %d as committed in log %s, which nobody committed",
+				c.Node,
+				listed[key],
+				key,
+			)
 		}
 	}
 	return ""

@@ -1,14 +1,13 @@
-// Package maelstrom tests programs that were written for Maelstrom, Jepsen's workbench for
-// learning distributed systems: nodes in any language that speak JSON over standard input and
-// output. Nothing in them is changed. Every message between them is the engine's, so that runs
-// can be replayed, shrunk and drawn.
+// Package maelstrom tests programs that were written for Maelstrom, Jepsen's workbench for learning distributed
+// systems. Their nodes, in any language, exchange JSON over standard input and output. They run unmodified. The engine
+// controls every message between them, so that runs can be replayed, shrunk and drawn.
 //
-// When a node has read what it was told and all its threads sleep, it is quiet (package
-// target/maelstrom/internal/asleep); where that cannot be seen it is taken to be quiet after a while of silence.
+// A node is quiescent when it has read all its input and all its threads sleep (package
+// target/maelstrom/internal/asleep). On platforms that cannot detect this, silence for a while counts as quiescence.
 // Clocks are the program's own: they run in Wait steps.
 //
-// The services of Maelstrom (lin-kv, seq-kv, lww-kv, lin-tso) are ours. A message to one is a
-// message of the node to itself, whose delivery is the moment at which the service acts.
+// This package provides the services of Maelstrom (lin-kv, seq-kv, lww-kv, lin-tso). A message to a service is a
+// message of the node to itself, and the service acts when it is delivered.
 package maelstrom
 
 import (
@@ -28,25 +27,25 @@ import (
 type Cluster struct {
 	// Bin is the program, with its arguments.
 	Bin string `help:"the program of a node, with its arguments" trust:"executes"`
-	// Workload is what clients do and what they are promised.
+	// Workload selects the operations and guarantees of clients.
 	Workload string `help:"what clients do: broadcast, echo, g-counter, g-set, kafka, lin-kv, pn-counter, txn-list-append or unique-ids"`
 	// Nodes is the number of nodes.
 	Nodes int `help:"number of nodes" range:"1..64"`
 	// Requests is the number of operations that clients begin in a run.
 	Requests int `help:"operations of clients in a run; 0: 12" zero:"12" range:"1..1000"`
-	// Topology is what nodes are told of each other in the workload broadcast.
+	// Topology is the neighborhood that nodes receive in the workload broadcast.
 	Topology string `help:"what nodes are told of each other by broadcast: grid, line or total" oneof:"grid line total"`
-	// Crash lets nodes be killed and started again. Most programs keep everything in memory.
+	// Crash allows crashes and restarts of nodes. Most programs keep all state in memory.
 	Crash bool `help:"nodes may be killed, and start again with nothing but what they have on disk"`
-	// Exact says that the program has no clock, no draws and no race of its own.
+	// Exact declares that the program has no clock, no draws and no races of its own.
 	Exact bool `help:"the program has no clock, draw or race of its own, so that runs repeat"`
-	// Pace is how long a step lasts in which time passes.
+	// Pace is the duration of a step in which time passes.
 	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms" zero:"20ms"`
-	// Patience is how long a node may take to fall quiet.
+	// Patience is the timeout for a node to become quiescent.
 	Patience time.Duration `help:"how long a node may take to fall quiet; 0s: 5s" zero:"5s"`
 }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
@@ -55,7 +54,15 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	c = target.Fill(c)
 	info := lockstep.Info{Name: "maelstrom", Nodes: c.Nodes, Options: options, Draws: "the clients' operations",
 		Pace: trace.Time(c.Pace), Events: []string{spec.EventCall, spec.EventReturn},
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Request, trace.Cut, trace.Heal, trace.Wait)}
+		Supports: trace.KindsOf(
+			trace.Deliver,
+			trace.Drop,
+			trace.Duplicate,
+			trace.Request,
+			trace.Cut,
+			trace.Heal,
+			trace.Wait,
+		)}
 	if c.Crash {
 		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)
 	}
@@ -65,11 +72,13 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (c Cluster) check() error {
 	switch {
 	case strings.TrimSpace(c.Bin) == "":
-		return errors.New("maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'")
+		return errors.New(
+			"maelstrom: bin is the program of a node, like --set bin=./node or --set bin='python3 node.py'",
+		)
 	case workloads[c.Workload] == nil:
 		return fmt.Errorf("maelstrom: workload is %q, allowed are %s", c.Workload, strings.Join(names(), ", "))
 	}
@@ -77,7 +86,7 @@ func (c Cluster) check() error {
 	return target.Check("maelstrom", c)
 }
 
-// Deploy makes a deployment; the nodes start with each run.
+// Deploy creates a deployment; the nodes start with each run.
 func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -87,10 +96,15 @@ func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployme
 }
 
 // Target is a Maelstrom program.
-var Target = target.Of("maelstrom", "a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
-	Cluster{Nodes: 3, Topology: "grid"}, Promise).Settled(60)
+var Target = target.Of(
+	"maelstrom",
+	"a program for Maelstrom, in any language (--set bin=./node --set workload=broadcast)",
+	Cluster{Nodes: 3, Topology: "grid"},
+	Promise,
+).
+	Settled(60)
 
-// topologies tell who is whose neighbour, by their number of nodes.
+// topologies decide whether two of n nodes are neighbors.
 var topologies = map[string]func(n, a, b int) bool{
 	"total": func(_, _, _ int) bool { return true },
 	"line":  func(_, a, b int) bool { return a-b == 1 || b-a == 1 },

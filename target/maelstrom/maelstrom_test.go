@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// python is the program of a node in Python, or skips the test where there is no Python.
+// python returns the program of a node in Python, or skips the test if there is no Python.
 func python(t *testing.T, file string) string {
 	t.Helper()
 	path := outside.Program(t, "python3")
@@ -28,7 +28,7 @@ func python(t *testing.T, file string) string {
 	return path + " -S " + file
 }
 
-// built is the program of a node in Go.
+// built returns the program of a node in Go.
 func built(t *testing.T, folder string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "node")
@@ -40,11 +40,26 @@ func built(t *testing.T, folder string) string {
 
 var lossy = strategy.Walk{Deliver: 8, Drop: 1, Duplicate: 1, Request: 2, Cut: 1, Heal: 1, Steps: 60}
 
-// A program that tells everything once loses what is lost. What is found is repeated, shrunk to
-// the fewest steps there are, and replayed.
+// A program that sends each message once loses values when messages are lost. The finding is reproduced, shrunk to the
+// minimum number of steps, and replayed.
 func TestWrongBroadcast(t *testing.T) {
-	system := maelstrom.Cluster{Bin: python(t, "../../examples/maelstrom/broadcast.py"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4, Pace: 1000}
-	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 30, Settle: 60, Workers: 2, Repetitions: 2}
+	system := maelstrom.Cluster{
+		Bin:      python(t, "../../examples/maelstrom/broadcast.py"),
+		Workload: "broadcast",
+		Nodes:    3,
+		Topology: "line",
+		Requests: 4,
+		Pace:     1000,
+	}
+	plan := lockstep.Plan{
+		System:      system,
+		Spec:        maelstrom.Promise,
+		Strategy:    lossy,
+		Runs:        30,
+		Settle:      60,
+		Workers:     2,
+		Repetitions: 2,
+	}
 	result := enginetest.Explore(t, plan)
 	f := result.First()
 	if f == nil || f.Flaky != "" || f.Failed < 2 {
@@ -58,9 +73,15 @@ func TestWrongBroadcast(t *testing.T) {
 	enginetest.FailsAgain(t, plan, small.Trace)
 }
 
-// A program that insists does not.
+// A program that retries does not.
 func TestRightBroadcast(t *testing.T) {
-	system := maelstrom.Cluster{Bin: built(t, "../../examples/maelstrom/broadcast"), Workload: "broadcast", Nodes: 3, Topology: "line", Requests: 4}
+	system := maelstrom.Cluster{
+		Bin:      built(t, "../../examples/maelstrom/broadcast"),
+		Workload: "broadcast",
+		Nodes:    3,
+		Topology: "line",
+		Requests: 4,
+	}
 	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 10, Settle: 100, Workers: 2}
 	result := enginetest.Explore(t, plan)
 	if result.Verdict() != trace.Pass || result.Judged[0].N < 10 {
@@ -68,7 +89,7 @@ func TestRightBroadcast(t *testing.T) {
 	}
 }
 
-// Every workload passes with nodes that keep their promise, and judges them, and finds out nodes that do not.
+// Every workload passes with nodes that satisfy it, performs checks, and detects nodes that do not.
 func TestWorkloads(t *testing.T) {
 	node := python(t, "testdata/node.py")
 	patient := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
@@ -76,15 +97,32 @@ func TestWorkloads(t *testing.T) {
 		t.Run(workload, func(t *testing.T) {
 			tier.Some(t, i, 3)
 			for _, wrong := range []bool{false, true} {
-				system := maelstrom.Cluster{Bin: node, Workload: workload, Nodes: 3, Topology: "total", Requests: 8, Exact: true, Patience: time.Minute}
-				plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: patient, Runs: 3, Settle: 60, Workers: 2, KeepGoing: true}
+				system := maelstrom.Cluster{
+					Bin:      node,
+					Workload: workload,
+					Nodes:    3,
+					Topology: "total",
+					Requests: 8,
+					Exact:    true,
+					Patience: time.Minute,
+				}
+				plan := lockstep.Plan{
+					System:    system,
+					Spec:      maelstrom.Promise,
+					Strategy:  patient,
+					Runs:      3,
+					Settle:    60,
+					Workers:   2,
+					KeepGoing: true,
+				}
 				if wrong {
 					system.Bin += " alone"
 					plan.System, plan.Runs, plan.KeepGoing = system, 60, false
 				}
 				if wrong {
 					enginetest.FailsAgain(t, plan, enginetest.First(t, plan).Trace)
-				} else if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
+				} else if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass ||
+					len(result.Unjudged()) > 0 {
 					t.Errorf("%+v", result)
 				}
 			}
@@ -92,7 +130,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// Settings that cannot work, and programs that are none, are named.
+// Errors name invalid settings, and programs that do not exist.
 func TestMistakes(t *testing.T) {
 	good := maelstrom.Cluster{Bin: "true", Workload: "echo", Nodes: 1, Topology: "grid"}
 	for want, change := range map[string]func(*maelstrom.Cluster){

@@ -45,7 +45,7 @@ func byKey(ops []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// stepKV is one key of a map, whose state is its value in words.
+// stepKV is one key of a map, whose state is its value as text.
 func stepKV(state, input, output any) (bool, any) {
 	op := input.(*Op)
 	answer, answered := output.(Answer)
@@ -71,12 +71,11 @@ func stepKV(state, input, output any) (bool, any) {
 		if state == strconv.Itoa(op.From) {
 			return true, strconv.Itoa(op.Value)
 		}
-		return !answered, state // one that was not answered may have failed
+		return !answered, state // an unanswered operation may have failed
 	}
 }
 
-// stepTxn applies a transaction to lists. The state is "key:value,value;..." in the order of
-// keys.
+// stepTxn applies a transaction to lists. The state is "key:value,value;..." in the order of keys.
 func stepTxn(state, input, output any) (bool, any) {
 	op := input.(*Op)
 	answer, answered := output.(Answer)
@@ -98,8 +97,7 @@ func stepTxn(state, input, output any) (bool, any) {
 	return true, writeLists(lists)
 }
 
-// reads reports whether a read returned a list; of one that was never appended to, it may say
-// that there is none.
+// reads reports whether a read returned a list; for a list without appends, it may return that there is none.
 func reads(result []json.RawMessage, want []int) bool {
 	var got []int
 	if len(result) != 3 || json.Unmarshal(result[2], &got) != nil {

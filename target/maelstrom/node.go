@@ -23,7 +23,7 @@ type packet struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// head is what we need of a body.
+// head is the part of a body that the deployment needs.
 type head struct {
 	Type      string `json:"type"`
 	MsgID     *int64 `json:"msg_id,omitempty"`
@@ -43,20 +43,20 @@ func headOf(body json.RawMessage) (head, error) {
 	return h, nil
 }
 
-// longestLine is how long a message of a node may be.
+// longestLine is the maximum length of a node's message.
 const longestLine = 4 << 20
 
 // program is a node that runs.
 type program struct {
 	*child.Spoken
 	watcher *asleep.Watcher
-	line    []byte // the part of a line that came
+	line    []byte // an incomplete line
 }
 
 // start starts the program of a node.
 func start(command, folder string) (*program, error) {
 	words := strings.Fields(command)
-	if strings.ContainsAny(words[0], "/\\") { // the node's folder is not the one it was named in
+	if strings.ContainsAny(words[0], "/\\") { // the path is not relative to the node's directory
 		path, err := filepath.Abs(words[0])
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func start(command, folder string) (*program, error) {
 	return &program{Spoken: c, watcher: asleep.New(c.Pid())}, nil
 }
 
-// tell gives the node a message.
+// tell sends a message to the node.
 func (p *program) tell(m packet, patience time.Duration) error {
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -90,18 +90,17 @@ func (p *program) tell(m packet, patience time.Duration) error {
 	}
 	if _, err := p.In.Write(append(line, '\n')); err != nil {
 		if errors.Is(err, syscall.EPIPE) {
-			return nil // it ends, or has ended, which quiet will tell, with what it said before
+			return nil // it ends, or has ended; quiet reports that, after its last output
 		}
 		return fmt.Errorf("it does not read: %w", err)
 	}
 	return nil
 }
 
-// silence is how long a node must say nothing to be taken for quiet, where its threads cannot
-// be looked at.
+// silence is how long a node must print nothing to count as quiescent, if its threads cannot be observed.
 const silence = 20 * time.Millisecond
 
-// quiet waits until the node has done what it was told, and hands what it says to hear.
+// quiet waits until the node has processed its input, and passes its output to hear.
 func (p *program) quiet(patience time.Duration, hear func(packet) error) error {
 	begin := time.Now()
 	for last := begin; ; {
@@ -138,13 +137,13 @@ func (p *program) quiet(patience time.Duration, hear func(packet) error) error {
 	}
 }
 
-// hasRead reports whether the node has read everything that it was told.
+// hasRead reports whether the node has read all its input.
 func (p *program) hasRead() bool {
 	n, err := asleep.Waiting(p.In)
 	return err == nil && n == 0
 }
 
-// drain takes what the node has said, without waiting.
+// drain reads the available output of the node, without waiting.
 func (p *program) drain(hear func(packet) error) (heard bool, err error) {
 	for {
 		n, err := p.waiting()
@@ -176,7 +175,7 @@ func (p *program) drain(hear func(packet) error) (heard bool, err error) {
 	}
 }
 
-// waiting is how much the node has said that was not taken yet.
+// waiting returns the number of unread bytes of the node's output.
 func (p *program) waiting() (int, error) {
 	if asleep.Known {
 		return asleep.Waiting(p.Out)
@@ -206,7 +205,7 @@ func (p *program) parse(line []byte, hear func(packet) error) error {
 	return hear(m)
 }
 
-// lastWords are the end of what the node wrote to its standard error.
+// lastWords returns the end of the node's standard error.
 func (p *program) lastWords() string {
 	if tail := strings.TrimSpace(p.Tail()); tail != "" {
 		return "; its last words:\n" + tail

@@ -5,9 +5,8 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// Promise is the spec of the workload that the system is asked for: linearizability for lin-kv,
-// and strict serializability, which is the same of whole transactions, for txn-list-append; a
-// checker of its own for each of the others.
+// Promise is the spec of the system's workload: linearizability for lin-kv, and strict serializability, which is
+// linearizability of whole transactions, for txn-list-append. Each of the other workloads has a separate checker.
 var Promise lockstep.Spec = promise{}
 
 type promise struct{}
@@ -40,23 +39,23 @@ func (r renamed) End(run *lockstep.Run) *lockstep.Finding {
 // call is an operation with the steps in which it was begun and answered.
 type call struct {
 	*Op
-	called, returned int // returned is -1 while it is not answered
+	called, returned int // returned is -1 while there is no answer
 }
 
-// history is what clients saw of a run, in the order in which they asked.
+// history is the clients' view of a run, in the order of requests.
 type history struct {
 	calls   []*call
 	settled bool
 }
 
-// verdict is what a checker says.
+// verdict is the result of a checker.
 type verdict struct {
-	judged int    // how often the promise could have been broken
-	text   string // how it was broken; empty where it was kept
+	judged int    // how often the guarantee could have been violated
+	text   string // the violation; empty if there is none
 	about  []int  // the steps concerned
 }
 
-// broken is the verdict that a promise was broken by operations.
+// broken returns the verdict that operations violated a guarantee.
 func broken(judged int, text string, calls ...*call) verdict {
 	v := verdict{judged: judged, text: text}
 	for _, c := range calls {
@@ -68,7 +67,7 @@ func broken(judged int, text string, calls ...*call) verdict {
 	return v
 }
 
-// answered are the operations that were answered with success.
+// answered returns the operations that were answered with success.
 func (h *history) answered() []*call {
 	var list []*call
 	for _, c := range h.calls {
@@ -79,7 +78,7 @@ func (h *history) answered() []*call {
 	return list
 }
 
-// judge judges a run by a checker: a [spec.Judge].
+// judge checks a run with a checker: a [spec.Judge].
 type judge struct {
 	check   func(*history) verdict
 	history history
@@ -89,7 +88,7 @@ type judge struct {
 // Reset begins a new run.
 func (j *judge) Reset() { j.history, j.judged = history{}, 0 }
 
-// Event writes the history.
+// Event extends the history.
 func (j *judge) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *spec.Call:
@@ -104,7 +103,7 @@ func (j *judge) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// End judges the history.
+// End checks the history.
 func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 	j.history.settled = run.Settled()
 	v := j.check(&j.history)
@@ -115,5 +114,5 @@ func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Text: v.text, About: v.about}
 }
 
-// Judged is how often the promise could have been broken.
+// Judged returns how often the guarantee could have been violated.
 func (j *judge) Judged() int { return j.judged }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The errors of Maelstrom that matter here.
+// The relevant errors of Maelstrom.
 const (
 	codeTimeout      = 0 // the operation may have happened
 	codeNotFound     = 10
@@ -18,8 +18,8 @@ const (
 
 var serviceNames = []string{"lin-kv", "lin-tso", "lww-kv", "seq-kv"}
 
-// services are what nodes may ask beside each other. All of them act at once, so that they
-// promise more than their names say: what seq-kv and lww-kv may do besides is not done here.
+// services are the services that nodes can use besides each other. All of them act at once. They therefore guarantee
+// more than their names promise: they never use the freedom that seq-kv and lww-kv have.
 type services struct {
 	maps map[string]map[string]json.RawMessage
 	time int64
@@ -56,12 +56,12 @@ func (s *services) serve(m packet) json.RawMessage {
 	}
 	b, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // it is made of JSON
+		panic(err) // cannot fail: it consists of JSON
 	}
 	return b
 }
 
-// text is JSON without the blanks in it, so that equal values are equal texts.
+// text returns JSON without white space, so that equal values are equal texts.
 func text(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

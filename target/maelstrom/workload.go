@@ -20,7 +20,7 @@ type Op struct {
 	Value int // to write, add, send or append
 	From  int // cas
 	Txn   []Micro
-	Node  lockstep.Node // that was asked
+	Node  lockstep.Node // the node that received the request
 	Final bool          // the read at the end of a run
 
 	sent  map[string]any
@@ -35,7 +35,7 @@ type Micro struct {
 	Key, Value int
 }
 
-// String is the operation in words.
+// String returns the operation as text.
 func (o *Op) String() string {
 	text := o.Kind
 	switch o.Kind {
@@ -66,10 +66,10 @@ func (o *Op) String() string {
 	return text
 }
 
-// Answer is what a client was told.
+// Answer is the answer that a client received.
 type Answer struct{ *Op }
 
-// String is the answer without what only the protocol needs.
+// String returns the answer without the fields that only the protocol needs.
 func (a Answer) String() string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(a.reply, &fields) != nil {
@@ -86,10 +86,10 @@ func (a Answer) String() string {
 	return kind + " " + string(b)
 }
 
-// failed reports whether the answer says that nothing happened.
+// failed reports whether the answer says that the operation had no effect.
 func (o *Op) failed() bool { return o.code != 0 && !o.unknown() }
 
-// unknown reports whether the answer leaves open what happened.
+// unknown reports whether the answer leaves the outcome open.
 func (o *Op) unknown() bool {
 	return o.reply != nil && (o.code == codeCrash || strings.HasPrefix(o.words, "error") && o.code == codeTimeout)
 }
@@ -110,14 +110,14 @@ func (o *Op) get(field string, into any) error {
 	return nil
 }
 
-// workload is what clients do and what they are promised.
+// workload is the operations and guarantees of clients.
 type workload struct {
 	topology bool
-	// draw makes the i-th operation, from 1.
+	// draw draws the i-th operation, from 1.
 	draw func(r *rand.Rand, i int) *Op
-	// final is the kind of operation that is asked of every node at the end; empty means none.
+	// final is the kind of operation that every node receives at the end; empty means none.
 	final string
-	// check judges the operations of a run; nil means that they must be linearizable.
+	// check checks the operations of a run; nil means that they must be linearizable.
 	check func(h *history) verdict
 }
 
@@ -137,10 +137,10 @@ var workloads = map[string]*workload{
 	"txn-list-append": {draw: drawTxn},
 }
 
-// names are those of the workloads.
+// names returns the names of the workloads.
 func names() []string { return slices.Sorted(maps.Keys(workloads)) }
 
-// operations are those that clients begin in a run.
+// operations draws the operations that clients begin in a run.
 func (w *workload) operations(r *rand.Rand, n int) []*Op {
 	ops := make([]*Op, n)
 	for i := range ops {
@@ -169,7 +169,10 @@ func drawKV(r *rand.Rand, i int) *Op {
 }
 
 func drawKafka(r *rand.Rand, i int) *Op {
-	op := &Op{Kind: []string{"send", "send", "send", "poll", "poll", "commit_offsets", "list_committed_offsets"}[r.IntN(7)], Key: 1 + r.IntN(2)}
+	op := &Op{
+		Kind: []string{"send", "send", "send", "poll", "poll", "commit_offsets", "list_committed_offsets"}[r.IntN(7)],
+		Key:  1 + r.IntN(2),
+	}
 	if op.Kind == "send" {
 		op.Value = i
 	}
@@ -184,10 +187,10 @@ func drawTxn(r *rand.Rand, i int) *Op {
 	return op
 }
 
-// positions are where the client of a log stands: the next offset to poll, by key.
+// positions are the positions of a log's client: the next offset to poll, by key.
 type positions map[int]int
 
-// body is what a node is asked.
+// body returns the request to a node.
 func (o *Op) body(p positions) map[string]any {
 	b := map[string]any{"type": o.Kind}
 	key := strconv.Itoa(o.Key)
@@ -219,7 +222,7 @@ func (o *Op) body(p positions) map[string]any {
 	return b
 }
 
-// offsets are where a poll begins, or what is committed: all that the client has polled.
+// offsets returns the offsets at which a poll begins, or the commit of everything that the client has polled.
 func (o *Op) offsets(p positions) map[string]int {
 	if o.Final {
 		return map[string]int{"1": 0, "2": 0}
@@ -231,7 +234,7 @@ func (o *Op) offsets(p positions) map[string]int {
 	return at
 }
 
-// micros are the operations of a transaction, as Maelstrom writes them.
+// micros returns the operations of a transaction, as Maelstrom writes them.
 func (o *Op) micros() [][]any {
 	var list [][]any
 	for _, m := range o.Txn {
@@ -244,7 +247,7 @@ func (o *Op) micros() [][]any {
 	return list
 }
 
-// learn moves the client of a log on to behind what it polled.
+// learn advances the client of a log beyond the records that it polled.
 func (o *Op) learn(p positions) {
 	if o.Kind != "poll" || o.Final || o.failed() {
 		return
@@ -259,7 +262,7 @@ func (o *Op) learn(p positions) {
 // record is an entry of a log.
 type record struct{ offset, value int }
 
-// polled are the records that a poll returned, by key. What cannot be read is not there.
+// polled returns the records that a poll returned, by key. It omits unreadable ones.
 func (o *Op) polled() map[int][]record {
 	var answer map[string][][]int
 	if o.get("msgs", &answer) != nil {

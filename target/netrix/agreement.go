@@ -10,20 +10,20 @@ import (
 
 // Agreement is the spec of events that must agree, by the option agree of the target. A rule EVENT:KEY:VALUE says that
 // events of this type with the same parameter KEY have the same parameter VALUE. The name "replica" stands for the
-// replica that reports, and an empty KEY for all events of the type. For example, Leader:term:replica says that there is at
-// most one leader in a term.
+// replica that reports, and an empty KEY for all events of the type. For example, Leader:term:replica says that there
+// is at most one leader in a term.
 var Agreement = spec.New("agreement", func(info lockstep.Info) *agreement {
 	rules, _ := rulesOf(info.Options["agree"]) // checked in Describe
 	return &agreement{rules: rules, first: map[subject]claim{}}
 })
 
-// reporter is the name of the replica that reports an event, among its parameters.
+// reporter is the parameter name of the replica that reports an event.
 const reporter = "replica"
 
-// rule is what must be alike in events of a type.
+// rule requires agreement between events of a type.
 type rule struct{ event, key, value string }
 
-// rulesOf reads the option agree.
+// rulesOf parses the option agree.
 func rulesOf(text string) (rules []rule, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -31,14 +31,17 @@ func rulesOf(text string) (rules []rule, err error) {
 		}
 		words := strings.Split(part, ":")
 		if len(words) != 3 || words[0] == "" || words[2] == "" {
-			return nil, fmt.Errorf("netrix: agree has %q, which must be EVENT:KEY:VALUE, like Leader:term:replica", part)
+			return nil, fmt.Errorf(
+				"netrix: agree has %q, which must be EVENT:KEY:VALUE, like Leader:term:replica",
+				part,
+			)
 		}
 		rules = append(rules, rule{words[0], words[1], words[2]})
 	}
 	return rules, nil
 }
 
-// subject is what events of a run must agree about.
+// subject is a value of a rule's key, on which events of a run must agree.
 type subject struct {
 	rule int
 	key  string
@@ -63,7 +66,7 @@ func (a *agreement) Reset() {
 	a.judged = 0
 }
 
-// Event compares an event with the first one about the same.
+// Event compares an event with the first one about the same subject.
 func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	params, ok := e.Value.(map[string]string)
 	if !ok {
@@ -96,5 +99,5 @@ func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 // End returns nil: only events are checked.
 func (*agreement) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged is the number of events that a rule is about.
+// Judged returns the number of events to which a rule applies.
 func (a *agreement) Judged() int { return a.judged }

@@ -32,7 +32,7 @@ type deployment struct {
 	children []*child.Child
 	client   *http.Client
 	timers   []timers.Timers
-	lengths  []map[string]string // of timers, as they were told
+	lengths  []map[string]string // of timers, as replicas reported them
 	bodies   []*message          // by number of the body - 1
 	begun    time.Time
 }
@@ -43,8 +43,13 @@ func deploy(s System, p *lockstep.Place) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{system: s, server: server, timers: make([]timers.Timers, len(ids)), lengths: make([]map[string]string, len(ids)),
-		client: &http.Client{Timeout: s.patience(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}}}
+	d := &deployment{
+		system:  s,
+		server:  server,
+		timers:  make([]timers.Timers, len(ids)),
+		lengths: make([]map[string]string, len(ids)),
+		client:  &http.Client{Timeout: s.patience(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}},
+	}
 	if s.Command == nil {
 		return d, nil
 	}
@@ -78,7 +83,7 @@ func (d *deployment) launch(i int, p *lockstep.Place) error {
 	return nil
 }
 
-// freeAddress is one of the loopback that nobody listens at.
+// freeAddress returns an unused loopback address.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,7 +93,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// Reset restarts all replicas and waits until they are ready and quiet.
+// Reset restarts all replicas and waits until they are ready and quiescent.
 func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
 	d.bodies, d.begun = d.bodies[:0], time.Now()
 	for i := range d.server.ids {
@@ -99,7 +104,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 		}
 		d.server.hear(i, false)
 	}
-	pause := time.NewTimer(d.system.silence()) // for what is still on its way from the run before
+	pause := time.NewTimer(d.system.silence()) // for messages of the previous run that are still in transit
 	defer pause.Stop()
 	select {
 	case <-pause.C:
@@ -118,7 +123,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 	return d.quiet(ctx, out)
 }
 
-// direct gives a replica a directive and waits until it is ready again.
+// direct sends a directive to a replica and waits until it is ready again.
 func (d *deployment) direct(ctx context.Context, i int, action string) error {
 	d.server.hear(i, action != "STOP")
 	if err := d.reach(ctx, i); err != nil {
@@ -150,7 +155,7 @@ func (d *deployment) reach(ctx context.Context, i int) error {
 	}
 }
 
-// registered waits until a replica has registered in a certain way.
+// registered waits until the registration of a replica satisfies a condition.
 func (d *deployment) registered(ctx context.Context, i int, as func(registration) bool) error {
 	patience := time.NewTimer(d.system.patience())
 	defer patience.Stop()
@@ -172,7 +177,7 @@ func (d *deployment) registered(ctx context.Context, i int, as func(registration
 	return nil
 }
 
-// worthless is the error of a run that a replica spoilt.
+// worthless returns the error of a run that a replica made inconclusive.
 func (d *deployment) worthless(i int, err error) error {
 	words := ""
 	if len(d.children) > i {
@@ -183,13 +188,18 @@ func (d *deployment) worthless(i int, err error) error {
 	return &lockstep.Inconclusive{Reason: fmt.Sprintf("replica %s: %v%s", d.server.ids[i], err, words)}
 }
 
-// post tells a replica something.
+// post sends a request to a replica.
 func (d *deployment) post(ctx context.Context, i int, path string, what any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.server.replica(i).Addr+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		"http://"+d.server.replica(i).Addr+path,
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return d.worthless(i, err)
 	}
@@ -209,7 +219,7 @@ func (d *deployment) post(ctx context.Context, i int, path string, what any) err
 	return nil
 }
 
-// Do tells the replica concerned what happens to it, and waits for silence.
+// Do sends the message of a step to its replica, and waits for silence.
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	err := d.do(ctx, s, out)
 	if err == nil {
@@ -236,7 +246,12 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 		d.timers[node].Arm(s.Node, out)
 		return d.post(ctx, node, "/timeout", timeout{name, d.lengths[node][name], d.server.ids[node]})
 	case trace.Request:
-		if err := d.system.Request(ctx, s.Node, d.server.replica(node).Info, d.offers().Given(out, s.Request)); err != nil {
+		if err := d.system.Request(
+			ctx,
+			s.Node,
+			d.server.replica(node).Info,
+			d.offers().Given(out, s.Request),
+		); err != nil {
 			return d.worthless(node, err)
 		}
 	case trace.Replace:
@@ -250,14 +265,14 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	return nil
 }
 
-// Forged is the body of a message that a Byzantine replica sends, for a scenario (scenario.Replace, scenario.Forge) about
-// replicas that speak this protocol. The empty type is that of the message replaced.
+// Forged is the body of a message that a Byzantine replica sends, for a scenario (scenario.Replace, scenario.Forge)
+// about replicas that use this protocol. The empty type is that of the replaced message.
 func Forged(kind string, data []byte) string {
-	text, _ := json.Marshal(forged{kind, data}) // which does not fail
+	text, _ := json.Marshal(forged{kind, data}) // cannot fail
 	return string(text)
 }
 
-// forged is what a Replace step says of a message, with the names of the protocol.
+// forged is the content of a Replace step, with the field names of the protocol.
 type forged struct {
 	Type string `json:"type,omitempty"`
 	Data []byte `json:"data"`
@@ -274,15 +289,22 @@ func (d *deployment) forge(s *lockstep.Step, out *lockstep.Outbox) error {
 		return fmt.Errorf("netrix: the type of the forged message %q has more than %d bytes", text, mostType)
 	}
 	was := out.Message(s.Msg)
-	m := &message{From: d.server.ids[was.From-1], To: d.server.ids[was.To-1], Type: cmp.Or(by.Type, was.Type), Data: by.Data,
-		ID: fmt.Sprintf("forged_%d", body), Intercept: true, Repr: text}
+	m := &message{
+		From:      d.server.ids[was.From-1],
+		To:        d.server.ids[was.To-1],
+		Type:      cmp.Or(by.Type, was.Type),
+		Data:      by.Data,
+		ID:        fmt.Sprintf("forged_%d", body),
+		Intercept: true,
+		Repr:      text,
+	}
 	d.bodies = append(d.bodies, m)
 	out.Retype(s.Msg, m.Type, d.tag(m))
 	out.Text(body, m.Repr)
 	return nil
 }
 
-// tag is the phase and the round of a message.
+// tag returns the phase and the round of a message.
 func (d *deployment) tag(m *message) (tag trace.Tag) {
 	if d.system.Tag != nil {
 		tag = d.system.Tag(m.Type, m.Data)
@@ -290,7 +312,7 @@ func (d *deployment) tag(m *message) (tag trace.Tag) {
 	return tag
 }
 
-// quiet takes what replicas report until nothing has come for the time of silence.
+// quiet processes the reports of replicas until none has arrived for the time of silence.
 func (d *deployment) quiet(ctx context.Context, out *lockstep.Outbox) error {
 	silence := time.NewTimer(d.system.silence())
 	defer silence.Stop()
@@ -310,12 +332,12 @@ func (d *deployment) quiet(ctx context.Context, out *lockstep.Outbox) error {
 	return &lockstep.Inconclusive{Reason: fmt.Sprintf("the replicas did not fall silent after %d reports", mostWait)}
 }
 
-// take hands a report to the engine.
+// take passes a report to the engine.
 func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) error {
 	node := lockstep.Node(r.node + 1)
 	if m := r.message; m != nil {
 		to := d.server.index(m.To)
-		if !m.Intercept { // it is none of the test's business
+		if !m.Intercept { // the test does not control it
 			return d.post(ctx, to, "/message", m)
 		}
 		body := out.Send(node, lockstep.Node(to+1), m.Type, d.tag(m))
@@ -330,7 +352,10 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 	case timeoutStart:
 		length, err := time.ParseDuration(e.Params["duration"])
 		if err != nil {
-			return d.worthless(r.node, fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]))
+			return d.worthless(
+				r.node,
+				fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]),
+			)
 		}
 		d.timers[r.node].Set(e.Params["type"], out.Now()+trace.Time(max(length, 0)))
 		d.lengths[r.node][e.Params["type"]] = e.Params["duration"]
@@ -341,7 +366,7 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 	return nil
 }
 
-// words are the parameters of an event.
+// words formats the parameters of an event.
 func words(params map[string]string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(params)) {
@@ -355,7 +380,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 	return lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1].Data }}
 }
 
-// Close ends the replicas that were started here.
+// Close ends the replicas that the deployment started.
 func (d *deployment) Close() error {
 	err := d.server.close()
 	for _, c := range d.children {

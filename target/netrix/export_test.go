@@ -2,5 +2,5 @@ package netrix
 
 import "github.com/lockstep-go/lockstep"
 
-// Address is where the server of a deployment listens.
+// Address returns the address of a deployment's server.
 func Address(d lockstep.Deployment) string { return d.(*deployment).server.address() }

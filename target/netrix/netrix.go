@@ -1,14 +1,14 @@
-// Package netrix runs systems that were instrumented for Netrix (Nagendra, Dragoi, Enea, Ozkan
-// and others; see docs/remote.md): replicas that send their messages as JSON over HTTP/1.1 to a
-// server and get them back when it says so. Nothing in them is changed. [Target] runs such a program from the command
-// line; [System] is for Go tests, which may add requests of clients, tags and names of replicas.
+// Package netrix tests systems that were instrumented for Netrix (Nagendra, Dragoi, Enea, Ozkan and others; see
+// docs/remote.md). Their replicas send their messages as JSON over HTTP/1.1 to a server, which returns them when it
+// delivers them. They run unmodified. [Target] runs such a program from the command line; [System] is for Go tests,
+// which may add client requests, tags and names of replicas.
 //
-// The protocol has no answer to "are you quiet?", so that quiet is a stated time of silence, and
-// no number of the run, so that what comes within such a time before a run begins is taken to
-// be of the run before and thrown away. Runs repeat roughly.
+// The protocol has no query for quiescence: silence for a configured time counts as quiescent. It has no run number
+// either. Messages that arrive within such a time before a run begins count as part of the previous run, and are
+// discarded. Replay is best effort.
 //
-// What is taken: POST /replica, /message, /event, /state and /log. What is sent: POST /message,
-// /timeout and /directive with START, STOP and RESTART.
+// The server accepts POST /replica, /message, /event, /state and /log. It sends POST /message, /timeout and /directive
+// with START, STOP and RESTART.
 package netrix
 
 import (
@@ -25,35 +25,32 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// System is a [lockstep.System] of replicas that speak Netrix's protocol.
+// System is a [lockstep.System] of replicas that use Netrix's protocol.
 type System struct {
 	// Name is the target's name.
 	Name string
-	// Options are the settings that the system was made from, for traces.
+	// Options are the settings of the system, for traces.
 	Options map[string]string
-	// IDs are the names of the replicas, in the order of nodes; nil means "1" to "n" for
-	// Nodes of them.
+	// IDs are the names of the replicas, in the order of nodes; nil means "1" to "n" for n = Nodes.
 	IDs   []string
 	Nodes int
-	// Command makes the command that starts a replica: it is to register at the address
-	// server and to listen at the address self. Nil means that somebody else starts them.
+	// Command returns the command that starts a replica: it registers at the address server and listens at the address
+	// self. Nil means that the replicas are started externally.
 	Command func(node lockstep.Node, server, self, folder string) *exec.Cmd
 	// Listen is the address to listen at, on the loopback; empty means a free port.
 	Listen string
-	// Requests are the clients' requests, each offered once to every replica, and Request
-	// carries one out: Netrix leaves that to the system. The information is what the replica
-	// told of itself.
+	// Requests are the clients' requests, each offered once to every replica, and Request performs one: Netrix leaves
+	// that to the system. The information is what the replica registered about itself.
 	Requests []string
 	Request  func(ctx context.Context, node lockstep.Node, info map[string]any, text string) error
 	// Types and Events are as in [lockstep.Info].
 	Types, Events []string
-	// Tag gives the phase and round of a message, where the protocol has rounds, and Rounds
-	// names them.
+	// Tag returns the phase and round of a message, if the protocol has rounds, and Rounds names them.
 	Tag    func(kind string, data []byte) trace.Tag
 	Rounds []string
-	// Silence is how long nothing must come for the system to be quiet; 0 means 20 ms.
+	// Silence is how long no message must arrive for the system to be quiescent; 0 means 20 ms.
 	Silence time.Duration
-	// Patience is how long replicas may take to get ready; 0 means 10 s.
+	// Patience is the timeout for replicas to become ready; 0 means 10 s.
 	Patience time.Duration
 }
 
@@ -71,13 +68,15 @@ func (s System) ids() []string {
 func (s System) silence() time.Duration  { return cmp.Or(s.Silence, 20*time.Millisecond) }
 func (s System) patience() time.Duration { return cmp.Or(s.Patience, 10*time.Second) }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (s System) check() error {
 	switch n := len(s.ids()); {
 	case n < 1 || n > trace.MaxNodes:
 		return fmt.Errorf("netrix: %d replicas; 1 to %d are possible", n, trace.MaxNodes)
 	case s.Command == nil && s.Listen == "":
-		return errors.New("netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts")
+		return errors.New(
+			"netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts",
+		)
 	case s.Silence < 0 || s.Patience < 0:
 		return fmt.Errorf("netrix: silence %v and patience %v must not be negative", s.Silence, s.Patience)
 	case len(s.Requests) > 0 && s.Request == nil:
@@ -96,13 +95,14 @@ func (s System) check() error {
 	return nil
 }
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (s System) Describe() (lockstep.Info, error) {
 	if err := s.check(); err != nil {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: len(s.ids()), Types: s.Types, Events: s.Events,
-		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: trace.Time(s.silence()), Serial: s.Command == nil || s.Listen != "",
+		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: trace.Time(s.silence()), Serial: s.Command == nil ||
+			s.Listen != "",
 		Requests: append([]string{}, s.Requests...),
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash, trace.Restart,
 			trace.Cut, trace.Heal, trace.Wait, trace.Replace)}
@@ -112,7 +112,7 @@ func (s System) Describe() (lockstep.Info, error) {
 	return info, nil
 }
 
-// Deploy starts the server, and the replicas where that is ours to do.
+// Deploy starts the server, and the replicas if the system has a Command.
 func (s System) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The test program is its replicas, too.
+// The test program is also its replicas.
 func TestMain(m *testing.M) {
 	if self := os.Getenv("NETRIX_TEST_SELF"); self != "" {
 		r := &replica{id: os.Getenv("NETRIX_TEST_ID"), server: os.Getenv("NETRIX_TEST_SERVER"), self: self}
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replica elects leaders of terms, as a program does that was instrumented for Netrix. It
-// forgets its vote when it is stopped, which is the bug.
+// replica elects leaders of terms, like a program that was instrumented for Netrix. It loses its vote when it is
+// stopped, which is the bug.
 type replica struct {
 	id, server, self string
 	mutex            sync.Mutex
@@ -67,7 +67,7 @@ func (r *replica) serve() error {
 	handle("/directive", r.directive)
 	r.post("/replica", map[string]any{"id": r.id, "ready": false, "addr": r.self})
 	if os.Getenv("NETRIX_TEST_LATE") != "" {
-		time.Sleep(200 * time.Millisecond) // longer than the engine is silent
+		time.Sleep(200 * time.Millisecond) // longer than the silence that the engine awaits
 	}
 	server := http.Server{Addr: r.self, Handler: mux}
 	return server.ListenAndServe()
@@ -93,7 +93,17 @@ func (r *replica) event(kind string, params map[string]string) {
 func (r *replica) send(to, kind string, term int) {
 	r.sent++
 	id := fmt.Sprintf("%s_%s_%d", r.id, to, r.sent)
-	r.post("/message", map[string]any{"from": r.id, "to": to, "type": kind, "data": []byte(fmt.Sprint(term)), "id": id, "intercept": true})
+	r.post(
+		"/message",
+		map[string]any{
+			"from":      r.id,
+			"to":        to,
+			"type":      kind,
+			"data":      []byte(fmt.Sprint(term)),
+			"id":        id,
+			"intercept": true,
+		},
+	)
 	r.event("MessageSend", map[string]string{"message_id": id})
 }
 
@@ -145,13 +155,23 @@ func (r *replica) message(m map[string]any) {
 }
 
 func system() netrix.System {
-	return netrix.System{Name: "electors", IDs: []string{"a", "b", "c"}, Silence: 5 * time.Millisecond, Patience: time.Minute,
-		Events: []string{"Leader"},
+	return netrix.System{
+		Name:     "electors",
+		IDs:      []string{"a", "b", "c"},
+		Silence:  5 * time.Millisecond,
+		Patience: time.Minute,
+		Events:   []string{"Leader"},
 		Command: func(node lockstep.Node, server, self, _ string) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "NETRIX_TEST_SELF="+self, "NETRIX_TEST_SERVER="+server, "NETRIX_TEST_ID="+string(rune('a'+node-1)))
+			cmd.Env = append(
+				os.Environ(),
+				"NETRIX_TEST_SELF="+self,
+				"NETRIX_TEST_SERVER="+server,
+				"NETRIX_TEST_ID="+string(rune('a'+node-1)),
+			)
 			return cmd
-		}}
+		},
+	}
 }
 
 // oneLeader is violated when two nodes lead in one term.
@@ -168,7 +188,7 @@ var oneLeader = spec.OnEvent("one leader", "Leader",
 		return nil
 	})
 
-// A system instrumented for Netrix is found out, and what was found is repeated.
+// The tester finds the bug of a system instrumented for Netrix, and reproduces it.
 func TestElectors(t *testing.T) {
 	plan := lockstep.Plan{System: system(), Spec: oneLeader, Workers: 2, Runs: 200, Repetitions: 3,
 		Strategy: strategy.Walk{Deliver: 10, Alarm: 2, Crash: 1, Restart: 2, Steps: 60}}
@@ -187,7 +207,7 @@ func TestElectors(t *testing.T) {
 	t.Logf("run %d: %s, %s", f.Run, f.Finding, f.Confirmed())
 }
 
-// Settings that cannot work are refused before anything starts.
+// Invalid settings are refused before any process starts.
 func TestSettings(t *testing.T) {
 	for want, s := range map[string]netrix.System{
 		"0 replicas":              {Listen: "127.0.0.1:0"},
@@ -202,7 +222,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What is not a replica's is refused, and does no harm.
+// Requests that are not from a replica are refused, and do no harm.
 func TestGarbage(t *testing.T) {
 	s := system()
 	s.Command, s.Listen = nil, "127.0.0.1:0"
@@ -214,8 +234,14 @@ func TestGarbage(t *testing.T) {
 	url := "http://" + netrix.Address(d)
 	for path, bodies := range map[string][]string{
 		"/replica": {"", "{}", `{"id":"z"}`, "[1]"},
-		"/message": {"", `{"from":"a"}`, `{"from":"a","to":"b","type":"x","data":7}`, `{"from":"a","to":"b"}`, strings.Repeat("x", 5<<20)},
-		"/event":   {"{", `{"replica":"z","type":"x"}`, `{"replica":"a"}`},
+		"/message": {
+			"",
+			`{"from":"a"}`,
+			`{"from":"a","to":"b","type":"x","data":7}`,
+			`{"from":"a","to":"b"}`,
+			strings.Repeat("x", 5<<20),
+		},
+		"/event": {"{", `{"replica":"z","type":"x"}`, `{"replica":"a"}`},
 	} {
 		for _, body := range bodies {
 			answer, err := http.Post(url+path, "application/json", strings.NewReader(body))
@@ -230,10 +256,13 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// A replica that registers before it listens, as Netrix's own client does, is waited for.
+// The deployment waits for a replica that registers before it listens, as Netrix's own client does.
 func TestListensLate(t *testing.T) {
 	t.Setenv("NETRIX_TEST_LATE", "yes")
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system(), Strategy: strategy.DefaultWalk, Runs: 1, Steps: 3, Workers: 1},
+	)
 	if err != nil || result.Inconclusive != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// registration is what a replica tells of itself.
+// registration is what a replica reports about itself.
 type registration struct {
 	ID    string         `json:"id"`
 	Ready bool           `json:"ready"`
@@ -21,7 +21,7 @@ type registration struct {
 	Addr  string         `json:"addr"`
 }
 
-// message is one between replicas.
+// message is a message between replicas.
 type message struct {
 	From      string `json:"from"`
 	To        string `json:"to"`
@@ -47,26 +47,26 @@ const (
 	timeoutEnd     = "TimeoutEnd"
 )
 
-// timeout tells a replica that a timer fires.
+// timeout notifies a replica that a timer fires.
 type timeout struct {
 	Type     string `json:"type"`
 	Duration string `json:"duration"`
 	Replica  string `json:"replica"`
 }
 
-// directive tells a replica to start or stop.
+// directive orders a replica to start or stop.
 type directive struct {
 	Action string `json:"action"`
 }
 
-// report is one thing that came from a replica.
+// report is a single report of a replica.
 type report struct {
 	node    int // from 0
 	message *message
 	event   *event
 }
 
-// server takes what replicas post.
+// server receives the posts of replicas.
 type server struct {
 	ids      []string
 	http     http.Server
@@ -77,16 +77,16 @@ type server struct {
 
 	mutex    sync.Mutex
 	replicas []registration
-	live     []bool        // what comes from this replica counts
+	live     []bool        // reports of this replica count
 	came     chan struct{} // a replica has registered
 	stale    int
 }
 
-// Limits of what is taken.
+// Limits of posts.
 const (
 	mostBytes = 4 << 20 // of one request
 	mostType  = 100     // of the type of a message or event
-	mostWait  = 10_000  // reports that wait to be taken
+	mostWait  = 10_000  // reports that wait for processing
 )
 
 func newServer(address string, ids []string) (*server, error) {
@@ -105,7 +105,12 @@ func newServer(address string, ids []string) (*server, error) {
 	mux.HandleFunc("POST /event", s.event)
 	mux.HandleFunc("POST /state", s.event)
 	mux.HandleFunc("POST /log", func(w http.ResponseWriter, r *http.Request) { answer(w, nil) })
-	s.http = http.Server{Handler: mux, ErrorLog: log.New(io.Discard, "", 0), ReadTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10}
+	s.http = http.Server{
+		Handler:        mux,
+		ErrorLog:       log.New(io.Discard, "", 0),
+		ReadTimeout:    30 * time.Second,
+		MaxHeaderBytes: 64 << 10,
+	}
 	s.served.Go(func() { _ = s.http.Serve(listener) })
 	return s, nil
 }
@@ -128,7 +133,7 @@ func read(r *http.Request, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// answer says whether what was posted was taken.
+// answer responds whether a post was accepted.
 func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
@@ -139,7 +144,7 @@ func answer(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, `{"status":"ok"}`)
 }
 
-// index is the place of a replica, or -1.
+// index returns the index of a replica, or -1.
 func (s *server) index(id string) int { return slices.Index(s.ids, id) }
 
 func (s *server) register(w http.ResponseWriter, r *http.Request) {
@@ -197,7 +202,7 @@ func (s *server) event(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// put lets a report wait to be taken, unless it is of a run that is over.
+// put queues a report, unless it belongs to a previous run.
 func (s *server) put(r report) error {
 	s.mutex.Lock()
 	if !s.live[r.node] {
@@ -216,7 +221,7 @@ func (s *server) put(r report) error {
 	}
 }
 
-// hear lets what comes from a replica count, or not.
+// hear sets whether reports of a replica count.
 func (s *server) hear(i int, live bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

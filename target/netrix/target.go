@@ -19,21 +19,27 @@ type Replicas struct {
 	Bin string `help:"the program of a replica, with its arguments, in which {id}, {nodes}, {server}, {self} and {folder} are replaced" trust:"executes"`
 	// Nodes is the number of replicas. Their names are 1, 2, and so on.
 	Nodes int `help:"number of replicas, whose names are 1, 2, ..." range:"1..64"`
-	// Listen is the address at which replicas register; empty means a free port. Only addresses of the loopback are taken.
+	// Listen is the address at which replicas register; empty means a free port. Only loopback addresses are accepted.
 	Listen string `help:"the loopback address at which replicas register, where Lockstep does not start them; empty: a free port" trust:"harmless"`
-	// Agree lists what must be alike in events, see [Agreement].
+	// Agree lists the rules for agreement between events, see [Agreement].
 	Agree string `help:"events that must agree, as EVENT:KEY:VALUE,...: those with the same parameter KEY have the same VALUE, which may be replica"`
-	// Silence is how long nothing must come for the system to be quiescent.
+	// Silence is how long no report must arrive for the system to be quiescent.
 	Silence time.Duration `help:"how long no replica must report anything for the system to be quiescent; 0s: 20ms" zero:"20ms"`
-	// Patience is how long a replica may take to get ready.
+	// Patience is the timeout for a replica to become ready.
 	Patience time.Duration `help:"how long a replica may take to get ready; 0s: 10s" zero:"10s"`
 }
 
 // Target is a program that was instrumented for Netrix.
-var Target = target.Of("netrix", "a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
-	Replicas{Nodes: 3}, Agreement).Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").Patient(time.Minute)
+var Target = target.Of(
+	"netrix",
+	"a program instrumented for Netrix, in any language (--set bin='./replica {id} {server} {self}')",
+	Replicas{Nodes: 3},
+	Agreement,
+).
+	Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").
+	Patient(time.Minute)
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (r Replicas) Describe() (lockstep.Info, error) {
 	if err := r.check(); err != nil {
 		return lockstep.Info{}, err
@@ -43,7 +49,7 @@ func (r Replicas) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-// Deploy starts the server, and the replicas where there is a program.
+// Deploy starts the server, and the replicas if there is a program.
 func (r Replicas) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -51,7 +57,7 @@ func (r Replicas) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deplo
 	return r.system().Deploy(ctx, p)
 }
 
-// check finds what is wrong with the settings that [System] does not know.
+// check validates the settings that [System] does not have.
 func (r Replicas) check() error {
 	if strings.TrimSpace(r.Bin) == "" && r.Listen == "" {
 		return errors.New("netrix: bin is the program of a replica, like --set bin='./replica {id} {server} {self}'; " +
@@ -67,7 +73,18 @@ func (r Replicas) system() System {
 	s := System{Name: "netrix", Nodes: r.Nodes, Listen: r.Listen, Silence: r.Silence, Patience: r.Patience}
 	if args := strings.Fields(r.Bin); len(args) > 0 {
 		s.Command = func(node lockstep.Node, server, self, folder string) *exec.Cmd {
-			words := strings.NewReplacer("{id}", fmt.Sprint(node), "{nodes}", strconv.Itoa(r.Nodes), "{server}", server, "{self}", self, "{folder}", folder)
+			words := strings.NewReplacer(
+				"{id}",
+				fmt.Sprint(node),
+				"{nodes}",
+				strconv.Itoa(r.Nodes),
+				"{server}",
+				server,
+				"{self}",
+				self,
+				"{folder}",
+				folder,
+			)
 			given := make([]string, len(args))
 			for i, a := range args {
 				given[i] = words.Replace(a)

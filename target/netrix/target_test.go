@@ -13,10 +13,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// electors is the plan of the page on remote systems, with further options.
+// electors returns the plan of the documentation page on remote systems, with further options.
 func electors(t *testing.T, arguments string, options ...string) lockstep.Plan {
-	bin := outside.Program(t, "python3") + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
-	system, err := netrix.Target.Build(append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "patience=1m"))
+	bin := outside.Program(
+		t,
+		"python3",
+	) + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
+	system, err := netrix.Target.Build(
+		append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "patience=1m"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +29,7 @@ func electors(t *testing.T, arguments string, options ...string) lockstep.Plan {
 		Strategy: strategy.Walk{Deliver: 10, Alarm: 3, Crash: 1, Restart: 4, Steps: 60}}
 }
 
-// A program in Python is found out by the target; the same program with a durable vote is not.
+// The target finds the bug of a program in Python, and none in the same program with a durable vote.
 func TestTarget(t *testing.T) {
 	tier.OnlyFull(t, "200 runs of programs in real time")
 	for arguments, runs := range map[string]int{"": 200, "durable": 5} {
@@ -38,13 +43,15 @@ func TestTarget(t *testing.T) {
 		if (f != nil) != (arguments == "") || result.Inconclusive > 0 || result.Judged[0].N == 0 {
 			t.Errorf("with the arguments %q: %+v", arguments, result)
 		}
-		if f != nil && (f.Finding.Property != "agreement" || !strings.Contains(f.Finding.Text, "Leader with term=") || len(f.Finding.About) != 2) {
+		if f != nil && (f.Finding.Property != "agreement" ||
+			!strings.Contains(f.Finding.Text, "Leader with term=") || len(f.Finding.About) != 2) {
 			t.Errorf("found %+v", f.Finding)
 		}
 	}
 }
 
-// Byzantine replicas that send grants instead of asking for votes let two replicas lead in one term, though votes are durable.
+// Byzantine replicas that send grants instead of vote requests let two replicas lead in one term, although votes are
+// durable.
 func TestByzantine(t *testing.T) {
 	plan := electors(t, "durable", "nodes=3")
 	plan.Runs = 100
@@ -71,7 +78,7 @@ func TestByzantine(t *testing.T) {
 	}
 }
 
-// A forged message that is none names the format.
+// An invalid forged message produces an error that names the format.
 func TestForgedFormat(t *testing.T) {
 	plan := electors(t, "durable")
 	plan.Runs = 5
@@ -79,12 +86,13 @@ func TestForgedFormat(t *testing.T) {
 	nonsense.If(scenario.IsSend(), scenario.Type("vote")).Then(scenario.Replace("grant 1"))
 	plan.Scenario = nonsense
 	_, err := lockstep.Explore(t.Context(), plan)
-	if err == nil || !strings.Contains(err.Error(), `the forged message "grant 1" is no JSON object with type and data`) {
+	if err == nil ||
+		!strings.Contains(err.Error(), `the forged message "grant 1" is no JSON object with type and data`) {
 		t.Error(err)
 	}
 }
 
-// Settings of the target that cannot work name the option and what is allowed.
+// For invalid settings of the target, the error names the option and the valid values.
 func TestTargetSettings(t *testing.T) {
 	for want, set := range map[string]string{
 		"bin is the program of a replica": "nodes=3",

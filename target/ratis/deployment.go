@@ -20,7 +20,7 @@ type deployment struct {
 	options Cluster
 	java    *jvm.JVM
 
-	at, orders []string // where servers listen, and where they take orders, by node-1
+	at, orders []string // addresses of servers, and of their command ports, by node-1
 	peers      string
 	client     *process.Server
 
@@ -29,21 +29,30 @@ type deployment struct {
 	judged         bool
 }
 
-// deploy fetches a version and makes the links.
+// deploy fetches a version and creates the links.
 func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 	java, err := prepare(ctx, c.Version)
 	if err != nil {
 		return process.Driver{}, err
 	}
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Reset: d.reset, Command: d.write, Begin: d.begin, Request: d.request, Pass: d.pass, Inspect: d.inspect, Log: telling, Role: d.role}
+	driver := process.Driver{
+		Reset:   d.reset,
+		Command: d.write,
+		Begin:   d.begin,
+		Request: d.request,
+		Pass:    d.pass,
+		Inspect: d.inspect,
+		Log:     telling,
+		Role:    d.role,
+	}
 	if c.Control == byMessage {
 		driver.Quiet = d.quiet
 	}
 	return driver, d.wire()
 }
 
-// reset forgets the run before.
+// reset discards the state of the previous run.
 func (d *deployment) reset() error {
 	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
 	return nil
@@ -68,7 +77,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// greet starts the client, which stays, and has a new one in it for each run.
+// greet starts the client process, which stays, and creates a new client in it for each run.
 func (d *deployment) greet(ctx context.Context) error {
 	cmd, err := d.command(d.client.Folder, "client", d.client.Host, "")
 	if err != nil {
@@ -81,13 +90,14 @@ func (d *deployment) greet(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
 	defer cancel()
 	return process.Inconclusive(d.client.Await(limit, func(ctx context.Context) bool {
-		answer, err := process.Send(ctx, d.client.Host, "send") // so that the first request of the run takes no longer than others
+		// so that the first request of the run takes no longer than others
+		answer, err := process.Send(ctx, d.client.Host, "send")
 		_, wrong := strconv.Atoi(answer)
 		return err == nil && wrong == nil
 	}))
 }
 
-// agree waits until all servers have the same log and one leads. That they never do makes the run worthless.
+// agree waits until all servers have the same log and one leads. If they never do, the run is inconclusive.
 func (d *deployment) agree(ctx context.Context) error {
 	var last End
 	var wrong error
@@ -96,15 +106,25 @@ func (d *deployment) agree(ctx context.Context) error {
 		return err == nil && len(states[0].Log) > 0 && leader(states) != 0 && differ(states) == ""
 	})
 	if err == nil && !agreed {
-		err = process.Inconclusive(errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong))
+		err = process.Inconclusive(
+			errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong),
+		)
 	}
-	return errors.Join(err, d.Await(ctx, trace.AllNodes(d.options.Nodes), d.options.Patience, func(context.Context, lockstep.Node) bool { return true }))
+	return errors.Join(
+		err,
+		d.Await(
+			ctx,
+			trace.AllNodes(d.options.Nodes),
+			d.options.Patience,
+			func(context.Context, lockstep.Node) bool { return true },
+		),
+	)
 }
 
-// asking is how often servers are asked what they have.
+// asking is the polling interval of servers' states.
 const asking = 20 * time.Millisecond
 
-// states asks all servers what they have.
+// states requests the states of all servers.
 func (d *deployment) states(ctx context.Context) ([]State, error) {
 	all, errs := make([]State, d.options.Nodes), make([]error, d.options.Nodes)
 	var asked sync.WaitGroup
@@ -115,7 +135,7 @@ func (d *deployment) states(ctx context.Context) ([]State, error) {
 	return all, errors.Join(errs...)
 }
 
-// state asks a server what it has.
+// state requests the state of a server.
 func (d *deployment) state(ctx context.Context, n lockstep.Node) (State, error) {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -126,7 +146,7 @@ func (d *deployment) state(ctx context.Context, n lockstep.Node) (State, error) 
 	return parseState(answer)
 }
 
-// quiet waits until nothing travels between servers.
+// quiet waits until no message travels between servers.
 func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
@@ -134,8 +154,8 @@ func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	return d.Network.Quiet(ctx, silence)
 }
 
-// silence is how long nothing must travel between servers before they are taken to be quiet, and lag how long a round goes on when its end is seen, for
-// what else is under way in it.
+// silence is how long no message must travel between servers before they count as quiescent. lag is how long a round
+// continues after its end was detected, for other messages in transit.
 const (
 	silence = 4 * time.Millisecond
 	lag     = 4 * time.Millisecond
@@ -148,13 +168,15 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.No
 	}
 	err := d.round(ctx, pace, out)
 	d.waits++
-	if phase := d.waits / 2; err == nil && d.waits%2 == 0 && phase < d.options.Phases && d.options.Control != byMessage {
+	if phase := d.waits / 2; err == nil && d.waits%2 == 0 && phase < d.options.Phases &&
+		d.options.Control != byMessage {
 		d.offer(phase, out)
 	}
 	return err
 }
 
-// round lets one round pass. The first of a phase that is a stretch of time ends when those that can agree have a leader.
+// round lets one round pass. If a phase is a period of time, its first round ends when the nodes that can agree have a
+// leader.
 func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
 	switch {
 	case d.options.Control == byLog:
@@ -173,8 +195,13 @@ func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockste
 	}
 }
 
-// until asks all servers again and again what they have, until it is enough, at most for so long. It reports whether it was.
-func (d *deployment) until(ctx context.Context, patience time.Duration, enough func([]State, error) bool) (bool, error) {
+// until polls the states of all servers until enough accepts them, or for at most the timeout. It reports whether
+// enough accepted them.
+func (d *deployment) until(
+	ctx context.Context,
+	patience time.Duration,
+	enough func([]State, error) bool,
+) (bool, error) {
 	limit, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for limit.Err() == nil {
@@ -195,12 +222,19 @@ func (d *deployment) offer(phase int, out *lockstep.Outbox) {
 	out.Offer(trace.Pending{ID: int32(phase + 1), To: trace.AllNodes(d.options.Nodes), Text: text})
 }
 
-// request lets the client send the requests of a phase, and does not wait for answers. Whom it asks is the library's affair.
+// request makes the client send the requests of a phase, and does not wait for answers. The client library selects the
+// server.
 func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	for range d.options.Requests {
 		d.sent++
 		number := d.sent
-		out.Event(lockstep.Event{Type: EventSend, Value: Send(number), Text: fmt.Sprintf("request %d in phase %d", number, s.Request)})
+		out.Event(
+			lockstep.Event{
+				Type:  EventSend,
+				Value: Send(number),
+				Text:  fmt.Sprintf("request %d in phase %d", number, s.Request),
+			},
+		)
 		if err := d.Ask(ctx, number, 0, func(ctx context.Context) func(*lockstep.Outbox) {
 			answer, err := process.Send(ctx, d.client.Host, "send")
 			if err != nil {
@@ -217,7 +251,8 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	return nil
 }
 
-// inspect waits for what is promised, each for some time at most, and reports what there is. Logs come last, as every answer makes them longer.
+// inspect waits for the guarantees, each for a bounded time, and reports the final state. Logs come last, as every
+// answer extends them.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	if d.judged {
 		return nil
@@ -230,7 +265,11 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		func(states []State) bool { return answers(states) || d.whereabouts(ctx, out) },
 		func(states []State) bool { return leader(states) != 0 && differ(states) == "" },
 	} {
-		if _, err := d.until(ctx, d.options.Within, func(states []State, err error) bool { return err == nil && promise(states) }); err != nil {
+		if _, err := d.until(
+			ctx,
+			d.options.Within,
+			func(states []State, err error) bool { return err == nil && promise(states) },
+		); err != nil {
 			return err
 		}
 	}
@@ -243,8 +282,8 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	return nil
 }
 
-// last is what all servers have in the end. That one of them does not say it, which may take long on a busy machine, makes the run worthless: nothing
-// can be said about the others without it.
+// last returns the final states of all servers. A server may take long to report its state on a loaded machine. If a
+// state is missing, the run is inconclusive, because it permits no conclusion about the other servers.
 func (d *deployment) last(ctx context.Context) (all []State, err error) {
 	var wrong error
 	told, err := d.until(ctx, d.options.Within, func(states []State, err error) bool {
@@ -257,7 +296,8 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 	return all, err
 }
 
-// whereabouts tells where in the client's library requests are that have no answer. It reports true, so that it is asked once.
+// whereabouts reports where in the client's library unanswered requests are. It returns true, so that it is called
+// once.
 func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool {
 	limit, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -269,7 +309,7 @@ func (d *deployment) whereabouts(ctx context.Context, out *lockstep.Outbox) bool
 	return true
 }
 
-// role is the part that a server plays.
+// role returns the role of a server.
 func (d *deployment) role(ctx context.Context, n lockstep.Node) string {
 	s, err := d.state(ctx, n)
 	switch {

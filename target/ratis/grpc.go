@@ -11,23 +11,31 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// GRPC is the protocol of the transport of that name: HTTP/2, with a stream for each call. A frame is a packet; it has a type when it
-// completes a message between servers.
+// GRPC is the protocol of the gRPC transport: HTTP/2, with a stream for each call. A frame is a packet; it has a type
+// if it completes a message between servers.
 func GRPC() (said, answered process.Decoder) {
 	calls := &streams{method: map[uint32]string{}}
 	return newHTTP(calls, clientMethods, true), newHTTP(calls, serverMethods, false)
 }
 
-// service is the one that servers offer each other.
+// service is the service that servers offer each other.
 const service = "/ratis.grpc.RaftServerProtocolService/"
 
 // The messages of methods, in both directions.
 var (
-	clientMethods = map[string]func([]byte) (process.Packet, error){"requestVote": requestVote, "appendEntries": appendEntries, "installSnapshot": snapshot("InstallSnapshot", appending)}
-	serverMethods = map[string]func([]byte) (process.Packet, error){"requestVote": votedReply, "appendEntries": appendReply, "installSnapshot": snapshot("InstallSnapshotReply", appended)}
+	clientMethods = map[string]func([]byte) (process.Packet, error){
+		"requestVote":     requestVote,
+		"appendEntries":   appendEntries,
+		"installSnapshot": snapshot("InstallSnapshot", appending),
+	}
+	serverMethods = map[string]func([]byte) (process.Packet, error){
+		"requestVote":     votedReply,
+		"appendEntries":   appendReply,
+		"installSnapshot": snapshot("InstallSnapshotReply", appended),
+	}
 )
 
-// streams knows the methods that the streams of a connection call: both directions ask.
+// streams records the methods that the streams of a connection call: both directions need them.
 type streams struct {
 	sync.Mutex
 	method map[uint32]string
@@ -50,14 +58,14 @@ type httpDecoder struct {
 	calls   *streams
 	methods map[string]func([]byte) (process.Packet, error)
 	frames  *http2.Reader
-	rest    map[uint32][]byte // of messages that have not ended, by stream
+	rest    map[uint32][]byte // of incomplete messages, by stream
 }
 
 func newHTTP(calls *streams, methods map[string]func([]byte) (process.Packet, error), client bool) *httpDecoder {
 	return &httpDecoder{calls: calls, methods: methods, frames: http2.NewReader(client), rest: map[uint32][]byte{}}
 }
 
-// Next takes a frame.
+// Next reads a frame.
 func (d *httpDecoder) Next(data []byte) (p process.Packet, length int, err error) {
 	if length, begun, err := d.frames.Skip(data); err != nil || length > 0 || !begun {
 		return p, length, atPort(err)
@@ -69,7 +77,7 @@ func (d *httpDecoder) Next(data []byte) (p process.Packet, length int, err error
 	return p, length, atPort(err)
 }
 
-// atPort says where an error is.
+// atPort adds the location to an error.
 func atPort(err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +85,7 @@ func atPort(err error) error {
 	return fmt.Errorf("ratis: at the gRPC port: %w", err)
 }
 
-// frame takes what a frame brings: the name of what a stream calls, or messages.
+// frame processes the content of a frame: the name of a stream's method, or messages.
 func (d *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
 	for _, field := range f.Fields {
 		if method, ok := strings.CutPrefix(field.Value, service); ok && field.Name == ":path" {
@@ -99,10 +107,10 @@ func (d *httpDecoder) frame(f http2.Frame) (p process.Packet, err error) {
 	return p, nil
 }
 
-// messageHead is the length of what comes before a message: whether it is compressed, and its length.
+// messageHead is the length of a message's prefix: whether it is compressed, and its length.
 const messageHead = 5
 
-// data takes what a frame brings of the messages of a stream.
+// data processes the part of a stream's messages in a frame.
 func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error) {
 	read := d.methods[d.calls.of(stream)]
 	if read == nil {
@@ -124,7 +132,7 @@ func (d *httpDecoder) data(stream uint32, content []byte) (process.Packet, error
 		}
 		whole, rest = append(whole, p), rest[messageHead+length:]
 	}
-	d.rest[stream] = rest // of our own
+	d.rest[stream] = rest // a copy, not a slice of the input
 	if len(whole) == 0 {
 		return process.Packet{}, nil
 	}

@@ -17,20 +17,24 @@ import (
 //go:embed java
 var sources embed.FS
 
-// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+// jars has the SHA-256 of every jar of the supported versions: see process/jvm/sums.
 //
 //go:embed jars.sha256
 var jars string
 
-// prepare fetches a version, finds a JVM, and compiles what starts servers in it. A server of an early version listens everywhere, unless the JVM
-// takes another address for that.
+// prepare fetches a version, finds a JVM, and compiles the server launcher. A server of an early version listens on the
+// wildcard address, unless the JVM substitutes another.
 func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
 	java, err := jvm.Find(ctx, jars, "org.apache.ratis:ratis-examples:"+version, "-*:*")
 	if err != nil {
 		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
 	}
-	java.Flags = []string{"-Xmx192m", "--add-opens=java.base/java.net=ALL-UNNAMED", "-Dlog4j.configuration=file:log4j.properties"}
-	api := "java/v3" // what differs between versions
+	java.Flags = []string{
+		"-Xmx192m",
+		"--add-opens=java.base/java.net=ALL-UNNAMED",
+		"-Dlog4j.configuration=file:log4j.properties",
+	}
+	api := "java/v3" // the parts that differ between versions
 	if strings.HasPrefix(version, "1.") {
 		api = "java/v1"
 	}
@@ -55,7 +59,8 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 log4j.logger.org.apache.ratis.conf=WARN
 `
 
-// wire makes the links. All servers and the client have the same address of a server, which its own log keeps, too: so there is one link for each.
+// wire creates the links. All servers and the client use the same address of a server, and the server's log contains
+// it, too. There is therefore one link for each server.
 func (d *deployment) wire() error {
 	protocol := GRPC
 	if d.options.Transport == "netty" {
@@ -86,12 +91,12 @@ func (d *deployment) wire() error {
 	return err
 }
 
-// write writes the settings of a node into its folder, and returns the command that starts it.
+// write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	return d.command(d.Server(n).Folder, fmt.Sprintf("n%d", n), d.orders[n-1], d.at[n-1])
 }
 
-// command is that of a server, or of the client, which listens nowhere.
+// command returns the command of a server, or of the client, which does not listen.
 func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error) {
 	for file, text := range map[string]string{"ratis.properties": d.settings(folder, at), "log4j.properties": log4j} {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
@@ -102,27 +107,31 @@ func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error)
 	return d.java.In(folder).Command("Node", host, port, name, "ratis.properties", d.peers), nil
 }
 
-// settings are those of a server at an address.
+// settings returns the settings of a server at an address.
 func (d *deployment) settings(folder, at string) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
 	set("raft.rpc.type", strings.ToUpper(d.options.Transport))
 	if host, port, ok := strings.Cut(at, ":"); ok {
-		set("raft."+d.options.Transport+".server.host", host) // which versions before 2.5 do not know
+		set("raft."+d.options.Transport+".server.host", host) // unknown to versions before 2.5
 		set("raft."+d.options.Transport+".server.port", port)
 	}
 	set("raft.server.storage.dir", filepath.Join(folder, "data"))
 	set("raft.server.rpc.timeout.min", fmt.Sprintf("%dms", d.options.Timeout.Milliseconds()))
 	set("raft.server.rpc.timeout.max", fmt.Sprintf("%dms", 2*d.options.Timeout.Milliseconds()))
-	set("lockstep.clients.each", d.options.Each) // which only our launcher knows
+	set("lockstep.clients.each", d.options.Each) // known only to our launcher
 	set("raft.server.log.preallocated.size", "64KB")
 	set("raft.server.log.segment.size.max", "1MB")
 	return b.String()
 }
 
-// telling picks the lines of a log that tell who leads and how logs are brought together.
+// telling selects the log lines about leaders and log reconciliation.
 func telling(line string) bool {
-	for _, words := range []string{"changes role from", "change Leader from", "inconsistency", "INCONSISTENCY", "Failed appendEntries", "runAsCandidate", "submit vote", "ELECTION", "ERROR", "truncate", "Truncat", "nextIndex: updateUnconditionally", "nextIndex: setUnconditionally"} {
+	for _, words := range []string{
+		"changes role from", "change Leader from", "inconsistency", "INCONSISTENCY", "Failed appendEntries",
+		"runAsCandidate", "submit vote", "ELECTION", "ERROR", "truncate", "Truncat", "nextIndex: updateUnconditionally",
+		"nextIndex: setUnconditionally",
+	} {
 		if strings.Contains(line, words) {
 			return true
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Rounds are those of a phase, which is a term: somebody asks for votes and gets them, and sends entries, or none to be heard, and is
-// answered.
+// Rounds are those of a phase, which is a term. A candidate requests votes and receives them. The leader sends entries,
+// or empty heartbeats, and receives replies.
 var Rounds = []string{"vote", "voted", "append", "appended"}
 
 const (
@@ -21,17 +21,32 @@ const (
 	appended
 )
 
-// Types are the types of messages that are told.
-var Types = []string{"RequestVote", "RequestVoteReply", "AppendEntries", "AppendEntriesReply", "InstallSnapshot", "InstallSnapshotReply"}
+// Types are the types of the messages that are reported.
+var Types = []string{
+	"RequestVote",
+	"RequestVoteReply",
+	"AppendEntries",
+	"AppendEntriesReply",
+	"InstallSnapshot",
+	"InstallSnapshotReply",
+}
 
-// request and reply are the messages by their number in what Netty carries; others are carried without asking.
+// request and reply are the messages by their field number in Netty's envelope; others are carried without a decision.
 var (
-	requestTypes = map[int]func([]byte) (process.Packet, error){1: requestVote, 2: appendEntries, 3: snapshot("InstallSnapshot", appending)}
-	replyTypes   = map[int]func([]byte) (process.Packet, error){1: votedReply, 2: appendReply, 3: snapshot("InstallSnapshotReply", appended)}
+	requestTypes = map[int]func([]byte) (process.Packet, error){
+		1: requestVote,
+		2: appendEntries,
+		3: snapshot("InstallSnapshot", appending),
+	}
+	replyTypes = map[int]func([]byte) (process.Packet, error){
+		1: votedReply,
+		2: appendReply,
+		3: snapshot("InstallSnapshotReply", appended),
+	}
 )
 
-// fields are those of a protobuf message: the numbers, and what has a length, by the field's number. Of several only the last is kept, and
-// how many there were.
+// fields are the fields of a protobuf message by number: the numeric and the length-delimited values. Of a repeated
+// field it keeps only the last value, and the count.
 type fields struct {
 	number map[int]uint64
 	bytes  map[int][]byte
@@ -40,7 +55,7 @@ type fields struct {
 
 var errProto = errors.New("this is no protobuf message")
 
-// parse reads a protobuf message.
+// parse parses a protobuf message.
 func parse(data []byte) (fields, error) {
 	f := fields{map[int]uint64{}, map[int][]byte{}, map[int]int{}}
 	for len(data) > 0 {
@@ -80,10 +95,10 @@ func parse(data []byte) (fields, error) {
 	return f, nil
 }
 
-// index is a field that holds an index, or -1.
+// index returns a field that holds an index, or -1.
 func (f fields) index(field int) int64 { return int64(f.number[field]) }
 
-// termIndex is a field that holds the term and the index of an entry, or -1 where there is none.
+// termIndex returns the term and index of an entry from a field, or -1 if it is missing.
 func (f fields) termIndex(field int) (term, index int64, err error) {
 	b, ok := f.bytes[field]
 	if !ok {
@@ -93,12 +108,12 @@ func (f fields) termIndex(field int) (term, index int64, err error) {
 	return is.index(1), is.index(2), err
 }
 
-// tag is that of a message of a term.
+// tag returns the tag of a message of a term.
 func tag(term uint64, round int32) trace.Tag {
 	return trace.Tag{Phase: int32(min(term, 1<<31-1)), Round: round}
 }
 
-// height is that of a log whose last index is known.
+// height returns the height of a log with the given last index.
 func height(index int64) int64 { return max(index+1, 0) }
 
 func requestVote(data []byte) (process.Packet, error) {
@@ -116,10 +131,14 @@ func requestVote(data []byte) (process.Packet, error) {
 
 func votedReply(data []byte) (process.Packet, error) {
 	f, granted, err := reply(data)
-	return process.Packet{Type: "RequestVoteReply", Tag: tag(f.number[2], voted), Text: fmt.Sprintf("term=%d granted=%t", f.number[2], granted)}, err
+	return process.Packet{
+		Type: "RequestVoteReply",
+		Tag:  tag(f.number[2], voted),
+		Text: fmt.Sprintf("term=%d granted=%t", f.number[2], granted),
+	}, err
 }
 
-// reply reads a reply, and whether it reports success.
+// reply parses a reply, and whether it reports success.
 func reply(data []byte) (f fields, success bool, err error) {
 	if f, err = parse(data); err != nil {
 		return f, false, err
@@ -135,7 +154,12 @@ func appendEntries(data []byte) (process.Packet, error) {
 	}
 	term, index, err := f.termIndex(3)
 	text := fmt.Sprintf("term=%d previous=%d:%d entries=%d commit=%d", f.number[2], term, index, f.count[4], f.index(5))
-	return process.Packet{Type: "AppendEntries", Tag: tag(f.number[2], appending), Height: height(f.index(5)), Text: text}, err
+	return process.Packet{
+		Type:   "AppendEntries",
+		Tag:    tag(f.number[2], appending),
+		Height: height(f.index(5)),
+		Text:   text,
+	}, err
 }
 
 var results = []string{"SUCCESS", "NOT_LEADER", "INCONSISTENCY"}
@@ -150,10 +174,15 @@ func appendReply(data []byte) (process.Packet, error) {
 		result = results[f.number[4]]
 	}
 	text := fmt.Sprintf("term=%d %s next=%d commit=%d", f.number[2], result, f.index(3), f.index(5))
-	return process.Packet{Type: "AppendEntriesReply", Tag: tag(f.number[2], appended), Height: height(f.index(5)), Text: text}, nil
+	return process.Packet{
+		Type:   "AppendEntriesReply",
+		Tag:    tag(f.number[2], appended),
+		Height: height(f.index(5)),
+		Text:   text,
+	}, nil
 }
 
-// snapshot reads a message about a snapshot, of which only the term matters.
+// snapshot parses a message about a snapshot, of which only the term matters.
 func snapshot(name string, round int32) func([]byte) (process.Packet, error) {
 	return func(data []byte) (process.Packet, error) {
 		f, err := parse(data)
@@ -161,7 +190,7 @@ func snapshot(name string, round int32) func([]byte) (process.Packet, error) {
 	}
 }
 
-// Netty is the protocol of the transport of that name: messages with their length in front, one of several kinds each.
+// Netty is the protocol of the Netty transport: length-prefixed messages, each of one of several kinds.
 func Netty() (said, answered process.Decoder) {
 	return nettyDecoder{requestTypes}, nettyDecoder{replyTypes}
 }
@@ -170,10 +199,10 @@ type nettyDecoder struct {
 	types map[int]func([]byte) (process.Packet, error)
 }
 
-// maxMessage is more than servers take.
+// maxMessage is more than servers accept.
 const maxMessage = 16 << 20
 
-// Next takes a message.
+// Next reads a message.
 func (d nettyDecoder) Next(data []byte) (process.Packet, int, error) {
 	length, n := binary.Uvarint(data)
 	switch {
@@ -199,7 +228,7 @@ func (d nettyDecoder) Next(data []byte) (process.Packet, int, error) {
 	return process.Packet{}, end, nil
 }
 
-// together is one packet for several messages.
+// together merges several messages into one packet.
 func together(packets []process.Packet) (p process.Packet) {
 	var texts []string
 	for i, q := range packets {

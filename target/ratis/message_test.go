@@ -26,7 +26,7 @@ func msg(field int, parts ...[]byte) []byte {
 
 const minusOne = 1<<64 - 1
 
-// The bodies of messages, as servers write them, and what is read in them.
+// The bodies of messages, as servers write them, and the expected packets.
 var bodies = []struct {
 	method string
 	said   bool
@@ -34,23 +34,62 @@ var bodies = []struct {
 	body   []byte
 	want   process.Packet
 }{
-	{"requestVote", true, 1, bytes.Join([][]byte{msg(1, msg(1, []byte("n1"))), num(2, 7), msg(3, num(1, 6), num(2, 4))}, nil),
-		process.Packet{Type: "RequestVote", Tag: trace.Tag{Phase: 7}, Height: 5, Text: "term=7 last=6:4"}},
+	{
+		"requestVote",
+		true,
+		1,
+		bytes.Join([][]byte{msg(1, msg(1, []byte("n1"))), num(2, 7), msg(3, num(1, 6), num(2, 4))}, nil),
+		process.Packet{Type: "RequestVote", Tag: trace.Tag{Phase: 7}, Height: 5, Text: "term=7 last=6:4"},
+	},
 	{"requestVote", true, 1, bytes.Join([][]byte{num(2, 1), num(4, 1)}, nil),
 		process.Packet{Type: "RequestVote", Tag: trace.Tag{Phase: 1}, Text: "term=1 last=-1:-1 pre-vote"}},
 	{"requestVote", false, 1, bytes.Join([][]byte{msg(1, num(15, 1)), num(2, 7)}, nil),
 		process.Packet{Type: "RequestVoteReply", Tag: trace.Tag{Phase: 7, Round: 1}, Text: "term=7 granted=true"}},
-	{"appendEntries", true, 2, bytes.Join([][]byte{msg(1), num(2, 7), msg(3, num(1, 6), num(2, 4)), msg(4, num(2, 5)), msg(4, num(2, 6)), num(5, 4)}, nil),
-		process.Packet{Type: "AppendEntries", Tag: trace.Tag{Phase: 7, Round: 2}, Height: 5, Text: "term=7 previous=6:4 entries=2 commit=4"}},
+	{
+		"appendEntries",
+		true,
+		2,
+		bytes.Join(
+			[][]byte{msg(1), num(2, 7), msg(3, num(1, 6), num(2, 4)), msg(4, num(2, 5)), msg(4, num(2, 6)), num(5, 4)},
+			nil,
+		),
+		process.Packet{
+			Type:   "AppendEntries",
+			Tag:    trace.Tag{Phase: 7, Round: 2},
+			Height: 5,
+			Text:   "term=7 previous=6:4 entries=2 commit=4",
+		},
+	},
 	{"appendEntries", true, 2, bytes.Join([][]byte{num(2, 7), num(5, minusOne)}, nil),
-		process.Packet{Type: "AppendEntries", Tag: trace.Tag{Phase: 7, Round: 2}, Text: "term=7 previous=-1:-1 entries=0 commit=-1"}},
+		process.Packet{
+			Type: "AppendEntries",
+			Tag:  trace.Tag{Phase: 7, Round: 2},
+			Text: "term=7 previous=-1:-1 entries=0 commit=-1",
+		}},
 	{"appendEntries", false, 2, bytes.Join([][]byte{msg(1), num(2, 7), num(3, 9), num(4, 2), num(5, 8)}, nil),
-		process.Packet{Type: "AppendEntriesReply", Tag: trace.Tag{Phase: 7, Round: 3}, Height: 9, Text: "term=7 INCONSISTENCY next=9 commit=8"}},
-	{"installSnapshot", true, 3, num(2, 7), process.Packet{Type: "InstallSnapshot", Tag: trace.Tag{Phase: 7, Round: 2}, Text: "term=7"}},
-	{"installSnapshot", false, 3, num(2, 7), process.Packet{Type: "InstallSnapshotReply", Tag: trace.Tag{Phase: 7, Round: 3}, Text: "term=7"}},
+		process.Packet{
+			Type:   "AppendEntriesReply",
+			Tag:    trace.Tag{Phase: 7, Round: 3},
+			Height: 9,
+			Text:   "term=7 INCONSISTENCY next=9 commit=8",
+		}},
+	{
+		"installSnapshot",
+		true,
+		3,
+		num(2, 7),
+		process.Packet{Type: "InstallSnapshot", Tag: trace.Tag{Phase: 7, Round: 2}, Text: "term=7"},
+	},
+	{
+		"installSnapshot",
+		false,
+		3,
+		num(2, 7),
+		process.Packet{Type: "InstallSnapshotReply", Tag: trace.Tag{Phase: 7, Round: 3}, Text: "term=7"},
+	},
 }
 
-// follow reads a direction piece by piece, to its end.
+// follow decodes a direction piece by piece, to its end.
 func follow(t *testing.T, d process.Decoder, data []byte, piece int) []process.Packet {
 	t.Helper()
 	all, rest, err := servertest.Follow(t, d, data, piece)
@@ -75,7 +114,14 @@ func TestNetty(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\xff\xff\xff\x7f", "\x02\x0a\x7f", "\x02\x0f\x00", "\x02\x00\x00", "\x04\x0a\x02\x08\x80"} {
+	for _, bad := range []string{
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"\xff\xff\xff\x7f",
+		"\x02\x0a\x7f",
+		"\x02\x0f\x00",
+		"\x02\x00\x00",
+		"\x04\x0a\x02\x08\x80",
+	} {
 		said, _ := Netty()
 		if p, n, err := said.Next([]byte(bad)); err == nil {
 			t.Errorf("%q is %+v of %d bytes", bad, p, n)
@@ -83,8 +129,9 @@ func TestNetty(t *testing.T) {
 	}
 }
 
-// spoken is what a gRPC client and server say, as Go's own library writes it: a call of a client, calls between servers, with headers that refer to
-// earlier ones, messages in pieces, several in a frame, padding, and headers in two frames.
+// spoken returns the streams of a gRPC client and server, as Go's own library writes them. They contain a client call,
+// calls between servers, and headers that refer to earlier ones. Messages are split or share a frame, frames have
+// padding, and one header spans two frames.
 func spoken(t *testing.T) (said, answered []byte) {
 	t.Helper()
 	var to, back bytes.Buffer
@@ -100,11 +147,24 @@ func spoken(t *testing.T) (said, answered []byte) {
 	stream := uint32(1)
 	call := func(path string, request, reply [][]byte) {
 		block.Reset()
-		for _, f := range []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":path", Value: path}, {Name: "te", Value: "trailers"}} {
+		for _, f := range []hpack.HeaderField{
+			{Name: ":method", Value: "POST"},
+			{Name: ":path", Value: path},
+			{Name: "te", Value: "trailers"},
+		} {
 			must(encoder.WriteField(f))
 		}
 		half := block.Len() / 2
-		must(client.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes()[:half], PadLength: 3, Priority: http2.PriorityParam{Weight: 5}}))
+		must(
+			client.WriteHeaders(
+				http2.HeadersFrameParam{
+					StreamID:      stream,
+					BlockFragment: block.Bytes()[:half],
+					PadLength:     3,
+					Priority:      http2.PriorityParam{Weight: 5},
+				},
+			),
+		)
 		must(client.WriteContinuation(stream, true, block.Bytes()[half:]))
 		for _, r := range request {
 			must(client.WriteDataPadded(stream, false, r, make([]byte, 4)))
@@ -150,12 +210,13 @@ func TestGRPC(t *testing.T) {
 		}
 	}
 	said, _ := GRPC()
-	if _, _, err := said.Next([]byte("GET / HTTP/1.1")); err == nil || err.Error() != "ratis: at the gRPC port: http2: a connection that does not begin with the preface" {
+	if _, _, err := said.Next([]byte("GET / HTTP/1.1")); err == nil ||
+		err.Error() != "ratis: at the gRPC port: http2: a connection that does not begin with the preface" {
 		t.Error(err)
 	}
 }
 
-// Whatever comes, decoders take no more than there is and do not break down.
+// For any input, decoders consume only bytes that exist and do not panic.
 func FuzzDecoders(f *testing.F) {
 	for _, c := range bodies {
 		f.Add(append(binary.AppendUvarint(nil, uint64(len(c.body))), c.body...))

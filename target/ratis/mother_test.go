@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { servertest.Mother(m, Targets[0]) }
 
-// Killed at any moment, a campaign leaves no server and no folder.
+// A campaign that is killed at any moment leaves no server and no directory.
 func TestKilledAtAnyMoment(t *testing.T) {
 	outside.JVM(t)
 	if !*long {

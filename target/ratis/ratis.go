@@ -13,56 +13,69 @@ import (
 type Cluster struct {
 	// Version is the version of the servers.
 	Version string `help:"version of Ratis: 1.0.0 and 3.3.0 are known to work" zero:"1.0.0" trust:"fetches" known:"1.0.0 3.3.0"`
-	// Transport is what servers and clients speak over.
+	// Transport is the transport of servers and clients.
 	Transport string `help:"grpc or netty" zero:"grpc" oneof:"grpc netty"`
 	// Nodes is the number of servers.
 	Nodes int `help:"number of servers" zero:"3" range:"1..7"`
-	// Phases and Requests are what the client does: so many increments at once in each phase.
+	// Phases and Requests bound the client's workload: the number of phases, and of concurrent increments in each.
 	Phases   int `help:"phases in which the client sends requests" zero:"4" range:"1..100"`
 	Requests int `help:"requests that are sent at once in a phase" zero:"1" range:"1..20"`
-	// Each gives every request a client of its own.
+	// Each gives every request a separate client.
 	Each bool `help:"every request has a client of its own; otherwise all share one, as the threads of Ratis' own example do"`
-	// Control says what a round is, and whose the messages are.
+	// Control selects what a round is, and which messages the engine controls.
 	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a stretch of time; messages: each is delivered or dropped by itself" zero:"log" oneof:"log time messages"`
-	// Timeout is how long a server hears nothing until it wants to lead, at least; at most twice as long.
+	// Timeout is the minimum election timeout of a server; the maximum is twice as long.
 	Timeout time.Duration `help:"how long a server hears nothing until it wants to lead, at least; twice as long at most" zero:"300ms" range:"10ms.."`
-	// Pace is how long a round lasts, at most where it ends with the growth of the log.
+	// Pace is the duration of a round, or its maximum if a round ends when the log has grown.
 	Pace time.Duration `help:"how long a round lasts; at most where it ends with the growth of the log" zero:"1s" range:"1ms.."`
-	// Within is the bound of the three properties.
+	// Within is the time limit of the three properties.
 	Within time.Duration `help:"how long it may take, when nothing is cut any more, until somebody leads; and until logs agree; and until there is an answer" zero:"10s" range:"1ms.."`
-	// Patience is how long servers may take to start and to agree, before anything is done to them.
+	// Patience is the timeout for servers to start and to agree, before any fault.
 	Patience time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m" range:"1ms.."`
-	// Warm starts and ends servers inside JVMs that live on, as the paper's tests did. A crash is then a shutdown and no SIGKILL.
+	// Warm starts and ends servers inside JVMs that keep running, as the paper's tests did. A crash is then a shutdown
+	// and no SIGKILL.
 	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
-	// Stall lets connections across a cut stand still instead of being closed.
+	// Stall makes a cut stall connections instead of closing them.
 	Stall bool `help:"a cut lets connections stand still instead of closing them"`
 }
 
-// What a round is.
+// The definitions of a round.
 const (
 	byLog     = "log"
 	byTime    = "time"
 	byMessage = "messages"
 )
 
-// Describe says what the system is and can do.
+// Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
-// Deploy makes a deployment; servers start with each run.
+// Deploy creates a deployment; servers start with each run.
 func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
-// system is the cluster as servers in processes.
+// system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
-	s := process.System{Name: "ratis", Options: target.Changed(c, target.Fill(Cluster{}), "version", "transport"), Nodes: c.Nodes, Check: c.check, New: c.deploy,
-		Messages: c.Control == byMessage, Stall: c.Stall, Pace: c.Pace, Patience: c.Patience, Types: Types, Rounds: Rounds,
-		Events: []string{EventSend, EventAnswer, EventWaits, EventEnd}, Roles: []string{roleLeader, roleFollower}}
+	s := process.System{
+		Name:     "ratis",
+		Options:  target.Changed(c, target.Fill(Cluster{}), "version", "transport"),
+		Nodes:    c.Nodes,
+		Check:    c.check,
+		New:      c.deploy,
+		Messages: c.Control == byMessage,
+		Stall:    c.Stall,
+		Pace:     c.Pace,
+		Patience: c.Patience,
+		Types:    Types,
+		Rounds:   Rounds,
+		Events:   []string{EventSend, EventAnswer, EventWaits, EventEnd},
+		Roles:    []string{roleLeader, roleFollower},
+	}
 	if c.Control != byMessage {
-		s.Waits = 2 * c.Phases // a phase is two stretches of time
+		s.Waits = 2 * c.Phases // a phase is two periods of time
 	}
 	return s
 }
 
-// check finds what is wrong with the settings.
+// check validates the settings.
 func (c Cluster) check() error { return target.Check("ratis", c) }

@@ -19,8 +19,8 @@ var (
 	patience = flag.Duration("patience", 5*time.Minute, "how long servers may take to start")
 )
 
-// Servers of all versions over both transports answer, are isolated in each of the ways, and nothing is left of them. What is
-// asked of them is not judged here: the tables do that.
+// Servers of all versions over both transports answer, can be isolated in each of the ways, and leave nothing behind.
+// This test does not check the properties: the tables do that.
 func TestRuns(t *testing.T) {
 	outside.JVM(t)
 	all := []Cluster{{Warm: true}}
@@ -29,7 +29,10 @@ func TestRuns(t *testing.T) {
 		for _, version := range []string{"1.0.0", "3.3.0"} {
 			for _, transport := range []string{"grpc", "netty"} {
 				for _, control := range []string{byLog, byTime, byMessage} {
-					all = append(all, Cluster{Version: version, Transport: transport, Control: control, Warm: control != byTime})
+					all = append(
+						all,
+						Cluster{Version: version, Transport: transport, Control: control, Warm: control != byTime},
+					)
 				}
 			}
 		}
@@ -49,7 +52,15 @@ func runs(t *testing.T, c Cluster) {
 	case byMessage:
 		s = strategy.Baseline{Drop: 0.1, Steps: 60}
 	}
-	plan := lockstep.Plan{System: c, Spec: Properties, Strategy: s, Settle: Settle, Workers: 1, Seed: 1, Scratch: t.TempDir()}
+	plan := lockstep.Plan{
+		System:   c,
+		Spec:     Properties,
+		Strategy: s,
+		Settle:   Settle,
+		Workers:  1,
+		Seed:     1,
+		Scratch:  t.TempDir(),
+	}
 	begin := time.Now()
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {

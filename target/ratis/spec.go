@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// The types of the events that tell what the client sees, and what servers have in the end, with their values.
+// The types of the events that report the client's observations and the final states of servers, with their values.
 const (
 	EventSend   = "send"   // a Send
 	EventAnswer = "answer" // an *Answer
@@ -21,39 +21,41 @@ const (
 // Send is the number of a request that was sent.
 type Send int
 
-// Answer is what the client was told about a request: a number, or why there is none.
+// Answer is the client's result of a request: a number, or an error.
 type Answer struct {
 	Request int
 	Text    string
 }
 
-// String is the answer in words.
+// String returns the answer as text.
 func (a *Answer) String() string { return fmt.Sprintf("request %d: %s", a.Request, a.Text) }
 
-// refused reports whether the answer is an error that the library may report, and broken whether it is one that it may not.
+// refused reports whether the answer is an error that the library may report, and broken whether it is one that it may
+// not.
 func (a *Answer) refused() bool { return strings.HasPrefix(a.Text, "no") }
 func (a *Answer) broken() bool  { return strings.HasPrefix(a.Text, "broken") }
 
-// Waits is where in the client's library those requests are that have no answer when there should be one.
+// Waits is where in the client's library overdue requests are.
 type Waits string
 
-// The parts that servers play.
+// The roles of servers.
 const (
 	roleLeader   = "leader"
 	roleFollower = "follower"
 )
 
-// State is what a server has.
+// State is the state of a server.
 type State struct {
 	Leads   bool
 	Term    int64
-	Commit  int64    // the last index that is committed
-	Applied int64    // the last that the counter has taken
-	First   int64    // the first index of the log
-	Log     []string // term and kind of each entry, s for a request, c for members, m for what is committed, and a hash
+	Commit  int64 // the commit index
+	Applied int64 // the index that the counter applied last
+	First   int64 // the first index of the log
+	// term and kind of each entry, s for a request, c for a configuration, m for commit metadata, and a hash
+	Log []string
 }
 
-// parseState reads what a server says.
+// parseState parses a server's report of its state.
 func parseState(text string) (s State, err error) {
 	words := strings.Fields(text)
 	if len(words) < 5 || words[0] != roleLeader && words[0] != roleFollower {
@@ -68,19 +70,27 @@ func parseState(text string) (s State, err error) {
 	return s, nil
 }
 
-// String is the state in words.
+// String returns the state as text.
 func (s State) String() string {
 	role := roleFollower
 	if s.Leads {
 		role = roleLeader
 	}
-	return fmt.Sprintf("%s term=%d commit=%d applied=%d log from %d: %s", role, s.Term, s.Commit, s.Applied, s.First, strings.Join(s.Log, " "))
+	return fmt.Sprintf(
+		"%s term=%d commit=%d applied=%d log from %d: %s",
+		role,
+		s.Term,
+		s.Commit,
+		s.Applied,
+		s.First,
+		strings.Join(s.Log, " "),
+	)
 }
 
-// End is what servers have in the end, by node-1.
+// End contains the final states of servers, by node-1.
 type End struct{ States []State }
 
-// String is that in words.
+// String returns the states as text.
 func (e *End) String() string {
 	var parts []string
 	for i, s := range e.States {
@@ -89,7 +99,7 @@ func (e *End) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// within leaves the states of some servers.
+// within selects the states of some servers.
 func within(states []State, nodes lockstep.Nodes) (some []State) {
 	for i, s := range states {
 		if nodes.Has(lockstep.Node(i + 1)) {
@@ -99,7 +109,7 @@ func within(states []State, nodes lockstep.Nodes) (some []State) {
 	return some
 }
 
-// leader is the place of the server, from 1, that leads in a term that nobody is ahead of, or 0.
+// leader returns the position, from 1, of the server that leads in the highest term, or 0.
 func leader(states []State) int {
 	term := int64(0)
 	for _, s := range states {
@@ -108,29 +118,49 @@ func leader(states []State) int {
 	return 1 + slices.IndexFunc(states, func(s State) bool { return s.Leads && s.Term == term })
 }
 
-// differ says how logs differ, or nothing.
+// differ describes how logs differ, or returns nothing.
 func differ(states []State) string {
 	for i, s := range states[1:] {
 		first := states[0]
 		if s.First != first.First || len(s.Log) != len(first.Log) {
-			return fmt.Sprintf("server 1 has entries %d to %d, server %d has %d to %d", first.First, first.First+int64(len(first.Log))-1, i+2, s.First, s.First+int64(len(s.Log))-1)
+			return fmt.Sprintf(
+				"server 1 has entries %d to %d, server %d has %d to %d",
+				first.First,
+				first.First+int64(len(first.Log))-1,
+				i+2,
+				s.First,
+				s.First+int64(len(s.Log))-1,
+			)
 		}
 		for k := range s.Log {
 			if s.Log[k] != first.Log[k] {
-				return fmt.Sprintf("at index %d server 1 has %s and server %d has %s", first.First+int64(k), first.Log[k], i+2, s.Log[k])
+				return fmt.Sprintf(
+					"at index %d server 1 has %s and server %d has %s",
+					first.First+int64(k),
+					first.Log[k],
+					i+2,
+					s.Log[k],
+				)
 			}
 		}
 	}
 	return ""
 }
 
-// conflict says which entries two servers have both applied at one index, and differ, or nothing.
+// conflict describes different entries that two servers have both applied at one index, or returns nothing.
 func conflict(states []State) string {
 	for i, a := range states {
 		for j, b := range states[:i] {
 			for at := max(a.First, b.First); at <= min(a.Applied, b.Applied, a.last(), b.last()); at++ {
 				if x, y := a.Log[at-a.First], b.Log[at-b.First]; x != y {
-					return fmt.Sprintf("at index %d server %d has applied %s and server %d has applied %s", at, j+1, y, i+1, x)
+					return fmt.Sprintf(
+						"at index %d server %d has applied %s and server %d has applied %s",
+						at,
+						j+1,
+						y,
+						i+1,
+						x,
+					)
 				}
 			}
 		}
@@ -138,16 +168,16 @@ func conflict(states []State) string {
 	return ""
 }
 
-// last is the last index of the log.
+// last returns the last index of the log.
 func (s State) last() int64 { return s.First + int64(len(s.Log)) - 1 }
 
-// Properties are Raft's own, and those that the paper judges.
+// Properties are Raft's own, and those that the paper checks.
 var Properties = spec.All(Applied, Leader, Logs, Answers, Library)
 
 // Applied is the state machine safety of Raft: no two servers have applied different entries at the same index.
 var Applied = spec.New("applied-agree", func(lockstep.Info) *judge { return &judge{find: conflicting} })
 
-// conflicting says which applied entries differ.
+// conflicting describes the applied entries that differ.
 func conflicting(h *history) string {
 	if how := conflict(h.end.States); how != "" {
 		return fmt.Sprintf("%s; %s", how, h.end)
@@ -155,19 +185,21 @@ func conflicting(h *history) string {
 	return ""
 }
 
-// Leader is P1: when nothing is cut any more, somebody leads within some time.
+// Leader is P1: after all cuts have healed, a leader exists within a time limit.
 var Leader = spec.New("leader", func(lockstep.Info) *judge { return &judge{find: leaderless} })
 
-// Logs is P2: all logs are the same within some time.
+// Logs is P2: all logs are equal within a time limit.
 var Logs = spec.New("logs-agree", func(lockstep.Info) *judge { return &judge{find: disagreeing} })
 
-// Answers is P3: every request is answered within some time. That the library gave up is no answer; that it broke is judged by Library.
+// Answers is P3: every request is answered within a time limit. A library that gives up does not answer; Library checks
+// that it does not break.
 var Answers = spec.New("answers", func(lockstep.Info) *judge { return &judge{find: unanswered} })
 
-// Library says that the client's library throws nothing but what its methods name. No server has to do with that, so it is apart from the answers.
+// Library is the property that the client's library throws only the exceptions that its methods declare. It does not
+// concern servers, so that it is separate from Answers.
 var Library = spec.New("library", func(lockstep.Info) *judge { return &judge{find: breaking} })
 
-// leaderless says that nobody leads.
+// leaderless reports that no server leads.
 func leaderless(h *history) string {
 	if leader(h.end.States) != 0 {
 		return ""
@@ -175,7 +207,7 @@ func leaderless(h *history) string {
 	return "after all servers came back, nobody leads: " + h.end.String()
 }
 
-// disagreeing says how logs differ.
+// disagreeing describes how logs differ.
 func disagreeing(h *history) string {
 	if how := differ(h.end.States); how != "" {
 		return fmt.Sprintf("after all servers came back, %s; %s", how, h.end)
@@ -183,7 +215,7 @@ func disagreeing(h *history) string {
 	return ""
 }
 
-// unanswered says which requests have no answer.
+// unanswered lists the requests without an answer.
 func unanswered(h *history) string {
 	var without, refused []string
 	for n := 1; n <= h.sent; n++ {
@@ -196,14 +228,19 @@ func unanswered(h *history) string {
 	}
 	switch {
 	case len(without) > 0:
-		return fmt.Sprintf("after all servers came back, there is no answer to request %s of %d; the client waits in %s", strings.Join(without, ", "), h.sent, h.waits)
+		return fmt.Sprintf(
+			"after all servers came back, there is no answer to request %s of %d; the client waits in %s",
+			strings.Join(without, ", "),
+			h.sent,
+			h.waits,
+		)
 	case len(refused) > 0:
 		return "the client gave up: " + strings.Join(refused, "; ")
 	}
 	return ""
 }
 
-// breaking says how the library broke.
+// breaking describes how the library broke.
 func breaking(h *history) string {
 	var broken []string
 	for n := 1; n <= h.sent; n++ {
@@ -217,7 +254,7 @@ func breaking(h *history) string {
 	return "the client's library broke: " + strings.Join(broken, "; ")
 }
 
-// history is what properties are about.
+// history is the input of the properties.
 type history struct {
 	sent    int
 	answers map[int]*Answer
@@ -225,7 +262,7 @@ type history struct {
 	end     *End
 }
 
-// note notes an event.
+// note records an event.
 func (h *history) note(e *lockstep.Event) {
 	switch v := e.Value.(type) {
 	case Send:
@@ -239,7 +276,7 @@ func (h *history) note(e *lockstep.Event) {
 	}
 }
 
-// judge judges one property.
+// judge checks one property.
 type judge struct {
 	history
 	find   func(*history) string
@@ -249,16 +286,16 @@ type judge struct {
 // Reset begins a new run.
 func (j *judge) Reset() { j.history, j.judged = history{answers: map[int]*Answer{}}, 0 }
 
-// Judged counts the runs that came to an end.
+// Judged returns the number of runs that ended.
 func (j *judge) Judged() int { return j.judged }
 
-// Event notes an event.
+// Event records an event.
 func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	j.note(e)
 	return nil
 }
 
-// End judges what there is in the end.
+// End checks the final state.
 func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || j.end == nil {
 		return nil

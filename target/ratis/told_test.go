@@ -11,8 +11,9 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// TestTold shows without any network why servers of 1.0.0 apply what nobody else has: one of them is told by calls of its methods what others may
-// say. The heartbeat of a new leader has it commit what it alone has, and after that it refuses the leader's entries for ever; but not if it heard of the term before, and
+// TestTold shows without a network why servers of 1.0.0 apply entries that no other server has. It calls the methods of
+// one server with the messages that others may send. The heartbeat of a new leader makes the server commit entries that
+// it alone has. After that it refuses the leader's entries indefinitely. It does not if it learned the term before, and
 // not in 3.3.0.
 func TestTold(t *testing.T) {
 	if !*long {
@@ -20,10 +21,11 @@ func TestTold(t *testing.T) {
 	}
 	outside.JVM(t)
 	for _, c := range []struct {
-		version   string
-		voted     bool
-		heartbeat string // the answer to the heartbeat of the new leader, and how far the server has committed and applied then
-		last      string // its last answer, and the terms of its entries
+		version string
+		voted   bool
+		// the reply to the heartbeat of the new leader, and how far the server has committed and applied then
+		heartbeat string
+		last      string // its last reply, and the terms of its entries
 	}{
 		{"1.0.0", false, "SUCCESS term=1 next=3, 2 2", "INCONSISTENCY 1 1 1"},
 		{"1.0.0", true, "SUCCESS term=2 next=3, 0 0", "SUCCESS 1 2 2"},
@@ -55,7 +57,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// told starts the server that is told things, and returns what it tells.
+// told starts the server under test, and returns its output.
 func told(t *testing.T, version string, voted bool) (lines []string) {
 	folder := t.TempDir()
 	arguments := func(host string, ports []string) []string {
@@ -72,7 +74,7 @@ func told(t *testing.T, version string, voted bool) (lines []string) {
 	return lines
 }
 
-// alone runs a class of the folder testdata, with two ports of its own, and returns what it says.
+// alone runs a class of the directory testdata, with two separate ports, and returns its output.
 func alone(t *testing.T, version, class string, arguments func(host string, ports []string) []string) string {
 	t.Helper()
 	java, err := prepare(t.Context(), version)
@@ -104,7 +106,7 @@ func alone(t *testing.T, version, class string, arguments func(host string, port
 	return string(out)
 }
 
-// cut3 cuts a line into what was said, what was answered, and the state.
+// cut3 splits a line into the input, the reply, and the state.
 func cut3(t *testing.T, line string) (said, answered, state string) {
 	parts := strings.Split(line, " | ")
 	if len(parts) != 3 {
@@ -113,15 +115,16 @@ func cut3(t *testing.T, line string) (said, answered, state string) {
 	return parts[0], parts[1], parts[2]
 }
 
-// TestStuck shows without servers of Ratis what happens to requests that share a client over Netty: in 1.0.0 the client's library waits for itself, in 3.3.0 it gives all but
-// one of them up.
+// TestStuck shows without Ratis servers what happens to requests that share a client over Netty. In 1.0.0 the client's
+// library deadlocks with itself, and in 3.3.0 it gives up all but one of them.
 func TestStuck(t *testing.T) {
 	if !*long {
 		t.Skip("shows defects of the client's library and not of ours; -long makes it")
 	}
 	outside.JVM(t)
 	for version, words := range map[string][]string{
-		"1.0.0": {"STUCK after ", "NettyRpcProxy$Connection.close", "NettyRpcProxy$Connection.pollReply"}, // one waits for the other's loop, the other for the one's lock
+		// one waits for the other's loop, the other for the one's lock
+		"1.0.0": {"STUCK after ", "NettyRpcProxy$Connection.close", "NettyRpcProxy$Connection.pollReply"},
 		"3.3.0": {"MOVES after ", "THROWN org.apache.ratis.protocol.exceptions.AlreadyClosedException: "},
 	} {
 		t.Run(version, func(t *testing.T) {

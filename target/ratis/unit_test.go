@@ -35,19 +35,58 @@ func TestProperties(t *testing.T) {
 		events          []lockstep.Event
 		property, words string
 	}{
-		"all is well":                {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
-		"nobody leads":               {[]lockstep.Event{end(follow, follow, follow)}, "leader", "nobody leads"},
-		"one leads who is behind":    {[]lockstep.Event{end(lead, state("follower 4 4 1 0 1c5 3s7"), follow)}, "leader", "nobody leads"},
-		"two lead, one is behind":    {[]lockstep.Event{end(lead, state("leader 4 4 1 0 1c5 3s7"), follow)}, "", ""},
-		"a log is shorter":           {[]lockstep.Event{end(lead, follow, state("follower 3 4 1 0 1c5"))}, "logs-agree", "server 1 has entries 0 to 1, server 3 has 0 to 0"},
-		"one has applied another":    {[]lockstep.Event{end(lead, state("follower 3 4 1 0 1c5 2s7"), follow)}, "applied-agree", "at index 1 server 1 has applied 3s7 and server 2 has applied 2s7"},
-		"a log has another entry":    {[]lockstep.Event{end(lead, state("follower 3 4 0 0 1c5 2s7"), follow)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
-		"there is no answer":         {[]lockstep.Event{send(1), send(2), answer(1, "1"), {Type: EventWaits, Value: Waits("Connection.close")}, end(lead, follow, follow)}, "answers", "no answer to request 2 of 2; the client waits in Connection.close"},
-		"an error is no answer":      {[]lockstep.Event{send(1), answer(1, "no: java.io.IOException: closed"), end(lead, follow, follow)}, "answers", "request 1: no: java.io.IOException: closed"},
-		"the library broke":          {[]lockstep.Event{send(1), answer(1, "broken: java.lang.NullPointerException"), end(lead, follow, follow)}, "library", "broke: request 1: broken: java.lang.NullPointerException"},
+		"all is well":  {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
+		"nobody leads": {[]lockstep.Event{end(follow, follow, follow)}, "leader", "nobody leads"},
+		"one leads who is behind": {[]lockstep.Event{end(
+			lead,
+			state("follower 4 4 1 0 1c5 3s7"),
+			follow,
+		)}, "leader", "nobody leads"},
+		"two lead, one is behind": {[]lockstep.Event{end(lead, state("leader 4 4 1 0 1c5 3s7"), follow)}, "", ""},
+		"a log is shorter": {[]lockstep.Event{end(
+			lead,
+			follow,
+			state("follower 3 4 1 0 1c5"),
+		)}, "logs-agree", "server 1 has entries 0 to 1, server 3 has 0 to 0"},
+		"one has applied another": {[]lockstep.Event{end(
+			lead,
+			state("follower 3 4 1 0 1c5 2s7"),
+			follow,
+		)}, "applied-agree", "at index 1 server 1 has applied 3s7 and server 2 has applied 2s7"},
+		"a log has another entry": {[]lockstep.Event{end(
+			lead,
+			state("follower 3 4 0 0 1c5 2s7"),
+			follow,
+		)}, "logs-agree", "at index 1 server 1 has 3s7 and server 2 has 2s7"},
+		"there is no answer": {[]lockstep.Event{
+			send(1),
+			send(2),
+			answer(1, "1"),
+			{Type: EventWaits, Value: Waits("Connection.close")},
+			end(lead, follow, follow),
+		}, "answers", "no answer to request 2 of 2; the client waits in Connection.close"},
+		"an error is no answer": {[]lockstep.Event{
+			send(1),
+			answer(1, "no: java.io.IOException: closed"),
+			end(lead, follow, follow),
+		}, "answers", "request 1: no: java.io.IOException: closed"},
+		"the library broke": {[]lockstep.Event{
+			send(1),
+			answer(1, "broken: java.lang.NullPointerException"),
+			end(lead, follow, follow),
+		}, "library", "broke: request 1: broken: java.lang.NullPointerException"},
 		"it did not come to its end": {[]lockstep.Event{send(1)}, "", ""},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Properties, Strategy: strategy.Walk{Request: 1, Steps: 1}, Settle: 1, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Properties,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Settle:   1,
+				Runs:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,10 +100,11 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// What a server has is not known before it says it: a server that does not is no follower with an empty log, which would leave nobody to lead.
+// A server's state is unknown before the server reports it. A silent server does not count as a follower with an empty
+// log, which would leave no leader.
 func TestLast(t *testing.T) {
 	for _, c := range []struct {
-		silent int // for so many questions the third server says nothing of use
+		silent int // number of requests that the third server does not answer properly
 		known  bool
 	}{{0, true}, {3, true}, {1 << 30, false}} {
 		d := &deployment{options: Cluster{Nodes: 3, Within: time.Second}}
@@ -91,7 +131,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// orders listens for orders and answers each.
+// orders listens for commands and answers each.
 func orders(t *testing.T, answer func() string) string {
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -118,7 +158,14 @@ func TestState(t *testing.T) {
 	if err != nil || s.String() != "follower term=15 commit=-1 applied=-1 log from 2: 15c7b 15s0" {
 		t.Errorf("%s, %v", s, err)
 	}
-	for _, bad := range []string{"", "no: java.io.IOException", "leader 1 2", "leader 1 2 3", "leader x 2 1 0", "candidate 1 2 1 0"} {
+	for _, bad := range []string{
+		"",
+		"no: java.io.IOException",
+		"leader 1 2",
+		"leader 1 2 3",
+		"leader x 2 1 0",
+		"candidate 1 2 1 0",
+	} {
 		if s, err := parseState(bad); err == nil || !strings.Contains(err.Error(), "no state") {
 			t.Errorf("%q is %s, %v", bad, s, err)
 		}
@@ -145,7 +192,9 @@ func TestWrongOptions(t *testing.T) {
 		}
 	}
 	info, err := (Cluster{Control: byMessage}).Describe()
-	if err != nil || info.Options["version"] != "1.0.0" || info.Options["transport"] != "grpc" || len(info.Types) == 0 || len(info.Rounds) != 4 {
+	if err != nil || info.Options["version"] != "1.0.0" || info.Options["transport"] != "grpc" ||
+		len(info.Types) == 0 ||
+		len(info.Rounds) != 4 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

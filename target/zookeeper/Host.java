@@ -7,9 +7,9 @@ import org.apache.zookeeper.server.quorum.QuorumPeer;
 import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
 /**
- * Starts a server of ZooKeeper inside this JVM, ends it and starts it again, as it is told at a port. The JVM stays warm
- * from one life of the server to the next. Whatever goes wrong ends the JVM, or is answered with "no", so that whoever
- * gave the order ends it.
+ * Starts a ZooKeeper server inside this JVM, ends it and starts it again, on commands at a port. The JVM stays warm
+ * from one incarnation of the server to the next. An error ends the JVM, or is answered with "no", so that the
+ * supervisor ends it.
  */
 public final class Host extends QuorumPeerMain {
     /** How long the threads of a server may take to end, in milliseconds. */
@@ -24,7 +24,7 @@ public final class Host extends QuorumPeerMain {
         this.settings = settings;
     }
 
-    /** Arguments: the address and the port of the orders, and the settings of the server. */
+    /** Arguments: the address and the port for commands, and the settings of the server. */
     public static void main(String[] arguments) {
         try {
             obey(arguments);
@@ -60,7 +60,7 @@ public final class Host extends QuorumPeerMain {
         return h;
     }
 
-    /** The life of the server: it ends when it is told to. If it ends by itself, the JVM does. */
+    /** Runs the server until a command ends it. If it ends on its own, the JVM ends. */
     private void live() {
         try {
             initializeAndRun(new String[] {settings});
@@ -74,8 +74,10 @@ public final class Host extends QuorumPeerMain {
         }
     }
 
-    /** Ends the server, and reports whether nothing of it is left. One that has hardly begun is let begin first: whoever ends it before
-     * that leaves its port open. */
+    /**
+     * Ends the server, and reports whether nothing of it is left. It first waits until a starting server has started,
+     * because an earlier end leaves its port open.
+     */
     private boolean end() throws InterruptedException {
         long until = System.nanoTime() + PATIENCE * 1_000_000;
         while (quorumPeer == null || !quorumPeer.isAlive()) {
@@ -92,7 +94,7 @@ public final class Host extends QuorumPeerMain {
                 return false;
             }
             if (!runs.isAlive()) {
-                threads.interrupt(); // some only look every few seconds whether they are to end
+                threads.interrupt(); // some check only every few seconds whether to end
             }
             Thread.sleep(2);
         }

@@ -15,42 +15,49 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// client is a client, which speaks to one server at a time. Its session lives on while the server is down.
+// client is a client, which is connected to one server at a time. Its session survives while the server is down.
 type client struct {
 	number int
 	conn   *zk.Conn
-	ctx    context.Context // ends with the client, which outlives the step that made it
+	ctx    context.Context // ends with the client, which outlives the step that created it
 	quit   context.CancelFunc
 	gone   sync.WaitGroup
-	tried  bool                      // the server was dialled, and nothing came of it yet
-	since  atomic.Pointer[time.Time] // when it first refused a session while it serves; nil: it does not
+	tried  bool                      // the server was dialed, and no session resulted yet
+	since  atomic.Pointer[time.Time] // when the serving server first refused a session; nil: it does not
 
 	mutex  sync.Mutex
 	server string
-	wire   net.Conn // what was dialled last
+	wire   net.Conn // the connection dialed last
 }
 
-// sessionTimeout is longer than any run leaves a server down.
+// sessionTimeout is longer than a server is down in any run.
 const sessionTimeout = 5 * time.Minute
 
-// newClient makes a client, which dials as soon as its server serves.
+// newClient creates a client, which dials as soon as its server serves.
 func newClient(number int, server string) (*client, error) {
 	c := &client{number: number, server: server}
 	c.ctx, c.quit = context.WithCancel(context.Background())
-	conn, _, err := zk.Connect([]string{server}, sessionTimeout, zk.WithHostProvider(c), zk.WithDialer(c.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false),
-		zk.WithEventCallback(func(zk.Event) {}))
+	conn, _, err := zk.Connect(
+		[]string{server},
+		sessionTimeout,
+		zk.WithHostProvider(c),
+		zk.WithDialer(c.dial),
+		zk.WithLogger(silent{}),
+		zk.WithLogInfo(false),
+		zk.WithEventCallback(func(zk.Event) {}),
+	)
 	c.conn = conn
 	return c, err
 }
 
-// at is the server.
+// at returns the address of the server.
 func (c *client) at() string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.server
 }
 
-// move lets the client speak to another server, with the same session.
+// move connects the client to another server, with the same session.
 func (c *client) move(server string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -63,17 +70,17 @@ func (c *client) move(server string) {
 
 type silent struct{}
 
-// Printf says nothing: what a client has to say of its connection is known.
+// Printf discards the library's messages: the state of the connection is known.
 func (silent) Printf(string, ...any) {}
 
-// Init, Len, Next and Connected tell the library that there is one server, which may be dialled
-// at any time: without them it pauses for a second between attempts.
+// Init does nothing. Init, Len, Next and Connected present a single server that may be dialed at any time. Without
+// them, the library pauses for a second between attempts.
 func (c *client) Init([]string) error { return nil }
 
-// Len is the number of servers.
+// Len returns the number of servers.
 func (c *client) Len() int { return 1 }
 
-// Next is the server, and whether the library is to look whether it was closed.
+// Next returns the server, and whether the library should check if it was closed.
 func (c *client) Next() (string, bool) {
 	select {
 	case <-c.ctx.Done():
@@ -89,8 +96,8 @@ func (c *client) Connected() {
 	c.since.Store(nil)
 }
 
-// dial waits until the server serves, and dials it. The library calls it again at once where the server takes the connection and
-// refuses the session.
+// dial waits until the server serves, and dials it. If the server accepts the connection and refuses the session, the
+// library calls dial again at once.
 func (c *client) dial(network, _ string, timeout time.Duration) (net.Conn, error) {
 	if c.tried && !c.pause() {
 		return nil, errClosed
@@ -115,7 +122,7 @@ func (c *client) dial(network, _ string, timeout time.Duration) (net.Conn, error
 
 var errClosed = errors.New("the client was closed")
 
-// pause lets a moment pass before a server is asked again, and reports false when the client was closed.
+// pause pauses between attempts, and reports false if the client was closed.
 func (c *client) pause() bool {
 	select {
 	case <-c.ctx.Done():
@@ -125,10 +132,10 @@ func (c *client) pause() bool {
 	}
 }
 
-// asking is how often a server is asked whether it serves.
+// asking is the interval of checks whether a server serves.
 const asking = 20 * time.Millisecond
 
-// refused is how long the server has served and refused the client's session.
+// refused returns how long the server has served and refused the client's session.
 func (c *client) refused() time.Duration {
 	if since := c.since.Load(); since != nil {
 		return time.Since(*since)
@@ -139,21 +146,20 @@ func (c *client) refused() time.Duration {
 // connected reports whether the client has its session.
 func (c *client) connected() bool { return c.conn.State() == zk.StateHasSession }
 
-// close ends the client, whether its server is there or not. It does not wait: where the server
-// is gone, the library takes its time.
+// close ends the client, whether its server is up or not. It does not wait: if the server is gone, the library's
+// shutdown is slow.
 func (c *client) close() {
 	c.quit()
 	c.gone.Go(c.conn.Close)
 }
 
-// mode asks a server for the part that it plays: leader, follower, standalone, or nothing while
-// it does not serve.
+// mode requests a server's mode: leader, follower, standalone, or nothing while it does not serve.
 func mode(ctx context.Context, server string) string {
 	is, _ := status(ctx, server)
 	return is
 }
 
-// status asks a server for its mode, and for the last transaction that it has seen.
+// status requests a server's mode, and the last transaction that it has seen.
 func status(ctx context.Context, server string) (mode string, last Zxid) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -207,7 +213,7 @@ func (c *client) write(key, value int) error {
 	return err
 }
 
-// readAll reads all keys. What is asked without a session waits for one, and so the context bounds it.
+// readAll reads all keys. Requests without a session wait for one, so that the context bounds them.
 func (c *client) readAll(ctx context.Context) (Data, error) {
 	type outcome struct {
 		data Data

@@ -24,32 +24,44 @@ type deployment struct {
 	java    *jvm.JVM
 
 	client           []string   // addresses, by node-1
-	quorum, election [][]string // addresses by node-1, of those that it knows, by node-1
+	quorum, election [][]string // addresses by node-1, as each server uses them, by node-1
 
-	clients []*client      // by node-1, of the server that each speaks to
+	clients []*client      // by node-1, of the server that each is connected to
 	parting sync.WaitGroup // clients of earlier runs
 	harness Harness
-	waits   int  // stretches of time so far
-	fresh   bool // servers were started since the last of them
+	waits   int  // time steps so far
+	fresh   bool // servers started since the last of them
 
 	has  []Data // by node-1, as read last
 	same bool   // all had the same
 	told bool   // the final reads are in the history
 }
 
-// deploy makes the links, for servers of a JVM.
+// deploy creates the links, for servers of a JVM.
 func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver, error) {
 	d := &deployment{Cluster: servers, options: c, java: java}
-	driver := process.Driver{Stop: d.stop, Reset: d.reset, Command: d.write, Ready: d.answers, Begin: d.begin, Before: d.before, Request: d.request, Agree: d.agree,
-		Pass: d.pass, Inspect: d.inspect, Log: telling, Close: d.parting.Wait,
-		Role: func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) }}
+	driver := process.Driver{
+		Stop:    d.stop,
+		Reset:   d.reset,
+		Command: d.write,
+		Ready:   d.answers,
+		Begin:   d.begin,
+		Before:  d.before,
+		Request: d.request,
+		Agree:   d.agree,
+		Pass:    d.pass,
+		Inspect: d.inspect,
+		Log:     telling,
+		Close:   d.parting.Wait,
+		Role:    func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) },
+	}
 	if c.Light {
 		driver.Quiet = d.quiet
 	}
 	return driver, d.wire()
 }
 
-// reset gives each server a client.
+// reset creates a client for each server.
 func (d *deployment) reset() error {
 	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(d.Seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
@@ -74,14 +86,19 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		if err := d.clients[0].create(); err != nil {
 			return process.Inconclusive(fmt.Errorf("zookeeper: the keys cannot be created: %w", err))
 		}
-		return d.Await(ctx, trace.AllNodes(d.options.Nodes), d.Patience, func(ctx context.Context, n lockstep.Node) bool {
-			_, err := d.clients[n-1].readAll(ctx)
-			return err == nil
-		})
+		return d.Await(
+			ctx,
+			trace.AllNodes(d.options.Nodes),
+			d.Patience,
+			func(ctx context.Context, n lockstep.Node) bool {
+				_, err := d.clients[n-1].readAll(ctx)
+				return err == nil
+			},
+		)
 	})
 }
 
-// silence is how long nothing must travel between servers before they are taken to be quiet.
+// silence is how long no message must travel between servers before they count as quiescent.
 const silence = 20 * time.Millisecond
 
 // stop ends the clients of a run.
@@ -92,18 +109,18 @@ func (d *deployment) stop() {
 	d.clients = nil
 }
 
-// leave ends a client, and does not wait for that.
+// leave ends a client, without waiting.
 func (d *deployment) leave(c *client) {
 	c.close()
 	d.parting.Go(c.gone.Wait)
 }
 
-// before notes that a server is to start.
+// before records that a server will start.
 func (d *deployment) before(s *lockstep.Step, _ *lockstep.Outbox) {
 	d.fresh = d.fresh || s.Kind == trace.Restart
 }
 
-// quiet waits until nothing travels between servers.
+// quiet waits until no message travels between servers.
 func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
@@ -111,7 +128,7 @@ func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	return d.Network.Quiet(ctx, silence)
 }
 
-// agree names the nodes that must serve before time passes.
+// agree returns the nodes that must serve before time passes.
 func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
 	if d.options.free() && !out.Settling() {
 		return 0
@@ -119,7 +136,7 @@ func (d *deployment) agree(out *lockstep.Outbox) lockstep.Nodes {
 	return d.Agreeing(out)
 }
 
-// pass lets time pass. Clients that servers refuse change servers before it begins to count.
+// pass lets time pass. Before that, refused clients change servers.
 func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
 	if err := d.reseat(ctx, agreed, out); err != nil {
 		return err
@@ -136,8 +153,8 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, agreed lockst
 	return nil
 }
 
-// over reports whether there is nothing to wait for. As in the paper, a stretch in which servers start ends when they serve, an
-// empty step is nothing but that, and a run is over when all have told the same twice.
+// over reports whether the step need not wait. As in the paper, a step in which servers start ends when they serve, and
+// an empty step consists of that alone. A run is over when all servers have reported the same data twice.
 func (d *deployment) over(out *lockstep.Outbox) bool {
 	switch {
 	case d.options.free() && !out.Settling():
@@ -151,8 +168,7 @@ func (d *deployment) over(out *lockstep.Outbox) bool {
 	}
 }
 
-// next offers the request of a step of the harness when its first stretch of time is over, and
-// takes it back after the second.
+// next offers the request of a harness step after its first time step, and withdraws it after the second.
 func (d *deployment) next(out *lockstep.Outbox) {
 	d.waits++
 	step := (d.waits - 1) / 2
@@ -165,15 +181,14 @@ func (d *deployment) next(out *lockstep.Outbox) {
 	}
 }
 
-// offer offers the request of a step of the harness, where it has one.
+// offer offers the request of a harness step, if it has one.
 func (d *deployment) offer(step int, out *lockstep.Outbox) {
 	if a := d.harness[step]; a.Node != 0 {
 		out.Offer(trace.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(a.Node)), Text: a.String()})
 	}
 }
 
-// request lets the client of a server act, and does not wait for it. Without a session it does
-// nothing.
+// request makes the client of a server act, and does not wait for it. Without a session it does nothing.
 func (d *deployment) request(_ context.Context, s *lockstep.Step, _ *lockstep.Outbox) error {
 	a, id := d.harness[s.Request-1], int(s.Request)
 	c := d.clients[a.Node-1]
@@ -201,7 +216,7 @@ func (d *deployment) request(_ context.Context, s *lockstep.Step, _ *lockstep.Ou
 	return nil
 }
 
-// hearing reports what one client does and hears.
+// hearing reports the operations and results of one client.
 type hearing struct {
 	report func(lockstep.Event)
 	node   lockstep.Node
@@ -213,11 +228,17 @@ func (h hearing) call(id int, op operation) {
 }
 
 func (h hearing) answer(id int, output any) {
-	h.report(lockstep.Event{Node: h.node, Type: spec.EventReturn, Value: &spec.Return{Client: h.client, ID: id, Output: output}})
+	h.report(
+		lockstep.Event{
+			Node:  h.node,
+			Type:  spec.EventReturn,
+			Value: &spec.Return{Client: h.client, ID: id, Output: output},
+		},
+	)
 }
 
-// inspect reads everything at every server, which may have to serve its client again first. When nothing has changed from one time to the next, the
-// reads are the clients' last operations.
+// inspect reads all keys at every server, which may first have to accept its client again. When all servers have the
+// same data in two consecutive calls, the reads become the clients' last operations.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
 	all, lost, refused := trace.AllNodes(d.options.Nodes), make([]error, len(d.clients)), make([]bool, len(d.clients))
@@ -236,7 +257,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		}
 		return true
 	})
-	if err == nil && slices.Contains(refused, true) { // the next look reads with a new session
+	if err == nil && slices.Contains(refused, true) { // the next call reads with a new session
 		d.same = false
 		return d.reseat(ctx, all, out)
 	}

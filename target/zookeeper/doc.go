@@ -1,14 +1,13 @@
-// Package zookeeper tests ZooKeeper: unmodified servers of the version asked for, in processes of
-// their own, with proxies between them.
+// Package zookeeper tests ZooKeeper: unmodified servers of a given version in separate processes, with proxies between
+// them.
 //
-// What clients do is a [Harness], as in section 7.3 of "Testing Consensus Implementations using
-// Communication Closure": steps, each of which is empty or a write, perhaps under a condition, at a
-// certain server. A step is two stretches of time: in the first servers start and agree, in the
-// second the request is made. With the strategy uniform:period=2,by=restart faults fall as in that
-// paper: servers that are isolated from the first stretch on are not started, those that are
-// isolated from the second are killed before the request, and all are down between steps.
+// The client workload is a [Harness], as in section 7.3 of "Testing Consensus Implementations using Communication
+// Closure". It consists of steps, each of which is empty or a write at a given server, possibly with a condition. A
+// step is two time steps of a run: in the first, servers start and agree, and in the second the client makes the
+// request. With the strategy uniform:period=2,by=restart faults occur as in that paper. Servers that are isolated from
+// the first time step on do not start. Those that are isolated from the second are killed before the request. All
+// servers are down between steps.
 //
-// Each server has a client of its own, whose session lives as long as the run. In the end all
-// servers run, and everything is read at each of them: they must have the same data, and some
-// order of what clients did must explain it.
+// Each server has its own client, whose session lasts as long as the run. In the end all servers run, and each returns
+// all its data. All servers must have the same data, and some order of the clients' operations must explain it.
 package zookeeper

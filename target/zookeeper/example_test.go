@@ -31,7 +31,8 @@ func ExampleBaseline() {
 
 func ExampleQuorum() {
 	_, leader := zookeeper.Quorum()
-	commit := []byte("\x00\x00\x00\x04\x00\x00\x00\x02\x00\x00\x00\x07\xff\xff\xff\xff\xff\xff\xff\xff") // without data and identities
+	// without data and identities
+	commit := []byte("\x00\x00\x00\x04\x00\x00\x00\x02\x00\x00\x00\x07\xff\xff\xff\xff\xff\xff\xff\xff")
 	p, length, err := leader.Next(commit)
 	fmt.Println(p.Type, p.Text, zookeeper.Rounds[p.Tag.Round], length, err)
 	// Output: COMMIT zxid=0x200000007 commit 20 <nil>

@@ -24,22 +24,31 @@ import (
 //go:embed Host.java
 var hostClass embed.FS
 
-// jars has the SHA-256 of every jar of the versions that can be used: see process/jvm/sums.
+// jars has the SHA-256 of every jar of the supported versions: see process/jvm/sums.
 //
 //go:embed jars.sha256
 var jars string
 
-// prepare fetches a version and finds a JVM, one that hosts servers where it is to stay warm.
+// prepare fetches a version and finds a JVM, which hosts servers if warm is set.
 func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
-	java, err := jvm.Find(ctx, jars, append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
+	java, err := jvm.Find(
+		ctx,
+		jars,
+		append([]string{"org.apache.zookeeper:zookeeper:" + version}, known[version]...)...)
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: version %s: %w", version, err)
 	}
-	java.Flags = []string{"-Dzookeeper.admin.enableServer=false", "-Dzookeeper.forceSync=no", "-Dzookeeper.jmx.log4j.disable=true",
-		"-Dlog4j.configuration=file:log4j.properties", "-Dlogback.configurationFile=logback.xml"}
+	java.Flags = []string{
+		"-Dzookeeper.admin.enableServer=false",
+		"-Dzookeeper.forceSync=no",
+		"-Dzookeeper.jmx.log4j.disable=true",
+		"-Dlog4j.configuration=file:log4j.properties",
+		"-Dlogback.configurationFile=logback.xml",
+	}
 	name := "zookeeper-" + version
 	if !warm {
-		_ = java.Archive(name, func(training *jvm.JVM) error { return train(ctx, training, version) }) // without it servers start more slowly
+		// without it servers start more slowly
+		_ = java.Archive(name, func(training *jvm.JVM) error { return train(ctx, training, version) })
 		return java, ctx.Err()
 	}
 	if _, err := java.Compile(ctx, name+"-host", "", hostClass); err != nil {
@@ -48,7 +57,7 @@ func prepare(ctx context.Context, version string, warm bool) (*jvm.JVM, error) {
 	return java, nil
 }
 
-// train lets servers start and serve, and one of them end by itself.
+// train starts servers until they serve, and ends one of them gracefully.
 func train(ctx context.Context, java *jvm.JVM, version string) error {
 	c := target.Fill(Cluster{Version: version})
 	s := c.system()
@@ -63,7 +72,7 @@ func train(ctx context.Context, java *jvm.JVM, version string) error {
 	})
 }
 
-// What is logged goes to the standard output, in the two forms that versions read.
+// The log goes to the standard output, configured in the two formats of different versions.
 const (
 	log4j = `log4j.rootLogger=INFO, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -75,17 +84,19 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 `
 )
 
-// told are the words of lines that tell how servers agree, and untold those that make one of them say nothing new: how a server
-// ends, part by part, and what is said twice.
+// told matches log lines about consensus between servers. untold matches those among them that add nothing: the
+// shutdown of a server part by part, and duplicates.
 var (
-	told   = regexp.MustCompile(`LOOKING| - LEADING|: LEADING|: FOLLOWING|Sending (DIFF|TRUNC|SNAP|snapshot)|Synchronizing with|Getting a (diff|snapshot)|Truncating|Snapshotting|ERROR`)
+	told = regexp.MustCompile(
+		`LOOKING| - LEADING|: LEADING|: FOLLOWING|Sending (DIFF|TRUNC|SNAP|snapshot)|Synchronizing with|Getting a (diff|snapshot)|Truncating|Snapshotting|ERROR`,
+	)
 	untold = regexp.MustCompile(`Notification|PeerState|ELECTION TOOK|sock still open`)
 )
 
-// telling picks the lines of a log that tell how servers agree.
+// telling selects the log lines about consensus between servers.
 func telling(line string) bool { return told.MatchString(line) && !untold.MatchString(line) }
 
-// write writes the settings of a node into its folder, and returns the command that starts it.
+// write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	folder := d.Server(n).Folder
 	data := filepath.Join(folder, "data")
@@ -94,14 +105,26 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	}
 	var b strings.Builder
 	host, port, _ := strings.Cut(d.client[n-1], ":")
-	fmt.Fprintf(&b, "tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n", d.options.Tick.Milliseconds(), data, port, host)
+	fmt.Fprintf(
+		&b,
+		"tickTime=%d\ninitLimit=20\nsyncLimit=10\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\n",
+		d.options.Tick.Milliseconds(),
+		data,
+		port,
+		host,
+	)
 	b.WriteString("4lw.commands.whitelist=*\nadmin.enableServer=false\nmaxClientCnxns=0\nmaxSessionTimeout=600000\n")
 	for m := range d.options.Nodes {
 		quorum, election := d.quorum[n-1][m], d.election[n-1][m]
 		_, election, _ = strings.Cut(election, ":")
 		fmt.Fprintf(&b, "server.%d=%s:%s\n", m+1, quorum, election)
 	}
-	for name, text := range map[string]string{"zoo.cfg": b.String(), "data/myid": fmt.Sprintln(n), "log4j.properties": log4j, "logback.xml": logback} {
+	for name, text := range map[string]string{
+		"zoo.cfg":          b.String(),
+		"data/myid":        fmt.Sprintln(n),
+		"log4j.properties": log4j,
+		"logback.xml":      logback,
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
@@ -113,10 +136,10 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 	return d.java.In(folder).Command("Host", orders, port, "zoo.cfg"), nil
 }
 
-// leading is how long one who was elected may take to listen at its quorum port.
+// leading is how long an elected leader may take to listen at its quorum port.
 const leading = time.Second
 
-// wire makes the links: each server believes the others to be where its own proxies are.
+// wire creates the links: each server reaches the others through its own proxies.
 func (d *deployment) wire() error {
 	nodes := d.options.Nodes
 	var quorum, election []string
@@ -140,10 +163,16 @@ func (d *deployment) wire() error {
 			if err != nil {
 				return err
 			}
-			if err := zab.Early(election[j], leading); err != nil { // a follower that is refused pauses for a second
+			if err := zab.Early(election[j], leading); err != nil { // a refused follower pauses for a second
 				return err
 			}
-			votes, err := d.Network.Link(from, to, d.election[i][j], election[j], func(near, far io.ReadWriter) error { return introduce(near, far) })
+			votes, err := d.Network.Link(
+				from,
+				to,
+				d.election[i][j],
+				election[j],
+				func(near, far io.ReadWriter) error { return introduce(near, far) },
+			)
 			if err != nil {
 				return err
 			}
@@ -156,10 +185,10 @@ func (d *deployment) wire() error {
 	return nil
 }
 
-// introduce carries the beginning of a connection to an election port. Since 3.5 a server says a
-// version, its number and its address, and whoever has a larger number dials back to that address,
-// past the proxy. The older greeting, which is the number alone, is still understood, and the
-// other then dials the address that it knows.
+// introduce carries the beginning of a connection to an election port. Since 3.5 a server sends a version, its number
+// and its address. A receiver with a larger number dials back to that address, past the proxy. introduce therefore
+// sends the older greeting, which is the number alone. All versions accept it, and the other server then dials the
+// address in its configuration.
 func introduce(from io.Reader, to io.Writer) error {
 	var first [8]byte
 	if _, err := io.ReadFull(from, first[:]); err != nil {

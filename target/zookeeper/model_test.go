@@ -21,12 +21,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// modelled is what 3.5.8 does with a harness when all servers are down between steps, as read in its code: elections, how a leader brings followers to its state, snapshots and files of
-// the log, and what clients have seen. It takes no time, so that it tells how often a strategy finds what. When three servers start, the second
-// follower may come before the leader serves or after, which is chance: the model draws it.
+// modelled is a model of 3.5.8 with a harness when all servers are down between steps, derived from its source code. It
+// covers elections, the synchronization of followers, snapshots and log files, and the zxids that clients have seen. It
+// takes no time, so that it shows how often a strategy finds each defect. When three servers start, the second follower
+// may connect before the leader serves or after, at random: the model draws it.
 type modelled struct {
 	Cluster
-	late float64 // how often it comes after
+	late float64 // the probability of after
 }
 
 func (m modelled) Describe() (lockstep.Info, error) {
@@ -46,7 +47,7 @@ type entry struct {
 	write bool
 }
 
-// peer is a server: what it has on disk, and in memory while it runs.
+// peer is a server: its state on disk, and in memory while it runs.
 type peer struct {
 	images   map[Zxid]Data // snapshots, by the last transaction in them
 	files    [][]entry     // of the log, the oldest first
@@ -60,7 +61,7 @@ type peer struct {
 
 const counts32 = 1<<32 - 1 // the lower half of a Zxid
 
-// from is what reading the log from a transaction on reads, and how many files of it are after the first.
+// from returns the log from a transaction on, and the number of log files after the first.
 func (p *peer) from(z Zxid) (entries []entry, more int) {
 	first := len(p.files)
 	for first > 0 {
@@ -74,7 +75,7 @@ func (p *peer) from(z Zxid) (entries []entry, more int) {
 	return entries, max(0, len(p.files)-first-1)
 }
 
-// load reads what is on disk: the last snapshot, and what was logged after it.
+// load reads the disk: the last snapshot, and the log after it.
 func (p *peer) load() {
 	p.last, p.committed, p.open = slices.Max(slices.Collect(maps.Keys(p.images))), nil, false
 	p.data = p.images[p.last]
@@ -104,7 +105,7 @@ func (p *peer) log(e entry) {
 
 func (p *peer) save() { p.images[p.last] = p.data }
 
-// truncate takes back what was logged after a transaction, and reads the rest again. Snapshots stay.
+// truncate removes the log after a transaction, and reads the rest again. Snapshots stay.
 func (p *peer) truncate(z Zxid) {
 	for i, f := range p.files {
 		if k := slices.IndexFunc(f, func(e entry) bool { return e.zxid >= z }); k >= 0 {
@@ -116,14 +117,14 @@ func (p *peer) truncate(z Zxid) {
 	p.last = z
 }
 
-// order is what a leader sends a follower first.
+// order is the first message from a leader to a follower.
 type order struct {
 	kind string // DIFF, TRUNC or SNAP
 	zxid Zxid
 	rest []entry
 }
 
-// sync decides what the leader sends to a follower with that last transaction: LearnerHandler.syncFollower.
+// sync decides what the leader sends to a follower with the given last transaction: LearnerHandler.syncFollower.
 func (p *peer) sync(has Zxid) order {
 	low, high := p.last, p.last
 	if len(p.committed) > 0 {
@@ -139,7 +140,7 @@ func (p *peer) sync(has Zxid) order {
 		o.queue(p.committed, has, has, 1<<63, high)
 	case has < low:
 		entries, more := p.from(has)
-		if len(entries) == 0 || entries[0].zxid > has || more > 0 { // a file has 64 MiB from the beginning
+		if len(entries) == 0 || entries[0].zxid > has || more > 0 { // a file is preallocated with 64 MiB
 			break
 		}
 		queued := o.queue(entries, has, has, low, high)
@@ -185,7 +186,7 @@ func (o *order) queue(entries []entry, has, queued, limit, high Zxid) Zxid {
 	return queued
 }
 
-// follow does what a leader says, as Learner.syncWithLeader.
+// follow synchronizes with a leader, as Learner.syncWithLeader.
 func (p *peer) follow(leader *peer, epoch Zxid) string {
 	o := leader.sync(p.last)
 	switch o.kind {
@@ -217,7 +218,7 @@ type ensemble struct {
 	epoch   Zxid
 	count   Zxid // of transactions in it
 	seats   seats
-	served  []bool // by server: its client is
+	served  []bool // by server: it serves its client
 	seen    []Zxid // by client
 	waits   int
 	told    bool
@@ -227,7 +228,14 @@ func (e *ensemble) Abilities() lockstep.Abilities { return lockstep.Abilities{} 
 func (e *ensemble) Close() error                  { return nil }
 
 func (e *ensemble) Reset(_ context.Context, seed uint64, _ *lockstep.Outbox) error {
-	*e = ensemble{modelled: e.modelled, rand: rand.New(rand.NewPCG(seed, 2)), harness: target.Fill(e.Cluster).harness(seed), leader: 3, epoch: 1 << 32, count: 4}
+	*e = ensemble{
+		modelled: e.modelled,
+		rand:     rand.New(rand.NewPCG(seed, 2)),
+		harness:  target.Fill(e.Cluster).harness(seed),
+		leader:   3,
+		epoch:    1 << 32,
+		count:    4,
+	}
 	for range target.Fill(e.Cluster).Nodes {
 		p := &peer{images: map[Zxid]Data{0: {}}, current: e.epoch, up: true, last: e.epoch + 4}
 		for i := range Zxid(4) {
@@ -258,7 +266,7 @@ func (e *ensemble) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox)
 	return nil
 }
 
-// pass lets those that were started agree.
+// pass lets started servers agree.
 func (e *ensemble) pass(out *lockstep.Outbox) {
 	if e.due != 0 {
 		e.elect(out)
@@ -272,13 +280,19 @@ func (e *ensemble) pass(out *lockstep.Outbox) {
 	switch {
 	case step >= len(e.harness) || e.harness[step].Node == 0:
 	case e.waits%2 == 1:
-		out.Offer(trace.Pending{ID: int32(step + 1), To: trace.NodesOf(lockstep.Node(e.harness[step].Node)), Text: e.harness[step].String()})
+		out.Offer(
+			trace.Pending{
+				ID:   int32(step + 1),
+				To:   trace.NodesOf(lockstep.Node(e.harness[step].Node)),
+				Text: e.harness[step].String(),
+			},
+		)
 	default:
 		out.Withdraw(int32(step + 1))
 	}
 }
 
-// elect starts servers, of which none was running. A majority elects the one with the latest epoch and transaction.
+// elect starts servers, none of which was running. A majority elects the one with the latest epoch and transaction.
 func (e *ensemble) elect(out *lockstep.Outbox) {
 	up := slices.Collect(e.due.All())
 	e.due = 0
@@ -293,7 +307,7 @@ func (e *ensemble) elect(out *lockstep.Outbox) {
 		p, q := e.peers[a-1], e.peers[b-1]
 		return cmp.Or(cmp.Compare(p.current, q.current), cmp.Compare(p.last, q.last), cmp.Compare(a, b))
 	})
-	for _, p := range e.peers { // of those that are up, but nobody else can have a later one
+	for _, p := range e.peers { // of those that are up; no other can have a later one
 		e.epoch = max(e.epoch, p.current)
 	}
 	leader := e.peers[e.leader-1]
@@ -308,13 +322,19 @@ func (e *ensemble) elect(out *lockstep.Outbox) {
 			leader.last, serving = e.epoch, true
 		}
 		kind := e.peers[n-1].follow(leader, e.epoch)
-		out.Event(lockstep.Event{Node: n, Type: "log", Text: fmt.Sprintf("%d leads and sends %s, serving %v", e.leader, kind, serving)})
+		out.Event(
+			lockstep.Event{
+				Node: n,
+				Type: "log",
+				Text: fmt.Sprintf("%d leads and sends %s, serving %v", e.leader, kind, serving),
+			},
+		)
 	}
 	leader.last = e.epoch
 	e.serve(out)
 }
 
-// serve lets clients change servers where they are refused, as the deployment does.
+// serve makes refused clients change servers, as the deployment does.
 func (e *ensemble) serve(out *lockstep.Outbox) {
 	has := make([]Zxid, len(e.peers))
 	for n, p := range e.peers {
@@ -329,13 +349,18 @@ func (e *ensemble) serve(out *lockstep.Outbox) {
 			client := e.seats[n]
 			e.served[n] = p.up && e.seen[client] <= p.last
 			if p.up && !e.served[n] {
-				so = append(so, &Refusal{Node: lockstep.Node(n + 1), Client: client + 1, Seen: e.seen[client], Line: "seen"})
+				so = append(
+					so,
+					&Refusal{Node: lockstep.Node(n + 1), Client: client + 1, Seen: e.seen[client], Line: "seen"},
+				)
 			}
 		}
 		if len(so) == before {
 			return
 		}
-		next, can := e.seats.without(func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
+		next, can := e.seats.without(
+			func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) },
+		)
 		if e.seats = next; !can {
 			drop := &Dropped{so, has}
 			out.Event(lockstep.Event{Type: EventDropped, Text: drop.String(), Value: drop})
@@ -344,7 +369,7 @@ func (e *ensemble) serve(out *lockstep.Outbox) {
 	}
 }
 
-// request lets a client act.
+// request makes a client act.
 func (e *ensemble) request(n lockstep.Node, a Act, id int, out *lockstep.Outbox) {
 	p, client := e.peers[n-1], e.seats[n-1]
 	if !e.served[n-1] {
@@ -367,7 +392,7 @@ func (e *ensemble) request(n lockstep.Node, a Act, id int, out *lockstep.Outbox)
 		p.log(t)
 	}
 	if 2*len(up) <= len(e.peers) {
-		return // it is logged, and that is all
+		return // it is logged only
 	}
 	for _, p := range up {
 		p.apply(t)
@@ -376,7 +401,7 @@ func (e *ensemble) request(n lockstep.Node, a Act, id int, out *lockstep.Outbox)
 	h.answer(2*id+1, "done")
 }
 
-// look reads everything in the end.
+// look performs the final reads.
 func (e *ensemble) look(out *lockstep.Outbox) {
 	if e.told {
 		return
@@ -396,16 +421,21 @@ func (e *ensemble) look(out *lockstep.Outbox) {
 	}
 }
 
-// The schedules do in the model what they do in the servers.
+// The schedules have the same effects in the model as in the servers.
 func TestModel(t *testing.T) {
 	for _, c := range []struct{ name, property, words string }{
 		{"ZOOKEEPER-3875", "sequential-consistency", "read all in the end: k0=200 k1=301"},
 		{"divergence", "equal-data", "has k0=101 k1=302"},
-		{"client-dropped", "client-comes-back", "server 1 has 0x100000004, server 2 has 0x400000000, server 3 has 0x100000004; client 2 has seen 0x300000000, client 3 has seen 0x200000000"},
+		{
+			"client-dropped",
+			"client-comes-back",
+			"server 1 has 0x100000004, server 2 has 0x400000000, server 3 has 0x100000004; client 2 has seen 0x300000000, client 3 has seen 0x200000000",
+		},
 	} {
 		plan := planned(t, c.name, "3.5.8", true)
 		plan.System = modelled{Cluster: plan.System.(Cluster)}
-		if f := enginetest.First(t, plan); f.Finding.Property != c.property || !strings.Contains(f.Finding.Text, c.words) {
+		if f := enginetest.First(t, plan); f.Finding.Property != c.property ||
+			!strings.Contains(f.Finding.Text, c.words) {
 			t.Errorf("%s: %s: %s", c.name, f.Finding.Property, f.Finding.Text)
 		}
 	}
@@ -413,8 +443,8 @@ func TestModel(t *testing.T) {
 
 var predicting = flag.Int("predict", 200, "runs of the model for each row of the tables")
 
-// TestPredicted tells what the model has for the rows of tables 6 and 7, beside the paper's, when second followers are never late and
-// always. Without isolations nothing is wrong.
+// TestPredicted logs the model's prediction for the rows of tables 6 and 7, beside the paper's. Second followers are
+// never late, or always. Without isolations there are no violations.
 func TestPredicted(t *testing.T) {
 	var b strings.Builder
 	predict := func(r row, late float64) string {
@@ -432,17 +462,42 @@ func TestPredicted(t *testing.T) {
 			fmt.Fprintf(&b, "| %s | %s of %d |%s%s\n", r, r.counts, r.tried, predict(r, 0), predict(r, 1))
 		}
 	}
-	t.Logf("| row | paper: diverged, no order, dropped | predicted in 1000, second followers never late | always late |\n|---|---|---|---|\n%s", &b)
+	t.Logf(
+		"| row | paper: diverged, no order, dropped | predicted in 1000, second followers never late | always late |\n|---|---|---|---|\n%s",
+		&b,
+	)
 }
 
-// Of the executions of the paper's harness with at most three isolations one diverges in the model, and with four a few.
+// Of the executions of the paper's harness with at most three isolations one diverges in the model, and with four a
+// few.
 func TestFewest(t *testing.T) {
 	for _, late := range []float64{0, 1} {
-		for isolations, want := range []struct{ runs, low, high int }{{1, 0, 0}, {19, 0, 0}, {163, 0, 0}, {835, 1, 1}, {2851, 6, 7}} {
-			plan := lockstep.Plan{System: modelled{Cluster{Harness: "div"}, late}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1 << 20, KeepGoing: true, Keep: 1 << 20,
-				Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: isolations, By: strategy.ByRestart, Sampler: strategy.Every}}
+		for isolations, want := range []struct{ runs, low, high int }{
+			{1, 0, 0},
+			{19, 0, 0},
+			{163, 0, 0},
+			{835, 1, 1},
+			{2851, 6, 7},
+		} {
+			plan := lockstep.Plan{
+				System:    modelled{Cluster{Harness: "div"}, late},
+				Spec:      Properties,
+				Settle:    Settle,
+				Workers:   1,
+				Runs:      1 << 20,
+				KeepGoing: true,
+				Keep:      1 << 20,
+				Strategy: strategy.Uniform{
+					Period:     2,
+					Rounds:     6,
+					Isolations: isolations,
+					By:         strategy.ByRestart,
+					Sampler:    strategy.Every,
+				},
+			}
 			result := enginetest.Explore(t, plan)
-			if c := count(result.Found); result.Runs != want.runs || c.diverged < want.low || c.diverged > want.high || c.sc+c.dropped > 0 {
+			if c := count(result.Found); result.Runs != want.runs || c.diverged < want.low || c.diverged > want.high ||
+				c.sc+c.dropped > 0 {
 				t.Errorf("%d isolations: %s of %d", isolations, c, result.Runs)
 			}
 			for _, f := range result.Found {
@@ -452,15 +507,27 @@ func TestFewest(t *testing.T) {
 	}
 }
 
-// What the model predicts of single executions is so in the servers: of those with few isolations, these diverge.
+// The servers confirm the model's predictions of single executions: of those with few isolations, these diverge.
 func TestForetold(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
 	for _, c := range []struct{ isolations, run int }{{3, 743}, {4, 2255}, {4, 2258}, {4, 2286}} {
-		plan := lockstep.Plan{System: Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(),
-			Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: c.isolations, By: strategy.ByRestart, Sampler: strategy.Every}}
+		plan := lockstep.Plan{
+			System:  Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute},
+			Spec:    Properties,
+			Settle:  Settle,
+			Workers: 1,
+			Scratch: t.TempDir(),
+			Strategy: strategy.Uniform{
+				Period:     2,
+				Rounds:     6,
+				Isolations: c.isolations,
+				By:         strategy.ByRestart,
+				Sampler:    strategy.Every,
+			},
+		}
 		tr, err := lockstep.Record(t.Context(), plan, c.run)
 		if err != nil {
 			t.Fatal(err)
@@ -471,19 +538,33 @@ func TestForetold(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%d isolations, run %d: %v, foretold %v", c.isolations, c.run, tr.Outcome.Finding, want.Outcome.Finding)
-		if f := tr.Outcome.Finding; f == nil || want.Outcome.Finding == nil || f.Property != want.Outcome.Finding.Property {
+		if f := tr.Outcome.Finding; f == nil || want.Outcome.Finding == nil ||
+			f.Property != want.Outcome.Finding.Property {
 			t.Errorf("run %d: %+v", c.run, tr.Outcome)
 		}
 	}
 }
 
-// The servers come to the same data as the model, run by run, where it is no chance who comes late.
+// The servers end with the same data as the model, run by run, if no random lateness is involved.
 func TestAgrees(t *testing.T) {
 	if !*long {
 		t.Skip("-long makes it")
 	}
 	outside.JVM(t)
-	plan := lockstep.Plan{Strategy: strategy.Uniform{Period: 2, Rounds: 10, Isolations: 8, By: strategy.ByRestart, Sampler: strategy.Paper}, Settle: Settle, Workers: 1, Runs: *agreeing, Seed: *seed, Scratch: t.TempDir()}
+	plan := lockstep.Plan{
+		Strategy: strategy.Uniform{
+			Period:     2,
+			Rounds:     10,
+			Isolations: 8,
+			By:         strategy.ByRestart,
+			Sampler:    strategy.Paper,
+		},
+		Settle:  Settle,
+		Workers: 1,
+		Runs:    *agreeing,
+		Seed:    *seed,
+		Scratch: t.TempDir(),
+	}
 	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, Patience: 5 * time.Minute, Refusal: 3 * time.Second}
 	var ran [2]ends
 	for i, system := range []lockstep.System{modelled{Cluster: cluster}, cluster} {
@@ -504,13 +585,13 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// ends are what servers had in the end, by run, and whether a client was left over.
+// ends are the final data of servers, by run, and whether a client was dropped.
 type ends []map[lockstep.Node]string
 
 // Reset begins another run.
 func (q *ends) Reset() { *q = append(*q, map[lockstep.Node]string{}) }
 
-// Event notes what is told last.
+// Event records the last report.
 func (q *ends) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	now := (*q)[len(*q)-1]
 	switch {
@@ -522,7 +603,7 @@ func (q *ends) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// Judged is every run.
+// Judged counts every run.
 func (q *ends) Judged() int { return 1 }
 
 // End returns nil: only events are checked.

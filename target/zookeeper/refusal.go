@@ -11,43 +11,46 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// A server refuses a client that has seen more than it has, and tells it to try another. That one can be refused for as long as nobody writes
-// comes from what a leader tells: its last transaction is the beginning of its epoch, which stands in no log. When the server of the client comes
-// back and follows, and there was nothing that the leader had to send it, its last is an earlier one.
+// A server refuses a client that has seen a later transaction than it has, so that the client tries another server. A
+// server can refuse a client for as long as no client writes. The cause is the leader's last transaction: the beginning
+// of its epoch, which is in no log. When the server of the client comes back and follows, and needs no data from the
+// leader, its last transaction is an earlier one.
 //
-// As in the paper's tests, clients then change servers, so that each server has one still. Where that cannot be, a client is dropped: two
-// have seen the beginnings of epochs, and only the one who leads has a later one.
+// As in the paper's tests, clients then change servers, so that each server still has one. If that is impossible, a
+// client is dropped: two have seen the beginnings of epochs, and only the leader has a later one.
 
 // Zxid is the number of a transaction: an epoch, and a count in its lower half.
 type Zxid uint64
 
-// String is the number as servers write it.
+// String returns the number as servers write it.
 func (z Zxid) String() string { return fmt.Sprintf("0x%x", uint64(z)) }
 
-// zxid reads a number as servers write it, or is 0.
+// zxid parses a number as servers write it, or returns 0.
 func zxid(text string) Zxid {
 	z, _ := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
 	return Zxid(z)
 }
 
-// The types of events that tell of clients that are not served: that a server has refused a client for long, of which the value is a *Refusal; and that clients
-// cannot be given servers that all take them, of which it is the *Dropped.
+// The types of events about clients that are not served. One reports that a server has refused a client for long; its
+// value is a *Refusal. The other reports that no assignment of clients to servers is accepted by all; its value is a
+// *Dropped.
 const (
 	EventRefused = "refused"
 	EventDropped = "dropped"
 )
 
-// Refusal is that a server refuses a client.
+// Refusal is the refusal of a client by a server.
 type Refusal struct {
-	// Node is the server, and Client the one that it refuses.
+	// Node is the server, and Client the client that it refuses.
 	Node   lockstep.Node
 	Client int
-	// Seen is the last transaction that the client has seen, as the server logged it; 0 where it logged nothing. Line is what it logged.
+	// Seen is the last transaction that the client has seen, as the server logged it; 0 if it logged nothing. Line is
+	// that log line.
 	Seen Zxid
 	Line string
 }
 
-// String is the refusal in words.
+// String returns the refusal as text.
 func (r *Refusal) String() string {
 	if r.Line == "" {
 		return fmt.Sprintf("server %d refuses client %d, and does not log why", r.Node, r.Client)
@@ -55,15 +58,15 @@ func (r *Refusal) String() string {
 	return fmt.Sprintf("server %d refuses client %d and logs %q", r.Node, r.Client, r.Line)
 }
 
-// Dropped is that clients cannot be given servers that all take them.
+// Dropped reports that no assignment of clients to servers is accepted by all.
 type Dropped struct {
-	// Refusals are those because of which it cannot be.
+	// Refusals are the cause.
 	Refusals []*Refusal
-	// Has is the last transaction of each server, by node-1, of those that serve.
+	// Has is the last transaction of each serving server, by node-1.
 	Has []Zxid
 }
 
-// String is the drop in words.
+// String returns the drop as text.
 func (d *Dropped) String() string {
 	var has, seen, why []string
 	for i, last := range d.Has {
@@ -75,12 +78,17 @@ func (d *Dropped) String() string {
 	}
 	slices.Sort(seen)
 	slices.Sort(why)
-	return fmt.Sprintf("a client is left over: %s; %s; %s", strings.Join(has, ", "), strings.Join(slices.Compact(seen), ", "), strings.Join(why, "; "))
+	return fmt.Sprintf(
+		"a client is left over: %s; %s; %s",
+		strings.Join(has, ", "),
+		strings.Join(slices.Compact(seen), ", "),
+		strings.Join(why, "; "),
+	)
 }
 
 var refusing = regexp.MustCompile(`Refusing session.* as it has seen zxid (0x[0-9a-f]+) our last zxid is 0x[0-9a-f]+`)
 
-// lastRefusal finds what a server logged last of a refused session, and what the client had seen.
+// lastRefusal finds the last log line about a refused session, and what the client had seen.
 func lastRefusal(lines []string) (line string, seen Zxid) {
 	for _, l := range lines {
 		if m := refusing.FindStringSubmatch(l); m != nil {
@@ -90,11 +98,11 @@ func lastRefusal(lines []string) (line string, seen Zxid) {
 	return line, seen
 }
 
-// seats are who speaks to whom, by server, from 0: the client, from 0.
+// seats assigns clients to servers: by server, from 0, the client, from 0.
 type seats []int
 
-// without gives the servers clients so that no pair is a bad one, and reports false where that cannot be. It changes no more than it has
-// to.
+// without returns an assignment of clients to servers without a bad pair, and reports false if there is none. It
+// changes no more than necessary.
 func (s seats) without(bad func(client, server int) bool) (seats, bool) {
 	to := make([]int, len(s)) // by client: the server, or -1
 	for i := range to {
@@ -130,7 +138,7 @@ func (s seats) without(bad func(client, server int) bool) (seats, bool) {
 	return next, true
 }
 
-// refuses reports whether a server refuses its client, and has for long enough, while all of these serve.
+// refuses reports whether a server has refused its client for long enough, while all given servers serve.
 func (d *deployment) refuses(ctx context.Context, n lockstep.Node, all lockstep.Nodes) bool {
 	if d.clients[n-1].refused() < d.options.Refusal {
 		return false
@@ -143,15 +151,15 @@ func (d *deployment) refuses(ctx context.Context, n lockstep.Node, all lockstep.
 	return true
 }
 
-// answers reports whether a server serves its client, or refuses it, while all of these serve.
+// answers reports whether a server serves its client, or refuses it, while all given servers serve.
 func (d *deployment) answers(ctx context.Context, n lockstep.Node, all lockstep.Nodes) bool {
 	return d.clients[n-1].connected() || d.refuses(ctx, n, all)
 }
 
-// lastLines is how many of the last lines of a log are looked at.
+// lastLines is the number of log lines that are searched, from the end.
 const lastLines = 100
 
-// refused tells which of these servers refuse their clients, and what servers have.
+// refused returns the refusals by the given servers, and the last transactions of servers.
 func (d *deployment) refused(ctx context.Context, all lockstep.Nodes) (refusals []*Refusal, has []Zxid) {
 	has = make([]Zxid, len(d.clients))
 	for n := range all.All() {
@@ -165,10 +173,11 @@ func (d *deployment) refused(ctx context.Context, all lockstep.Nodes) (refusals 
 	return refusals, has
 }
 
-// reseat lets clients that are refused change servers with others until all of these servers serve one. Where that cannot be, it is told, and in the end those that are
-// left over get new sessions, which have seen nothing. That is a transaction, after which the old ones would not be refused any more.
+// reseat makes refused clients change servers with others until each of the given servers serves one. If that is
+// impossible, it reports so, and in the end the remaining clients get new sessions, which have seen nothing. A new
+// session is a transaction, after which the old ones would no longer be refused.
 func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockstep.Outbox) error {
-	var so []*Refusal // far
+	var so []*Refusal // so far
 	for {
 		refusals, has := d.refused(ctx, all)
 		if len(refusals) == 0 {
@@ -178,21 +187,27 @@ func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockst
 			out.Event(lockstep.Event{Node: r.Node, Type: EventRefused, Text: r.String(), Value: r})
 		}
 		so = append(so, refusals...)
-		next, can := d.seats().without(func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
+		next, can := d.seats().
+			without(func(client, server int) bool { return bad(so, has, client+1, lockstep.Node(server+1)) })
 		if !can {
 			drop := &Dropped{so, has}
 			out.Event(lockstep.Event{Type: EventDropped, Text: drop.String(), Value: drop})
 			return d.renew(refusals, out)
 		}
 		d.seat(next)
-		if err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) }); err != nil {
+		if err := d.Await(
+			ctx,
+			all,
+			d.Patience,
+			func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) },
+		); err != nil {
 			return err
 		}
 	}
 }
 
-// bad reports whether a server has refused a client, or would, because it has less than the client has seen. What a server has that does not serve is
-// not known.
+// bad reports whether a server has refused a client, or would, because its last transaction is earlier than what the
+// client has seen. The state of a server that does not serve is unknown.
 func bad(refusals []*Refusal, has []Zxid, client int, server lockstep.Node) bool {
 	for _, r := range refusals {
 		if last := has[server-1]; r.Client == client && (r.Node == server || last != 0 && last < r.Seen) {
@@ -202,7 +217,7 @@ func bad(refusals []*Refusal, has []Zxid, client int, server lockstep.Node) bool
 	return false
 }
 
-// seats are who speaks to whom now.
+// seats returns the current assignment.
 func (d *deployment) seats() (s seats) {
 	for _, c := range d.clients {
 		s = append(s, c.number-1)
@@ -210,7 +225,7 @@ func (d *deployment) seats() (s seats) {
 	return s
 }
 
-// seat lets clients change servers.
+// seat makes clients change servers.
 func (d *deployment) seat(next seats) {
 	clients := make([]*client, len(d.clients)) // by number
 	for _, c := range d.clients {
@@ -224,7 +239,7 @@ func (d *deployment) seat(next seats) {
 	}
 }
 
-// renew gives clients that are refused in the end new sessions.
+// renew gives clients that are finally refused new sessions.
 func (d *deployment) renew(refusals []*Refusal, out *lockstep.Outbox) (err error) {
 	for _, r := range refusals {
 		if !out.Settling() {

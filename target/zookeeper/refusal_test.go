@@ -23,7 +23,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// fake is a server that has no keys. It tells its mode and its last transaction, and takes sessions of clients that have seen no more.
+// fake is a server without keys. It reports its mode and its last transaction, and accepts sessions of clients that
+// have seen no later one.
 type fake struct {
 	address  string
 	log      *process.Log
@@ -66,7 +67,7 @@ func newFake(t *testing.T, mode string, last Zxid) *fake {
 	return f
 }
 
-// becomes ends all connections, and lets the server come back with another last transaction.
+// becomes ends all connections, and restarts the server with another last transaction.
 func (f *fake) becomes(mode string, last Zxid) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -102,7 +103,12 @@ func (f *fake) serve(conn net.Conn) error {
 		return err
 	}
 	if seen := Zxid(binary.BigEndian.Uint64(request[4:])); seen > last {
-		fmt.Fprintf(f.log, "INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:1 as it has seen zxid %s our last zxid is %s client must try another server\n", seen, last)
+		fmt.Fprintf(
+			f.log,
+			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:1 as it has seen zxid %s our last zxid is %s client must try another server\n",
+			seen,
+			last,
+		)
 		return errors.New("refused")
 	}
 	answer := binary.BigEndian.AppendUint32(nil, 36)
@@ -113,7 +119,7 @@ func (f *fake) serve(conn net.Conn) error {
 	if _, err := conn.Write(append(answer, make([]byte, 16)...)); err != nil {
 		return err
 	}
-	for { // there is nothing to be found
+	for { // every read finds nothing
 		if _, err := io.ReadFull(conn, length[:]); err != nil {
 			return err
 		}
@@ -131,7 +137,7 @@ func (f *fake) serve(conn net.Conn) error {
 	}
 }
 
-// until waits for something.
+// until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for !is() {
@@ -141,7 +147,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// met makes a client that has seen what a server has.
+// met creates a client that has seen the transactions of a server.
 func met(t *testing.T, f *fake) *client {
 	t.Helper()
 	c, err := newClient(1, f.address)
@@ -155,7 +161,8 @@ func met(t *testing.T, f *fake) *client {
 	return c
 }
 
-// A client that has seen more than its server has is refused while the server serves, and served when it has caught up.
+// A client that has seen a later transaction than its server has is refused while the server serves, and served after
+// the server caught up.
 func TestRefused(t *testing.T) {
 	f := newFake(t, "leader", 0x400000000)
 	c := met(t, f)
@@ -240,35 +247,48 @@ func TestLastRefusal(t *testing.T) {
 	}
 }
 
-// refusedRun is a system of fake servers, of which all but the first come back with less than their clients may have seen. In each step clients that are refused change servers.
+// refusedRun is a system of fake servers. All but the first come back with earlier transactions than their clients may
+// have seen. In each step refused clients change servers.
 func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
-	return process.System{Name: "refused", Nodes: 3, Patience: time.Minute, New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
-		d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
-		for i := range seen {
-			f := newFake(t, "follower", seen[i])
-			c := met(t, f)
-			c.number = i + 1
-			d.client, d.clients = append(d.client, f.address), append(d.clients, c)
-			f.log = &d.Server(lockstep.Node(i + 1)).Log
-			f.becomes("follower", last[i])
-		}
-		all := trace.AllNodes(3)
-		return process.Driver{
-			Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil }, // somebody has to run
-			Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
-			Ready:   d.answers,
-			Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
-			Pass: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
-				if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
-					return err
-				}
-				return d.Await(ctx, all, time.Minute, func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() })
-			},
-		}, nil
-	}}
+	return process.System{
+		Name:     "refused",
+		Nodes:    3,
+		Patience: time.Minute,
+		New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
+			d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
+			for i := range seen {
+				f := newFake(t, "follower", seen[i])
+				c := met(t, f)
+				c.number = i + 1
+				d.client, d.clients = append(d.client, f.address), append(d.clients, c)
+				f.log = &d.Server(lockstep.Node(i + 1)).Log
+				f.becomes("follower", last[i])
+			}
+			all := trace.AllNodes(3)
+			return process.Driver{
+				// any process will do
+				Command: func(lockstep.Node) (*exec.Cmd, error) { return exec.Command("sleep", "600"), nil },
+				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
+				Ready:   d.answers,
+				Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
+				Pass: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
+					if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
+						return err
+					}
+					return d.Await(
+						ctx,
+						all,
+						time.Minute,
+						func(_ context.Context, n lockstep.Node) bool { return d.clients[n-1].connected() },
+					)
+				},
+			}, nil
+		},
+	}
 }
 
-// Clients that are refused change servers, where others can take them. Where that cannot be in the end, it is told with what they have seen, and all are served then.
+// Refused clients change servers, if others can accept them. If that is finally impossible, a report says what they
+// have seen, and all are served then.
 func TestClientComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen, last [3]Zxid
@@ -276,14 +296,27 @@ func TestClientComesBack(t *testing.T) {
 		refused    int
 		want       string
 	}{
-		"nobody is refused":          {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
-		"two change servers":         {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
-		"two cannot both be with 1":  {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
-		"not in the end":             {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
-		"one whom nobody would take": {[3]Zxid{2, 6, 2}, [3]Zxid{5, 2, 2}, 2, 1, "client 2 has seen 0x6; server 2 refuses client 2 and logs"},
+		"nobody is refused":         {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
+		"two change servers":        {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
+		"two cannot both be with 1": {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
+		"not in the end":            {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
+		"one whom nobody would take": {
+			[3]Zxid{2, 6, 2},
+			[3]Zxid{5, 2, 2},
+			2,
+			1,
+			"client 2 has seen 0x6; server 2 refuses client 2 and logs",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := lockstep.Plan{System: refusedRun(t, c.seen, c.last), Spec: Returns, Workers: 1, Settle: c.settle, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Scratch: t.TempDir()}
+			plan := lockstep.Plan{
+				System:   refusedRun(t, c.seen, c.last),
+				Spec:     Returns,
+				Workers:  1,
+				Settle:   c.settle,
+				Strategy: strategy.Walk{Wait: 1, Steps: 1},
+				Scratch:  t.TempDir(),
+			}
 			tr, err := lockstep.Record(t.Context(), plan, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -302,7 +335,7 @@ func TestClientComesBack(t *testing.T) {
 	}
 }
 
-// Seats are given where any order of clients would do, and no pair is a bad one.
+// without finds an assignment whenever some permutation of clients has no bad pair, and its result has none.
 func TestSeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	can := 0
@@ -339,7 +372,8 @@ func TestSeats(t *testing.T) {
 		}
 		if ok {
 			can++
-			if sorted := slices.Sorted(slices.Values(next)); !fits(next) || !slices.Equal(sorted, all) || fits(now) && !slices.Equal(now, next) {
+			if sorted := slices.Sorted(slices.Values(next)); !fits(next) || !slices.Equal(sorted, all) ||
+				fits(now) && !slices.Equal(now, next) {
 				t.Fatalf("%v: %v becomes %v", wrong, now, next)
 			}
 		}

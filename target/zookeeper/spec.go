@@ -11,14 +11,13 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// EventData is the type of the events that tell what a server has in the end; the value is the
-// Data.
+// EventData is the type of the events that report the final data of a server; the value is the Data.
 const EventData = "data"
 
-// Data is what the keys hold.
+// Data is the content of the keys.
 type Data [Keys]int
 
-// String is the data in words.
+// String returns the data as text.
 func (d Data) String() string {
 	var parts []string
 	for k, v := range d {
@@ -27,11 +26,14 @@ func (d Data) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Properties are what ZooKeeper promises.
+// Properties are ZooKeeper's guarantees.
 var Properties = spec.All(Equal, Sequential, Returns)
 
-// Equal is the promise that after settling all servers have the same data.
-var Equal = spec.New("equal-data", func(info lockstep.Info) *equal { return &equal{has: make([]Data, info.Nodes), nodes: info.Nodes} })
+// Equal is the guarantee that after settling all servers have the same data.
+var Equal = spec.New(
+	"equal-data",
+	func(info lockstep.Info) *equal { return &equal{has: make([]Data, info.Nodes), nodes: info.Nodes} },
+)
 
 type equal struct {
 	has    []Data
@@ -43,10 +45,10 @@ type equal struct {
 // Reset begins a new run.
 func (q *equal) Reset() { q.heard, q.judged = 0, 0 }
 
-// Judged counts the runs in which all servers told.
+// Judged returns the number of runs in which all servers reported.
 func (q *equal) Judged() int { return q.judged }
 
-// Event notes what a server has.
+// Event records the data of a server.
 func (q *equal) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if d, ok := e.Value.(Data); ok && e.Type == EventData {
 		q.has[e.Node-1], q.heard = d, q.heard.With(e.Node)
@@ -54,7 +56,7 @@ func (q *equal) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// End judges what was told last.
+// End checks the last reports.
 func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || q.heard.Len() < q.nodes {
 		return nil
@@ -62,17 +64,24 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	q.judged++
 	for i, d := range q.has {
 		if d != q.has[0] {
-			return &lockstep.Finding{Text: fmt.Sprintf("after all servers came back, server 1 has %s and server %d has %s", q.has[0], i+1, d)}
+			return &lockstep.Finding{
+				Text: fmt.Sprintf(
+					"after all servers came back, server 1 has %s and server %d has %s",
+					q.has[0],
+					i+1,
+					d,
+				),
+			}
 		}
 	}
 	return nil
 }
 
-// Sequential is the promise that some order of what clients did, in which each client's acts stay in
-// theirs, explains what they were told and what is read in the end.
+// Sequential is the guarantee of sequential consistency: some order of the operations that preserves each client's
+// order explains all results and the final data.
 var Sequential = spec.Sequential{Model: model, InOrder: true}
 
-// operation is one that a client sent.
+// operation is an operation of a client.
 type operation struct {
 	kind     kind
 	key, arg int // of a write
@@ -83,10 +92,10 @@ type kind uint8
 const (
 	read  kind = iota // of a key
 	write             // of a value to a key
-	final             // a read of everything when nothing more is to come
+	final             // a read of all keys after all other operations
 )
 
-// String is the operation in words.
+// String returns the operation as text.
 func (o operation) String() string {
 	switch o.kind {
 	case read:
@@ -98,14 +107,13 @@ func (o operation) String() string {
 	}
 }
 
-// state is what keys hold, and whether everything was read: then nothing comes any more.
+// state is the content of keys, and whether the final read happened: no operation follows it.
 type state struct {
 	data   Data
 	closed bool
 }
 
-// model is the sequential system. The answer to a read is its value, to the final one the data; a
-// write has none.
+// model is the sequential system. The result of a read is its value, and of the final one the data; a write has none.
 var model = porcupine.Model{
 	Init: func() any { return state{} },
 	Step: func(s, input, output any) (bool, any) {
@@ -127,8 +135,9 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v: %v", input, output) },
 }
 
-// Returns is the promise that when all servers serve again in the end, each has a client that it takes back. That its own is refused, because the server has not
-// seen as much, is how ZooKeeper works: the client is to try another.
+// Returns is the guarantee that when all servers serve again in the end, each has a client that it accepts. A server
+// may refuse its own client because the client has seen a later transaction. That is how ZooKeeper works: the client
+// tries another server.
 var Returns = spec.New("client-comes-back", func(lockstep.Info) *returns { return &returns{} })
 
 type returns struct {
@@ -139,10 +148,10 @@ type returns struct {
 // Reset begins a new run.
 func (q *returns) Reset() { *q = returns{} }
 
-// Judged counts the runs in which all servers came back.
+// Judged returns the number of runs in which all servers came back.
 func (q *returns) Judged() int { return q.judged }
 
-// Event notes that a client is left over in the end.
+// Event records that a client was finally dropped.
 func (q *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if d, ok := e.Value.(*Dropped); ok && run.Settling() && q.drop == nil {
 		q.drop = d
@@ -150,7 +159,7 @@ func (q *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	return nil
 }
 
-// End judges.
+// End checks the run.
 func (q *returns) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || run.Up() != trace.AllNodes(run.Info().Nodes) {
 		return nil

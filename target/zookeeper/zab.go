@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Rounds are those of a phase of ZAB, as the tags of messages count them: a leader is elected,
-// its epoch is agreed on, its followers get what they lack, and it proposes, hears and commits. A phase is an
-// epoch and the number of a proposal in it.
+// Rounds are those of a phase of ZAB, as in the tags of messages. Servers elect a leader and agree on its epoch, and
+// the followers synchronize. The leader then proposes, receives acknowledgements and commits. A phase is an epoch and
+// the number of a proposal in it.
 var Rounds = []string{"election", "discovery", "synchronization", "proposal", "ack", "commit"}
 
 const (
@@ -23,20 +23,53 @@ const (
 	commit
 )
 
-// kindOf are the packets on a connection between a leader and a follower, by their number: name and
-// round. Those without a name are carried without asking: heartbeats, what clients ask for, sessions.
+// kindOf are the packets between a leader and a follower, by their number: name and round. Those without a name are
+// carried without a decision: heartbeats, client requests, sessions.
 var kindOf = map[int32]struct {
 	name  string
 	round int32
 }{
-	2: {"PROPOSAL", proposal}, 3: {"ACK", ack}, 4: {"COMMIT", commit}, 9: {"COMMITANDACTIVATE", commit},
-	10: {"NEWLEADER", synchronization}, 11: {"FOLLOWERINFO", discovery}, 12: {"UPTODATE", synchronization}, 13: {"DIFF", synchronization},
-	14: {"TRUNC", synchronization}, 15: {"SNAP", synchronization}, 16: {"OBSERVERINFO", discovery}, 17: {"LEADERINFO", discovery}, 18: {"ACKEPOCH", discovery},
-	1: {"REQUEST", 0}, 5: {}, 6: {}, 7: {}, 8: {"INFORM", commit}, 19: {"INFORMANDACTIVATE", commit},
+	2:  {"PROPOSAL", proposal},
+	3:  {"ACK", ack},
+	4:  {"COMMIT", commit},
+	9:  {"COMMITANDACTIVATE", commit},
+	10: {"NEWLEADER", synchronization},
+	11: {"FOLLOWERINFO", discovery},
+	12: {"UPTODATE", synchronization},
+	13: {"DIFF", synchronization},
+	14: {"TRUNC", synchronization},
+	15: {"SNAP", synchronization},
+	16: {"OBSERVERINFO", discovery},
+	17: {"LEADERINFO", discovery},
+	18: {"ACKEPOCH", discovery},
+	1:  {"REQUEST", 0},
+	5:  {},
+	6:  {},
+	7:  {},
+	8:  {"INFORM", commit},
+	19: {"INFORMANDACTIVATE", commit},
 }
 
-// Types are the types of messages that are told.
-var Types = []string{"Notification", "REQUEST", "PROPOSAL", "ACK", "COMMIT", "COMMITANDACTIVATE", "NEWLEADER", "FOLLOWERINFO", "UPTODATE", "DIFF", "TRUNC", "SNAP", "OBSERVERINFO", "LEADERINFO", "ACKEPOCH", "INFORM", "INFORMANDACTIVATE"}
+// Types are the types of the messages that are reported.
+var Types = []string{
+	"Notification",
+	"REQUEST",
+	"PROPOSAL",
+	"ACK",
+	"COMMIT",
+	"COMMITANDACTIVATE",
+	"NEWLEADER",
+	"FOLLOWERINFO",
+	"UPTODATE",
+	"DIFF",
+	"TRUNC",
+	"SNAP",
+	"OBSERVERINFO",
+	"LEADERINFO",
+	"ACKEPOCH",
+	"INFORM",
+	"INFORMANDACTIVATE",
+}
 
 const snapshotKind = 15
 
@@ -46,10 +79,10 @@ func Quorum() (said, answered process.Decoder) { return &quorumDecoder{}, &quoru
 // quorumDecoder decodes one direction: packets, and a snapshot after the packet that announces it.
 type quorumDecoder struct{ snapshot bool }
 
-// signature is what a snapshot ends with: a string with its length in front.
+// signature is the end of a snapshot: a length-prefixed string.
 var signature = append([]byte{0, 0, 0, 10}, "BenWasHere"...)
 
-// Next takes a packet, or what there is of a snapshot.
+// Next reads a packet, or the available part of a snapshot.
 func (q *quorumDecoder) Next(data []byte) (process.Packet, int, error) {
 	if q.snapshot {
 		return process.Packet{}, q.pass(data), nil
@@ -59,7 +92,7 @@ func (q *quorumDecoder) Next(data []byte) (process.Packet, int, error) {
 	r.bytes()
 	for range r.count() {
 		r.bytes() // a scheme
-		r.bytes() // and who that is
+		r.bytes() // and an identity
 	}
 	if r.wrong != nil {
 		return process.Packet{}, 0, fmt.Errorf("zookeeper: at the quorum port, packet %d: %w", kind, r.wrong)
@@ -75,7 +108,7 @@ func (q *quorumDecoder) Next(data []byte) (process.Packet, int, error) {
 	return process.Packet{Type: is.name, Tag: tag(zxid, is.round), Text: fmt.Sprintf("zxid=%#x", zxid)}, r.at, nil
 }
 
-// pass takes what is certain to be of the snapshot.
+// pass returns the length of the data that certainly belongs to the snapshot.
 func (q *quorumDecoder) pass(data []byte) int {
 	if end := bytes.Index(data, signature); end >= 0 {
 		q.snapshot = false
@@ -89,10 +122,10 @@ func (q *quorumDecoder) pass(data []byte) int {
 	return len(data)
 }
 
-// Bounds of a phase: as many bits for the number of a proposal, and the rest for the epoch.
+// counterBits is the number of bits of a phase for the number of a proposal; the rest is the epoch.
 const counterBits = 12
 
-// tag is the one of a packet with a zxid, which is an epoch and a number in it.
+// tag returns the tag of a packet with a zxid, which is an epoch and a number in it.
 func tag(zxid uint64, round int32) trace.Tag {
 	epoch, counter := zxid>>32&(1<<(31-counterBits)-1), min(zxid&(1<<32-1), 1<<counterBits-1)
 	if round < proposal {
@@ -101,19 +134,18 @@ func tag(zxid uint64, round int32) trace.Tag {
 	return trace.Tag{Phase: int32(epoch<<counterBits | counter), Round: round}
 }
 
-// Election is the protocol of the election port, behind the greeting: notifications in both
-// directions.
+// Election is the protocol of the election port, after the greeting: notifications in both directions.
 func Election() (said, answered process.Decoder) { return electionDecoder{}, electionDecoder{} }
 
 type electionDecoder struct{}
 
-// states of a server, as notifications tell them.
+// states are the states of a server in notifications.
 var states = []string{"LOOKING", "FOLLOWING", "LEADING", "OBSERVING"}
 
-// maxNotification is more than a server takes.
+// maxNotification is more than a server accepts.
 const maxNotification = 512 << 10
 
-// Next takes a notification: its length, a state, and the vote. What follows, in later versions, is not looked at.
+// Next reads a notification: its length, a state, and the vote. It ignores the rest, which later versions send.
 func (electionDecoder) Next(data []byte) (process.Packet, int, error) {
 	r := reader{data: data}
 	length := r.number(4)
@@ -132,7 +164,7 @@ func (electionDecoder) Next(data []byte) (process.Packet, int, error) {
 	return process.Packet{Type: "Notification", Tag: tag(zxid, election), Text: text}, int(4 + length), nil
 }
 
-// reader reads numbers and bytes, the largest first. What is missing is short, and everything after it.
+// reader reads big-endian numbers and bytes. A read beyond the end marks it as short, and all later reads, too.
 type reader struct {
 	data  []byte
 	at    int
@@ -151,13 +183,13 @@ func (r *reader) number(size int) (n uint64) {
 	return binary.BigEndian.Uint64(whole[:])
 }
 
-// Bounds of what a packet may have, far above what there is.
+// Bounds on the content of a packet, far above real values.
 const (
 	maxBytes = 8 << 20
 	maxIDs   = 100
 )
 
-// bytes skips bytes with their length in front, -1 for none.
+// bytes skips length-prefixed bytes; the length -1 means none.
 func (r *reader) bytes() {
 	n := int32(r.number(4))
 	switch {
@@ -171,7 +203,7 @@ func (r *reader) bytes() {
 	}
 }
 
-// count is the length of a list, -1 for none.
+// count reads the length of a list, -1 for none.
 func (r *reader) count() int {
 	n := int32(r.number(4))
 	if n < -1 || n > maxIDs {

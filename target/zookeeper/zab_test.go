@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// packet is one of the quorum port, with data and identities.
+// packet returns a packet of the quorum port, with data and identities.
 func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
 	b := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, kind), zxid)
 	field := func(text string) {
@@ -39,7 +39,7 @@ func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
 	return b
 }
 
-// vote is a notification, with more behind the vote.
+// vote returns a notification, with further bytes after the vote.
 func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
 	b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(28+more)), state)
 	for _, n := range []uint64{leader, zxid, epoch} {
@@ -48,12 +48,18 @@ func vote(state uint32, leader, zxid, epoch uint64, more int) []byte {
 	return append(b, make([]byte, more)...)
 }
 
-// However a stream is cut into pieces, its packets are the same; a snapshot and heartbeats are none.
+// Any split of a stream yields the same packets; a snapshot and heartbeats yield none.
 func TestQuorum(t *testing.T) {
 	snapshot := bytes.Repeat([]byte("\x00\x00\x00\x0aBenWasHer-\x00\x00"), 9)
 	stream := bytes.Join([][]byte{
-		packet(17, 7<<32, "\x00\x00\x00\x07"), packet(15, 6<<32|5, ""), snapshot, signature, packet(10, 7<<32, ""), packet(5, 0, "data", "ip", "127.0.0.1", "world", "anyone"),
-		packet(2, 7<<32|1, "txn"), packet(4, 7<<32|1, ""),
+		packet(17, 7<<32, "\x00\x00\x00\x07"),
+		packet(15, 6<<32|5, ""),
+		snapshot,
+		signature,
+		packet(10, 7<<32, ""),
+		packet(5, 0, "data", "ip", "127.0.0.1", "world", "anyone"),
+		packet(2, 7<<32|1, "txn"),
+		packet(4, 7<<32|1, ""),
 	}, nil)
 	want := "LEADERINFO zxid=0x700000000 {28672 1};SNAP zxid=0x600000005 {24576 2};NEWLEADER zxid=0x700000000 {28672 2};PROPOSAL zxid=0x700000001 {28673 3};COMMIT zxid=0x700000001 {28673 5}"
 	for piece := range len(stream) {
@@ -63,7 +69,9 @@ func TestQuorum(t *testing.T) {
 		}
 	}
 	for name, wrong := range map[string][]byte{
-		"there is no packet 77": packet(77, 1, ""), "packet 2: 16777216 bytes": append(packet(2, 1, "")[:12], 1, 0, 0, 0), "packet 2: -2 bytes": append(packet(2, 1, "")[:12], 255, 255, 255, 254),
+		"there is no packet 77":    packet(77, 1, ""),
+		"packet 2: 16777216 bytes": append(packet(2, 1, "")[:12], 1, 0, 0, 0),
+		"packet 2: -2 bytes":       append(packet(2, 1, "")[:12], 255, 255, 255, 254),
 		"packet 3: 101 identities": append(packet(3, 1, "")[:16], 0, 0, 0, 101),
 	} {
 		d, _ := Quorum()
@@ -82,7 +90,10 @@ func words(packets []process.Packet) string {
 }
 
 func TestElection(t *testing.T) {
-	stream := bytes.Join([][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)}, nil)
+	stream := bytes.Join(
+		[][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)},
+		nil,
+	)
 	want := "Notification LOOKING leader=3 zxid=0x100000002 round=4 {4096 0};Notification LEADING leader=-1 zxid=0x0 round=-1 {0 0};Notification 9 leader=1 zxid=0x0 round=1 {0 0}"
 	for piece := range len(stream) {
 		packets, rest, err := follow(t, Election, stream, piece+1)
@@ -98,8 +109,8 @@ func TestElection(t *testing.T) {
 	}
 }
 
-// Whatever comes, a decoder takes no more than there is, and asks for more only where more could help: a stream that is given at once and one
-// that is given in pieces come out the same.
+// For any input, a decoder consumes only bytes that exist, and requests more only if more could help. A stream that
+// arrives at once and one that arrives in pieces yield the same packets.
 func FuzzDecoders(f *testing.F) {
 	f.Add(packet(2, 7<<32|1, "txn", "ip", "me"), 3)
 	f.Add(append(append(packet(15, 1, ""), "snapshot"...), signature...), 5)
@@ -116,15 +127,20 @@ func FuzzDecoders(f *testing.F) {
 	})
 }
 
-// follow gives a stream to a decoder of a protocol in pieces.
-func follow(t *testing.T, protocol process.Protocol, stream []byte, piece int) (packets []process.Packet, rest int, wrong error) {
+// follow passes a stream to a decoder of a protocol in pieces.
+func follow(
+	t *testing.T,
+	protocol process.Protocol,
+	stream []byte,
+	piece int,
+) (packets []process.Packet, rest int, wrong error) {
 	t.Helper()
 	d, _ := protocol()
 	return servertest.Follow(t, d, stream, piece)
 }
 
-// A proposal of unmodified servers is held while time passes, and the write is done only when it was delivered and
-// acknowledged.
+// A proposal of unmodified servers is held while time passes, and the write completes only after its delivery and
+// acknowledgement.
 func TestHeldProposal(t *testing.T) {
 	outside.JVM(t)
 	sc := scenario.New("a proposal comes late")
@@ -132,31 +148,55 @@ func TestHeldProposal(t *testing.T) {
 	sc.If(scenario.IsSend(), scenario.Type("PROPOSAL")).Then(scenario.Store("late"))
 	sc.If(scenario.Did(trace.Wait), waits.Lt(5)).Then(waits.Incr())
 	sc.If(scenario.Did(trace.Wait), waits.Ge(5)).Then(scenario.DeliverAll("late"))
-	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
-		Scenario: sc, Strategy: strategy.Walk{Deliver: 20, Request: 20, Wait: 1, Steps: 60}}
+	plan := lockstep.Plan{
+		System:   Cluster{Light: true, Harness: "3:k0=5", Patience: 5 * time.Minute},
+		Spec:     Properties,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+		Runs:     1,
+		Scenario: sc,
+		Strategy: strategy.Walk{Deliver: 20, Request: 20, Wait: 1, Steps: 60},
+	}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sent, delivered, acknowledged, done := place(tr, "PROPOSAL")
-	if sent < 0 || delivered <= sent+1 || acknowledged < delivered || done < acknowledged || tr.Outcome.Verdict != trace.Pass {
-		t.Errorf("sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v", sent, delivered, acknowledged, done, tr.Outcome)
+	if sent < 0 || delivered <= sent+1 || acknowledged < delivered || done < acknowledged ||
+		tr.Outcome.Verdict != trace.Pass {
+		t.Errorf(
+			"sent in step %d, delivered in %d, acknowledged in %d, done in %d: %+v",
+			sent,
+			delivered,
+			acknowledged,
+			done,
+			tr.Outcome,
+		)
 	}
 }
 
-// A notification that is dropped takes its connection with it, and servers agree all the same when they are let.
+// A dropped notification takes its connection with it, and servers nevertheless agree when messages are delivered
+// again.
 func TestDroppedMessages(t *testing.T) {
 	outside.JVM(t)
-	plan := lockstep.Plan{System: Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Scratch: t.TempDir(), Runs: 1,
-		Strategy: strategy.Walk{Deliver: 20, Drop: 2, Request: 20, Wait: 1, Steps: 60}}
+	plan := lockstep.Plan{
+		System:   Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute},
+		Spec:     Properties,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+		Runs:     1,
+		Strategy: strategy.Walk{Deliver: 20, Drop: 2, Request: 20, Wait: 1, Steps: 60},
+	}
 	if *long {
 		plan.Runs = 20
 	}
 	agrees(t, plan)
 }
 
-// place tells in which steps the first message of a type was sent and the first delivered, the first ACK was sent after that, and
-// the first answer was heard, -1 for none.
+// place returns four steps, or -1 for none: the first message of a type was sent, the first was delivered, the first
+// later ACK was sent, and the first answer was received.
 func place(tr *trace.Trace, kind string) (sent, delivered, acknowledged, done int) {
 	sent, delivered, acknowledged, done = -1, -1, -1, -1
 	first := func(at *int, i int) {

@@ -22,22 +22,32 @@ import (
 
 var long = flag.Bool("long", false, "make many runs of servers")
 
-// planned is the plan of a scenario on a version.
+// planned returns the plan of a scenario on a version.
 func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 	t.Helper()
 	sc, err := Targets[0].Scenario(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := Targets[0].Build(append(sc.Set, "version="+version, "patience=5m", "refusal=3s", fmt.Sprint("warm=", warm)))
+	system, err := Targets[0].Build(
+		append(sc.Set, "version="+version, "patience=5m", "refusal=3s", fmt.Sprint("warm=", warm)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lockstep.Plan{System: system, Spec: Properties, Scenario: sc.Build(), Strategy: strategy.DefaultWalk, Settle: Settle, Workers: 1, Scratch: t.TempDir()}
+	return lockstep.Plan{
+		System:   system,
+		Spec:     Properties,
+		Scenario: sc.Build(),
+		Strategy: strategy.DefaultWalk,
+		Settle:   Settle,
+		Workers:  1,
+		Scratch:  t.TempDir(),
+	}
 }
 
-// The reported defects show on the versions that have them and not on others. What the
-// servers log stands beside the steps, and nothing is left of them.
+// The reported bugs occur on the versions that have them and not on others. The trace contains the servers' log lines
+// beside the steps, and nothing is left of the servers.
 func TestReported(t *testing.T) {
 	outside.JVM(t)
 	for _, c := range []struct {
@@ -49,12 +59,13 @@ func TestReported(t *testing.T) {
 		{"ZOOKEEPER-3875", "3.5.8", true, "sequential-consistency", "read all in the end: k0=200 k1=301"},
 		{"divergence", "3.5.8", true, "equal-data", "has k0=101 k1=302"},
 		{"divergence", "3.9.5", false, "", ""},
-		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x[234]00000000"}, // the epoch in which it last reached a server: real time decides
+		// the epoch in which it last reached a server: real time decides
+		{"client-dropped", "3.5.8", true, "client-comes-back", "client 3 has seen 0x[234]00000000"},
 	} {
 		t.Run(c.report+" on "+c.version, func(t *testing.T) {
 			plan := planned(t, c.report, c.version, c.warm)
 			var tr *trace.Trace
-			for attempt := range 3 { // a machine that is busy may let a server log its write too late
+			for attempt := range 3 { // on a loaded machine a server may log its write too late
 				var err error
 				if tr, err = lockstep.Record(t.Context(), plan, attempt); err != nil {
 					t.Fatal(err)
@@ -67,7 +78,8 @@ func TestReported(t *testing.T) {
 			switch {
 			case c.property == "" && tr.Outcome.Verdict != trace.Pass:
 				t.Errorf("%+v: %v", tr.Outcome, f)
-			case c.property != "" && (f == nil || f.Property != c.property || !regexp.MustCompile(c.words).MatchString(f.Text)):
+			case c.property != "" &&
+				(f == nil || f.Property != c.property || !regexp.MustCompile(c.words).MatchString(f.Text)):
 				t.Errorf("%+v: %v", tr.Outcome, f)
 			}
 			if !logged(tr, "LEADING") || !logged(tr, "FOLLOWING") {
@@ -80,8 +92,8 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// The divergence of 3.5.8 does not depend on who follows server 2 when it leads with what it alone had logged, but on somebody being away
-// meanwhile.
+// The divergence of 3.5.8 does not depend on which server follows server 2 when it leads with the write that it alone
+// had logged. It requires that some server is away meanwhile.
 func TestDivergesOtherwise(t *testing.T) {
 	if !*long {
 		t.Skip("one run of this kind is enough; -long makes more")
@@ -119,20 +131,26 @@ func logged(tr *trace.Trace, words string) bool {
 	return false
 }
 
-// Isolation by cuts: the one who is cut off is not served by, the others agree without it, and it
-// comes back.
+// Isolation by cuts: the isolated server does not serve, the others agree without it, and it comes back.
 func TestCuts(t *testing.T) {
 	outside.JVM(t)
-	plan := lockstep.Plan{System: Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute}, Spec: Properties, Settle: Settle, Workers: 1, Runs: 1, Scratch: t.TempDir(),
-		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper}}
+	plan := lockstep.Plan{
+		System:   Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute},
+		Spec:     Properties,
+		Settle:   Settle,
+		Workers:  1,
+		Runs:     1,
+		Scratch:  t.TempDir(),
+		Strategy: strategy.Uniform{Period: 2, Rounds: 6, Isolations: 3, Sampler: strategy.Paper},
+	}
 	if *long {
 		plan.Runs = 20
 	}
 	agrees(t, plan)
 }
 
-// agrees makes the runs of a plan, and wants all of them to pass. Servers are in real time, and on a machine that is busy with other things one may not be
-// ready in time, or do something that it does not do again: where a campaign is undecided it is made once more.
+// agrees performs the runs of a plan, and expects all of them to pass. Servers run in real time. On a loaded machine
+// one may not be ready in time, or may behave irreproducibly. agrees reruns an undecided campaign once.
 func agrees(t *testing.T, plan lockstep.Plan) {
 	t.Helper()
 	for again := range 2 {
@@ -150,8 +168,7 @@ func agrees(t *testing.T, plan lockstep.Plan) {
 	}
 }
 
-// The baseline makes each request in its time, and crashes or restarts a server every two seconds
-// on average.
+// The baseline makes each request in its time, and crashes or restarts a server every two seconds on average.
 func TestBaseline(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	requests := []trace.Pending{{ID: 1, To: trace.NodesOf(2)}, {ID: 3, To: trace.NodesOf(3)}}
@@ -164,7 +181,8 @@ func TestBaseline(t *testing.T) {
 			case trace.Wait:
 				now += s.For
 			case trace.Request:
-				if now != trace.Time(s.Request-1)*trace.Time(baselineStep) || s.Node != requests[s.Request/2].To.First() {
+				if now != trace.Time(s.Request-1)*trace.Time(baselineStep) ||
+					s.Node != requests[s.Request/2].To.First() {
 					t.Fatalf("%s at %d", &s, now)
 				}
 			default:
@@ -201,14 +219,16 @@ func TestHarness(t *testing.T) {
 			t.Errorf("%q is %q, %v", h, again, err)
 		}
 	}
-	for _, text := range []string{"0:k0=1", "1:k2=1", "1:k0", "k0=1", "1:k0=-1", "1:k0=1?", "1:k0=1,2:k0=1", "divergence"} {
+	for _, text := range []string{
+		"0:k0=1", "1:k2=1", "1:k0", "k0=1", "1:k0=-1", "1:k0=1?", "1:k0=1,2:k0=1", "divergence",
+	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), "is no step of a harness") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// A harness that is drawn has the size that was asked for, and all kinds of steps.
+// A random harness has the requested size, and all kinds of steps.
 func TestDraw(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	conditions, nodes := 0, map[int]int{}
@@ -247,18 +267,80 @@ func TestSequential(t *testing.T) {
 		events []lockstep.Event
 		right  bool
 	}{
-		"a write that is read in the end": {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{5, 0})}, true},
-		"a write that is lost":            {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{0, 0})}, false},
-		"a write that may be lost":        {[]lockstep.Event{call(1, 1, set(0, 5)), call(2, 2, end), answer(2, 2, Data{0, 0})}, true},
-		"a write that may be there":       {[]lockstep.Event{call(1, 1, set(0, 5)), call(2, 2, end), answer(2, 2, Data{5, 0})}, true},
-		"a stale read of another client":  {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, k0), answer(2, 2, 0), call(2, 3, end), answer(2, 3, Data{5, 0})}, true},
-		"a stale read of its own":         {[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(1, 2, k0), answer(1, 2, 0), call(2, 3, end), answer(2, 3, Data{5, 0})}, false},
-		"what the paper found": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
-			call(2, 5, k1), answer(2, 5, 0), call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, false},
-		"the same without the second read": {[]lockstep.Event{call(2, 1, k1), answer(2, 1, 0), call(2, 2, set(1, 101)), call(1, 3, k1), answer(1, 3, 101), call(1, 4, set(0, 200)), answer(1, 4, "done"),
-			call(2, 6, set(1, 301)), answer(2, 6, "done"), call(1, 7, end), answer(1, 7, Data{200, 301})}, true},
+		"a write that is read in the end": {
+			[]lockstep.Event{call(1, 1, set(0, 5)), answer(1, 1, "done"), call(2, 2, end), answer(2, 2, Data{5, 0})},
+			true,
+		},
+		"a write that is lost": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			answer(1, 1, "done"),
+			call(2, 2, end),
+			answer(2, 2, Data{0, 0}),
+		}, false},
+		"a write that may be lost": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			call(2, 2, end),
+			answer(2, 2, Data{0, 0}),
+		}, true},
+		"a write that may be there": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			call(2, 2, end),
+			answer(2, 2, Data{5, 0}),
+		}, true},
+		"a stale read of another client": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			answer(1, 1, "done"),
+			call(2, 2, k0),
+			answer(2, 2, 0),
+			call(2, 3, end),
+			answer(2, 3, Data{5, 0}),
+		}, true},
+		"a stale read of its own": {[]lockstep.Event{
+			call(1, 1, set(0, 5)),
+			answer(1, 1, "done"),
+			call(1, 2, k0),
+			answer(1, 2, 0),
+			call(2, 3, end),
+			answer(2, 3, Data{5, 0}),
+		}, false},
+		"what the paper found": {[]lockstep.Event{
+			call(2, 1, k1),
+			answer(2, 1, 0),
+			call(2, 2, set(1, 101)),
+			call(1, 3, k1),
+			answer(1, 3, 101),
+			call(1, 4, set(0, 200)),
+			answer(1, 4, "done"),
+			call(2, 5, k1),
+			answer(2, 5, 0),
+			call(2, 6, set(1, 301)),
+			answer(2, 6, "done"),
+			call(1, 7, end),
+			answer(1, 7, Data{200, 301}),
+		}, false},
+		"the same without the second read": {[]lockstep.Event{
+			call(2, 1, k1),
+			answer(2, 1, 0),
+			call(2, 2, set(1, 101)),
+			call(1, 3, k1),
+			answer(1, 3, 101),
+			call(1, 4, set(0, 200)),
+			answer(1, 4, "done"),
+			call(2, 6, set(1, 301)),
+			answer(2, 6, "done"),
+			call(1, 7, end),
+			answer(1, 7, Data{200, 301}),
+		}, true},
 	} {
-		result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: enginetest.Told(c.events), Spec: Sequential, Strategy: strategy.Walk{Request: 1, Steps: 1}, Runs: 1})
+		result, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:   enginetest.Told(c.events),
+				Spec:     Sequential,
+				Strategy: strategy.Walk{Request: 1, Steps: 1},
+				Runs:     1,
+			},
+		)
 		if err != nil || (result.Verdict() == trace.Pass) != c.right {
 			t.Errorf("%s: %v, %v", name, result.Verdicts, err)
 		}
@@ -282,12 +364,13 @@ func TestIntroduce(t *testing.T) {
 		}
 	}
 	modern[16] = 0xff
-	if err := introduce(bytes.NewReader(modern), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "greeting") {
+	if err := introduce(bytes.NewReader(modern), &bytes.Buffer{}); err == nil ||
+		!strings.Contains(err.Error(), "greeting") {
 		t.Error(err)
 	}
 }
 
-// Of a log what tells how servers agree is kept, once.
+// The trace keeps each log line about consensus between servers once.
 func TestTelling(t *testing.T) {
 	for line, want := range map[string]bool{
 		"INFO QuorumPeer: LEADING":                                                          true,
@@ -306,14 +389,19 @@ func TestTelling(t *testing.T) {
 	}
 }
 
-// Runs of the default strategy have as many rounds as the harness, and a strategy that leaves some of its steps out is refused.
+// Runs of the default strategy have as many rounds as the harness, and a strategy that omits some of its steps is
+// refused.
 func TestRoundsOfHarness(t *testing.T) {
 	for _, c := range []struct{ strategy, harness, want string }{
 		{Targets[0].Strategy, "div", "execution of 6 rounds"},
 		{Targets[0].Strategy, "sc", "execution of 10 rounds"},
 		{Targets[0].Strategy, "random", "execution of 10 rounds"},
 		{"uniform:period=2,isolations=4,rounds=12,by=restart", "sc", "execution of 12 rounds"},
-		{"uniform:period=2,isolations=4,rounds=6,by=restart", "random", "uniform: rounds is 6, but the requests of zookeeper with these options take 10 rounds: allowed are 10 and more"},
+		{
+			"uniform:period=2,isolations=4,rounds=6,by=restart",
+			"random",
+			"uniform: rounds is 6, but the requests of zookeeper with these options take 10 rounds: allowed are 10 and more",
+		},
 		{"lossy:rounds=6", "sc", "lossy: rounds is 6, but the requests of zookeeper with these options take 10 rounds"},
 	} {
 		system, err := Targets[0].Build([]string{"harness=" + c.harness, "steps=5", "requests=4"})

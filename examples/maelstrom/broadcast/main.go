@@ -1,5 +1,5 @@
-// Command broadcast is a node for Maelstrom's workload of the same name. It tells its
-// neighbours what is new, and tells them again until they have acknowledged it.
+// Command broadcast is a node for Maelstrom's broadcast workload. It sends new values to its neighbors, and retries
+// until they acknowledge them.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// message is one on the wire.
+// message is a message on the wire.
 type message struct {
 	Src  string `json:"src"`
 	Dest string `json:"dest"`
@@ -34,7 +34,7 @@ type node struct {
 	id         string
 	neighbours []string
 	seen       []int
-	open       map[string]map[int]bool // by neighbour: what it has not acknowledged
+	open       map[string]map[int]bool // by neighbor: the values that it has not acknowledged
 }
 
 func main() {
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// insist tells neighbours again what they have not acknowledged.
+// insist sends unacknowledged values to the neighbors again.
 func (n *node) insist() {
 	for range time.Tick(50 * time.Millisecond) {
 		n.mutex.Lock()
@@ -85,7 +85,7 @@ func (n *node) handle(m message) {
 	}
 }
 
-// learn takes what is new and tells the neighbours.
+// learn records a new value and sends it to the neighbors.
 func (n *node) learn(value int) {
 	for _, v := range n.seen {
 		if v == value {

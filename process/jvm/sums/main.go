@@ -1,4 +1,4 @@
-// Command sums prints the SHA-256 of artefacts of Maven and of all that they need, for the jars.sha256 of a target:
+// Command sums prints the SHA-256 of Maven artifacts and all their dependencies, for the jars.sha256 of a target:
 //
 //	go run ./process/jvm/sums org.apache.zookeeper:zookeeper:3.9.5 >> target/zookeeper/jars.sha256
 package main

@@ -1,5 +1,5 @@
-// Command kv is a small key-value store on a primary and its backups, in the engine's hands:
-// what stands here beside the store itself is all that it takes.
+// Command kv is an example of a replica: a small key-value store with a primary and its backups. Apart from the store
+// itself, this file shows all the code that a replica needs.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 		log.Fatal(err)
 	}
 	c := client.Connect(options)
-	values := map[string]string{} // what this replica knows
+	values := map[string]string{} // the state of this replica
 	apply := func(text string) {
 		key, value, _ := strings.Cut(text, "=")
 		values[key] = value
@@ -33,7 +33,7 @@ func main() {
 			}
 			apply(rest)
 			c.Broadcast(client.Message{Type: "copy", Body: []byte(rest), Text: rest})
-			c.Event("put", rest) // before anybody else has it: the mistake
+			c.Event("put", rest) // before any backup has it: the bug
 		},
 		Deliver: func(_ int, _ string, body []byte) { apply(string(body)) },
 	}))

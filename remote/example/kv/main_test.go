@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// The test program is its replicas, too.
+// The test program is also its replicas.
 func TestMain(m *testing.M) {
 	if os.Getenv(client.URLVariable) != "" {
 		main()
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// seen is violated when a get does not show what was put before.
+// seen is violated when a get misses an earlier put.
 var seen = spec.New("gets see puts", func(lockstep.Info) *gets { return &gets{} })
 
 type gets struct {
@@ -48,11 +48,19 @@ func (g *gets) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// The store answers before its backups know, and is found out.
+// The store answers before its backups have the value, and the tester finds that.
 func TestStore(t *testing.T) {
-	system := remote.System{Name: "kv", Nodes: 3, Requests: []string{"put x=1", "get x"}, Limits: remote.Limits{Patience: time.Minute},
-		Command: func(lockstep.Node, string) *exec.Cmd { return exec.Command(os.Args[0]) }}
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: system, Spec: seen, Strategy: strategy.DefaultWalk, Runs: 50, Workers: 1})
+	system := remote.System{
+		Name:     "kv",
+		Nodes:    3,
+		Requests: []string{"put x=1", "get x"},
+		Limits:   remote.Limits{Patience: time.Minute},
+		Command:  func(lockstep.Node, string) *exec.Cmd { return exec.Command(os.Args[0]) },
+	}
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: system, Spec: seen, Strategy: strategy.DefaultWalk, Runs: 50, Workers: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,15 @@ import net.bytebuddy.asm.Advice;
 import net.bytebuddy.asm.MemberSubstitution;
 
 /**
- * Hooks into the communication layer of BFT-SMaRt while its classes are loaded; nothing of it is changed on
- * disk. What is sent goes to the {@link Hand} instead of the sockets, and what the hand is told to deliver is
- * put where the sockets would put it.
+ * Hooks into the communication layer of BFT-SMaRt while its classes are loaded; the files on disk stay unchanged.
+ * Each sent message goes to the {@link Hand} instead of the sockets. On delivery, the hand puts a message into the
+ * queue that the sockets would use.
  */
 public final class Agent {
     private Agent() {}
 
     /**
-     * Called by the JVM before the program begins. With the argument {@code loopback} nothing is hooked, and the
+     * Called by the JVM before the program begins. With the argument {@code loopback} there are no hooks, and the
      * replica only listens on the loopback alone.
      */
     public static void premain(String arguments, Instrumentation jvm) throws ReflectiveOperationException {
@@ -49,12 +49,12 @@ public final class Agent {
                 .installOn(jvm);
     }
 
-    /** Listens on the loopback, where the original listens everywhere. */
+    /** Listens on the loopback; the original listens on the wildcard address. */
     public static ServerSocket listen(int port) throws IOException {
         return new ServerSocket(port, 0, InetAddress.getLoopbackAddress());
     }
 
-    /** Everything that a replica sends to others and to itself passes here. */
+    /** Receives every message that a replica sends to others and to itself. */
     public static final class Send {
         private Send() {}
 
@@ -75,7 +75,7 @@ public final class Agent {
         }
     }
 
-    /** A consensus has a decision. Later ones, as of a leader change that has another, are not taken by it. */
+    /** A consensus has a decision. The consensus ignores later decisions, such as those of a leader change. */
     public static final class Decided {
         private Decided() {}
 
@@ -87,7 +87,7 @@ public final class Agent {
         }
     }
 
-    /** A leader change has come to its end. */
+    /** A leader change ended. */
     public static final class NewEpoch {
         private NewEpoch() {}
 

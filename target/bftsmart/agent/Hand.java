@@ -23,12 +23,12 @@ import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * The engine's hand in a replica: what the replica sends goes to the engine, and what the engine delivers goes
- * to the replica. Until the engine has begun a run the replica's own sockets carry everything, so that it can
- * start; state transfer they carry always.
+ * The engine's control of a replica: messages that the replica sends go to the engine, and the engine delivers
+ * messages to the replica. Until the engine begins a run, the replica's own sockets carry all messages, so that it
+ * can start. They always carry state transfer.
  *
- * <p>Quiet is when every message delivered has been handled and nothing was sent and nothing happened for a
- * while, {@code -Dlockstep.silence}, in milliseconds.
+ * <p>The replica is quiescent when it has handled every delivered message, and nothing was sent and nothing happened
+ * for a while: {@code -Dlockstep.silence}, in milliseconds.
  */
 public final class Hand implements Handler {
     private static final long SILENCE = Long.getLong("lockstep.silence", 10) * 1_000_000;
@@ -36,15 +36,15 @@ public final class Hand implements Handler {
     private static final Hand HAND = new Hand();
 
     private final Set<SystemMessage> pending = Collections.newSetFromMap(new IdentityHashMap<>());
-    private final List<SystemMessage> own = new ArrayList<>(); // what the replica told itself
+    private final List<SystemMessage> own = new ArrayList<>(); // messages of the replica to itself
     private Client client; // null until a run has begun
     private LinkedBlockingQueue<SystemMessage> queue; // of the replica
-    private AutoCloseable busy; // null while all is quiet
+    private AutoCloseable busy; // null while the replica is quiescent
     private long last; // when something happened
 
     private Hand() {}
 
-    /** Obeys the engine until it hangs up. */
+    /** Executes the engine's orders until it closes the connection. */
     static void obey() throws IOException, InterruptedException {
         Client client = Client.fromEnvironment();
         Thread silence = new Thread(HAND::watch, "silence");
@@ -68,7 +68,7 @@ public final class Hand implements Handler {
         active();
     }
 
-    /** Something happens: the replica is not quiet for a while. */
+    /** Records activity: the replica is not quiescent for a while. */
     private synchronized void active() {
         last = System.nanoTime();
         if (busy == null) {
@@ -77,7 +77,7 @@ public final class Hand implements Handler {
         }
     }
 
-    /** Says when the replica has fallen quiet. */
+    /** Reports when the replica has become quiescent. */
     private synchronized void watch() {
         try {
             while (true) {
@@ -92,12 +92,12 @@ public final class Hand implements Handler {
                     done.close();
                 }
             }
-        } catch (Exception e) { // of wait, which nobody interrupts, and close, which does not throw
+        } catch (Exception e) { // of wait, which no thread interrupts, and close, which does not throw
             throw new IllegalStateException(e);
         }
     }
 
-    /** Takes a message from the replica; says whether it did. */
+    /** Intercepts a message of the replica; returns whether it did. */
     public static boolean send(int[] targets, SystemMessage message, LinkedBlockingQueue<SystemMessage> queue) {
         return HAND.take(targets, message, queue);
     }
@@ -120,7 +120,7 @@ public final class Hand implements Handler {
         return true;
     }
 
-    /** Gives the replica a message, as its sockets would. */
+    /** Delivers a message to the replica, as its sockets would. */
     @Override
     public synchronized void deliver(int from, String type, byte[] body) {
         active();
@@ -131,8 +131,8 @@ public final class Hand implements Handler {
     }
 
     /**
-     * A message of the replica to itself. What it says is not all in what would be on the wire, so that it is
-     * the same object that comes back, unless somebody has changed it: behind its bytes is its number.
+     * A message of the replica to itself. Its serialization is incomplete. Delivery therefore returns the same object,
+     * identified by a number after its bytes, unless a step has replaced the message.
      */
     private SystemMessage own(byte[] body) {
         ByteBuffer in = ByteBuffer.wrap(body);
@@ -156,12 +156,12 @@ public final class Hand implements Handler {
         event("Decided", "consensus=" + consensus + " epoch=" + epoch + " value=" + (value == null ? "none" : digest(value)));
     }
 
-    /** A leader change has come to its end. */
+    /** A leader change ended. */
     public static void newEpoch(int regency) {
         event("NewEpoch", "epoch=" + regency);
     }
 
-    /** The replica's state machine has executed something, of a batch with a time. */
+    /** The replica's state machine has executed a request, of a batch with a timestamp. */
     static void executed(int consensus, long time, int value) {
         String text = "consensus=" + consensus + " time=" + time + " value=" + value;
         System.out.println("Executed " + text);
@@ -177,7 +177,7 @@ public final class Hand implements Handler {
         }
     }
 
-    /** A few digits that tell values apart. */
+    /** A few digits that distinguish values. */
     private static String digest(byte[] value) {
         long hash = 0xcbf29ce484222325L;
         for (byte b : value) {
@@ -189,7 +189,7 @@ public final class Hand implements Handler {
     private static final String[] CONSENSUS = {"PROPOSE", "WRITE", "ACCEPT"};
     private static final int PROPOSE = 44781;
 
-    /** What a message is called. */
+    /** The name of a message. */
     private static String type(SystemMessage message) {
         if (message instanceof ConsensusMessage) {
             return CONSENSUS[((ConsensusMessage) message).getType() - PROPOSE];
@@ -199,15 +199,15 @@ public final class Hand implements Handler {
                 case 3: return "STOP";
                 case 4: return "STOPDATA";
                 case 5: return "SYNC";
-                default: return "TIMEOUT"; // which a replica tells itself
+                default: return "TIMEOUT"; // which a replica sends to itself
             }
         }
         return message.getClass().getSimpleName();
     }
 
     /**
-     * The phase of a message: a consensus and an epoch of it. What leads to an epoch comes at the end of the
-     * one before it.
+     * The phase of a message: a consensus and an epoch of it. Messages that lead to an epoch belong to the end of the
+     * previous one.
      */
     private static Message tagged(SystemMessage message, Message m) {
         if (message instanceof ConsensusMessage) {

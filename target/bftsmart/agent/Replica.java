@@ -22,7 +22,7 @@ public final class Replica extends DefaultSingleRecoverable {
     private Replica() {}
 
     /**
-     * {@code server ID PORT...} is a replica that starts when others listen at those ports; {@code client ID}
+     * {@code server ID PORT...} is a replica that starts when other replicas listen at those ports; {@code client ID}
      * appends the numbers it reads, one on a line, and prints the answers.
      */
     public static void main(String[] arguments) throws Exception {
@@ -40,7 +40,7 @@ public final class Replica extends DefaultSingleRecoverable {
         System.out.println("UP " + id);
         if (System.getenv("LOCKSTEP_URL") != null) {
             Hand.obey();
-            System.exit(0); // the engine has hung up
+            System.exit(0); // the engine has closed the connection
         }
     }
 
@@ -58,8 +58,8 @@ public final class Replica extends DefaultSingleRecoverable {
     }
 
     /**
-     * Waits until somebody listens at a port. One who connects too early tries again only after five seconds;
-     * one who connects to see leaves an error in the log.
+     * Waits until a process listens at a port. A replica that connects too early retries only after five seconds; a
+     * probing connection leaves an error in the log.
      */
     private static void awaitListener(int port) throws IOException, InterruptedException {
         String wanted = String.format(":%04X ", port);

@@ -1,24 +1,23 @@
-// Package asleep tells whether a process waits for something to happen.
+// Package asleep detects whether a process waits for an external event.
 //
-// Two looks are taken. In each, every thread of the process, and of the processes it started,
-// must sleep and be on no processor (a thread is marked as asleep a little before it is), and
-// between them none may have run: its count of context switches is the same.
-// So there was a moment between the two at which all of them slept. What wakes them then comes
-// from outside, or from their clocks.
+// It takes two samples. In each, every thread of the process, and of its child processes, must sleep and be on no CPU.
+// The kernel marks a thread as asleep slightly before it leaves the CPU. Between the samples no thread may have run:
+// its count of context switches is the same. All of them therefore slept at a moment between the two samples. Any later
+// activity is caused from outside, or by their clocks.
 package asleep
 
-// Watcher looks at one process again and again.
+// Watcher samples one process repeatedly.
 type Watcher struct {
 	pid         int
 	first, last []thread
 	buffer      []byte
 }
 
-// thread is what one look sees of a thread.
+// thread is one sample of a thread.
 type thread struct {
 	id       int
 	switches uint64
 }
 
-// New makes a watcher of a process.
+// New creates a watcher of a process.
 func New(pid int) *Watcher { return &Watcher{pid: pid, buffer: make([]byte, 4096)} }

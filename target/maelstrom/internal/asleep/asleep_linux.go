@@ -10,12 +10,12 @@ import (
 	"unsafe"
 )
 
-// Known says that it can be told here.
+// Known reports that this platform is supported.
 const Known = true
 
-// Asleep reports whether the process is alive and there was a moment, after the call and before between returned and
-// the call did, at which all threads slept. Between, which may be nil, is called after the
-// first look: what it sees empty then was empty while all slept, if nobody else fills it.
+// Asleep reports whether the process is alive and all its threads slept at one moment during the call. Asleep calls
+// between, which may be nil, between the two samples, and that moment is before between returns. A buffer that between
+// finds empty was empty while all threads slept, if no other process fills it.
 func (w *Watcher) Asleep(between func() bool) bool {
 	var ok bool
 	if w.first, ok = w.look(w.first[:0]); !ok {
@@ -30,7 +30,7 @@ func (w *Watcher) Asleep(between func() bool) bool {
 	return slices.Equal(w.first, w.last)
 }
 
-// look notes all threads of the process and of its children, as long as they sleep.
+// look records all threads of the process and of its children, as long as they sleep.
 func (w *Watcher) look(into []thread) ([]thread, bool) {
 	processes := []int{w.pid}
 	for len(processes) > 0 {
@@ -44,7 +44,7 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 		for _, t := range tasks {
 			status := w.read(folder + t.Name() + "/status")
 			if status == nil {
-				return into, false // it ended just now: look again
+				return into, false // it ended just now: sample again
 			}
 			id, switches, state := parse(status)
 			sleeps := bytes.IndexByte([]byte("SZXITt"), state) >= 0
@@ -52,7 +52,7 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 				return into, false
 			}
 			if bytes.HasPrefix(w.read(folder+t.Name()+"/syscall"), []byte("running")) {
-				return into, false // about to sleep, or just woken: it is still on a processor
+				return into, false // about to sleep, or just woken: it is still on a CPU
 			}
 			into = append(into, thread{id, switches})
 			for _, c := range bytes.Fields(w.read(folder + t.Name() + "/children")) {
@@ -65,7 +65,7 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 	return into, true
 }
 
-// read reads a small file; what it returns is valid until the next call.
+// read reads a small file; the result is valid until the next call.
 func (w *Watcher) read(name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {
@@ -86,8 +86,8 @@ func (w *Watcher) read(name string) []byte {
 	return w.buffer[:n]
 }
 
-// parse reads what the kernel tells of a thread: its state is one letter. One that has ended
-// but was not waited for (Z) sleeps for good; one that waits for a disk (D) does not sleep.
+// parse parses the kernel's status of a thread: its state is one letter. A zombie (Z) counts as asleep; a thread that
+// waits for a disk (D) does not.
 func parse(status []byte) (id int, switches uint64, state byte) {
 	for line := range bytes.Lines(status) {
 		key, value, _ := bytes.Cut(line, []byte(":"))
@@ -107,7 +107,7 @@ func parse(status []byte) (id int, switches uint64, state byte) {
 	return id, switches, state
 }
 
-// Waiting is how many bytes wait in a pipe, seen from either end.
+// Waiting returns the number of unread bytes in a pipe, seen from either end.
 func Waiting(pipe *os.File) (int, error) {
 	control, err := pipe.SyscallConn()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // program answers each line after some work by two processes, and then waits for the next.
 const program = `while read line; do i=0; while [ $i -lt 300 ]; do i=$((i+1)); done; echo "$(cat /dev/null; echo $line)"; done`
 
-// A process is not taken to sleep before it has answered, and is seen to sleep afterwards.
+// A process does not count as asleep before it has answered, and does afterwards.
 func TestAnswersFirst(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", program)
 	in, err := cmd.StdinPipe()
@@ -49,7 +49,7 @@ func TestAnswersFirst(t *testing.T) {
 	}
 }
 
-// A thread that runs is seen, and what has ended does not sleep.
+// A running thread is detected, and a process that has ended is not asleep.
 func TestRunning(t *testing.T) {
 	if New(os.Getpid()).Asleep(nil) {
 		t.Error("this test sleeps")

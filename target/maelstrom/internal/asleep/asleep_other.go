@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// Known says that it cannot be told here.
+// Known reports that this platform is not supported.
 const Known = false
 
-// Asleep cannot be told here.
+// Asleep is not supported here.
 func (w *Watcher) Asleep(func() bool) bool { return false }
 
-// Waiting cannot be told here.
+// Waiting is not supported here.
 func Waiting(*os.File) (int, error) { return 0, errors.ErrUnsupported }

@@ -31,8 +31,8 @@ import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.raftlog.RaftLog;
 
 /**
- * A server of Ratis with the counter of its examples, or a client of such servers, which does what it is told at a port:
- * one order on each connection, answered with a line. What differs between versions is in the class Api.
+ * A Ratis server with the counter of its examples, or a client of such servers. It accepts commands at a port: one
+ * command on each connection, answered with a line. The class Api has the differences between versions.
  */
 public final class Node {
     static final RaftGroupId GROUP = RaftGroupId.valueOf(UUID.fromString("6c6f636b-7374-6570-0000-000000000001"));
@@ -44,7 +44,10 @@ public final class Node {
     private volatile RaftClient client;
     private final Set<Thread> sending = ConcurrentHashMap.newKeySet();
 
-    /** Arguments: address and port of the orders, "client" or the name of the server, the settings, and the peers as name=address,... */
+    /**
+     * Arguments: address and port for commands, "client" or the name of the server, the settings, and the peers as
+     * name=address,...
+     */
     public static void main(String[] arguments) {
         try {
             InetAddress address = InetAddress.getByName(arguments[0]);
@@ -54,7 +57,7 @@ public final class Node {
             node.order("start");
             while (true) {
                 Socket from = orders.accept();
-                if (node.server == null) { // a client may be told several things at once
+                if (node.server == null) { // a client accepts concurrent commands
                     new Thread(() -> node.obey(from)).start();
                 } else {
                     node.obey(from);
@@ -67,8 +70,8 @@ public final class Node {
     }
 
     /**
-     * Makes an address the one that servers listen at who listen everywhere, as those of early versions do, and have no
-     * setting for it: it is what the JVM keeps as the address of no host.
+     * Substitutes an address for the wildcard address. Servers of early versions listen on the wildcard address, and
+     * have no setting for it. The method replaces the JVM's cached wildcard address.
      */
     static void onlyAt(InetAddress address) throws Exception {
         InetAddress.getByName("127.0.0.1");
@@ -106,12 +109,12 @@ public final class Node {
                 answer = order(order == null ? "" : order);
             } catch (IOException e) {
                 answer = "no: " + e.toString().replace('\n', ' ');
-            } catch (Exception e) { // which Ratis does not say it may throw
+            } catch (Exception e) { // which Ratis does not declare
                 answer = "broken: " + e.toString().replace('\n', ' ');
             }
             s.getOutputStream().write((answer + "\n").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
-            // who asked does not wait any more
+            // the requester no longer waits
         }
     }
 
@@ -158,7 +161,10 @@ public final class Node {
         }
     }
 
-    /** Sends the counter an increment, by the client that all requests share or by one that is closed then, and waits for the answer as long as the library does. */
+    /**
+     * Sends the counter an increment, by the client that all requests share or by a separate one that it then closes.
+     * Waits for the answer as long as the library does.
+     */
     private String send() throws IOException {
         sending.add(Thread.currentThread());
         try (RaftClient own = settings.getBoolean("lockstep.clients.each", false) ? client() : null) {
@@ -177,7 +183,9 @@ public final class Node {
         return content.length == 4 ? String.valueOf(java.nio.ByteBuffer.wrap(content).getInt()) : new String(content, StandardCharsets.UTF_8);
     }
 
-    /** Where in Ratis the threads are that send something since the client was started: the last calls of each, latest first. */
+    /**
+     * Where in Ratis the sending threads are that started after the client: the last calls of each, latest first.
+     */
     private String waits() {
         List<String> all = new ArrayList<>();
         for (Thread thread : sending) {
@@ -188,7 +196,10 @@ public final class Node {
         return String.join("; ", all);
     }
 
-    /** Whether the server leads, its term, how far its log is committed and applied, where it begins, and the log: term and kind of each entry, and a hash of it. */
+    /**
+     * Whether the server leads, its term, how far its log is committed and applied, where it begins, and the log: term
+     * and kind of each entry, and a hash of it.
+     */
     static String state(RaftServer server) throws IOException {
         RaftLog log = Api.log(server, GROUP);
         StringBuilder b = new StringBuilder();

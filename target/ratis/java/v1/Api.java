@@ -10,7 +10,7 @@ import org.apache.ratis.server.impl.RaftServerImpl;
 import org.apache.ratis.server.impl.RaftServerProxy;
 import org.apache.ratis.server.raftlog.RaftLog;
 
-/** What differs in Ratis 1. */
+/** The API of Ratis 1. */
 final class Api {
     private Api() {}
 
@@ -18,7 +18,7 @@ final class Api {
         return new RaftPeer(id, address);
     }
 
-    /** A server that takes up what it has stored, or stores something for the first time. */
+    /** A server that recovers its stored state, or initializes its storage. */
     static RaftServer.Builder builder(boolean stored) {
         return RaftServer.newBuilder();
     }

@@ -9,7 +9,7 @@ import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.server.storage.RaftStorage;
 
-/** What differs since Ratis 2. */
+/** The API since Ratis 2. */
 final class Api {
     private Api() {}
 
@@ -17,7 +17,7 @@ final class Api {
         return RaftPeer.newBuilder().setId(id).setAddress(address).build();
     }
 
-    /** A server that takes up what it has stored, or stores something for the first time. */
+    /** A server that recovers its stored state, or initializes its storage. */
     static RaftServer.Builder builder(boolean stored) {
         return RaftServer.newBuilder().setOption(stored ? RaftStorage.StartupOption.RECOVER : RaftStorage.StartupOption.FORMAT);
     }

@@ -25,16 +25,17 @@ import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 
 /**
- * The client's library, over Netty, with some threads that each send a request, as the client of the counter's example does, and two servers of ours that know
- * nothing but to say that the other one leads. All answers that are due come at once. No request is ever to be
- * decided; but all are to be sent again and again. It tells whether a second came in which none was, and what the threads did then.
+ * The client's library, over Netty, with some threads that each send a request, as the client of the counter's example
+ * does. Two fake servers only answer that the other one leads. All pending answers arrive together. No request is ever
+ * decided; the library must retry all of them repeatedly. The program reports whether a second passed without any
+ * retry, and what the threads did then.
  */
 public final class Stuck {
     private static final AtomicLong answered = new AtomicLong();
     private static final int[] ports = new int[3];
     private static int threads;
 
-    /** Arguments: an address and two ports to listen at, the number of threads, and for how many seconds to go on. */
+    /** Arguments: an address and two ports to listen at, the number of threads, and a duration in seconds. */
     public static void main(String[] arguments) throws Exception {
         InetAddress address = InetAddress.getByName(arguments[0]);
         threads = Integer.parseInt(arguments[3]);
@@ -100,7 +101,7 @@ public final class Stuck {
         }
     }
 
-    /** Answers, together, what comes on a connection within some milliseconds. */
+    /** Answers, together, the requests that arrive on a connection within some milliseconds. */
     private static Object answer(Socket s, int me) throws Exception {
         try (Socket open = s) {
             InputStream in = open.getInputStream();

@@ -22,12 +22,13 @@ import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 
 /**
- * One server of a group of five, n1, which is told by calls of its own methods what the other four may tell it in two terms.
- * Nothing travels, nothing is lost, nothing depends on time: it waits for minutes before it would want to lead.
+ * One server of a group of five, n1. The program calls its methods with the messages that the other four may send in
+ * two terms. There is no network and no message loss, and nothing depends on time: the election timeout is minutes.
  *
- * <p>Entry 0 is with all. In term 1 n2 leads, and sends entries 1 and 2 to n1 alone. n3 is elected in term 2 by n4 and n5, which have entry 0 only,
- * has other entries 1 and 2 with them, which are committed so, and reaches n1: it sends what a leader sends first, a heartbeat after
- * the last entry that it had when it was elected, with its commit index; and then its entries. With "voted" n1 hears of term 2 in n3's request for its vote before.
+ * <p>All servers have entry 0. In term 1 n2 leads, and sends entries 1 and 2 to n1 alone. In term 2 n4 and n5, which
+ * have entry 0 only, elect n3. These three commit other entries 1 and 2. Then n3 reaches n1. It first sends the
+ * heartbeat of a new leader: after the last entry that it had when it was elected, with its commit index. Then it sends
+ * its entries. With "voted" n1 learns term 2 earlier, from n3's vote request.
  */
 public final class Told {
     private static final ClientId CLIENT = ClientId.randomId();
@@ -35,7 +36,7 @@ public final class Told {
     private final RaftServer server;
     private long calls;
 
-    /** Arguments: an address and a port to listen at, where nobody asks anything; a folder; and "voted", or nothing. */
+    /** Arguments: an address and a port to listen at, which no client uses; a directory; and "voted", or nothing. */
     public static void main(String[] arguments) {
         try {
             Node.onlyAt(InetAddress.getByName(arguments[0]));
@@ -72,7 +73,7 @@ public final class Told {
         append("n3", 2, at(1, 0), 2);
         List<LogEntryProto> log = Arrays.asList(entry(1, 0), entry(2, 1), entry(2, 2));
         long next = 1;
-        for (int i = 0; i < 6; i++) { // n1 is sent what it asks for
+        for (int i = 0; i < 6; i++) { // sends n1 the entries that it requests
             AppendEntriesReplyProto reply = append("n3", 2, at(log.get((int) next - 1).getTerm(), next - 1), 2,
                     log.subList((int) next, 3).toArray(new LogEntryProto[0]));
             if (reply.getResult() == AppendEntriesReplyProto.AppendResult.SUCCESS) {
@@ -102,7 +103,10 @@ public final class Told {
                 String.format("%s term=%d", reply.getServerReply().getSuccess() ? "granted" : "refused", reply.getTerm()));
     }
 
-    /** Tells what was said and answered, and what the server has when it has applied all that it takes for committed. */
+    /**
+     * Prints the request and the reply, and the state of the server after it has applied all entries that it considers
+     * committed.
+     */
     private void tellState(String said, String answered) throws Exception {
         long committed = Api.log(server, Node.GROUP).getLastCommittedIndex();
         for (int i = 0; i < 3000 && Api.applied(server, Node.GROUP) < committed; i++) {
