@@ -30,7 +30,7 @@ func instrument(list ...mutants.Mutant) ([]mutants.File, error) {
 	return mutants.Instrument(fstest.MapFS{"lib.go": {Data: []byte(library)}}, list)
 }
 
-// TestNested puts one mutant inside another, and two at the same place.
+// TestNested inserts one mutant inside another, and two at the same position.
 func TestNested(t *testing.T) {
 	files, err := instrument(
 		mutants.Mutant{Name: "inner", File: "lib.go", Func: "T.Add", Expr: "b > 0", By: "b < 0"},
@@ -49,7 +49,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestOtherLibrary refuses a library that the mutants were not made for.
+// TestOtherLibrary rejects a library that the mutants do not fit.
 func TestOtherLibrary(t *testing.T) {
 	for _, c := range []struct {
 		mutant mutants.Mutant
@@ -90,7 +90,7 @@ func ExampleInstrument() {
 
 var set = mutants.Set{Target: "lib", List: []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}}}
 
-// A set is refused whose mutants do not say what they must, each with its problems.
+// TestCheck rejects a set of incomplete mutants and lists the problems of each.
 func TestCheck(t *testing.T) {
 	good := mutants.Mutant{Name: "a", Area: mutants.Votes, File: "a.go", Func: "f", Stmt: "x()", Does: "d", Breaks: "r (§1)", Load: mutants.Load{Name: "l", Why: "w"}}
 	twice, both, nowhere, nameless := good, good, good, good

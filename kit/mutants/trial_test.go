@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
-// actor makes this test binary play the program that carries the mutants.
+// actor makes this test binary act as the program that carries the mutants.
 const actor = "LOCKSTEP_MUTANTS_ACTOR"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// act ends the process the way that the name of the mutant says.
+// act ends the process in the way that the name of the mutant selects.
 func act(mutant, args string) {
 	switch {
 	case mutant == "" && strings.Contains(args, "walk --runs 3 ") && strings.Contains(args, "--set weak=true"):
@@ -107,7 +107,7 @@ pos       3                         3                     late
 	}
 }
 
-// TestTrialFails tells a tool that was used wrongly from a mutant that broke down.
+// TestTrialFails distinguishes wrong usage of the tool from a mutant that crashed.
 func TestTrialFails(t *testing.T) {
 	tr := trial(t)
 	if _, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "usage"}}); err == nil || !strings.Contains(err.Error(), "unknown strategy") {
@@ -119,8 +119,8 @@ func TestTrialFails(t *testing.T) {
 	}
 }
 
-// TestControl makes as many runs without a mutant as with one, and as many as a later kill
-// took; where a process broke down nobody knows in which run.
+// TestControl runs as many runs without a mutant as with one, and as many as a later kill took. For a process that
+// crashed, the run is unknown.
 func TestControl(t *testing.T) {
 	tr := trial(t)
 	tr.More, tr.Strategies = 0, []string{"walk"}
@@ -136,8 +136,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestCount makes all runs and counts those with a finding, beside those without a mutant.
-// Strategies that differ in options only are told apart.
+// TestCount completes all runs and shows the number of those with a finding beside the number without a mutant. The
+// table distinguishes strategies that differ in options only.
 func TestCount(t *testing.T) {
 	tr := trial(t)
 	tr.More, tr.Count, tr.Strategies = 0, true, []string{"walk", "walk:drop=2"}
@@ -158,8 +158,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestFalseAlarm does not count a kill where the library fails without the mutant, or breaks down
-// in some run or other.
+// TestFalseAlarm does not count a kill if the library fails without the mutant, or crashes in some run.
 func TestFalseAlarm(t *testing.T) {
 	tr := trial(t)
 	tr.Runs, tr.More = 3, 0
@@ -231,8 +230,7 @@ func ExampleTable_WriteMarkdown() {
 	// | pos | 0 | - | - |
 }
 
-// A process that broke down has killed the mutant, in a run that nobody knows: it does not
-// enter the median.
+// A crashed process has killed the mutant in an unknown run, so the kill does not enter the median.
 func TestCrashesAreInNoMedian(t *testing.T) {
 	cell := func(o mutants.Outcome, runs int) []mutants.Cell {
 		return []mutants.Cell{{Strategy: "pos", Outcome: o, Runs: runs}}

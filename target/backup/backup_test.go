@@ -31,7 +31,7 @@ func explore(t *testing.T, c backup.Cluster, s lockstep.Strategy, runs int) *loc
 	return result
 }
 
-// A primary that waits for its disk and its backups keeps its promise.
+// A primary that waits for its disk and its backups passes the spec.
 func TestCorrect(t *testing.T) {
 	for _, s := range []lockstep.Strategy{rough, strategy.DefaultPOS, strategy.DefaultPartition, strategy.Uniform{Period: 2, Isolations: 2, Rounds: 20}} {
 		result := explore(t, backup.Cluster{Nodes: 3}, s, 300)
@@ -44,7 +44,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// One that does not is found out when it crashes: a client was told of a write that is gone.
+// A crash exposes a primary that does not wait: it has acknowledged a write that is lost.
 func TestHasty(t *testing.T) {
 	result := explore(t, backup.Cluster{Hasty: true}, rough, 2000)
 	f := result.First()
@@ -62,7 +62,7 @@ func TestHasty(t *testing.T) {
 	t.Logf("run %d: %s\n%d steps, shrunk to %d", f.Run, f.Finding, len(f.Trace.Records), len(small.Trace.Records))
 }
 
-// The page shows the whole target, which is small, and pieces of this test.
+// The page shows the complete source of the target, and excerpts of this test.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/add-a-target.md")
 	if err != nil {

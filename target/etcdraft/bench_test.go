@@ -27,8 +27,8 @@ func explore(b *testing.B, sys lockstep.System, s lockstep.Spec, runs int) (*loc
 	return r, processor.Used() - start
 }
 
-// BenchmarkRatio compares runs of 200 steps under the engine with the bare loop, in the
-// same process and alternating, without a spec and with all of them.
+// BenchmarkRatio compares runs of 200 steps under the engine with the bare loop, without a spec and with all of them.
+// Both alternate in the same process.
 func BenchmarkRatio(b *testing.B) {
 	for _, nodes := range []int{3, 5} {
 		for _, spec := range []struct {
@@ -61,7 +61,7 @@ func BenchmarkRatio(b *testing.B) {
 	}
 }
 
-// BenchmarkApart makes runs of one kind only, for tools that count instructions and cache misses.
+// BenchmarkApart executes runs of one kind only, for tools that count instructions and cache misses.
 func BenchmarkApart(b *testing.B) {
 	b.Run("engine", func(b *testing.B) { explore(b, etcdraft.Cluster{Nodes: 3}, nil, b.N) })
 	b.Run("bare", func(b *testing.B) {
@@ -72,7 +72,7 @@ func BenchmarkApart(b *testing.B) {
 	})
 }
 
-// BenchmarkRuns is the speed of both versions.
+// BenchmarkRuns measures the speed of both versions.
 func BenchmarkRuns(b *testing.B) {
 	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}, etcdraft.Cluster{Nodes: 5}, v35.Cluster{Nodes: 5}, etcdraft.Cluster{Async: true}} {
 		info, _ := sys.Describe()

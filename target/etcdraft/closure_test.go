@@ -13,9 +13,9 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// Raft is not communication-closed at the grain of terms: a leader goes through many
-// exchanges of entries in one term, so that an append arrives when its receiver has
-// answered an earlier one of the same term. The figures are those of the page.
+// Raft is not communication-closed with one round per term: a leader exchanges entries many times in one term. An
+// append may therefore arrive after its receiver has answered an earlier append of the same term. The figures are
+// those of the page.
 func TestRoundsOfRaft(t *testing.T) {
 	page.Section(t, "../../docs/reports.md", "late messages", func(w io.Writer) error {
 		for _, layers := range []bool{false, true} {
@@ -41,7 +41,7 @@ func TestRoundsOfRaft(t *testing.T) {
 	})
 }
 
-// lateness looks for the lock-step forms of 100 runs and for the late messages of 300.
+// lateness computes the lock-step forms of 100 runs and the late messages of 300.
 func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
 	t.Helper()
 	s, err := strategy.Parse("walk:steps=60")
@@ -60,7 +60,7 @@ func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
 	return share, m
 }
 
-// breaks is how many forms a type of message was the first to break.
+// breaks is the number of forms that a type of message was the first to break.
 func breaks(s *closure.Share, kind string) int {
 	for _, b := range s.Breaks {
 		if b.Type == kind {

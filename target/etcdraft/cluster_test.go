@@ -53,7 +53,7 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// TestOptionsRoundTrip makes a cluster again from the options in its traces.
+// TestOptionsRoundTrip recreates a cluster from the options in its traces.
 func TestOptionsRoundTrip(t *testing.T) {
 	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: kv.Binary}, {Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
 		{Clients: etcdraft.None, MaxInflight: 2, MaxSizePerMsg: 100, Compact: 3, Layers: true, NoForward: true, Transfers: 1, Delay: 1, Election: 9, Heartbeat: 2}} {
@@ -74,7 +74,7 @@ func TestOptionsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLease shows what the library warns of: lease reads are stale when clocks drift.
+// TestLease demonstrates the library's warning: lease reads are stale when clocks drift.
 func TestLease(t *testing.T) {
 	plan := lockstep.Plan{System: etcdraft.Cluster{CheckQuorum: true, Reads: etcdraft.Lease, Keys: 1, Clients: 3},
 		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything, Seed: 1, Runs: 5000, Steps: 300, Workers: 1}
@@ -96,8 +96,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestReach shows that runs get where bugs may be: every kind of event and every kind of
-// crash happens, for both versions.
+// TestReach shows that runs cover the risky states: every kind of event and every kind of crash occurs, for both
+// versions.
 func TestReach(t *testing.T) {
 	c := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 6, Transfers: 3, Compact: 3, PreVote: true}
 	for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
@@ -117,8 +117,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Clients try again when they are not answered, so that under every strategy of order and time
-// most of the eight operations of a run are.
+// Clients retry until they are answered. Under every strategy of order and time, most of the eight operations of a
+// run therefore complete.
 func TestClientsAreAnswered(t *testing.T) {
 	const runs = 100
 	for text, want := range map[string]float64{"pctcp:steps=1000": 7.9, "pctcp:fair=true,steps=1000": 7.9, "pos:steps=1000": 7.5, "delay:steps=1000": 7.9, "walk:steps=1000": 7.9} {
@@ -138,7 +138,7 @@ func TestClientsAreAnswered(t *testing.T) {
 	}
 }
 
-// tally counts what events say.
+// tally counts events by their text.
 type tally map[string]int
 
 func (c tally) Properties() []string                     { return nil }

@@ -16,8 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// late is a spec that the second election of a run violates, so that there are traces to
-// compare.
+// late is a spec that the second election of a run violates, so that there are traces to compare.
 var late = spec.OnEvent("late", raftspec.BecameLeader, func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
 	if *elections++; *elections < 2 {
 		return nil
@@ -25,7 +24,7 @@ var late = spec.OnEvent("late", raftspec.BecameLeader, func(elections *int, _ *l
 	return &lockstep.Finding{Text: "two elections"}
 })
 
-// digests sums up the steps of many runs and the traces of some, for both versions.
+// digests hashes the steps of many runs and the traces of some, for both versions.
 func digests(workers int) (string, error) {
 	var all strings.Builder
 	c := etcdraft.Cluster{Nodes: 5, Voters: 4, Changes: 2, Transfers: 2, Compact: 4}
@@ -56,7 +55,7 @@ func digests(workers int) (string, error) {
 	return all.String(), nil
 }
 
-// TestDeterminism compares fresh processes, every other with two workers.
+// TestDeterminism compares fresh processes, every second one with two workers.
 func TestDeterminism(t *testing.T) {
 	processes.Same(t, func(process int) []string {
 		text, err := digests(1 + process%2)

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// Distances are measured on the default cluster, whose clients try again until there is a leader: the synchronous run
-// elects one nevertheless.
+// Distances are measured on the default cluster, whose clients retry until there is a leader. The synchronous run
+// elects a leader nevertheless.
 func TestDistancesOfTheDefaultCluster(t *testing.T) {
 	sc := scenario.New("late votes and entries")
 	sc.If(scenario.IsSend(), scenario.Type("MsgVoteResp")).Once().Then(scenario.Store("votes"))

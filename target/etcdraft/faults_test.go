@@ -20,18 +20,17 @@ import (
 // rough is a walk with every kind of fault.
 var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1}
 
-// screen is the number of lines that a shrunk trace may have.
+// screen is the maximum number of lines of a shrunk trace.
 const screen = 60
 
-// fault is a deliberate fault, with the strategy that finds it and the property that it
-// violates.
+// fault is a deliberate fault, with the strategy that finds it and the property that it violates.
 type fault struct {
 	name     string
 	system   etcdraft.Cluster
 	strategy lockstep.Strategy
 	property string
 	settle   int
-	best     steps // the smallest number of steps known to show it, by property
+	best     steps // the smallest known number of steps, by property
 }
 
 // steps are numbers of steps by property.
@@ -66,9 +65,8 @@ func faults() []fault {
 	}
 }
 
-// TestFaults shows that the specs find what they are for: each deliberate fault is found
-// by the strategy named, as a violation of the property named, and shrunk to a trace
-// that fits a screen.
+// TestFaults shows that the specs detect their bugs. The named strategy finds each deliberate fault as a violation of
+// the named property, and shrinks it to a trace that fits a screen.
 func TestFaults(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
@@ -105,7 +103,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// lastLeader notes which nodes call themselves leader at the end of each run.
+// lastLeader records the nodes that call themselves leader at the end of each run.
 type lastLeader struct {
 	leaders []lockstep.Nodes
 	now     lockstep.Nodes
@@ -117,9 +115,9 @@ func (l *lastLeader) Reset()                             { l.now = 0 }
 func (l *lastLeader) Look(run *lockstep.Run)             { l.now = run.Playing(raftspec.BecameLeader) }
 func (l *lastLeader) Noted() any                         { return l.now }
 
-// TestIgnoredAppends wants a node that never appends to be found in every run in which it
-// does not lead at the end, having been elected when logs were empty: the others are a
-// majority, so that nothing but the logs shows it.
+// TestIgnoredAppends covers a node that never appends. The spec must find it in every run in which it does not lead
+// at the end although it was elected when logs were empty. The others are a majority, so only the logs show the
+// fault.
 func TestIgnoredAppends(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.Baseline{Drop: 0.1}, rough} {
 		last := &lastLeader{}

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
 )
 
-// TestLastReady asks the library where the adapter does not whether there is another Ready: there is none,
+// TestLastReady asks the library for another Ready in the places where the adapter does not ask. There never is one,
 // whatever the options and faults.
 func TestLastReady(t *testing.T) {
 	for _, c := range []etcdraft.Cluster{
@@ -35,7 +35,7 @@ func TestLastReady(t *testing.T) {
 	}
 }
 
-// listener is the library, with nodes that are asked once more than the adapter does.
+// listener is the library, with nodes that are asked once more than the adapter asks.
 type listener struct {
 	v37.Library
 	spoke, another int

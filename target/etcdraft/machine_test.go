@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// These tests look inside: the replicated map is the oracle of everything else.
+// These tests are internal: the replicated map is the oracle of all other tests.
 
 func newMachine() *machine {
 	m := &machine{}
@@ -64,8 +64,8 @@ func TestMachineAllows(t *testing.T) {
 	}
 }
 
-// A removed node is retired when a majority of the new voters has applied the removal, not
-// when it has done so itself.
+// A removed node is retired when a majority of the new voters has applied the removal, not when it has applied the
+// removal itself.
 func TestRetire(t *testing.T) {
 	d := newDeployment(Cluster{Nodes: 4, Voters: 4}.filled())
 	apply := func(id lockstep.Node) {

@@ -15,11 +15,11 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
 )
 
-// source is the folder of Lockstep, seen from this package.
+// source is the directory of Lockstep, relative to this package.
 const source = "../../.."
 
-// TestMutants builds the program once: every edit is made and compiles, the program is
-// the plain one where no mutant is on, and easy mutants are found.
+// TestMutants builds the program once. Every edit applies and compiles, the program equals the plain one without an
+// active mutant, and strategies find easy mutants.
 func TestMutants(t *testing.T) {
 	recipe := mutants.Set.Program()
 	program := mutantstest.Build(t, recipe)
@@ -36,14 +36,14 @@ func TestMutants(t *testing.T) {
 	})
 }
 
-// campaign runs a program with a mutant on and returns what it prints.
+// campaign runs a program with an active mutant and returns its output.
 func campaign(program, mutant string, args ...string) (string, error) {
 	out, errs, err := mutantstest.Run(program, mutant, append([]string{"run", "etcdraft", "--json"}, args...)...)
 	return out + errs, err
 }
 
-// guided looks for the mutants of membership changes with the scenarios made for them, which
-// find nothing where no mutant is on.
+// guided looks for the mutants of membership changes with the scenarios for them. Without an active mutant the
+// scenarios find nothing.
 func guided(t *testing.T, program string) {
 	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges", "pending-change-forgotten": "PendingChange"} {
 		for _, on := range []string{"", mutant} {
@@ -55,8 +55,7 @@ func guided(t *testing.T, program string) {
 	}
 }
 
-// inert compares campaigns of both programs over every workload, by their digests: a
-// hash over all steps of all runs.
+// inert compares campaigns of both programs over every workload, by their digests: a hash over all steps of all runs.
 func inert(t *testing.T, program, plain string) {
 	var seen []string
 	for _, m := range mutants.Set.List {
@@ -102,7 +101,7 @@ func killed(t *testing.T, program string) {
 	}
 }
 
-// replayed repeats the run of a mutant. A program that has another on, or none, refuses it.
+// replayed replays the run of a mutant. A program with another mutant active, or none, refuses it.
 func replayed(t *testing.T, program, plain string) {
 	dir := t.TempDir()
 	out, err := campaign(program, "vote-twice", "--strategy", "walk", "--runs", "300", "--steps", "300", "--out", dir)
@@ -127,8 +126,8 @@ func replayed(t *testing.T, program, plain string) {
 	}
 }
 
-// TestSet checks that every mutant says all that the documentation shows, that the page shows
-// it, and that no area is forgotten.
+// TestSet checks that every mutant has all fields that the documentation shows, that the page shows the mutant, and
+// that every area has mutants.
 func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
@@ -138,7 +137,7 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range mutants.Set.Strategies { // the sums, so that the command makes the table of the page
+	for _, s := range mutants.Set.Strategies { // the totals, so that the command produces the table of the page
 		if !strings.Contains(string(page), "\n| "+s+" |") {
 			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run tries", s)
 		}

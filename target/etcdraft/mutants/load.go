@@ -2,11 +2,10 @@ package mutants
 
 import "github.com/lockstep-go/lockstep/kit/mutants"
 
-// settle is enough for three nodes and the default workload, as the specs say; messages
-// of one entry need more.
+// settle is enough for three nodes and the default workload, as the specs require; messages of one entry need more.
 const settle = 3000
 
-// The workloads. Each turns on what reaches the changed places, and no more.
+// The workloads. Each enables only the options that reach its mutants.
 var (
 	plain = mutants.Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
 	live  = mutants.Load{Name: "live", Settle: settle, Why: "the same with a settling stage, after which liveness is judged"}

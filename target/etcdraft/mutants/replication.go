@@ -2,8 +2,7 @@ package mutants
 
 import "github.com/lockstep-go/lockstep/kit/mutants"
 
-// needsLowStart is why a follower never has entries behind those that it compared, except
-// from the same leader.
+// needsLowStart is why a follower never has entries after those that it compared, except from the same leader.
 const needsLowStart = "a leader that sends entries from before the end of the common log: the library's probing ends exactly there, so that the first entry sent replaces whatever else the follower has; as far as we can see masked under every schedule"
 
 func matching() []mutants.Mutant {

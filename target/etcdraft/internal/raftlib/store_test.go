@@ -34,8 +34,8 @@ func newStore() *store {
 	return s
 }
 
-// TestStoreLikeMemoryStorage does the same to a Store and to the library's own
-// MemoryStorage and asks both the same questions.
+// TestStoreLikeMemoryStorage applies the same operations to a Store and to the library's own MemoryStorage, and
+// compares their answers.
 func TestStoreLikeMemoryStorage(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -122,7 +122,7 @@ func compare(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 	}
 }
 
-// TestCrash keeps what was synced and loses, or keeps, what was not.
+// TestCrash keeps synced writes, and loses or keeps the others.
 func TestCrash(t *testing.T) {
 	for _, lose := range []int{0, 1} {
 		s := newStore()
@@ -145,7 +145,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestTruncate loses the tail and what speaks of it.
+// TestTruncate loses the tail of the log and the state that refers to it.
 func TestTruncate(t *testing.T) {
 	s := newStore()
 	s.Boot(raftlib.Snapshot{Index: 1, Term: 1})
