@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestMended repeats runs that fail without something that the adapter had to learn: each
-// was found by taking it away again.
+// TestMended replays runs that failed because of a defect of the adapter. Each run was found with the fix removed.
 func TestMended(t *testing.T) {
 	async := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Async: true, HoldVotes: true, Atomic: true}
 	compact := async

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// compared are the faults of tables that compare strategies, with none among them.
+// compared are the faults in the tables that compare strategies, including the case without a fault.
 var compared = []struct {
 	name string
 	wrap func(*faulty) raftlib.Node
@@ -26,8 +26,8 @@ var compared = []struct {
 	{"apply twice", func(f *faulty) raftlib.Node { return applyTwice{f} }},
 }
 
-// TestUnlessTold compares strategies as they are unless told otherwise, and two with an option: the
-// runs of 500 that find a fault, and the findings by the step, are what the page says.
+// TestUnlessTold compares strategies with their defaults, and two with an option. The page shows the runs of 500 that
+// find a fault, and the findings by step.
 func TestUnlessTold(t *testing.T) {
 	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
@@ -74,8 +74,8 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 	fmt.Fprintln(byStep)
 }
 
-// TestTagsOrLayers compares the two ways in which lock-step strategies see rounds: the runs of
-// 500 that find a fault, and the elections in a run without one, are what the page says.
+// TestTagsOrLayers compares the two ways in which lock-step strategies see rounds. The page shows the runs of 500
+// that find a fault, and the elections in a run without one.
 func TestTagsOrLayers(t *testing.T) {
 	page.Section(t, "../../docs/etcdraft.md", "tags or layers", func(w io.Writer) error {
 		fmt.Fprint(w, "\n| | uniform, tags | uniform, layers | lossy, tags | lossy, layers |\n|---|---|---|---|---|\n")

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep/shrink"
 )
 
-// TestSpread finds each deliberate fault with many seeds and shrinks it: the results should
-// hardly depend on where shrinking began. LOCKSTEP_SPREAD=10 takes so many seeds of all faults
-// instead of one of a few.
+// TestSpread finds each deliberate fault with many seeds and shrinks it: the results should hardly depend on the run
+// that the shrinking starts from. By default it takes one seed of a few faults; LOCKSTEP_SPREAD=10 takes 10 seeds of
+// all faults.
 func TestSpread(t *testing.T) {
 	seeds, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD"))
 	few := err != nil

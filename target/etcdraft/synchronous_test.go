@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Runs in rounds are lossy-synchronous: by the traces alone, no delivery crosses a round or a
-// phase, whether terms change or not.
+// Runs in rounds are lossy-synchronous: in their traces no delivery crosses a round or a phase, whether terms change
+// or not.
 func TestRoundsAreSynchronous(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 12, Rounds: 48}, strategy.Lossy{Rounds: 48, Loss: 0.2}} {
 		bench, err := lockstep.NewBench(lockstep.Plan{System: etcdraft.Cluster{Clients: 2, Requests: 4}, Strategy: s, Seed: 1})
@@ -39,8 +39,8 @@ func TestRoundsAreSynchronous(t *testing.T) {
 	}
 }
 
-// traffic counts the messages of a run by type, and those lost between nodes of the kernel:
-// in rounds that isolate nobody, because they came too late for their round.
+// traffic counts the messages of a run by type. It also counts those lost between nodes of the kernel because they
+// came too late for their round, in rounds without isolation.
 type traffic struct{ sent, delivered, late map[string]int }
 
 func trafficOf(t *testing.T, system etcdraft.Cluster, isolations int) traffic {
@@ -77,8 +77,8 @@ func trafficOf(t *testing.T, system etcdraft.Cluster, isolations int) traffic {
 	return c
 }
 
-// Every kind of message has a round that is still to come when it is sent: without isolations
-// nothing is late, and with them most of what stays within the kernel arrives.
+// Every kind of message has a round that is still ahead when it is sent. Without isolations no message is late, and
+// with them most messages within the kernel arrive.
 func TestEveryMessageHasItsRound(t *testing.T) {
 	for _, system := range []etcdraft.Cluster{{Requests: 4}, {Nodes: 5, Requests: 8, Compact: 2}, {Requests: 4, PreVote: true}} {
 		c := trafficOf(t, system, 0)

@@ -13,12 +13,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// jepsen is a test as in Examples 3.3 and 4.21 of "Why Is Random Testing Effective for
-// Partition Tolerance Bugs?": a balanced partition and two operations under it.
+// jepsen is a test as in Examples 3.3 and 4.21 of "Why Is Random Testing Effective for Partition Tolerance Bugs?": a
+// balanced partition and two operations under it.
 var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 80}
 
-// TestUnsafeReads finds that reads by a node's own copy are not linearizable, and with
-// ReadIndex, the rest being the same, they are.
+// TestUnsafeReads finds that reads from a node's own replica are not linearizable. With ReadIndex and otherwise the
+// same options they are.
 func TestUnsafeReads(t *testing.T) {
 	base := etcdraft.Cluster{Nodes: 5, Clients: 3, Keys: 1, Mix: kv.Binary}
 	for _, version := range []func(etcdraft.Cluster) lockstep.System{
@@ -39,7 +39,7 @@ func TestUnsafeReads(t *testing.T) {
 	}
 }
 
-// TestRoles cuts off the leader, whoever it is: nobody else has another role's name.
+// TestRoles isolates the current leader. No other node has a role of that name.
 func TestRoles(t *testing.T) {
 	s := strategy.Partition{Criterion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
 	leads := map[lockstep.Node]int{}

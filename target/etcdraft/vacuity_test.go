@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// TestUnjudged finds out of every campaign which properties it could not have seen violated,
-// whatever the library did.
+// TestUnjudged checks that every campaign reports the properties that it could not have seen violated, whatever the
+// library did.
 func TestUnjudged(t *testing.T) {
 	const (
 		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching", "leader-completeness", "state-machine-safety"

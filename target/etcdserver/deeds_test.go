@@ -18,19 +18,19 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deed is something that happens in runs, without which a mistake cannot show.
+// deed is an event in runs that a bug needs in order to show.
 type deed int
 
 const (
 	crash      deed = iota // of a member
 	cut                    // of links
-	deletion               // that was acknowledged
+	deletion               // an acknowledged one
 	watching               // a watch was opened
-	progressed             // a watch told how far it is
+	progressed             // a watch reported its progress
 	backedUp               // a member sent its whole store
-	compacted              // a member began to compact, or to go on with it
-	unfinished             // of these, one that it did not end
-	snapshot               // a member that lags was sent one
+	compacted              // a member began to compact, or continued
+	unfinished             // a compaction that a member did not finish
+	snapshot               // a lagging member received one
 	allDeeds
 )
 
@@ -38,17 +38,18 @@ func (d deed) String() string {
 	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions", "compactions not ended", "snapshots received"}[d]
 }
 
-// deeds is a spec that always holds, and counts what happens in runs: by steps, by events, and by the server's own metrics, which are those of the process.
+// deeds is a spec that always holds, and counts events in runs: by steps, by events, and by the server's own metrics,
+// which are global in the process.
 type deeds struct {
 	needed     []deed
 	metrics    map[deed]prometheus.Collector
 	before     map[deed]int // of the metrics
 	run        [allDeeds]int
-	runs, with int           // with all that is needed
-	total, in  [allDeeds]int // times, and runs in which it happened
+	runs, with int           // with all needed events
+	total, in  [allDeeds]int // occurrences, and runs with at least one
 }
 
-// counted counts what happens in runs, of which some is needed.
+// counted counts the events in runs, some of which are needed.
 func counted(t *testing.T, needed []deed) *deeds {
 	t.Helper()
 	histogram := func(space, system, name, help string) prometheus.Collector {
@@ -63,7 +64,8 @@ func counted(t *testing.T, needed []deed) *deeds {
 	}}
 }
 
-// registered is the server's metric that is like another one. To gather all metrics would ask dead members, too, which may hold locks.
+// registered is the server's metric that equals another one. Gathering all metrics would ask crashed members, too,
+// which may hold locks.
 func registered(t *testing.T, like prometheus.Collector) prometheus.Collector {
 	t.Helper()
 	var there prometheus.AlreadyRegisteredError
@@ -73,7 +75,7 @@ func registered(t *testing.T, like prometheus.Collector) prometheus.Collector {
 	return there.ExistingCollector
 }
 
-// times is how often something was counted, whatever its labels.
+// times is the value of a counter over all its labels.
 func times(c prometheus.Collector) (n int) {
 	all := make(chan prometheus.Metric, 1000)
 	c.Collect(all)
@@ -88,10 +90,10 @@ func times(c prometheus.Collector) (n int) {
 	return n
 }
 
-// Properties are none.
+// Properties returns none.
 func (*deeds) Properties() []string { return nil }
 
-// New is the spec itself: a process makes one run at a time.
+// New returns the spec itself: a process executes one run at a time.
 func (d *deeds) New(lockstep.Info) lockstep.Monitor { return d }
 
 // Reset begins a run.
@@ -127,12 +129,12 @@ func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End finds nothing.
+// End returns nil.
 func (*deeds) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (*deeds) EventsOnly() bool { return false }
 
-// Conclude adds a run, or one that is made again.
+// Conclude adds a run, or a rerun.
 func (d *deeds) Conclude(bool) lockstep.Conclusion {
 	for what, m := range d.metrics {
 		d.run[what] = times(m) - d.before[what]
@@ -153,7 +155,7 @@ func (d *deeds) Conclude(bool) lockstep.Conclusion {
 	return lockstep.Conclusion{}
 }
 
-// String is what happened, in words.
+// String lists the counts as text.
 func (d *deeds) String() string {
 	var list []string
 	for what, n := range d.total {
@@ -175,7 +177,7 @@ func warmUp(t *testing.T, c Cluster) {
 	}
 }
 
-// What happens in runs is counted, and what does not happen is not.
+// The spec counts the events that occur in runs, and no others.
 func TestDeeds(t *testing.T) {
 	warmUp(t, busy)
 	much := counted(t, []deed{crash, cut, deletion, watching, progressed, backedUp, compacted})

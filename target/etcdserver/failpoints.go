@@ -13,17 +13,17 @@ import (
 	"github.com/lockstep-go/lockstep/kit/failpoint"
 )
 
-// EventFailpoint is the type of event that tells that somebody stands still at a failpoint; the value is its name.
+// EventFailpoint is the type of event that reports a goroutine paused at a failpoint; the value is its name.
 const EventFailpoint = "failpoint"
 
-// stands is the longest time for which somebody stands still at a failpoint.
+// stands is the maximum time for which a goroutine pauses at a failpoint.
 const stands = 300 * time.Millisecond
 
-// anywhere is all failpoints.
+// anywhere stands for all failpoints.
 const anywhere = "any"
 
-// failpoints reads the shares of times at which somebody stands still at failpoints, "raftBeforeSave:0.1,walBeforeSync:0.01", in thousandths; all are those
-// that there are.
+// failpoints parses the probabilities of a pause at failpoints, "raftBeforeSave:0.1,walBeforeSync:0.01", in
+// thousandths. All lists the existing failpoints.
 func failpoints(text string, all []string) (map[string]int, error) {
 	shares := map[string]int{}
 	if text == "" {
@@ -43,7 +43,8 @@ func failpoints(text string, all []string) (map[string]int, error) {
 	return shares, nil
 }
 
-// standStill lets whoever comes to a failpoint stand still there at times: then the strategy can crash the node there, and others overtake it.
+// standStill makes goroutines sometimes pause at failpoints: then the strategy can crash the node there, and other
+// goroutines can overtake them.
 func standStill(w *bubble.World, shares map[string]int) {
 	if len(shares) == 0 {
 		failpoint.Set(nil)

@@ -10,13 +10,13 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// A read that finds what was not so at its revision is found, or one that is old, out of order, cut off too early or too late; and not
-// where something is not known.
+// The spec finds a read that contradicts its revision, or one that is old, out of order, or limited wrongly. It
+// reports nothing where the history is unknown.
 func TestSnapshots(t *testing.T) {
 	a2, b3, a5 := wrote(2, "a", "1"), wrote(3, "b", "2"), wrote(5, "a", "3")
 	del4 := &watch.Wrote{Changes: []watch.Change{{Revision: 4, Key: "b", Deleted: true}}}
 	past := []enginetest.Moment{at(1, a2), at(1, b3), at(1, del4), at(1, a5)}
-	unknown := []enginetest.Moment{at(1, a2), at(1, b3), at(1, a5)} // of revision 4 nothing is known
+	unknown := []enginetest.Moment{at(1, a2), at(1, b3), at(1, a5)} // revision 4 is unknown
 	some := []enginetest.Moment{at(1, a2), at(1, &watch.Opened{Watch: 1, Key: "a"}), at(1, &watch.Delivered{Watch: 1, Changes: []watch.Change{{Revision: 3, Key: "a", Value: "2"}}})}
 	foundA2, foundB3, foundA5 := Found{"a", "1", 2, 2, 1}, Found{"b", "2", 3, 3, 1}, Found{"a", "3", 2, 5, 2}
 	read := func(revision int64, found ...Found) Read {
@@ -72,7 +72,7 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// Who gets room though the alarm is known is found, and not where it may have ended.
+// The spec finds a client that gets space although the alarm is known, unless the alarm may have ended.
 func TestFullRefuse(t *testing.T) {
 	room := func(what string, began int) *Room { return &Room{what, time.Duration(began) * time.Second} }
 	fill := func(began int, done bool) *Fill { return &Fill{"put", time.Duration(began) * time.Second, done} }
@@ -91,7 +91,7 @@ func TestFullRefuse(t *testing.T) {
 	}
 }
 
-// An alarm that a store is corrupt is found.
+// The spec finds an alarm about a corrupt store.
 func TestSound(t *testing.T) {
 	for _, h := range []history{
 		{"no room", Sound, timed{2, []enginetest.Moment{at(1, &Alarms{}), at(2, &Alarms{[]string{"NOSPACE"}})}}, "", 2},

@@ -19,8 +19,8 @@ var (
 	rate  = flag.Bool("rate", false, "make all of the runs, where a mistake was found as well")
 )
 
-// The walks of the campaigns in docs/etcdserver.md, step by step the same: a member by itself that is killed, or whose power fails; one whose clients take
-// their time, in short runs; one to which nothing happens; members that are cut off for a while.
+// The walks of the campaigns in docs/etcdserver.md, identical step by step: a single-node cluster with kills, or with
+// power failures; one with slow clients, in short runs; one without faults; members that are isolated for a while.
 var (
 	alone    = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 2500}
 	briefly  = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 1500}
@@ -29,23 +29,24 @@ var (
 	lags     = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
 )
 
-// writes and deletes are what clients do where a mistake needs no more.
+// writes and deletes are the operations of clients for bugs that need no others.
 var (
 	writes  = kv.Mix{Put: 4, Get: 1}
 	deletes = kv.Mix{Put: 3, Delete: 3, Get: 1}
 )
 
-// mistake is one that was reported. The campaign knows nothing of it but the operations that it needs, and whether members are alone.
+// mistake is a reported bug. The campaign knows only the operations that it needs, and whether the cluster has a
+// single node.
 type mistake struct {
-	report     string // its number, and which of several campaigns it is
+	report     string // its number, and an index among several campaigns
 	says       string
-	last       int      // release of 3.5 that has it
-	properties []string // one of which tells of it first
-	needed     []deed   // without which a run cannot show it
+	last       int      // release of 3.5 with the bug
+	properties []string // one of them reports the bug first
+	needed     []deed   // without these events a run cannot show it
 	cluster    Cluster
 	strategy   strategy.Walk
 	settle     int
-	times      int // as many runs are made as are asked for, more where they are short
+	times      int // factor of the requested number of runs; larger for short runs
 }
 
 var mistakes = []mistake{
@@ -65,18 +66,19 @@ var mistakes = []mistake{
 		Cluster{Watchers: 16, Unasking: true, Snapshots: 1, Clients: 6, Requests: 40}, lags, 0, 1},
 }
 
-// kill is a cluster whose members are killed while somebody has stores sent, with syncs that take their time.
+// kill is a cluster whose members are killed while clients request whole stores, with slow syncs.
 func kill(nodes int) Cluster {
 	return Cluster{Nodes: nodes, Backups: 300, Clients: 8, Requests: 60, Keys: 8, Mix: writes, Sync: 100 * time.Millisecond}
 }
 
-// stay is what a mistake breaks that loses a write: it is gone, or another has its revision.
+// stay are the properties that a lost write violates: it is missing, or another write has its revision.
 var stay = []string{"acknowledged-writes-stay", "revisions-never-go-back"}
 
-// resumable is the property that a mistake breaks which members that lag have for long, beside others.
+// resumable is a property that a bug violates which lagging members show for long, besides others.
 const resumable = "watch-resumable"
 
-// Mistakes that were reported are found in the versions that have them, and nothing in others, though what they need happened there.
+// Campaigns find reported bugs in the versions that have them, and nothing in other versions, although the needed
+// events occurred there.
 func TestKnownMistakes(t *testing.T) {
 	if *known == 0 {
 		t.Skip("no -known")
@@ -87,7 +89,7 @@ func TestKnownMistakes(t *testing.T) {
 			if m.report == "20221" && release <= 7 {
 				t.Skip("15271 comes first")
 			}
-			warmUp(t, m.cluster) // of which nothing is to be counted
+			warmUp(t, m.cluster) // outside the counts
 			had, done, runs := release <= m.last, counted(t, m.needed), m.times**known
 			r := campaign(t, lockstep.Plan{System: m.cluster, Strategy: m.strategy, Runs: runs, Settle: m.settle, KeepGoing: !had || *rate, Keep: runs,
 				Spec: spec.All(Everything, done)})

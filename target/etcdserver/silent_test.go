@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 )
 
-// Nobody falls silent, however often members crash, ready or not: clients and operators come back.
+// No client or operator falls silent, however often members crash, ready or not.
 func TestNobodyFallsSilent(t *testing.T) {
 	crashing := briefly
 	crashing.Crash, crashing.Steps = 20, 1000

@@ -12,13 +12,13 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// timed is what is told in a run, the first few events with faults, the others when there are none any more.
+// timed is the events of a run, the first few with faults, the others after the faults have stopped.
 type timed struct {
-	first  int // so many events
+	first  int // the number of these events
 	events []enginetest.Moment
 }
 
-// judges is what a spec finds, and how often it judged.
+// judges is the finding of a spec, and the number of its checks.
 func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 	t.Helper()
 	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Timed{Moments: s.events}, Strategy: strategy.Walk{Wait: 1, Steps: s.first}, Spec: spec, Settle: len(s.events) - s.first, Runs: 1})
@@ -56,7 +56,8 @@ func wrote(revision int64, key, value string) *watch.Wrote {
 	return &watch.Wrote{Changes: []watch.Change{{Revision: revision, Key: key, Value: value}}}
 }
 
-// What was acknowledged and is not there when faults have stopped is found, but not at those who are no members, came a moment ago, or cannot know yet.
+// The spec finds acknowledged writes that are missing after faults have stopped. It exempts nodes that are no
+// members, that joined a moment ago, or that cannot know yet.
 func TestDurable(t *testing.T) {
 	store := func(revision int64) *Store { return &Store{Revision: revision} }
 	member := func(number int, what string) *Member { return &Member{number, what} }
@@ -80,7 +81,7 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// A member that stops though nobody asked for its removal is found, and a write that happens twice.
+// The specs find a member that stops without a request for its removal, and a write that happens twice.
 func TestStayAndOnce(t *testing.T) {
 	twice := &watch.Delivered{Changes: []watch.Change{{Revision: 7, Key: "a", Value: "1"}}}
 	for _, h := range []history{
@@ -93,7 +94,7 @@ func TestStayAndOnce(t *testing.T) {
 	}
 }
 
-// A key that is gone though its lease holds is found, and one that is there when it does not.
+// The specs find a key that is gone although its lease holds, and one that exists although it does not.
 func TestLeaseSpecs(t *testing.T) {
 	holds := func(from int) *Lease {
 		return &Lease{"held1", Holds, time.Duration(from) * time.Second, 5 * time.Second}
@@ -125,7 +126,8 @@ func TestLeaseSpecs(t *testing.T) {
 	}
 }
 
-// A user who is served without a right is found, at once or by what is in the store, and not where a right may have been given.
+// The spec finds a user that is served without a right, at once or from the content of the store, unless the right
+// may have been granted.
 func TestPermitted(t *testing.T) {
 	enabled := &Right{Area: authentication, Allow: true, How: Done}
 	may := func(area int, allow bool, how string) *Right {
@@ -162,7 +164,7 @@ func TestPermitted(t *testing.T) {
 	}
 }
 
-// Shares of failpoints are read where the build has failpoints, and what is wrong is said.
+// Builds with failpoints parse their probabilities, and report invalid ones.
 func TestFailpoints(t *testing.T) {
 	if _, err := failpoints("any:0.1", nil); err == nil {
 		t.Error("a build without failpoints has some")

@@ -8,12 +8,12 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// store is the event in which a member tells of its store.
+// store is the event in which a member reports its store.
 func store(n lockstep.Node, s Store) lockstep.Event {
 	return lockstep.Event{Node: n, Type: EventStore, Value: &s}
 }
 
-// judged is what a spec finds in a run of a system, and how often it judged.
+// judged is the finding of a spec in a run of a system, and the number of its checks.
 func judged(t *testing.T, system lockstep.System, spec lockstep.Spec) (string, int) {
 	t.Helper()
 	r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: spec, Runs: 1})
@@ -23,7 +23,7 @@ func judged(t *testing.T, system lockstep.System, spec lockstep.Spec) (string, i
 	return "", r.Judged[0].N
 }
 
-// Members that hold something else at a revision, or go back, are found.
+// The specs find members with different content at a revision, and members whose revision decreases.
 func TestStores(t *testing.T) {
 	for _, c := range []struct {
 		name   string

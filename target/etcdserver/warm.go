@@ -10,7 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// warming is what a process does before its first run. The server and its libraries make many things when they are first needed.
+// warming is the warm-up of a process before its first run. The server and its libraries initialize many things
+// lazily.
 func (c Cluster) warming() []*bubble.Warming {
 	list := []*bubble.Warming{warmUsual}
 	if c.Changes > 0 || c.Failover > 0 || c.Holders > 0 || c.Users > 0 {
@@ -41,14 +42,14 @@ var (
 	}(), 3)
 )
 
-// warm is runs of a cluster with so many members.
+// warm is a warm-up of runs of a cluster with so many members.
 func warm(c Cluster, nodes ...int) *bubble.Warming {
 	return &bubble.Warming{Plans: func() []lockstep.Plan {
 		var plans []lockstep.Plan
 		for _, c.Nodes = range nodes {
 			full := target.Fill(c)
 			plans = append(plans, lockstep.Plan{
-				System:   full.bubble(full), // Cluster.system would name the warming
+				System:   full.bubble(full), // Cluster.system would include the warm-up
 				Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Steps: 3000},
 				Runs:     6, Seed: 1, Settle: 1000,
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// The strategies of the campaigns, with crashes where they have them.
+// The strategies of the campaigns, with crashes if they support them.
 func strategies() []lockstep.Strategy {
 	return []lockstep.Strategy{
 		strategy.Walk{Deliver: 20, Drop: 1, Wait: 10, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 300},
@@ -36,7 +36,7 @@ func TestCampaigns(t *testing.T) {
 	for name, c := range configurations {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
-				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to judge liveness
+				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to check liveness
 				if f := result.First(); f != nil {
 					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
 				}
@@ -46,8 +46,8 @@ func TestCampaigns(t *testing.T) {
 	}
 }
 
-// Without the overlay the order of goroutines, and which ready case a select takes, are the
-// runtime's. The share of runs that repeat is logged.
+// Without the overlay the runtime decides the order of goroutines and the choice among ready cases of a select. The
+// test logs the share of reproducible runs.
 func TestRepetition(t *testing.T) {
 	for _, s := range strategies() {
 		r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7}, 100)
@@ -61,8 +61,8 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// Everything that the operator and the clients ask for takes place in some run: changes of members of
-// all kinds, transfers, snapshots that are made and installed, batches, reads of both kinds.
+// Every request of the operator and the clients occurs in some run: all kinds of membership changes, transfers,
+// snapshots created and installed, batches, reads of both kinds.
 func TestUsed(t *testing.T) {
 	used := map[string]int{}
 	count := spec.OnEvent("members", raftspec.EventMembers, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {

@@ -22,23 +22,22 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value is three
-// nodes and two clients with four operations each, with the library's defaults.
+// Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value has three nodes and two clients with
+// four operations each, and the library's defaults.
 type Cluster struct {
 	// Nodes is the number of nodes, all of them voters; 0 means 3.
 	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
 	// NoPreVote is the library's PreVoteDisabled.
 	NoPreVote bool `help:"candidates do not ask whether an election could be won"`
-	// TCP lets the nodes use the library's own TCP transport, on sockets in memory. Then a
-	// message is what one Write sent. It needs a program built with the overlay ("lockstep
-	// go").
+	// TCP makes the nodes use the library's own TCP transport, on sockets in memory. Then a message is the data of
+	// one Write. It needs a program built with the overlay ("lockstep go").
 	TCP bool `help:"the library's own TCP transport; needs lockstep go"`
-	// Timeout is the time after which a call is given up; 0 means a second.
+	// Timeout is the timeout of a call; 0 means a second.
 	Timeout time.Duration `help:"time after which a call is given up; 0: 1s" zero:"1s" range:"1ms.."`
-	// InFlight is the number of AppendEntries of a pipeline that are under way at once, at
-	// least 2; 1 turns pipelines off; 0 means 2, as in the library.
+	// InFlight is the number of concurrent AppendEntries of a pipeline, at least 2. 1 disables pipelines; 0 means 2,
+	// as in the library.
 	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2" zero:"2" range:"1..1000"`
-	// Compact makes snapshots after so many entries; 0 means never.
+	// Compact is the number of entries after which a node takes a snapshot; 0 means never.
 	Compact int `help:"entries after which a node makes a snapshot; 0: never" range:"0..1073741824"`
 	// Batch is the library's BatchApplyCh.
 	Batch bool `help:"batch what clients ask for"`
@@ -46,52 +45,49 @@ type Cluster struct {
 	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
 	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms" range:"0s.."`
 
-	// Clients is the number of clients, each with one request at a time; 0 means 2, and
-	// None means that there are none.
+	// Clients is the number of clients, each with one request at a time; 0 means 2, and None means no clients.
 	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
 	// Requests is the number of operations of each client; 0 means 4.
 	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
-	// Keys is the number of keys they work on; 0 means 2.
+	// Keys is the number of keys that clients use; 0 means 2.
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
-	// Mix says which operations clients draw.
+	// Mix is the mix of operations that clients draw from.
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
-	// Reads says how reads are served.
+	// Reads selects how nodes serve reads.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
-	// Changes, Removals, Transfers and Snapshots are what an operator asks for: voters demoted and
-	// promoted, servers removed and added again, first as non-voters, leadership transferred,
-	// snapshots made.
+	// Changes, Removals, Transfers and Snapshots are the numbers of an operator's requests. It demotes and promotes
+	// voters, removes servers and adds them again, first as non-voters, transfers leadership, and takes snapshots.
 	Changes   int `help:"demotions and promotions of voters that an operator asks for" range:"0..999"`
 	Removals  int `help:"removals of servers, and their return as non-voters, that an operator asks for" range:"0..999"`
 	Transfers int `help:"leadership transfers that an operator asks for" range:"0..999"`
 	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
-	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
-	// trace says what it is a run of; see package mutants.
+	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
+	// the mutant of its run; see package mutants.
 	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 }
 
-// None as Cluster.Clients means that there are no clients.
+// None as Cluster.Clients means no clients.
 const None = -1
 
-// ReadMode says how reads are served.
+// ReadMode selects how nodes serve reads.
 type ReadMode uint8
 
 // The read modes.
 const (
-	// Verify asks a quorum whether the leader still is one, after a Barrier has brought its
-	// map up to date once in its term.
+	// Verify asks a quorum to confirm the leader, after one Barrier per term has brought the leader's map up to date.
 	Verify ReadMode = iota
 	// Barrier writes an entry for every read.
 	Barrier
-	// Local is wrong on purpose: the node asked answers by its own copy.
+	// Local is wrong on purpose: the node answers from its own replica.
 	Local
 )
 
 var readModes = []string{"verify", "barrier", "local"}
 
-// Words are the words of the modes.
+// Words are the texts of the modes.
 func (ReadMode) Words() []string { return readModes }
 
-// String is the mode's word.
+// String is the text of the mode.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
 // filled is the cluster with its defaults, and without what stands for none.

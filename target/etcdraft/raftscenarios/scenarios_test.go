@@ -19,15 +19,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// runs are few here; 'lockstep paper scenarios' makes a thousand of each.
+// runs is small here; 'lockstep paper scenarios' makes a thousand of each.
 const runs = 30
 
-// easy are the scenarios that happen without filters, too: elections succeed, late votes arrive,
-// and a node that is heard follows as well.
+// easy are the scenarios that happen without filters, too: elections succeed, late votes arrive, and a node that
+// others hear becomes a follower as well.
 var easy = []string{"DropVotes", "DropFVotes", "ReVote"}
 
-// TestCases: on every version each scenario succeeds at least as often as published, no part
-// of it is vacuous, and nothing is found that should not be.
+// TestCases checks on every version that each scenario succeeds at least as often as published, that no part of it is
+// vacuous, and that it has no other findings.
 func TestCases(t *testing.T) {
 	for _, v := range versions.All {
 		for _, c := range raftscenarios.Cases {
@@ -52,8 +52,9 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestHolds: one run without success does not belie a published rate of 100 of 100, many do;
-// nothing that never took effect or should not be found is made up for by a rate.
+// TestHolds covers the comparison with published rates. One run without success does not contradict a published rate
+// of 100 of 100; many such runs do. No rate compensates for a part that never took effect, or for an unexpected
+// finding.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		published, successes, runs int
@@ -79,8 +80,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestControls: where all clocks run alike nobody campaigns for want of a heartbeat, and no leader
-// changes, unless something is lost.
+// TestControls checks runs whose clocks run at the same speed. Unless messages are lost, no node campaigns for lack
+// of a heartbeat, and the leader does not change.
 func TestControls(t *testing.T) {
 	cases, err := raftscenarios.Find("DropHeartbeat", "Liveness")
 	if err != nil {
@@ -106,7 +107,7 @@ func reached(r *lockstep.Result, state string) int {
 	return 0
 }
 
-// TestSafe: with PreVote and CheckQuorum the liveness bugs are not there.
+// TestSafe checks that PreVote and CheckQuorum prevent the liveness bugs.
 func TestSafe(t *testing.T) {
 	for _, v := range versions.All {
 		for _, c := range raftscenarios.Cases[:2] {
@@ -128,8 +129,8 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// TestNoLivenessOptions: the bug of NoLiveness needs PreVote without CheckQuorum. With the other
-// settings a write commits.
+// TestNoLivenessOptions checks that the bug of NoLiveness needs PreVote without CheckQuorum. With the other settings
+// a write commits.
 func TestNoLivenessOptions(t *testing.T) {
 	for _, v := range versions.All {
 		for option := range 4 {
@@ -142,7 +143,7 @@ func TestNoLivenessOptions(t *testing.T) {
 				if c == raftscenarios.PreVote {
 					none, some = some, none
 				}
-				if none > runs/10 || some < runs*8/10 { // some take longer, in some 4 never leads
+				if none > runs/10 || some < runs*8/10 { // some take longer; in some, 4 never leads
 					t.Errorf("%d of %d runs as expected, %d otherwise; %v", some, result.Runs, none, result.Verdicts)
 				}
 			})
@@ -150,8 +151,8 @@ func TestNoLivenessOptions(t *testing.T) {
 	}
 }
 
-// TestDeadStates: the states that end a run without success can be reached, where the filter
-// is left out that should prevent it.
+// TestDeadStates checks that runs can reach the states that end them without success, if the filter that prevents
+// these states is omitted.
 func TestDeadStates(t *testing.T) {
 	for _, c := range raftscenarios.Cases {
 		if c.Name != "DropVotes" && c.Name != "MultiReVote" {
@@ -168,8 +169,8 @@ func TestDeadStates(t *testing.T) {
 	}
 }
 
-// TestConfChangeLibrary: etcd's raft is not affected. A change takes effect there when it
-// is applied, so that 2 and 4 alone cannot remove 3, and the scenario goes no further.
+// TestConfChangeLibrary checks that etcd's raft is not affected. A change takes effect there when a node applies it.
+// Nodes 2 and 4 alone therefore cannot remove 3, and the scenario ends there.
 func TestConfChangeLibrary(t *testing.T) {
 	for _, v := range versions.All {
 		result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
@@ -188,8 +189,8 @@ func TestConfChangeLibrary(t *testing.T) {
 	}
 }
 
-// TestChangesLibrary: the scenarios for mutants find nothing in the library as it is, and get
-// as far as it lets them.
+// TestChangesLibrary checks that the scenarios for mutants find nothing in the unmodified library, and proceed as far
+// as the library allows.
 func TestChangesLibrary(t *testing.T) {
 	for _, v := range versions.All {
 		for _, sc := range []*scenario.Scenario{raftscenarios.TwoChanges(), raftscenarios.PendingChange()} {
@@ -208,7 +209,7 @@ func TestChangesLibrary(t *testing.T) {
 	}
 }
 
-// TestConfChangeRemedy: nor is the Raft of our own with the published remedy.
+// TestConfChangeRemedy checks that Lockstep's own Raft with the published remedy is not affected either.
 func TestConfChangeRemedy(t *testing.T) {
 	remedied := raftscenarios.Hasty
 	remedied.Hasty = false
@@ -219,7 +220,7 @@ func TestConfChangeRemedy(t *testing.T) {
 	}
 }
 
-// TestTable: the table has a line for every case, and its clock is the caller's.
+// TestTable checks that the table has a line for every case, and that it uses the caller's clock.
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	now := 0.0
@@ -236,7 +237,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestFind: cases are found by name, in the order of the paper.
+// TestFind checks that Find returns cases by name, in the order of the paper.
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -259,8 +260,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestAblations: there is a table for every scenario, and the line of the paper above those that
-// it has.
+// TestAblations checks that there is a table for every scenario, with the paper's line first if the paper has one.
 func TestAblations(t *testing.T) {
 	var b strings.Builder
 	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
@@ -274,8 +274,8 @@ func TestAblations(t *testing.T) {
 	}
 }
 
-// TestGuided: every scenario that a target offers fits the target with its options, and is
-// called as it says.
+// TestGuided checks that every scenario that a target offers fits the target with its options, and runs under its
+// declared name.
 func TestGuided(t *testing.T) {
 	for _, target := range raftscenarios.Guided(slices.Concat(etcdraft.Targets, v35.Targets)) {
 		for _, s := range target.Scenarios {

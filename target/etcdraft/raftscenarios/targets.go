@@ -8,10 +8,10 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// five are the options of the cluster of the paper.
+// five are the options of the paper's cluster.
 var five = []string{"nodes=5", "election=10", "heartbeat=1", "clients=-1"}
 
-// scenarios are those that a target of etcd's raft can be guided by.
+// scenarios are the scenarios that can guide a target of etcd's raft.
 var scenarios = []target.Scenario{
 	of("Liveness", "4 sees only 2, and 5 only 3: leadership keeps moving", Liveness, five...),
 	of("LivenessNoCQ", "the same with the link between 4 and 5", LivenessNoCQ, five...),
@@ -35,8 +35,8 @@ func of(name, help string, build func(bool) *Scenario, set ...string) target.Sce
 	return target.Scenario{Name: name, Help: help, Set: set, Strategy: judging(name), Build: func() lockstep.Scenario { return build(true) }}
 }
 
-// judging is the strategy of a scenario: the one that all are measured with, which brings runs to
-// their end where the scenario has been judged.
+// judging is the strategy of a scenario: the one that all scenarios are measured with, modified so that a run ends
+// when the scenario's machine has decided.
 func judging(name string) string {
 	s := Strategy
 	s.Steps = usualSteps
@@ -48,7 +48,7 @@ func judging(name string) string {
 	return s.String()
 }
 
-// Guided are targets of etcd's raft with the scenarios of this package.
+// Guided adds the scenarios of this package to targets of etcd's raft.
 func Guided(targets []target.Target) []target.Target {
 	var guided []target.Target
 	for _, t := range targets {
