@@ -119,7 +119,7 @@ type durable struct {
 	at           [64]lately // by node
 	joined       [64]trace.Time
 	seat         [64]int // by node: the number of its seat
-	leaving      [64]int // by node: how often its removal was asked for and not refused
+	leaving      [64]int // by node: requests for its removal that were not refused
 	began        trace.Time
 	judged       int
 }

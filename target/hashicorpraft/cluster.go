@@ -90,7 +90,7 @@ func (ReadMode) Words() []string { return readModes }
 // String is the text of the mode.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// filled is the cluster with its defaults, and without what stands for none.
+// filled is the cluster with its defaults, and without the values that stand for none.
 func (c Cluster) filled() Cluster {
 	c = target.Fill(c)
 	c.Clients = max(c.Clients, 0)
@@ -98,12 +98,12 @@ func (c Cluster) filled() Cluster {
 	return c
 }
 
-// load is what the clients do.
+// load is the workload of the clients.
 func (c Cluster) load() kv.Load {
 	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 }
 
-// check reports what is wrong with the options.
+// check validates the options.
 func (c Cluster) check() error {
 	if err := target.Check("hashicorpraft", c); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c Cluster) check() error {
 	return nil
 }
 
-// Describe says what the cluster is and can do.
+// Describe describes the cluster and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	full := c.filled()
 	if err := full.check(); err != nil {
@@ -130,7 +130,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return c.filled().bubble(c).Deploy(ctx, p)
 }
 
-// bubble is the cluster as the room of goroutine systems knows it.
+// bubble is the cluster as package bubble defines it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	template := c.bootstrapped()
 	cluster := bubble.Cluster{
@@ -140,7 +140,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Roles:   []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
 		Disk:    bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		Network: bubble.Messages{Types: messageTypes, Text: func(body any) string { return body.(*packet).String() }},
-		// The library draws time-outs from the global source of math/rand.
+		// The library draws timeouts from the global source of math/rand.
 		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }}, //nolint:staticcheck // it is what the library draws from
 	}
 	if c.TCP {
@@ -149,8 +149,8 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return cluster
 }
 
-// decode names what one Write of the library's TCP transport sends: requests begin with the
-// number of their type, answers with an error, which is as a rule empty.
+// decode names the content of one Write of the library's TCP transport. Requests begin with the number of their type.
+// Responses begin with an error, which is usually empty.
 func decode(data []byte) (kind, text string) {
 	requests := []string{"AppendEntries", "RequestVote", "InstallSnapshot", "TimeoutNow", "RequestPreVote"}
 	switch first := int(data[0]); {
@@ -162,12 +162,12 @@ func decode(data []byte) (kind, text string) {
 	return "", ""
 }
 
-// options lists what makes up the cluster, without what is usual.
+// options lists the options of the cluster that differ from the defaults.
 func (c Cluster) options() map[string]string {
 	return target.Changed(c, Cluster{}, "reads")
 }
 
-// seedable turns off that math/rand ignores Seed, as it does since Go 1.24.
+// seedable makes math/rand obey Seed, which it ignores since Go 1.24.
 func seedable() {
 	const setting = "randseednop=0"
 	if now := os.Getenv("GODEBUG"); !strings.Contains(now, setting) {
@@ -175,8 +175,8 @@ func seedable() {
 	}
 }
 
-// Version is the version of the library in this build, by the folder that it was built from:
-// test programs do not know their modules.
+// Version is the version of the library in this build. It comes from the directory of the source, because test
+// programs lack module information.
 func Version() string {
 	at := reflect.ValueOf(raft.NewRaft).Pointer()
 	file, _ := runtime.FuncForPC(at).FileLine(at)
@@ -185,7 +185,7 @@ func Version() string {
 	return version
 }
 
-// config is the library's configuration of a node.
+// config is the library's configuration for a node.
 func (c Cluster) config(self lockstep.Node) *raft.Config {
 	conf := raft.DefaultConfig()
 	conf.LocalID = id(self)
@@ -203,7 +203,7 @@ func (c Cluster) config(self lockstep.Node) *raft.Config {
 // id is the name of a node.
 func id(n lockstep.Node) raft.ServerID { return raft.ServerID(address(n)) }
 
-// names are the addresses of nodes for our transport.
+// names are the addresses of nodes for Lockstep's transport.
 var names = func() (list [10]struct {
 	address raft.ServerAddress
 	bytes   []byte
@@ -215,7 +215,7 @@ var names = func() (list [10]struct {
 	return list
 }()
 
-// address is its address for our transport, which is the same.
+// address is a node's address for Lockstep's transport, which equals its ID.
 func address(n lockstep.Node) raft.ServerAddress { return names[n].address }
 
 // at is the address of a node for the transport in use.

@@ -16,8 +16,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/lockstep-go/lockstep/target/hashicorpraft_test.wait"))
 }
 
-// Three nodes start and elect a leader, requests are answered, a fault is injected, and
-// nothing is left behind.
+// Three nodes start and elect a leader, requests are answered, the test injects a fault, and nothing is left behind.
 func TestFirst(t *testing.T) {
 	answered, crashed := 0, 0
 	count := spec.OnEvent("answered", spec.EventReturn, func(_ *struct{}, run *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {

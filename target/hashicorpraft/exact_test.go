@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// The library's own TCP transport: a leader is elected, requests are answered in spite of
-// faults, nothing is left behind, and runs repeat byte for byte.
+// With the library's own TCP transport nodes elect a leader, requests are answered despite faults, nothing is left
+// behind, and runs are deterministic byte for byte.
 func TestTCP(t *testing.T) {
 	answered := 0
 	count := spec.OnEvent("answered", spec.EventReturn, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {

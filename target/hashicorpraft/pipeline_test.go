@@ -17,8 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// piped makes a run in which node 1 sends requests by a pipeline to node 2, which answers each with
-// its number, and takes the answers when it is told to; it returns what node 1 saw.
+// piped executes a run in which node 1 sends requests through a pipeline to node 2. Node 2 answers each with its
+// number. With late, node 1 takes the responses late. piped returns the observations of node 1.
 func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy) (saw []string) {
 	t.Helper()
 	start := func(n *bubble.Node) error {
@@ -42,7 +42,7 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		if late {
 			time.Sleep(10 * time.Second)
 		}
-		for range requests { // the other takes
+		for range requests { // the other takes responses
 			select {
 			case f := <-p.Consumer():
 				n.Emit("saw", fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()))
@@ -77,8 +77,8 @@ func serveNumbers(n *bubble.Node, tr *transport) {
 	})
 }
 
-// Answers of a pipeline come in order, whatever the order of delivery, and the sender waits while as
-// many as allowed are under way.
+// Responses of a pipeline arrive in order, whatever the order of delivery, and the sender waits at the limit of
+// requests in flight.
 func TestPipeline(t *testing.T) {
 	const requests = 20
 	for _, inFlight := range []int{2, 3, 8} {
@@ -101,7 +101,7 @@ func TestPipeline(t *testing.T) {
 			if !slices.Equal(answers, want) {
 				t.Errorf("%d in flight: answers %q", inFlight, answers)
 			}
-			// One is in the hands of the one who waits for answers, two less than allowed are in each of the two queues.
+			// The consumer holds one request, and each of the two queues holds two less than the limit.
 			if limit := 1 + 2*(inFlight-2); sent != requests || most > limit+1 || late && most < limit {
 				t.Errorf("%d in flight, late %v: %d sent, up to %d were under way, want %d", inFlight, late, sent, most, limit)
 			}
@@ -109,7 +109,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// When an answer does not come in time, it and all behind it fail.
+// A response that does not arrive in time fails together with all later ones.
 func TestPipelineBreaks(t *testing.T) {
 	saw := piped(t, 4, 3, false, strategy.Walk{Drop: 1, Wait: 1, Steps: 100})
 	want := "call timed out"
@@ -124,7 +124,7 @@ func TestPipelineBreaks(t *testing.T) {
 	}
 }
 
-// Whoever asks a request for its error waits for the answer, or for the end.
+// The Error method of a request waits for the response, or for the end.
 func TestPipelineError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport{calls: calls.New(nil, time.Second)}

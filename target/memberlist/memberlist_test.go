@@ -26,7 +26,7 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 	return result
 }
 
-// Nodes agree on who is there after losses, partitions and crashes.
+// Nodes agree on the members after losses, partitions and crashes.
 func TestConvergence(t *testing.T) {
 	result := campaign(t, Cluster{}, faults, 20)
 	if f := result.First(); f != nil {
@@ -37,8 +37,8 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
-// A partition that lasts splits the members for good, where nobody calls those that are missed:
-// the spec can fail. Where they are called, it does not.
+// A long partition splits the members permanently if nodes do not contact missing members: the spec can fail. If they
+// do, it does not.
 func TestRejoin(t *testing.T) {
 	long := strategy.Walk{Deliver: 40, Wait: 20, Cut: 1, Steps: 8000}
 	if f := campaign(t, Cluster{NoRejoin: true}, long, 3).First(); f == nil || f.Failed != 1 || f.Finding.Property != "convergence" {
@@ -49,7 +49,7 @@ func TestRejoin(t *testing.T) {
 	}
 }
 
-// Runs repeat byte for byte, with writes in two parts as well.
+// Runs are deterministic byte for byte, also with writes in two parts.
 func TestRepetition(t *testing.T) {
 	plan := lockstep.Plan{System: Cluster{Split: 0.3}, Strategy: faults, Spec: Converges, Seed: 3}
 	if r, err := bubble.Repetition(t.Context(), plan, 10); err != nil || r.Same != 10 {

@@ -18,7 +18,7 @@ func taken(seq uint64, at time.Duration) lockstep.Event {
 	return lockstep.Event{Node: 2, Type: EventTaken, Value: &Taken{Seq: seq, At: at}}
 }
 
-// What subscribers are given is judged as it comes.
+// The spec checks deliveries to subscribers as they come.
 func TestDeliveries(t *testing.T) {
 	for name, c := range map[string]struct {
 		judge  judge
@@ -52,7 +52,7 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// holds is the event in which a server tells of its copy of the stream, of two that should be.
+// holds is the event in which a server reports its replica of the stream, of two expected replicas.
 func holds(n lockstep.Node, list ...Message) lockstep.Event {
 	c := &Copy{Exists: len(list) > 0, messages: list, wanted: 2}
 	if c.Exists {
@@ -61,7 +61,7 @@ func holds(n lockstep.Node, list ...Message) lockstep.Event {
 	return lockstep.Event{Node: n, Type: EventCopy, Value: c}
 }
 
-// far is the event in which a server tells of its copy of the consumer.
+// far is the event in which a server reports its replica of the consumer.
 func far(n lockstep.Node, floor uint64) lockstep.Event {
 	return lockstep.Event{Node: n, Type: EventProgress, Value: &Progress{Delivered: Place{3, 2}, Floor: Place{floor, floor}}}
 }
@@ -71,7 +71,7 @@ var hashes = regexp.MustCompile(", hash [0-9a-f]*")
 // unhashed is a text without hashes.
 func unhashed(text string) string { return hashes.ReplaceAllString(text, "") }
 
-// What is so when faults have stopped is judged in the end.
+// Some specs check the state after faults have stopped, at the end of the run.
 func TestInTheEnd(t *testing.T) {
 	one, two, other := Message{1, "k", "a"}, Message{2, "k", "b"}, Message{2, "k", "c"}
 	first := Drop{ID: "x", Seq: 1}
@@ -131,7 +131,7 @@ func TestInTheEnd(t *testing.T) {
 	}
 }
 
-// inTheEnd lets a spec judge a run in which some events happen at first, and others each minute after that, so many, when faults have stopped.
+// inTheEnd lets a spec check a run. Some events happen at first, and others once a minute after faults have stopped.
 func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, after []lockstep.Event, minutes int) (found string, judged int) {
 	t.Helper()
 	system := enginetest.Timed{Options: options, Moments: []enginetest.Moment{{At: time.Minute, Events: before}}}
@@ -145,7 +145,7 @@ func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, 
 	return found, r.Judged[0].N
 }
 
-// Without subscribers, removals and moves, what they are judged by is not counted.
+// Without subscribers, removals and moves, their specs count no checks.
 func TestNotCounted(t *testing.T) {
 	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Timed{}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: Everything, Settle: 1, Runs: 1})
 	for _, j := range r.Judged[5:] {

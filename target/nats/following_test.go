@@ -9,14 +9,14 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// shows is the event in which a server tells of its copy of a stream that follows.
+// shows is the event in which a server reports its replica of a stream that follows.
 func shows(event string, n lockstep.Node, list ...Message) lockstep.Event {
 	e := holds(n, list...)
 	e.Type = event
 	return e
 }
 
-// What follows the stream is compared with it when faults have stopped for long enough, and nobody writes.
+// The spec compares the streams that follow with the stream, long enough after faults and writes have stopped.
 func TestFollowing(t *testing.T) {
 	a, b, c := Message{1, "k", "a"}, Message{2, "l", "b"}, Message{4, "k", "c"}
 	other := Message{4, "k", "d"}
@@ -68,7 +68,7 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
-// Before a stream has had the time to catch up nothing is judged.
+// The spec checks nothing before a stream has had the time to catch up.
 func TestFollowingLater(t *testing.T) {
 	events := []lockstep.Event{holds(1, Message{1, "k", "a"}), shows(EventMirror, 2, Message{2, "k", "b"})}
 	for minutes, judged := range map[time.Duration]int{4: 0, 5: 1} {
@@ -83,7 +83,7 @@ func TestFollowingLater(t *testing.T) {
 	}
 }
 
-// The header of a message of a stream with sources tells its number at the source.
+// The header of a message of a stream with sources holds its number at the source.
 func TestOriginOf(t *testing.T) {
 	for header, want := range map[string]uint64{
 		"": 0,

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Servers that have crashed do not stay in memory when their run is over.
+// Crashed servers do not stay in memory after their run.
 func TestMemory(t *testing.T) {
 	bench, err := lockstep.NewBench(lockstep.Plan{System: Cluster{Power: 1, Clients: 4, Requests: 40}, Strategy: blackouts, Spec: Everything, Settle: Settle, Seed: 1})
 	if err != nil {
@@ -29,7 +29,7 @@ func TestMemory(t *testing.T) {
 		var full, m runtime.MemStats
 		runtime.ReadMemStats(&full)
 		runtime.GC()
-		runtime.GC() // what is in pools lives through one
+		runtime.GC() // pooled memory survives one collection
 		runtime.ReadMemStats(&m)
 		t.Logf("after %d runs: %d MB, %d MB of which are no garbage; %d goroutines", (i+1)*each, full.HeapAlloc>>20, m.HeapAlloc>>20, runtime.NumGoroutine())
 		if i == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// Nobody falls silent, however often servers crash, up or not: clients and operators come back.
+// No client or operator falls silent, however often servers crash, ready or not.
 func TestNobodyFallsSilent(t *testing.T) {
 	crashing := strategy.Walk{Deliver: 1500, Wait: 300, Request: 60, Crash: 20, Restart: 60, Pause: 1, Steps: 6000}
 	for _, c := range []Cluster{

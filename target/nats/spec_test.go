@@ -14,7 +14,7 @@ func ack(client int, seq uint64, data string) lockstep.Event {
 	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Client: client, Seq: seq, Data: data}}
 }
 
-// ackTo is the acknowledgement of a message to a subject.
+// ackTo is the acknowledgment of a message to a subject.
 func ackTo(subject string, seq uint64, data string) lockstep.Event {
 	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Seq: seq, Subject: subject, Data: data}}
 }
@@ -30,7 +30,7 @@ type judge interface {
 	Event(*lockstep.Run, *lockstep.Event) *lockstep.Finding
 }
 
-// findings is the last thing that a judge finds in a history.
+// findings is the last finding of a checker for a history.
 func findings(j judge, events []lockstep.Event) (found string) {
 	j.Reset()
 	for i := range events {
@@ -41,7 +41,7 @@ func findings(j judge, events []lockstep.Event) (found string) {
 	return found
 }
 
-// Numbers and order are judged as they are told.
+// The specs check numbers and order when they are reported.
 func TestNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		judge  judge
@@ -78,7 +78,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Copies count that were told a minute after the last fault, pauses included, and ten seconds after the last write.
+// Replicas count if they were reported a minute after the last fault, including pauses, and ten seconds after the
+// last write.
 func TestQuiet(t *testing.T) {
 	copied := func(n lockstep.Node) lockstep.Event {
 		return lockstep.Event{Node: n, Type: EventCopy, Value: &Copy{Exists: true}}

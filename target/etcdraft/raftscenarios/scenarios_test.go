@@ -60,7 +60,7 @@ func TestHolds(t *testing.T) {
 		published, successes, runs int
 		want                       bool
 	}{
-		{100, 300, 300, true}, {100, 299, 300, true}, {100, 999, 1000, true}, // 100 of 100 is 96.4 % or more
+		{100, 300, 300, true}, {100, 299, 300, true}, {100, 999, 1000, true}, // 100 of 100 is at least 96.4 %
 		{100, 280, 300, false}, {100, 940, 1000, false}, {100, 28, 30, true},
 		{55, 550, 1000, true}, {55, 480, 1000, true}, {55, 400, 1000, false}, {15, 0, 30, true}, {15, 0, 300, false},
 	} {

@@ -1,5 +1,5 @@
-// Package mutants is known mistakes in hashicorp/raft, each of which breaks one sentence of the
-// Raft paper; see kit/mutants for what is done with them.
+// Package mutants lists known bugs to plant in hashicorp/raft, each of which breaks one sentence of the Raft paper.
+// Package kit/mutants plants them and measures which strategies find them.
 package mutants
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
-// Set is the mutants of hashicorp/raft, area by area. Its first strategy is the target's own, which
-// is not asked, so that the library is not linked.
+// Set is the mutants of hashicorp/raft, grouped by area. Its first strategy is the target's default, repeated here so
+// that this package does not link the library.
 var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raft", Version: "v1.7.3", Exact: true,
 	List:       slices.Concat(votes(), terms(), replication(), others()),
 	Strategies: []string{"walk:deliver=20,drop=1,wait=10,request=3,crash=1,restart=2,cut=1,heal=2", "pos", "delay"}}
 
-// The workloads. Each turns on what reaches the changed places, and no more.
+// The workloads. Each enables only the options that reach its mutants.
 var (
 	plain   = mutants.Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
 	five    = mutants.Load{Name: "five", Set: []string{"nodes=5", "requests=8"}, Why: "five nodes, of which three can go on without the others"}

@@ -11,11 +11,11 @@ import (
 	"github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
 
-// source is the folder of Lockstep, seen from this package.
+// source is the directory of Lockstep, relative to this package.
 const source = "../../.."
 
-// Every mutant says all that the documentation shows, and the page shows it. The strategy that
-// runs have unless told otherwise is among those of the page.
+// Every mutant has all fields that the documentation shows, and the page shows it. The default strategy is among
+// those of the page.
 func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
@@ -26,11 +26,11 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// The program that carries the mutants is built: every edit is made and compiles, nothing is
-// found where none is on, and easy mutants are.
+// The test builds the program that carries the mutants. Every edit applies and compiles, campaigns without an active
+// mutant find nothing, and campaigns find easy mutants.
 func TestMutants(t *testing.T) {
 	program := mutantstest.Build(t, mutants.Set.Program())
-	// Which consequence of a mistake shows first is up to the goroutines.
+	// The order of goroutines decides which consequence of a bug shows first.
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
 	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {
 		r := campaign(t, program, mutant, 150, "no-pre-vote=true")
@@ -39,7 +39,7 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	tried := map[string]bool{}
-	for _, m := range mutants.Set.List { // the library as it is, with every workload
+	for _, m := range mutants.Set.List { // the unmodified library, with every workload
 		if tried[m.Load.Name] {
 			continue
 		}
@@ -50,7 +50,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// told is what a campaign tells.
+// told is the output of a campaign.
 type told struct {
 	Runs, Findings int
 	Finding        struct{ Property, Text string }
