@@ -47,7 +47,7 @@ func ExampleThisKey() {
 	// Output: ""
 }
 
-// A changed library is another build than the library itself.
+// A program with a changed library is another build than one with the unmodified library.
 func TestChangedIsAnotherBuild(t *testing.T) {
 	changed := server
 	changed.Changed, changed.Overlay = "mutants", func(fs.FS) (map[string][]byte, error) { return nil, nil }

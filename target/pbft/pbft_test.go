@@ -17,7 +17,7 @@ import (
 // asynchronous is a network without loss: messages in any order, and ticks.
 var asynchronous = strategy.Walk{Deliver: 20, Alarm: 3, Request: 3, Steps: 1500}
 
-// lossy loses one message in ten too.
+// lossy loses one message in ten, too.
 var lossy = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 3, Steps: 800}
 
 // inView holds when the moment concerns a message of a view.
@@ -25,8 +25,8 @@ func inView(v int32) Condition {
 	return Body(fmt.Sprintf("view %d", v), func(m pbft.Message) bool { return m.View == v })
 }
 
-// decidesOnce adds the machine of the paper's Fig. 2: nobody decides b at index 1 once
-// someone has decided a there, nor the other way round.
+// decidesOnce adds the machine of the paper's Fig. 2: if one node decides a at index 1, no node decides b there, and
+// vice versa.
 func decidesOnce(sc *Scenario) {
 	decided := func(request string) Condition {
 		return Value(pbft.Decided, "a decision for "+request, func(d *pbft.Decision) bool { return d.Index == 1 && d.Request == request })
@@ -36,8 +36,8 @@ func decidesOnce(sc *Scenario) {
 	m.On(decided("b"), "b").MarkSuccess().On(decided("a"), Fail)
 }
 
-// expect checks that a scenario finds nothing, that nothing about it is vacuous, and
-// that it succeeds in all runs or most of them.
+// expect checks that a scenario has no findings, that no part of it is vacuous, and that it succeeds in all runs or
+// most of them.
 func expect(t *testing.T, sc *Scenario, s lockstep.Strategy, least float64) {
 	t.Helper()
 	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{}, Strategy: s, Scenario: sc,
@@ -53,8 +53,8 @@ func expect(t *testing.T, sc *Scenario, s lockstep.Strategy, least float64) {
 	}
 }
 
-// The examples of section 2 of the Netrix paper. Example 2.1: Prepare messages to one
-// node are lost. It asks for a view change, nobody follows it, and the others decide.
+// The examples of section 2 of the Netrix paper. Example 2.1: Prepare messages to one node are lost. It asks for a
+// view change, no other node does, and the others decide.
 func TestExample21(t *testing.T) {
 	sc := New("Example 2.1").Faults(lockstep.Budget{Links: 3})
 	decidesOnce(sc)
@@ -66,8 +66,8 @@ func TestExample21(t *testing.T) {
 	expect(t, sc, asynchronous, 1)
 }
 
-// Example 2.2: Prepare messages to three nodes are lost in view 0. They ask for a view
-// change, and its leader announces the new view, in which the requests are decided.
+// Example 2.2: Prepare messages to three nodes are lost in view 0. They ask for a view change, and its leader
+// announces the new view, in which nodes decide the requests.
 func TestExample22(t *testing.T) {
 	sc := New("Example 2.2").Faults(lockstep.Budget{Links: 9})
 	decidesOnce(sc)
@@ -79,8 +79,7 @@ func TestExample22(t *testing.T) {
 	expect(t, sc, asynchronous, 0.9)
 }
 
-// Example 2.3: the Prepare messages of one node are changed to nil. The other three
-// decide all the same.
+// Example 2.3: the Prepare messages of one node are changed to nil. The other three decide nevertheless.
 func TestExample23(t *testing.T) {
 	sc := New("Example 2.3").Faults(lockstep.Budget{Byzantine: 1})
 	decidesOnce(sc)
@@ -92,8 +91,8 @@ func TestExample23(t *testing.T) {
 	expect(t, sc, asynchronous, 1)
 }
 
-// Example 2.4: the PrePrepare of view 0 reaches one node only when that of view 1 is on
-// its way. Prepare messages of view 0 are lost, so that there is a view 1.
+// Example 2.4: the PrePrepare of view 0 reaches one node only when that of view 1 is in flight. Prepare messages of
+// view 0 are lost, so that there is a view 1.
 func TestExample24(t *testing.T) {
 	sc := New("Example 2.4").Faults(lockstep.Budget{Links: 12})
 	decidesOnce(sc)
@@ -113,8 +112,7 @@ func mustSign(f pbft.Forger, by lockstep.Node, m pbft.Message) pbft.Message {
 	return m
 }
 
-// equivocation is a leader that proposes a to all but node 3 and b to it, and votes for
-// both.
+// equivocation is a leader that proposes b to node 3 and a to all others, and votes for both.
 func equivocation() *Scenario {
 	sc := New("equivocation").Faults(lockstep.Budget{Byzantine: 1})
 	forger := pbft.Forger{Faulty: trace.NodesOf(1), Nodes: 4}
@@ -130,8 +128,7 @@ func equivocation() *Scenario {
 	return sc
 }
 
-// TestSmallQuorum: an equivocating leader splits nodes that take 2f for a quorum, and
-// cannot split those that do not.
+// TestSmallQuorum checks that an equivocating leader splits nodes whose quorum is 2f, and cannot split correct ones.
 func TestSmallQuorum(t *testing.T) {
 	plan, found := onlyWith(t, pbft.Cluster{SmallQuorum: true}, equivocation())
 	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
@@ -139,7 +136,7 @@ func TestSmallQuorum(t *testing.T) {
 	}
 }
 
-// onlyWith looks for a bug under a scenario, which finds nothing where the bug is not.
+// onlyWith looks for a bug under a scenario, which finds nothing without the bug.
 func onlyWith(t *testing.T, bug pbft.Cluster, sc *Scenario) (lockstep.Plan, *lockstep.Found) {
 	t.Helper()
 	plan := lockstep.Plan{System: pbft.Cluster{}, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 300, Seed: 1}
@@ -159,12 +156,12 @@ func forgetting() *Scenario {
 	return sc
 }
 
-// TestForgetful: what one node decided in view 0 must not be decided otherwise in view 1.
+// TestForgetful checks that view 1 does not decide differently from a node in view 0.
 func TestForgetful(t *testing.T) {
 	onlyWith(t, pbft.Cluster{Forgetful: true}, forgetting())
 }
 
-// liar is a scenario in which f nodes, drawn for each run, lie at random.
+// liar is a scenario in which f nodes, drawn for each run, forge random messages.
 func liar(c pbft.Cluster) *Scenario {
 	sc := New("liars").Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", c.Faulty())
@@ -175,8 +172,7 @@ func liar(c pbft.Cluster) *Scenario {
 	return sc
 }
 
-// TestCorrect: with up to f liars, in any order of delivery and with losses, correct
-// nodes agree.
+// TestCorrect checks that correct nodes agree with up to f Byzantine nodes, in any order of delivery and with losses.
 func TestCorrect(t *testing.T) {
 	for _, c := range []pbft.Cluster{{}, {Nodes: 7, Requests: 2}} {
 		for _, s := range []lockstep.Strategy{asynchronous, lossy, strategy.PCTCP{Depth: 5, Steps: 800}} {
@@ -198,7 +194,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestLiarsFindTheBugs: the same liars are dangerous where the protocol is wrong.
+// TestLiarsFindTheBugs checks that the same Byzantine nodes expose the protocol's bugs.
 func TestLiarsFindTheBugs(t *testing.T) {
 	c := pbft.Cluster{SmallQuorum: true}
 	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7})
@@ -207,7 +203,7 @@ func TestLiarsFindTheBugs(t *testing.T) {
 	}
 }
 
-// TestTooManyLiars: one more liar than the protocol promises to survive is no finding.
+// TestTooManyLiars checks that one Byzantine node more than tolerated does not lead to findings.
 func TestTooManyLiars(t *testing.T) {
 	c := pbft.Cluster{}
 	sc := New("two liars").Faults(lockstep.Budget{Byzantine: c.Faulty()})
@@ -221,7 +217,7 @@ func TestTooManyLiars(t *testing.T) {
 	}
 }
 
-// TestParse: what String writes, Parse reads, for messages as they occur in runs.
+// TestParse checks that Parse reads the output of String, for the messages of runs.
 func TestParse(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("parse")

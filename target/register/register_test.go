@@ -17,13 +17,13 @@ import (
 // rough is a walk with every kind of fault.
 var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 400}
 
-// unanswered are the strategies in whose runs no client of the register is answered: lossy
-// gives a request in every round, so that the network is never quiet, no alarm fires and no
-// leader is chosen; systematic does not get as far within its bounds on five nodes.
+// unanswered are the strategies whose runs answer no client of the register. lossy makes a request in every round, so
+// the network is never quiescent, no timer fires and no leader is elected. systematic does not get as far within its
+// bounds on five nodes.
 var unanswered = map[string]bool{"lossy on 3": true, "lossy on 5": true, "systematic on 5": true}
 
-// With reads by quorum the register is linearizable, under every strategy and every kind
-// of fault; and the property is put to the test by all but those listed.
+// With quorum reads the register is linearizable, under every strategy and every kind of fault. All strategies except
+// the listed ones check the property.
 func TestQuorumReadsAreLinearizable(t *testing.T) {
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "rough", Default: rough}) {
 		for _, nodes := range []int{3, 5} {
@@ -44,9 +44,9 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 // operations under it.
 var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
-// The share of tests that find a stale read is what the paper predicts: that of a write of
-// the other value in the larger side followed by a read in the smaller one, and for reads
-// by the leader that of a leader in the smaller side besides.
+// The share of tests that find a stale read matches the paper's prediction: that of a write of the other value in the
+// larger side followed by a read in the smaller one. For reads by the leader, that of a leader in the smaller side is
+// an additional factor.
 func TestPrediction(t *testing.T) {
 	const runs = 6000
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestPrediction(t *testing.T) {
 	}
 }
 
-// Without the partition nobody reads anything stale, and everything is answered.
+// Without the partition no read is stale, and all requests are answered.
 func TestHealthy(t *testing.T) {
 	for reads := register.Local; reads <= register.Quorum; reads++ {
 		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
@@ -82,8 +82,7 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// answered demands that every operation is answered before the next one begins, and the
-// last one before the end.
+// answered requires that every operation is answered before the next one begins, and the last one before the end.
 var answered = spec.New("answered", func(lockstep.Info) *answering { return &answering{} })
 
 type answering struct{ calls, returns int }
@@ -140,7 +139,7 @@ func TestRefusedOptions(t *testing.T) {
 }
 
 func ExampleCluster() {
-	// Fig. 1, right: the leader is cut off in a minority and answers a read there.
+	// Fig. 1, right: the leader is isolated in a minority and answers a read there.
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
 		System:   register.Cluster{Nodes: 5, Reads: register.Leader},
 		Strategy: strategy.Partition{Criterion: strategy.Isolation, Role: register.RoleLeader, Balanced: true, Stages: 1, During: 2, Steps: 60},

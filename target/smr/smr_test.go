@@ -18,7 +18,7 @@ import (
 
 var bug = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Workers: 1}
 
-// size is how long a violation is: phases, rounds with messages, isolations.
+// size is the size of a violation: phases, rounds with messages, isolations.
 type size [3]int
 
 func sizeOf(t *trace.Trace) size {
@@ -32,19 +32,19 @@ func sizeOf(t *trace.Trace) size {
 	for i, r := range t.Rounds {
 		s[0] = r.Phase
 		last := i+1 == len(t.Rounds) || t.Rounds[i+1].Phase != r.Phase
-		if last { // who is isolated at the end of a phase was isolated in it
+		if last { // a node isolated at the end of a phase was isolated in it
 			s[2] += t.Header.Nodes - r.Kernel.Len()
 		}
 	}
 	return s
 }
 
-// shortest is the shortest violation of the buggy protocol on three nodes: three phases,
-// ten rounds in which anything is sent, three isolations.
+// shortest is the shortest violation of the buggy protocol on three nodes: three phases, ten rounds with messages,
+// three isolations.
 var shortest = size{3, 10, 3}
 
-// All executions of two phases are harmless, and among all those of three phases with at
-// most five isolations the shortest violation is the one above.
+// All executions of two phases are harmless. Among all those of three phases with at most five isolations the
+// shortest violation is the one above.
 func TestShortestViolation(t *testing.T) {
 	plan := bug
 	two := strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 8, Sampler: strategy.Every}
@@ -98,7 +98,7 @@ func TestShrinkingReachesTheShortest(t *testing.T) {
 	}
 }
 
-// kernels is a strategy that isolates nodes by hand, round by round.
+// kernels is a strategy with hand-picked isolations, round by round.
 type kernels []lockstep.Nodes
 
 func (kernels) String() string                            { return "kernels" }
@@ -120,10 +120,9 @@ func (b *byHand) Tell(bool) lockstep.Account                         { return lo
 func (b *byHand) Give(*lockstep.Turn, *lockstep.Step) bool           { return false }
 func (b *byHand) Open(i int, _ *lockstep.Turn) (int, lockstep.Nodes) { return i/4 + 1, b.kernels[i] }
 
-// The violation of Fig. 3: two nodes output a; two phases fail in which the third node
-// takes part; then its empty log passes for the most recent, and a is forgotten. With
-// leaders in turn the phase in which node 1 leads is skipped over, so that the figure's
-// four phases are three here.
+// The violation of Fig. 3: two nodes output a, and two phases with the third node fail. Then that node's empty log
+// counts as the most recent, and a is lost. With leaders in turn the phase of node 1 is skipped, so the figure's four
+// phases are three here.
 func TestFig3(t *testing.T) {
 	set := trace.NodesOf
 	schedule := kernels{
@@ -145,8 +144,8 @@ func TestFig3(t *testing.T) {
 	}
 }
 
-// The corrected protocol keeps its promise under every strategy, faults and clients
-// included, for several sizes. (A million runs of uniform: see the README.)
+// The corrected protocol satisfies its spec under every strategy, including faults and clients, for several sizes. (A
+// million runs of uniform: see the README.)
 func TestCorrectProtocol(t *testing.T) {
 	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "walk with faults", Default: faults}) {

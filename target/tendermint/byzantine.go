@@ -8,10 +8,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Liars is a random Byzantine adversary: k validators, drawn for each run, who withhold votes,
-// change them, tell different validators different things, propose two blocks, refer to polkas that were not and
-// lie about where they are. What they sign they sign with their own keys. Half of the
-// validators, drawn as well, are those to whom they show another world.
+// Liars is a random Byzantine adversary: k validators, drawn for each run. They withhold votes, change them, send
+// different messages to different validators, propose two blocks, refer to polkas that never existed and misreport
+// their round. They sign with their own keys. Half of the validators, drawn as well, receive the second version of
+// the messages.
 func Liars(k, nodes int) *Scenario {
 	sc := New("liars").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
 	faulty, deceived := sc.Pick("faulty", k), sc.Pick("deceived", nodes/2)
@@ -26,8 +26,8 @@ func Liars(k, nodes int) *Scenario {
 	return sc
 }
 
-// Contrary is k validators, drawn for each run, who vote nil as a rule, whatever they would have voted for: rounds come close to a decision
-// and do not reach it.
+// Contrary is k validators, drawn for each run, that mostly vote nil, whatever they would have voted for: rounds come
+// close to a decision and do not reach it.
 func Contrary(k int) *Scenario {
 	sc := New("contrary").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", k)
@@ -41,7 +41,8 @@ func Contrary(k int) *Scenario {
 	return sc
 }
 
-// forge is the action of a forger who has the key of the message's sender, and of those who lied before.
+// forge is the action of a forger with the key of the message's sender, and of all previous senders of forged
+// messages.
 func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error)) Action {
 	return Forge(text, func(m *Moment) string {
 		from := m.Message.From

@@ -16,7 +16,7 @@ var liars = flag.Int("liars", 0, "make so many runs from each of ten seeds with 
 
 var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
 
-// With f liars of 3f+1 nothing that the protocol promises breaks.
+// With f Byzantine validators of 3f+1 all properties hold.
 func TestLiars(t *testing.T) {
 	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 8, Settle: 500, Seed: 1})
 	if f := result.First(); f != nil {
@@ -28,7 +28,7 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// With f+1 liars validators decide differently, and the votes prove f+1 of them guilty.
+// With f+1 Byzantine validators, correct ones decide differently, and the votes prove f+1 of the validators guilty.
 func TestTooManyLiars(t *testing.T) {
 	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1})
 	f := result.First()
@@ -41,8 +41,8 @@ func TestTooManyLiars(t *testing.T) {
 	}
 }
 
-// The random adversary, measured: with f liars of 3f+1 nothing is found; with f+1, after how many runs. A piece of it
-// is -run 'MeasureLiars/3_of_7/seed_[1-4]$'.
+// A measurement of the random adversary: with f Byzantine validators of 3f+1 it finds nothing; with f+1, it reports
+// the number of runs. -run 'MeasureLiars/3_of_7/seed_[1-4]$' selects a part of it.
 //
 //	go test -run MeasureLiars -liars 100 -timeout 0 .
 func TestMeasureLiars(t *testing.T) {
@@ -61,10 +61,11 @@ func TestMeasureLiars(t *testing.T) {
 	}
 }
 
-// measureLiars makes a campaign with k liars: those that the protocol survives find nothing, and one more forks.
+// measureLiars runs a campaign with k Byzantine validators: a tolerated number finds nothing, and one more forks the
+// chain.
 func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 	c := Cluster{Nodes: nodes}
-	// Messages grow with the links, and so must steps, and those that deliver.
+	// The number of messages grows with the links, so the steps, and the weight of deliveries, must grow, too.
 	links := nodes * (nodes - 1)
 	walk := strategy.Walk{Deliver: lying.Deliver * links / 12, Wait: lying.Wait, Steps: lying.Steps * links / 12}
 	plan := lockstep.Plan{System: c, Strategy: walk, Scenario: Liars(k, nodes), Spec: Everything, Runs: *liars, Settle: Settle * links / 12, Seed: seed, KeepGoing: true, Keep: 3}
@@ -106,7 +107,7 @@ func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return m.Monitor.Step(run)
 }
 
-// What a liar signed twice is told to others, and ends up in a block.
+// Validators send evidence about a Byzantine validator's double signatures to the others, and it ends up in a block.
 func TestEvidence(t *testing.T) {
 	told := 0
 	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 8, Settle: 4000, Seed: 3})
@@ -123,7 +124,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// A forger signs for the faulty validators and for nobody else, and what it signs can be told.
+// A forger signs for the faulty validators only, and the run records its messages as forged.
 func TestForger(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("forger")

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if bubble.Exact { // goroutines of validators that lost power stand still for good
+	if bubble.Exact { // goroutines of validators that lost power stay paused
 		os.Exit(m.Run())
 	}
 	goleak.VerifyTestMain(m)
@@ -30,8 +30,8 @@ func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// Four validators start and decide, also when messages are lost and a validator crashes and
-// restarts, and nothing is left behind.
+// Four validators start and decide, also when messages are lost and a validator crashes and restarts, and nothing is
+// left behind.
 func TestFirst(t *testing.T) {
 	commits, after, lives, torn := 0, 0, 0, 0
 	count := spec.OnEvent("count", EventCommit, func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -62,7 +62,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// A record of the log that is torn anywhere is not read.
+// The log rejects a record that is torn at any position.
 func TestTorn(t *testing.T) {
 	var b bytes.Buffer
 	if err := newWALEncoder(&b).Encode(&timedWALMessage{Time: began(), Msg: endHeight{Height: 7}}); err != nil {
@@ -78,7 +78,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// Seven validators decide, with two that lie, with losses and with slow disks.
+// Seven validators decide, with two Byzantine ones, with losses and with slow disks.
 func TestSeven(t *testing.T) {
 	walk := strategy.Walk{Deliver: 60, Wait: 6, Drop: 1, Steps: 1500}
 	result := explore(t, lockstep.Plan{System: Cluster{Nodes: 7, Slow: 0.1}, Strategy: walk, Scenario: Liars(2, 7), Spec: Everything, Runs: 2, Settle: 1500, Seed: 1, AllowVacuous: true})

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Built with the overlay, runs are the same in every process: in calm, with losses, crashes and
-// slow disks, and with a liar.
+// With the overlay, runs are the same in every process: without faults, with losses, crashes and slow disks, and with
+// a Byzantine validator.
 func TestExactly(t *testing.T) {
 	processes.AllSame(t, exactRuns, func() (rows []processes.Row) {
 		for _, p := range []lockstep.Plan{
@@ -38,8 +38,9 @@ func TestExactly(t *testing.T) {
 // exactRuns is the number of seeds of each plan: about a hundred together.
 const exactRuns = 34
 
-// With the library's own log in files nothing that was promised breaks, and runs repeat: when the power fails, and when validators are
-// killed. With blocks of several parts the library's buffer is full in the middle of a record, half of which is in the file then; the library repairs that.
+// With the library's own log in files all properties hold, and runs are deterministic: with power failures, and when
+// validators are killed. With blocks of several parts the library's buffer fills up in the middle of a record, half
+// of which is in the file then; the library repairs that.
 func TestFiles(t *testing.T) {
 	for _, c := range []Cluster{{Files: true, Power: 0.8}, {Files: true, Block: 140_000}} {
 		lives, torn := 0, 0

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// ASA-2025-002: up to CometBFT 0.38.16 a validator takes a part of a block for another part, so that it can never put the block
-// together, and stays at its height for ever. One validator, drawn for each run, gives half of the parts that it sends another number, and blocks have three
-// parts: a campaign that knows what to look for.
+// ASA-2025-002: up to CometBFT 0.38.16 a validator accepts a part of a block as another part. It can then never
+// assemble the block, and stays at its height indefinitely. One validator, drawn for each run, gives half of the
+// parts that it sends another index, and blocks have three parts. The campaign is tailored to the bug.
 //
 //	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.38.16) -run KnownMistakes -v .
 func TestKnownMistakes(t *testing.T) {
@@ -33,7 +33,7 @@ func TestKnownMistakes(t *testing.T) {
 	}
 }
 
-// misnaming lets one validator say of every other part of a block, by chance, that it is another part.
+// misnaming makes one validator randomly send half of the parts of a block under another index.
 func misnaming() *Scenario {
 	sc := New("misnaming").Faults(lockstep.Budget{Byzantine: 1, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", 1)
@@ -46,9 +46,10 @@ func misnaming() *Scenario {
 
 var halts = flag.Int("halts", 0, "make so many runs with a validator that votes nil")
 
-// Tendermint #3302: up to 0.30.0 a validator that began to wait for more precommits and then decides takes that into the next height, if it gets the proposal there
-// before it begins the round; it does not wait for precommits then, and stays in round 0. Where two of four do so, nobody decides again. One validator, drawn for
-// each run, votes nil as a rule.
+// Tendermint #3302: up to 0.30.0 a validator that begins to wait for more precommits and then decides keeps that
+// state in the next height, if it receives the proposal there before it begins the round. It then does not wait for
+// precommits, and stays in round 0. If two of four validators do so, no validator decides again. One validator, drawn
+// for each run, mostly votes nil.
 //
 //	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.30.0) -tags v0.30 -run Halts -v . -halts 100
 func TestHalts(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// script is a system of four validators that does nothing but report events, one in each step,
-// and those of calm in the settling stage.
+// script is a system of four validators that only report events, one in each step, and those of calm in the settling
+// stage.
 type script struct {
 	events, calm []lockstep.Event
 }
@@ -86,7 +86,7 @@ func joined(parts ...any) (list []lockstep.Event) {
 	return list
 }
 
-// height is a height as it should be, decided by everyone but those who are left out.
+// height is a correct height, decided by all validators except those in without.
 func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
 	list := joined(proposes(1, h, 0, block), vote(EventPrevote, h, 0, block, 1, 2, 3, 4), vote(EventPrecommit, h, 0, block, 1, 2, 3, 4))
 	for n := range (trace.AllNodes(4) &^ trace.NodesOf(without...)).All() {
@@ -95,7 +95,7 @@ func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
 	return list
 }
 
-// Each property fails on a run that is wrong in one place, and holds on one that is like it and right.
+// Each property fails on a run with one violation, and holds on a similar, correct run.
 func TestSpecCanFail(t *testing.T) {
 	begin := joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1, 2, 3))
 	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 2, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1))
@@ -103,7 +103,7 @@ func TestSpecCanFail(t *testing.T) {
 		name        string
 		p           Property
 		want        string
-		right, also []lockstep.Event // also makes it wrong
+		right, also []lockstep.Event // also makes the run wrong
 	}{
 		{"the state machine gives up", Everything, "running", begin, joined(lockstep.Event{Type: EventFailure, Node: 1, Value: &Failure{Text: "oh"}})},
 		{"a fork that nobody did", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")), joined(decides(4, 1, "B", 1, 2, 3))},
@@ -127,7 +127,7 @@ func TestSpecCanFail(t *testing.T) {
 	}
 }
 
-// What unlocks a validator, by the rule of the library and by the published one.
+// The events that unlock a validator, by the rule of the library and by the published one.
 func TestUnlocking(t *testing.T) {
 	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 1, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1))
 	against := vote(EventPrevote, 1, 2, "B", 1)
@@ -150,7 +150,7 @@ func TestUnlocking(t *testing.T) {
 	}
 }
 
-// In a settling stage everyone decides again: within the time, or before another has decided four times.
+// In a settling stage every validator decides again: within the time, or before another has decided four times.
 func TestLivenessCanFail(t *testing.T) {
 	all, three := height(1, "A"), joined(height(1, "A", 4))
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestLivenessCanFail(t *testing.T) {
 	}
 }
 
-// Guilty is who voted twice in a step, or against the lock without an excuse.
+// The spec finds validators guilty that voted twice in a step, or against the lock without an excuse.
 func TestGuilty(t *testing.T) {
 	prevote, precommit := false, true
 	type sent struct {
@@ -202,7 +202,7 @@ func TestGuilty(t *testing.T) {
 		for _, s := range c.sent {
 			for by := range s.by.All() {
 				m.enter(m.sent, at{5, s.round, s.precommit}, s.block, by)
-				m.enter(m.sent, at{6, s.round, s.precommit}, "other", by) // of no interest
+				m.enter(m.sent, at{6, s.round, s.precommit}, "other", by) // irrelevant
 			}
 		}
 		if got := m.guilty(5); got != c.want {
@@ -211,7 +211,7 @@ func TestGuilty(t *testing.T) {
 	}
 }
 
-// forgetful is a spec that, after every step, knows nothing of something.
+// forgetful is a spec that discards a part of its state after every step.
 type forgetful struct {
 	Property
 	forget func(*monitor)
@@ -232,7 +232,7 @@ func (m forgetfulMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return finding
 }
 
-// Where blocks have no evidence against a liar that voted twice, that is found; and where a fork leaves no votes.
+// The specs find missing evidence against a Byzantine validator that voted twice, and a fork that leaves no votes.
 func TestNoTracesOfLiars(t *testing.T) {
 	blind := forgetful{Everything, func(m *monitor) { clear(m.proven) }}
 	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: blind, Runs: 2, Settle: 4000, Seed: 3})
@@ -246,7 +246,7 @@ func TestNoTracesOfLiars(t *testing.T) {
 	}
 }
 
-// Options out of their range are named.
+// The check names options that are out of range.
 func TestOptions(t *testing.T) {
 	for want, c := range map[string]Cluster{
 		"pause is -1ns, it must be at least 1ns":                                            {Pause: -1},
