@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// strategies are the core's strategies, with parameters for runs of 200 steps.
+// strategies are the core's strategies, long enough for 200 steps.
 var strategies = []lockstep.Strategy{
 	strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1},
 	strategy.Baseline{Drop: 0.25},

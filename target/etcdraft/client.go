@@ -38,7 +38,8 @@ func (d *Deployment) request(id int32, n *node) {
 		at := len(d.data)
 		d.data = o.Encode(d.data)
 		n.waiting = append(n.waiting, w)
-		if n.raft.Propose(d.data[at:len(d.data):len(d.data)]) != nil { // refused: the client learns of it and may try again
+		// refused: the client learns of it and may try again
+		if n.raft.Propose(d.data[at:len(d.data):len(d.data)]) != nil {
 			n.waiting = n.waiting[:len(n.waiting)-1]
 		}
 	case d.cluster.Reads >= Local:

@@ -72,7 +72,7 @@ func (d *Deployment) retire(m *machine) {
 }
 
 // drawChange draws a membership change that is sensible in the node's view. It adds or removes one voter or learner,
-// promotes a learner, or replaces one node by way of a joint configuration, which a second change leaves.
+// promotes a learner, or replaces one node by way of a joint configuration, which is left again.
 func (d *Deployment) drawChange(m *machine) (raftlib.ConfChange, bool) {
 	if m.conf.Outgoing != 0 {
 		return raftlib.ConfChange{}, !m.conf.AutoLeave

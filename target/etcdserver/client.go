@@ -222,7 +222,7 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 	return a, nil
 }
 
-// puts records that an operation has set keys at a revision; a watch delivers the last key last.
+// puts records that an operation has set keys at a revision, in the order in which watches deliver the keys.
 func (a *answer) puts(revision int64, acts ...kv.Act) {
 	a.Value, a.OK, a.Revision = kv.Value{Number: acts[0].Value}, true, revision
 	for _, act := range acts {

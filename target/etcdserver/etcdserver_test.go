@@ -167,7 +167,8 @@ func TestReaders(t *testing.T) {
 	c, long := crowded, 0
 	c.Quota = 0
 	many := spec.OnEvent("many", watch.EventDelivered, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if len(e.Value.(*watch.Delivered).Changes) > 20 { // with the previous values, that is more than fits into one answer
+		// with the previous values, that is more than fits into one answer
+		if len(e.Value.(*watch.Delivered).Changes) > 20 {
 			long++
 		}
 		return nil

@@ -21,7 +21,8 @@ const (
 
 // The states of a lease.
 const (
-	Holds     = "holds"     // the key was put with a lease, whose grant was requested at Began, or a keep-alive requested at Began succeeded
+	// the key was put with a lease, whose grant was requested at Began, or a keep-alive requested at Began succeeded
+	Holds     = "holds"
 	Lost      = "lost"      // the server reports that there is no such lease; it was asked at Began
 	Ending    = "ending"    // the client stops keeping it alive, or requests its revocation
 	Revoked   = "revoked"   // the server acknowledged the revocation

@@ -185,7 +185,8 @@ func awaitRoom(n *bubble.Node, client *clientv3.Client) {
 // alarm.
 func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	sees := n.Chance().IntN(3) == 2
-	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection()) // clientv3 would retry, and one attempt might take effect after another was answered
+	// clientv3 would retry, and one attempt might take effect after another was answered
+	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	began := s.world.Now()
 	list, err := server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE})
 	if err != nil || len(list.Alarms) == 0 {

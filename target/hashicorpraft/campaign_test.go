@@ -36,7 +36,8 @@ func TestCampaigns(t *testing.T) {
 	for name, c := range configurations {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
-				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to check liveness
+				// too short a stage to check liveness
+				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7})
 				if f := result.First(); f != nil {
 					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
 				}

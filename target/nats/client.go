@@ -48,11 +48,13 @@ type clients struct {
 	newest    map[uint8]uint64           // of each key, among the acknowledged ones
 	older     []uint64                   // the others
 	copies    [65]*Copy                  // last reported by servers
-	leaving   map[lockstep.Node]string   // servers stopped for good that other servers still count, by their numbers at those
-	gone      map[lockstep.Node]int      // servers removed
-	changing  lockstep.Node              // the node whose operator changes replicas or members; 0: none
-	leads     map[lead]bool              // the leaders of streams that follow, as last reported by servers
-	moving    string                     // the server that an operator asked to lose its replica, until that was observed
+	// servers stopped for good that other servers still count, by their numbers at those
+	leaving  map[lockstep.Node]string
+	gone     map[lockstep.Node]int // servers removed
+	changing lockstep.Node         // the node whose operator changes replicas or members; 0: none
+	leads    map[lead]bool         // the leaders of streams that follow, as last reported by servers
+	// the server that an operator asked to lose its replica, until that was observed
+	moving string
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {

@@ -15,7 +15,8 @@ import (
 const (
 	EventDelivered = "delivered" // a subscriber received a message; the value is a [*Delivered]
 	EventTaken     = "taken"     // the server confirmed the acknowledgment; the value is a [*Taken]
-	EventProgress  = "progress"  // a server reports the progress of its replica of the consumer; the value is a [*Progress]
+	// a server reports the progress of its replica of the consumer; the value is a [*Progress]
+	EventProgress = "progress"
 )
 
 // Delivered is a message that a subscriber received.

@@ -131,7 +131,7 @@ func TestInTheEnd(t *testing.T) {
 	}
 }
 
-// inTheEnd lets a spec check a run. Some events happen at first, and others once a minute after faults have stopped.
+// inTheEnd lets a spec check a run. Some events happen at first, and others once a minute, for so many minutes, after faults have stopped.
 func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, after []lockstep.Event, minutes int) (found string, judged int) {
 	t.Helper()
 	system := enginetest.Timed{Options: options, Moments: []enginetest.Moment{{At: time.Minute, Events: before}}}

@@ -11,10 +11,12 @@ import (
 
 // The types of event of streams that follow the stream.
 const (
-	EventMirror   = "mirror"          // a server reports its replica of the mirror; the value is a [*Copy]
-	EventSources  = "sources"         // the same for the stream with sources, with the message numbers of the origin
-	EventFollower = "follower-leader" // a server that did not lead such a stream at its last report leads it now; the value is the stream's name
-	EventFell     = "follower-fell"   // a server that led such a stream at its last report starts again; the value is the stream's name
+	EventMirror  = "mirror"  // a server reports its replica of the mirror; the value is a [*Copy]
+	EventSources = "sources" // the same for the stream with sources, with the message numbers of the origin
+	// a server that did not lead such a stream at its last report leads it now; the value is the stream's name
+	EventFollower = "follower-leader"
+	// a server that led such a stream at its last report starts again; the value is the stream's name
+	EventFell = "follower-fell"
 )
 
 // Mirrored is the spec of the mirror. Long enough after faults have stopped, every replica of the mirror has the

@@ -25,10 +25,11 @@ var (
 
 // mistakes are reported bugs, each with the faults that it needs. The campaigns know nothing else of them.
 var mistakes = []struct {
-	report  string
-	as      []string // violated properties
-	found   []string // versions in which a hundred runs have found the bug
-	mended  bool     // other versions have a fix; otherwise all versions have the bug by their defaults, and it need not show
+	report string
+	as     []string // violated properties
+	found  []string // versions in which a hundred runs have found the bug
+	// other versions have a fix; otherwise all versions have the bug by their defaults, and it need not show
+	mended  bool
 	cluster Cluster
 	walk    strategy.Walk
 }{

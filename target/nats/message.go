@@ -58,7 +58,8 @@ func (r *route) feed(data []byte) (kind, text string) {
 		kind = lines[0].kind
 		texts[0] = strings.TrimPrefix(strings.TrimPrefix(texts[0], kind), " ")
 	}
-	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data)) // so that traces show whether bytes are the same
+	// so that traces show whether bytes are the same
+	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data))
 }
 
 // said is a line as text: a type, and its subject.

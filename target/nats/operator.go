@@ -265,7 +265,8 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	}
 	for _, name := range s.cluster.followers() {
 		follows, err := js.Stream(ctx, name)
-		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") { // their replicas are not moved
+		// their replicas are not moved
+		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") {
 			return false
 		}
 	}

@@ -29,8 +29,9 @@ const (
 	EventStepDown     = "step-down"      // of the leader of the stream, or of one that follows it
 	EventMetaStepDown = "meta-step-down" // of the meta leader
 	EventMove         = "move"           // the server lost its replica of the stream
-	EventRefused      = "refused"        // the move was refused, according to the answer: no other server can have the replica
-	EventRemoved      = "removed"        // the server is no longer a member
+	// the move was refused, according to the answer: no other server can have the replica
+	EventRefused = "refused"
+	EventRemoved = "removed" // the server is no longer a member
 )
 
 // Message is a message of the stream.

@@ -35,8 +35,8 @@ type Cluster struct {
 	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
 	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
 	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
-	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay it covers only writes to
-	// the write-ahead log and the signer's state, because the library holds a lock in others.
+	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay it covers only
+	// received and signed messages in the write-ahead log, because the library holds a lock in other writes.
 	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
 	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms" range:"0s.."`
 	// Files makes validators use the library's own write-ahead log in files, which needs the overlay. Power is the

@@ -21,7 +21,8 @@ const (
 	EventFailure   = "failure"   // *Failure: the library's state machine stopped
 	EventStart     = "start"     // *Started: an incarnation began
 	EventMissed    = "missed"    // nothing: a vote arrived on a connection that is gone, and was discarded
-	EventRepair    = "repair"    // nothing: the validator repaired a write-ahead log whose last record was torn in a crash
+	// nothing: the validator repaired a write-ahead log whose last record was torn in a crash
+	EventRepair = "repair"
 )
 
 var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock, EventValid, EventCommit, EventEvidence, EventFailure, EventStart, EventMissed, EventRepair}

@@ -310,7 +310,8 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	weak, strict := false, m.polka(run, a.height, round, block)
-	for r := round + 1; r <= a.round; r++ { // the library accepts a polka of the same round, too, which others may have before it votes
+	// the library accepts a polka of the same round, too, which others may have before it votes
+	for r := round + 1; r <= a.round; r++ {
 		strict = strict || r < a.round && m.polka(run, a.height, r, block)
 		weak = weak || m.polka(run, a.height, r, Nil)
 		for other := range m.proposed[a.height] { //lockstep:unordered any of them

@@ -35,8 +35,8 @@ func of(name, help string, build func(bool) *Scenario, set ...string) target.Sce
 	return target.Scenario{Name: name, Help: help, Set: set, Strategy: judging(name), Build: func() lockstep.Scenario { return build(true) }}
 }
 
-// judging is the strategy of a scenario: the one that all scenarios are measured with, modified so that a run ends
-// when the scenario's machine has decided.
+// judging is the strategy of a scenario: the one that all scenarios are measured with. Its runs are as long as the
+// scenario's machine needs.
 func judging(name string) string {
 	s := Strategy
 	s.Steps = usualSteps
