@@ -78,7 +78,8 @@ func (p *Program) Check() error {
 	switch {
 	case p.Name == "" || p.Package == "":
 		return fmt.Errorf("target: a program needs a name and a package, this has %q and %q", p.Name, p.Package)
-	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library}, func(s string) bool { return strings.HasPrefix(s, "-") }):
+	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library},
+		func(s string) bool { return strings.HasPrefix(s, "-") }):
 		return fmt.Errorf("target: the program %q with the package %q, module %q and library %q: none of them may begin with -", p.Name, p.Package, p.Module, p.Library)
 	case p.Library != "" && (p.Module == "" || len(p.Versions) == 0):
 		return fmt.Errorf("target: the program %s has the library %s, so it needs a module and versions that are known to work", p.Name, p.Library)

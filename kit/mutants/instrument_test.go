@@ -56,8 +56,10 @@ func TestOtherLibrary(t *testing.T) {
 		want   string
 	}{
 		{mutants.Mutant{Name: "m", File: "lib.go", Func: "T.Sub", Stmt: "t.n++"}, "lib.go has no function T.Sub"},
-		{mutants.Mutant{Name: "m", File: "lib.go", Func: "T.Add", Stmt: "t.n++"}, `"t.n++" is 2 times in T.Add of lib.go`},
-		{mutants.Mutant{Name: "m", File: "lib.go", Func: "Twice", Expr: "3 * a", By: "a"}, `"3 * a" is 0 times in Twice of lib.go`},
+		{mutants.Mutant{Name: "m", File: "lib.go", Func: "T.Add", Stmt: "t.n++"},
+			`"t.n++" is 2 times in T.Add of lib.go`},
+		{mutants.Mutant{Name: "m", File: "lib.go", Func: "Twice", Expr: "3 * a", By: "a"},
+			`"3 * a" is 0 times in Twice of lib.go`},
 		{mutants.Mutant{Name: "m", File: "gone.go", Func: "Twice", Expr: "2 * a", By: "a"}, "gone.go"},
 		{mutants.Mutant{Name: "m", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "a +"}, "lib.go"},
 	} {

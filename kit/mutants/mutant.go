@@ -45,7 +45,8 @@ func (s Set) Check() error {
 		wrong := func(text string) {
 			problems = append(problems, fmt.Errorf("mutant %q of %s %s", m.Name, s.Target, text))
 		}
-		if slices.Contains([]string{m.Name, string(m.Area), m.File, m.Func, m.Does, m.Breaks, m.Load.Name, m.Load.Why}, "") {
+		if slices.Contains([]string{m.Name, string(m.Area), m.File, m.Func, m.Does, m.Breaks, m.Load.Name, m.Load.Why},
+			"") {
 			wrong("lacks its name, area, file, function, what it does, what it breaks or its workload")
 		}
 		if (m.Expr == "") == (m.Stmt == "") || (m.Expr == "") != (m.By == "") {

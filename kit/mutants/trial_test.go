@@ -110,7 +110,8 @@ pos       3                         3                     late
 // TestTrialFails distinguishes wrong usage of the tool from a mutant that crashed.
 func TestTrialFails(t *testing.T) {
 	tr := trial(t)
-	if _, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "usage"}}); err == nil || !strings.Contains(err.Error(), "unknown strategy") {
+	if _, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "usage"}}); err == nil ||
+		!strings.Contains(err.Error(), "unknown strategy") {
 		t.Errorf("wrong usage: %v", err)
 	}
 	tr.Program = "/does/not/exist"

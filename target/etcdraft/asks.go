@@ -50,7 +50,8 @@ func (c Cluster) requests() []string {
 func messageTypes() []string {
 	var names []string
 	for t := range travels {
-		if travels[t] != (travel{}) || raftlib.Type(t) == raftlib.MsgVote || slices.Contains(toLeader[:], raftlib.Type(t)) {
+		if travels[t] != (travel{}) || raftlib.Type(t) == raftlib.MsgVote ||
+			slices.Contains(toLeader[:], raftlib.Type(t)) {
 			names = append(names, raftlib.Type(t).String())
 		}
 	}

@@ -74,7 +74,8 @@ func BenchmarkApart(b *testing.B) {
 
 // BenchmarkRuns measures the speed of both versions.
 func BenchmarkRuns(b *testing.B) {
-	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}, etcdraft.Cluster{Nodes: 5}, v35.Cluster{Nodes: 5}, etcdraft.Cluster{Async: true}} {
+	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}, etcdraft.Cluster{Nodes: 5},
+		v35.Cluster{Nodes: 5}, etcdraft.Cluster{Async: true}} {
 		info, _ := sys.Describe()
 		b.Run(fmt.Sprintf("%s/nodes=%d/async=%s", info.Name, info.Nodes, info.Options["async"]), func(b *testing.B) {
 			var spent time.Duration

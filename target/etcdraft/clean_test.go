@@ -95,7 +95,8 @@ func TestChanges(t *testing.T) {
 	compact.Compact = 3
 	checked.PreVote, checked.CheckQuorum = true, true
 	for i, c := range []etcdraft.Cluster{changes, async, compact, checked} {
-		for _, name := range []string{"shadow", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2", "baseline",
+		for _, name := range []string{"shadow", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2",
+			"baseline",
 			"lossy:rounds=100,loss=0.2", "uniform", "partition"} {
 			s, err := strategy.Parse(name)
 			if err != nil {

@@ -60,7 +60,8 @@ func (d *Deployment) answerUnasked(n *node, w waiter, key uint8) {
 			return
 		}
 		leader := d.node(n.lead)
-		if !leader.up || leader.role != raftlib.Leader || d.out.Cut(n.id).Has(leader.id) || d.out.Cut(leader.id).Has(n.id) {
+		if !leader.up || leader.role != raftlib.Leader || d.out.Cut(n.id).Has(leader.id) ||
+			d.out.Cut(leader.id).Has(n.id) {
 			return
 		}
 		n = leader

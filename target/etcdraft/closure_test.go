@@ -20,7 +20,8 @@ func TestRoundsOfRaft(t *testing.T) {
 	page.Section(t, "../../docs/reports.md", "late messages", func(w io.Writer) error {
 		for _, layers := range []bool{false, true} {
 			share, m := lateness(t, layers)
-			if layers != (share.Formed > 0) || !slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
+			if layers != (share.Formed > 0) ||
+				!slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
 				t.Errorf("layers=%v: %+v", layers, share)
 			}
 			way := "rounds of terms"

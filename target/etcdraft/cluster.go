@@ -138,7 +138,8 @@ func (c Cluster) check() error {
 	if err := target.Check("etcdraft", c); err != nil {
 		return err
 	}
-	for _, err := range []error{option.Within("voters", c.Voters, 1, c.Nodes), option.Within("heartbeat", c.Heartbeat, 1, c.Election-1)} {
+	for _, err := range []error{option.Within("voters", c.Voters, 1, c.Nodes),
+		option.Within("heartbeat", c.Heartbeat, 1, c.Election-1)} {
 		if err != nil {
 			return fmt.Errorf("etcdraft: %w", err)
 		}

@@ -40,7 +40,8 @@ func TestRefusedOptions(t *testing.T) {
 		err := option.SetAll(&cluster, strings.Split(c.options, ","))
 		if err == nil {
 			_, err = cluster.Describe()
-			if _, deployErr := cluster.Deploy(context.Background(), &lockstep.Place{}); (deployErr == nil) != (err == nil) {
+			if _, deployErr := cluster.Deploy(context.Background(),
+				&lockstep.Place{}); (deployErr == nil) != (err == nil) {
 				t.Errorf("%s: Describe says %v, Deploy says %v", c.options, err, deployErr)
 			}
 		}
@@ -48,15 +49,18 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: the error is %v, want one with %q", c.options, err, c.want)
 		}
 	}
-	if _, err := (v35.Cluster{Async: true}).Describe(); err == nil || !strings.Contains(err.Error(), "etcdraft35 has no asynchronous storage writes") {
+	if _, err := (v35.Cluster{Async: true}).Describe(); err == nil ||
+		!strings.Contains(err.Error(), "etcdraft35 has no asynchronous storage writes") {
 		t.Errorf("asynchronous writes on v3.5: %v", err)
 	}
 }
 
 // TestOptionsRoundTrip recreates a cluster from the options in its traces.
 func TestOptionsRoundTrip(t *testing.T) {
-	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: kv.Binary}, {Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
-		{Clients: etcdraft.None, MaxInflight: 2, MaxSizePerMsg: 100, Compact: 3, Layers: true, NoForward: true, Transfers: 1, Delay: 1, Election: 9, Heartbeat: 2}} {
+	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: kv.Binary},
+		{Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
+		{Clients: etcdraft.None, MaxInflight: 2, MaxSizePerMsg: 100, Compact: 3, Layers: true, NoForward: true,
+			Transfers: 1, Delay: 1, Election: 9, Heartbeat: 2}} {
 		info, err := c.Describe()
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +110,8 @@ func TestReach(t *testing.T) {
 		if err != nil || r.First() != nil {
 			t.Fatal(r.First(), err)
 		}
-		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply", "install", "restart", "call", "return",
+		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply",
+			"install", "restart", "call", "return",
 			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept",
 			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message", "truncate", "crash"} {
 			if seen[want] == 0 {
@@ -121,13 +126,15 @@ func TestReach(t *testing.T) {
 // run therefore complete.
 func TestClientsAreAnswered(t *testing.T) {
 	const runs = 100
-	for text, want := range map[string]float64{"pctcp:steps=1000": 7.9, "pctcp:fair=true,steps=1000": 7.9, "pos:steps=1000": 7.5, "delay:steps=1000": 7.9, "walk:steps=1000": 7.9} {
+	for text, want := range map[string]float64{"pctcp:steps=1000": 7.9, "pctcp:fair=true,steps=1000": 7.9,
+		"pos:steps=1000": 7.5, "delay:steps=1000": 7.9, "walk:steps=1000": 7.9} {
 		s, err := strategy.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]int{}
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: tally(seen), Seed: 1, Runs: runs, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s,
+			Spec: tally(seen), Seed: 1, Runs: runs, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if got := float64(seen["return"]) / runs; got < want {

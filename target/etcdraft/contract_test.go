@@ -194,7 +194,8 @@ func TestVotesBeforeWrites(t *testing.T) {
 	three.restart()
 	three.must(three.Campaign())
 	three.flush()
-	if again := three.take(pb.MsgVote, 1); again.GetTerm() != request.GetTerm() || again.GetIndex() >= request.GetIndex() {
+	if again := three.take(pb.MsgVote, 1); again.GetTerm() != request.GetTerm() ||
+		again.GetIndex() >= request.GetIndex() {
 		t.Fatalf("the second request is %v, the first was %v", again, request)
 	}
 	one.hear(request)

@@ -12,7 +12,8 @@ import (
 
 // eventTypes are the types of the events of a cluster: those of any Raft, where the value of a
 // crash is a [*Crashed] and that of a request of the operator an [*Asked].
-var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader, raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
+var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader,
+	raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
 	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers, spec.EventCall, spec.EventReturn}
 
 // roles lists the roles of nodes, named like the events.

@@ -18,7 +18,8 @@ import (
 )
 
 // rough is a walk with every kind of fault.
-var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1}
+var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 1}
 
 // screen is the maximum number of lines of a shrunk trace.
 const screen = 60
@@ -48,20 +49,35 @@ func faults() []fault {
 	small := etcdraft.Cluster{Requests: 3, Keys: 1, Election: 3}
 	leaders := etcdraft.Cluster{Nodes: 2, Clients: etcdraft.None}
 	return []fault{
-		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough, "election-safety", 0, steps{"election-safety": 8}},
-		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "election-safety", 0, steps{"election-safety": 8, "leader-completeness": 10}},
-		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough, "leader-completeness", 0, steps{"leader-completeness": 10, "panic": 9}},
-		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain, "state-machine-safety", 0, steps{"state-machine-safety": 9}},
-		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain, "linearizability", 0, steps{"linearizability": 9}},
-		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain, "leader-completeness", 0, steps{"leader-completeness": 12}},
-		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain, "durability", 0, steps{"durability": 4}},
-		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}), plain, "state-machine-safety", 0, steps{"state-machine-safety": 11}},
-		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80, steps{"liveness": 80}},
-		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic", 0, steps{"panic": 10}},
-		{"work without end", with(small, func(f *faulty) raftlib.Node { return &restless{faulty: f} }), plain, "panic", 0, steps{"panic": 3}},
-		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3}, func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0, steps{"state-machine-safety": 9}},
-		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching", 0, steps{"log-matching": 7}},
-		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain, "leader-append-only", 0, steps{"leader-append-only": 7, "panic": 13}},
+		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough,
+			"election-safety", 0, steps{"election-safety": 8}},
+		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough,
+			"election-safety", 0, steps{"election-safety": 8, "leader-completeness": 10}},
+		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough,
+			"leader-completeness", 0, steps{"leader-completeness": 10, "panic": 9}},
+		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain,
+			"state-machine-safety", 0, steps{"state-machine-safety": 9}},
+		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain,
+			"linearizability", 0, steps{"linearizability": 9}},
+		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain,
+			"leader-completeness", 0, steps{"leader-completeness": 12}},
+		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain,
+			"durability", 0, steps{"durability": 4}},
+		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}),
+			plain, "state-machine-safety", 0, steps{"state-machine-safety": 11}},
+		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80,
+			steps{"liveness": 80}},
+		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic",
+			0, steps{"panic": 10}},
+		{"work without end", with(small, func(f *faulty) raftlib.Node { return &restless{faulty: f} }), plain, "panic",
+			0, steps{"panic": 3}},
+		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3},
+			func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0,
+			steps{"state-machine-safety": 9}},
+		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching",
+			0, steps{"log-matching": 7}},
+		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain,
+			"leader-append-only", 0, steps{"leader-append-only": 7, "panic": 13}},
 	}
 }
 

@@ -20,10 +20,13 @@ func TestMended(t *testing.T) {
 		strategy string
 		run      int
 	}{
-		{"a snapshot asked for within a change has neither its index nor its members", compact, "lossy:rounds=100,loss=0.2", 985},
+		{"a snapshot asked for within a change has neither its index nor its members", compact,
+			"lossy:rounds=100,loss=0.2", 985},
 		{"a change is not applied on top of a later snapshot", compact, "delay", 2027},
-		{"two voters are not held to liveness, nor is a cluster without a leader to durability", async, "partition", 737},
-		{"a member that ignores the leader's earlier term for good is not held to the leader's log", etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Atomic: true}, "shadow", 7554},
+		{"two voters are not held to liveness, nor is a cluster without a leader to durability", async, "partition",
+			737},
+		{"a member that ignores the leader's earlier term for good is not held to the leader's log",
+			etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Atomic: true}, "shadow", 7554},
 	} {
 		s, err := strategy.Parse(c.strategy)
 		if err != nil {

@@ -31,7 +31,8 @@ var compared = []struct {
 func TestUnlessTold(t *testing.T) {
 	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
-		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp", "pctcp:fair=true", "pos", "shadow", "delay", "partition"} {
+		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp",
+			"pctcp:fair=true", "pos", "shadow", "delay", "partition"} {
 			unlessTold(t, text, &byRun, &byStep)
 		}
 		faults, rule := "", ""
@@ -99,7 +100,8 @@ func TestTagsOrLayers(t *testing.T) {
 // inRounds explores a cluster with a fault in both ways, with two strategies.
 func inRounds(t *testing.T, fault func(*faulty) raftlib.Node, tell func(*lockstep.Result)) {
 	t.Helper()
-	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48}, strategy.Lossy{Rounds: 48, Loss: 0.2}} {
+	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48},
+		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
 		for _, layers := range []bool{false, true} {
 			r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1, Layers: layers}, fault),
 				Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 500, Steps: 200, KeepGoing: true, Keep: 1})

@@ -12,5 +12,6 @@ const Settle = 2000
 const Usual = "walk:duplicate=1,crash=1,restart=1,cut=1,heal=1"
 
 // Targets is the newest version of the library.
-var Targets = []target.Target{target.Of("etcdraft", "etcd's raft v3.7, unmodified, with a replicated map and its clients", Cluster{}, Everything).
+var Targets = []target.Target{target.Of("etcdraft",
+	"etcd's raft v3.7, unmodified, with a replicated map and its clients", Cluster{}, Everything).
 	Settled(Settle).Explored(Usual)}

@@ -25,14 +25,16 @@ func TestUnsafeReads(t *testing.T) {
 		func(c etcdraft.Cluster) lockstep.System { return c },
 		func(c etcdraft.Cluster) lockstep.System { return v35.Cluster(c) },
 	} {
-		for reads, want := range map[etcdraft.ReadMode]trace.Verdict{etcdraft.Local: trace.Fail, etcdraft.Leader: trace.Fail, etcdraft.ReadIndex: trace.Pass} {
+		for reads, want := range map[etcdraft.ReadMode]trace.Verdict{etcdraft.Local: trace.Fail,
+			etcdraft.Leader: trace.Fail, etcdraft.ReadIndex: trace.Pass} {
 			c := base
 			c.Reads = reads
 			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: version(c), Strategy: jepsen, Spec: etcdraft.Everything, Seed: 1, Runs: 600, Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f := r.First(); r.Verdict() != want || f != nil && (f.Finding.Property != "linearizability" || f.Flaky != "") {
+			if f := r.First(); r.Verdict() != want || f != nil && (f.Finding.Property != "linearizability" ||
+				f.Flaky != "") {
 				t.Errorf("reads=%v: %v, %v", reads, r.Verdicts, f)
 			}
 		}

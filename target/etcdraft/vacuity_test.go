@@ -27,8 +27,10 @@ func TestUnjudged(t *testing.T) {
 		{"everything", etcdraft.Cluster{}, rough, etcdraft.Settle, nil},
 		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{agree, live}},
 		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, agree, live, linear}},
-		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0, []string{durable, agree, live, linear}},
-		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0, []string{matching, complete, agree, live}},
+		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0,
+			[]string{durable, agree, live, linear}},
+		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0,
+			[]string{matching, complete, agree, live}},
 		{"nobody answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
 			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, linear}},
 	} {

@@ -62,7 +62,8 @@ var busy = Cluster{Unasking: has15220(Version()), Power: 0.5, Snapshots: 20, Cli
 	Watchers: 3, Compactions: 20, Batch: 5, Defragmentations: 4, Backups: 4, Leases: 4, Learners: 4, Transfers: 4}
 
 // faults cut links, crash members and break connections.
-var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 1, Restart: 4, Steps: 3000}
+var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 1, Restart: 4,
+	Steps: 3000}
 
 // Members satisfy all properties through crashes, partitions and power failures, and runs check every property.
 func TestFaults(t *testing.T) {
@@ -262,7 +263,8 @@ func exactly(t *testing.T, cluster Cluster) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rows = append(rows, processes.Row{Name: fmt.Sprint("time ", i+1), Outcomes: d}); !slices.Equal(d, rows[0].Outcomes) {
+			if rows = append(rows, processes.Row{Name: fmt.Sprint("time ", i+1), Outcomes: d}); !slices.Equal(d,
+				rows[0].Outcomes) {
 				t.Errorf("time %d differs from the first:\n%q\n%q", i+1, d, rows[0].Outcomes)
 			}
 		}
@@ -286,7 +288,8 @@ func TestNothingIsLeft(t *testing.T) {
 		case *runs - 1:
 			before = inUse(t)
 		case 2**runs - 1:
-			if after := inUse(t); after.goroutines > before.goroutines+20 || after.files > before.files+5 || after.bytes > before.bytes+100<<20 {
+			if after := inUse(t); after.goroutines > before.goroutines+20 || after.files > before.files+5 ||
+				after.bytes > before.bytes+100<<20 {
 				t.Errorf("%+v after %d runs, %+v after %d", before, *runs, after, n+1)
 			}
 		}

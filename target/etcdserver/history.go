@@ -101,7 +101,8 @@ func (r *read) shape() string {
 		return "it is not sorted as it was asked to be"
 	case r.Limit > 0 && len(r.Found) > r.Limit:
 		return fmt.Sprintf("%d keys were wanted", r.Limit)
-	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) || r.More && len(r.Found) != r.Limit:
+	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) ||
+		r.More && len(r.Found) != r.Limit:
 		return fmt.Sprintf("of %d keys that were wanted %d are told, there are %d, and more: %v", r.Limit, len(r.Found), r.Count, r.More)
 	}
 	return ""
@@ -125,7 +126,8 @@ func (s *snapshots) content(r read) string {
 		if key < r.From || r.To != "" && key >= r.To || found[key] {
 			continue
 		}
-		if there, ok := s.surely(key, r.Revision); ok && (!r.More || r.Order.compare(there, r.Found[len(r.Found)-1]) < 0) {
+		if there, ok := s.surely(key, r.Revision); ok &&
+			(!r.More || r.Order.compare(there, r.Found[len(r.Found)-1]) < 0) {
 			return fmt.Sprintf("%v is not told", there)
 		}
 	}

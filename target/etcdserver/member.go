@@ -283,7 +283,8 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 func check(conf *embed.Config, often time.Duration) {
 	set(conf, often, "ExperimentalCorruptCheckTime", "CorruptCheckTime", "ExperimentalCompactHashCheckTime", "CompactHashCheckTime")
 	if f := reflect.ValueOf(conf).Elem().FieldByName("ServerFeatureGate"); f.IsValid() {
-		if err := f.Interface().(interface{ Set(string) error }).Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {
+		if err := f.Interface().(interface{ Set(string) error }).
+			Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {
 			panic(err) // since 3.6 they have these names
 		}
 		return

@@ -61,7 +61,8 @@ var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarant
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).
+var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time",
+	Cluster{}, Everything).
 	Settled(Settle)}
 
 // equal compares stores.

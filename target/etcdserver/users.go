@@ -184,7 +184,8 @@ func (s *clients) authenticate(n *bubble.Node, client *clientv3.Client) {
 	}
 	steps = append(steps, func(ctx context.Context) error { _, err := client.AuthEnable(ctx); return err })
 	for _, step := range steps {
-		if _, err := asking(n, func(ctx context.Context) (any, error) { return nil, step(ctx) }); err != nil && !isAlready(err) {
+		if _, err := asking(n, func(ctx context.Context) (any, error) { return nil, step(ctx) }); err != nil &&
+			!isAlready(err) {
 			return
 		}
 	}

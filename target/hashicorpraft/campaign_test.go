@@ -74,8 +74,10 @@ func TestUsed(t *testing.T) {
 		return nil
 	})
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 4, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 800}
-	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4, Compact: 3, Requests: 6},
-		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8, Removals: 8, Snapshots: 4}} {
+	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4,
+		Compact: 3, Requests: 6},
+		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8, Removals: 8,
+			Snapshots: 4}} {
 		walk := walk
 		if name == "calm" {
 			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}
@@ -91,7 +93,8 @@ func TestUsed(t *testing.T) {
 		}
 	}
 	t.Log(used)
-	for _, want := range []string{"demote", "promote", "remove", "return", "transfer", "snapshot", "verify " + raftspec.EventInstall, "verify " + spec.EventReturn, "barrier " + spec.EventReturn} {
+	for _, want := range []string{"demote", "promote", "remove", "return", "transfer", "snapshot", "verify " +
+		raftspec.EventInstall, "verify " + spec.EventReturn, "barrier " + spec.EventReturn} {
 		if used[want] == 0 {
 			t.Errorf("%s never took place: %v", want, used)
 		}

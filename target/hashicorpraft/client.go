@@ -85,7 +85,8 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, result *kv.Result, err error) 
 
 // refused reports whether an error guarantees that the operation had no effect.
 func refused(err error) bool {
-	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrEnqueueTimeout) ||
+		errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		errors.Is(err, errRead)
 }
 

@@ -24,7 +24,8 @@ var hunts = map[string]struct {
 }{
 	// A node refuses the pre-vote of its own leader (#605, #606), and counts a granted pre-vote as contact with the
 	// leader (#609).
-	"pre-vote": {cluster: Cluster{}, strategy: strategy.Walk{Deliver: 20, Wait: 10, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 300},
+	"pre-vote": {cluster: Cluster{}, strategy: strategy.Walk{Deliver: 20, Wait: 10, Request: 3, Crash: 1, Restart: 2,
+		Cut: 1, Heal: 2, Steps: 300},
 		spec: Safety, runs: 200, property: "pre-vote", versions: []string{"v1.7.0"}},
 	// A voter that was demoted during its absence, in a newer term, deposes the leader repeatedly (#524, #526).
 	"demoted": {cluster: Cluster{NoPreVote: true, Changes: 3, Requests: 2, Clients: 1, InFlight: 1},

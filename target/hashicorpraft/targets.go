@@ -10,5 +10,6 @@ const Settle = 5000
 const Usual = "walk:deliver=20,drop=1,wait=10,request=3,crash=1,restart=2,cut=1,heal=2"
 
 // Targets is the library in the version of this build.
-var Targets = []target.Target{target.Of("hashicorpraft", "hashicorp/raft, unmodified, in virtual time, with a replicated map and its clients", Cluster{}, Everything).
+var Targets = []target.Target{target.Of("hashicorpraft",
+	"hashicorp/raft, unmodified, in virtual time, with a replicated map and its clients", Cluster{}, Everything).
 	Settled(Settle).Explored(Usual)}

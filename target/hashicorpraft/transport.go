@@ -16,7 +16,8 @@ import (
 )
 
 // messageTypes are the types of messages: requests, their responses, and the chunks of a snapshot.
-var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat", "HeartbeatResponse", "RequestVote", "RequestVoteResponse",
+var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat", "HeartbeatResponse", "RequestVote",
+	"RequestVoteResponse",
 	"RequestPreVote", "RequestPreVoteResponse", "TimeoutNow", "TimeoutNowResponse", "InstallSnapshot", "InstallSnapshotResponse", "SnapshotChunk"}
 
 // packet is the content of one message of the engine.

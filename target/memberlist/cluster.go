@@ -113,7 +113,8 @@ func (c changes) NotifyLeave(m *memberlist.Node) { c.node.Emit(EventLeave, m.Nam
 func (c changes) NotifyUpdate(*memberlist.Node) {}
 
 // kinds are the library's types of messages, by their first byte.
-var kinds = []string{"ping", "indirect ping", "ack", "suspect", "alive", "dead", "push-pull", "compound", "user", "compressed", "encrypted", "nack", "crc", "error"}
+var kinds = []string{"ping", "indirect ping", "ack", "suspect", "alive", "dead", "push-pull", "compound", "user",
+	"compressed", "encrypted", "nack", "crc", "error"}
 
 const compound, crc = 7, 12
 

@@ -12,7 +12,8 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}
-	if options := (Cluster{Nodes: 3, NoRejoin: true}).bubble().Options; len(options) != 2 || options["nodes"] != "3" || options["no-rejoin"] != "true" {
+	if options := (Cluster{Nodes: 3, NoRejoin: true}).bubble().Options; len(options) != 2 || options["nodes"] != "3" ||
+		options["no-rejoin"] != "true" {
 		t.Errorf("the options are %v", options)
 	}
 	if nodes := (Cluster{}).bubble().Nodes; nodes != 5 {

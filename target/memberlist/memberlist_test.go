@@ -41,7 +41,8 @@ func TestConvergence(t *testing.T) {
 // do, it does not.
 func TestRejoin(t *testing.T) {
 	long := strategy.Walk{Deliver: 40, Wait: 20, Cut: 1, Steps: 8000}
-	if f := campaign(t, Cluster{NoRejoin: true}, long, 3).First(); f == nil || f.Failed != 1 || f.Finding.Property != "convergence" {
+	if f := campaign(t, Cluster{NoRejoin: true}, long, 3).First(); f == nil || f.Failed != 1 ||
+		f.Finding.Property != "convergence" {
 		t.Errorf("found %+v", f)
 	}
 	if f := campaign(t, Cluster{}, long, 3).First(); f != nil {

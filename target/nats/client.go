@@ -196,7 +196,8 @@ func (s *clients) operate(n *bubble.Node, to door, o *kv.Op) {
 
 // untouched reports whether an error guarantees that the operation had no effect.
 func untouched(o *kv.Op, err error) bool {
-	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, natsgo.ErrNoResponders) || err != nil && o.Kind == kv.Get
+	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, natsgo.ErrNoResponders) || err != nil &&
+		o.Kind == kv.Get
 }
 
 // ended records the answer to an operation, unless the server crashed meanwhile.

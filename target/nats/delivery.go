@@ -243,7 +243,8 @@ func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
 	for n := range g.told.All() {
 		switch p := g.progress[n]; {
-		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm || time.Duration(g.at[n]-g.moved) < idle:
+		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm ||
+			time.Duration(g.at[n]-g.moved) < idle:
 		case first == 0:
 			first = n
 		default:

@@ -92,7 +92,8 @@ func (d *drops) may(subject string, seq uint64) bool {
 
 // Gone is the spec that after faults have stopped no replica has a message whose deletion was acknowledged.
 var Gone = spec.New("deleted-messages-go", func(i lockstep.Info) *gone {
-	return &gone{count: count{off: i.Options["purge"] == "" && i.Options["purges"] == "" && i.Options["erasures"] == ""}}
+	return &gone{count: count{off: i.Options["purge"] == "" && i.Options["purges"] == "" &&
+		i.Options["erasures"] == ""}}
 })
 
 // gone records the deletions.

@@ -33,9 +33,11 @@ func TestFollowing(t *testing.T) {
 		found  string
 		judged int
 	}{
-		{"the same", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c), shows(EventMirror, 3)}, "", 3},
+		{"the same", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c), shows(EventMirror, 3)}, "",
+			3},
 		{"told before the stream", Mirrored, nil, []lockstep.Event{shows(EventMirror, 2, a, b, c), origin}, "", 3},
-		{"one less", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c), shows(EventMirror, 3, a, b)},
+		{"one less", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c),
+			shows(EventMirror, 3, a, b)},
 			after + "mirror of server 3, with messages 1 to 2, 2 in all, lacks 1 messages, first message 4, c" + has, 6},
 		{"a hole", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, c)},
 			after + "mirror of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has, 3},
@@ -43,15 +45,20 @@ func TestFollowing(t *testing.T) {
 			after + "mirror of server 2, with messages 1 to 4, 3 in all, has message 4, c, which is not there; server 1 has the stream with messages 1 to 2, 2 in all", 2},
 		{"another in its place", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, other)},
 			after + "mirror of server 2, with messages 1 to 4, 3 in all, has d as message 4, which is c" + has, 3},
-		{"under another number", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, Message{3, "k", "c"})},
+		{"under another number", Mirrored, nil,
+			[]lockstep.Event{origin, shows(EventMirror, 2, a, b, Message{3, "k", "c"})},
 			after + "mirror of server 2, with messages 1 to 3, 3 in all, has message 3, c, which is not there" + has, 3},
-		{"deleted in the stream alone", Mirrored, gone, []lockstep.Event{holds(1, a, c), shows(EventMirror, 2, a, b, c)}, "", 2},
-		{"deleted before it was mirrored", Mirrored, gone, []lockstep.Event{holds(1, a, c), shows(EventMirror, 2, a, c)}, "", 2},
+		{"deleted in the stream alone", Mirrored, gone,
+			[]lockstep.Event{holds(1, a, c), shows(EventMirror, 2, a, b, c)}, "", 2},
+		{"deleted before it was mirrored", Mirrored, gone,
+			[]lockstep.Event{holds(1, a, c), shows(EventMirror, 2, a, c)}, "", 2},
 		{"no stream to compare with", Mirrored, nil, []lockstep.Event{holds(1), shows(EventMirror, 2, a)}, "", 0},
 		{"somebody writes", Mirrored, nil, []lockstep.Event{asked(1), origin, shows(EventMirror, 2, a)}, "", 0},
-		{"each once", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, a, b, c), shows(EventSources, 3, a, b, c)}, "", 6},
+		{"each once", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, a, b, c),
+			shows(EventSources, 3, a, b, c)}, "", 6},
 		{"another key first", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, b, a, c)}, "", 3},
-		{"not in the same order everywhere", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, b, a, c), shows(EventSources, 3, a, b, c)},
+		{"not in the same order everywhere", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, b, a, c),
+			shows(EventSources, 3, a, b, c)},
 			after + "sources of servers 2 and 3 differ: messages 2 to 4, 3 in all; messages 1 to 4, 3 in all", 6},
 		{"twice", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, a, b, a, c)},
 			after + "sources of server 2, with messages 1 to 4, 4 in all, has message 1 of k after 1" + has, 3},
@@ -60,9 +67,11 @@ func TestFollowing(t *testing.T) {
 		{"one lost", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, a, c)},
 			after + "sources of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has, 3},
 		{"deleted", Sourced, gone, []lockstep.Event{holds(1, a, c), shows(EventSources, 2, b, a, c)}, "", 2},
-		{"the mirror is no stream with sources", Sourced, nil, []lockstep.Event{origin, shows(EventMirror, 2, a)}, "", 0},
+		{"the mirror is no stream with sources", Sourced, nil, []lockstep.Event{origin, shows(EventMirror, 2, a)}, "",
+			0},
 	} {
-		if found, judged := inTheEnd(t, c.spec, map[string]string{"mirror": "true", "sources": "true"}, c.before, c.shown, 5); found != c.found || judged != c.judged {
+		if found, judged := inTheEnd(t, c.spec, map[string]string{"mirror": "true", "sources": "true"}, c.before,
+			c.shown, 5); found != c.found || judged != c.judged {
 			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, judged, c.found, c.judged)
 		}
 	}

@@ -33,10 +33,14 @@ var mistakes = []struct {
 	cluster Cluster
 	walk    strategy.Walk
 }{
-	{"7564: what was acknowledged is lost when the power fails at a majority", []string{"unique-numbers", "acknowledged-messages-stay"}, []string{"v2.12.1", "v2.15.2"}, false, Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
-	{"7567: so is it when it fails at one server while others stand still", []string{"unique-numbers"}, []string{"v2.12.1", "v2.15.2"}, false,
+	{"7564: what was acknowledged is lost when the power fails at a majority",
+		[]string{"unique-numbers", "acknowledged-messages-stay"}, []string{"v2.12.1", "v2.15.2"}, false,
+		Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
+	{"7567: so is it when it fails at one server while others stand still", []string{"unique-numbers"},
+		[]string{"v2.12.1", "v2.15.2"}, false,
 		Cluster{Power: 1, Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, once},
-	{"7594: a server that stood still forgets what it has not written", []string{"acknowledged-messages-stay"}, []string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
+	{"7594: a server that stood still forgets what it has not written", []string{"acknowledged-messages-stay"},
+		[]string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
 }
 
 // Campaigns find reported bugs in the versions that have them. Servers that always sync satisfy all properties under
@@ -48,7 +52,8 @@ func TestKnownMistakes(t *testing.T) {
 	for _, m := range mistakes {
 		t.Run(m.report[:4], func(t *testing.T) {
 			r := looked(t, "as it is", m.cluster, m.walk)
-			if slices.Contains(m.found, Version()) && !slices.ContainsFunc(r.Found, func(f lockstep.Found) bool { return slices.Contains(m.as, f.Finding.Property) }) {
+			if slices.Contains(m.found, Version()) && !slices.ContainsFunc(r.Found,
+				func(f lockstep.Found) bool { return slices.Contains(m.as, f.Finding.Property) }) {
 				t.Errorf("%s: not found in %d runs", Version(), r.Runs)
 			}
 			if m.mended && !slices.Contains(m.found, Version()) {

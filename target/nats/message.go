@@ -99,7 +99,8 @@ func payloadSize(line string) int {
 
 // raftSubjects are the subjects of the server's raft: the prefix of each, and its meaning.
 var raftSubjects = []struct{ prefix, is string }{
-	{"$NRG.V.", "vote?"}, {"$NRG.AE.", "append"}, {"$NRG.P.", "propose"}, {"$NRG.RP.", "remove peer"}, {"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
+	{"$NRG.V.", "vote?"}, {"$NRG.AE.", "append"}, {"$NRG.P.", "propose"}, {"$NRG.RP.", "remove peer"},
+	{"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
 }
 
 // inWords is a line as text.

@@ -46,7 +46,8 @@ func TestCalm(t *testing.T) {
 }
 
 // faults cut links, and crash and pause servers.
-var faults = strategy.Walk{Deliver: 1500, Wait: 300, Request: 12, Cut: 1, Heal: 4, Crash: 1, Restart: 4, Pause: 1, Steps: 6000}
+var faults = strategy.Walk{Deliver: 1500, Wait: 300, Request: 12, Cut: 1, Heal: 4, Crash: 1, Restart: 4, Pause: 1,
+	Steps: 6000}
 
 // Servers that sync acknowledged writes satisfy all properties through crashes, partitions, pauses and power
 // failures.

@@ -19,17 +19,19 @@ func TestComplete(t *testing.T) {
 		without string
 		want    bool
 	}{
-		"all there":                 {group("n1", current("n2"), current("n3")), "", true},
-		"taken from another":        {group("n1", current("n2"), current("n3")), "n4", true},
-		"nobody knows":              {nil, "", false},
-		"no leader":                 {group("", current("n2"), current("n3")), "", false},
-		"one missing":               {group("n1", current("n2")), "", false},
-		"one too many":              {group("n1", current("n2"), current("n3"), current("n4")), "", false},
-		"the leader is to go":       {group("n1", current("n2"), current("n3")), "n1", false},
-		"another is to go":          {group("n1", current("n2"), current("n3")), "n3", false},
-		"one has not caught up":     {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3"}), "", false},
-		"one is behind":             {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true, Lag: 1}), "", false},
-		"one has not been heard of": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true, Offline: true}), "", false},
+		"all there":             {group("n1", current("n2"), current("n3")), "", true},
+		"taken from another":    {group("n1", current("n2"), current("n3")), "n4", true},
+		"nobody knows":          {nil, "", false},
+		"no leader":             {group("", current("n2"), current("n3")), "", false},
+		"one missing":           {group("n1", current("n2")), "", false},
+		"one too many":          {group("n1", current("n2"), current("n3"), current("n4")), "", false},
+		"the leader is to go":   {group("n1", current("n2"), current("n3")), "n1", false},
+		"another is to go":      {group("n1", current("n2"), current("n3")), "n3", false},
+		"one has not caught up": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3"}), "", false},
+		"one is behind": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true,
+			Lag: 1}), "", false},
+		"one has not been heard of": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true,
+			Offline: true}), "", false},
 	} {
 		if got := complete(c.group, 3, c.without); got != c.want {
 			t.Errorf("%s: %t", name, got)

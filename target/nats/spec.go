@@ -121,7 +121,9 @@ var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Rest
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of("nats", "clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).Settled(Settle).
+var Targets = []target.Target{target.Of("nats",
+	"clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).
+	Settled(Settle).
 	Explored("walk:deliver=1500,wait=300,request=100,cut=1,heal=4,crash=1,restart=6,pause=1,steps=6000")}
 
 // unique records the messages that were acknowledged, or read.

@@ -136,7 +136,8 @@ func fromDash(s string) string {
 // Parse parses a message in the format of String.
 func Parse(text string) (Message, error) {
 	words := strings.Fields(text)
-	if len(words) == 0 || !slices.Contains([]string{Request, PrePrepare, Prepare, Commit, ViewChange, NewView}, words[0]) {
+	if len(words) == 0 || !slices.Contains([]string{Request, PrePrepare, Prepare, Commit, ViewChange, NewView},
+		words[0]) {
 		return Message{}, fmt.Errorf("pbft: %q begins with no type of message", text)
 	}
 	m := Message{Kind: words[0]}

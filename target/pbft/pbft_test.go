@@ -29,7 +29,10 @@ func inView(v int32) Condition {
 // vice versa.
 func decidesOnce(sc *Scenario) {
 	decided := func(request string) Condition {
-		return Value(pbft.Decided, "a decision for "+request, func(d *pbft.Decision) bool { return d.Index == 1 && d.Request == request })
+		return Value(pbft.Decided, "a decision for "+request, func(d *pbft.Decision) bool {
+			return d.Index == 1 &&
+				d.Request == request
+		})
 	}
 	m := sc.Machine("decided once")
 	m.On(decided("a"), "a").MarkSuccess().On(decided("b"), Fail)
@@ -132,7 +135,8 @@ func equivocation() *Scenario {
 // TestSmallQuorum checks that an equivocating leader splits nodes whose quorum is 2f, and cannot split correct ones.
 func TestSmallQuorum(t *testing.T) {
 	plan, found := onlyWith(t, pbft.Cluster{SmallQuorum: true}, equivocation())
-	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" ||
+		again.Trace.Outcome.Verdict != trace.Fail {
 		t.Errorf("the run with forged messages does not replay: %v %+v", err, again)
 	}
 }
@@ -235,7 +239,8 @@ func TestParse(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("only these types were seen: %v", seen)
 	}
-	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare colour=1", "ViewChange view=1 prepared=1:a(3.ff)",
+	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare colour=1",
+		"ViewChange view=1 prepared=1:a(3.ff)",
 		"ViewChange view=1 prepared=1:a@0(x.ff)", "NewView view=1 changes=2[]ff", "Prepare view=1 sign=zz"} {
 		if _, err := pbft.Parse(bad); err == nil {
 			t.Errorf("%q was read as a message", bad)

@@ -84,7 +84,8 @@ func (n *node) newView(from lockstep.Node, m Message) {
 	}
 	var by lockstep.Nodes
 	for _, c := range m.Changes {
-		if c.View != m.View || c.Node < 1 || int(c.Node) > n.cluster.Nodes || c.Sign != sign(c.Node, c.message()) || !n.believable(c) {
+		if c.View != m.View || c.Node < 1 || int(c.Node) > n.cluster.Nodes || c.Sign != sign(c.Node, c.message()) ||
+			!n.believable(c) {
 			return
 		}
 		by = by.With(c.Node)

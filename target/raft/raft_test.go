@@ -16,13 +16,15 @@ import (
 )
 
 // everything combines all faults of the network with all requests of an operator.
-var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Alarm: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 1500}
+var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Alarm: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 2, Steps: 1500}
 
 const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1; add 1; remove 4; remove 3"
 
 // TestCorrect checks that, with the remedy, nodes agree through repeated membership changes.
 func TestCorrect(t *testing.T) {
-	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges}, {Nodes: 5, Requests: 4, Changes: manyChanges}} {
+	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges},
+		{Nodes: 5, Requests: 4, Changes: manyChanges}} {
 		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
 		if f := result.First(); f != nil {
 			t.Fatalf("%+v: run %d: %s", c, f.Run, f.Finding)
@@ -82,7 +84,8 @@ func (p *progressing) End(*lockstep.Run) *lockstep.Finding {
 }
 
 func TestDescribe(t *testing.T) {
-	for _, c := range []raft.Cluster{{Nodes: 65}, {Requests: 27}, {Election: 1}, {Changes: "remove 9"}, {Changes: "shuffle 1"}} {
+	for _, c := range []raft.Cluster{{Nodes: 65}, {Requests: 27}, {Election: 1}, {Changes: "remove 9"},
+		{Changes: "shuffle 1"}} {
 		if _, err := c.Describe(); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}

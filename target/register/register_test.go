@@ -15,7 +15,8 @@ import (
 )
 
 // rough is a walk with every kind of fault.
-var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 400}
+var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 2, Steps: 400}
 
 // unanswered are the strategies whose runs answer no client of the register. lossy makes a request in every round, so
 // the network is never quiescent, no timer fires and no leader is elected. systematic does not get as far within its
@@ -125,7 +126,8 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
 	}
-	if _, err := (register.Cluster{Nodes: 3, Reads: 9}).Describe(); err == nil || !strings.Contains(err.Error(), "reads is 9") {
+	if _, err := (register.Cluster{Nodes: 3, Reads: 9}).Describe(); err == nil ||
+		!strings.Contains(err.Error(), "reads is 9") {
 		t.Errorf("reads 9: %v", err)
 	}
 	info, err := register.Cluster{Nodes: 3, Reads: register.Leader, Requests: 2}.Describe()

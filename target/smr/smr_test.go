@@ -75,7 +75,8 @@ func TestShortestViolation(t *testing.T) {
 // shortest violation.
 func TestShrinkingReachesTheShortest(t *testing.T) {
 	reached, number := 0, tier.Pick(10, 50)
-	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24}, strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
+	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24},
+		strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
 		plan := bug
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 600*number, true, number
 		result, err := lockstep.Explore(context.Background(), plan)

@@ -152,7 +152,8 @@ func TestForger(t *testing.T) {
 			t.Errorf("no %s was seen: %v", kind, seen)
 		}
 	}
-	for _, bad := range []string{"", "Prevote", "Prevote; raw=zz", "Prevote; raw=00", "Prevote; channel=22 raw=00", "Prevote; channel=22 conn=1 raw=00"} {
+	for _, bad := range []string{"", "Prevote", "Prevote; raw=zz", "Prevote; raw=00", "Prevote; channel=22 raw=00",
+		"Prevote; channel=22 conn=1 raw=00"} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%q was read as a message", bad)
 		}

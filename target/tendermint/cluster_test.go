@@ -49,14 +49,16 @@ func TestFirst(t *testing.T) {
 		torn++
 		return nil
 	})
-	for _, walk := range []strategy.Walk{{Deliver: 20, Wait: 2, Steps: 800}, {Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 1500}} {
+	for _, walk := range []strategy.Walk{{Deliver: 20, Wait: 2, Steps: 800},
+		{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 1500}} {
 		commits, after, lives, torn = 0, 0, 0, 0
 		result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count, starts, repairs), Runs: 4, Settle: 500})
 		if f := result.First(); f != nil {
 			t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 		}
 		t.Log(walk, result.Steps, result.Messages, commits, after, lives, torn, result.Verdicts, result.Reasons, result.Judged)
-		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 && (after == 0 || lives < 2 || torn == 0) {
+		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 &&
+			(after == 0 || lives < 2 || torn == 0) {
 			t.Errorf("%d commits, %d of them after a crash, %d lives, %d torn logs; %v %v", commits, after, lives, torn, result.Verdicts, result.Reasons)
 		}
 	}

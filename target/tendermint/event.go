@@ -25,7 +25,8 @@ const (
 	EventRepair = "repair"
 )
 
-var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock, EventValid, EventCommit, EventEvidence, EventFailure, EventStart, EventMissed, EventRepair}
+var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock,
+	EventValid, EventCommit, EventEvidence, EventFailure, EventStart, EventMissed, EventRepair}
 
 // Step is the current step of a validator.
 type Step struct {

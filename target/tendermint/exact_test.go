@@ -21,7 +21,8 @@ func TestExactly(t *testing.T) {
 	processes.AllSame(t, exactRuns, func() (rows []processes.Row) {
 		for _, p := range []lockstep.Plan{
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 300}},
-			{System: Cluster{Slow: 0.1}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 300}},
+			{System: Cluster{Slow: 0.1}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2,
+				Steps: 300}},
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Steps: 300}, Scenario: Liars(1, 4)},
 		} {
 			p.Spec, p.Seed = Safety, 3

@@ -136,7 +136,8 @@ type world struct{ run *lockstep.Run }
 func (w world) blocks(height int64) (list []*Message) {
 	for i := range w.run.Messages() {
 		m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message)
-		if ok && m.Height == height && len(m.id.Hash) > 0 && !slices.ContainsFunc(list, func(o *Message) bool { return o.Block == m.Block }) {
+		if ok && m.Height == height && len(m.id.Hash) > 0 &&
+			!slices.ContainsFunc(list, func(o *Message) bool { return o.Block == m.Block }) {
 			list = append(list, m)
 		}
 	}
@@ -146,7 +147,8 @@ func (w world) blocks(height int64) (list []*Message) {
 // part is a block part of a round.
 func (w world) part(height int64, round int32) *Message {
 	for i := range w.run.Messages() {
-		if m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message); ok && m.Kind == BlockPart && m.Height == height && m.Round == round {
+		if m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message); ok && m.Kind == BlockPart && m.Height == height &&
+			m.Round == round {
 			return m
 		}
 	}

@@ -68,7 +68,8 @@ func genesis(keys []privKey) *genesisDoc {
 // consensusConfig are the library's settings, with all times divided by about a hundred.
 func consensusConfig() *consensusSettings {
 	c := defaultConfig()
-	for i, t := range []*duration{&c.TimeoutPropose, &c.TimeoutProposeDelta, &c.TimeoutPrevote, &c.TimeoutPrevoteDelta, &c.TimeoutPrecommit, &c.TimeoutPrecommitDelta,
+	for i, t := range []*duration{&c.TimeoutPropose, &c.TimeoutProposeDelta, &c.TimeoutPrevote, &c.TimeoutPrevoteDelta,
+		&c.TimeoutPrecommit, &c.TimeoutPrecommitDelta,
 		&c.TimeoutCommit, &c.PeerGossipSleepDuration, &c.PeerQueryMaj23SleepDuration} {
 		*t = *t/faster + apart(i)
 	}

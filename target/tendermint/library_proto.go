@@ -36,7 +36,8 @@ func decodeEvidence(raw []byte) (list evidenceList, err error) {
 func signers(s *consensusState, c *commit) (round int32, by trace.Nodes) {
 	for i, sig := range c.Signatures {
 		_, v := s.RoundState.Validators.GetByIndex(int32(i))
-		if sig.BlockIDFlag == flagCommit && v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)), sig.Signature) {
+		if sig.BlockIDFlag == flagCommit && v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)),
+			sig.Signature) {
 			by |= trace.NodesOf(validator(i))
 		}
 	}

@@ -128,7 +128,8 @@ func signedProposal(key privKey, p *libraryProposal) bool {
 func signers(s *consensusState, c *commit) (round int32, by trace.Nodes) {
 	for i, sig := range c.Precommits {
 		_, v := s.RoundState.Validators.GetByIndex(i)
-		if sig != nil && sig.BlockID.Equals(c.BlockID) && v != nil && v.PubKey.VerifyBytes(c.VoteSignBytes(chainID, sig), sig.Signature) {
+		if sig != nil && sig.BlockID.Equals(c.BlockID) && v != nil &&
+			v.PubKey.VerifyBytes(c.VoteSignBytes(chainID, sig), sig.Signature) {
 			by |= trace.NodesOf(validator(i))
 		}
 	}

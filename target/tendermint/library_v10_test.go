@@ -23,7 +23,8 @@ func TestEmptyResponse(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := states.LoadLastFinalizeBlockResponse(1)
-		if missing := err != nil && strings.Contains(err.Error(), "none are found"); missing != c.missing || err != nil && !missing {
+		if missing := err != nil && strings.Contains(err.Error(), "none are found"); missing != c.missing ||
+			err != nil && !missing {
 			t.Errorf("%s, saved: %v", c.response, err)
 		}
 	}

@@ -28,7 +28,8 @@ const (
 )
 
 // Kinds are all types.
-var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Proof, Garbled}
+var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote,
+	HasBlockPart, VoteSetMaj23, VoteSetBits, Proof, Garbled}
 
 // Nil is the block of a vote for nil.
 const Nil = "nil"

@@ -194,7 +194,8 @@ func (r *replica) receive(from lockstep.Node, body any) {
 // change.
 func (r *replica) listen() error {
 	events := *private[eventSwitch](r.state, "evsw")
-	for kind, f := range map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted, eventValidBlock: r.stepped} { //lockstep:unordered each by itself
+	for kind, f := range map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted,
+		eventValidBlock: r.stepped} { //lockstep:unordered each by itself
 		if err := events.AddListenerForEvent("lockstep", kind, func(eventData) { f() }); err != nil {
 			return err
 		}
@@ -229,7 +230,8 @@ func (r *replica) stepped() {
 	r.seen = now
 	r.mutex.Unlock()
 	n := r.node
-	if now.locked != "" && (was.locked != now.locked || was.lockedRound != now.lockedRound || was.height != now.height) {
+	if now.locked != "" && (was.locked != now.locked || was.lockedRound != now.lockedRound ||
+		was.height != now.height) {
 		n.Emit(EventLock, &Vote{Height: now.height, Round: now.lockedRound, Block: now.locked})
 	}
 	if was.locked != "" && now.locked == "" && was.height == now.height {

@@ -221,7 +221,8 @@ func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node
 // arrives records contradicting votes of rounds that their receiver has reached: it need not keep those of later
 // ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
-	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
+	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Faults().Forged.Has(to) ||
+		int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}

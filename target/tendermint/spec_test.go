@@ -105,8 +105,10 @@ func TestSpecCanFail(t *testing.T) {
 		want        string
 		right, also []lockstep.Event // also makes the run wrong
 	}{
-		{"the state machine gives up", Everything, "running", begin, joined(lockstep.Event{Type: EventFailure, Node: 1, Value: &Failure{Text: "oh"}})},
-		{"a fork that nobody did", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")), joined(decides(4, 1, "B", 1, 2, 3))},
+		{"the state machine gives up", Everything, "running", begin,
+			joined(lockstep.Event{Type: EventFailure, Node: 1, Value: &Failure{Text: "oh"}})},
+		{"a fork that nobody did", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")),
+			joined(decides(4, 1, "B", 1, 2, 3))},
 		{"a fork", Agreement, "agreement", height(1, "A", 4), joined(decides(4, 1, "B", 1, 2, 3))},
 		{"a block of nobody", Safety, "validity", begin, joined(decides(1, 1, "C", 1, 2, 3))},
 		{"a block of another height", Safety, "validity", height(1, "A"), joined(decides(1, 2, "A", 1, 2, 3))},
@@ -114,9 +116,11 @@ func TestSpecCanFail(t *testing.T) {
 		{"a signature that was not given", Safety, "quorum", begin, joined(decides(1, 1, "A", 1, 2, 4))},
 		{"two prevotes", Safety, "one-vote", begin, vote(EventPrevote, 1, 0, Nil, 2)},
 		{"two precommits", Safety, "one-vote", begin, vote(EventPrecommit, 1, 0, Nil, 2)},
-		{"a precommit without a polka", Safety, "locking", joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2)), vote(EventPrecommit, 1, 0, "A", 1)},
+		{"a precommit without a polka", Safety, "locking",
+			joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2)), vote(EventPrecommit, 1, 0, "A", 1)},
 		{"a prevote against the lock", Safety, "locking", lock, vote(EventPrevote, 1, 2, "B", 1)},
-		{"a prevote against the lock after a polka for nil", StrictLocking, "strict-locking", joined(lock, vote(EventPrevote, 1, 1, Nil, 2, 3, 4)), vote(EventPrevote, 1, 2, "B", 1)},
+		{"a prevote against the lock after a polka for nil", StrictLocking, "strict-locking",
+			joined(lock, vote(EventPrevote, 1, 1, Nil, 2, 3, 4)), vote(EventPrevote, 1, 2, "B", 1)},
 	} {
 		if got := (script{events: c.right}).found(t, c.p, 0); got != "" {
 			t.Errorf("%s: %s is violated before it", c.name, got)
@@ -163,7 +167,8 @@ func TestLivenessCanFail(t *testing.T) {
 		{"nobody decides", nil, 40, "liveness"},
 		{"one is left behind", three, 40, "liveness"},
 		{"one is left behind, and it is early", joined(decides(1, 1, "A", 1, 2, 3)), 3, ""},
-		{"one is left behind, and the others go on", joined(decides(1, 1, "A"), decides(1, 2, "A"), decides(1, 3, "A"), decides(1, 4, "A")), 5, "liveness"},
+		{"one is left behind, and the others go on", joined(decides(1, 1, "A"), decides(1, 2, "A"), decides(1, 3, "A"),
+			decides(1, 4, "A")), 5, "liveness"},
 	} {
 		begin := []lockstep.Event{{Type: EventStep, Node: 1, Value: &Step{Height: 1}}}
 		if got := (script{begin, c.calm}).found(t, Liveness, c.settle); got != c.want {
@@ -186,14 +191,19 @@ func TestGuilty(t *testing.T) {
 		sent []sent
 		want lockstep.Nodes
 	}{
-		"nobody":                         {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, precommit, "A", n(1, 2, 3)}, {1, prevote, Nil, n(1, 2, 3)}}, 0},
-		"two votes":                      {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, prevote, "B", n(2, 3, 4)}}, n(2, 3)},
-		"for a block and for nil":        {[]sent{{0, precommit, "A", n(1)}, {0, precommit, Nil, n(1)}}, n(1)},
-		"amnesia":                        {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "B", n(2, 3)}}, n(2)},
-		"the same block again":           {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "A", n(1, 2)}}, 0},
-		"excused by a polka":             {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(2, 3, 4)}, {2, prevote, "B", n(1)}}, 0},
-		"excused by a polka for nil":     {[]sent{{0, precommit, "A", n(1)}, {1, prevote, Nil, n(2, 3, 4)}, {2, prevote, "B", n(1)}}, 0},
-		"not excused by two":             {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(3, 4)}, {2, prevote, "B", n(1)}}, n(1)},
+		"nobody": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, precommit, "A", n(1, 2, 3)},
+			{1, prevote, Nil, n(1, 2, 3)}}, 0},
+		"two votes": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, prevote, "B", n(2, 3, 4)}},
+			n(2, 3)},
+		"for a block and for nil": {[]sent{{0, precommit, "A", n(1)}, {0, precommit, Nil, n(1)}}, n(1)},
+		"amnesia":                 {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "B", n(2, 3)}}, n(2)},
+		"the same block again":    {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "A", n(1, 2)}}, 0},
+		"excused by a polka": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(2, 3, 4)},
+			{2, prevote, "B", n(1)}}, 0},
+		"excused by a polka for nil": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, Nil, n(2, 3, 4)},
+			{2, prevote, "B", n(1)}}, 0},
+		"not excused by two": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(3, 4)},
+			{2, prevote, "B", n(1)}}, n(1)},
 		"excused by others in the round": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3, 4)}}, 0},
 		"not excused by its own vote":    {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3)}}, n(1)},
 	} {

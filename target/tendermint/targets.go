@@ -6,4 +6,6 @@ import "github.com/lockstep-go/lockstep/target"
 const Settle = 2000
 
 // Targets is the library in the version of this build.
-var Targets = []target.Target{target.Of(libraryName, "the consensus of "+libraryName+", unmodified, goroutines and all, in virtual time", Cluster{}, Everything).Settled(Settle)}
+var Targets = []target.Target{target.Of(libraryName,
+	"the consensus of "+libraryName+", unmodified, goroutines and all, in virtual time", Cluster{}, Everything).
+	Settled(Settle)}

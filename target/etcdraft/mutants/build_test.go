@@ -30,7 +30,8 @@ func TestMutants(t *testing.T) {
 	t.Run("replayed", func(t *testing.T) { replayed(t, program, plain) })
 	t.Run("guided", func(t *testing.T) { guided(t, program) })
 	t.Run("unknown", func(t *testing.T) {
-		if out, err := campaign(program, "magic"); err == nil || !strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
+		if out, err := campaign(program, "magic"); err == nil ||
+			!strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
@@ -45,7 +46,8 @@ func campaign(program, mutant string, args ...string) (string, error) {
 // guided looks for the mutants of membership changes with the scenarios for them. Without an active mutant the
 // scenarios find nothing.
 func guided(t *testing.T, program string) {
-	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges", "pending-change-forgotten": "PendingChange"} {
+	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges",
+		"pending-change-forgotten": "PendingChange"} {
 		for _, on := range []string{"", mutant} {
 			out, err := campaign(program, on, "--scenario", scenario, "--runs", "30", "--seed", "1", "--settle", "0", "--no-shrink", "--out", t.TempDir())
 			if found := strings.Contains(out, `"verdict":"fail"`); found != (on != "") {
@@ -146,7 +148,8 @@ func TestSet(t *testing.T) {
 	for _, m := range mutants.Set.List {
 		areas[m.Area]++
 	}
-	for _, a := range []kit.Area{kit.Votes, kit.Terms, kit.Matching, kit.Commits, kit.Members, kit.Reads, kit.Snapshots, kit.Flow} {
+	for _, a := range []kit.Area{kit.Votes, kit.Terms, kit.Matching, kit.Commits, kit.Members, kit.Reads, kit.Snapshots,
+		kit.Flow} {
 		if areas[a] == 0 {
 			t.Errorf("no mutant in the area %s", a)
 		}

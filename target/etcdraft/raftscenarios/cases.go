@@ -43,8 +43,10 @@ type Size struct{ Filters, States, Lines int }
 
 // Cases are the eleven scenarios in the order of Table 3.
 var Cases = []Case{
-	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
-	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
+	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Steps: 20_000, Distances: "∞, n², n",
+		Ablated: "0, 0, 19"},
+	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Steps: 20_000,
+		Distances: "∞, n², n", Ablated: "0, 0, 19"},
 	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote, Steps: 10_000},
 	{Name: "ConfChangeBug", Build: raft.ConfChange, Published: Size{5, 2, 94}, Outcome: 55,
 		System: Hasty, Spec: raftspec.StateMachineSafety, Violation: true},

@@ -178,7 +178,8 @@ func TestConfChangeLibrary(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Errorf("%s: run %d: %s", v.Name, f.Run, f.Finding)
 		}
-		for _, want := range []string{"filter 1 (1 removes 4) acted", "filter 2 (2 or 4 removes 3) acted", "state one leads of machine ConfChangeBug reached"} {
+		for _, want := range []string{"filter 1 (1 removes 4) acted", "filter 2 (2 or 4 removes 3) acted",
+			"state one leads of machine ConfChangeBug reached"} {
 			if slices.Contains(result.VacuousParts(), want) {
 				t.Errorf("%s: never: %s", v.Name, want)
 			}
@@ -224,7 +225,8 @@ func TestConfChangeRemedy(t *testing.T) {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	now := 0.0
-	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
+	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Cases, versions.All[1],
+		raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range raftscenarios.Cases {
@@ -255,7 +257,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %s, %v", c.names, got, err)
 		}
 	}
-	if _, err := raftscenarios.Find("ReVote", "Revote"); err == nil || !strings.Contains(err.Error(), `unknown scenario "Revote": one of Liveness, `) {
+	if _, err := raftscenarios.Find("ReVote", "Revote"); err == nil ||
+		!strings.Contains(err.Error(), `unknown scenario "Revote": one of Liveness, `) {
 		t.Errorf("%v", err)
 	}
 }
@@ -263,7 +266,8 @@ func TestFind(t *testing.T) {
 // TestAblations checks that there is a table for every scenario, with the paper's line first if the paper has one.
 func TestAblations(t *testing.T) {
 	var b strings.Builder
-	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
+	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases, versions.All[1],
+		raftscenarios.Strategy, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases) {

@@ -18,7 +18,8 @@ const election = 10
 
 func newNode(t testing.TB) *raft.RawNode {
 	s := raft.NewMemoryStorage()
-	if err := s.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)),
+	if err := s.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: new(uint64(1)),
+		Term:      new(uint64(1)),
 		ConfState: &raftpb.ConfState{Voters: []uint64{1, 2, 3}}}}); err != nil {
 		t.Fatal(err)
 	}

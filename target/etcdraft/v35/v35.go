@@ -31,5 +31,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 }
 
 // Targets is this version of the library.
-var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).
+var Targets = []target.Target{target.Of("etcdraft35",
+	"etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{},
+	etcdraft.Everything).
 	Settled(etcdraft.Settle).Explored(etcdraft.Usual)}

@@ -32,9 +32,11 @@ func TestMutants(t *testing.T) {
 	program := mutantstest.Build(t, mutants.Set.Program())
 	// The order of goroutines decides which consequence of a bug shows first.
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
-	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {
+	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil,
+		"refusal-counts": elections} {
 		r := campaign(t, program, mutant, 150, "no-pre-vote=true")
-		if found := r.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, r.Finding.Property) {
+		if found := r.Findings > 0; found != (mutant != "") || want != nil &&
+			!slices.Contains(want, r.Finding.Property) {
 			t.Errorf("%q: %d findings, %s: %s", mutant, r.Findings, r.Finding.Property, r.Finding.Text)
 		}
 	}

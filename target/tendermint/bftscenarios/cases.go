@@ -137,10 +137,13 @@ func Guided(targets []target.Target) []target.Target {
 // more.
 var liars = []target.Scenario{
 	{Name: "Liars", Help: "one of four validators, drawn for each run, lies at random", Build: lying(1, 4)},
-	{Name: "Contrary", Help: "one of four, drawn for each run, votes nil as a rule", Build: func() lockstep.Scenario { return tendermint.Contrary(1) }},
+	{Name: "Contrary", Help: "one of four, drawn for each run, votes nil as a rule",
+		Build: func() lockstep.Scenario { return tendermint.Contrary(1) }},
 	{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: lying(2, 4)},
-	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"}, Build: lying(2, 7)},
-	{Name: "TooManyLiarsOfSeven", Help: "three of seven lie: more than the protocol survives", Set: []string{"nodes=7"}, Build: lying(3, 7)},
+	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"},
+		Build: lying(2, 7)},
+	{Name: "TooManyLiarsOfSeven", Help: "three of seven lie: more than the protocol survives", Set: []string{"nodes=7"},
+		Build: lying(3, 7)},
 }
 
 func lying(k, nodes int) func() lockstep.Scenario {

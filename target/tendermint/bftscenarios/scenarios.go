@@ -63,7 +63,8 @@ func voted(event string, by lockstep.Node, text string, holds func(*tendermint.V
 
 // precommitted holds when a validator signs a precommit for the block of a variable.
 func precommitted(block Var[string], by lockstep.Node) Condition {
-	return ValueWith(block, tendermint.EventPrecommit, "for "+block.String(), func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
+	return ValueWith(block, tendermint.EventPrecommit, "for "+block.String(),
+		func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
 }
 
 // committed holds when a correct validator decides at the first height.
@@ -138,7 +139,8 @@ func freshly(sc *Scenario) {
 // first is the block of the first proposal of a run.
 func first(m *Moment) string {
 	for i := range m.Run.Messages() {
-		if p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message); ok && p.Kind == tendermint.Proposal && p.Height == 1 && p.Round == 0 {
+		if p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message); ok && p.Kind == tendermint.Proposal &&
+			p.Height == 1 && p.Round == 0 {
 			return p.Block
 		}
 	}

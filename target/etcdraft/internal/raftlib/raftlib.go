@@ -146,7 +146,8 @@ type Ready struct {
 // holds if the Ready is not empty and processing it returns nothing to the library. A follower has only written the
 // leader's entries. A leader may have committed its own entries, and a candidate may have won by its own vote.
 func (r *Ready) Last(role Role, lead lockstep.Node) bool {
-	return len(r.Committed) == 0 && r.Mail+len(r.Reads) > 0 && r.Snapshot.Index == 0 && r.Role == role && r.Lead == lead &&
+	return len(r.Committed) == 0 && r.Mail+len(r.Reads) > 0 && r.Snapshot.Index == 0 && r.Role == role &&
+		r.Lead == lead &&
 		(role == Follower || role == Leader && !r.HardSet && len(r.Entries) == 0)
 }
 

@@ -67,7 +67,8 @@ func change(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 	case 1:
 		i := last + 1 + r.Uint64N(3)
 		s.Install(raftlib.Snapshot{Index: i, Term: 9}, raftlib.Hard{Term: 9, Commit: i})
-		if err := m.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: &i, Term: new(uint64(9))}}); err != nil {
+		if err := m.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: &i,
+			Term: new(uint64(9))}}); err != nil {
 			t.Fatal(err)
 		}
 	default:
