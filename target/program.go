@@ -80,9 +80,19 @@ func (p *Program) Check() error {
 		return fmt.Errorf("target: a program needs a name and a package, this has %q and %q", p.Name, p.Package)
 	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library},
 		func(s string) bool { return strings.HasPrefix(s, "-") }):
-		return fmt.Errorf("target: the program %q with the package %q, module %q and library %q: none of them may begin with -", p.Name, p.Package, p.Module, p.Library)
+		return fmt.Errorf(
+			"target: the program %q with the package %q, module %q and library %q: none of them may begin with -",
+			p.Name,
+			p.Package,
+			p.Module,
+			p.Library,
+		)
 	case p.Library != "" && (p.Module == "" || len(p.Versions) == 0):
-		return fmt.Errorf("target: the program %s has the library %s, so it needs a module and versions that are known to work", p.Name, p.Library)
+		return fmt.Errorf(
+			"target: the program %s has the library %s, so it needs a module and versions that are known to work",
+			p.Name,
+			p.Library,
+		)
 	case p.Library == "" && (len(p.Versions) > 0 || p.Overlay != nil):
 		return fmt.Errorf("target: the program %s has versions or an overlay, but names no library", p.Name)
 	case (p.Overlay == nil) != (p.Changed == ""):
@@ -115,7 +125,11 @@ func Mutant() string {
 // CheckMutant returns an error if a system requires a mutant other than the active one.
 func CheckMutant(name string) error {
 	if on := Mutant(); name != on {
-		return fmt.Errorf("this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants", name, on)
+		return fmt.Errorf(
+			"this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants",
+			name,
+			on,
+		)
 	}
 	return nil
 }

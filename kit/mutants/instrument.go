@@ -131,7 +131,12 @@ func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 		}
 	}
 	if within == nil {
-		return nil, fmt.Errorf("mutant %s: %s has no function %s; the mutants are made for another version of the library", m.Name, m.File, m.Func)
+		return nil, fmt.Errorf(
+			"mutant %s: %s has no function %s; the mutants are made for another version of the library",
+			m.Name,
+			m.File,
+			m.Func,
+		)
 	}
 	want := m.Expr
 	if m.Stmt != "" {
@@ -147,8 +152,14 @@ func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 		return true
 	})
 	if len(found) != 1 {
-		return nil, fmt.Errorf("mutant %s: %q is %d times in %s of %s, it must be there once; the mutants are made for another version of the library",
-			m.Name, want, len(found), m.Func, m.File)
+		return nil, fmt.Errorf(
+			"mutant %s: %q is %d times in %s of %s, it must be there once; the mutants are made for another version of the library",
+			m.Name,
+			want,
+			len(found),
+			m.Func,
+			m.File,
+		)
 	}
 	return found[0], nil
 }
@@ -193,7 +204,12 @@ func switches(module fs.FS, dir string, list []Mutant) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "package %s\n\nimport \"os\"\n\nvar lockstepMutant = os.Getenv(%q)\n\nfunc init() {\nswitch lockstepMutant {\ncase \"\"", file.Name, Variable)
+	fmt.Fprintf(
+		&out,
+		"package %s\n\nimport \"os\"\n\nvar lockstepMutant = os.Getenv(%q)\n\nfunc init() {\nswitch lockstepMutant {\ncase \"\"",
+		file.Name,
+		Variable,
+	)
 	for _, m := range list {
 		fmt.Fprintf(&out, ", %q", m.Name)
 	}

@@ -70,7 +70,9 @@ func TestOtherLibrary(t *testing.T) {
 }
 
 func ExampleInstrument() {
-	files, err := instrument(mutants.Mutant{Name: "too-much", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "3 * a"})
+	files, err := instrument(
+		mutants.Mutant{Name: "too-much", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "3 * a"},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -90,11 +92,23 @@ func ExampleInstrument() {
 	// lockstepMutant_too_much = lockstepMutant == "too-much"
 }
 
-var set = mutants.Set{Target: "lib", List: []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}}}
+var set = mutants.Set{
+	Target: "lib",
+	List:   []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}},
+}
 
 // TestCheck rejects a set of incomplete mutants and lists the problems of each.
 func TestCheck(t *testing.T) {
-	good := mutants.Mutant{Name: "a", Area: mutants.Votes, File: "a.go", Func: "f", Stmt: "x()", Does: "d", Breaks: "r (§1)", Load: mutants.Load{Name: "l", Why: "w"}}
+	good := mutants.Mutant{
+		Name:   "a",
+		Area:   mutants.Votes,
+		File:   "a.go",
+		Func:   "f",
+		Stmt:   "x()",
+		Does:   "d",
+		Breaks: "r (§1)",
+		Load:   mutants.Load{Name: "l", Why: "w"},
+	}
 	twice, both, nowhere, nameless := good, good, good, good
 	both.Name, both.Expr = "b", "y"
 	nowhere.Name, nowhere.Breaks = "c", "a rule"

@@ -128,7 +128,9 @@ func (t *Table) line(r Row) []string {
 
 // byStrategy summarizes the table by strategy, within the number of runs that all strategies had.
 func (t *Table) byStrategy() [][]string {
-	lines := [][]string{{"strategy", fmt.Sprintf("mutants killed in %d runs", t.Runs), "median run of a kill", "killed by no other"}}
+	lines := [][]string{
+		{"strategy", fmt.Sprintf("mutants killed in %d runs", t.Runs), "median run of a kill", "killed by no other"},
+	}
 	for i, s := range t.Strategies {
 		killed := 0
 		var runs []int
@@ -162,7 +164,10 @@ func (t *Table) early(c Cell) bool { return c.Found() && c.Runs <= t.Runs }
 func WriteList(w io.Writer, list []Mutant) error {
 	lines := [][]string{{"mutant", "area", "where", "what goes wrong", "rule that it breaks", "workload"}}
 	for _, m := range list {
-		lines = append(lines, []string{m.Name, string(m.Area), "`" + m.File + "` " + m.Func, m.Does, m.Breaks, m.Load.Name})
+		lines = append(
+			lines,
+			[]string{m.Name, string(m.Area), "`" + m.File + "` " + m.Func, m.Does, m.Breaks, m.Load.Name},
+		)
 	}
 	return writeMarkdown(w, lines)
 }

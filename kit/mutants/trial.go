@@ -105,7 +105,16 @@ type Table struct {
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Count: t.Count, Steps: t.Steps, Seed: t.Seed}
 	for _, m := range list {
-		table.Mutants = append(table.Mutants, Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs, Cells: make([]Cell, len(t.Strategies))})
+		table.Mutants = append(
+			table.Mutants,
+			Row{
+				Mutant: m.Name,
+				Area:   m.Area,
+				Load:   m.Load.Name,
+				Needs:  m.Needs,
+				Cells:  make([]Cell, len(t.Strategies)),
+			},
+		)
 	}
 	for _, l := range loads(list) {
 		table.Control = append(table.Control, Row{Load: l.Name, Cells: make([]Cell, len(t.Strategies))})
@@ -233,8 +242,18 @@ func loads(list []Mutant) []Load {
 
 // cell runs one campaign.
 func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (Cell, error) {
-	args := []string{"run", t.Target, "--strategy", strategy, "--runs", strconv.Itoa(runs), "--steps", strconv.Itoa(t.Steps),
-		"--seed", strconv.FormatUint(t.Seed, 10)}
+	args := []string{
+		"run",
+		t.Target,
+		"--strategy",
+		strategy,
+		"--runs",
+		strconv.Itoa(runs),
+		"--steps",
+		strconv.Itoa(t.Steps),
+		"--seed",
+		strconv.FormatUint(t.Seed, 10),
+	}
 	for _, s := range m.Load.Set {
 		args = append(args, "--set", s)
 	}
@@ -244,13 +263,20 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	if t.Count {
 		args = append(args, "--keep-going")
 	}
-	c := Cell{Strategy: strategy, Outcome: Survived, Again: Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " ")}
+	c := Cell{
+		Strategy: strategy,
+		Outcome:  Survived,
+		Again:    Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " "),
+	}
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if t.Limit > 0 {
 		limited, cancel = context.WithTimeout(ctx, t.Limit)
 	}
 	defer cancel()
-	cmd := exec.CommandContext(limited, t.Program, append(args, "--workers", "1", "--no-shrink", "--json", "--out", t.Out)...)
+	cmd := exec.CommandContext(
+		limited,
+		t.Program,
+		append(args, "--workers", "1", "--no-shrink", "--json", "--out", t.Out)...)
 	cmd.Env = append(os.Environ(), Variable+"="+m.Name)
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed

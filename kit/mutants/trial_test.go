@@ -40,7 +40,9 @@ func act(mutant, args string) {
 		fmt.Println(`{"runs": 7, "first_finding_run": null, "finding": null}`)
 		os.Exit(0)
 	case mutant == "easy" && strings.Contains(args, "--keep-going"):
-		fmt.Println(`{"runs": 7, "findings": 4, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
+		fmt.Println(
+			`{"runs": 7, "findings": 4, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`,
+		)
 		os.Exit(1)
 	case mutant == "easy", mutant == "late":
 		fmt.Println(`{"runs": 3, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
@@ -61,7 +63,15 @@ func trial(t testing.TB) mutants.Trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mutants.Trial{Target: "etcdraft", Program: program, Strategies: []string{"walk", "pos"}, Runs: 7, More: 70, Steps: 10, Out: t.TempDir()}
+	return mutants.Trial{
+		Target:     "etcdraft",
+		Program:    program,
+		Strategies: []string{"walk", "pos"},
+		Runs:       7,
+		More:       70,
+		Steps:      10,
+		Out:        t.TempDir(),
+	}
 }
 
 func TestTrial(t *testing.T) {
@@ -76,7 +86,10 @@ func testTrial(t *testing.T, workers int) {
 	tr := trial(t)
 	tr.Workers = workers
 	tr.Progress = func(m string, c mutants.Cell) { told = append(told, m+" "+string(c.Outcome)) }
-	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}})
+	table, err := tr.Run(
+		t.Context(),
+		[]mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +188,14 @@ func TestFalseAlarm(t *testing.T) {
 			got = append(got, c.Outcome)
 		}
 	}
-	want := []mutants.Outcome{mutants.Unclear, mutants.Unclear, mutants.Killed, mutants.Unclear, mutants.Unclear, mutants.Crashed}
+	want := []mutants.Outcome{
+		mutants.Unclear,
+		mutants.Unclear,
+		mutants.Killed,
+		mutants.Unclear,
+		mutants.Unclear,
+		mutants.Crashed,
+	}
 	if table.Clean() || !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v: %+v", got, want, table)
 	}
@@ -216,8 +236,11 @@ func ExampleTable_WriteText() {
 }
 
 func ExampleTable_WriteMarkdown() {
-	table := mutants.Table{Strategies: []string{"pos"}, Mutants: []mutants.Row{{Mutant: "read-early", Load: "reads", Needs: "luck",
-		Cells: []mutants.Cell{{Strategy: "pos", Outcome: mutants.TimedOut}}}}}
+	table := mutants.Table{
+		Strategies: []string{"pos"},
+		Mutants: []mutants.Row{{Mutant: "read-early", Load: "reads", Needs: "luck",
+			Cells: []mutants.Cell{{Strategy: "pos", Outcome: mutants.TimedOut}}}},
+	}
 	if err := table.WriteMarkdown(os.Stdout); err != nil {
 		fmt.Println(err)
 	}
@@ -236,8 +259,12 @@ func TestCrashesAreInNoMedian(t *testing.T) {
 	cell := func(o mutants.Outcome, runs int) []mutants.Cell {
 		return []mutants.Cell{{Strategy: "pos", Outcome: o, Runs: runs}}
 	}
-	table := mutants.Table{Strategies: []string{"pos"}, Runs: 100, Mutants: []mutants.Row{{Mutant: "a", Cells: cell(mutants.Crashed, 0)},
-		{Mutant: "b", Cells: cell(mutants.Crashed, 0)}, {Mutant: "c", Cells: cell(mutants.Killed, 40)}}}
+	table := mutants.Table{
+		Strategies: []string{"pos"},
+		Runs:       100,
+		Mutants: []mutants.Row{{Mutant: "a", Cells: cell(mutants.Crashed, 0)},
+			{Mutant: "b", Cells: cell(mutants.Crashed, 0)}, {Mutant: "c", Cells: cell(mutants.Killed, 40)}},
+	}
 	var out strings.Builder
 	if err := table.WriteMarkdown(&out); err != nil || !strings.Contains(out.String(), "| pos | 3 | 40 |") {
 		t.Errorf("%v\n%s", err, out.String())

@@ -47,17 +47,23 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys}
-	return sim.Cluster[message]{Name: "backup", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Draws: "operations and what crashes leave",
+	return sim.Cluster[message]{
+		Name:    "backup",
+		Options: target.Changed(c, Cluster{}),
+		Nodes:   c.Nodes,
+		Draws:   "operations and what crashes leave",
 		New: func(self lockstep.Node, _ int) sim.Node[message] {
 			p := &node{self: self, cluster: c}
 			return sim.With(p, sim.Capabilities[message]{State: p.String})
 		},
-		Type: func(m message) string { return m.kind }, Types: []string{"Ask", "Copy", "Have"},
+		Type:  func(m message) string { return m.kind },
+		Types: []string{"Ask", "Copy", "Have"},
 		Begin: func(out *lockstep.Outbox, draws *lockstep.Chance) any {
 			clients := kv.NewClients(load, c.Nodes)
 			clients.Begin(draws, out)
 			return clients
-		}}
+		},
+	}
 }
 
 // message is an operation for the primary (Ask), the primary's log from an index on (Copy), or the length of a

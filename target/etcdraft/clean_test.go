@@ -37,8 +37,11 @@ func TestClean(t *testing.T) {
 func TestCleanLayers(t *testing.T) {
 	for _, s := range strategies[2:4] {
 		t.Run(fmt.Sprintf("%.5s", s), func(t *testing.T) {
-			locktest.Run(t, lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
-				Seed: 1, Runs: 500, Steps: 200, Workers: 1, AllowVacuous: true})
+			locktest.Run(
+				t,
+				lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 500, Steps: 200, Workers: 1, AllowVacuous: true},
+			)
 		})
 	}
 }
@@ -79,7 +82,8 @@ func TestSettled(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", i, info.Name), func(t *testing.T) {
 				// A single node has no other log to compare with, and without clients there are no answers.
 				locktest.Run(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
-					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1, AllowVacuous: c.Nodes == 1 || c.Clients == etcdraft.None})
+					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1, AllowVacuous: c.Nodes == 1 ||
+						c.Clients == etcdraft.None})
 			})
 		}
 	}
@@ -103,8 +107,11 @@ func TestChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Run(fmt.Sprintf("%d-%.5s", i, name), func(t *testing.T) {
-				locktest.Run(t, lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
-					Settle: etcdraft.Settle, Workers: 1})
+				locktest.Run(
+					t,
+					lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
+						Settle: etcdraft.Settle, Workers: 1},
+				)
 			})
 		}
 	}
@@ -119,7 +126,18 @@ func TestTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: rough, Spec: c.Spec, Seed: 1, Runs: 20, Steps: 200, Settle: c.Settle})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{
+					System:   sys,
+					Strategy: rough,
+					Spec:     c.Spec,
+					Seed:     1,
+					Runs:     20,
+					Steps:    200,
+					Settle:   c.Settle,
+				},
+			)
 			if err != nil || r.Verdict() != trace.Pass || r.Target != c.Name {
 				t.Fatalf("%s %v: %v %v", c.Name, options, r.First(), err)
 			}

@@ -151,7 +151,12 @@ func (c Cluster) check() error {
 		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
 	}
 	if need := 3*c.Delay + 2; c.Delay > 0 && c.Election < need {
-		return fmt.Errorf("etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d", c.Delay, c.Election, need)
+		return fmt.Errorf(
+			"etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d",
+			c.Delay,
+			c.Election,
+			need,
+		)
 	}
 	if c.HoldVotes && !c.Async {
 		return fmt.Errorf("etcdraft: hold-votes=true needs async=true, it is about asynchronous storage writes")
@@ -171,10 +176,19 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: c.roles(),
-		Types: messageTypes(), Events: eventTypes, Requests: c.requests(), Draws: "operations, changes, delays and time-outs",
+	return lockstep.Info{
+		Name:     c.library.Name(),
+		Nodes:    c.Nodes,
+		Options:  c.options(),
+		Rounds:   c.rounds(),
+		Roles:    c.roles(),
+		Types:    messageTypes(),
+		Events:   eventTypes,
+		Requests: c.requests(),
+		Draws:    "operations, changes, delays and time-outs",
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
-			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
+			trace.Restart, trace.Request, trace.Cut, trace.Heal),
+	}, nil
 }
 
 // options lists the options of the cluster that differ from the defaults.
@@ -187,7 +201,8 @@ func (c Cluster) options() map[string]string {
 
 func (c Cluster) config() raftlib.Config {
 	r := raftlib.Config{Election: c.Election, Heartbeat: c.Heartbeat, PreVote: c.PreVote, CheckQuorum: c.CheckQuorum,
-		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward, Async: c.Async, HoldVotes: c.HoldVotes}
+		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward,
+		Async: c.Async, HoldVotes: c.HoldVotes}
 	if r.MaxSize == 0 {
 		r.MaxSize = math.MaxUint64
 	}

@@ -81,7 +81,8 @@ func TestOptionsRoundTrip(t *testing.T) {
 // TestLease demonstrates the library's warning: lease reads are stale when clocks drift.
 func TestLease(t *testing.T) {
 	plan := lockstep.Plan{System: etcdraft.Cluster{CheckQuorum: true, Reads: etcdraft.Lease, Keys: 1, Clients: 3},
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything, Seed: 1, Runs: 5000, Steps: 300, Workers: 1}
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything,
+		Seed: 1, Runs: 5000, Steps: 300, Workers: 1}
 	r, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -106,14 +107,19 @@ func TestReach(t *testing.T) {
 	c := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 6, Transfers: 3, Compact: 3, PreVote: true}
 	for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
 		seen := map[string]int{}
-		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: rough, Spec: tally(seen), Seed: 1, Runs: 500, Steps: 300, Workers: 1})
+		r, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: sys, Strategy: rough, Spec: tally(seen), Seed: 1, Runs: 500, Steps: 300, Workers: 1},
+		)
 		if err != nil || r.First() != nil {
 			t.Fatal(r.First(), err)
 		}
 		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply",
 			"install", "restart", "call", "return",
-			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept",
-			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message", "truncate", "crash"} {
+			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept",
+			" 1 of 2 writes kept", " 2 of 2 writes kept",
+			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message",
+			"truncate", "crash"} {
 			if seen[want] == 0 {
 				t.Errorf("%T: never seen: %s", sys, want)
 			}
@@ -163,7 +169,8 @@ func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
 			c.text(v.String(), "transfer leadership", "add learner", "remove", "(joint)", "leave joint")
 		case *etcdraft.Crashed:
 			text := v.String()
-			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept", "while handling a tick")
+			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept",
+				"while handling a tick")
 			if strings.Contains(text, "->") {
 				c["while handling message"]++
 			}

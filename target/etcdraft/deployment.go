@@ -61,7 +61,12 @@ func newDeployment(c Cluster) *Deployment {
 
 // Abilities declares that states have fingerprints, message bodies are readable, and nodes have roles.
 func (d *Deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{View: d, Fingerprint: d.fingerprint, Body: d.message, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
+	return lockstep.Abilities{
+		View:        d,
+		Fingerprint: d.fingerprint,
+		Body:        d.message,
+		Role:        func(n lockstep.Node) string { return d.node(n).role.String() },
+	}
 }
 
 // message is the content of a message, independent of the version of the library.
@@ -248,7 +253,15 @@ func (d *Deployment) sent(n *node, e raftlib.Envelope, body trace.ID) {
 // stateText summarizes the state of a node.
 func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
-	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, n.disk.First(), n.disk.Last(), n.hard.Commit, &n.machine)
+	return fmt.Sprintf(
+		"%s term=%d log=%d..%d commit=%d %s",
+		n.role,
+		n.hard.Term,
+		n.disk.First(),
+		n.disk.Last(),
+		n.hard.Commit,
+		&n.machine,
+	)
 }
 
 // fingerprint hashes the state of a node.

@@ -17,12 +17,16 @@ import (
 )
 
 // late is a spec that the second election of a run violates, so that there are traces to compare.
-var late = spec.OnEvent("late", raftspec.BecameLeader, func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
-	if *elections++; *elections < 2 {
-		return nil
-	}
-	return &lockstep.Finding{Text: "two elections"}
-})
+var late = spec.OnEvent(
+	"late",
+	raftspec.BecameLeader,
+	func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
+		if *elections++; *elections < 2 {
+			return nil
+		}
+		return &lockstep.Finding{Text: "two elections"}
+	},
+)
 
 // digests hashes the steps of many runs and the traces of some, for both versions.
 func digests(workers int) (string, error) {
@@ -32,8 +36,11 @@ func digests(workers int) (string, error) {
 	async.Async = true
 	for _, sys := range []lockstep.System{c, v35.Cluster(c), async} {
 		for _, s := range strategies {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: s, Spec: spec.All(etcdraft.Everything, late),
-				Seed: 7, Runs: 40, Steps: 200, Workers: workers, KeepGoing: true, Keep: 2})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: sys, Strategy: s, Spec: spec.All(etcdraft.Everything, late),
+					Seed: 7, Runs: 40, Steps: 200, Workers: workers, KeepGoing: true, Keep: 2},
+			)
 			if err != nil {
 				return "", err
 			}

@@ -14,7 +14,8 @@ func TestDistancesOfTheDefaultCluster(t *testing.T) {
 	sc := scenario.New("late votes and entries")
 	sc.If(scenario.IsSend(), scenario.Type("MsgVoteResp")).Once().Then(scenario.Store("votes"))
 	sc.If(scenario.IsSend(), scenario.Type("MsgApp"), scenario.To(2)).First(3).Then(scenario.Store("entries"))
-	sc.If(scenario.IsReceive(), scenario.Type("MsgAppResp")).Then(scenario.ReleaseAll("votes"), scenario.ReleaseAll("entries"))
+	sc.If(scenario.IsReceive(), scenario.Type("MsgAppResp")).
+		Then(scenario.ReleaseAll("votes"), scenario.ReleaseAll("entries"))
 	plan := lockstep.Plan{System: etcdraft.Cluster{}, Scenario: sc, Steps: 1000, Runs: 3}
 	distances, err := scenario.Distances(t.Context(), plan)
 	if err != nil {

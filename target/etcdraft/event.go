@@ -14,7 +14,8 @@ import (
 // crash is a [*Crashed] and that of a request of the operator an [*Asked].
 var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader,
 	raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
-	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers, spec.EventCall, spec.EventReturn}
+	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers,
+	spec.EventCall, spec.EventReturn}
 
 // roles lists the roles of nodes, named like the events.
 func (c Cluster) roles() []string {

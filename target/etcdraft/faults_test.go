@@ -39,8 +39,16 @@ type steps map[string]int
 
 // plan looks for the fault.
 func (f *fault) plan(seed uint64) lockstep.Plan {
-	return lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, raftspec.Within(12)), Seed: seed,
-		Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
+	return lockstep.Plan{
+		System:   f.system,
+		Strategy: f.strategy,
+		Spec:     spec.All(etcdraft.Everything, raftspec.Within(12)),
+		Seed:     seed,
+		Runs:     20_000,
+		Steps:    300,
+		Settle:   f.settle,
+		Workers:  1,
+	}
 }
 
 // faults are the deliberate faults.
@@ -137,8 +145,19 @@ func (l *lastLeader) Noted() any                         { return l.now }
 func TestIgnoredAppends(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.Baseline{Drop: 0.1}, rough} {
 		last := &lastLeader{}
-		plan := lockstep.Plan{System: with(etcdraft.Cluster{}, func(f *faulty) raftlib.Node { return ignoreAppend{f} }), Strategy: s, Spec: etcdraft.Everything, Seed: 1,
-			Runs: 200, Steps: 300, Settle: etcdraft.Settle, Workers: 1, KeepGoing: true, Keep: 200, Observers: []lockstep.Observer{last}}
+		plan := lockstep.Plan{
+			System:    with(etcdraft.Cluster{}, func(f *faulty) raftlib.Node { return ignoreAppend{f} }),
+			Strategy:  s,
+			Spec:      etcdraft.Everything,
+			Seed:      1,
+			Runs:      200,
+			Steps:     300,
+			Settle:    etcdraft.Settle,
+			Workers:   1,
+			KeepGoing: true,
+			Keep:      200,
+			Observers: []lockstep.Observer{last},
+		}
 		r, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)

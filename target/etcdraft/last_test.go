@@ -25,12 +25,28 @@ func TestLastReady(t *testing.T) {
 		{Async: true, HoldVotes: true, Nodes: 5, Voters: 3, Changes: 5, PreVote: true},
 	} {
 		listener := &listener{}
-		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c.With(listener), Strategy: rough, Runs: 60, Steps: 300, Settle: 2000, Workers: 1, Seed: 1})
+		_, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:   c.With(listener),
+				Strategy: rough,
+				Runs:     60,
+				Steps:    300,
+				Settle:   2000,
+				Workers:  1,
+				Seed:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if listener.another > 0 || listener.spoke == 0 && c.Nodes != 1 {
-			t.Errorf("%+v: after %d of %d Readys that only spoke there was another", c, listener.another, listener.spoke)
+			t.Errorf(
+				"%+v: after %d of %d Readys that only spoke there was another",
+				c,
+				listener.another,
+				listener.spoke,
+			)
 		}
 	}
 }

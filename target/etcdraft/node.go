@@ -65,8 +65,15 @@ func (d *Deployment) start(n *node) error {
 	if err := n.raft.Start(&n.patience); err != nil {
 		return err
 	}
-	d.out.Event(lockstep.Event{Type: raftspec.EventRestart, Node: n.id, Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
-		Term: n.hard.Term, Commit: n.hard.Commit, Applied: base.Index, State: n.machine.fingerprint(), Conf: base.Conf}})
+	d.out.Event(
+		lockstep.Event{
+			Type: raftspec.EventRestart,
+			Node: n.id,
+			Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
+				Term: n.hard.Term, Commit: n.hard.Commit, Applied: base.Index, State: n.machine.fingerprint(),
+				Conf: base.Conf},
+		},
+	)
 	d.settle(n)
 	return nil
 }

@@ -32,8 +32,12 @@ func TestMended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := lockstep.Record(t.Context(), lockstep.Plan{System: c.cluster, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Steps: 400,
-			Settle: etcdraft.Settle}, c.run)
+		tr, err := lockstep.Record(
+			t.Context(),
+			lockstep.Plan{System: c.cluster, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Steps: 400,
+				Settle: etcdraft.Settle},
+			c.run,
+		)
 		if err != nil || tr.Outcome.Verdict != trace.Pass {
 			t.Errorf("%s: %+v %v, %v", c.what, tr.Outcome, tr.Outcome.Finding, err)
 		}

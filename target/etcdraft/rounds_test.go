@@ -39,8 +39,20 @@ func TestUnlessTold(t *testing.T) {
 		for _, f := range compared[1:] {
 			faults, rule = faults+" "+f.name+" |", rule+"--:|"
 		}
-		fmt.Fprintf(w, "\n| strategy | steps | elections | no fault |%s\n|---|--:|--:|--:|%s\n%s", faults, rule, byRun.String())
-		_, err := fmt.Fprintf(w, "\nThe same as findings in 10,000 steps:\n\n| strategy |%s\n|---|%s\n%s\n", faults, rule, byStep.String())
+		fmt.Fprintf(
+			w,
+			"\n| strategy | steps | elections | no fault |%s\n|---|--:|--:|--:|%s\n%s",
+			faults,
+			rule,
+			byRun.String(),
+		)
+		_, err := fmt.Fprintf(
+			w,
+			"\nThe same as findings in 10,000 steps:\n\n| strategy |%s\n|---|%s\n%s\n",
+			faults,
+			rule,
+			byStep.String(),
+		)
 		return err
 	})
 }
@@ -55,8 +67,11 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 	fmt.Fprintf(byRun, "| `%s` |", text)
 	fmt.Fprintf(byStep, "| `%s` |", text)
 	for _, f := range compared {
-		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1}, f.wrap), Strategy: s,
-			Spec: etcdraft.Everything, Seed: 1, Runs: 500, KeepGoing: true, Keep: 1})
+		r, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1}, f.wrap), Strategy: s,
+				Spec: etcdraft.Everything, Seed: 1, Runs: 500, KeepGoing: true, Keep: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +80,12 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 			if failed > 0 {
 				t.Errorf("%s: a finding without a fault: %s", text, r.First().Finding)
 			}
-			fmt.Fprintf(byRun, " %.0f | %.1f |", float64(r.Steps)/float64(r.Runs), float64(r.Judged[0].N)/float64(r.Runs))
+			fmt.Fprintf(
+				byRun,
+				" %.0f | %.1f |",
+				float64(r.Steps)/float64(r.Runs),
+				float64(r.Judged[0].N)/float64(r.Runs),
+			)
 		} else {
 			fmt.Fprintf(byStep, " %.1f |", 10_000*float64(failed)/float64(r.Steps))
 		}
@@ -103,8 +123,11 @@ func inRounds(t *testing.T, fault func(*faulty) raftlib.Node, tell func(*lockste
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48},
 		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
 		for _, layers := range []bool{false, true} {
-			r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1, Layers: layers}, fault),
-				Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 500, Steps: 200, KeepGoing: true, Keep: 1})
+			r, err := lockstep.Explore(
+				t.Context(),
+				lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1, Layers: layers}, fault),
+					Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 500, Steps: 200, KeepGoing: true, Keep: 1},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,11 @@ func (s *scheduler) Next(turn *lockstep.Turn, step *lockstep.Step) bool {
 // punctual follows virtual time: the earliest due event happens first.
 var punctual = schedule{"punctual", func(r *rand.Rand, run *lockstep.Run) lockstep.Step {
 	if p := run.Pending(); len(p) > 0 && r.IntN(20) == 0 {
-		return lockstep.Step{Kind: trace.Request, Request: p[r.IntN(len(p))].ID, Node: run.Up().Nth(r.IntN(run.Up().Len()))}
+		return lockstep.Step{
+			Kind:    trace.Request,
+			Request: p[r.IntN(len(p))].ID,
+			Node:    run.Up().Nth(r.IntN(run.Up().Len())),
+		}
 	}
 	node := run.Alarms().First()
 	for n := range run.Alarms().All() {
@@ -58,7 +62,18 @@ var punctual = schedule{"punctual", func(r *rand.Rand, run *lockstep.Run) lockst
 func TestPunctual(t *testing.T) {
 	c := etcdraft.Cluster{Delay: 2, Election: 12, CheckQuorum: true, Reads: etcdraft.Lease}
 	for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
-		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: punctual, Spec: etcdraft.Everything, Seed: 1, Runs: 200, Steps: 600, Workers: 1})
+		r, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:   sys,
+				Strategy: punctual,
+				Spec:     etcdraft.Everything,
+				Seed:     1,
+				Runs:     200,
+				Steps:    600,
+				Workers:  1,
+			},
+		)
 		if err != nil || r.Verdict() != trace.Pass {
 			t.Fatal(r.First(), err)
 		}
@@ -92,8 +107,11 @@ var oneWay = schedule{"one-way", func(r *rand.Rand, run *lockstep.Run) lockstep.
 func TestOneWay(t *testing.T) {
 	for _, c := range []etcdraft.Cluster{{}, {PreVote: true, CheckQuorum: true, Compact: 3}} {
 		for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: oneWay, Spec: etcdraft.Everything,
-				Seed: 1, Runs: 150, Steps: 300, Settle: etcdraft.Settle, Workers: 1})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: sys, Strategy: oneWay, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 150, Steps: 300, Settle: etcdraft.Settle, Workers: 1},
+			)
 			if err != nil || r.Verdict() != trace.Pass {
 				t.Fatal(r.First(), err)
 			}

@@ -15,7 +15,9 @@ import (
 func TestRoundsAreSynchronous(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 12, Rounds: 48},
 		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
-		bench, err := lockstep.NewBench(lockstep.Plan{System: etcdraft.Cluster{Clients: 2, Requests: 4}, Strategy: s, Seed: 1})
+		bench, err := lockstep.NewBench(
+			lockstep.Plan{System: etcdraft.Cluster{Clients: 2, Requests: 4}, Strategy: s, Seed: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +48,9 @@ type traffic struct{ sent, delivered, late map[string]int }
 
 func trafficOf(t *testing.T, system etcdraft.Cluster, isolations int) traffic {
 	t.Helper()
-	bench, err := lockstep.NewBench(lockstep.Plan{System: system, Strategy: strategy.Uniform{Isolations: isolations, Rounds: 48}, Seed: 1})
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{System: system, Strategy: strategy.Uniform{Isolations: isolations, Rounds: 48}, Seed: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +97,14 @@ func TestEveryMessageHasItsRound(t *testing.T) {
 		c := trafficOf(t, system, 8)
 		for name, late := range c.late {
 			if late > c.sent[name]/3 {
-				t.Errorf("%+v: of %d %s %d came too late, %d arrived", system, c.sent[name], name, late, c.delivered[name])
+				t.Errorf(
+					"%+v: of %d %s %d came too late, %d arrived",
+					system,
+					c.sent[name],
+					name,
+					late,
+					c.delivered[name],
+				)
 			}
 		}
 		if want := map[bool]string{true: "MsgSnap",

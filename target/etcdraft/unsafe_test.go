@@ -29,7 +29,17 @@ func TestUnsafeReads(t *testing.T) {
 			etcdraft.Leader: trace.Fail, etcdraft.ReadIndex: trace.Pass} {
 			c := base
 			c.Reads = reads
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: version(c), Strategy: jepsen, Spec: etcdraft.Everything, Seed: 1, Runs: 600, Workers: 1})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{
+					System:   version(c),
+					Strategy: jepsen,
+					Spec:     etcdraft.Everything,
+					Seed:     1,
+					Runs:     600,
+					Workers:  1,
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +55,17 @@ func TestUnsafeReads(t *testing.T) {
 func TestRoles(t *testing.T) {
 	s := strategy.Partition{Criterion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
 	leads := map[lockstep.Node]int{}
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{Nodes: 5}, Strategy: s, Spec: cutOff(leads), Seed: 1, Runs: 60, Workers: 1})
+	r, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{
+			System:   etcdraft.Cluster{Nodes: 5},
+			Strategy: s,
+			Spec:     cutOff(leads),
+			Seed:     1,
+			Runs:     60,
+			Workers:  1,
+		},
+	)
 	if err != nil || r.First() != nil {
 		t.Fatal(r.First(), err)
 	}

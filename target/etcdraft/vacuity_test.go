@@ -14,8 +14,9 @@ import (
 // library did.
 func TestUnjudged(t *testing.T) {
 	const (
-		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching", "leader-completeness", "state-machine-safety"
-		durable, agree, linear, live                      = "durability", "log-agreement", "linearizability", "liveness"
+		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching",
+			"leader-completeness", "state-machine-safety"
+		durable, agree, linear, live = "durability", "log-agreement", "linearizability", "liveness"
 	)
 	for _, c := range []struct {
 		name    string
@@ -35,8 +36,11 @@ func TestUnjudged(t *testing.T) {
 			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, linear}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c.cluster, Strategy: c.walk, Spec: etcdraft.Everything,
-				Seed: 1, Runs: 30, Steps: 300, Settle: c.settle, Workers: 1})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: c.cluster, Strategy: c.walk, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 30, Steps: 300, Settle: c.settle, Workers: 1},
+			)
 			if err != nil || r.First() != nil {
 				t.Fatal(r.First(), err)
 			}

@@ -226,7 +226,10 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 func (a *answer) puts(revision int64, acts ...kv.Act) {
 	a.Value, a.OK, a.Revision = kv.Value{Number: acts[0].Value}, true, revision
 	for _, act := range acts {
-		a.changes = append(a.changes, watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)})
+		a.changes = append(
+			a.changes,
+			watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)},
+		)
 	}
 }
 

@@ -120,7 +120,11 @@ func (c Cluster) check() error {
 		return err
 	}
 	if (c.Spares > 0) != (c.Changes > 0) {
-		return fmt.Errorf("etcdserver: spares is %d and changes %d, which are of use together alone: give both", c.Spares, c.Changes)
+		return fmt.Errorf(
+			"etcdserver: spares is %d and changes %d, which are of use together alone: give both",
+			c.Spares,
+			c.Changes,
+		)
 	}
 	return nil
 }
@@ -157,7 +161,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		},
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Network: bubble.Sockets{Split: c.Split},
-		Freeze:  &bubble.Freeze{Grace: grace, Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync}},
+		Freeze: &bubble.Freeze{
+			Grace: grace,
+			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+		},
 		Process: bubble.Process{Serial: true},
 		Roles:   []string{leader, follower}, Patience: time.Minute,
 	}

@@ -35,7 +35,8 @@ const (
 )
 
 func (d deed) String() string {
-	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions", "compactions not ended", "snapshots received"}[d]
+	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions",
+		"compactions not ended", "snapshots received"}[d]
 }
 
 // deeds is a spec that always holds, and counts events in runs: by steps, by events, and by the server's own metrics,
@@ -53,14 +54,39 @@ type deeds struct {
 func counted(t *testing.T, needed []deed) *deeds {
 	t.Helper()
 	histogram := func(space, system, name, help string) prometheus.Collector {
-		return registered(t, prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help}))
+		return registered(
+			t,
+			prometheus.NewHistogram(
+				prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help},
+			),
+		)
 	}
-	received := prometheus.CounterOpts{Namespace: "etcd", Subsystem: "network", Name: "snapshot_receive_success", Help: "Total number of successful snapshot receives"}
+	received := prometheus.CounterOpts{
+		Namespace: "etcd",
+		Subsystem: "network",
+		Name:      "snapshot_receive_success",
+		Help:      "Total number of successful snapshot receives",
+	}
 	return &deeds{needed: needed, before: map[deed]int{}, metrics: map[deed]prometheus.Collector{
-		compacted:  histogram("etcd_debugging", "mvcc", "index_compaction_pause_duration_milliseconds", "Bucketed histogram of index compaction pause duration."),
-		unfinished: histogram("etcd_debugging", "mvcc", "db_compaction_total_duration_milliseconds", "Bucketed histogram of db compaction total duration."),
-		backedUp:   histogram("etcd", "disk", "backend_snapshot_duration_seconds", "The latency distribution of backend snapshots."),
-		snapshot:   registered(t, prometheus.NewCounterVec(received, []string{"From"})),
+		compacted: histogram(
+			"etcd_debugging",
+			"mvcc",
+			"index_compaction_pause_duration_milliseconds",
+			"Bucketed histogram of index compaction pause duration.",
+		),
+		unfinished: histogram(
+			"etcd_debugging",
+			"mvcc",
+			"db_compaction_total_duration_milliseconds",
+			"Bucketed histogram of db compaction total duration.",
+		),
+		backedUp: histogram(
+			"etcd",
+			"disk",
+			"backend_snapshot_duration_seconds",
+			"The latency distribution of backend snapshots.",
+		),
+		snapshot: registered(t, prometheus.NewCounterVec(received, []string{"From"})),
 	}}
 }
 
@@ -163,7 +189,13 @@ func (d *deeds) String() string {
 			list = append(list, fmt.Sprintf("%d %s in %d runs", n, deed(what), d.in[what]))
 		}
 	}
-	return fmt.Sprintf("%d of %d runs, with those made again, had all of %v: %s", d.with, d.runs, d.needed, strings.Join(list, ", "))
+	return fmt.Sprintf(
+		"%d of %d runs, with those made again, had all of %v: %s",
+		d.with,
+		d.runs,
+		d.needed,
+		strings.Join(list, ", "),
+	)
 }
 
 // warmUp warms the process up for a cluster.
@@ -183,7 +215,15 @@ func TestDeeds(t *testing.T) {
 	much := counted(t, []deed{crash, cut, deletion, watching, progressed, backedUp, compacted})
 	campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Spec: spec.All(Everything, much)})
 	little := counted(t, []deed{crash})
-	campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, Runs: 2, Spec: spec.All(Everything, little)})
+	campaign(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000},
+			Runs:     2,
+			Spec:     spec.All(Everything, little),
+		},
+	)
 	if t.Log(much, little); much.with == 0 || little.with > 0 || little.runs < 2 || little.total != [allDeeds]int{} {
 		t.Errorf("%v, and where hardly anything happens %v", much, little)
 	}

@@ -35,14 +35,32 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Divergences, result.Nondeterminism, result.Events)
+	t.Logf(
+		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v",
+		result.Runs,
+		result.Verdicts,
+		result.Reasons,
+		result.Steps,
+		result.Messages,
+		result.Judged,
+		result.Divergences,
+		result.Nondeterminism,
+		result.Events,
+	)
 	return result
 }
 
 // A cluster without faults elects a leader and answers.
 func TestCalm(t *testing.T) {
-	r := campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, Runs: 2, Settle: Settle})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000},
+			Runs:     2,
+			Settle:   Settle,
+		},
+	)
 	passed(t, r)
 }
 
@@ -58,8 +76,22 @@ func TestNeverReady(t *testing.T) {
 
 // busy is a cluster with all operations of clients and operators. Progress requests of watchers fail in some releases
 // ([TestAsking]). In these releases watchers do not request progress, so that runs test everything else.
-var busy = Cluster{Unasking: has15220(Version()), Power: 0.5, Snapshots: 20, Clients: 4, Requests: 25, Mix: kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},
-	Watchers: 3, Compactions: 20, Batch: 5, Defragmentations: 4, Backups: 4, Leases: 4, Learners: 4, Transfers: 4}
+var busy = Cluster{
+	Unasking:         has15220(Version()),
+	Power:            0.5,
+	Snapshots:        20,
+	Clients:          4,
+	Requests:         25,
+	Mix:              kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},
+	Watchers:         3,
+	Compactions:      20,
+	Batch:            5,
+	Defragmentations: 4,
+	Backups:          4,
+	Leases:           4,
+	Learners:         4,
+	Transfers:        4,
+}
 
 // faults cut links, crash members and break connections.
 var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 1, Restart: 4,
@@ -106,7 +138,16 @@ func TestUsers(t *testing.T) {
 	c := busy
 	c.Users = 3
 	rights, wants := map[string]int{}, map[string]int{}
-	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 2 * Settle, Spec: spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants))})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   c,
+			Strategy: faults,
+			Runs:     *runs,
+			Settle:   2 * Settle,
+			Spec:     spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants)),
+		},
+	)
 	allJudged(t, r, ofMembers, ofLeases, ofRoom, ofReaders)
 	if t.Log(rights, wants); rights[Done] == 0 || wants[Done] == 0 || wants[Refused] == 0 {
 		t.Error("rights were never given, or never wanted")
@@ -124,7 +165,19 @@ func counts(event string, seen map[string]int) lockstep.Spec {
 }
 
 // changing is a cluster whose members change.
-var changing = Cluster{Unasking: has15220(Version()), Power: 0.5, Snapshots: 20, Clients: 4, Requests: 40, Watchers: 3, Compactions: 10, Transfers: 4, Spares: 2, Changes: 60, Failover: 1}
+var changing = Cluster{
+	Unasking:    has15220(Version()),
+	Power:       0.5,
+	Snapshots:   20,
+	Clients:     4,
+	Requests:    40,
+	Watchers:    3,
+	Compactions: 10,
+	Transfers:   4,
+	Spares:      2,
+	Changes:     60,
+	Failover:    1,
+}
 
 // Members join and leave, and all properties hold.
 func TestMembers(t *testing.T) {
@@ -132,7 +185,16 @@ func TestMembers(t *testing.T) {
 	if has13337(Version()) { // in none of the first ten runs of 3.4 the server refuses a removal
 		kinds = 6
 	}
-	r := campaign(t, lockstep.Plan{System: changing, Strategy: faults, Runs: *runs, Settle: 3 * Settle, Spec: spec.All(Everything, counts(EventMember, seen))})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   changing,
+			Strategy: faults,
+			Runs:     *runs,
+			Settle:   3 * Settle,
+			Spec:     spec.All(Everything, counts(EventMember, seen)),
+		},
+	)
 	if t.Log(seen); len(seen) < kinds {
 		t.Errorf("of seven kinds of news there were %v", seen)
 	}
@@ -167,14 +229,21 @@ var often = func() strategy.Walk {
 func TestReaders(t *testing.T) {
 	c, long := crowded, 0
 	c.Quota = 0
-	many := spec.OnEvent("many", watch.EventDelivered, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		// with the previous values, that is more than fits into one answer
-		if len(e.Value.(*watch.Delivered).Changes) > 20 {
-			long++
-		}
-		return nil
-	})
-	r := campaign(t, lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)})
+	many := spec.OnEvent(
+		"many",
+		watch.EventDelivered,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			// with the previous values, that is more than fits into one answer
+			if len(e.Value.(*watch.Delivered).Changes) > 20 {
+				long++
+			}
+			return nil
+		},
+	)
+	r := campaign(
+		t,
+		lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)},
+	)
 	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom)
 	if t.Log(long); long == 0 {
 		t.Error("nothing was told in parts")
@@ -189,7 +258,16 @@ func TestRoom(t *testing.T) {
 		seen[fmt.Sprint(e.Value)]++
 		return nil
 	})
-	r := campaign(t, lockstep.Plan{System: crowded, Strategy: often, Runs: *runs, Settle: 2 * Settle, Spec: spec.All(Everything, fills)})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   crowded,
+			Strategy: often,
+			Runs:     *runs,
+			Settle:   2 * Settle,
+			Spec:     spec.All(Everything, fills),
+		},
+	)
 	allJudged(t, r, ofMembers, ofLeases, ofUsers)
 	if t.Log(seen); len(seen) < 6 {
 		t.Errorf("of six things that come of wanting room there were %v", seen)
@@ -230,7 +308,13 @@ func TestRepetition(t *testing.T) {
 func TestTwoProcesses(t *testing.T) {
 	t.Setenv("LOCKSTEP_PROCESSES", cmp.Or(os.Getenv("LOCKSTEP_PROCESSES"), "2"))
 	processes.Same(t, func(process int) []string {
-		plan := lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: uint64(1000 + process), Scratch: "/dev/shm"}
+		plan := lockstep.Plan{
+			System:   whole,
+			Strategy: faults,
+			Spec:     Everything,
+			Seed:     uint64(1000 + process),
+			Scratch:  "/dev/shm",
+		}
 		if _, err := bubble.Digests(t.Context(), plan, process); err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +343,11 @@ func exactly(t *testing.T, cluster Cluster) {
 	}
 	processes.AllSame(t, exact, func() (rows []processes.Row) {
 		for i := range processes.Times() {
-			d, err := bubble.Digests(t.Context(), lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
+			d, err := bubble.Digests(
+				t.Context(),
+				lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
+				exact,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +362,9 @@ func exactly(t *testing.T, cluster Cluster) {
 
 // A finished run leaves nothing behind: no goroutine of crashed members, no open file, no memory.
 func TestNothingIsLeft(t *testing.T) {
-	bench, err := lockstep.NewBench(lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"})
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

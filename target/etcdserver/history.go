@@ -83,7 +83,10 @@ func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
 			why = s.content(r)
 		}
 		if why != "" {
-			return &lockstep.Finding{Nodes: trace.NodesOf(r.by), Text: fmt.Sprintf("who read at member %d, %v, found what was not so: %s", r.by, r.Read, why)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(r.by),
+				Text:  fmt.Sprintf("who read at member %d, %v, found what was not so: %s", r.by, r.Read, why),
+			}
 		}
 	}
 	return nil
@@ -103,7 +106,13 @@ func (r *read) shape() string {
 		return fmt.Sprintf("%d keys were wanted", r.Limit)
 	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) ||
 		r.More && len(r.Found) != r.Limit:
-		return fmt.Sprintf("of %d keys that were wanted %d are told, there are %d, and more: %v", r.Limit, len(r.Found), r.Count, r.More)
+		return fmt.Sprintf(
+			"of %d keys that were wanted %d are told, there are %d, and more: %v",
+			r.Limit,
+			len(r.Found),
+			r.Count,
+			r.More,
+		)
 	}
 	return ""
 }
@@ -156,7 +165,14 @@ func (s *snapshots) key(f Found, at int64) string {
 		}
 	}
 	if f.Created > f.Modified || f.Version < puts || f.Version > puts+gaps {
-		return fmt.Sprintf("%v was put %d to %d times since revision %d, and is said to be version %d", f, puts, puts+gaps, f.Created, f.Version)
+		return fmt.Sprintf(
+			"%v was put %d to %d times since revision %d, and is said to be version %d",
+			f,
+			puts,
+			puts+gaps,
+			f.Created,
+			f.Version,
+		)
 	}
 	return ""
 }

@@ -17,7 +17,11 @@ func TestSnapshots(t *testing.T) {
 	del4 := &watch.Wrote{Changes: []watch.Change{{Revision: 4, Key: "b", Deleted: true}}}
 	past := []enginetest.Moment{at(1, a2), at(1, b3), at(1, del4), at(1, a5)}
 	unknown := []enginetest.Moment{at(1, a2), at(1, b3), at(1, a5)} // revision 4 is unknown
-	some := []enginetest.Moment{at(1, a2), at(1, &watch.Opened{Watch: 1, Key: "a"}), at(1, &watch.Delivered{Watch: 1, Changes: []watch.Change{{Revision: 3, Key: "a", Value: "2"}}})}
+	some := []enginetest.Moment{
+		at(1, a2),
+		at(1, &watch.Opened{Watch: 1, Key: "a"}),
+		at(1, &watch.Delivered{Watch: 1, Changes: []watch.Change{{Revision: 3, Key: "a", Value: "2"}}}),
+	}
 	foundA2, foundB3, foundA5 := Found{"a", "1", 2, 2, 1}, Found{"b", "2", 3, 3, 1}, Found{"a", "3", 2, 5, 2}
 	read := func(revision int64, found ...Found) Read {
 		return Read{Began: 2 * time.Second, Revision: revision, From: "a", Found: found, Count: int64(len(found))}

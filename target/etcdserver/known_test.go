@@ -22,9 +22,39 @@ var (
 // The walks of the campaigns in docs/etcdserver.md, identical step by step: a single-node cluster with kills, or with
 // power failures; one with slow clients, in short runs; one without faults; members that are isolated for a while.
 var (
-	alone    = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 2500}
-	briefly  = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 1500}
-	slowly   = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 30, Crash: 3, Restart: 100, Down: 1, Steps: 1000}
+	alone = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    200,
+		Request: 100,
+		Crash:   4,
+		Restart: 40,
+		Down:    1,
+		Steps:   2500,
+	}
+	briefly = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    200,
+		Request: 100,
+		Crash:   4,
+		Restart: 40,
+		Down:    1,
+		Steps:   1500,
+	}
+	slowly = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    200,
+		Request: 30,
+		Crash:   3,
+		Restart: 100,
+		Down:    1,
+		Steps:   1000,
+	}
 	unharmed = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Steps: 2500}
 	lags     = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
 )
@@ -74,7 +104,15 @@ var mistakes = []mistake{
 
 // kill is a cluster whose members are killed while clients request whole stores, with slow syncs.
 func kill(nodes int) Cluster {
-	return Cluster{Nodes: nodes, Backups: 300, Clients: 8, Requests: 60, Keys: 8, Mix: writes, Sync: 100 * time.Millisecond}
+	return Cluster{
+		Nodes:    nodes,
+		Backups:  300,
+		Clients:  8,
+		Requests: 60,
+		Keys:     8,
+		Mix:      writes,
+		Sync:     100 * time.Millisecond,
+	}
 }
 
 // stay are the properties that a lost write violates: it is missing, or another write has its revision.
@@ -97,8 +135,18 @@ func TestKnownMistakes(t *testing.T) {
 			}
 			warmUp(t, m.cluster) // outside the counts
 			had, done, runs := release <= m.last, counted(t, m.needed), m.times**known
-			r := campaign(t, lockstep.Plan{System: m.cluster, Strategy: m.strategy, Runs: runs, Settle: m.settle, KeepGoing: !had || *rate, Keep: runs,
-				Spec: spec.All(Everything, done)})
+			r := campaign(
+				t,
+				lockstep.Plan{
+					System:    m.cluster,
+					Strategy:  m.strategy,
+					Runs:      runs,
+					Settle:    m.settle,
+					KeepGoing: !had || *rate,
+					Keep:      runs,
+					Spec:      spec.All(Everything, done),
+				},
+			)
 			found := 0
 			for _, f := range r.Found {
 				t.Logf("%s: run %d: %s: %s %s", Version(), f.Run, f.Finding.Property, f.Finding.Text, f.Flaky)
@@ -109,7 +157,16 @@ func TestKnownMistakes(t *testing.T) {
 					t.Errorf("%s: run %d: %s", Version(), f.Run, f.Finding.Stack)
 				}
 			}
-			t.Logf("%s: %s, %s: found in %d of %d runs, digest %016x; %s", m.report, m.says, Version(), found, r.Runs, r.Digest, done)
+			t.Logf(
+				"%s: %s, %s: found in %d of %d runs, digest %016x; %s",
+				m.report,
+				m.says,
+				Version(),
+				found,
+				r.Runs,
+				r.Digest,
+				done,
+			)
 			switch {
 			case had && found == 0:
 				t.Errorf("%s: %s not found in %d runs", Version(), m.properties, r.Runs)

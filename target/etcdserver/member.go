@@ -153,7 +153,12 @@ func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	n.OnStop(func() { _ = m.client.Close() })
 	m.learn()
 	n.State(func() string {
-		return fmt.Sprintf("term %d, leader %s, applied %d", m.Server.Term(), cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"), m.Server.AppliedIndex())
+		return fmt.Sprintf(
+			"term %d, leader %s, applied %d",
+			m.Server.Term(),
+			cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"),
+			m.Server.AppliedIndex(),
+		)
 	})
 	n.Role(func() string {
 		if m.Server.Lead() == m.id() {
@@ -212,7 +217,13 @@ func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 	hash, err := m.client.HashKV(n.Context(), address(n.Self(), clientPort), 0)
 	switch {
 	case err == nil:
-		store := &Store{Life: life, Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash, Keys: unasked}
+		store := &Store{
+			Life:      life,
+			Revision:  hash.Header.Revision,
+			Compacted: hash.CompactRevision,
+			Hash:      hash.Hash,
+			Keys:      unasked,
+		}
 		if store.Compacted <= 0 || s.cluster.Empty || store.count(n.Context(), m.Etcd) {
 			n.Emit(EventStore, store)
 		}
@@ -241,7 +252,9 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if at.number > 0 {
 		conf.Dir += fmt.Sprint(at.number)
 	}
-	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)))
+	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(
+		zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)),
+	)
 	if c.Snapshots > 0 {
 		conf.SnapshotCount = uint64(c.Snapshots)
 		set(conf, uint64(c.Snapshots), "SnapshotCatchUpEntries")
@@ -281,7 +294,14 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 
 // check makes members compare their stores at their start and at this interval.
 func check(conf *embed.Config, often time.Duration) {
-	set(conf, often, "ExperimentalCorruptCheckTime", "CorruptCheckTime", "ExperimentalCompactHashCheckTime", "CompactHashCheckTime")
+	set(
+		conf,
+		often,
+		"ExperimentalCorruptCheckTime",
+		"CorruptCheckTime",
+		"ExperimentalCompactHashCheckTime",
+		"CompactHashCheckTime",
+	)
 	if f := reflect.ValueOf(conf).Elem().FieldByName("ServerFeatureGate"); f.IsValid() {
 		if err := f.Interface().(interface{ Set(string) error }).
 			Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {

@@ -45,8 +45,16 @@ func TestAsking(t *testing.T) {
 	if !has15220(Version()) {
 		t.Skip("this release does not have it, and watchers ask in all tests")
 	}
-	r := campaign(t, lockstep.Plan{System: Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, Runs: *runs, KeepGoing: true, Keep: *runs,
-		Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:    Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40},
+			Runs:      *runs,
+			KeepGoing: true,
+			Keep:      *runs,
+			Strategy:  strategy.Walk{Deliver: 600, Drop: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000},
+		},
+	)
 	found := 0
 	for _, f := range r.Found {
 		switch report := mistakesOf34[f.Finding.Property]; {

@@ -68,7 +68,8 @@ func (s *clients) allDuties() (list []duty) {
 }
 
 // patiently performs a task with the timeout of a client.
-func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node, client *clientv3.Client) {
+func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node,
+	client *clientv3.Client) {
 	return func(n *bubble.Node, client *clientv3.Client) {
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		defer cancel()

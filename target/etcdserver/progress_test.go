@@ -63,7 +63,13 @@ func overtaken(t *testing.T, client *clientv3.Client, revision int64) bool {
 			t.Fatal(err)
 		}
 	}
-	send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_ProgressRequest{ProgressRequest: &etcdserverpb.WatchProgressRequest{}}})
+	send(
+		&etcdserverpb.WatchRequest{
+			RequestUnion: &etcdserverpb.WatchRequest_ProgressRequest{
+				ProgressRequest: &etcdserverpb.WatchProgressRequest{},
+			},
+		},
+	)
 	open("key", revision)
 	for range 100 { // by then the server has taken both
 		if _, err := client.Get(t.Context(), "key"); err != nil {

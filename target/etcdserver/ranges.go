@@ -82,7 +82,11 @@ const nested = "nested"
 // just put a key.
 func (s *clients) read(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	chance := n.Chance()
-	r := &Read{Began: s.world.Now(), Order: Order{orders[chance.IntN(len(orders))], chance.IntN(2) == 1}, Limit: chance.IntN(4)}
+	r := &Read{
+		Began: s.world.Now(),
+		Order: Order{orders[chance.IntN(len(orders))], chance.IntN(2) == 1},
+		Limit: chance.IntN(4),
+	}
 	local, earlier, writes := chance.IntN(3) == 2, chance.IntN(3) == 2, chance.IntN(4) == 3
 	keys := s.cluster.Keys + 1
 	if r.From = kv.KeyName(uint8(chance.IntN(keys))); chance.IntN(2) == 1 {
@@ -130,7 +134,14 @@ func (r *Read) options() []clientv3.OpOption {
 }
 
 // readNested puts a key and reads others, in a transaction within a transaction.
-func (s *clients) readNested(ctx context.Context, n *bubble.Node, client *clientv3.Client, r *Read, value string, with []clientv3.OpOption) {
+func (s *clients) readNested(
+	ctx context.Context,
+	n *bubble.Node,
+	client *clientv3.Client,
+	r *Read,
+	value string,
+	with []clientv3.OpOption,
+) {
 	inner := clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut(nested, value), clientv3.OpGet(r.From, with...)}, nil)
 	done, err := client.Txn(ctx).Then(inner).Commit()
 	if err != nil {

@@ -19,7 +19,9 @@ func (s *clients) rewrite(ctx context.Context, n *bubble.Node, client *clientv3.
 	if _, err := client.Get(ctx, rewritten); err != nil {
 		return
 	}
-	done, err := client.Txn(ctx).Then(clientv3.OpDelete(rewritten, clientv3.WithFromKey()), clientv3.OpPut(rewritten, value)).Commit()
+	done, err := client.Txn(ctx).
+		Then(clientv3.OpDelete(rewritten, clientv3.WithFromKey()), clientv3.OpPut(rewritten, value)).
+		Commit()
 	if err != nil {
 		return
 	}

@@ -67,14 +67,21 @@ func (a *Alarms) String() string { return strings.Join(a.Types, " ") }
 var FullRefuse = spec.New("full-stores-refuse", func(lockstep.Info) *fullRefuse { return &fullRefuse{} })
 
 // Sound is the spec that no member reports corruption.
-var Sound = spec.OnEvent("no-corruption-alarm", EventAlarms, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	for _, t := range e.Value.(*Alarms).Types {
-		if t == etcdserverpb.AlarmType_CORRUPT.String() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d has the alarm that a store is corrupt", e.Node)}
+var Sound = spec.OnEvent(
+	"no-corruption-alarm",
+	EventAlarms,
+	func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		for _, t := range e.Value.(*Alarms).Types {
+			if t == etcdserverpb.AlarmType_CORRUPT.String() {
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(e.Node),
+					Text:  fmt.Sprintf("member %d has the alarm that a store is corrupt", e.Node),
+				}
+			}
 		}
-	}
-	return nil
-})
+		return nil
+	},
+)
 
 // fullRefuse tracks the alarm.
 type fullRefuse struct {
@@ -113,7 +120,9 @@ func (f *fullRefuse) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 			return nil
 		}
 		if f.judged++; v.Done {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("there is no room since %v at least, and a %s that was asked for at %v at member %d is done", f.since, v.What, v.Began, e.Node)}
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf("there is no room since %v at least, and a %s that was asked for at %v at member %d is done",
+					f.since, v.What, v.Began, e.Node)}
 		}
 	}
 	return nil
@@ -174,7 +183,10 @@ func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 func awaitRoom(n *bubble.Node, client *clientv3.Client) {
 	for n.Context().Err() == nil {
 		time.Sleep(time.Second)
-		list, err := asking(n, func(ctx context.Context) (*clientv3.AlarmResponse, error) { return client.AlarmList(ctx) })
+		list, err := asking(
+			n,
+			func(ctx context.Context) (*clientv3.AlarmResponse, error) { return client.AlarmList(ctx) },
+		)
 		if err == nil && len(list.Alarms) == 0 {
 			return
 		}
@@ -188,7 +200,10 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	// clientv3 would retry, and one attempt might take effect after another was answered
 	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	began := s.world.Now()
-	list, err := server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE})
+	list, err := server.Alarm(
+		ctx,
+		&etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE},
+	)
 	if err != nil || len(list.Alarms) == 0 {
 		return
 	}
@@ -201,12 +216,16 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	s.mutex.Unlock()
 	_, _ = client.Compact(ctx, newest, clientv3.WithCompactPhysical())
 	for _, at := range s.members() {
-		_, _ = asking(n, func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) })
+		_, _ = asking(
+			n,
+			func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) },
+		)
 	}
 	for _, a := range list.Alarms {
 		n.Emit(EventRoom, &Room{What: Relieving})
 		if _, err := asking(n, func(ctx context.Context) (*etcdserverpb.AlarmResponse, error) {
-			return server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm})
+			return server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
+				MemberID: a.MemberID, Alarm: a.Alarm})
 		}); err == nil {
 			n.Emit(EventRoom, &Room{What: Relieved})
 		}

@@ -16,25 +16,35 @@ import (
 )
 
 // Stay is the spec that a member stops on its own only after a request for its removal.
-var Stay = spec.OnEvent("members-stay", EventMember, func(leaving *[65]map[int]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	m := e.Value.(*Member)
-	switch m.What {
-	case Leaving:
-		if leaving[e.Node] == nil {
-			leaving[e.Node] = map[int]bool{}
+var Stay = spec.OnEvent(
+	"members-stay",
+	EventMember,
+	func(leaving *[65]map[int]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		m := e.Value.(*Member)
+		switch m.What {
+		case Leaving:
+			if leaving[e.Node] == nil {
+				leaving[e.Node] = map[int]bool{}
+			}
+			leaving[e.Node][m.Number] = true
+		case Stopped:
+			if !leaving[e.Node][m.Number] {
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(e.Node),
+					Text:  fmt.Sprintf("member %d stopped by itself, and nobody asked for its removal", e.Node),
+				}
+			}
 		}
-		leaving[e.Node][m.Number] = true
-	case Stopped:
-		if !leaving[e.Node][m.Number] {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d stopped by itself, and nobody asked for its removal", e.Node)}
-		}
-	}
-	return nil
-})
+		return nil
+	},
+)
 
 // Once is the spec that a client's write takes effect only once, however often the client tries. Every write has a
 // unique value.
-var Once = spec.New("writes-happen-once", func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} })
+var Once = spec.New(
+	"writes-happen-once",
+	func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} },
+)
 
 // LeasesHold is the spec that a key with a lease exists at least as long as its lease was kept alive.
 var LeasesHold = spec.New("leases-hold", func(lockstep.Info) *leasesHold { return &leasesHold{} })
@@ -75,7 +85,16 @@ func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		write := [2]string{c.Key, c.Value}
 		first, ok := o.at[write]
 		if ok && first != c.Revision {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("%s was set to %s at revision %d and at %d, though one operation alone does", c.Key, c.Value, first, c.Revision)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf(
+					"%s was set to %s at revision %d and at %d, though one operation alone does",
+					c.Key,
+					c.Value,
+					first,
+					c.Revision,
+				),
+			}
 		}
 		o.at[write] = c.Revision
 	}
@@ -145,8 +164,9 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 	case *Lease:
 		if is := l.leases[v.Key]; v.What == Lost && is != nil {
 			if l.judged++; time.Duration(run.Now()) < is.until {
-				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("the lease of %s holds until %v at least, and at %v member %d says that there is none",
-					v.Key, is.until, time.Duration(run.Now()), e.Node)}
+				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+					Text: fmt.Sprintf("the lease of %s holds until %v at least, and at %v member %d says that there is none",
+						v.Key, is.until, time.Duration(run.Now()), e.Node)}
 			}
 		}
 		if v.Key != "" {
@@ -159,8 +179,9 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 				continue
 			}
 			if l.judged++; !slices.Contains(v.Keys, key) {
-				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
-					key, is.until, v.Began, v.Ended)}
+				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+					Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
+						key, is.until, v.Began, v.Ended)}
 			}
 		}
 	}
@@ -218,7 +239,10 @@ func (l *leasesEnd) gone(n lockstep.Node, key string, read *Held) *lockstep.Find
 		return nil
 	}
 	if l.judged++; slices.Contains(read.Keys, key) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(n),
+			Text:  fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began),
+		}
 	}
 	return nil
 }
@@ -271,7 +295,16 @@ func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		}
 		if w := p.wanted[number]; w != nil && p.still(w) {
 			p.judged++
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("user %d had no right to area %d, and set it to %d at revision %d", w.User, w.Area, number, c.Revision)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf(
+					"user %d had no right to area %d, and set it to %d at revision %d",
+					w.User,
+					w.Area,
+					number,
+					c.Revision,
+				),
+			}
 		}
 	}
 	return nil
@@ -330,7 +363,16 @@ func (p *permitted) access(n lockstep.Node, a *Access) *lockstep.Finding {
 		return nil
 	}
 	if p.judged++; a.How == Done {
-		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("user %d had no right to area %d when that was asked for, and was served by member %d: %v", a.User, a.Area, n, a)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(n),
+			Text: fmt.Sprintf(
+				"user %d had no right to area %d when that was asked for, and was served by member %d: %v",
+				a.User,
+				a.Area,
+				n,
+				a,
+			),
+		}
 	}
 	return nil
 }

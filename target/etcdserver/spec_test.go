@@ -21,7 +21,16 @@ type timed struct {
 // judges is the finding of a spec, and the number of its checks.
 func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 	t.Helper()
-	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Timed{Moments: s.events}, Strategy: strategy.Walk{Wait: 1, Steps: s.first}, Spec: spec, Settle: len(s.events) - s.first, Runs: 1})
+	r := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   enginetest.Timed{Moments: s.events},
+			Strategy: strategy.Walk{Wait: 1, Steps: s.first},
+			Spec:     spec,
+			Settle:   len(s.events) - s.first,
+			Runs:     1,
+		},
+	)
 	if f := r.First(); f != nil {
 		return f.Finding.Text, r.Judged[0].N
 	}
@@ -30,10 +39,25 @@ func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 
 // at is the event of node 1 with a value, so many seconds after the beginning.
 func at(seconds int, value any) enginetest.Moment {
-	kinds := map[string]string{"*etcdserver.Store": EventStore, "*etcdserver.Member": EventMember, "*etcdserver.Lease": EventLease, "*etcdserver.Held": EventHeld,
-		"*etcdserver.Right": EventRight, "*etcdserver.Access": EventAccess, "*watch.Wrote": watch.EventWrote, "*watch.Delivered": watch.EventDelivered,
-		"*watch.Opened": watch.EventOpened, "*etcdserver.Read": EventRead, "*etcdserver.Room": EventRoom, "*etcdserver.Fill": EventFill, "*etcdserver.Alarms": EventAlarms}
-	return enginetest.Moment{At: time.Duration(seconds) * time.Second, Events: []lockstep.Event{{Node: 1, Type: kinds[fmt.Sprintf("%T", value)], Value: value}}}
+	kinds := map[string]string{
+		"*etcdserver.Store":  EventStore,
+		"*etcdserver.Member": EventMember,
+		"*etcdserver.Lease":  EventLease,
+		"*etcdserver.Held":   EventHeld,
+		"*etcdserver.Right":  EventRight,
+		"*etcdserver.Access": EventAccess,
+		"*watch.Wrote":       watch.EventWrote,
+		"*watch.Delivered":   watch.EventDelivered,
+		"*watch.Opened":      watch.EventOpened,
+		"*etcdserver.Read":   EventRead,
+		"*etcdserver.Room":   EventRoom,
+		"*etcdserver.Fill":   EventFill,
+		"*etcdserver.Alarms": EventAlarms,
+	}
+	return enginetest.Moment{
+		At:     time.Duration(seconds) * time.Second,
+		Events: []lockstep.Event{{Node: 1, Type: kinds[fmt.Sprintf("%T", value)], Value: value}},
+	}
 }
 
 // history is a case for a spec.
@@ -164,9 +188,20 @@ func TestPermitted(t *testing.T) {
 	wants := func(user int, how string) *Access {
 		return &Access{Number: 9, User: user, Area: 2, Write: true, How: how}
 	}
-	given := []enginetest.Moment{at(1, enabled), at(1, may(theRole, true, Asked)), at(1, may(theRole, true, Done)), at(1, may(2, true, Asked)), at(1, may(2, true, Done))}
+	given := []enginetest.Moment{
+		at(1, enabled),
+		at(1, may(theRole, true, Asked)),
+		at(1, may(theRole, true, Done)),
+		at(1, may(2, true, Asked)),
+		at(1, may(2, true, Done)),
+	}
 	taken := append(slices.Clone(given), at(2, may(2, false, Asked)), at(2, may(2, false, Done)))
-	unknown := append(slices.Clone(given), at(2, may(2, true, Asked)), at(2, may(2, false, Asked)), at(2, may(2, false, Done)))
+	unknown := append(
+		slices.Clone(given),
+		at(2, may(2, true, Asked)),
+		at(2, may(2, false, Asked)),
+		at(2, may(2, false, Done)),
+	)
 	with := func(before []enginetest.Moment, more ...enginetest.Moment) timed {
 		all := append(slices.Clone(before), more...)
 		return timed{len(all), all}
@@ -175,7 +210,8 @@ func TestPermitted(t *testing.T) {
 	for _, h := range []history{
 		{"before authentication", Permitted, with(nil, at(3, wants(0, Asked)), at(3, wants(0, Done))), "", 0},
 		{"nobody", Permitted, with(given, at(3, wants(0, Asked)), at(3, wants(0, Done))),
-			"user 0 had no right to area 2 when that was asked for, and was served by member 1: user 0 writes 9 to area 2: done", 1},
+			"user 0 had no right to area 2 when that was asked for, and was served by member 1: user 0 writes 9 to area 2: done",
+			1},
 		{"given", Permitted, with(given, at(3, wants(1, Asked)), at(3, wants(1, Done))), "", 0},
 		{"never given", Permitted, with(given[:3], at(3, wants(1, Asked)), at(3, wants(1, Done))), served, 1},
 		{"taken", Permitted, with(taken, at(3, wants(1, Asked)), at(3, wants(1, Done))), served, 1},

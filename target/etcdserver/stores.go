@@ -42,20 +42,49 @@ var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{
 var Durable = spec.New("acknowledged-writes-stay", func(lockstep.Info) *durable { return &durable{} })
 
 // Forward is the spec that the revision of a member's store never decreases within one incarnation.
-var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Store, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	was, is := before[e.Node], *e.Value.(*Store)
-	before[e.Node] = is
-	if was.Life == is.Life && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d was at revision %d, compacted up to %d, and is at revision %d, compacted up to %d",
-			e.Node, was.Revision, was.Compacted, is.Revision, is.Compacted)}
-	}
-	return nil
-})
+var Forward = spec.OnEvent(
+	"stores-go-forward",
+	EventStore,
+	func(before *[64]Store, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		was, is := before[e.Node], *e.Value.(*Store)
+		before[e.Node] = is
+		if was.Life == is.Life && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf(
+					"member %d was at revision %d, compacted up to %d, and is at revision %d, compacted up to %d",
+					e.Node,
+					was.Revision,
+					was.Compacted,
+					is.Revision,
+					is.Compacted,
+				),
+			}
+		}
+		return nil
+	},
+)
 
 // Everything combines all specs of the server. Some of them need options.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarantees, "watchers"), Equal, Forward, Durable, spec.With(Stay, "changes", "learners"), Once,
-	spec.With(spec.All(LeasesHold, LeasesEnd), "leases", "holders"), spec.With(Permitted, "users"), spec.With(Snapshots, "readers"),
-	spec.With(FullRefuse, "quota"), spec.With(Sound, "checks"))
+var Everything = spec.All(
+	kv.Linearizable,
+	kv.Revisions,
+	spec.With(watch.Guarantees, "watchers"),
+	Equal,
+	Forward,
+	Durable,
+	spec.With(Stay, "changes", "learners"),
+	Once,
+	spec.With(
+		spec.All(LeasesHold, LeasesEnd),
+		"leases",
+		"holders",
+	),
+	spec.With(Permitted, "users"),
+	spec.With(Snapshots, "readers"),
+	spec.With(FullRefuse, "quota"),
+	spec.With(Sound, "checks"),
+)
 
 // Settle is the length of a settling stage in which durability can be checked, for three members.
 const Settle = 6000
@@ -109,9 +138,15 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 		what = fmt.Sprintf("the hashes of the keys are %08x and %08x", first.hash, s.Hash)
 	}
 	if first.by == event.Node {
-		return &lockstep.Finding{Nodes: trace.NodesOf(event.Node), Text: fmt.Sprintf("member %d held something else at %v before: %s", event.Node, s.place(), what)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(event.Node),
+			Text:  fmt.Sprintf("member %d held something else at %v before: %s", event.Node, s.place(), what),
+		}
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf("members %d and %d differ at %v: %s", first.by, event.Node, s.place(), what)}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(first.by, event.Node),
+		Text:  fmt.Sprintf("members %d and %d differ at %v: %s", first.by, event.Node, s.place(), what),
+	}
 }
 
 // durable records acknowledged writes and their times.
@@ -211,7 +246,12 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		case l.is < l.must:
 			d.judged++
 			return &lockstep.Finding{Nodes: trace.NodesOf(lockstep.Node(n)), Text: fmt.Sprintf(
-				"%v after the last fault member %d is at revision %d; revision %d was acknowledged", time.Duration(run.Now()-d.began).Round(time.Second), n, l.is, l.must)}
+				"%v after the last fault member %d is at revision %d; revision %d was acknowledged",
+				time.Duration(run.Now()-d.began).Round(time.Second),
+				n,
+				l.is,
+				l.must,
+			)}
 		default:
 			could = could || l.must > 0
 		}

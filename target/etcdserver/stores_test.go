@@ -16,7 +16,10 @@ func store(n lockstep.Node, s Store) lockstep.Event {
 // judged is the finding of a spec in a run of a system, and the number of its checks.
 func judged(t *testing.T, system lockstep.System, spec lockstep.Spec) (string, int) {
 	t.Helper()
-	r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: spec, Runs: 1})
+	r := enginetest.Explore(
+		t,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Request: 1, Steps: 1}, Spec: spec, Runs: 1},
+	)
 	if f := r.First(); f != nil {
 		return f.Finding.Text, r.Judged[0].N
 	}
@@ -39,7 +42,8 @@ func TestStores(t *testing.T) {
 			"members 1 and 2 differ at revision 5: the hashes of the keys are 00000007 and 00000008", 1},
 		{"compacted", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, unasked}),
 			store(2, Store{1, 5, 2, 8, unasked})},
-			"members 1 and 2 differ at revision 5, compacted up to 2: the hashes of the keys are 00000007 and 00000008", 1},
+			"members 1 and 2 differ at revision 5, compacted up to 2: the hashes of the keys are 00000007 and 00000008",
+			1},
 		{"without keys", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, 0}), store(2, Store{1, 5, 2, 8, 0}),
 			store(3, Store{1, 5, 2, 9, 0})}, "", 2},
 		{"with and without keys", Equal, enginetest.Told{store(1, Store{1, 5, 2, 7, 0}),

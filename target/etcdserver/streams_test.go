@@ -21,10 +21,15 @@ func TestStreamsHaveNoDeadlines(t *testing.T) {
 		t.Fatal(err)
 	}
 	connected, bare := false, false
-	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		_, bare = i.Conn.(interface{ SetKeepAlive(bool) error }) // a connection with deadlines hides it
-		connected = true
-	}}), http.MethodGet, peer.URL, http.NoBody)
+	request, err := http.NewRequestWithContext(
+		httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			_, bare = i.Conn.(interface{ SetKeepAlive(bool) error }) // a connection with deadlines hides it
+			connected = true
+		}}),
+		http.MethodGet,
+		peer.URL,
+		http.NoBody,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,8 @@ func (s *clients) permit(n *bubble.Node, client *clientv3.Client) {
 
 // changed reports the result of a change of rights.
 func (s *clients) changed(n *bubble.Node, r Right, err error) {
-	known := errors.Is(err, rpctypes.ErrRoleNotGranted) || errors.Is(err, rpctypes.ErrPermissionNotGranted) || isAlready(err)
+	known := errors.Is(err, rpctypes.ErrRoleNotGranted) || errors.Is(err, rpctypes.ErrPermissionNotGranted) ||
+		isAlready(err)
 	switch {
 	case err == nil || known && !r.Allow: // a right that is not granted is denied
 		r.How = Done
@@ -159,7 +160,13 @@ func change(ctx context.Context, client *clientv3.Client, r Right) (err error) {
 	case r.Area == theRole:
 		_, err = client.UserRevokeRole(ctx, user(r.User), role(r.User))
 	case r.Allow:
-		_, err = client.RoleGrantPermission(ctx, role(r.User), area(r.Area), "", clientv3.PermissionType(clientv3.PermReadWrite))
+		_, err = client.RoleGrantPermission(
+			ctx,
+			role(r.User),
+			area(r.Area),
+			"",
+			clientv3.PermissionType(clientv3.PermReadWrite),
+		)
 	default:
 		_, err = client.RoleRevokePermission(ctx, role(r.User), area(r.Area), "")
 	}

@@ -24,8 +24,22 @@ func (c Cluster) warming() []*bubble.Warming {
 }
 
 // usual is the cluster of those runs.
-var usual = Cluster{Power: 0.5, Snapshots: 20, Clients: 4, Requests: 20, Mix: kv.Mix{Put: 2, Get: 2, Cas: 2, Delete: 2, Txn: 2},
-	Watchers: 2, Compactions: 10, Batch: 5, Defragmentations: 5, Backups: 5, Leases: 5, Rewrites: 5, Learners: 4, Transfers: 4}
+var usual = Cluster{
+	Power:            0.5,
+	Snapshots:        20,
+	Clients:          4,
+	Requests:         20,
+	Mix:              kv.Mix{Put: 2, Get: 2, Cas: 2, Delete: 2, Txn: 2},
+	Watchers:         2,
+	Compactions:      10,
+	Batch:            5,
+	Defragmentations: 5,
+	Backups:          5,
+	Leases:           5,
+	Rewrites:         5,
+	Learners:         4,
+	Transfers:        4,
+}
 
 // The runs that all clusters need, and those for options that few of them have.
 var (
@@ -49,9 +63,20 @@ func warm(c Cluster, nodes ...int) *bubble.Warming {
 		for _, c.Nodes = range nodes {
 			full := target.Fill(c)
 			plans = append(plans, lockstep.Plan{
-				System:   full.bubble(full), // Cluster.system would include the warm-up
-				Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Steps: 3000},
-				Runs:     6, Seed: 1, Settle: 1000,
+				System: full.bubble(full), // Cluster.system would include the warm-up
+				Strategy: strategy.Walk{
+					Deliver: 600,
+					Drop:    1,
+					Wait:    120,
+					Request: 20,
+					Cut:     1,
+					Heal:    2,
+					Crash:   2,
+					Restart: 8,
+					Down:    1,
+					Steps:   3000,
+				},
+				Runs: 6, Seed: 1, Settle: 1000,
 			})
 		}
 		return plans

@@ -98,7 +98,12 @@ func (w *watcher) ended(compacted int64) {
 func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 	t := &watch.Delivered{Watch: number}
 	for _, e := range r.Events {
-		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: brief(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
+		c := watch.Change{
+			Revision: e.Kv.ModRevision,
+			Key:      string(e.Kv.Key),
+			Value:    brief(e.Kv.Value),
+			Deleted:  e.Type == clientv3.EventTypeDelete,
+		}
 		t.Changes = follow(t.Changes, c)
 		w.next = max(w.next, c.Revision+1)
 	}

@@ -37,9 +37,19 @@ func TestCampaigns(t *testing.T) {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
 				// too short a stage to check liveness
-				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7},
+				)
 				if f := result.First(); f != nil {
-					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
+					t.Errorf(
+						"run %d, failed in %d of %d: %s\n%s",
+						f.Run,
+						f.Failed,
+						f.Repeated,
+						f.Finding,
+						f.Finding.Stack,
+					)
 				}
 				t.Log(result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Judged)
 			})
@@ -51,7 +61,11 @@ func TestCampaigns(t *testing.T) {
 // test logs the share of reproducible runs.
 func TestRepetition(t *testing.T) {
 	for _, s := range strategies() {
-		r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7}, 100)
+		r, err := bubble.Repetition(
+			t.Context(),
+			lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7},
+			100,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,13 +80,17 @@ func TestRepetition(t *testing.T) {
 // snapshots created and installed, batches, reads of both kinds.
 func TestUsed(t *testing.T) {
 	used := map[string]int{}
-	count := spec.OnEvent("members", raftspec.EventMembers, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if a := e.Value.(*Asked); a.Err == "" {
-			word, _, _ := strings.Cut(a.Text, " ")
-			used[word]++
-		}
-		return nil
-	})
+	count := spec.OnEvent(
+		"members",
+		raftspec.EventMembers,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			if a := e.Value.(*Asked); a.Err == "" {
+				word, _, _ := strings.Cut(a.Text, " ")
+				used[word]++
+			}
+			return nil
+		},
+	)
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 4, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 800}
 	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4,
 		Compact: 3, Requests: 6},
@@ -82,7 +100,10 @@ func TestUsed(t *testing.T) {
 		if name == "calm" {
 			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}
 		}
-		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2},
+		)
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s", name, f.Finding)
 		}

@@ -141,7 +141,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Disk:    bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		Network: bubble.Messages{Types: messageTypes, Text: func(body any) string { return body.(*packet).String() }},
 		// The library draws timeouts from the global source of math/rand.
-		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }}, //nolint:staticcheck // it is what the library draws from
+		Process: bubble.Process{
+			Serial: true,
+			Seed:   func(seed uint64) { rand.Seed(int64(seed)) },
+		}, //nolint:staticcheck // it is what the library draws from
 	}
 	if c.TCP {
 		cluster.Network = bubble.Sockets{Decode: wire.Each(decode)}

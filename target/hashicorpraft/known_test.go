@@ -30,20 +30,25 @@ var hunts = map[string]struct {
 	// A voter that was demoted during its absence, in a newer term, deposes the leader repeatedly (#524, #526).
 	"demoted": {cluster: Cluster{NoPreVote: true, Changes: 3, Requests: 2, Clients: 1, InFlight: 1},
 		strategy: strategy.Walk{Deliver: 30, Wait: 20, Request: 6, Cut: 1, Heal: 1, Steps: 600},
-		spec:     spec.All(Safety, Stable), settle: 4000, runs: 200, property: "stability", versions: []string{"v1.3.10"}},
+		spec:     spec.All(Safety, Stable), settle: 4000, runs: 200, property: "stability",
+		versions: []string{"v1.3.10"}},
 	// When a follower rejects entries, the goroutine that sends them may wait indefinitely for space in the pipeline.
 	// It keeps sending heartbeats, even when its node is no longer leader. This happens with at most two appends in
 	// flight, the default of the library's transport since v1.4.1. The newest version still has the bug.
 	"pipeline": {cluster: Cluster{NoPreVote: true, Changes: 3, Requests: 2, Clients: 1},
 		strategy: strategy.Walk{Deliver: 30, Wait: 20, Request: 6, Cut: 1, Heal: 1, Steps: 600},
-		spec:     NoGhosts, settle: 2000, runs: 400, property: "no-ghosts", versions: []string{"v1.7.0", "v1.7.1", "v1.7.3", "v1.8.0"}},
+		spec:     NoGhosts, settle: 2000, runs: 400, property: "no-ghosts",
+		versions: []string{"v1.7.0", "v1.7.1", "v1.7.3", "v1.8.0"}},
 }
 
 // Without pipelines no former leader keeps sending heartbeats.
 func TestNoPipelineNoGhosts(t *testing.T) {
 	h := hunts["pipeline"]
 	h.cluster.InFlight = 1
-	result := enginetest.Explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1},
+	)
 	if f := result.First(); f != nil || result.Judged[0].N == 0 {
 		t.Errorf("%v, judged %v", f, result.Judged)
 	}
@@ -59,7 +64,18 @@ func TestKnownMistakes(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			result := enginetest.Explore(t, lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: h.spec, Runs: h.runs, Settle: h.settle, Seed: 1, Repetitions: 3})
+			result := enginetest.Explore(
+				t,
+				lockstep.Plan{
+					System:      h.cluster,
+					Strategy:    h.strategy,
+					Spec:        h.spec,
+					Runs:        h.runs,
+					Settle:      h.settle,
+					Seed:        1,
+					Repetitions: 3,
+				},
+			)
 			had := slices.Contains(h.versions, Version())
 			f := result.First()
 			t.Logf("%s %s: %d runs, %v %v", Version(), name, result.Runs, result.Verdicts, result.Judged)
@@ -67,7 +83,15 @@ func TestKnownMistakes(t *testing.T) {
 			case had && (f == nil || f.Finding.Property != h.property):
 				t.Errorf("%s: found %+v, want a violation of %s", Version(), f, h.property)
 			case !had && f != nil:
-				t.Errorf("%s: run %d, %d of %d: %s\n%s", Version(), f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
+				t.Errorf(
+					"%s: run %d, %d of %d: %s\n%s",
+					Version(),
+					f.Run,
+					f.Failed,
+					f.Repeated,
+					f.Finding,
+					f.Finding.Stack,
+				)
 			case had:
 				t.Logf("run %d, failed in %d of %d: %s", f.Run, f.Failed, f.Repeated, f.Finding)
 			}

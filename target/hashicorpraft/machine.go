@@ -41,7 +41,15 @@ func (m *machine) Apply(l *raft.Log) any {
 	m.applied = l.Index
 	// The term in which the entry was committed is at least its own. The node's may be older: a deposed leader that
 	// does not know of its successor yet sends entries of later terms under its old term.
-	m.node.Emit(raftspec.EventApply, &raftspec.Applied{Entry: entry(l), Term: max(m.replica.term(), l.Term), State: m.state.Hash(), Words: entryText})
+	m.node.Emit(
+		raftspec.EventApply,
+		&raftspec.Applied{
+			Entry: entry(l),
+			Term:  max(m.replica.term(), l.Term),
+			State: m.state.Hash(),
+			Words: entryText,
+		},
+	)
 	return &result
 }
 

@@ -18,7 +18,8 @@ const (
 
 func newOperator(c Cluster) *operator.Operator {
 	return operator.New(c.Nodes, []operator.Task{changing: {Name: "change members", Times: c.Changes + c.Removals},
-		transferring: {Name: "transfer leadership", Times: c.Transfers}, snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
+		transferring: {Name: "transfer leadership", Times: c.Transfers},
+		snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
 }
 
 // job is a request of the operator to a node.

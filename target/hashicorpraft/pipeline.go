@@ -38,7 +38,8 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 }
 
 // AppendEntries sends a request.
-func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
+	error) {
 	f := &appended{pipeline: p, start: time.Now(), args: args, resp: resp, sent: *args}
 	f.call.Told = f.told
 	f.packet = packet{Message: calls.Message{Body: &f.sent}, stream: p.stream, seq: p.seq}

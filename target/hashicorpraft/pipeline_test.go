@@ -35,7 +35,10 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		}
 		n.Go(func() { // the library's two goroutines: one sends
 			for i := range requests {
-				_, err := p.AppendEntries(&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: uint64(i + 1)}, &raft.AppendEntriesResponse{})
+				_, err := p.AppendEntries(
+					&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: uint64(i + 1)},
+					&raft.AppendEntriesResponse{},
+				)
 				n.Emit("saw", fmt.Sprint("sent ", i+1, " ", err))
 			}
 		})
@@ -45,7 +48,10 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		for range requests { // the other takes responses
 			select {
 			case f := <-p.Consumer():
-				n.Emit("saw", fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()))
+				n.Emit(
+					"saw",
+					fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()),
+				)
 			case <-tr.calls.Closed():
 			}
 		}
@@ -55,8 +61,10 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		saw = append(saw, e.Value.(string))
 		return nil
 	})
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "piped", Nodes: 2, Start: start,
-		Network: bubble.Messages{Text: func(any) string { return "" }}}, Strategy: s, Spec: watch, Runs: 1, Seed: 1})
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: bubble.Cluster{Name: "piped", Nodes: 2, Start: start,
+			Network: bubble.Messages{Text: func(any) string { return "" }}}, Strategy: s, Spec: watch, Runs: 1,
+			Seed: 1})
 	if err != nil || result.First() != nil {
 		t.Fatal(err, result.First())
 	}
@@ -69,7 +77,10 @@ func serveNumbers(n *bubble.Node, tr *transport) {
 		for {
 			select {
 			case rpc := <-tr.consume:
-				rpc.Respond(&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry}, nil)
+				rpc.Respond(
+					&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry},
+					nil,
+				)
 			case <-tr.calls.Closed():
 				return
 			}
@@ -103,7 +114,14 @@ func TestPipeline(t *testing.T) {
 			}
 			// The consumer holds one request, and each of the two queues holds two less than the limit.
 			if limit := 1 + 2*(inFlight-2); sent != requests || most > limit+1 || late && most < limit {
-				t.Errorf("%d in flight, late %v: %d sent, up to %d were under way, want %d", inFlight, late, sent, most, limit)
+				t.Errorf(
+					"%d in flight, late %v: %d sent, up to %d were under way, want %d",
+					inFlight,
+					late,
+					sent,
+					most,
+					limit,
+				)
 			}
 		}
 	}

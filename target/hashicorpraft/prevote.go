@@ -13,7 +13,12 @@ import (
 func configurePreVote(conf *raft.Config, on bool) { conf.PreVoteDisabled = !on }
 
 // RequestPreVote asks whether the candidate could win an election.
-func (t *transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (t *transport) RequestPreVote(
+	_ raft.ServerID,
+	to raft.ServerAddress,
+	args *raft.RequestPreVoteRequest,
+	resp *raft.RequestPreVoteResponse,
+) error {
 	return do(t, to, "RequestPreVote", args, resp)
 }
 
@@ -30,7 +35,8 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 	r.disk.Read(func(s *store) { index, term = s.last() })
 	complete := req.LastLogTerm > term || req.LastLogTerm == term && req.LastLogIndex >= index
 	asked := PreVoted{From: nodeOf(raft.ServerAddress(req.Addr)), Term: req.Term,
-		Leader: leader == raft.ServerAddress(req.Addr) && r.votes(leader), Newer: req.Term > r.term(), Complete: complete}
+		Leader: leader == raft.ServerAddress(req.Addr) &&
+			r.votes(leader), Newer: req.Term > r.term(), Complete: complete}
 	contact := r.raft.LastContact()
 	return func(response any) {
 		if resp, ok := response.(*raft.RequestPreVoteResponse); ok && busy == 1 && served+1 == r.trans.served.Load() {

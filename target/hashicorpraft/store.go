@@ -211,8 +211,10 @@ func (d *disk) GetUint64(key []byte) (value uint64, err error) {
 }
 
 // Create begins a snapshot.
-func (d *disk) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	return &sink{disk: d, meta: raft.SnapshotMeta{Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term,
+func (d *disk) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
+	configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	return &sink{disk: d, meta: raft.SnapshotMeta{Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index,
+		Term:          term,
 		Configuration: configuration, ConfigurationIndex: configurationIndex}}, nil
 }
 
@@ -282,7 +284,12 @@ func (c Cluster) bootstrapped() *store {
 		servers = append(servers, raft.Server{ID: id(n), Address: c.at(n)})
 	}
 	s := newStore()
-	l := raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers})}
+	l := raft.Log{
+		Index: 1,
+		Term:  1,
+		Type:  raft.LogConfiguration,
+		Data:  raft.EncodeConfiguration(raft.Configuration{Servers: servers}),
+	}
 	s.append(&l)
 	s.numbers[currentTerm] = 1
 	return s

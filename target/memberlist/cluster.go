@@ -57,7 +57,8 @@ const port = 7946
 // start starts a node: it joins the others, and contacts missing members again.
 func start(n *bubble.Node, again bool) error {
 	c := memberlist.DefaultLANConfig()
-	c.Name, c.BindAddr, c.AdvertiseAddr, c.BindPort, c.AdvertisePort = name(n.Self()), "0.0.0.0", address(n.Self()), port, port
+	c.Name, c.BindAddr, c.AdvertiseAddr, c.BindPort, c.AdvertisePort = name(n.Self()), "0.0.0.0", address(n.Self()),
+		port, port
 	c.EnableCompression = false // so that messages have names
 	c.Logger = log.New(io.Discard, "", 0)
 	c.Events = changes{n}

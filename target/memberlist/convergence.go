@@ -28,7 +28,9 @@ const patience = 2 * time.Minute
 var Converges = spec.New("convergence", func(i lockstep.Info) *views { return &views{nodes: i.Nodes} })
 
 // Target is the library as a target of the command line, in a program built with the overlay.
-var Target = target.Of("memberlist", "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Cluster{}, Converges).Settled(Settle)
+var Target = target.Of("memberlist", "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Cluster{},
+	Converges).
+	Settled(Settle)
 
 // Settle is the length of a settling stage in which convergence can be checked, for five nodes.
 const Settle = 12_000
@@ -76,8 +78,11 @@ func (v *views) End(run *lockstep.Run) *lockstep.Finding {
 	v.judged++
 	for n := range run.Up().All() {
 		if v.sees[n] != run.Up() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%v after the last fault node %d sees %v; up are %v",
-				time.Duration(run.Now()-v.began).Round(time.Second), n, v.sees[n], run.Up())}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(n),
+				Text: fmt.Sprintf("%v after the last fault node %d sees %v; up are %v",
+					time.Duration(run.Now()-v.began).Round(time.Second), n, v.sees[n], run.Up()),
+			}
 		}
 	}
 	return nil

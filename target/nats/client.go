@@ -60,11 +60,25 @@ type clients struct {
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
-		operator: operator.New(c.Nodes, []operator.Task{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
-			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals},
-			purge: {Name: "purge", Times: c.Purges}, erase: {Name: "delete a message", Times: c.Erasures}}, nil),
+		operator: operator.New(
+			c.Nodes,
+			[]operator.Task{
+				read:     {Name: "read", Times: c.Reads},
+				stepDown: {Name: "step down", Times: c.StepDowns},
+				move:     {Name: "move the copy", Times: c.Moves},
+				metaStepDown: {
+					Name:  "step down as leader of all",
+					Times: c.MetaStepDowns,
+				},
+				remove: {Name: "remove the server", Times: c.Removals},
+				purge:  {Name: "purge", Times: c.Purges},
+				erase:  {Name: "delete a message", Times: c.Erasures},
+			},
+			nil,
+		),
 		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, leads: map[lead]bool{},
-		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}, newest: map[uint8]uint64{}}
+		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{},
+		newest: map[uint8]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)
 	return s
@@ -296,12 +310,16 @@ func (s *clients) headers(o *kv.Op) natsgo.Header {
 }
 
 // publish writes a value, or a deletion, and waits for the acknowledgment.
-func (s *clients) publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer, err error) {
+func (s *clients) publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer,
+	err error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return a, err
 	}
-	got, err := js.PublishMsg(ctx, &natsgo.Msg{Subject: subject(o.Key), Data: []byte(payload(o)), Header: s.headers(o)}, append(with, jetstream.WithRetryAttempts(0))...)
+	got, err := js.PublishMsg(
+		ctx,
+		&natsgo.Msg{Subject: subject(o.Key), Data: []byte(payload(o)), Header: s.headers(o)},
+		append(with, jetstream.WithRetryAttempts(0))...)
 	if err != nil {
 		return a, err
 	}

@@ -99,7 +99,12 @@ func (c Cluster) check() error {
 		return fmt.Errorf("nats: mix is %s, allowed are put, get, cas and delete", c.Mix)
 	}
 	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
-		return fmt.Errorf("nats: %d servers cannot have %d copies, of which some are removed %d times", c.Nodes, c.Replicas, c.Removals)
+		return fmt.Errorf(
+			"nats: %d servers cannot have %d copies, of which some are removed %d times",
+			c.Nodes,
+			c.Replicas,
+			c.Removals,
+		)
 	}
 	return nil
 }
@@ -132,7 +137,10 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Network: bubble.Sockets{Decode: routes, Split: c.Split},
-		Freeze:  &bubble.Freeze{Grace: grace, Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync}},
+		Freeze: &bubble.Freeze{
+			Grace: grace,
+			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+		},
 		Faults:  bubble.Faults{Pause: c.Pause},
 		Process: bubble.Process{Serial: true, Seed: func(uint64) { anew() }},
 		Roles:   []string{leader, follower}, Patience: time.Minute,

@@ -52,7 +52,14 @@ type Progress struct {
 
 // String is the progress as text.
 func (p *Progress) String() string {
-	return fmt.Sprintf("delivered up to message %d (delivery %d), acknowledged up to message %d (delivery %d), %d open", p.Delivered.Seq, p.Delivered.Delivery, p.Floor.Seq, p.Floor.Delivery, p.Open)
+	return fmt.Sprintf(
+		"delivered up to message %d (delivery %d), acknowledged up to message %d (delivery %d), %d open",
+		p.Delivered.Seq,
+		p.Delivered.Delivery,
+		p.Floor.Seq,
+		p.Floor.Delivery,
+		p.Open,
+	)
 }
 
 // InTurn is the spec that every delivery of a consumer has a unique number, and first deliveries come in the order of
@@ -60,11 +67,17 @@ func (p *Progress) String() string {
 var InTurn = spec.New("delivered-in-order", func(i lockstep.Info) *inTurn { return &inTurn{count: consuming(i)} })
 
 // TakenOnce is the spec that a message with a confirmed acknowledgment is not delivered to a later request.
-var TakenOnce = spec.New("acknowledged-not-again", func(i lockstep.Info) *takenOnce { return &takenOnce{count: consuming(i)} })
+var TakenOnce = spec.New(
+	"acknowledged-not-again",
+	func(i lockstep.Info) *takenOnce { return &takenOnce{count: consuming(i)} },
+)
 
 // Delivering is the spec that every message acknowledged to its publisher has reached a subscriber after faults have
 // stopped.
-var Delivering = spec.New("all-delivered", func(i lockstep.Info) *delivering { return &delivering{count: consuming(i)} })
+var Delivering = spec.New(
+	"all-delivered",
+	func(i lockstep.Info) *delivering { return &delivering{count: consuming(i)} },
+)
 
 // Together is the spec that all replicas of the consumer are equal after faults and deliveries have stopped.
 var Together = spec.New("equal-consumers", func(i lockstep.Info) *together { return &together{count: consuming(i)} })
@@ -88,7 +101,11 @@ func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	}
 	d := e.Value.(*Delivered)
 	o.judged++
-	i, known := slices.BinarySearchFunc(o.all, d.Place, func(d *Delivered, place uint64) int { return cmp.Compare(d.Place, place) })
+	i, known := slices.BinarySearchFunc(
+		o.all,
+		d.Place,
+		func(d *Delivered, place uint64) int { return cmp.Compare(d.Place, place) },
+	)
 	if known {
 		return o.differ(e.Node, o.all[i], d)
 	}
@@ -113,7 +130,10 @@ func (o *inTurn) differ(n lockstep.Node, a, b *Delivered) *lockstep.Finding {
 	if a.Seq == b.Seq {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and now it is message %d", a.Place, a.Seq, b.Seq)}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(n),
+		Text:  fmt.Sprintf("delivery %d was message %d, and now it is message %d", a.Place, a.Seq, b.Seq),
+	}
 }
 
 // outOfTurn is the finding about a message whose first delivery follows that of a later message. It allows for a
@@ -130,7 +150,16 @@ func (o *inTurn) outOfTurn(n lockstep.Node, before []*Delivered, d *Delivered) *
 	if later.Seq > d.Seq && last+seen+1 < later.Place {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and delivery %d is message %d, both for the first time", later.Place, later.Seq, d.Place, d.Seq)}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(n),
+		Text: fmt.Sprintf(
+			"delivery %d was message %d, and delivery %d is message %d, both for the first time",
+			later.Place,
+			later.Seq,
+			d.Place,
+			d.Seq,
+		),
+	}
 }
 
 // takenOnce records when acknowledgments were confirmed.
@@ -155,7 +184,12 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		d := e.Value.(*Delivered)
 		if at, known := o.taken[d.Seq]; known && at < d.Asked {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
-				"at %v it was confirmed that message %d is acknowledged, and a subscriber who asked at %v was given it, for the %d. time", at.Round(time.Millisecond), d.Seq, d.Asked.Round(time.Millisecond), d.Times)}
+				"at %v it was confirmed that message %d is acknowledged, and a subscriber who asked at %v was given it, for the %d. time",
+				at.Round(time.Millisecond),
+				d.Seq,
+				d.Asked.Round(time.Millisecond),
+				d.Times,
+			)}
 		}
 	}
 	return nil
@@ -202,12 +236,25 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d.judged++
-	missing := slices.DeleteFunc(slices.Clone(d.acknowledged), func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) })
+	missing := slices.DeleteFunc(
+		slices.Clone(d.acknowledged),
+		func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) },
+	)
 	if len(missing) == 0 {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(told...), Text: fmt.Sprintf("%s %d of %d messages that were acknowledged had come to no subscriber, first %s; at server %d the consumer has %s",
-		d.since(run), len(missing), len(d.acknowledged), missing[0], told[0], d.progress[told[0]])}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(told...),
+		Text: fmt.Sprintf(
+			"%s %d of %d messages that were acknowledged had come to no subscriber, first %s; at server %d the consumer has %s",
+			d.since(run),
+			len(missing),
+			len(d.acknowledged),
+			missing[0],
+			told[0],
+			d.progress[told[0]],
+		),
+	}
 }
 
 // idle is the time without deliveries and acknowledgments before replicas of a consumer are compared. It is longer
@@ -250,7 +297,17 @@ func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 		default:
 			g.judged = 1
 			if one := g.progress[first]; *one != *p {
-				return &lockstep.Finding{Nodes: trace.NodesOf(first, n), Text: fmt.Sprintf("%s the copies of the consumer at servers %d and %d differ: %s; %s", g.since(run), first, n, one, p)}
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(first, n),
+					Text: fmt.Sprintf(
+						"%s the copies of the consumer at servers %d and %d differ: %s; %s",
+						g.since(run),
+						first,
+						n,
+						one,
+						p,
+					),
+				}
 			}
 		}
 	}

@@ -11,7 +11,11 @@ import (
 )
 
 func delivered(place, seq, times uint64, asked time.Duration) lockstep.Event {
-	return lockstep.Event{Node: 1, Type: EventDelivered, Value: &Delivered{Message: Message{Seq: seq, Data: "x"}, Place: place, Times: times, Asked: asked}}
+	return lockstep.Event{
+		Node:  1,
+		Type:  EventDelivered,
+		Value: &Delivered{Message: Message{Seq: seq, Data: "x"}, Place: place, Times: times, Asked: asked},
+	}
 }
 
 func taken(seq uint64, at time.Duration) lockstep.Event {
@@ -73,7 +77,11 @@ func holds(n lockstep.Node, list ...Message) lockstep.Event {
 
 // far is the event in which a server reports its replica of the consumer.
 func far(n lockstep.Node, floor uint64) lockstep.Event {
-	return lockstep.Event{Node: n, Type: EventProgress, Value: &Progress{Delivered: Place{3, 2}, Floor: Place{floor, floor}}}
+	return lockstep.Event{
+		Node:  n,
+		Type:  EventProgress,
+		Value: &Progress{Delivered: Place{3, 2}, Floor: Place{floor, floor}},
+	}
 }
 
 var hashes = regexp.MustCompile(", hash [0-9a-f]*")
@@ -97,29 +105,35 @@ func TestInTheEnd(t *testing.T) {
 			[]lockstep.Event{holds(1, one, two), holds(2, one, two), holds(3)}, "", 1},
 		{"one lost", Durable, []lockstep.Event{ack(1, 1, "a"), ack(1, 2, "b")},
 			[]lockstep.Event{holds(1, one, two), holds(2, one)},
-			"2m0s after the last fault server 2, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2", 1},
+			"2m0s after the last fault server 2, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2",
+			1},
 		{"another in its place", Durable, []lockstep.Event{ack(1, 2, "b")}, []lockstep.Event{holds(1, one, other)},
-			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, lacks 1 of 1 messages that were acknowledged, first b is message 2", 1},
+			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, lacks 1 of 1 messages that were acknowledged, first b is message 2",
+			1},
 		{"no copy left", Durable, []lockstep.Event{ack(1, 1, "a")}, []lockstep.Event{holds(1), holds(2), holds(3)},
 			"2m0s after the last fault no server has the stream any more; 1 messages were acknowledged", 1},
 		{"one deleted", Durable, []lockstep.Event{ackTo("k", 1, "a"), ackTo("k", 2, "b"), dropping(first),
 			dropped(first)}, []lockstep.Event{holds(1, two), holds(2, two)}, "", 1},
 		{"another deleted", Durable, []lockstep.Event{ackTo("k", 1, "a"), ackTo("k", 2, "b"), dropping(first),
 			dropped(first)}, []lockstep.Event{holds(1, one)},
-			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2", 1},
+			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2",
+			1},
 		{"deleted, and another in its place", Durable, []lockstep.Event{ackTo("k", 1, "a"), dropping(first),
 			dropped(first)}, []lockstep.Event{holds(1, Message{1, "k", "z"})},
-			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 1 messages that were acknowledged, first a is message 1", 1},
+			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 1 messages that were acknowledged, first a is message 1",
+			1},
 		{"gone", Gone, []lockstep.Event{dropping(first), dropped(first)}, []lockstep.Event{holds(1, two), holds(2)}, "",
 			1},
 		{"not gone everywhere", Gone, []lockstep.Event{dropping(first), dropped(first)},
 			[]lockstep.Event{holds(1, two), holds(2, one, two)},
-			"2m0s after the last fault server 2, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that message 1 is deleted", 1},
+			"2m0s after the last fault server 2, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that message 1 is deleted",
+			1},
 		{"not gone, and nobody said so", Gone, []lockstep.Event{dropping(first)}, []lockstep.Event{holds(1, one)}, "",
 			0},
 		{"purged, and still there", Gone, []lockstep.Event{dropped(Drop{Subject: "k", Seq: 2, Below: true})},
 			[]lockstep.Event{holds(1, one, two)},
-			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that all before message 2 of k is deleted", 1},
+			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that all before message 2 of k is deleted",
+			1},
 		{"another key purged", Gone, []lockstep.Event{dropped(Drop{Subject: "l", Seq: 2, Below: true})},
 			[]lockstep.Event{holds(1, one, two)}, "", 1},
 		{"deleted before it came", Delivering, []lockstep.Event{ackTo("k", 1, "a"), dropping(first)},
@@ -131,13 +145,16 @@ func TestInTheEnd(t *testing.T) {
 		{"made anew", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3)}, "",
 			1},
 		{"not made anew", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
-			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should", 1},
+			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should",
+			1},
 		{"refused, and yet done", Restored, []lockstep.Event{{Node: 2, Type: EventRefused, Value: "n2"}},
 			[]lockstep.Event{holds(1, one), holds(2), holds(3)},
-			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should", 1},
+			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should",
+			1},
 		{"one left over", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one),
 			holds(3, one)},
-			"2m0s after the last fault, and 1 moves of copies or removals of servers, 3 servers have the stream (1,2,3), and 2 should", 1},
+			"2m0s after the last fault, and 1 moves of copies or removals of servers, 3 servers have the stream (1,2,3), and 2 should",
+			1},
 		{"nothing was moved", Restored, nil, []lockstep.Event{holds(1, one), holds(2), holds(3)}, "", 0},
 		{"one is silent", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2)}, "", 0},
 		{"all came", Delivering, []lockstep.Event{ack(1, 1, "a"), delivered(1, 1, 1, 0)},
@@ -163,14 +180,19 @@ func TestInTheEnd(t *testing.T) {
 	}
 }
 
-// inTheEnd lets a spec check a run. Some events happen at first, and others once a minute, for so many minutes, after faults have stopped.
-func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, after []lockstep.Event, minutes int) (found string, judged int) {
+// inTheEnd lets a spec check a run. Some events happen at first, and others once a minute, for so many minutes, after
+// faults have stopped.
+func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, after []lockstep.Event,
+	minutes int) (found string, judged int) {
 	t.Helper()
 	system := enginetest.Timed{Options: options, Moments: []enginetest.Moment{{At: time.Minute, Events: before}}}
 	for i := range minutes {
 		system.Moments = append(system.Moments, enginetest.Moment{At: time.Duration(2+i) * time.Minute, Events: after})
 	}
-	r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: s, Settle: minutes, Runs: 1})
+	r := enginetest.Explore(
+		t,
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: s, Settle: minutes, Runs: 1},
+	)
 	if f := r.First(); f != nil {
 		found = unhashed(f.Finding.Text)
 	}
@@ -179,7 +201,16 @@ func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, 
 
 // Without subscribers, removals and moves, their specs count no checks.
 func TestNotCounted(t *testing.T) {
-	r := enginetest.Explore(t, lockstep.Plan{System: enginetest.Timed{}, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: Everything, Settle: 1, Runs: 1})
+	r := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   enginetest.Timed{},
+			Strategy: strategy.Walk{Wait: 1, Steps: 1},
+			Spec:     Everything,
+			Settle:   1,
+			Runs:     1,
+		},
+	)
 	for _, j := range r.Judged[5:] {
 		if j.N != lockstep.NotCounted {
 			t.Errorf("%s was judged %d times", j.Name, j.N)

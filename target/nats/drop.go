@@ -125,8 +125,18 @@ func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 		g.judged = 1
 		for _, m := range g.copies[n].messages {
 			if drop := g.must(m.Subject, m.Seq); drop != nil {
-				return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
-					g.since(run), n, g.copies[n], m.Seq, m.Subject, drop)}
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(n),
+					Text: fmt.Sprintf(
+						"%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
+						g.since(run),
+						n,
+						g.copies[n],
+						m.Seq,
+						m.Subject,
+						drop,
+					),
+				}
 			}
 		}
 	}

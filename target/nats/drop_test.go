@@ -18,7 +18,8 @@ func dropped(d Drop) lockstep.Event {
 // A deleted message may be gone from the moment of the request, and must be gone after the acknowledgment.
 func TestDrops(t *testing.T) {
 	one, below := Drop{ID: "1", Seq: 5}, Drop{ID: "2", Seq: 5, Below: true}
-	key, all := Drop{ID: "3", Subject: "k", Seq: 5, Below: true}, Drop{ID: "3", Subject: "k", Seq: anything, Below: true}
+	key, all := Drop{ID: "3", Subject: "k", Seq: 5, Below: true},
+		Drop{ID: "3", Subject: "k", Seq: anything, Below: true}
 	for name, c := range map[string]struct {
 		events    []lockstep.Event
 		subject   string
@@ -49,7 +50,8 @@ func TestDrops(t *testing.T) {
 	for _, c := range []struct {
 		drop  Drop
 		words string
-	}{{one, "message 5"}, {below, "all before message 5"}, {key, "all before message 5 of k"}, {all, "all messages of k"}} {
+	}{{one, "message 5"}, {below, "all before message 5"}, {key, "all before message 5 of k"},
+		{all, "all messages of k"}} {
 		if got := c.drop.String(); got != c.words {
 			t.Errorf("%q, want %q", got, c.words)
 		}

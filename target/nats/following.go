@@ -80,13 +80,36 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 		}
 		f.judged += len(origin.messages)
 		if wrong := f.compare(origin, c.messages); wrong != "" {
-			return &lockstep.Finding{Nodes: trace.NodesOf(at, n), Text: fmt.Sprintf("%s the %s of server %d, with %s, %s; server %d has the stream with %s", f.since(run), f.tells, n, c, wrong, at, origin)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(at, n),
+				Text: fmt.Sprintf(
+					"%s the %s of server %d, with %s, %s; server %d has the stream with %s",
+					f.since(run),
+					f.tells,
+					n,
+					c,
+					wrong,
+					at,
+					origin,
+				),
+			}
 		}
 		if first == 0 {
 			first = n
 		}
 		if a, b := f.shown[first], c; a.String() != b.String() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(first, n), Text: fmt.Sprintf("%s the %s of servers %d and %d differ: %s; %s", f.since(run), f.tells, first, n, a, b)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(first, n),
+				Text: fmt.Sprintf(
+					"%s the %s of servers %d and %d differ: %s; %s",
+					f.since(run),
+					f.tells,
+					first,
+					n,
+					a,
+					b,
+				),
+			}
 		}
 	}
 	return nil

@@ -38,16 +38,20 @@ func TestFollowing(t *testing.T) {
 		{"told before the stream", Mirrored, nil, []lockstep.Event{shows(EventMirror, 2, a, b, c), origin}, "", 3},
 		{"one less", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c),
 			shows(EventMirror, 3, a, b)},
-			after + "mirror of server 3, with messages 1 to 2, 2 in all, lacks 1 messages, first message 4, c" + has, 6},
+			after + "mirror of server 3, with messages 1 to 2, 2 in all, lacks 1 messages, first message 4, c" + has,
+			6},
 		{"a hole", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, c)},
-			after + "mirror of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has, 3},
+			after + "mirror of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has,
+			3},
 		{"one more", Mirrored, nil, []lockstep.Event{holds(1, a, b), shows(EventMirror, 2, a, b, c)},
-			after + "mirror of server 2, with messages 1 to 4, 3 in all, has message 4, c, which is not there; server 1 has the stream with messages 1 to 2, 2 in all", 2},
+			after + "mirror of server 2, with messages 1 to 4, 3 in all, has message 4, c, which is not there; server 1 has the stream with messages 1 to 2, 2 in all",
+			2},
 		{"another in its place", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, other)},
 			after + "mirror of server 2, with messages 1 to 4, 3 in all, has d as message 4, which is c" + has, 3},
 		{"under another number", Mirrored, nil,
 			[]lockstep.Event{origin, shows(EventMirror, 2, a, b, Message{3, "k", "c"})},
-			after + "mirror of server 2, with messages 1 to 3, 3 in all, has message 3, c, which is not there" + has, 3},
+			after + "mirror of server 2, with messages 1 to 3, 3 in all, has message 3, c, which is not there" + has,
+			3},
 		{"deleted in the stream alone", Mirrored, gone,
 			[]lockstep.Event{holds(1, a, c), shows(EventMirror, 2, a, b, c)}, "", 2},
 		{"deleted before it was mirrored", Mirrored, gone,
@@ -65,7 +69,8 @@ func TestFollowing(t *testing.T) {
 		{"out of order", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, c, b, a)},
 			after + "sources of server 2, with messages 4 to 1, 3 in all, has message 1 of k after 4" + has, 3},
 		{"one lost", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, a, c)},
-			after + "sources of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has, 3},
+			after + "sources of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has,
+			3},
 		{"deleted", Sourced, gone, []lockstep.Event{holds(1, a, c), shows(EventSources, 2, b, a, c)}, "", 2},
 		{"the mirror is no stream with sources", Sourced, nil, []lockstep.Event{origin, shows(EventMirror, 2, a)}, "",
 			0},
@@ -85,7 +90,16 @@ func TestFollowingLater(t *testing.T) {
 		for minute := time.Duration(1); minute <= minutes; minute++ {
 			system.Moments = append(system.Moments, enginetest.Moment{At: minute * time.Minute, Events: events})
 		}
-		r := enginetest.Explore(t, lockstep.Plan{System: system, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: Mirrored, Settle: int(minutes) - 1, Runs: 1})
+		r := enginetest.Explore(
+			t,
+			lockstep.Plan{
+				System:   system,
+				Strategy: strategy.Walk{Wait: 1, Steps: 1},
+				Spec:     Mirrored,
+				Settle:   int(minutes) - 1,
+				Runs:     1,
+			},
+		)
 		if r.Judged[0].N != judged || (r.First() != nil) != (judged > 0) {
 			t.Errorf("after %d minutes: judged %d times, %v", minutes-2, r.Judged[0].N, r.First())
 		}

@@ -54,7 +54,11 @@ func progress(s *server.Server, stream, name string) *Progress {
 	if i == nil {
 		return nil
 	}
-	return &Progress{Delivered: Place{i.Delivered.Consumer, i.Delivered.Stream}, Floor: Place{i.AckFloor.Consumer, i.AckFloor.Stream}, Open: i.NumAckPending}
+	return &Progress{
+		Delivered: Place{i.Delivered.Consumer, i.Delivered.Stream},
+		Floor:     Place{i.AckFloor.Consumer, i.AckFloor.Stream},
+		Open:      i.NumAckPending,
+	}
 }
 
 // jetStream is the server's type of that name.
@@ -158,7 +162,8 @@ func originOf(header []byte) uint64 {
 
 // stored reads a server's replica of a stream. The caller's function derives each message's number from its number in
 // the replica and its header.
-func stored(s *server.Server, name string, number func(seq uint64, header []byte) uint64) (state server.StreamState, list Messages, ok bool) {
+func stored(s *server.Server, name string, number func(seq uint64, header []byte) uint64) (state server.StreamState,
+	list Messages, ok bool) {
 	in, err := lookupStream(s.GlobalAccount(), name)
 	if err != nil {
 		return state, nil, false
@@ -172,7 +177,14 @@ func stored(s *server.Server, name string, number func(seq uint64, header []byte
 			continue // deleted, or lost: other specs compare
 		}
 		fields := reflect.ValueOf(m).Elem()
-		list = append(list, Message{Seq: number(seq, fields.FieldByName("hdr").Bytes()), Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
+		list = append(
+			list,
+			Message{
+				Seq:     number(seq, fields.FieldByName("hdr").Bytes()),
+				Subject: fields.FieldByName("subj").String(),
+				Data:    string(fields.FieldByName("msg").Bytes()),
+			},
+		)
 	}
 	return state, list, true
 }

@@ -18,9 +18,31 @@ var known = flag.Int("known", 0, "runs in which each of the known mistakes is lo
 // Walks with power failures of any number of servers; with one power failure of one server, while others are paused;
 // and with pauses alone.
 var (
-	blackouts = strategy.Walk{Deliver: 1500, Drop: 1, Alarm: 1, Wait: 300, Request: 200, Crash: 1, Restart: 6, Down: 3, Steps: 4000}
-	once      = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Crash: 2, Restart: 80, Pause: 8, Down: 1, Crashes: 1, Steps: 5000}
-	standing  = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
+	blackouts = strategy.Walk{
+		Deliver: 1500,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    300,
+		Request: 200,
+		Crash:   1,
+		Restart: 6,
+		Down:    3,
+		Steps:   4000,
+	}
+	once = strategy.Walk{
+		Deliver: 6000,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    1200,
+		Request: 600,
+		Crash:   2,
+		Restart: 80,
+		Pause:   8,
+		Down:    1,
+		Crashes: 1,
+		Steps:   5000,
+	}
+	standing = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
 )
 
 // mistakes are reported bugs, each with the faults that it needs. The campaigns know nothing else of them.
@@ -73,7 +95,19 @@ func TestKnownMistakes(t *testing.T) {
 // looked is a campaign that looks for a bug.
 func looked(t *testing.T, how string, c Cluster, walk strategy.Walk) *lockstep.Result {
 	t.Helper()
-	r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: walk, Spec: Everything, Runs: *known, KeepGoing: true, Keep: *known, Settle: Settle, Seed: 1})
+	r, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:    c,
+			Strategy:  walk,
+			Spec:      Everything,
+			Runs:      *known,
+			KeepGoing: true,
+			Keep:      *known,
+			Settle:    Settle,
+			Seed:      1,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +130,13 @@ func nothing(t *testing.T, r *lockstep.Result) {
 // Operators move replicas one after the other, without waiting until the first exists elsewhere. The stream may then
 // have one replica and no leader for minutes, although nothing crashed. A few runs need not show that.
 func TestCareless(t *testing.T) {
-	r := settled(t, 20000, Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Careless: true}, calmly, max(*known, 3))
+	r := settled(
+		t,
+		20000,
+		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Careless: true},
+		calmly,
+		max(*known, 3),
+	)
 	if f := r.First(); f != nil {
 		t.Logf("%s: run %d: %s", Version(), f.Run, f.Finding)
 	}

@@ -165,13 +165,15 @@ func config(n *bubble.Node, c Cluster, name string) (*server.Options, error) {
 	host := address(n.Self())
 	o := &server.Options{
 		ServerName: name, Host: host, Port: 4222, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(folder, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))), SyncAlways: c.SyncAlways,
+		JetStream: true, StoreDir: filepath.Join(folder, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))),
+		SyncAlways:         c.SyncAlways,
 		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30, // without these the server would inspect the machine
 	}
 	if c.Removals > 0 { // the system account has a user that may remove servers
 		account := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
 		o.Accounts, o.SystemAccount = []*server.Account{account}, account.Name
-		o.Users, o.NoAuthUser = []*server.User{{Username: system, Password: system, Account: account}, {Username: everybody}}, everybody
+		o.Users, o.NoAuthUser = []*server.User{{Username: system, Password: system, Account: account},
+			{Username: everybody}}, everybody
 	}
 	if n.Nodes() == 1 {
 		return o, nil

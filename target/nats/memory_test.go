@@ -13,7 +13,15 @@ import (
 
 // Crashed servers do not stay in memory after their run.
 func TestMemory(t *testing.T) {
-	bench, err := lockstep.NewBench(lockstep.Plan{System: Cluster{Power: 1, Clients: 4, Requests: 40}, Strategy: blackouts, Spec: Everything, Settle: Settle, Seed: 1})
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{
+			System:   Cluster{Power: 1, Clients: 4, Requests: 40},
+			Strategy: blackouts,
+			Spec:     Everything,
+			Settle:   Settle,
+			Seed:     1,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +39,13 @@ func TestMemory(t *testing.T) {
 		runtime.GC()
 		runtime.GC() // pooled memory survives one collection
 		runtime.ReadMemStats(&m)
-		t.Logf("after %d runs: %d MB, %d MB of which are no garbage; %d goroutines", (i+1)*each, full.HeapAlloc>>20, m.HeapAlloc>>20, runtime.NumGoroutine())
+		t.Logf(
+			"after %d runs: %d MB, %d MB of which are no garbage; %d goroutines",
+			(i+1)*each,
+			full.HeapAlloc>>20,
+			m.HeapAlloc>>20,
+			runtime.NumGoroutine(),
+		)
 		if i == 0 {
 			first = m.HeapAlloc
 		} else if grown := int64(m.HeapAlloc) - int64(first); grown > each*4<<20 {

@@ -30,13 +30,21 @@ func (c Cluster) streams() []string { return append([]string{streamName}, c.foll
 // configs are the configurations of all streams.
 func (c Cluster) configs() (list []jetstream.StreamConfig) {
 	for _, name := range c.streams() {
-		config := jetstream.StreamConfig{Name: name, Replicas: c.Replicas, MaxMsgsPerSubject: 1 << 20, AllowRollup: true}
+		config := jetstream.StreamConfig{
+			Name:              name,
+			Replicas:          c.Replicas,
+			MaxMsgsPerSubject: 1 << 20,
+			AllowRollup:       true,
+		}
 		switch name {
 		case mirrorName:
 			config.Mirror = &jetstream.StreamSource{Name: streamName}
 		case sourcesName:
 			for key := range c.Keys {
-				config.Sources = append(config.Sources, &jetstream.StreamSource{Name: streamName, FilterSubject: subject(uint8(key))})
+				config.Sources = append(
+					config.Sources,
+					&jetstream.StreamSource{Name: streamName, FilterSubject: subject(uint8(key))},
+				)
 			}
 		default:
 			config.Subjects, config.Discard = []string{"$KV." + bucket + ".>"}, jetstream.DiscardNew

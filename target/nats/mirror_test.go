@@ -47,7 +47,12 @@ func mirrored(t *testing.T, purged bool) *machines {
 			t.Fatal(err)
 		}
 	}
-	create(jetstream.StreamConfig{Name: mirrorName, Mirror: &jetstream.StreamSource{Name: streamName, FilterSubject: "key.mirrored"}})
+	create(
+		jetstream.StreamConfig{
+			Name:   mirrorName,
+			Mirror: &jetstream.StreamSource{Name: streamName, FilterSubject: "key.mirrored"},
+		},
+	)
 	time.Sleep(3 * time.Second) // the mirror requests the existing messages
 	write("key.other")
 	write("key.mirrored")

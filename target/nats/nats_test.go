@@ -25,12 +25,25 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 // settled is a campaign with a settling stage of so many steps: more servers and more activity need more.
 func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Divergences, result.Nondeterminism, result.Events)
+	t.Logf(
+		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v",
+		result.Runs,
+		result.Verdicts,
+		result.Reasons,
+		result.Steps,
+		result.Messages,
+		result.Judged,
+		result.Divergences,
+		result.Nondeterminism,
+		result.Events,
+	)
 	return result
 }
 
@@ -66,7 +79,12 @@ const manyProcesses = "LOCKSTEP_PROCESSES"
 
 // promised is the plan that the processes repeat: power fails, writes are split.
 func promised() lockstep.Plan {
-	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1}, Strategy: faults, Spec: Everything, Seed: 3}
+	return lockstep.Plan{
+		System:   Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1},
+		Strategy: faults,
+		Spec:     Everything,
+		Seed:     3,
+	}
 }
 
 // Runs are the same, byte for byte, in several concurrent processes. That holds for the first run in a process and

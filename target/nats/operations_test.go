@@ -52,7 +52,13 @@ var calmly = strategy.Walk{Deliver: 1500, Wait: 300, Request: 60, Steps: 8000}
 
 // All requests of operators take effect, and the servers satisfy all properties.
 func TestOperations(t *testing.T) {
-	r := settled(t, 20000, Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true}, calmly, *runs)
+	r := settled(
+		t,
+		20000,
+		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true},
+		calmly,
+		*runs,
+	)
 	passes(t, r)
 	happened(t, r, EventStepDown, EventMetaStepDown, EventMove, EventRemoved, EventDelivered, EventTaken, EventProgress)
 }
@@ -62,7 +68,15 @@ func TestOperations(t *testing.T) {
 func TestDeletions(t *testing.T) {
 	walk := faults
 	walk.Request = 150
-	deletes := Cluster{SyncAlways: true, Power: 0.5, Clients: 4, Requests: 20, Mix: kv.Mix{Put: 4, Cas: 2, Delete: 2}, Purges: 20, Erasures: 40}
+	deletes := Cluster{
+		SyncAlways: true,
+		Power:      0.5,
+		Clients:    4,
+		Requests:   20,
+		Mix:        kv.Mix{Put: 4, Cas: 2, Delete: 2},
+		Purges:     20,
+		Erasures:   40,
+	}
 	for _, purge := range []bool{false, true} {
 		deletes.Purge = purge
 		r := campaign(t, deletes, walk, *runs)
@@ -71,11 +85,18 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-// A mirror, and a stream with sources, follow the stream through crashes, partitions, pauses and power failures, and when their leaders step down.
+// A mirror, and a stream with sources, follow the stream through crashes, partitions, pauses and power failures, and
+// when their leaders step down.
 func TestFollowers(t *testing.T) {
 	walk := faults
 	walk.Request = 150
-	r := settled(t, 12000, Cluster{SyncAlways: true, Power: 0.5, Clients: 4, Requests: 20, StepDowns: 4, Mirror: true, Sources: true}, walk, *runs)
+	r := settled(
+		t,
+		12000,
+		Cluster{SyncAlways: true, Power: 0.5, Clients: 4, Requests: 20, StepDowns: 4, Mirror: true, Sources: true},
+		walk,
+		*runs,
+	)
 	passes(t, r)
 	happened(t, r, EventMirror, EventSources, EventFollower, EventFell)
 }
@@ -84,7 +105,8 @@ func TestFollowers(t *testing.T) {
 func everything() (Cluster, strategy.Walk) {
 	walk := faults
 	walk.Request, walk.Steps = 60, 8000
-	return Cluster{Nodes: 5, Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 20, Moves: 2, Removals: 2, Consume: true, Sockets: true}, walk
+	return Cluster{Nodes: 5, Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 20, Moves: 2, Removals: 2,
+		Consume: true, Sockets: true}, walk
 }
 
 // The same through crashes, partitions, pauses and power failures, with servers that sync acknowledged writes.

@@ -22,7 +22,9 @@ func syncBlocks(unsafe.Pointer)
 // of every replicated stream: no engine, no overlay, real time.
 func plain(t *testing.T) server.StreamStore {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	s, err := server.NewServer(
+		&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,13 @@ func plain(t *testing.T) server.StreamStore {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	answer, err := conn.Request("$JS.API.STREAM.CREATE.plain", []byte(`{"name": "plain", "subjects": ["plain"], "storage": "file", "num_replicas": 1, "persist_mode": "async"}`), time.Minute)
+	answer, err := conn.Request(
+		"$JS.API.STREAM.CREATE.plain",
+		[]byte(
+			`{"name": "plain", "subjects": ["plain"], "storage": "file", "num_replicas": 1, "persist_mode": "async"}`,
+		),
+		time.Minute,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

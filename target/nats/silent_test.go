@@ -18,12 +18,30 @@ func TestNobodyFallsSilent(t *testing.T) {
 		{Clients: 4, Requests: 1000, Reads: 1000, Nodes: 4, Removals: 1000, SyncAlways: true},
 	} {
 		o := &enginetest.Silent{}
-		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: crashing, Spec: Everything, Runs: 3, Settle: 1000, Seed: 1, Observers: []lockstep.Observer{o}})
+		r, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:    c,
+				Strategy:  crashing,
+				Spec:      Everything,
+				Runs:      3,
+				Settle:    1000,
+				Seed:      1,
+				Observers: []lockstep.Observer{o},
+			},
+		)
 		if err != nil || r.First() != nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if t.Logf("%d requests, %d crashes", o.Requests, o.Crashes); o.Fell > 0 || o.Crashes < 10*o.Runs {
-			t.Errorf("%+v: of %d who ask %d fell silent, in %d runs with %d crashes", c, o.Askers, o.Fell, o.Runs, o.Crashes)
+			t.Errorf(
+				"%+v: of %d who ask %d fell silent, in %d runs with %d crashes",
+				c,
+				o.Askers,
+				o.Fell,
+				o.Runs,
+				o.Crashes,
+			)
 		}
 	}
 }

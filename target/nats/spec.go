@@ -115,7 +115,21 @@ var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
 })
 
 // Everything combines all specs of the server.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together, Gone, Mirrored, Sourced)
+var Everything = spec.All(
+	Unique,
+	Ordered,
+	kv.Linearizable,
+	Durable,
+	Equal,
+	Restored,
+	InTurn,
+	TakenOnce,
+	Delivering,
+	Together,
+	Gone,
+	Mirrored,
+	Sourced,
+)
 
 // Settle is the length of a settling stage in which replicas can be checked, for three servers.
 const Settle = 6000
@@ -165,7 +179,10 @@ func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 func (u *unique) message(n lockstep.Node, seq uint64, data, how string) *lockstep.Finding {
 	u.judged++
 	if other, ok := u.by[seq]; ok && (other.data != data || how == "acknowledged" && other.how == how) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%s was %s as message %d, and now %s is %s", other.data, other.how, seq, data, how)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(n),
+			Text:  fmt.Sprintf("%s was %s as message %d, and now %s is %s", other.data, other.how, seq, data, how),
+		}
 	}
 	u.by[seq] = entered{data, how}
 	return nil
@@ -197,7 +214,12 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if before := o.before[a.Client]; before != nil {
 			if o.judged++; before.Seq >= a.Seq {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
-					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d", a.Data, a.Seq, before.Data, before.Seq)}
+					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d",
+					a.Data,
+					a.Seq,
+					before.Data,
+					before.Seq,
+				)}
 			}
 		}
 		if o.last == nil || o.last.Seq < a.Seq {
@@ -296,11 +318,25 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		}
 		if len(lost) > 0 {
 			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(
-				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s", d.since(run), n, c, len(lost), len(d.acknowledged), lost[0])}
+				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s",
+				d.since(run),
+				n,
+				c,
+				len(lost),
+				len(d.acknowledged),
+				lost[0],
+			)}
 		}
 	}
 	if copies == 0 && d.told == trace.AllNodes(d.nodes) {
-		return &lockstep.Finding{Nodes: d.told, Text: fmt.Sprintf("%s no server has the stream any more; %d messages were acknowledged", d.since(run), len(d.acknowledged))}
+		return &lockstep.Finding{
+			Nodes: d.told,
+			Text: fmt.Sprintf(
+				"%s no server has the stream any more; %d messages were acknowledged",
+				d.since(run),
+				len(d.acknowledged),
+			),
+		}
 	}
 	return nil
 }
@@ -334,7 +370,17 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 		default:
 			q.judged = 1
 			if a, b := q.copies[first].String(), c.String(); a != b {
-				return &lockstep.Finding{Nodes: trace.NodesOf(first, n), Text: fmt.Sprintf("%s the copies of servers %d and %d differ: %s; %s", q.since(run), first, n, a, b)}
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(first, n),
+					Text: fmt.Sprintf(
+						"%s the copies of servers %d and %d differ: %s; %s",
+						q.since(run),
+						first,
+						n,
+						a,
+						b,
+					),
+				}
 			}
 		}
 	}
@@ -403,5 +449,15 @@ func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 	if have.Len() == wanted {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: have, Text: fmt.Sprintf("%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should", r.since(run), r.moves, have.Len(), have, wanted)}
+	return &lockstep.Finding{
+		Nodes: have,
+		Text: fmt.Sprintf(
+			"%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should",
+			r.since(run),
+			r.moves,
+			have.Len(),
+			have,
+			wanted,
+		),
+	}
 }

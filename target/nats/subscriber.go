@@ -47,7 +47,16 @@ func (s *clients) subscribe(n *bubble.Node, at door) {
 func (s *clients) takerOf(ctx context.Context, js jetstream.JetStream) jetstream.Consumer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	by, err := js.CreateConsumer(ctx, streamName, jetstream.ConsumerConfig{Durable: taker, Replicas: s.cluster.Replicas, AckPolicy: jetstream.AckExplicitPolicy, AckWait: again})
+	by, err := js.CreateConsumer(
+		ctx,
+		streamName,
+		jetstream.ConsumerConfig{
+			Durable:   taker,
+			Replicas:  s.cluster.Replicas,
+			AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait:   again,
+		},
+	)
 	if err != nil {
 		return nil
 	}
@@ -66,8 +75,11 @@ func (s *clients) pull(n *bubble.Node, by jetstream.Consumer) error {
 		if err != nil {
 			return err
 		}
-		n.Emit(EventDelivered, &Delivered{Message: Message{Seq: meta.Sequence.Stream, Subject: m.Subject(), Data: string(m.Data())},
-			Place: meta.Sequence.Consumer, Times: meta.NumDelivered, Asked: began})
+		n.Emit(
+			EventDelivered,
+			&Delivered{Message: Message{Seq: meta.Sequence.Stream, Subject: m.Subject(), Data: string(m.Data())},
+				Place: meta.Sequence.Consumer, Times: meta.NumDelivered, Asked: began},
+		)
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		if m.DoubleAck(ctx) == nil {
 			n.Emit(EventTaken, &Taken{Seq: meta.Sequence.Stream, At: n.World().Now()})

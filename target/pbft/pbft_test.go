@@ -88,10 +88,11 @@ func TestExample23(t *testing.T) {
 	sc := New("Example 2.3").Faults(lockstep.Budget{Byzantine: 1})
 	decidesOnce(sc)
 	forger := pbft.Forger{Faulty: trace.NodesOf(3), Nodes: 4}
-	sc.If(Type(pbft.Prepare), From(3)).Then(Rewrite("change to nil", func(m pbft.Message, _ lockstep.Node) pbft.Message {
-		m.Request = ""
-		return mustSign(forger, 3, m)
-	}))
+	sc.If(Type(pbft.Prepare), From(3)).
+		Then(Rewrite("change to nil", func(m pbft.Message, _ lockstep.Node) pbft.Message {
+			m.Request = ""
+			return mustSign(forger, 3, m)
+		}))
 	expect(t, sc, asynchronous, 1)
 }
 
@@ -144,7 +145,14 @@ func TestSmallQuorum(t *testing.T) {
 // onlyWith looks for a bug under a scenario, which finds nothing without the bug.
 func onlyWith(t *testing.T, bug pbft.Cluster, sc *Scenario) (lockstep.Plan, *lockstep.Found) {
 	t.Helper()
-	plan := lockstep.Plan{System: pbft.Cluster{}, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 300, Seed: 1}
+	plan := lockstep.Plan{
+		System:   pbft.Cluster{},
+		Strategy: asynchronous,
+		Scenario: sc,
+		Spec:     pbft.Agreement,
+		Runs:     300,
+		Seed:     1,
+	}
 	if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
 		t.Errorf("correct nodes: verdict %s, %v, never %q", result.Verdict(), result.First(), result.VacuousParts())
 	}
@@ -168,7 +176,9 @@ func TestForgetful(t *testing.T) {
 
 // liar is a scenario in which f nodes, drawn for each run, forge random messages.
 func liar(c pbft.Cluster) *Scenario {
-	sc := New("liars").Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
+	sc := New(
+		"liars",
+	).Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", c.Faulty())
 	sc.If(FromGroup(faulty), Chance(0.4)).Then(Forge("lie", func(m *Moment) string {
 		forger := pbft.Forger{Faulty: trace.NodesOf(m.Message.From), Nodes: m.Run.Info().Nodes, Requests: c.Clients()}
@@ -186,7 +196,10 @@ func TestCorrect(t *testing.T) {
 				if c.Nodes > 4 {
 					runs = 100
 				}
-				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7},
+				)
 				if f := result.First(); f != nil {
 					t.Fatalf("run %d: %s", f.Run, f.Finding)
 				}
@@ -202,7 +215,10 @@ func TestCorrect(t *testing.T) {
 // TestLiarsFindTheBugs checks that the same Byzantine nodes expose the protocol's bugs.
 func TestLiarsFindTheBugs(t *testing.T) {
 	c := pbft.Cluster{SmallQuorum: true}
-	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7},
+	)
 	if result.First() == nil {
 		t.Error("nothing was found in 3000 runs")
 	}
@@ -216,7 +232,10 @@ func TestTooManyLiars(t *testing.T) {
 		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
 		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
-	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7},
+	)
 	if len(result.Found) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
 		t.Errorf("%d findings, reasons %v", len(result.Found), result.Reasons)
 	}

@@ -122,7 +122,8 @@ func (c Cluster) cluster() sim.Cluster[Message] {
 		requests = append(requests, string(rune('a'+i)))
 	}
 	return sim.Cluster[Message]{
-		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
+		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests,
+		Draws: "election time-outs",
 		New: func(self lockstep.Node, _ int) sim.Node[Message] {
 			p := &node{self: self, cluster: c}
 			return sim.With(p, sim.Capabilities[Message]{Reset: p.Reset, State: p.String})

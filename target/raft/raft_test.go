@@ -25,7 +25,10 @@ const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1
 func TestCorrect(t *testing.T) {
 	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges},
 		{Nodes: 5, Requests: 4, Changes: manyChanges}} {
-		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5},
+		)
 		if f := result.First(); f != nil {
 			t.Fatalf("%+v: run %d: %s", c, f.Run, f.Finding)
 		}
@@ -43,9 +46,21 @@ func TestProgress(t *testing.T) {
 	c := raft.Cluster{Nodes: 4, Requests: 3}
 	sc := scenario.New("ask the leader").Reserve()
 	here := scenario.Here()
-	sc.If(scenario.IsEvent(raftspec.BecameLeader)).Once().Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
-	result := enginetest.Explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400}, Settle: 20000,
-		Spec: progress, Runs: 20, Seed: 1})
+	sc.If(scenario.IsEvent(raftspec.BecameLeader)).
+		Once().
+		Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   c,
+			Scenario: sc,
+			Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400},
+			Settle:   20000,
+			Spec:     progress,
+			Runs:     20,
+			Seed:     1,
+		},
+	)
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s", f.Run, f.Finding)
 	}

@@ -19,8 +19,18 @@ const (
 var Targets = []target.Target{
 	target.Of("raft", "a small Raft with single-server membership changes, correct",
 		Cluster{Nodes: 4, Requests: 2, Changes: changes}, raftspec.Safety).Explored(usual),
-	target.Of("raft-hasty", "the same with the bug of the changes as first published",
-		Cluster{Nodes: 4, Requests: 12, Changes: changes, Hasty: true}, raftspec.Safety).Explored(usualHasty).Guided(target.Scenario{
-		Name: "ConfChangeBug", Help: "two leaders of different terms change members, and disagree", Set: []string{"requests=4"},
+	target.Of(
+		"raft-hasty",
+		"the same with the bug of the changes as first published",
+		Cluster{
+			Nodes:    4,
+			Requests: 12,
+			Changes:  changes,
+			Hasty:    true,
+		},
+		raftspec.Safety,
+	).Explored(usualHasty).Guided(target.Scenario{
+		Name: "ConfChangeBug", Help: "two leaders of different terms change members, and disagree",
+		Set:   []string{"requests=4"},
 		Build: func() lockstep.Scenario { return ConfChange(true) }}),
 }

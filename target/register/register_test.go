@@ -28,14 +28,25 @@ var unanswered = map[string]bool{"lossy on 3": true, "lossy on 5": true, "system
 func TestQuorumReadsAreLinearizable(t *testing.T) {
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "rough", Default: rough}) {
 		for _, nodes := range []int{3, 5} {
-			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: nodes, Reads: register.Quorum},
-				Strategy: k.Default, Spec: register.Linearizability, Runs: 300, Steps: 400, Seed: 3, KeepGoing: true})
+			result, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: register.Cluster{Nodes: nodes, Reads: register.Quorum},
+					Strategy: k.Default, Spec: register.Linearizability, Runs: 300, Steps: 400, Seed: 3,
+					KeepGoing: true},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
 			idle := unanswered[fmt.Sprintf("%s on %d", k.Name, nodes)]
 			if result.Verdict() != trace.Pass || (result.Judged[0].N == 0) != idle {
-				t.Errorf("%s on %d nodes: %v %v judged %v", k.Name, nodes, result.Verdicts, result.First(), result.Judged)
+				t.Errorf(
+					"%s on %d nodes: %v %v judged %v",
+					k.Name,
+					nodes,
+					result.Verdicts,
+					result.First(),
+					result.Judged,
+				)
 			}
 		}
 	}
@@ -54,8 +65,11 @@ func TestPrediction(t *testing.T) {
 		reads register.ReadMode
 		p     float64
 	}{{register.Local, 2. / 75}, {register.Leader, 4. / 375}, {register.Quorum, 0}} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: c.reads},
-			Strategy: jepsen, Spec: register.Linearizability, Runs: runs, Seed: 9, KeepGoing: true, Keep: 1})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: c.reads},
+				Strategy: jepsen, Spec: register.Linearizability, Runs: runs, Seed: 9, KeepGoing: true, Keep: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,8 +86,10 @@ func TestPrediction(t *testing.T) {
 // Without the partition no read is stale, and all requests are answered.
 func TestHealthy(t *testing.T) {
 	for reads := register.Local; reads <= register.Quorum; reads++ {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
-			Strategy: strategy.Partition{Stages: 1, Before: 8, Steps: 60}, Spec: spec.All(register.Linearizability, answered), Runs: 300})
+		result, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
+				Strategy: strategy.Partition{Stages: 1, Before: 8, Steps: 60},
+				Spec:     spec.All(register.Linearizability, answered), Runs: 300})
 		if err != nil || result.First() != nil || result.Verdict() != trace.Pass {
 			t.Fatalf("reads=%v: %+v, %v", reads, result.First(), err)
 		}
@@ -143,10 +159,17 @@ func TestRefusedOptions(t *testing.T) {
 func ExampleCluster() {
 	// Fig. 1, right: the leader is isolated in a minority and answers a read there.
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
-		System:   register.Cluster{Nodes: 5, Reads: register.Leader},
-		Strategy: strategy.Partition{Criterion: strategy.Isolation, Role: register.RoleLeader, Balanced: true, Stages: 1, During: 2, Steps: 60},
-		Spec:     register.Linearizability,
-		Runs:     1000,
+		System: register.Cluster{Nodes: 5, Reads: register.Leader},
+		Strategy: strategy.Partition{
+			Criterion: strategy.Isolation,
+			Role:      register.RoleLeader,
+			Balanced:  true,
+			Stages:    1,
+			During:    2,
+			Steps:     60,
+		},
+		Spec: register.Linearizability,
+		Runs: 1000,
 	})
 	if err != nil {
 		fmt.Println(err)

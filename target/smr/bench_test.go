@@ -83,8 +83,11 @@ func BenchmarkWorkers(b *testing.B) {
 			for range b.N {
 				for i := range 2 {
 					engine[i] = shortest(engine[i], func() {
-						_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: c.strategy,
-							Spec: Prefix, Workers: i + 1, Runs: share})
+						_, err := lockstep.Explore(
+							context.Background(),
+							lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: c.strategy,
+								Spec: Prefix, Workers: i + 1, Runs: share},
+						)
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -64,8 +64,14 @@ func TestShortestViolation(t *testing.T) {
 			best = s
 		}
 	}
-	t.Logf("%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
-		len(result.Found), result.Runs, best[0], best[1], best[2])
+	t.Logf(
+		"%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
+		len(result.Found),
+		result.Runs,
+		best[0],
+		best[1],
+		best[2],
+	)
 	if best != shortest {
 		t.Errorf("shortest violation %v, want %v", best, shortest)
 	}
@@ -135,7 +141,10 @@ func TestFig3(t *testing.T) {
 		bug  bool
 		want trace.Verdict
 	}{{true, trace.Fail}, {false, trace.Pass}} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1},
+		)
 		if err != nil || result.Verdict() != c.want {
 			t.Fatalf("bug %v: %v, %v", c.bug, result.Verdict(), err)
 		}
@@ -148,7 +157,18 @@ func TestFig3(t *testing.T) {
 // The corrected protocol satisfies its spec under every strategy, including faults and clients, for several sizes. (A
 // million runs of uniform: see the README.)
 func TestCorrectProtocol(t *testing.T) {
-	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
+	faults := strategy.Walk{
+		Deliver:   20,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     2,
+		Request:   1,
+		Crash:     1,
+		Restart:   2,
+		Cut:       1,
+		Heal:      3,
+		Steps:     300,
+	}
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "walk with faults", Default: faults}) {
 		for _, c := range []smr.Cluster{{Nodes: 1}, {Nodes: 3}, {Nodes: 5}, {Nodes: 3, Requests: 5}} {
 			if k.Name == "uniform" && c.Nodes == 1 {
@@ -157,7 +177,10 @@ func TestCorrectProtocol(t *testing.T) {
 			if k.Name == "partition" && c.Nodes == 1 { // there is nothing to divide
 				continue
 			}
-			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)})
+			result, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)},
+			)
 			if err != nil || result.Verdict() != trace.Pass {
 				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
 			}
@@ -171,7 +194,10 @@ func TestCorrectProtocol(t *testing.T) {
 // The bug shows on more nodes and with clients, too.
 func TestBugElsewhere(t *testing.T) {
 	for _, c := range []smr.Cluster{{Nodes: 4, Bug: true}, {Nodes: 5, Bug: true}, {Nodes: 3, Bug: true, Requests: 8}} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000},
+		)
 		if err != nil || result.First() == nil {
 			t.Errorf("%+v: nothing found, %v", c, err)
 		}

@@ -17,11 +17,15 @@ func Liars(k, nodes int) *Scenario {
 	faulty, deceived := sc.Pick("faulty", k), sc.Pick("deceived", nodes/2)
 	votes := Type(Prevote, Precommit)
 	sc.If(FromGroup(faulty), votes, Chance(0.02)).Named("withhold").Then(Drop())
-	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), ToGroup(deceived), Type(Proposal, BlockPart, Prevote, Precommit)).Named("show another world").
-		Then(forge("another world", func(f Forger, _ *rand.Rand, run *lockstep.Run, _ lockstep.Node, m *Message) (*Message, error) {
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), ToGroup(deceived), Type(Proposal, BlockPart, Prevote, Precommit)).
+		Named("show another world").
+		Then(forge("another world", func(f Forger, _ *rand.Rand, run *lockstep.Run, _ lockstep.Node,
+			m *Message) (*Message, error) {
 			return f.TwoFaced(run, m)
 		}))
-	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, BlockPart, Prevote, Precommit, NewRoundStep), Chance(0.1)).Named("lie").
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, BlockPart, Prevote, Precommit, NewRoundStep),
+		Chance(0.1)).
+		Named("lie").
 		Then(forge("lie", Forger.Lie))
 	return sc
 }
@@ -32,7 +36,8 @@ func Contrary(k int) *Scenario {
 	sc := New("contrary").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", k)
 	sc.If(FromGroup(faulty), Type(Prevote, Precommit), Chance(0.7)).Named("vote nil").
-		Then(forge("nil", func(f Forger, _ *rand.Rand, _ *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
+		Then(forge("nil", func(f Forger, _ *rand.Rand, _ *lockstep.Run, by lockstep.Node, m *Message) (*Message,
+			error) {
 			if m.By != by {
 				return nil, nil
 			}
@@ -43,7 +48,8 @@ func Contrary(k int) *Scenario {
 
 // forge is the action of a forger with the key of the message's sender, and of all previous senders of forged
 // messages.
-func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error)) Action {
+func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message,
+	error)) Action {
 	return Forge(text, func(m *Moment) string {
 		from := m.Message.From
 		f := Forger{Faulty: m.Run.Faults().Forged | trace.NodesOf(from), Nodes: m.Run.Info().Nodes}

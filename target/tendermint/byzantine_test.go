@@ -12,13 +12,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var liars = flag.Int("liars", 0, "make so many runs from each of ten seeds with as many liars as the protocol survives, and campaigns with one more until they fork")
+var liars = flag.Int(
+	"liars",
+	0,
+	"make so many runs from each of ten seeds with as many liars as the protocol survives, and campaigns with one more until they fork",
+)
 
 var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
 
 // With f Byzantine validators of 3f+1 all properties hold.
 func TestLiars(t *testing.T) {
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 8, Settle: 500, Seed: 1})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: lying,
+			Scenario: Liars(1, 4),
+			Spec:     Everything,
+			Runs:     8,
+			Settle:   500,
+			Seed:     1,
+		},
+	)
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
@@ -30,7 +45,10 @@ func TestLiars(t *testing.T) {
 
 // With f+1 Byzantine validators, correct ones decide differently, and the votes prove f+1 of the validators guilty.
 func TestTooManyLiars(t *testing.T) {
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1})
+	result := explore(
+		t,
+		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1},
+	)
 	f := result.First()
 	if f == nil || f.Finding.Property != "agreement" {
 		t.Fatalf("%v %v: %+v", result.Verdicts, result.Reasons, f)
@@ -68,14 +86,33 @@ func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 	// The number of messages grows with the links, so the steps, and the weight of deliveries, must grow, too.
 	links := nodes * (nodes - 1)
 	walk := strategy.Walk{Deliver: lying.Deliver * links / 12, Wait: lying.Wait, Steps: lying.Steps * links / 12}
-	plan := lockstep.Plan{System: c, Strategy: walk, Scenario: Liars(k, nodes), Spec: Everything, Runs: *liars, Settle: Settle * links / 12, Seed: seed, KeepGoing: true, Keep: 3}
+	plan := lockstep.Plan{
+		System:    c,
+		Strategy:  walk,
+		Scenario:  Liars(k, nodes),
+		Spec:      Everything,
+		Runs:      *liars,
+		Settle:    Settle * links / 12,
+		Seed:      seed,
+		KeepGoing: true,
+		Keep:      3,
+	}
 	survives := k <= c.Faulty()
 	if !survives {
 		plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Repetitions = Safety, 500, 0, false, 1
 	}
 	result := explore(t, plan)
 	first := result.First()
-	fmt.Printf("%s, %d of %d lie, seed %d: %v %v, judged %v", Version(), k, nodes, seed, result.Verdicts, result.Reasons, result.Judged)
+	fmt.Printf(
+		"%s, %d of %d lie, seed %d: %v %v, judged %v",
+		Version(),
+		k,
+		nodes,
+		seed,
+		result.Verdicts,
+		result.Reasons,
+		result.Judged,
+	)
 	if first != nil {
 		fmt.Printf("; run %d, %d of %d: %s", first.Run+1, first.Failed, first.Repeated, first.Finding)
 	}
@@ -110,7 +147,18 @@ func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 // Validators send evidence about a Byzantine validator's double signatures to the others, and it ends up in a block.
 func TestEvidence(t *testing.T) {
 	told := 0
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 8, Settle: 4000, Seed: 3})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: lying,
+			Scenario: Liars(1, 4),
+			Spec:     proofs{Everything, &told},
+			Runs:     8,
+			Settle:   4000,
+			Seed:     3,
+		},
+	)
 	if told == 0 {
 		t.Error("no evidence was sent")
 	}
@@ -146,7 +194,15 @@ func TestForger(t *testing.T) {
 			t.Error("it signed for another")
 		}
 	}))
-	explore(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 500}, Scenario: sc, Runs: 1})
+	explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 500},
+			Scenario: sc,
+			Runs:     1,
+		},
+	)
 	for _, kind := range []string{Proposal, BlockPart, Prevote, Precommit, NewRoundStep, HasVote} {
 		if seen[kind] == 0 {
 			t.Errorf("no %s was seen: %v", kind, seen)

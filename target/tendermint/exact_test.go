@@ -30,7 +30,10 @@ func TestExactly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows = append(rows, processes.Row{Name: fmt.Sprintf("%s liars=%v", p.Strategy, p.Scenario != nil), Outcomes: d})
+			rows = append(
+				rows,
+				processes.Row{Name: fmt.Sprintf("%s liars=%v", p.Strategy, p.Scenario != nil), Outcomes: d},
+			)
 		}
 		return rows
 	})
@@ -45,16 +48,31 @@ const exactRuns = 34
 func TestFiles(t *testing.T) {
 	for _, c := range []Cluster{{Files: true, Power: 0.8}, {Files: true, Block: 140_000}} {
 		lives, torn := 0, 0
-		starts := spec.OnEvent("starts", EventStart, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			lives = max(lives, e.Value.(*Started).Life)
-			return nil
-		})
-		repairs := spec.OnEvent("repairs", EventRepair, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
-			torn++
-			return nil
-		})
-		plan := lockstep.Plan{System: c, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Crash: 1, Restart: 2, Steps: 300},
-			Spec: spec.All(Everything, starts, repairs), Runs: *files, Settle: 200, Seed: 5, KeepGoing: true}
+		starts := spec.OnEvent(
+			"starts",
+			EventStart,
+			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+				lives = max(lives, e.Value.(*Started).Life)
+				return nil
+			},
+		)
+		repairs := spec.OnEvent(
+			"repairs",
+			EventRepair,
+			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+				torn++
+				return nil
+			},
+		)
+		plan := lockstep.Plan{
+			System:    c,
+			Strategy:  strategy.Walk{Deliver: 40, Wait: 4, Crash: 1, Restart: 2, Steps: 300},
+			Spec:      spec.All(Everything, starts, repairs),
+			Runs:      *files,
+			Settle:    200,
+			Seed:      5,
+			KeepGoing: true,
+		}
 		result := explore(t, plan)
 		if f := result.First(); f != nil {
 			t.Errorf("%+v: run %d: %s\n%s", c, f.Run, f.Finding, f.Finding.Stack)

@@ -21,7 +21,16 @@ func TestKnownMistakes(t *testing.T) {
 	if libraryName == "tendermint" {
 		t.Skip("Tendermint has no blocks of several parts here")
 	}
-	plan := lockstep.Plan{System: Cluster{Block: 140_000}, Strategy: lying, Scenario: misnaming(), Spec: Everything, Runs: 20, Settle: 2500, Seed: 1, Repetitions: 3}
+	plan := lockstep.Plan{
+		System:      Cluster{Block: 140_000},
+		Strategy:    lying,
+		Scenario:    misnaming(),
+		Spec:        Everything,
+		Runs:        20,
+		Settle:      2500,
+		Seed:        1,
+		Repetitions: 3,
+	}
 	result := explore(t, plan)
 	f := result.First()
 	t.Logf("%s: %v %v %v", Version(), result.Verdicts, result.Reasons, f)
@@ -38,7 +47,8 @@ func misnaming() *Scenario {
 	sc := New("misnaming").Faults(lockstep.Budget{Byzantine: 1, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", 1)
 	sc.If(FromGroup(faulty), Type(BlockPart), Chance(0.5)).Named("misname").
-		Then(forge("misname", func(f Forger, _ *rand.Rand, _ *lockstep.Run, _ lockstep.Node, m *Message) (*Message, error) {
+		Then(forge("misname", func(f Forger, _ *rand.Rand, _ *lockstep.Run, _ lockstep.Node, m *Message) (*Message,
+			error) {
 			return f.Misname(m)
 		}))
 	return sc
@@ -57,7 +67,20 @@ func TestHalts(t *testing.T) {
 		t.Skip("-halts says how many runs of Tendermint 0.30")
 	}
 	walk := strategy.Walk{Deliver: 20, Wait: 1, Steps: 3000}
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Scenario: Contrary(1), Spec: Everything, Runs: *halts, Settle: 4000, Seed: 1, Repetitions: 3, AllowVacuous: true})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:       Cluster{},
+			Strategy:     walk,
+			Scenario:     Contrary(1),
+			Spec:         Everything,
+			Runs:         *halts,
+			Settle:       4000,
+			Seed:         1,
+			Repetitions:  3,
+			AllowVacuous: true,
+		},
+	)
 	f := result.First()
 	t.Logf("%s: %v %v in %d runs: %v", Version(), result.Verdicts, result.Reasons, result.Runs, f)
 	if had := Version() == "v0.30.0"; had != (f != nil && f.Finding.Property == "liveness") || !had && f != nil {

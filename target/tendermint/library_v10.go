@@ -93,7 +93,18 @@ func describeOther(m *Message, decoded any) {
 // seedLibrary makes the library's random choices depend on a seed: the library seeds each of its sources from
 // crypto/rand.
 func seedLibrary(seed int64) {
-	crand.Reader = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24), byte(seed >> 32), byte(seed >> 40), byte(seed >> 48), byte(seed >> 56)})
+	crand.Reader = rand.NewChaCha8(
+		[32]byte{
+			byte(seed),
+			byte(seed >> 8),
+			byte(seed >> 16),
+			byte(seed >> 24),
+			byte(seed >> 32),
+			byte(seed >> 40),
+			byte(seed >> 48),
+			byte(seed >> 56),
+		},
+	)
 }
 
 // SignVote signs a vote, or returns its previous signature.

@@ -130,7 +130,8 @@ func describe(channel byte, raw []byte) *Message {
 	switch d := decoded.(type) {
 	case *proposalMessage:
 		p := d.Proposal
-		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, small(p.Round), small(p.POLRound), short(p.BlockID.Hash)
+		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, small(p.Round), small(p.POLRound),
+			short(p.BlockID.Hash)
 		m.id = p.BlockID
 	case *proposalPOLMessage:
 		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, small(d.ProposalPOLRound), small(d.ProposalPOLRound)
@@ -140,18 +141,22 @@ func describe(channel byte, raw []byte) *Message {
 	case *voteMessage:
 		v := d.Vote
 		m.VoteType = voteType(v.Type == precommitType)
-		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, small(v.Round), validator(v.ValidatorIndex), short(v.BlockID.Hash)
+		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, small(v.Round), validator(v.ValidatorIndex),
+			short(v.BlockID.Hash)
 		m.id = v.BlockID
 	case *newRoundStepMessage:
 		m.Kind, m.Height, m.Round, m.Step = NewRoundStep, d.Height, small(d.Round), stepName(int(d.Step))
 	case *newValidBlockMessage:
 		m.Kind, m.Height, m.Round = NewValidBlock, d.Height, small(d.Round)
 	case *hasVoteMessage:
-		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, small(d.Round), validator(d.Index), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, small(d.Round), validator(d.Index),
+			voteType(d.Type == precommitType)
 	case *voteSetMaj23Message:
-		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, small(d.Round), short(d.BlockID.Hash), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, small(d.Round), short(d.BlockID.Hash),
+			voteType(d.Type == precommitType)
 	case *voteSetBitsMessage:
-		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, small(d.Round), short(d.BlockID.Hash), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, small(d.Round), short(d.BlockID.Hash),
+			voteType(d.Type == precommitType)
 	default:
 		describeOther(m, decoded)
 	}

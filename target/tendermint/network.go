@@ -66,7 +66,13 @@ type link struct {
 }
 
 func newNetwork(c Cluster, w *bubble.World) *network {
-	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}, sent: map[way][]*Message{}}
+	return &network{
+		cluster: c,
+		world:   w,
+		lives:   make([]*replica, c.Nodes),
+		links:   map[[2]lockstep.Node]*link{},
+		sent:    map[way][]*Message{},
+	}
 }
 
 // order notifies a validator about one of its connections.

@@ -26,7 +26,17 @@ func TestStatesBringOthers(t *testing.T) {
 		sc := New("withhold").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
 		sc.If(IsEvent(EventFailure)).Then(ReleaseAll("withheld")) // never
 		sc.If(c.withheld).Then(Store("withheld"))
-		explore(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 1500}, Scenario: sc, Spec: spec.All(Safety, count), Runs: 1, AllowVacuous: true})
+		explore(
+			t,
+			lockstep.Plan{
+				System:       Cluster{},
+				Strategy:     strategy.Walk{Deliver: 20, Wait: 2, Steps: 1500},
+				Scenario:     sc,
+				Spec:         spec.All(Safety, count),
+				Runs:         1,
+				AllowVacuous: true,
+			},
+		)
 		if decided := commits > 4; decided != c.decides {
 			t.Errorf("%s withheld: %d decisions", c.withheld, commits)
 		}

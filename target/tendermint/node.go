@@ -46,7 +46,12 @@ type view struct {
 
 // start starts a validator.
 func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
-	r := &replica{node: n, network: n.World().Value.(*network), orders: make(chan order, 1000), peers: map[lockstep.Node]*peer{}}
+	r := &replica{
+		node:    n,
+		network: n.World().Value.(*network),
+		orders:  make(chan order, 1000),
+		peers:   map[lockstep.Node]*peer{},
+	}
 	r.seen = view{lockedRound: -1, validRound: -1}
 	r.log = &silence{r}
 	r.disk = &disk{bubble.DiskOf(n, "validator", newDurable, (*durable).clone)}
@@ -220,7 +225,14 @@ func (r *replica) stepped() {
 	rs := &r.state.RoundState
 	r.mutex.Lock()
 	was := r.seen
-	now := view{height: rs.Height, round: small(rs.Round), step: stepName(int(rs.Step)), lockedRound: small(rs.LockedRound), validRound: small(rs.ValidRound), polka: was.polka}
+	now := view{
+		height:      rs.Height,
+		round:       small(rs.Round),
+		step:        stepName(int(rs.Step)),
+		lockedRound: small(rs.LockedRound),
+		validRound:  small(rs.ValidRound),
+		polka:       was.polka,
+	}
 	if rs.LockedBlock != nil {
 		now.locked = short(rs.LockedBlock.Hash())
 	}
@@ -278,7 +290,10 @@ func (p *publisher) PublishEventNewBlock(b newBlock) error {
 	r.node.Emit(EventCommit, c)
 	for _, e := range evidenceOf(b.Block) {
 		if d, ok := e.(*duplicateVotes); ok {
-			r.node.Emit(EventEvidence, &Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)})
+			r.node.Emit(
+				EventEvidence,
+				&Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)},
+			)
 		}
 	}
 	return nil

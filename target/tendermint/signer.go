@@ -109,7 +109,16 @@ func (s *signer) SignProposal(chain string, p *protoProposal) error {
 		kept := *p
 		s.disk.locked(func(d *durable) { d.proposal = &kept })
 	}
-	s.node.Emit(EventPropose, &Proposed{Height: p.Height, Round: small(p.Round), POL: polkaOf(p), Block: short(p.BlockID.Hash), By: s.node.Self()})
+	s.node.Emit(
+		EventPropose,
+		&Proposed{
+			Height: p.Height,
+			Round:  small(p.Round),
+			POL:    polkaOf(p),
+			Block:  short(p.BlockID.Hash),
+			By:     s.node.Self(),
+		},
+	)
 	return nil
 }
 

@@ -62,7 +62,18 @@ const (
 	Everything = Safety | Liveness | EvidenceIncluded
 )
 
-var propertyNames = [properties]string{"running", "accountability", "agreement", "validity", "quorum", "one-vote", "locking", "strict-locking", "liveness", "evidence"}
+var propertyNames = [properties]string{
+	"running",
+	"accountability",
+	"agreement",
+	"validity",
+	"quorum",
+	"one-vote",
+	"locking",
+	"strict-locking",
+	"liveness",
+	"evidence",
+}
 
 // Optional marks the properties that can be checked only with Byzantine validators, which a scenario decides.
 func (p Property) Optional(lockstep.Info) []bool {
@@ -154,9 +165,22 @@ func (d double) compare(e double) int {
 
 // Reset begins a new run.
 func (m *monitor) Reset() {
-	*m = monitor{what: m.what, nodes: m.nodes, silent: m.silent, list: m.list, signed: map[at]ballot{}, sent: map[at]ballot{}, got: map[gotten]string{}, rounds: map[int64]int32{},
-		proposed: map[int64]map[string]bool{}, decided: map[int64]map[lockstep.Node]*Commit{}, doubles: map[double]bool{}, proven: map[[2]int64]bool{},
-		height: make([]int64, m.nodes+1), is: make([]Step, m.nodes+1)}
+	*m = monitor{
+		what:     m.what,
+		nodes:    m.nodes,
+		silent:   m.silent,
+		list:     m.list,
+		signed:   map[at]ballot{},
+		sent:     map[at]ballot{},
+		got:      map[gotten]string{},
+		rounds:   map[int64]int32{},
+		proposed: map[int64]map[string]bool{},
+		decided:  map[int64]map[lockstep.Node]*Commit{},
+		doubles:  map[double]bool{},
+		proven:   map[[2]int64]bool{},
+		height:   make([]int64, m.nodes+1),
+		is:       make([]Step, m.nodes+1),
+	}
 }
 
 // Step checks the events of a step.
@@ -271,7 +295,11 @@ func (m *monitor) judge(p Property, holds bool, node lockstep.Node, text string,
 	if holds || m.what&p == 0 || m.found != nil && m.first <= i {
 		return
 	}
-	m.first, m.found = i, &lockstep.Finding{Property: propertyNames[i], Nodes: trace.NodesOf(node), Text: fmt.Sprintf(text, args...)}
+	m.first, m.found = i, &lockstep.Finding{
+		Property: propertyNames[i],
+		Nodes:    trace.NodesOf(node),
+		Text:     fmt.Sprintf(text, args...),
+	}
 }
 
 // vote checks a vote that a validator signed.
@@ -284,7 +312,16 @@ func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bo
 				other = block
 			}
 		}
-		m.judge(OneVote, other == "", e.Node, "validator %d signed the %s %s after one for %s", e.Node, e.Type, v, other)
+		m.judge(
+			OneVote,
+			other == "",
+			e.Node,
+			"validator %d signed the %s %s after one for %s",
+			e.Node,
+			e.Type,
+			v,
+			other,
+		)
 		m.locking(run, e.Node, a, v.Block)
 	}
 	m.enter(m.signed, a, v.Block, e.Node)
@@ -303,7 +340,16 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	if a.precommit {
-		m.judge(Locking, m.polka(run, a.height, a.round, block), n, "validator %d precommitted %s in %d/%d without a polka", n, block, a.height, a.round)
+		m.judge(
+			Locking,
+			m.polka(run, a.height, a.round, block),
+			n,
+			"validator %d precommitted %s in %d/%d without a polka",
+			n,
+			block,
+			a.height,
+			a.round,
+		)
 		return
 	}
 	locked, round := m.lockOf(n, a)
@@ -319,8 +365,30 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
 		}
 	}
-	m.judge(Locking, weak || strict, n, "validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it", n, locked, round, block, a.height, a.round)
-	m.judge(StrictLocking, strict, n, "validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that", n, locked, round, block, a.height, a.round)
+	m.judge(
+		Locking,
+		weak || strict,
+		n,
+		"validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it",
+		n,
+		locked,
+		round,
+		block,
+		a.height,
+		a.round,
+	)
+	m.judge(
+		StrictLocking,
+		strict,
+		n,
+		"validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that",
+		n,
+		locked,
+		round,
+		block,
+		a.height,
+		a.round,
+	)
 }
 
 // lockOf is the block that a validator precommitted last before a round, according to its signatures.
@@ -342,9 +410,23 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		return
 	}
 	m.judge(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which nobody proposed", n, c)
-	m.judge(Quorum, 3*c.Signers.Len() > 2*m.nodes, n, "validator %d decided %s, which is not more than two thirds", n, c)
+	m.judge(
+		Quorum,
+		3*c.Signers.Len() > 2*m.nodes,
+		n,
+		"validator %d decided %s, which is not more than two thirds",
+		n,
+		c,
+	)
 	honest := c.Signers &^ run.Faults().Forged
-	m.judge(Quorum, honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0, n, "validator %d decided %s, but not all of these signed that", n, c)
+	m.judge(
+		Quorum,
+		honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0,
+		n,
+		"validator %d decided %s, but not all of these signed that",
+		n,
+		c,
+	)
 	if m.decided[c.Height] == nil {
 		m.decided[c.Height] = map[lockstep.Node]*Commit{}
 	}
@@ -355,9 +437,28 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		}
 		if d.Block != c.Block {
 			guilty := m.guilty(c.Height)
-			m.judge(Accountability, 3*guilty.Len() > m.nodes, n, "validators %d and %d decided %s and %s, and the votes prove only %s guilty", other, n, d, c, guilty)
+			m.judge(
+				Accountability,
+				3*guilty.Len() > m.nodes,
+				n,
+				"validators %d and %d decided %s and %s, and the votes prove only %s guilty",
+				other,
+				n,
+				d,
+				c,
+				guilty,
+			)
 		}
-		m.judge(Agreement, d.Block == c.Block, n, "validator %d decided %s, and validator %d had decided %s", n, c, other, d)
+		m.judge(
+			Agreement,
+			d.Block == c.Block,
+			n,
+			"validator %d decided %s, and validator %d had decided %s",
+			n,
+			c,
+			other,
+			d,
+		)
 	}
 	m.decided[c.Height][n] = c
 }
@@ -428,8 +529,16 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.doubles), double.compare) {
 		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+2*int64(m.nodes) {
-			m.judge(EvidenceIncluded, m.proven[[2]int64{int64(d.by), d.height}], d.seen,
-				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it", d.seen, d.by, d.height, m.height[d.seen])
+			m.judge(
+				EvidenceIncluded,
+				m.proven[[2]int64{int64(d.by), d.height}],
+				d.seen,
+				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it",
+				d.seen,
+				d.by,
+				d.height,
+				m.height[d.seen],
+			)
 		}
 	}
 	if run.Settled() && m.began != nil && !m.silent {
@@ -455,9 +564,25 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		moved, took := m.height[n] > m.began[n], time.Duration(run.Now()-m.since)
 		switch {
 		case halted && long:
-			m.judge(Liveness, false, n, "nobody has decided anything in %v without faults: %s", took, strings.Join(places, ", "))
+			m.judge(
+				Liveness,
+				false,
+				n,
+				"nobody has decided anything in %v without faults: %s",
+				took,
+				strings.Join(places, ", "),
+			)
 		case moved || long:
-			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n, took, m.is[n].Height, slices.Max(m.height))
+			m.judge(
+				Liveness,
+				moved,
+				n,
+				"validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d",
+				n,
+				took,
+				m.is[n].Height,
+				slices.Max(m.height),
+			)
 		}
 	}
 }

@@ -51,7 +51,18 @@ func (*player) Close() error                  { return nil }
 // found is the property that a script violates, or nothing.
 func (s script) found(t *testing.T, p Property, settle int) string {
 	t.Helper()
-	result := explore(t, lockstep.Plan{System: s, Strategy: strategy.Walk{Alarm: 1}, Spec: p, Runs: 1, Steps: max(1, len(s.events)), Settle: settle, AllowVacuous: true})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:       s,
+			Strategy:     strategy.Walk{Alarm: 1},
+			Spec:         p,
+			Runs:         1,
+			Steps:        max(1, len(s.events)),
+			Settle:       settle,
+			AllowVacuous: true,
+		},
+	)
 	if f := result.First(); f != nil {
 		return f.Finding.Property
 	}
@@ -59,19 +70,30 @@ func (s script) found(t *testing.T, p Property, settle int) string {
 }
 
 func proposes(n lockstep.Node, height int64, round int32, block string) lockstep.Event {
-	return lockstep.Event{Type: EventPropose, Node: n, Value: &Proposed{Height: height, Round: round, POL: -1, Block: block, By: n}}
+	return lockstep.Event{
+		Type:  EventPropose,
+		Node:  n,
+		Value: &Proposed{Height: height, Round: round, POL: -1, Block: block, By: n},
+	}
 }
 
 // vote are votes of the same kind by each of the validators.
 func vote(kind string, height int64, round int32, block string, by ...lockstep.Node) (list []lockstep.Event) {
 	for _, n := range by {
-		list = append(list, lockstep.Event{Type: kind, Node: n, Value: &Vote{Height: height, Round: round, Block: block, By: n}})
+		list = append(
+			list,
+			lockstep.Event{Type: kind, Node: n, Value: &Vote{Height: height, Round: round, Block: block, By: n}},
+		)
 	}
 	return list
 }
 
 func decides(n lockstep.Node, height int64, block string, by ...lockstep.Node) lockstep.Event {
-	return lockstep.Event{Type: EventCommit, Node: n, Value: &Commit{Height: height, Block: block, Signers: trace.NodesOf(by...)}}
+	return lockstep.Event{
+		Type:  EventCommit,
+		Node:  n,
+		Value: &Commit{Height: height, Block: block, Signers: trace.NodesOf(by...)},
+	}
 }
 
 func joined(parts ...any) (list []lockstep.Event) {
@@ -88,7 +110,11 @@ func joined(parts ...any) (list []lockstep.Event) {
 
 // height is a correct height, decided by all validators except those in without.
 func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
-	list := joined(proposes(1, h, 0, block), vote(EventPrevote, h, 0, block, 1, 2, 3, 4), vote(EventPrecommit, h, 0, block, 1, 2, 3, 4))
+	list := joined(
+		proposes(1, h, 0, block),
+		vote(EventPrevote, h, 0, block, 1, 2, 3, 4),
+		vote(EventPrecommit, h, 0, block, 1, 2, 3, 4),
+	)
 	for n := range (trace.AllNodes(4) &^ trace.NodesOf(without...)).All() {
 		list = append(list, decides(n, h, block, 1, 2, 3, 4))
 	}
@@ -97,8 +123,17 @@ func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
 
 // Each property fails on a run with one violation, and holds on a similar, correct run.
 func TestSpecCanFail(t *testing.T) {
-	begin := joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1, 2, 3))
-	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 2, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1))
+	begin := joined(
+		proposes(1, 1, 0, "A"),
+		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1, 2, 3),
+	)
+	lock := joined(
+		proposes(1, 1, 0, "A"),
+		proposes(2, 1, 2, "B"),
+		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1),
+	)
 	for _, c := range []struct {
 		name        string
 		p           Property
@@ -133,7 +168,12 @@ func TestSpecCanFail(t *testing.T) {
 
 // The events that unlock a validator, by the rule of the library and by the published one.
 func TestUnlocking(t *testing.T) {
-	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 1, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1))
+	lock := joined(
+		proposes(1, 1, 0, "A"),
+		proposes(2, 1, 1, "B"),
+		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1),
+	)
 	against := vote(EventPrevote, 1, 2, "B", 1)
 	for _, c := range []struct {
 		name   string
@@ -245,12 +285,26 @@ func (m forgetfulMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 // The specs find missing evidence against a Byzantine validator that voted twice, and a fork that leaves no votes.
 func TestNoTracesOfLiars(t *testing.T) {
 	blind := forgetful{Everything, func(m *monitor) { clear(m.proven) }}
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: blind, Runs: 2, Settle: 4000, Seed: 3})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: lying,
+			Scenario: Liars(1, 4),
+			Spec:     blind,
+			Runs:     2,
+			Settle:   4000,
+			Seed:     3,
+		},
+	)
 	if f := result.First(); f == nil || f.Finding.Property != "evidence" {
 		t.Errorf("without evidence in blocks: %+v", f)
 	}
 	blind = forgetful{Safety, func(m *monitor) { clear(m.sent) }}
-	result = explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: blind, Runs: 60, Seed: 1})
+	result = explore(
+		t,
+		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: blind, Runs: 60, Seed: 1},
+	)
 	if f := result.First(); f == nil || f.Finding.Property != "accountability" {
 		t.Errorf("a fork without votes: %+v", f)
 	}

@@ -56,7 +56,8 @@ func commits() []mutants.Mutant {
 			Does:   "a follower acknowledges entries that are not on its disk",
 			Breaks: "log entries are stored before the answer (Fig. 2, persistent state)"},
 		{Name: "vote-before-write", Area: mutants.Commits, File: "raft.go", Func: "raft.send", Load: async,
-			Expr: "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp", By: "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp && m.GetTo() == r.id",
+			Expr:   "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp",
+			By:     "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp && m.GetTo() == r.id",
 			Does:   "a vote is sent that is not on the disk",
 			Breaks: "votedFor is stored before the answer (Fig. 2, persistent state)"},
 	}

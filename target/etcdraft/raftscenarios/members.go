@@ -14,7 +14,11 @@ import (
 // ConfChangeLibrary is ConfChangeBug on etcd's raft. A change takes effect there when a node applies it. Node 3
 // therefore cannot be removed without 3 or 1: the scenario never reaches the state after that.
 func ConfChangeLibrary() *Scenario {
-	removed3 := Value(raftspec.EventApply, "remove 3", func(a *raftspec.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) })
+	removed3 := Value(
+		raftspec.EventApply,
+		"remove 3",
+		func(a *raftspec.Applied) bool { members := a.Conf.Members(); return members != 0 && !members.Has(3) },
+	)
 	return raft.ConfChangeOn("MsgVote", "MsgApp", removed3, true)
 }
 
@@ -25,7 +29,9 @@ func ConfChangeLibrary() *Scenario {
 func TwoChanges() *Scenario {
 	sc, m := changing("TwoChanges")
 	leads := m.On(leader().And(At(1)), "leads")
-	sc.If(leader(), At(1), m.InState("leads")).Named("1 removes 5 and 4").Then(Request("remove 5", Here()), Request("remove 4", Here()))
+	sc.If(leader(), At(1), m.InState("leads")).
+		Named("1 removes 5 and 4").
+		Then(Request("remove 5", Here()), Request("remove 4", Here()))
 	return apart(sc, m, leads, 1)
 }
 
@@ -71,18 +77,26 @@ func firstChange(a *raftspec.Appended) uint64 {
 // does not learn of it. Then a partition separates 1 and 2 from the others, and both sides continue.
 func apart(sc *Scenario, m *Machine, leads *State, boss lockstep.Node) *Scenario {
 	three := trace.NodesOf(1, 2, 3)
-	leads.On(Value(raftspec.EventApply, "4 and 5 are removed", func(a *raftspec.Applied) bool { return a.Conf.Members() == three }).And(At(boss)), "apart").
+	leads.On(Value(raftspec.EventApply, "4 and 5 are removed",
+		func(a *raftspec.Applied) bool { return a.Conf.Members() == three }).And(At(boss)), "apart").
 		On(leader().And(At(3)), "two leaders")
 	change := Variable[uint64]("change")
-	sc.If(appended("5"), change.IsSet().Not()).Named("remember the first change").Then(SetValue(change, "its index", firstChange))
+	sc.If(appended("5"), change.IsSet().Not()).
+		Named("remember the first change").
+		Then(SetValue(change, "its index", firstChange))
 	sc.If(IsEvent(raftspec.EventApply), At(boss), m.InState("apart")).Named("write").Once().
 		Then(RequestWhere("a write", isWrite, Only(boss)))
 	sc.Use(PartitionWhile(m.InState("apart", "two leaders"), Only(1, 2), Only(3, 4, 5)))
 	sc.If(m.InState("leads"), Type("MsgVote")).Named("nobody else campaigns").Then(Drop())
 	sc.If(m.InState("apart"), Type("MsgVote"), From(3).Not()).Named("3 is next").Then(Drop())
-	sc.If(m.InState("two leaders").Not(), Type("MsgApp", "MsgSnap"), To(4, 5)).Named("4 and 5 hear nothing").Then(Drop())
-	sc.If(m.InState("leads"), To(3), BodyWith(change, "tells that a change is committed",
-		func(m etcdraft.Message, change uint64) bool { return m.Commit >= change })).Named("3 does not learn it").Then(Drop())
+	sc.If(m.InState("two leaders").Not(), Type("MsgApp", "MsgSnap"), To(4, 5)).
+		Named("4 and 5 hear nothing").
+		Then(Drop())
+	sc.If(m.InState("leads"), To(3), BodyWith(
+		change,
+		"tells that a change is committed",
+		func(m etcdraft.Message, change uint64) bool { return m.Commit >= change },
+	)).Named("3 does not learn it").Then(Drop())
 	return sc
 }
 

@@ -45,7 +45,9 @@ func changes(sc *Scenario) *State {
 	watched := m.On(Since(Begin), "watched")
 	watched.On(leader().And(Count("leaders").Ge(4)), "leadership keeps moving").MarkSuccess().EndRun()
 	watched.On(m.InStateFor(Watch, "watched"), "leadership is stable").MarkDead().EndRun()
-	sc.If(leader(), m.InState("watched")).Named("count an election").Then(Count("leaders").Incr(), Count("stale").Reset())
+	sc.If(leader(), m.InState("watched")).
+		Named("count an election").
+		Then(Count("leaders").Incr(), Count("stale").Reset())
 	return watched
 }
 
@@ -68,10 +70,14 @@ func LivenessNoCQ(bool) *Scenario {
 	stale := IsSend().And(Type("MsgHeartbeat"), BodyWith(newest, "older than another leader",
 		func(m etcdraft.Message, newest uint64) bool { return m.Term < newest }))
 	changes(sc).On(stale.And(Count("stale").Ge(200)), "leads without a quorum").MarkSuccess().MarkDead().EndRun()
-	sc.If(IsSend(), Type("MsgApp"), newest.IsSet().Not().Or(BodyWith(newest, "newer", newer))).Named("remember the newest leader").Aside().
+	sc.If(IsSend(), Type("MsgApp"), newest.IsSet().Not().Or(BodyWith(newest, "newer", newer))).
+		Named("remember the newest leader").
+		Aside().
 		Then(SetBody(newest, "its term", func(m etcdraft.Message) uint64 { return m.Term }), Continue())
 	sc.If(stale).Named("count heartbeats of an older leader").Aside().Then(Count("stale").Incr(), Continue())
-	return sc.Use(BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}))
+	return sc.Use(
+		BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}),
+	)
 }
 
 // Patience is the virtual time in which NoLiveness expects a commit: fifty times the election timeout.
@@ -110,7 +116,9 @@ func DropHeartbeat(bool) *Scenario {
 	m.On(leader(), "elected").
 		On(IsEvent(raftspec.BecameCandidate).And(AtGroup(p)), "p campaigns").MarkSuccess().EndRun()
 	sc.If(Type("MsgVoteResp"), ToGroup(p)).Named("p never leads").Then(Drop())
-	sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), ToGroup(p)).Named("p hears nothing").Then(Drop())
+	sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), ToGroup(p)).
+		Named("p hears nothing").
+		Then(Drop())
 	return sc
 }
 
@@ -147,7 +155,11 @@ func DropFVotes(bool) *Scenario {
 func DropAppend(bool) *Scenario {
 	sc := New("DropAppend").Faults(lossy)
 	index, receiver := Variable[uint64]("index"), Variable[lockstep.Node]("receiver")
-	again := BodyWith(index, "from the same index", func(m etcdraft.Message, index uint64) bool { return m.Index == index }).
+	again := BodyWith(
+		index,
+		"from the same index",
+		func(m etcdraft.Message, index uint64) bool { return m.Index == index },
+	).
 		And(receiver.Is("to the same node", func(m *Moment, n lockstep.Node) bool { return m.Message.To == n }))
 	sc.Machine().On(IsSend().And(Type("MsgApp"), again), "sent again").MarkSuccess().EndRun()
 	sc.If(Type("MsgApp")).Named("lose the first").Once().Then(
@@ -191,7 +203,9 @@ func ManyReVote(ours bool) *Scenario {
 	sc.If(m.InState(Start), Type("MsgVoteResp"), From(4)).Named("withhold").Then(Record("withheld"), Store("late"))
 	sc.If(IsEvent(raftspec.BecameFollower), At(4), m.InState("4 follows")).Named("release").Then(ReleaseAll("late"))
 	if ours {
-		sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), To(4)).Named("4 hears nothing").Then(Drop())
+		sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), To(4)).
+			Named("4 hears nothing").
+			Then(Drop())
 	}
 	return sc
 }

@@ -69,7 +69,8 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%d of %d, published %d of 100: %t", c.successes, c.runs, c.published, !c.want)
 		}
 		for _, wrong := range []func(*raftscenarios.Row){
-			func(r *raftscenarios.Row) { r.Never = []string{"filter 1"} }, func(r *raftscenarios.Row) { r.Findings = 1 },
+			func(r *raftscenarios.Row) { r.Never = []string{"filter 1"} },
+			func(r *raftscenarios.Row) { r.Findings = 1 },
 			func(r *raftscenarios.Row) { r.Reasons = map[string]int{"too long": 1} },
 		} {
 			other := r
@@ -137,8 +138,11 @@ func TestNoLivenessOptions(t *testing.T) {
 			c := raftscenarios.Cluster
 			c.PreVote, c.CheckQuorum = option&1 != 0, option&2 != 0
 			t.Run(fmt.Sprintf("%s/pre-vote=%t,check-quorum=%t", v.Name, c.PreVote, c.CheckQuorum), func(t *testing.T) {
-				result := enginetest.Explore(t, lockstep.Plan{System: v.On(c), Spec: etcdraft.Safety, Scenario: raftscenarios.NoLiveness(true),
-					Strategy: raftscenarios.Strategy, Runs: runs, Seed: 1, KeepGoing: true})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{System: v.On(c), Spec: etcdraft.Safety, Scenario: raftscenarios.NoLiveness(true),
+						Strategy: raftscenarios.Strategy, Runs: runs, Seed: 1, KeepGoing: true},
+				)
 				none, some := reached(result, "no write commits"), reached(result, "a write commits")
 				if c == raftscenarios.PreVote {
 					none, some = some, none
@@ -174,7 +178,8 @@ func TestDeadStates(t *testing.T) {
 func TestConfChangeLibrary(t *testing.T) {
 	for _, v := range versions.All {
 		result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
-			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1})
+			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs,
+			Seed: 1})
 		if f := result.First(); f != nil {
 			t.Errorf("%s: run %d: %s", v.Name, f.Run, f.Finding)
 		}
@@ -215,7 +220,8 @@ func TestConfChangeRemedy(t *testing.T) {
 	remedied := raftscenarios.Hasty
 	remedied.Hasty = false
 	result := enginetest.Explore(t, lockstep.Plan{System: remedied, Spec: raftspec.StateMachineSafety,
-		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1, KeepGoing: true})
+		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1,
+		KeepGoing: true})
 	if result.Verdicts[trace.Fail] > 0 {
 		t.Errorf("%v", result.Verdicts)
 	}

@@ -53,7 +53,8 @@ func (c Case) Measure(ctx context.Context, v Version, s lockstep.Strategy, runs 
 	if err != nil {
 		return nil, err
 	}
-	r.Runs, r.Successes, r.Share, r.Vacuous = result.Runs, c.Successes(result), scenario.Share(result), result.Verdicts[trace.Vacuous]
+	r.Runs, r.Successes, r.Share, r.Vacuous = result.Runs, c.Successes(result), scenario.Share(result),
+		result.Verdicts[trace.Vacuous]
 	for _, e := range result.Effects {
 		if e.N == 0 && !e.Optional {
 			r.Never = append(r.Never, e.Name)
@@ -97,8 +98,13 @@ func (r *Row) explore(ctx context.Context, plan lockstep.Plan) (*lockstep.Result
 // lines counts the lines of the function that builds a scenario, including those of the helpers that only few
 // scenarios use.
 func lines(name string) int {
-	functions := map[string]string{"ConfChangeBug": "ConfChange ConfChangeOn", "ReVote": "ReVote fourVotes", "ManyReVote": "ManyReVote fourVotes",
-		"Liveness": "Liveness changes", "LivenessNoCQ": "LivenessNoCQ changes"}
+	functions := map[string]string{
+		"ConfChangeBug": "ConfChange ConfChangeOn",
+		"ReVote":        "ReVote fourVotes",
+		"ManyReVote":    "ManyReVote fourVotes",
+		"Liveness":      "Liveness changes",
+		"LivenessNoCQ":  "LivenessNoCQ changes",
+	}
 	wanted, ok := functions[name]
 	if !ok {
 		wanted = name
@@ -139,7 +145,8 @@ func Find(names ...string) ([]Case, error) {
 
 // Table measures cases on a version and writes a line for each, with the published figures beside ours. The clock, in
 // seconds, is used only for the iterations per second. Table reports whether every case holds.
-func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64, clock func() float64) (bool, error) {
+func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64,
+	clock func() float64) (bool, error) {
 	fmt.Fprintf(out, "etcd's raft %s, %d iterations each with %s, seed %d\n\n", v.Name, runs, s, seed)
 	fmt.Fprintf(out, "%-14s  %9s  %9s  %9s  %7s  %8s  %9s  %9s  %9s  %7s\n", "scenario", "published",
 		"plain", "ours", "control", "guided", "filters", "states", "lines", "vacuous")
@@ -161,9 +168,22 @@ func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockst
 func (r *Row) write(out io.Writer) {
 	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(r.Runs)) }
 	beside := func(published, ours int) string { return fmt.Sprintf("%d/%d", published, ours) }
-	fmt.Fprintf(out, "%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n", r.Name, r.Outcome, percent(r.Plain), percent(r.Successes),
-		percent(r.Control), 100*r.Share, beside(r.Published.Filters, r.Ours.Filters), beside(r.Published.States, r.Ours.States),
-		beside(r.Published.Lines, r.Ours.Lines), r.Vacuous)
+	fmt.Fprintf(
+		out,
+		"%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n",
+		r.Name,
+		r.Outcome,
+		percent(r.Plain),
+		percent(r.Successes),
+		percent(
+			r.Control,
+		),
+		100*r.Share,
+		beside(r.Published.Filters, r.Ours.Filters),
+		beside(r.Published.States, r.Ours.States),
+		beside(r.Published.Lines, r.Ours.Lines),
+		r.Vacuous,
+	)
 	for _, part := range r.Never {
 		fmt.Fprintf(out, "    never: %s\n", part)
 	}
@@ -177,7 +197,15 @@ func (r *Row) write(out io.Writer) {
 
 // Ablations shows for each scenario which of its filters the strategy can do without, like the paper's Table 4, whose
 // line stands above ours.
-func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+func Ablations(
+	ctx context.Context,
+	out io.Writer,
+	cases []Case,
+	v Version,
+	s lockstep.Strategy,
+	runs int,
+	seed uint64,
+) error {
 	for _, c := range cases {
 		a, err := scenario.Ablate(ctx, c.Plan(v, s, runs, seed), c.Successes)
 		if err != nil {
@@ -192,7 +220,15 @@ func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lo
 }
 
 // Minima removes filters of each scenario while nine in ten of its successes remain.
-func Minima(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+func Minima(
+	ctx context.Context,
+	out io.Writer,
+	cases []Case,
+	v Version,
+	s lockstep.Strategy,
+	runs int,
+	seed uint64,
+) error {
 	for _, c := range cases {
 		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
 		if err != nil {

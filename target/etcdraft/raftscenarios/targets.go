@@ -23,16 +23,37 @@ var scenarios = []target.Scenario{
 	of("ReVote", "votes of 4 arrive after the election", ReVote, five...),
 	of("ManyReVote", "votes of 4 arrive in a later term", ManyReVote, five...),
 	of("MultiReVote", "the leader goes on with a follower whose acknowledgements are lost", MultiReVote, five...),
-	of("ConfChangeBug", "two leaders of different terms change members", func(bool) *Scenario { return ConfChangeLibrary() },
-		"nodes=4", "election=10", "clients=-1", "asks=remove 4; remove 3"),
-	of("TwoChanges", "a leader makes two changes of members at once", func(bool) *Scenario { return TwoChanges() }, changing5...),
-	of("PendingChange", "a leader makes a change while that of another is pending", func(bool) *Scenario { return PendingChange() }, changing5...),
+	of(
+		"ConfChangeBug",
+		"two leaders of different terms change members",
+		func(bool) *Scenario { return ConfChangeLibrary() },
+		"nodes=4",
+		"election=10",
+		"clients=-1",
+		"asks=remove 4; remove 3",
+	),
+	of(
+		"TwoChanges",
+		"a leader makes two changes of members at once",
+		func(bool) *Scenario { return TwoChanges() },
+		changing5...),
+	of(
+		"PendingChange",
+		"a leader makes a change while that of another is pending",
+		func(bool) *Scenario { return PendingChange() },
+		changing5...),
 }
 
 var changing5 = []string{"nodes=5", "election=10", "clients=2", "requests=8", "asks=remove 5; remove 4"}
 
 func of(name, help string, build func(bool) *Scenario, set ...string) target.Scenario {
-	return target.Scenario{Name: name, Help: help, Set: set, Strategy: judging(name), Build: func() lockstep.Scenario { return build(true) }}
+	return target.Scenario{
+		Name:     name,
+		Help:     help,
+		Set:      set,
+		Strategy: judging(name),
+		Build:    func() lockstep.Scenario { return build(true) },
+	}
 }
 
 // judging is the strategy of a scenario: the one that all scenarios are measured with. Its runs are as long as the

@@ -23,8 +23,10 @@ func newNode(t testing.TB) *raft.RawNode {
 		ConfState: &raftpb.ConfState{Voters: []uint64{1, 2, 3}}}}); err != nil {
 		t.Fatal(err)
 	}
-	node, err := raft.NewRawNode(&raft.Config{ID: 1, ElectionTick: election, HeartbeatTick: 1, Storage: s, MaxInflightMsgs: 8,
-		Logger: &raft.DefaultLogger{Logger: log.New(io.Discard, "", 0)}})
+	node, err := raft.NewRawNode(
+		&raft.Config{ID: 1, ElectionTick: election, HeartbeatTick: 1, Storage: s, MaxInflightMsgs: 8,
+			Logger: &raft.DefaultLogger{Logger: log.New(io.Discard, "", 0)}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

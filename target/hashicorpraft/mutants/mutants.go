@@ -16,12 +16,32 @@ var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raf
 
 // The workloads. Each enables only the options that reach its mutants.
 var (
-	plain   = mutants.Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
-	five    = mutants.Load{Name: "five", Set: []string{"nodes=5", "requests=8"}, Why: "five nodes, of which three can go on without the others"}
-	open    = mutants.Load{Name: "no pre-vote", Set: []string{"no-pre-vote=true"}, Why: "elections without a pre-vote, which hides what votes do wrong"}
-	reading = mutants.Load{Name: "reads", Set: []string{"clients=4", "requests=8", "keys=1", "no-pre-vote=true"}, Why: "more clients and operations on one key, so that a stale read shows"}
-	change  = mutants.Load{Name: "change", Set: []string{"nodes=5", "changes=6", "requests=8", "no-pre-vote=true"}, Why: "voters that are demoted and promoted"}
-	compact = mutants.Load{Name: "compact", Set: []string{"compact=3", "requests=10"}, Why: "a snapshot after every third entry"}
+	plain = mutants.Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
+	five  = mutants.Load{
+		Name: "five",
+		Set:  []string{"nodes=5", "requests=8"},
+		Why:  "five nodes, of which three can go on without the others",
+	}
+	open = mutants.Load{
+		Name: "no pre-vote",
+		Set:  []string{"no-pre-vote=true"},
+		Why:  "elections without a pre-vote, which hides what votes do wrong",
+	}
+	reading = mutants.Load{
+		Name: "reads",
+		Set:  []string{"clients=4", "requests=8", "keys=1", "no-pre-vote=true"},
+		Why:  "more clients and operations on one key, so that a stale read shows",
+	}
+	change = mutants.Load{
+		Name: "change",
+		Set:  []string{"nodes=5", "changes=6", "requests=8", "no-pre-vote=true"},
+		Why:  "voters that are demoted and promoted",
+	}
+	compact = mutants.Load{
+		Name: "compact",
+		Set:  []string{"compact=3", "requests=10"},
+		Why:  "a snapshot after every third entry",
+	}
 )
 
 func votes() []mutants.Mutant {

@@ -47,7 +47,14 @@ func TestMutants(t *testing.T) {
 		}
 		tried[m.Load.Name] = true
 		if r := campaign(t, program, "", 30, m.Load.Set...); r.Findings > 0 || r.Runs != 30 {
-			t.Errorf("without a mutant, workload %s: %d runs, %d findings, %s: %s", m.Load.Name, r.Runs, r.Findings, r.Finding.Property, r.Finding.Text)
+			t.Errorf(
+				"without a mutant, workload %s: %d runs, %d findings, %s: %s",
+				m.Load.Name,
+				r.Runs,
+				r.Findings,
+				r.Finding.Property,
+				r.Finding.Text,
+			)
 		}
 	}
 }
@@ -61,8 +68,24 @@ type told struct {
 // campaign runs the program with a mutant, or none, and a workload.
 func campaign(t *testing.T, program, mutant string, runs int, load ...string) (r told) {
 	t.Helper()
-	args := []string{"run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--runs", strconv.Itoa(runs), "--steps", "300",
-		"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir()}
+	args := []string{
+		"run",
+		mutants.Set.Target,
+		"--strategy",
+		mutants.Set.Strategies[0],
+		"--runs",
+		strconv.Itoa(runs),
+		"--steps",
+		"300",
+		"--seed",
+		"1",
+		"--workers",
+		"1",
+		"--no-shrink",
+		"--json",
+		"--out",
+		t.TempDir(),
+	}
 	for _, set := range load {
 		args = append(args, "--set", set)
 	}

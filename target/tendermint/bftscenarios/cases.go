@@ -54,7 +54,17 @@ var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30,
 
 // Plan is the campaign of a scenario.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
-	return lockstep.Plan{System: Cluster, Spec: tendermint.Safety, Scenario: sc, Strategy: Strategy, Runs: runs, Seed: seed, Steps: Steps, KeepGoing: true, Keep: 1}
+	return lockstep.Plan{
+		System:    Cluster,
+		Spec:      tendermint.Safety,
+		Scenario:  sc,
+		Strategy:  Strategy,
+		Runs:      runs,
+		Seed:      seed,
+		Steps:     Steps,
+		KeepGoing: true,
+		Keep:      1,
+	}
 }
 
 // Row is a line of the table: the results of a case's campaigns.
@@ -103,8 +113,21 @@ func (c Case) Measure(ctx context.Context, runs int, seed uint64) (*Row, error) 
 func (r *Row) Write(out io.Writer) {
 	percent := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(r.Runs)) }
 	filters, states := r.Build(true).Size()
-	fmt.Fprintf(out, "%-22s %8d%% %7s %7s %8s %7.1f%% %6d/%d %6d/%d %7d\n", r.Name, r.Outcome, percent(r.Plain), percent(r.Ours), percent(r.Control),
-		100*r.Share, r.Filters, filters, r.States, states, r.Vacuous)
+	fmt.Fprintf(
+		out,
+		"%-22s %8d%% %7s %7s %8s %7.1f%% %6d/%d %6d/%d %7d\n",
+		r.Name,
+		r.Outcome,
+		percent(r.Plain),
+		percent(r.Ours),
+		percent(r.Control),
+		100*r.Share,
+		r.Filters,
+		filters,
+		r.States,
+		states,
+		r.Vacuous,
+	)
 	for _, part := range r.Never {
 		fmt.Fprintf(out, "    never: %s\n", part)
 	}
@@ -117,13 +140,32 @@ func (r *Row) Write(out io.Writer) {
 }
 
 // Head is the header of the table.
-var Head = fmt.Sprintf("%-22s %9s %7s %7s %8s %8s %8s %8s %7s\n", "scenario", "published", "plain", "ours", "control", "guided", "filters", "states", "vacuous")
+var Head = fmt.Sprintf(
+	"%-22s %9s %7s %7s %8s %8s %8s %8s %7s\n",
+	"scenario",
+	"published",
+	"plain",
+	"ours",
+	"control",
+	"guided",
+	"filters",
+	"states",
+	"vacuous",
+)
 
 // Guided adds the scenarios of this package to targets.
 func Guided(targets []target.Target) []target.Target {
 	var list []target.Scenario
 	for _, c := range Cases {
-		list = append(list, target.Scenario{Name: c.Name, Help: c.Help, Set: []string{"loss=silent"}, Build: func() lockstep.Scenario { return c.Build(true) }})
+		list = append(
+			list,
+			target.Scenario{
+				Name:  c.Name,
+				Help:  c.Help,
+				Set:   []string{"loss=silent"},
+				Build: func() lockstep.Scenario { return c.Build(true) },
+			},
+		)
 	}
 	list = append(list, liars...)
 	var guided []target.Target

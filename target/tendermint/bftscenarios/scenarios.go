@@ -69,7 +69,11 @@ func precommitted(block Var[string], by lockstep.Node) Condition {
 
 // committed holds when a correct validator decides at the first height.
 func committed() Condition {
-	return Value(tendermint.EventCommit, "the first height", func(c *tendermint.Commit) bool { return c.Height == 1 }).And(At(h, 3, 4))
+	return Value(
+		tendermint.EventCommit,
+		"the first height",
+		func(c *tendermint.Commit) bool { return c.Height == 1 },
+	).And(At(h, 3, 4))
 }
 
 // reached is the counter of the validators that have reached a round, which watch counts.
@@ -79,8 +83,11 @@ func reached(round int32) Counter {
 
 // watch counts the validators that reach a round.
 func watch(sc *Scenario, round int32) {
-	sc.If(Value(tendermint.EventStep, fmt.Sprintf("round %d", round), func(s *tendermint.Step) bool { return s.Height > 1 || s.Round >= round })).
-		Named(fmt.Sprintf("count who is in round %d", round)).Aside().Then(reached(round).Incr(), Continue())
+	sc.If(Value(tendermint.EventStep, fmt.Sprintf("round %d", round),
+		func(s *tendermint.Step) bool { return s.Height > 1 || s.Round >= round })).
+		Named(fmt.Sprintf("count who is in round %d", round)).
+		Aside().
+		Then(reached(round).Incr(), Continue())
 }
 
 // remember records the first proposal.
@@ -94,7 +101,9 @@ var isZero = BodyWith(zero, "the first block", func(m *tendermint.Message, b str
 
 // nils makes the Byzantine validator vote nil.
 func nils(sc *Scenario) {
-	sc.If(signed(liar), From(liar)).Named("the liar votes nil").Then(ballot("vote nil", func(*Moment, *tendermint.Message) *tendermint.Ballot { return nil }))
+	sc.If(signed(liar), From(liar)).
+		Named("the liar votes nil").
+		Then(ballot("vote nil", func(*Moment, *tendermint.Message) *tendermint.Ballot { return nil }))
 }
 
 // ballot changes a vote of the Byzantine validator: nil is a nil vote in the same round.
@@ -117,23 +126,30 @@ func ballot(text string, what func(*Moment, *tendermint.Message) *tendermint.Bal
 
 // blind withholds proposals from the Byzantine validator, so that it does not decide on its own and leave.
 func blind(sc *Scenario, while Condition) {
-	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(liar)).Named("the liar sees no proposal").Then(Drop())
+	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(liar)).
+		Named("the liar sees no proposal").
+		Then(Drop())
 }
 
 // freshly makes the Byzantine validator vote for the other block once there is one, and nil before.
 func freshly(sc *Scenario) {
 	const proposals = "proposals of another block"
-	sc.If(IsSend(), Type(tendermint.Proposal), later, isZero.Not(), fresh.IsSet().Not()).Named("remember another block").Aside().
-		Then(SetBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }), Record(proposals), Continue())
-	sc.If(signed(liar), From(liar)).Named("the liar votes for the other block").Then(ballot("vote for the other block", func(m *Moment, msg *tendermint.Message) *tendermint.Ballot {
-		for i := range m.Run.Messages() {
-			p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message)
-			if ok && p.Kind == tendermint.Proposal && p.Height == 1 && p.Round > 0 && p.Block != first(m) {
-				return &tendermint.Ballot{Round: msg.Round, Like: p}
+	sc.If(IsSend(), Type(tendermint.Proposal), later, isZero.Not(), fresh.IsSet().Not()).
+		Named("remember another block").
+		Aside().
+		Then(SetBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }),
+			Record(proposals), Continue())
+	sc.If(signed(liar), From(liar)).
+		Named("the liar votes for the other block").
+		Then(ballot("vote for the other block", func(m *Moment, msg *tendermint.Message) *tendermint.Ballot {
+			for i := range m.Run.Messages() {
+				p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message)
+				if ok && p.Kind == tendermint.Proposal && p.Height == 1 && p.Round > 0 && p.Block != first(m) {
+					return &tendermint.Ballot{Round: msg.Round, Like: p}
+				}
 			}
-		}
-		return nil
-	}))
+			return nil
+		}))
 }
 
 // first is the block of the first proposal of a run.
@@ -163,7 +179,10 @@ func ExpectUnlock(bool) *Scenario {
 		return v.Height == 1 && v.Block != b && v.Block != tendermint.Nil
 	}).And(At(h)), "h is unlocked").MarkSuccess().EndRun()
 	locked.On(committed(), "decided").MarkDead().EndRun()
-	locked.On(Value(tendermint.EventStep, "the last round", func(s *tendermint.Step) bool { return s.Round == UnlockRounds }).And(At(h)), "h keeps its lock").MarkDead().EndRun()
+	locked.On(Value(tendermint.EventStep, "the last round",
+		func(s *tendermint.Step) bool { return s.Round == UnlockRounds }).And(At(h)), "h keeps its lock").
+		MarkDead().
+		EndRun()
 	m.On(committed(), "decided")
 	remember(sc)
 	nils(sc)
@@ -201,7 +220,12 @@ func LockedCommit(ours bool) *Scenario {
 	m.On(reached(1).Ge(2*f+1), "round 1").On(committed(), "decided").MarkSuccess().EndRun()
 	watch(sc, 1)
 	nils(sc)
-	hears := map[lockstep.Node]lockstep.Nodes{1: trace.NodesOf(3), 3: trace.NodesOf(4), 4: trace.NodesOf(1), liar: trace.NodesOf(1)}
+	hears := map[lockstep.Node]lockstep.Nodes{
+		1:    trace.NodesOf(3),
+		3:    trace.NodesOf(4),
+		4:    trace.NodesOf(1),
+		liar: trace.NodesOf(1),
+	}
 	if ours {
 		hears[liar] = trace.NodesOf(1, 3)
 	}
@@ -224,7 +248,14 @@ func garble(n int) Action {
 			raw[i] = byte(m.Rand().Uint32())
 		}
 		msg := m.Body().(*tendermint.Message)
-		return fmt.Sprintf("%s; channel=%x conn=%d seq=%d raw=%s", tendermint.Garbled, msg.Channel, msg.Conn, msg.Seq, hex.EncodeToString(raw))
+		return fmt.Sprintf(
+			"%s; channel=%x conn=%d seq=%d raw=%s",
+			tendermint.Garbled,
+			msg.Channel,
+			msg.Conn,
+			msg.Seq,
+			hex.EncodeToString(raw),
+		)
 	})
 }
 
@@ -266,7 +297,12 @@ func LaggingReplica(ours bool) *Scenario {
 func ForeverLaggingReplica(ours bool) *Scenario {
 	sc, m := lagging("ForeverLaggingReplica", ForeverRounds)
 	now := Variable[int32]("the newest round")
-	sc.If(Value(tendermint.EventStep, "the first height", func(s *tendermint.Step) bool { return s.Height == 1 && s.Step == "prevote" })).Named("remember the round").Aside().
+	sc.If(Value(tendermint.EventStep, "the first height", func(s *tendermint.Step) bool {
+		return s.Height == 1 &&
+			s.Step == "prevote"
+	})).
+		Named("remember the round").
+		Aside().
 		Then(SetValue(now, "its round", func(s *tendermint.Step) int32 { return s.Round }), Continue())
 	fate := Drop()
 	if ours {
@@ -274,8 +310,10 @@ func ForeverLaggingReplica(ours bool) *Scenario {
 		sc.If(m.InState("catch up")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
 		blind(sc, m.InState(Start))
 	}
-	sc.If(m.InState(Start), votes, To(h), BodyWith(now, "newer than two rounds ago", func(m *tendermint.Message, r int32) bool { return m.Height == 1 && m.Round > r-2 })).
-		Named("h hears old votes only").Then(fate)
+	sc.If(m.InState(Start), votes, To(h), BodyWith(now, "newer than two rounds ago",
+		func(m *tendermint.Message, r int32) bool { return m.Height == 1 && m.Round > r-2 })).
+		Named("h hears old votes only").
+		Then(fate)
 	if !ours {
 		sc.If(signed(h), From(h), inRound(0)).Named("no votes of h in round 0").Then(Drop())
 	}
@@ -286,12 +324,17 @@ func ForeverLaggingReplica(ours bool) *Scenario {
 func RoundSkip(bool) *Scenario {
 	sc := New("RoundSkip").Faults(faulty)
 	m := sc.Machine()
-	m.On(reached(2).Ge(all), "round 2").On(IsReceive().And(Type(tendermint.Prevote), InSet("withheld")), "late prevote").MarkSuccess().EndRun()
+	m.On(reached(2).Ge(all), "round 2").
+		On(IsReceive().And(Type(tendermint.Prevote), InSet("withheld")), "late prevote").
+		MarkSuccess().
+		EndRun()
 	m.On(committed(), "decided").MarkDead().EndRun()
 	watch(sc, 2)
 	nils(sc)
 	sc.If(m.InState("round 2")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
-	sc.If(m.InState(Start), Type(tendermint.Prevote), From(h), signed(h)).Named("withhold").Then(Record("withheld"), Store("late"))
+	sc.If(m.InState(Start), Type(tendermint.Prevote), From(h), signed(h)).
+		Named("withhold").
+		Then(Record("withheld"), Store("late"))
 	return sc
 }
 
@@ -304,7 +347,9 @@ func BlockVotes(ours bool) *Scenario {
 	sc := New("BlockVotes").Faults(faulty)
 	m := sc.Machine()
 	m.On(committed(), "decided").MarkDead().EndRun()
-	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").MarkDead().EndRun()
+	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").
+		MarkDead().
+		EndRun()
 	m.On(Since(trace.Time(Quiet)), "nobody moved").MarkSuccess().EndRun()
 	heard := 2 * f
 	if ours {
@@ -319,7 +364,10 @@ func PrecommitInvariant(bool) *Scenario {
 	m := sc.Machine()
 	seen := m.On(IsSend().And(Type(tendermint.Proposal), inRound(0)), "proposed")
 	for n := range trace.AllNodes(all).All() {
-		seen.On(precommitted(zero, n).And(Value(tendermint.EventPrecommit, "round 0", func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").MarkDead().EndRun()
+		seen.On(precommitted(zero, n).And(Value(tendermint.EventPrecommit, "round 0",
+			func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").
+			MarkDead().
+			EndRun()
 	}
 	seen.On(reached(1).Ge(all), "round 1").MarkSuccess().EndRun()
 	watch(sc, 1)
@@ -334,7 +382,10 @@ func CommitAfterRoundSkip(bool) *Scenario {
 	sc := New("CommitAfterRoundSkip").Faults(faulty)
 	m := sc.Machine()
 	one := m.On(reached(1).Ge(all), "round 1")
-	one.On(ValueWith(zero, tendermint.EventCommit, "the first block", func(c *tendermint.Commit, b string) bool { return c.Height == 1 && c.Block == b }), "decided").MarkSuccess().EndRun()
+	one.On(ValueWith(zero, tendermint.EventCommit, "the first block",
+		func(c *tendermint.Commit, b string) bool { return c.Height == 1 && c.Block == b }), "decided").
+		MarkSuccess().
+		EndRun()
 	one.On(committed(), "another is decided").MarkDead().EndRun()
 	m.On(committed(), "decided early").MarkDead().EndRun()
 	watch(sc, 1)
@@ -363,7 +414,9 @@ func DifferentDecisions(ours bool) *Scenario {
 	watch(sc, 2)
 	remember(sc)
 	sc.If(m.InState("3 hears all")).Named("release").Aside().Once().Then(ReleaseAll("old"), Continue())
-	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, liar, 4)).Named("withhold").Then(Store("old"))
+	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, liar, 4)).
+		Named("withhold").
+		Then(Store("old"))
 	sc.If(m.InState("3 hears all").Not(), To(delay), later).Named("3 hears nothing newer").Then(Drop())
 	unheard := votes
 	if ours {
@@ -388,10 +441,17 @@ func NilPrevotes(bool) *Scenario {
 	signer := By("signer", func(m *Moment) uint64 { return uint64(m.Body().(*tendermint.Message).By) })
 	heard := Count("nil prevotes").Distinct(signer)
 	m.On(heard.Ge(2*f), "polka").
-		On(Value(tendermint.EventPrecommit, "nil", func(v *tendermint.Vote) bool { return v.Height == 1 && v.Block == tendermint.Nil }).And(AtGroup(p)), "precommitted nil").MarkSuccess().EndRun()
+		On(Value(tendermint.EventPrecommit, "nil", func(v *tendermint.Vote) bool {
+			return v.Height == 1 &&
+				v.Block == tendermint.Nil
+		}).And(AtGroup(p)), "precommitted nil").
+		MarkSuccess().EndRun()
 	sc.If(Type(tendermint.Proposal)).Named("nobody sees a proposal").Then(Drop())
-	sc.If(IsReceive(), Type(tendermint.Prevote), ToGroup(p), inRound(0), about("for nil", func(m *tendermint.Message) bool { return m.Block == tendermint.Nil })).
-		Named("count").Aside().Then(heard.Incr())
+	sc.If(IsReceive(), Type(tendermint.Prevote), ToGroup(p), inRound(0),
+		about("for nil", func(m *tendermint.Message) bool { return m.Block == tendermint.Nil })).
+		Named("count").
+		Aside().
+		Then(heard.Incr())
 	return sc
 }
 
@@ -401,8 +461,18 @@ func ProposalNilPrevote(ours bool) *Scenario {
 	const blind = 3
 	sc := New("ProposalNilPrevote").Faults(faulty)
 	m := sc.Machine()
-	m.On(voted(tendermint.EventPrevote, blind, "nil", func(v *tendermint.Vote) bool { return v.Round == 0 && v.Block == tendermint.Nil }), "prevoted nil").MarkSuccess().EndRun()
-	m.On(voted(tendermint.EventPrevote, blind, "a block", func(v *tendermint.Vote) bool { return v.Round == 0 && v.Block != tendermint.Nil }), "prevoted a block").MarkDead().EndRun()
+	m.On(voted(tendermint.EventPrevote, blind, "nil", func(v *tendermint.Vote) bool {
+		return v.Round == 0 &&
+			v.Block == tendermint.Nil
+	}), "prevoted nil").
+		MarkSuccess().
+		EndRun()
+	m.On(voted(tendermint.EventPrevote, blind, "a block", func(v *tendermint.Vote) bool {
+		return v.Round == 0 &&
+			v.Block != tendermint.Nil
+	}), "prevoted a block").
+		MarkDead().
+		EndRun()
 	sc.If(Type(tendermint.Proposal), To(blind), inRound(0)).Named("it sees no proposal").Then(Drop())
 	if ours {
 		sc.If(votes, To(blind), inRound(0)).Named("it hears no votes").Then(Drop())
@@ -414,7 +484,10 @@ func ProposalNilPrevote(ours bool) *Scenario {
 func NotNilDecide(bool) *Scenario {
 	sc := New("NotNilDecide").Faults(faulty)
 	m := sc.Machine()
-	m.On(Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }), Fail)
+	m.On(
+		Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }),
+		Fail,
+	)
 	m.On(reached(2).Ge(all), "round 2").MarkSuccess().EndRun()
 	m.On(committed(), "decided").MarkDead().EndRun()
 	watch(sc, 2)
@@ -444,9 +517,14 @@ func GarbledMessage(bool) *Scenario {
 
 // HigherRound checks that the others decide although the votes of the Byzantine validator are of later rounds.
 func HigherRound(bool) *Scenario {
-	sc := harmless("HigherRound", votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })))
-	sc.If(signed(liar), From(liar)).Named("the liar votes two rounds ahead").Then(ballot("two rounds ahead", func(_ *Moment, m *tendermint.Message) *tendermint.Ballot {
-		return &tendermint.Ballot{Round: m.Round + 2, Like: m}
-	}))
+	sc := harmless(
+		"HigherRound",
+		votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })),
+	)
+	sc.If(signed(liar), From(liar)).
+		Named("the liar votes two rounds ahead").
+		Then(ballot("two rounds ahead", func(_ *Moment, m *tendermint.Message) *tendermint.Ballot {
+			return &tendermint.Ballot{Round: m.Round + 2, Like: m}
+		}))
 	return sc
 }

@@ -26,7 +26,12 @@ func TestScenarios(t *testing.T) {
 	took, made := time.Duration(0), 0
 	defer func() {
 		if made > 0 {
-			fmt.Printf("\n%.1f s of processor time for %d iterations, %.0f s for 1,000\n", took.Seconds(), made, 1000*took.Seconds()/float64(made))
+			fmt.Printf(
+				"\n%.1f s of processor time for %d iterations, %.0f s for 1,000\n",
+				took.Seconds(),
+				made,
+				1000*took.Seconds()/float64(made),
+			)
 		}
 	}()
 	for _, c := range Cases {

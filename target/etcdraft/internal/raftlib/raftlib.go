@@ -114,7 +114,14 @@ func NewConfChange[S any](changes []S, single func(S) (SingleChange, lockstep.No
 func (c ConfChange) String() string {
 	var parts []string
 	c.Each(func(s SingleChange, n lockstep.Node) {
-		parts = append(parts, fmt.Sprintf("%s %d", map[SingleChange]string{AddNode: "add", RemoveNode: "remove", AddLearner: "add learner"}[s], n))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"%s %d",
+				map[SingleChange]string{AddNode: "add", RemoveNode: "remove", AddLearner: "add learner"}[s],
+				n,
+			),
+		)
 	})
 	if len(parts) == 0 {
 		return "leave joint"

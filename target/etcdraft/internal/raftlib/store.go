@@ -39,7 +39,8 @@ type Functions[E, H, C, S any] struct {
 // Boot fills the storage for the start of a run.
 func (s *Store[E, H, C, S]) Boot(snap Snapshot) {
 	if s.log == nil {
-		s.base, s.log, s.hard = storage.NewCell(&s.disk, Snapshot{}), storage.NewLog[E](&s.disk), storage.NewCell(&s.disk, Hard{})
+		s.base, s.log, s.hard = storage.NewCell(&s.disk, Snapshot{}), storage.NewLog[E](&s.disk),
+			storage.NewCell(&s.disk, Hard{})
 	}
 	s.base.Set(snap)
 	s.SetHard(Hard{Term: snap.Term, Commit: snap.Index})

@@ -52,9 +52,17 @@ func (w *network) Body(body trace.ID) any { return w.bodies.Get(body) }
 // Content is the content of a message.
 func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
-	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
-		Index: m.GetIndex(), Commit: m.GetCommit(), Reject: m.GetReject(), Hint: m.GetRejectHint(),
-		Snapshot: neutral(m.Snapshot)}
+	c := raftlib.Content{
+		From:     lockstep.Node(m.GetFrom()),
+		Type:     raftlib.Type(m.GetType()),
+		Term:     m.GetTerm(),
+		LogTerm:  m.GetLogTerm(),
+		Index:    m.GetIndex(),
+		Commit:   m.GetCommit(),
+		Reject:   m.GetReject(),
+		Hint:     m.GetRejectHint(),
+		Snapshot: neutral(m.Snapshot),
+	}
 	for _, e := range m.Entries {
 		c.Entries = append(c.Entries, entry(e))
 	}
@@ -136,7 +144,10 @@ func (n *node) Receive(body trace.ID) error {
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := &pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint).Enum()}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
-		v2.Changes = append(v2.Changes, &pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))})
+		v2.Changes = append(
+			v2.Changes,
+			&pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))},
+		)
 	})
 	if c.V1 {
 		return n.raw.ProposeConfChange(&pb.ConfChange{Type: v2.Changes[0].Type, NodeId: v2.Changes[0].NodeId})
@@ -287,7 +298,8 @@ func hard(h *pb.HardState) raftlib.Hard {
 
 func conf(c *pb.ConfState) raftspec.Conf {
 	return raftspec.Conf{Voters: raftlib.Nodes(c.GetVoters()), Outgoing: raftlib.Nodes(c.GetVotersOutgoing()),
-		Learners: raftlib.Nodes(c.GetLearners()), LearnersNext: raftlib.Nodes(c.GetLearnersNext()), AutoLeave: c.GetAutoLeave()}
+		Learners: raftlib.Nodes(c.GetLearners()), LearnersNext: raftlib.Nodes(c.GetLearnersNext()),
+		AutoLeave: c.GetAutoLeave()}
 }
 
 func confState(c raftspec.Conf) *pb.ConfState {

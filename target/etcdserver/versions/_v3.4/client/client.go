@@ -93,5 +93,13 @@ func (n *numbers) Read(to []byte) (int, error) {
 func New(c Config) (*Client, error) {
 	silent := zap.NewProductionConfig()
 	silent.OutputPaths, silent.ErrorOutputPaths = nil, nil
-	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints, LogConfig: &silent, Username: c.Username, Password: c.Password, DialTimeout: c.DialTimeout})
+	return clientv3.New(
+		clientv3.Config{
+			Endpoints:   c.Endpoints,
+			LogConfig:   &silent,
+			Username:    c.Username,
+			Password:    c.Password,
+			DialTimeout: c.DialTimeout,
+		},
+	)
 }
