@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Program is a target in a separate executable: its dependencies are heavy or conflict with those of others, or it
+// Program is a target in a separate executable. Its dependencies are heavy or conflict with those of others, or it
 // comes in several versions, or it needs a special build. It is a main package of one line, which calls cli.Main with
 // its targets. The command line builds it on demand, keeps it in the user's cache and runs it.
 //
-// A program is built with the tag "v3.6" for every version v3.6.x of its library, if it has that tag, so that one
-// adapter can bind several versions. If the dependencies of these versions exclude each other, the module has
+// If a program has the build tag "v3.6", it is built with that tag for every version v3.6.x of its library. One
+// adapter can thus bind several versions. If the dependencies of these versions exclude each other, the module has
 // separate files for them. For example, versions/v3.6.mod and versions/v3.6.sum then replace its go.mod and go.sum.
 type Program struct {
 	// Name is the target's name on the command line. A target of the same name may be linked in: the command uses

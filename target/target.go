@@ -83,7 +83,7 @@ func (t Target) Settled(steps int) Target {
 }
 
 // Gathered is the target with an option that collects all pairs whose key is no option of the target, as a list
-// "key=value,...": a tested program may have parameters of its own.
+// "key=value,...". A tested program may have parameters of its own.
 func (t Target) Gathered(option string) Target {
 	t.gather = option
 	return t

@@ -30,7 +30,7 @@
 //
 // # Time
 //
-// A tick is a unit of virtual time. When a node's alarm fires, its clock catches up with the run's virtual time. A
-// node that is already up to date advances the virtual time: by one tick while messages are in flight, otherwise to
-// the next tick at which a node acts.
+// A tick is a unit of virtual time. When a node's timer fires, its clock catches up with the run's virtual time. A
+// node that is already up to date advances the virtual time. While messages are in flight it advances by one tick,
+// otherwise to the next tick at which a node acts.
 package etcdraft

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// eventTypes are the types of the events of a cluster: those of any Raft, where the value of a
-// crash is a [*Crashed] and that of a request of the operator an [*Asked].
+// eventTypes are the types of the events of a cluster: those of any Raft. The value of a crash is a [*Crashed], and
+// that of an operator's request an [*Asked].
 var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader,
 	raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
 	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers,

@@ -18,7 +18,7 @@ type node struct {
 	disk    raftlib.Disk
 	machine machine
 	up      bool
-	calm    int // alarms since the last fault of the run
+	calm    int // timer events since the last fault of the run
 
 	last uint64       // index of the log's last entry, as the library sees it
 	role raftlib.Role // as last reported

@@ -8,8 +8,8 @@ import (
 // The rounds of a term. In the first two, candidates request votes and nodes grant them. In the next two, the leader
 // sends entries and nodes acknowledge them. Then the leader sends the consequences, which nodes acknowledge like
 // entries: the commit index, the index that a read may see, the entries that a lagging node lacks. Other messages to
-// a leader (forwarded proposals and read requests, leadership transfers) travel in the first round, so that the
-// entries of the same phase can include them.
+// a leader travel in the first round: forwarded proposals and read requests, and leadership transfers. The entries of
+// the same phase can thus include them.
 var (
 	rounds        = []string{"Vote", "VoteResp", "App", "AppResp", "Commit", "CommitResp"}
 	preVoteRounds = append([]string{"PreVote", "PreVoteResp"}, rounds...)

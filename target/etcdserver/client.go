@@ -25,7 +25,7 @@ const patience = 5 * time.Second
 const pause = 100 * time.Millisecond
 
 // clients are the clients of a run. Each talks to the member that the strategy chooses. A write with an unknown
-// outcome stays without an answer, and its client continues with the next operation: the server has no sessions, so a
+// outcome stays without an answer, and its client continues with the next operation. The server has no sessions, so a
 // retry might write twice. There are also watchers and an operator, whose requests are tasks.
 type clients struct {
 	cluster Cluster

@@ -61,7 +61,7 @@ type Cluster struct {
 	Backups int `help:"how often a member sends its whole store, for a backup" range:"0..1000"`
 	// Leases is the number of times that the operator puts a key with a lease.
 	Leases int `help:"how often a key is put that lives as long as a lease" range:"0..1000"`
-	// Rewrites is the number of times that a client deletes a key and puts it again in one transaction.
+	// Rewrites is the number of times that the operator deletes a key and puts it again in one transaction.
 	Rewrites int `help:"how often a key is deleted and put again in one transaction" range:"0..1000"`
 	// Learners is the number of times that the operator adds a non-voting member, or removes it the next time.
 	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`

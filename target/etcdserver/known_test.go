@@ -19,8 +19,9 @@ var (
 	rate  = flag.Bool("rate", false, "make all of the runs, where a mistake was found as well")
 )
 
-// The walks of the campaigns in docs/etcdserver.md, identical step by step: a single-node cluster with kills, or with
-// power failures; one with slow clients, in short runs; one without faults; members that are isolated for a while.
+// The walks of the campaigns in docs/etcdserver.md, identical step by step. They cover a single-node cluster with
+// kills, with power failures, with slow clients in short runs, and without faults. The last isolates members for a
+// while.
 var (
 	alone = strategy.Walk{
 		Deliver: 600,

@@ -49,8 +49,8 @@ var Once = spec.New(
 // LeasesHold is the spec that a key with a lease exists at least as long as its lease was kept alive.
 var LeasesHold = spec.New("leases-hold", func(lockstep.Info) *leasesHold { return &leasesHold{} })
 
-// LeasesEnd is the spec that a key with a lease is gone when the lease was revoked, and some time after the lease
-// expired in the absence of faults.
+// LeasesEnd is the spec that a key with a lease is gone after the lease was revoked. Without faults it is also gone
+// some time after the lease expired.
 var LeasesEnd = spec.New("leases-end", func(lockstep.Info) *leasesEnd { return &leasesEnd{} })
 
 // Permitted is the spec that a user without a right to an operation does not get it.

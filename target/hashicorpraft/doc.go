@@ -1,8 +1,8 @@
 // Package hashicorpraft tests hashicorp/raft: the unmodified library, with its goroutines and timers, in a bubble of
 // virtual time (package bubble).
 //
-// The network is Lockstep's own transport with the interface of the library's TCP transport: calls with a timeout, a
-// pipeline for AppendEntries, a separate path for heartbeats, snapshots that arrive in chunks, TimeoutNow and
+// The network is Lockstep's own transport with the interface of the library's TCP transport. It has calls with a
+// timeout, a pipeline for AppendEntries, a separate path for heartbeats, snapshots in chunks, TimeoutNow and
 // pre-votes. Each request, response and chunk is one message of the engine. The receiver processes messages of a
 // stream (a pipeline, a snapshot) in the order of sending, as on a connection. A lost message breaks the stream, and
 // both ends detect that by their timeouts.

@@ -88,7 +88,7 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	return from.Close()
 }
 
-// taken is a copy of the state.
+// taken is a serialized state.
 type taken []byte
 
 // Persist writes it.

@@ -17,8 +17,9 @@ const patience = 20 * time.Second
 
 var (
 	// PreVote is the spec of pre-votes (section 9.6 of Ongaro's dissertation). A pre-vote changes nothing at the
-	// receiver. The receiver grants a pre-vote of its own leader with a newer term and a log at least as long, if the
-	// leader is a voter in its view. That follows the library's rule that nodes may vote for their leader again.
+	// receiver. The receiver grants a pre-vote of its own leader if the term is newer, the log is at least as long,
+	// and the leader is a voter in its view. That follows the library's rule that nodes may vote for their leader
+	// again.
 	PreVote = spec.OnEvent("pre-vote", EventPreVote, preVote)
 	// Safety combines the properties of the Raft paper, durability to the extent that events show it, and PreVote.
 	Safety = spec.All(raftspec.Safety|raftspec.Durability, PreVote)

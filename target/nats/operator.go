@@ -171,7 +171,7 @@ func (s *clients) moveCopy(n *bubble.Node, to door) {
 	}
 }
 
-// moves records the server whose replica may be moving, until the move is observed: a request may take effect long
+// moves records the server whose replica may be moving, until the move is observed. A request may take effect long
 // after the operator has timed out, or crashed.
 func (s *clients) moves(name string) {
 	s.mutex.Lock()

@@ -19,7 +19,7 @@ import (
 func syncBlocks(unsafe.Pointer)
 
 // plain is a single-node server with a stream whose messages are written some time after they were stored, like those
-// of every replicated stream: no engine, no overlay, real time.
+// of every replicated stream. There is no engine and no overlay, and time is real.
 func plain(t *testing.T) server.StreamStore {
 	t.Helper()
 	s, err := server.NewServer(

@@ -1,6 +1,6 @@
 // Package pbft is Practical Byzantine Fault Tolerance (Castro and Liskov, OSDI 1999) as section 2 of the Netrix paper
-// describes it: the normal case and the view change, without checkpoints. n = 3f+1 nodes agree on a log of requests
-// although f of them are Byzantine.
+// describes it: the normal case and the view change, without checkpoints. There, n = 3f+1 nodes agree on a log of
+// requests although f of them are Byzantine.
 //
 // The implementation decides some questions that the description leaves open:
 //
@@ -9,7 +9,7 @@
 //   - The leader sends a Prepare like every other node.
 //   - A new view carries 2f+1 view changes. Every node derives from them the requests to propose again.
 //   - A node joins a view change that f+1 others ask for.
-//   - An alarm is a tick. A node that waits for a request, or for a new view, asks for the next view after Patience
+//   - Alarm is a tick. A node that waits for a request, or for a new view, asks for the next view after Patience
 //     ticks. It doubles the time at each attempt until it sees progress.
 //
 // Signatures authenticate statements. Nodes accept a message only with its sender's signature, and a certificate only

@@ -7,7 +7,7 @@
 // appends a no-op entry, and changes no members before an entry of its own term is committed. [Cluster.Hasty]
 // disables the remedy.
 //
-// An alarm is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role, its
+// Each call of Alarm is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role, its
 // log and the entries that it applies by the events of package raftspec, which has the protocol's guarantees.
 package raft
 

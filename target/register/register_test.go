@@ -56,9 +56,9 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 // operations under it.
 var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
-// The share of tests that find a stale read matches the paper's prediction: that of a write of the other value in the
-// larger side followed by a read in the smaller one. For reads by the leader, that of a leader in the smaller side is
-// an additional factor.
+// The share of tests that find a stale read matches the paper's prediction: the share with a write of the other value
+// in the larger side followed by a read in the smaller one. For reads by the leader, the leader must also be in the
+// smaller side.
 func TestPrediction(t *testing.T) {
 	const runs = 6000
 	for _, c := range []struct {

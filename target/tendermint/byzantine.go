@@ -30,7 +30,7 @@ func Liars(k, nodes int) *Scenario {
 	return sc
 }
 
-// Contrary is k validators, drawn for each run, that mostly vote nil, whatever they would have voted for: rounds come
+// Contrary is k validators, drawn for each run, that mostly vote nil, whatever they would have voted for. Rounds come
 // close to a decision and do not reach it.
 func Contrary(k int) *Scenario {
 	sc := New("contrary").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})

@@ -43,8 +43,8 @@ func TestExactly(t *testing.T) {
 const exactRuns = 34
 
 // With the library's own log in files all properties hold, and runs are deterministic: with power failures, and when
-// validators are killed. With blocks of several parts the library's buffer fills up in the middle of a record, half
-// of which is in the file then; the library repairs that.
+// validators are killed. With blocks of several parts the library's buffer fills up in the middle of a record. The
+// file then has half of the record, and the library repairs that.
 func TestFiles(t *testing.T) {
 	for _, c := range []Cluster{{Files: true, Power: 0.8}, {Files: true, Block: 140_000}} {
 		lives, torn := 0, 0

@@ -56,10 +56,10 @@ func misnaming() *Scenario {
 
 var halts = flag.Int("halts", 0, "make so many runs with a validator that votes nil")
 
-// Tendermint #3302: up to 0.30.0 a validator that begins to wait for more precommits and then decides keeps that
-// state in the next height, if it receives the proposal there before it begins the round. It then does not wait for
-// precommits, and stays in round 0. If two of four validators do so, no validator decides again. One validator, drawn
-// for each run, mostly votes nil.
+// Tendermint #3302, up to 0.30.0: a validator begins to wait for more precommits and then decides. It keeps the
+// waiting state in the next height, if it receives the proposal there before it begins the round. It then does not
+// wait for precommits, and stays in round 0. If two of four validators do so, no validator decides again. One
+// validator, drawn for each run, mostly votes nil.
 //
 //	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.30.0) -tags v0.30 -run Halts -v . -halts 100
 func TestHalts(t *testing.T) {

@@ -84,7 +84,7 @@ func (m *Message) Tag() trace.Tag {
 	return t
 }
 
-// rank orders the messages that a validator sends another at the same time about a round: in the library their order
+// rank orders the messages that a validator sends another at the same time about a round. In the library their order
 // depends on goroutine scheduling and random choices.
 func (m *Message) rank() int {
 	switch m.Kind {

@@ -22,8 +22,8 @@ const (
 	// Running means that the state machine of a correct validator does not fail.
 	Running Property = 1 << iota
 	// Accountability applies when two correct validators decide differently. Then the sent votes must prove more than
-	// a third of the validators guilty: of two votes in one step, or of a vote against their own lock without a polka
-	// that allows it. It precedes Agreement, which is violated in that case anyway.
+	// a third of the validators guilty. A validator is guilty of two votes in one step, or of a vote against its own
+	// lock without a polka that allows it. It precedes Agreement, which is violated in that case anyway.
 	Accountability
 	// Agreement means that no two correct validators decide differently at one height.
 	Agreement
@@ -39,7 +39,7 @@ const (
 	// the prevote.
 	Locking
 	// StrictLocking is the rule of the algorithm as published (Buchman, Kwon, Milosevic: The latest gossip on BFT
-	// consensus): the polka must be for that other block, and one for nil does not unlock. Tendermint and CometBFT
+	// consensus). The polka must be for that other block, and one for nil does not unlock. Tendermint and CometBFT
 	// before 1.0 deviate from it.
 	StrictLocking
 	// Liveness is bounded: every correct validator decides again in a long enough settling stage. Such a stage lasts,
@@ -48,8 +48,8 @@ const (
 	// connections are restored.
 	Liveness
 	// EvidenceIncluded applies when a correct validator received two votes of one validator for one step, at its
-	// current height, and then completed two heights for each validator without a crash. One of its blocks must have
-	// evidence against the Byzantine validator.
+	// current height. It must then complete two heights for each validator without a crash. One of its blocks must
+	// have evidence against the Byzantine validator.
 	EvidenceIncluded
 
 	properties = iota

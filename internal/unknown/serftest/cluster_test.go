@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The types of event: a node has started; it has sent or received a user event, whose payload is the value; a member,
-// whose name is the value, has joined or left.
+// The types of event: a node has started; it has sent or received a user event; a member has joined or left. The
+// value is the payload of the event or the name of the member.
 const (
 	eventUp   = "up"
 	eventSent = "sent"

@@ -5,8 +5,8 @@
 // A scenario has two forms: with the published filters alone, and with ours. Both use the same machine to check the
 // run.
 //
-// There are four validators, as in the paper: h is 1, which proposes first, the faulty one is 2, which proposes next,
-// and the others are 3 and 4. The Byzantine validator changes only its own messages. The forged messages reach all
+// There are four validators, as in the paper. Validator h is 1 and proposes first. The faulty one is 2 and proposes
+// next. The others are 3 and 4. The Byzantine validator changes only its own messages. The forged messages reach all
 // validators, because no other validator has messages of it to forward. Messages are lost silently.
 package bftscenarios
 
