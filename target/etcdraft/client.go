@@ -38,7 +38,7 @@ func (d *Deployment) request(id int32, n *node) {
 		at := len(d.data)
 		d.data = o.Encode(d.data)
 		n.waiting = append(n.waiting, w)
-		// refused: the client learns of it and may try again
+		// If the library refuses the proposal, the client learns of it and may try again.
 		if n.raft.Propose(d.data[at:len(d.data):len(d.data)]) != nil {
 			n.waiting = n.waiting[:len(n.waiting)-1]
 		}

@@ -233,7 +233,7 @@ func TestReaders(t *testing.T) {
 		"many",
 		watch.EventDelivered,
 		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			// with the previous values, that is more than fits into one answer
+			// With the previous values, that is more than fits into one answer.
 			if len(e.Value.(*watch.Delivered).Changes) > 20 {
 				long++
 			}

@@ -21,7 +21,8 @@ const (
 
 // The states of a lease.
 const (
-	// the key was put with a lease, whose grant was requested at Began, or a keep-alive requested at Began succeeded
+	// Holds means that a put with a lease succeeded, whose grant was requested at Began, or a keep-alive requested
+	// then.
 	Holds     = "holds"
 	Lost      = "lost"      // the server reports that there is no such lease; it was asked at Began
 	Ending    = "ending"    // the client stops keeping it alive, or requests its revocation

@@ -197,7 +197,7 @@ func awaitRoom(n *bubble.Node, client *clientv3.Client) {
 // alarm.
 func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	sees := n.Chance().IntN(3) == 2
-	// clientv3 would retry, and one attempt might take effect after another was answered
+	// The raw client does not retry. With clientv3, one attempt might take effect after another was answered.
 	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	began := s.world.Now()
 	list, err := server.Alarm(

@@ -36,7 +36,7 @@ func TestCampaigns(t *testing.T) {
 	for name, c := range configurations {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
-				// too short a stage to check liveness
+				// The settling stage is too short to check liveness.
 				result := enginetest.Explore(
 					t,
 					lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7},

@@ -48,12 +48,12 @@ type clients struct {
 	newest    map[uint8]uint64           // of each key, among the acknowledged ones
 	older     []uint64                   // the others
 	copies    [65]*Copy                  // last reported by servers
-	// servers stopped for good that other servers still count, by their numbers at those
+	// leaving maps servers stopped for good to the IDs under which other servers still count them.
 	leaving  map[lockstep.Node]string
 	gone     map[lockstep.Node]int // servers removed
 	changing lockstep.Node         // the node whose operator changes replicas or members; 0: none
 	leads    map[lead]bool         // the leaders of streams that follow, as last reported by servers
-	// the server that an operator asked to lose its replica, until that was observed
+	// moving is the server whose replica an operator has asked to move, until the move is observed.
 	moving string
 }
 

@@ -15,7 +15,7 @@ import (
 const (
 	EventDelivered = "delivered" // a subscriber received a message; the value is a [*Delivered]
 	EventTaken     = "taken"     // the server confirmed the acknowledgment; the value is a [*Taken]
-	// a server reports the progress of its replica of the consumer; the value is a [*Progress]
+	// EventProgress reports the progress of a server's replica of the consumer; the value is a [*Progress].
 	EventProgress = "progress"
 )
 

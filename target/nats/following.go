@@ -13,9 +13,11 @@ import (
 const (
 	EventMirror  = "mirror"  // a server reports its replica of the mirror; the value is a [*Copy]
 	EventSources = "sources" // the same for the stream with sources, with the message numbers of the origin
-	// a server that did not lead such a stream at its last report leads it now; the value is the stream's name
+	// EventFollower reports that a server leads such a stream and did not at its last report; the value is the
+	// stream's name.
 	EventFollower = "follower-leader"
-	// a server that led such a stream at its last report starts again; the value is the stream's name
+	// EventFell reports that a server restarts that led such a stream at its last report; the value is the stream's
+	// name.
 	EventFell = "follower-fell"
 )
 

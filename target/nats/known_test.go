@@ -50,7 +50,8 @@ var mistakes = []struct {
 	report string
 	as     []string // violated properties
 	found  []string // versions in which a hundred runs have found the bug
-	// other versions have a fix; otherwise all versions have the bug by their defaults, and it need not show
+	// mended means that other versions have a fix. Otherwise all versions have the bug by default, and runs need not
+	// show it.
 	mended  bool
 	cluster Cluster
 	walk    strategy.Walk

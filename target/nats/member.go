@@ -115,7 +115,7 @@ func dial(servers []lockstep.Node, with ...natsgo.Option) (*natsgo.Conn, error) 
 		at = append(at, "nats://"+address(n)+":4222")
 	}
 	with = append(with, natsgo.MaxReconnects(-1), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(pause),
-		// the default handler writes to the standard error
+		// The default handler writes to the standard error.
 		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}))
 	return natsgo.Connect(strings.Join(at, ","), with...)
 }

@@ -58,7 +58,7 @@ func (r *route) feed(data []byte) (kind, text string) {
 		kind = lines[0].kind
 		texts[0] = strings.TrimPrefix(strings.TrimPrefix(texts[0], kind), " ")
 	}
-	// so that traces show whether bytes are the same
+	// The checksum lets traces show whether bytes are the same.
 	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data))
 }
 

@@ -24,7 +24,7 @@ func TestRoutes(t *testing.T) {
 		{"RMSG $G\r\n", "RMSG", ""},
 		{"RMSG a b -5\r\nPING\r\n", "RMSG", "a; PING"},
 		{"RS+ $G a\r\nRS+ $G b\r\n", "RS+", "$G a; RS+ $G b"},
-		// servers report fifty at once
+		// Servers report fifty at once.
 		{"RS+ $G a\r\nRS+ $G b\r\nRS+ $G c\r\nRS- $G d\r\n", "RS+", "3 subjects; RS- $G d"},
 	} {
 		kind, text := d.Decode(true, []byte(c.data))

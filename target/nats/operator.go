@@ -265,7 +265,7 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	}
 	for _, name := range s.cluster.followers() {
 		follows, err := js.Stream(ctx, name)
-		// their replicas are not moved
+		// The replicas of these streams are not moved.
 		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") {
 			return false
 		}

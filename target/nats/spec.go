@@ -29,7 +29,7 @@ const (
 	EventStepDown     = "step-down"      // of the leader of the stream, or of one that follows it
 	EventMetaStepDown = "meta-step-down" // of the meta leader
 	EventMove         = "move"           // the server lost its replica of the stream
-	// the move was refused, according to the answer: no other server can have the replica
+	// EventRefused means that the server refused the move: no other server can have the replica.
 	EventRefused = "refused"
 	EventRemoved = "removed" // the server is no longer a member
 )

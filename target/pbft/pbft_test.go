@@ -75,7 +75,7 @@ func TestExample22(t *testing.T) {
 	sc := New("Example 2.2").Faults(lockstep.Budget{Links: 9})
 	decidesOnce(sc)
 	m := sc.Machine("view change")
-	// three nodes, three messages each
+	// Three nodes send three messages each.
 	asked := m.On(IsSend().And(Type(pbft.ViewChange), inView(1), Count("asking").Ge(8)), "expected")
 	asked.On(IsSend().And(Type(pbft.NewView), inView(1), From(2)), "new view").MarkSuccess()
 	sc.If(IsSend(), Type(pbft.ViewChange), inView(1)).Then(Count("asking").Incr())

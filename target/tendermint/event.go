@@ -21,7 +21,7 @@ const (
 	EventFailure   = "failure"   // *Failure: the library's state machine stopped
 	EventStart     = "start"     // *Started: an incarnation began
 	EventMissed    = "missed"    // nothing: a vote arrived on a connection that is gone, and was discarded
-	// nothing: the validator repaired a write-ahead log whose last record was torn in a crash
+	// EventRepair has no value: the validator repaired a write-ahead log whose last record was torn in a crash.
 	EventRepair = "repair"
 )
 

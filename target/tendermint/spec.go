@@ -357,7 +357,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	weak, strict := false, m.polka(run, a.height, round, block)
-	// the library accepts a polka of the same round, too, which others may have before it votes
+	// The library accepts a polka of the same round, too, which others may have before it votes.
 	for r := round + 1; r <= a.round; r++ {
 		strict = strict || r < a.round && m.polka(run, a.height, r, block)
 		weak = weak || m.polka(run, a.height, r, Nil)

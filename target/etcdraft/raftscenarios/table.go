@@ -175,9 +175,7 @@ func (r *Row) write(out io.Writer) {
 		r.Outcome,
 		percent(r.Plain),
 		percent(r.Successes),
-		percent(
-			r.Control,
-		),
+		percent(r.Control),
 		100*r.Share,
 		beside(r.Published.Filters, r.Ours.Filters),
 		beside(r.Published.States, r.Ours.States),
