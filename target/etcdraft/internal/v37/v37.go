@@ -39,7 +39,7 @@ func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{co
 type network struct {
 	config raftlib.Config
 	bodies raftlib.Bodies[*pb.Message]
-	conf   raftspec.Conf // the last request, and its conversion to the library's type
+	conf   raftspec.Conf // the last requested configuration, and its conversion to the library's type
 	state  *pb.ConfState
 }
 
