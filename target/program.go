@@ -8,52 +8,47 @@ import (
 	"strings"
 )
 
-// Program is a target that is not linked into the command line, because its dependencies
-// are heavy or conflict with those of others, or because it comes in several versions, or
-// needs a build of its own. It is a main package of one line, which calls cli.Main with its
-// targets; the command line builds it when it is asked for, keeps it in the user's cache and
-// runs it in its own place.
+// Program is a target in a separate executable. Its dependencies are heavy or conflict with those of others, or it
+// comes in several versions, or it needs a special build. It is a main package of one line, which calls cli.Main with
+// its targets. The command line builds it on demand, keeps it in the user's cache and runs it.
 //
-// A program that has the tag "v3.6" gets it for every version v3.6.x of its library, so that
-// one adapter can bind several. Where the dependencies of these exclude each other, the module
-// has files of its own for them, versions/v3.6.mod and versions/v3.6.sum, which take the place of its
-// go.mod and go.sum.
+// If a program has the build tag "v3.6", it is built with that tag for every version v3.6.x of its library. One
+// adapter can thus bind several versions. If the dependencies of these versions exclude each other, the module has
+// separate files for them. For example, versions/v3.6.mod and versions/v3.6.sum then replace its go.mod and go.sum.
 type Program struct {
-	// Name is the target's name on the command line. A target of the same name may be linked
-	// in: it is taken where no version is asked for.
+	// Name is the target's name on the command line. A target of the same name may be linked in: the command uses
+	// that one if no version is requested.
 	Name string
-	// Help says in one line what it is.
+	// Help is a description in one line.
 	Help string
-	// Package is the import path of the main package, or its folder where it begins with a
-	// dot or a slash.
+	// Package is the import path of the main package, or its directory if it begins with a dot or a slash.
 	Package string
-	// Module is the module that the package is in, and Dir a folder where its source is found,
-	// if not from the working directory. Without a module, the package is built as it is found
-	// from there.
+	// Module is the module of the package. Dir is a directory from which its source is found, if that is not the
+	// working directory. Without a module, the package is built as found from there.
 	Module, Dir string
-	// Library is the path of the module that comes in versions, and Versions are those that
-	// are known to work, the usual one first. Others may be asked for.
+	// Library is the path of the versioned module, and Versions are those that are known to work, the default first.
+	// Users may request others.
 	Library  string
 	Versions []string
-	// Overlay, where it is set, changes files of the library: it gets the library's module and
-	// returns the new texts by name.
+	// Overlay, if set, changes files of the library: it receives the library's module and returns the new texts by
+	// name.
 	Overlay func(library fs.FS) (map[string][]byte, error)
-	// Changed names what the overlay does, as part of the name of the build.
+	// Changed describes the overlay, as part of the name of the build.
 	Changed string
-	// Exact says that the program is built with another overlay, that of Go which makes goroutine programs
-	// deterministic and has their sockets in memory, as by "lockstep go build". A package outside of any Module
-	// needs not say so: it gets that overlay where it imports package bubble.
+	// Exact means that the program is built with Lockstep's overlay of Go, like "lockstep go build". The overlay
+	// makes goroutine programs deterministic and keeps their sockets in memory. A package outside of any Module does
+	// not need Exact: it gets the overlay if it imports package bubble.
 	Exact bool
 }
 
 // Root is the path of Lockstep's root module. The modules below it are released together with it.
 const Root = "github.com/lockstep-go/lockstep"
 
-// VersionKey is the option with which a version is asked for: --set version=v3.6.0.
+// VersionKey is the option that selects a version: --set version=v3.6.0.
 const VersionKey = "version"
 
-// Build names the program built with a version of its library, as traces state it; empty
-// means the usual version. A program without a library has only one build, which has no name.
+// Build names the program built with a version of its library, as in traces; empty means the default version. A
+// program without a library has only one build, which has no name.
 func (p *Program) Build(version string) string {
 	if p.Library == "" {
 		return ""
@@ -72,22 +67,32 @@ func (p *Program) version(version string) string {
 	return version
 }
 
-// VersionOf is the version in the name of a build, and whether the name is one of this
-// program's builds.
+// VersionOf is the version in the name of a build, and whether the name is one of this program's builds.
 func (p *Program) VersionOf(build string) (string, bool) {
 	version, ok := strings.CutPrefix(strings.TrimSuffix(build, "~"+p.Changed), p.Library+"@")
 	return version, ok && p.Library != "" && !strings.Contains(version, "~") && p.Build(version) == build
 }
 
-// Check reports what is wrong with the description of a program.
+// Check reports errors in the description of a program.
 func (p *Program) Check() error {
 	switch {
 	case p.Name == "" || p.Package == "":
 		return fmt.Errorf("target: a program needs a name and a package, this has %q and %q", p.Name, p.Package)
-	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library}, func(s string) bool { return strings.HasPrefix(s, "-") }):
-		return fmt.Errorf("target: the program %q with the package %q, module %q and library %q: none of them may begin with -", p.Name, p.Package, p.Module, p.Library)
+	case slices.ContainsFunc([]string{p.Name, p.Package, p.Module, p.Library},
+		func(s string) bool { return strings.HasPrefix(s, "-") }):
+		return fmt.Errorf(
+			"target: the program %q with the package %q, module %q and library %q: none of them may begin with -",
+			p.Name,
+			p.Package,
+			p.Module,
+			p.Library,
+		)
 	case p.Library != "" && (p.Module == "" || len(p.Versions) == 0):
-		return fmt.Errorf("target: the program %s has the library %s, so it needs a module and versions that are known to work", p.Name, p.Library)
+		return fmt.Errorf(
+			"target: the program %s has the library %s, so it needs a module and versions that are known to work",
+			p.Name,
+			p.Library,
+		)
 	case p.Library == "" && (len(p.Versions) > 0 || p.Overlay != nil):
 		return fmt.Errorf("target: the program %s has versions or an overlay, but names no library", p.Name)
 	case (p.Overlay == nil) != (p.Changed == ""):
@@ -99,18 +104,17 @@ func (p *Program) Check() error {
 // build is set by the linker in a program that was built on demand: the name of the build.
 var build string
 
-// key is set likewise: a hash over what the program was made of.
+// key is set by the linker, too: a hash over the inputs of the build.
 var key string
 
-// Mutants is what the name of a build says of a library that carries mutants, and
-// MutantVariable the environment variable that switches one on; see kit/mutants.
+// Mutants marks the name of a build whose library carries mutants. MutantVariable is the environment variable that
+// activates one; see kit/mutants.
 const (
 	Mutants        = "mutants"
 	MutantVariable = "LOCKSTEP_MUTANT"
 )
 
-// Mutant names the mutant of its library that is on in this program, and is empty where the
-// library is as it is.
+// Mutant names the active mutant of this program's library, and is empty for the unmodified library.
 func Mutant() string {
 	if !strings.HasSuffix(ThisBuild(), "~"+Mutants) {
 		return ""
@@ -118,18 +122,22 @@ func Mutant() string {
 	return os.Getenv(MutantVariable)
 }
 
-// CheckMutant reports that a system is about another mutant than the one that is on.
+// CheckMutant returns an error if a system requires a mutant other than the active one.
 func CheckMutant(name string) error {
 	if on := Mutant(); name != on {
-		return fmt.Errorf("this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants", name, on)
+		return fmt.Errorf(
+			"this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants",
+			name,
+			on,
+		)
 	}
 	return nil
 }
 
-// ThisBuild is the name of the build that this program is, where it was built on demand with
-// a version of its library, and empty elsewhere.
+// ThisBuild is the name of this program's build, if it was built on demand with a version of its library. Otherwise
+// it is empty.
 func ThisBuild() string { return build }
 
-// ThisKey is a hash over what this program was made of, where it was built on demand, and empty elsewhere. Unlike
-// its file it does not depend on the folders in which it was built.
+// ThisKey is a hash over the inputs of this program's build, if it was built on demand. Otherwise it is empty. Unlike
+// the executable, it does not depend on the directories of the build.
 func ThisKey() string { return key }

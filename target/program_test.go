@@ -47,7 +47,7 @@ func ExampleThisKey() {
 	// Output: ""
 }
 
-// A changed library is another build than the library itself.
+// A program with a changed library is another build than one with the unmodified library.
 func TestChangedIsAnotherBuild(t *testing.T) {
 	changed := server
 	changed.Changed, changed.Overlay = "mutants", func(fs.FS) (map[string][]byte, error) { return nil, nil }
@@ -70,8 +70,9 @@ func TestProgramCheckRefuses(t *testing.T) {
 	for want, p := range map[string]target.Program{
 		"needs a module and versions": {Name: "x", Package: "p", Library: "l"},
 		"names no library":            {Name: "x", Package: "p", Versions: []string{"v1"}},
-		"must name what its overlay":  {Name: "x", Package: "p", Module: "m", Library: "l", Versions: []string{"v1"}, Changed: "c"},
-		"may begin with -":            {Name: "x", Package: "-toolexec=/bin/sh"},
+		"must name what its overlay": {Name: "x", Package: "p", Module: "m", Library: "l", Versions: []string{"v1"},
+			Changed: "c"},
+		"may begin with -": {Name: "x", Package: "-toolexec=/bin/sh"},
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)

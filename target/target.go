@@ -1,5 +1,5 @@
-// Package target describes systems that are ready to be tested by name, with options,
-// as the command line does. The systems themselves are in the packages below it.
+// Package target describes systems that users can test by name, with options, as on the command line. The packages
+// below it contain the systems themselves.
 package target
 
 import (
@@ -13,44 +13,43 @@ import (
 	"github.com/lockstep-go/lockstep/internal/option"
 )
 
-// Target is a system that can be made from a name and options.
+// Target is a system that can be created from a name and options.
 type Target struct {
 	Name string
-	// Help says in one line what it is.
+	// Help is a description in one line.
 	Help string
-	// Spec is what the system promises.
+	// Spec is the spec of the system.
 	Spec lockstep.Spec
 	// Settle is the number of steps of the settling stage that its liveness needs.
 	Settle int
-	// Strategy is what its runs are explored with unless told otherwise, as written on the command
-	// line; empty means the command line's own.
+	// Strategy is the default strategy of its runs, as written on the command line; empty means the command line's
+	// own default.
 	Strategy string
-	// Patience is how long one of its steps may take before it counts as hanging, unless told otherwise; 0 means the
-	// command line's own. Servers in processes may take minutes on a busy machine.
+	// Patience is the default time after which a step counts as hanging; 0 means the command line's own default.
+	// Servers in processes may take minutes on a busy machine.
 	Patience time.Duration
-	// Scenarios are those that its runs can be guided by.
+	// Scenarios are the scenarios that can guide its runs.
 	Scenarios []Scenario
 
 	def    lockstep.System
-	gather string // the option that takes keys that are no options; empty: none does
+	gather string // the option that collects unknown keys; empty: none does
 }
 
-// Scenario is a scenario that can be asked for by name.
+// Scenario is a scenario that users can select by name.
 type Scenario struct {
 	Name string
-	// Help says in one line what it is about.
+	// Help is a description in one line.
 	Help string
-	// Build makes it.
+	// Build creates the scenario.
 	Build func() lockstep.Scenario
-	// Set are the options of the target that it needs, as "key=value". Others may be given
-	// besides, and the same with another value.
+	// Set are the options of the target that it needs, as "key=value". Users may add others, and override these.
 	Set []string
-	// Strategy explores what it leaves alone, unless told otherwise; empty means the target's, and
-	// where that has none the command line's own.
+	// Strategy is the default strategy for the choices that the scenario leaves open. Empty means the target's, or
+	// the command line's own if the target has none.
 	Strategy string
 }
 
-// Scenario looks one of the target's scenarios up by name. The error lists those there are.
+// Scenario looks up one of the target's scenarios by name. The error lists the known names.
 func (t Target) Scenario(name string) (Scenario, error) {
 	var names []string
 	for _, s := range t.Scenarios {
@@ -71,7 +70,7 @@ func (t Target) Guided(by ...Scenario) Target {
 	return t
 }
 
-// Explored is the target with a strategy of its own.
+// Explored is the target with another default strategy.
 func (t Target) Explored(strategy string) Target {
 	t.Strategy = strategy
 	return t
@@ -83,14 +82,14 @@ func (t Target) Settled(steps int) Target {
 	return t
 }
 
-// Gathered is the target with an option that takes all pairs whose key is none of its options, as a list "key=value,...": a
-// program that is tested may have parameters of its own.
+// Gathered is the target with an option that collects all pairs whose key is no option of the target, as a list
+// "key=value,...". A tested program may have parameters of its own.
 func (t Target) Gathered(option string) Target {
 	t.gather = option
 	return t
 }
 
-// Patient is the target with a step that may take so long before it counts as hanging.
+// Patient is the target with another time after which a step counts as hanging.
 func (t Target) Patient(patience time.Duration) Target {
 	t.Patience = patience
 	return t
@@ -101,13 +100,13 @@ func Of(name, help string, def lockstep.System, spec lockstep.Spec) Target {
 	return Target{Name: name, Help: help, Spec: spec, def: def}
 }
 
-// Fill is a system with its defaults: every zero field of the struct has what its tag `zero` says that it stands for.
+// Fill is a system with its defaults: every zero field of the struct has the value that its tag `zero` states.
 func Fill[T any](system T) T {
 	option.Fill(&system)
 	return system
 }
 
-// Check reports, under the name of a system, the first number or time of its struct that is not in
+// Check validates the struct of a system, under the system's name. It reports the first number or time that is not in
 // the range of its tag `range`, or the first text that its tag `oneof` does not list.
 func Check(name string, v any) error {
 	if err := option.Check(v); err != nil {
@@ -116,8 +115,8 @@ func Check(name string, v any) error {
 	return nil
 }
 
-// Changed lists the options of a system that differ from those of another, and those named
-// besides, for the header of traces.
+// Changed lists the options of a system that differ from those of another, and those named in addition, for the
+// header of traces.
 func Changed(v, usual any, always ...string) map[string]string {
 	return option.Changed(v, usual, always...)
 }
@@ -128,7 +127,7 @@ type Option = option.Option
 // Options lists the target's options.
 func (t Target) Options() []Option { return option.List(t.def) }
 
-// Build makes the system with the options given as "key=value".
+// Build creates the system with the options given as "key=value".
 func (t Target) Build(pairs []string) (lockstep.System, error) {
 	system, err := option.With(t.def, t.gathered(pairs))
 	if err != nil {
@@ -137,7 +136,7 @@ func (t Target) Build(pairs []string) (lockstep.System, error) {
 	return system, nil
 }
 
-// gathered is a list of options with those that are not the target's in the option that takes them.
+// gathered moves the options that are not the target's into the option that collects them.
 func (t Target) gathered(pairs []string) []string {
 	if t.gather == "" {
 		return pairs
@@ -161,7 +160,7 @@ func (t Target) gathered(pairs []string) []string {
 	return own
 }
 
-// Rebuild makes the system from the options in the header of a trace.
+// Rebuild creates the system from the options in the header of a trace.
 func (t Target) Rebuild(options map[string]string) (lockstep.System, error) {
 	var pairs []string
 	for _, k := range slices.Sorted(maps.Keys(options)) {
@@ -170,7 +169,7 @@ func (t Target) Rebuild(options map[string]string) (lockstep.System, error) {
 	return t.Build(pairs)
 }
 
-// Find looks a target up by name. The error lists the names there are.
+// Find looks up a target by name. The error lists the known names.
 func Find(targets []Target, name string) (Target, error) {
 	var names []string
 	for _, t := range targets {

@@ -53,7 +53,7 @@ func ExampleTarget_Options() {
 	// requests 0
 }
 
-// An option may take what is no option of the target: the parameters of the program that it runs.
+// An option may collect unknown keys: the parameters of the program that the target runs.
 func TestGathered(t *testing.T) {
 	type program struct {
 		smr.Cluster

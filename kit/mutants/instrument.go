@@ -14,9 +14,8 @@ import (
 	"strings"
 )
 
-// Instrument puts the mutants into the files of the library and returns the files that
-// change or are new, in order of their names. The switches are inserted into the text of
-// a line, so that line numbers stay those of the library.
+// Instrument inserts the mutants into the files of the library. It returns the changed and new files, ordered by
+// name. It inserts each switch within a line, so that the library's line numbers stay the same.
 func Instrument(module fs.FS, list []Mutant) ([]File, error) {
 	var files []File
 	for _, name := range names(list, func(m Mutant) string { return m.File }) {
@@ -47,7 +46,7 @@ type File struct {
 	Text []byte
 }
 
-// names lists what the mutants have, each once and in order.
+// names lists one attribute of the mutants, sorted and without duplicates.
 func names(list []Mutant, of func(Mutant) string) []string {
 	var all []string
 	for _, m := range list {
@@ -57,14 +56,14 @@ func names(list []Mutant, of func(Mutant) string) []string {
 	return slices.Compact(all)
 }
 
-// insertion is a piece of text that goes into a file. Insertions at one place are made
-// in order of their rank, so that what encloses more stays outside.
+// insertion is a piece of text that goes into a file. Insertions at one position are ordered by rank, so that the
+// enclosing text stays outside.
 type insertion struct {
 	at, rank int
 	text     string
 }
 
-// instrument puts the mutants of one file into its text.
+// instrument inserts the mutants of one file into its text.
 func instrument(name string, text []byte, list []Mutant) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -114,8 +113,8 @@ func splice(text []byte, all []insertion) []byte {
 	return out.Bytes()
 }
 
-// order sorts the insertions at one place: first the ends, the shorter ones before the
-// longer ones, then the beginnings, the longer ones first.
+// order sorts the insertions at one position: first the ends, the shorter ones before the longer ones, then the
+// beginnings, the longer ones first.
 func order(in insertion) int {
 	if in.rank > 0 {
 		return in.rank - 1<<40
@@ -123,7 +122,7 @@ func order(in insertion) int {
 	return in.rank
 }
 
-// locate finds the place of a mutant.
+// locate finds the node that a mutant changes.
 func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 	var within *ast.FuncDecl
 	for _, d := range file.Decls {
@@ -132,7 +131,12 @@ func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 		}
 	}
 	if within == nil {
-		return nil, fmt.Errorf("mutant %s: %s has no function %s; the mutants are made for another version of the library", m.Name, m.File, m.Func)
+		return nil, fmt.Errorf(
+			"mutant %s: %s has no function %s; the mutants are made for another version of the library",
+			m.Name,
+			m.File,
+			m.Func,
+		)
 	}
 	want := m.Expr
 	if m.Stmt != "" {
@@ -148,8 +152,14 @@ func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 		return true
 	})
 	if len(found) != 1 {
-		return nil, fmt.Errorf("mutant %s: %q is %d times in %s of %s, it must be there once; the mutants are made for another version of the library",
-			m.Name, want, len(found), m.Func, m.File)
+		return nil, fmt.Errorf(
+			"mutant %s: %q is %d times in %s of %s, it must be there once; the mutants are made for another version of the library",
+			m.Name,
+			want,
+			len(found),
+			m.Func,
+			m.File,
+		)
 	}
 	return found[0], nil
 }
@@ -181,8 +191,8 @@ func source(set *token.FileSet, n ast.Node) string {
 // variable is the name of the switch.
 func (m Mutant) variable() string { return "lockstepMutant_" + strings.ReplaceAll(m.Name, "-", "_") }
 
-// switches is the file with the switches of a package. Every package knows all names, so
-// that a wrong one is noticed.
+// switches is the file with the switches of a package. Every package knows all names, so that it can reject an
+// unknown one.
 func switches(module fs.FS, dir string, list []Mutant) ([]byte, error) {
 	i := slices.IndexFunc(list, func(m Mutant) bool { return path.Dir(m.File) == dir })
 	text, err := fs.ReadFile(module, list[i].File)
@@ -194,7 +204,12 @@ func switches(module fs.FS, dir string, list []Mutant) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "package %s\n\nimport \"os\"\n\nvar lockstepMutant = os.Getenv(%q)\n\nfunc init() {\nswitch lockstepMutant {\ncase \"\"", file.Name, Variable)
+	fmt.Fprintf(
+		&out,
+		"package %s\n\nimport \"os\"\n\nvar lockstepMutant = os.Getenv(%q)\n\nfunc init() {\nswitch lockstepMutant {\ncase \"\"",
+		file.Name,
+		Variable,
+	)
 	for _, m := range list {
 		fmt.Fprintf(&out, ", %q", m.Name)
 	}

@@ -30,7 +30,7 @@ func instrument(list ...mutants.Mutant) ([]mutants.File, error) {
 	return mutants.Instrument(fstest.MapFS{"lib.go": {Data: []byte(library)}}, list)
 }
 
-// TestNested puts one mutant inside another, and two at the same place.
+// TestNested inserts one mutant inside another, and two at the same position.
 func TestNested(t *testing.T) {
 	files, err := instrument(
 		mutants.Mutant{Name: "inner", File: "lib.go", Func: "T.Add", Expr: "b > 0", By: "b < 0"},
@@ -49,15 +49,17 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestOtherLibrary refuses a library that the mutants were not made for.
+// TestOtherLibrary rejects a library that the mutants do not fit.
 func TestOtherLibrary(t *testing.T) {
 	for _, c := range []struct {
 		mutant mutants.Mutant
 		want   string
 	}{
 		{mutants.Mutant{Name: "m", File: "lib.go", Func: "T.Sub", Stmt: "t.n++"}, "lib.go has no function T.Sub"},
-		{mutants.Mutant{Name: "m", File: "lib.go", Func: "T.Add", Stmt: "t.n++"}, `"t.n++" is 2 times in T.Add of lib.go`},
-		{mutants.Mutant{Name: "m", File: "lib.go", Func: "Twice", Expr: "3 * a", By: "a"}, `"3 * a" is 0 times in Twice of lib.go`},
+		{mutants.Mutant{Name: "m", File: "lib.go", Func: "T.Add", Stmt: "t.n++"},
+			`"t.n++" is 2 times in T.Add of lib.go`},
+		{mutants.Mutant{Name: "m", File: "lib.go", Func: "Twice", Expr: "3 * a", By: "a"},
+			`"3 * a" is 0 times in Twice of lib.go`},
 		{mutants.Mutant{Name: "m", File: "gone.go", Func: "Twice", Expr: "2 * a", By: "a"}, "gone.go"},
 		{mutants.Mutant{Name: "m", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "a +"}, "lib.go"},
 	} {
@@ -68,7 +70,9 @@ func TestOtherLibrary(t *testing.T) {
 }
 
 func ExampleInstrument() {
-	files, err := instrument(mutants.Mutant{Name: "too-much", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "3 * a"})
+	files, err := instrument(
+		mutants.Mutant{Name: "too-much", File: "lib.go", Func: "Twice", Expr: "2 * a", By: "3 * a"},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -88,11 +92,23 @@ func ExampleInstrument() {
 	// lockstepMutant_too_much = lockstepMutant == "too-much"
 }
 
-var set = mutants.Set{Target: "lib", List: []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}}}
+var set = mutants.Set{
+	Target: "lib",
+	List:   []mutants.Mutant{{Name: "inner", Does: "compares the wrong way"}, {Name: "outer", Does: "adds nothing"}},
+}
 
-// A set is refused whose mutants do not say what they must, each with its problems.
+// TestCheck rejects a set of incomplete mutants and lists the problems of each.
 func TestCheck(t *testing.T) {
-	good := mutants.Mutant{Name: "a", Area: mutants.Votes, File: "a.go", Func: "f", Stmt: "x()", Does: "d", Breaks: "r (§1)", Load: mutants.Load{Name: "l", Why: "w"}}
+	good := mutants.Mutant{
+		Name:   "a",
+		Area:   mutants.Votes,
+		File:   "a.go",
+		Func:   "f",
+		Stmt:   "x()",
+		Does:   "d",
+		Breaks: "r (§1)",
+		Load:   mutants.Load{Name: "l", Why: "w"},
+	}
 	twice, both, nowhere, nameless := good, good, good, good
 	both.Name, both.Expr = "b", "y"
 	nowhere.Name, nowhere.Breaks = "c", "a rule"

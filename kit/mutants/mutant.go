@@ -1,13 +1,11 @@
-// Package mutants plants known mistakes in a library under test, to measure what finds them.
-// A mutant changes one expression or leaves out one statement of the library, and with it
-// one sentence of the paper or page that says what it must do. A target keeps its list of them as
-// a [Set].
+// Package mutants plants known bugs in a library under test, to measure which strategies find them. A mutant changes
+// one expression or omits one statement of the library. It thereby breaks one sentence of the paper or page that
+// specifies the library. A target declares its mutants as a [Set].
 //
-// Nothing of the library is kept here. [Instrument] reads the files of the library's own
-// module, looks every place up in the syntax tree and puts a switch there; [Set.Program] is
-// the target that is built with the result as an overlay. One program carries all mutants.
-// The environment variable LOCKSTEP_MUTANT names the one that is on, and without it the
-// program does what the library does. A [Trial] lets strategies look for them.
+// The package contains no code of the library. [Instrument] reads the files of the library's own module, looks up
+// every position in the syntax tree and inserts a switch there. [Set.Program] is the target, built with the result as
+// an overlay. One program carries all mutants. The environment variable LOCKSTEP_MUTANT names the active mutant;
+// without it the program behaves like the library. A [Trial] lets strategies look for the mutants.
 package mutants
 
 import (
@@ -20,27 +18,26 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Variable is the environment variable that switches a mutant on.
+// Variable is the environment variable that activates a mutant.
 const Variable = target.MutantVariable
 
 // Set is the mutants of one library.
 type Set struct {
 	// Target is the name of the target that tests the library.
 	Target string
-	// Module is the path of the library that is changed, and Version the one that the mutants
-	// are made for.
+	// Module is the path of the changed library, and Version the version that the mutants fit.
 	Module, Version string
-	// List is the mutants, area by area.
+	// List is the mutants, grouped by area.
 	List []Mutant
-	// Strategies are the ones that a trial compares unless told otherwise.
+	// Strategies are the strategies that a trial compares by default.
 	Strategies []string
-	// Exact says that the program is built with the overlay of Go, as that of the target is.
+	// Exact reports whether the program is built with Lockstep's overlay of Go, like the program of the target.
 	Exact bool
 }
 
-// Check reports what is missing in the set: a mutant that does not say all that the tables
-// show, is neither a changed expression nor a statement left out, names no place for its rule,
-// or has the name of another.
+// Check reports the problems of the set. A mutant has a problem if it lacks a field that the tables show, or neither
+// changes an expression nor omits a statement. It also has one if it cites no source for its rule or shares its name
+// with another mutant.
 func (s Set) Check() error {
 	var problems []error
 	seen := map[string]bool{}
@@ -48,7 +45,8 @@ func (s Set) Check() error {
 		wrong := func(text string) {
 			problems = append(problems, fmt.Errorf("mutant %q of %s %s", m.Name, s.Target, text))
 		}
-		if slices.Contains([]string{m.Name, string(m.Area), m.File, m.Func, m.Does, m.Breaks, m.Load.Name, m.Load.Why}, "") {
+		if slices.Contains([]string{m.Name, string(m.Area), m.File, m.Func, m.Does, m.Breaks, m.Load.Name, m.Load.Why},
+			"") {
 			wrong("lacks its name, area, file, function, what it does, what it breaks or its workload")
 		}
 		if (m.Expr == "") == (m.Stmt == "") || (m.Expr == "") != (m.By == "") {
@@ -65,7 +63,7 @@ func (s Set) Check() error {
 	return errors.Join(problems...)
 }
 
-// Program is the target that carries mutants: its program, built with a changed library.
+// Program is the target that carries mutants: its program, built with the changed library.
 func (s Set) Program() target.Program {
 	home := target.Root + "/target/" + s.Target
 	return target.Program{Name: s.Target, Help: s.Target + " with mutants", Package: home + "/program", Module: home,
@@ -83,30 +81,27 @@ func (s Set) Program() target.Program {
 		}}
 }
 
-// Mutant is one mistake. Exactly one of Expr and Stmt is set; its text must occur exactly
-// once in the function, or the library is not the one that the mutant was made for.
+// Mutant is one bug. Exactly one of Expr and Stmt is set. Its text must occur exactly once in the function; otherwise
+// the mutant does not fit the library.
 type Mutant struct {
 	Name string `json:"name"`
 	// Area is the part of the protocol that is broken.
 	Area Area `json:"area"`
-	// File and Func say where: a file of the module, and a function "name" or method
-	// "type.name" in it.
+	// File and Func are the position: a file of the module, and a function "name" or method "type.name" in it.
 	File string `json:"file"`
 	Func string `json:"func"`
-	// Expr is the expression in whose place By stands. Both are evaluated, so that neither
-	// may have effects.
+	// Expr is the expression that By replaces. The program evaluates both, so neither may have side effects.
 	Expr string `json:"expr,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Stmt is the statement that is left out.
+	// Stmt is the omitted statement.
 	Stmt string `json:"stmt,omitempty"`
-	// Does says what goes wrong, and Breaks which rule that breaks and where the rule
-	// stands.
+	// Does describes the effect, and Breaks the violated rule with its source.
 	Does   string `json:"does"`
 	Breaks string `json:"breaks"`
-	// Needs says, of a mutant that is hardly ever killed, which kind of run it would take and
-	// why the strategies do not make it.
+	// Needs applies to a mutant that strategies hardly ever kill. It describes the kind of run that a kill would
+	// take, and why the strategies do not produce it.
 	Needs string `json:"needs,omitempty"`
-	// Load is the workload that reaches the place.
+	// Load is the workload that reaches the mutant.
 	Load Load `json:"load"`
 }
 
@@ -128,15 +123,15 @@ const (
 // Load is a workload: options of the target, and the settling stage.
 type Load struct {
 	Name string `json:"name"`
-	// Set are options of the target, as on the command line.
+	// Set is the list of the target's options, as on the command line.
 	Set []string `json:"set,omitempty"`
 	// Settle is the number of steps of the settling stage, which liveness needs.
 	Settle int `json:"settle,omitempty"`
-	// Why says what the options are for.
+	// Why is the reason for the options.
 	Why string `json:"why"`
 }
 
-// String is the load as flags of the command line.
+// String is the load as command-line flags.
 func (l Load) String() string {
 	var words []string
 	for _, s := range l.Set {
@@ -148,7 +143,7 @@ func (l Load) String() string {
 	return strings.Join(words, " ")
 }
 
-// Find looks mutants up by name; no name means all. The error lists the names there are.
+// Find looks up mutants by name; no name means all. The error lists the known names.
 func (s Set) Find(names ...string) ([]Mutant, error) {
 	all := s.List
 	if len(names) == 0 {

@@ -21,11 +21,11 @@ func (t *Table) Killed() int {
 	return n
 }
 
-// Clean reports whether nothing was found without a mutant.
+// Clean reports whether the campaigns without a mutant found nothing.
 func (t *Table) Clean() bool { return !slices.ContainsFunc(t.Control, Row.Found) }
 
-// WriteText writes the table for people: runs up to the first finding, or the runs with one where
-// they were counted, by strategy.
+// WriteText writes the table for people. Each cell shows the runs up to the first finding, or the number of runs with
+// one if the trial counted them.
 func (t *Table) WriteText(w io.Writer) error {
 	for _, lines := range [][][]string{t.lines(), t.byStrategy()} {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -62,7 +62,7 @@ func writeMarkdown(w io.Writer, lines [][]string) error {
 	return nil
 }
 
-// Summary is the result in a line.
+// Summary is the result in one line.
 func (t *Table) Summary() string {
 	s := fmt.Sprintf("%d of %d mutants killed", t.Killed(), len(t.Mutants))
 	if !t.Clean() {
@@ -81,7 +81,7 @@ func (t *Table) lines() [][]string {
 	return lines
 }
 
-// names are the names of the strategies, with their options where it takes these to tell them apart.
+// names are the names of the strategies, with their options where needed to distinguish them.
 func (t *Table) names() []string {
 	var names []string
 	for _, s := range t.Strategies {
@@ -126,9 +126,11 @@ func (t *Table) line(r Row) []string {
 	return append(line, strings.Join(as, ", "))
 }
 
-// byStrategy sums the table up by strategy, within the number of runs that all had.
+// byStrategy summarizes the table by strategy, within the number of runs that all strategies had.
 func (t *Table) byStrategy() [][]string {
-	lines := [][]string{{"strategy", fmt.Sprintf("mutants killed in %d runs", t.Runs), "median run of a kill", "killed by no other"}}
+	lines := [][]string{
+		{"strategy", fmt.Sprintf("mutants killed in %d runs", t.Runs), "median run of a kill", "killed by no other"},
+	}
 	for i, s := range t.Strategies {
 		killed := 0
 		var runs []int
@@ -138,7 +140,7 @@ func (t *Table) byStrategy() [][]string {
 				continue
 			}
 			killed++
-			if r.Cells[i].Outcome == Killed { // nobody knows in which run a process broke down
+			if r.Cells[i].Outcome == Killed { // the run in which a process crashed is unknown
 				runs = append(runs, r.Cells[i].Runs)
 			}
 			if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Strategy != s && t.early(c) }) {
@@ -162,7 +164,10 @@ func (t *Table) early(c Cell) bool { return c.Found() && c.Runs <= t.Runs }
 func WriteList(w io.Writer, list []Mutant) error {
 	lines := [][]string{{"mutant", "area", "where", "what goes wrong", "rule that it breaks", "workload"}}
 	for _, m := range list {
-		lines = append(lines, []string{m.Name, string(m.Area), "`" + m.File + "` " + m.Func, m.Does, m.Breaks, m.Load.Name})
+		lines = append(
+			lines,
+			[]string{m.Name, string(m.Area), "`" + m.File + "` " + m.Func, m.Does, m.Breaks, m.Load.Name},
+		)
 	}
 	return writeMarkdown(w, lines)
 }

@@ -16,32 +16,31 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// Trial lets strategies look for mutants: a campaign for each pair, which ends with the
-// first finding. Every campaign is a process of its own, since a mutant may take it down.
+// Trial lets strategies look for mutants: one campaign for each pair, which ends with the first finding. Every
+// campaign is a separate process, since a mutant may crash it.
 type Trial struct {
-	// Target is the name of the target, and Program the file of what was built by the recipe
-	// [Set.Program].
+	// Target is the name of the target, and Program the executable built from the recipe [Set.Program].
 	Target, Program string
 	// Strategies are written as on the command line.
 	Strategies []string
-	// Runs is the most runs of one campaign.
+	// Runs is the maximum number of runs of one campaign.
 	Runs int
-	// More is the most runs of one campaign for a mutant that no strategy found in so few;
-	// it ends the trial of the mutant when one has. 0 means no more.
+	// More is the maximum number of runs of one campaign for a mutant that no strategy found within Runs. The trial
+	// of the mutant ends when one strategy has found it. 0 disables these campaigns.
 	More int
-	// Count makes all runs of every campaign and counts those that find something, where otherwise
-	// the first finding ends it.
+	// Count makes every campaign complete all its runs and count those with a finding. By default the first finding
+	// ends a campaign.
 	Count bool
 	// Steps is the length of a run.
 	Steps int
 	Seed  uint64
 	// Limit ends a campaign that takes longer; 0 means no limit.
 	Limit time.Duration
-	// Workers is the number of campaigns at once; the result does not depend on it.
+	// Workers is the number of concurrent campaigns; the result does not depend on it.
 	Workers int
-	// Out is a folder for traces of findings.
+	// Out is a directory for traces of findings.
 	Out string
-	// Progress is told of every campaign when it and all before it are over.
+	// Progress is called for every campaign when it and all before it have ended.
 	Progress func(mutant string, c Cell)
 }
 
@@ -52,38 +51,39 @@ type Outcome string
 const (
 	Killed   Outcome = "killed"   // a property was violated
 	Crashed  Outcome = "crashed"  // the process broke down, which counts as killed
-	Survived Outcome = "survived" // nothing was found
-	TimedOut Outcome = "timeout"  // nothing was found up to the limit
-	Unclear  Outcome = "unclear"  // the library without the mutant fails in these runs, too
+	Survived Outcome = "survived" // no finding
+	TimedOut Outcome = "timeout"  // no finding up to the limit
+	Unclear  Outcome = "unclear"  // the unmodified library fails in these runs, too
 )
 
-// Cell is what a strategy made of a mutant.
+// Cell is the result of one strategy for one mutant.
 type Cell struct {
 	Strategy string  `json:"strategy"`
 	Outcome  Outcome `json:"outcome"`
-	// Runs is the number of runs up to the finding, or all of them, as where the process broke down.
+	// Runs is the number of runs up to the finding. It is the number of all runs if there is no finding, or if the
+	// process crashed.
 	Runs int `json:"runs"`
-	// Findings is how many of all runs found something, where that was counted.
+	// Findings is the number of runs with a finding, if the trial counted them.
 	Findings int    `json:"findings,omitempty"`
 	Property string `json:"property,omitempty"`
 	Text     string `json:"text,omitempty"`
-	// Again is the command that makes the campaign again.
+	// Again is the command that reruns the campaign.
 	Again string `json:"again"`
 }
 
-// Found reports whether the strategy noticed the mutant.
+// Found reports whether the strategy detected the mutant.
 func (c Cell) Found() bool { return c.Outcome == Killed || c.Outcome == Crashed }
 
-// Row is a mutant, or the library as it is, with a cell for each strategy.
+// Row is a mutant, or the unmodified library, with a cell for each strategy.
 type Row struct {
 	Mutant string `json:"mutant"` // empty: none
 	Area   Area   `json:"area,omitempty"`
 	Load   string `json:"load"`
-	Needs  string `json:"needs,omitempty"` // what it would take, see [Mutant]
+	Needs  string `json:"needs,omitempty"` // the kind of run that a kill would take, see [Mutant]
 	Cells  []Cell `json:"cells"`
 }
 
-// Found reports whether some strategy noticed the mutant.
+// Found reports whether some strategy detected the mutant.
 func (r Row) Found() bool { return slices.ContainsFunc(r.Cells, Cell.Found) }
 
 // Table is the result of a trial.
@@ -94,20 +94,27 @@ type Table struct {
 	Count      bool     `json:"count"`
 	Steps      int      `json:"steps"`
 	Seed       uint64   `json:"seed"`
-	// Control are the campaigns without a mutant, one row for each workload: what they
-	// find is a false alarm.
+	// Control are the campaigns without a mutant, one row for each workload. Their findings are false positives.
 	Control []Row `json:"control"`
 	Mutants []Row `json:"mutants"`
 }
 
-// Run makes the campaigns: those with mutants, longer ones for the mutants that none of
-// them found, and then those without, as long as those of all mutants, or as the longest that
-// killed one with the same workload and strategy. A kill counts only if the library as it is
-// passes the same runs.
+// Run runs the campaigns: those with mutants, then longer ones for the mutants that none of them found, then those
+// without a mutant. A control campaign has as many runs as those of all mutants, or as the longest that killed a
+// mutant with the same workload and strategy. A kill counts only if the unmodified library passes the same runs.
 func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	table := &Table{Strategies: t.Strategies, Runs: t.Runs, More: t.More, Count: t.Count, Steps: t.Steps, Seed: t.Seed}
 	for _, m := range list {
-		table.Mutants = append(table.Mutants, Row{Mutant: m.Name, Area: m.Area, Load: m.Load.Name, Needs: m.Needs, Cells: make([]Cell, len(t.Strategies))})
+		table.Mutants = append(
+			table.Mutants,
+			Row{
+				Mutant: m.Name,
+				Area:   m.Area,
+				Load:   m.Load.Name,
+				Needs:  m.Needs,
+				Cells:  make([]Cell, len(t.Strategies)),
+			},
+		)
 	}
 	for _, l := range loads(list) {
 		table.Control = append(table.Control, Row{Load: l.Name, Cells: make([]Cell, len(t.Strategies))})
@@ -131,8 +138,7 @@ func (t Trial) first(ctx context.Context, list []Mutant, table *Table) error {
 	})
 }
 
-// longer tries one strategy after the other on the mutants that none has found, until one
-// does.
+// longer tries one strategy after the other on each mutant still alive, until one finds it.
 func (t Trial) longer(ctx context.Context, list []Mutant, table *Table) error {
 	var left []int
 	for i, row := range table.Mutants {
@@ -176,7 +182,7 @@ func (t *Table) controlRuns(load string, strategy int) int {
 	return runs
 }
 
-// each does numbered jobs side by side and takes their cells in order.
+// each runs numbered jobs concurrently and passes on their cells in order.
 func (t Trial) each(n int, do func(i int) ([]Cell, error), take func(i int, cells []Cell)) (err error) {
 	type done struct {
 		cells []Cell
@@ -196,7 +202,7 @@ func (t Trial) each(n int, do func(i int) ([]Cell, error), take func(i int, cell
 
 func one(c Cell, err error) ([]Cell, error) { return []Cell{c}, err }
 
-// put writes cells into a row, from a column on.
+// put writes cells into a row, starting at a column.
 func (t Trial) put(row *Row, at int, cells []Cell) {
 	for _, c := range cells {
 		row.Cells[at] = c
@@ -207,13 +213,13 @@ func (t Trial) put(row *Row, at int, cells []Cell) {
 	}
 }
 
-// discount takes back the kills that the library without a mutant does not survive.
+// discount revokes the kills in runs that the unmodified library fails, too.
 func (t *Table) discount(load string, strategy int, control Cell) {
-	if t.Count { // the counts stand side by side
+	if t.Count { // the table compares the counts side by side
 		return
 	}
 	from := control.Runs
-	if control.Outcome == Crashed { // nobody knows in which run
+	if control.Outcome == Crashed { // the run is unknown
 		from = 0
 	}
 	for _, r := range t.Mutants {
@@ -223,7 +229,7 @@ func (t *Table) discount(load string, strategy int, control Cell) {
 	}
 }
 
-// loads lists the workloads of mutants, each once.
+// loads lists the workloads of mutants, without duplicates.
 func loads(list []Mutant) []Load {
 	var all []Load
 	for _, m := range list {
@@ -234,10 +240,20 @@ func loads(list []Mutant) []Load {
 	return all
 }
 
-// cell makes one campaign.
+// cell runs one campaign.
 func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (Cell, error) {
-	args := []string{"run", t.Target, "--strategy", strategy, "--runs", strconv.Itoa(runs), "--steps", strconv.Itoa(t.Steps),
-		"--seed", strconv.FormatUint(t.Seed, 10)}
+	args := []string{
+		"run",
+		t.Target,
+		"--strategy",
+		strategy,
+		"--runs",
+		strconv.Itoa(runs),
+		"--steps",
+		strconv.Itoa(t.Steps),
+		"--seed",
+		strconv.FormatUint(t.Seed, 10),
+	}
 	for _, s := range m.Load.Set {
 		args = append(args, "--set", s)
 	}
@@ -247,13 +263,20 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	if t.Count {
 		args = append(args, "--keep-going")
 	}
-	c := Cell{Strategy: strategy, Outcome: Survived, Again: Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " ")}
+	c := Cell{
+		Strategy: strategy,
+		Outcome:  Survived,
+		Again:    Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " "),
+	}
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if t.Limit > 0 {
 		limited, cancel = context.WithTimeout(ctx, t.Limit)
 	}
 	defer cancel()
-	cmd := exec.CommandContext(limited, t.Program, append(args, "--workers", "1", "--no-shrink", "--json", "--out", t.Out)...)
+	cmd := exec.CommandContext(
+		limited,
+		t.Program,
+		append(args, "--workers", "1", "--no-shrink", "--json", "--out", t.Out)...)
 	cmd.Env = append(os.Environ(), Variable+"="+m.Name)
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
@@ -271,7 +294,7 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	return c, nil
 }
 
-// read takes over what the process reported that was to make so many runs.
+// read parses the report of a process that was started for so many runs.
 func (c *Cell) read(exit error, out []byte, failed string, runs int) error {
 	var report struct {
 		Runs     int  `json:"runs"`
@@ -295,7 +318,7 @@ func (c *Cell) read(exit error, out []byte, failed string, runs int) error {
 		}
 		return nil
 	}
-	// The go runtime ends a process that broke down with the status for wrong usage.
+	// The Go runtime ends a crashed process with the exit status that the command uses for wrong usage.
 	for line := range strings.Lines(failed) {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			c.Outcome, c.Runs, c.Property, c.Text = Crashed, runs, "crash", strings.TrimSpace(line)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
-// actor makes this test binary play the program that carries the mutants.
+// actor makes this test binary act as the program that carries the mutants.
 const actor = "LOCKSTEP_MUTANTS_ACTOR"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// act ends the process the way that the name of the mutant says.
+// act ends the process in the way that the name of the mutant selects.
 func act(mutant, args string) {
 	switch {
 	case mutant == "" && strings.Contains(args, "walk --runs 3 ") && strings.Contains(args, "--set weak=true"):
@@ -40,7 +40,9 @@ func act(mutant, args string) {
 		fmt.Println(`{"runs": 7, "first_finding_run": null, "finding": null}`)
 		os.Exit(0)
 	case mutant == "easy" && strings.Contains(args, "--keep-going"):
-		fmt.Println(`{"runs": 7, "findings": 4, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
+		fmt.Println(
+			`{"runs": 7, "findings": 4, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`,
+		)
 		os.Exit(1)
 	case mutant == "easy", mutant == "late":
 		fmt.Println(`{"runs": 3, "first_finding_run": 2, "finding": {"property": "safety", "text": "bad"}}`)
@@ -61,7 +63,15 @@ func trial(t testing.TB) mutants.Trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mutants.Trial{Target: "etcdraft", Program: program, Strategies: []string{"walk", "pos"}, Runs: 7, More: 70, Steps: 10, Out: t.TempDir()}
+	return mutants.Trial{
+		Target:     "etcdraft",
+		Program:    program,
+		Strategies: []string{"walk", "pos"},
+		Runs:       7,
+		More:       70,
+		Steps:      10,
+		Out:        t.TempDir(),
+	}
 }
 
 func TestTrial(t *testing.T) {
@@ -76,7 +86,10 @@ func testTrial(t *testing.T, workers int) {
 	tr := trial(t)
 	tr.Workers = workers
 	tr.Progress = func(m string, c mutants.Cell) { told = append(told, m+" "+string(c.Outcome)) }
-	table, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}})
+	table, err := tr.Run(
+		t.Context(),
+		[]mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +120,11 @@ pos       3                         3                     late
 	}
 }
 
-// TestTrialFails tells a tool that was used wrongly from a mutant that broke down.
+// TestTrialFails distinguishes wrong usage of the tool from a mutant that crashed.
 func TestTrialFails(t *testing.T) {
 	tr := trial(t)
-	if _, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "usage"}}); err == nil || !strings.Contains(err.Error(), "unknown strategy") {
+	if _, err := tr.Run(t.Context(), []mutants.Mutant{{Name: "usage"}}); err == nil ||
+		!strings.Contains(err.Error(), "unknown strategy") {
 		t.Errorf("wrong usage: %v", err)
 	}
 	tr.Program = "/does/not/exist"
@@ -119,8 +133,8 @@ func TestTrialFails(t *testing.T) {
 	}
 }
 
-// TestControl makes as many runs without a mutant as with one, and as many as a later kill
-// took; where a process broke down nobody knows in which run.
+// TestControl runs as many runs without a mutant as with one, and as many as a later kill took. For a process that
+// crashed, the run is unknown.
 func TestControl(t *testing.T) {
 	tr := trial(t)
 	tr.More, tr.Strategies = 0, []string{"walk"}
@@ -136,8 +150,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestCount makes all runs and counts those with a finding, beside those without a mutant.
-// Strategies that differ in options only are told apart.
+// TestCount completes all runs and shows the number of those with a finding beside the number without a mutant. The
+// table distinguishes strategies that differ in options only.
 func TestCount(t *testing.T) {
 	tr := trial(t)
 	tr.More, tr.Count, tr.Strategies = 0, true, []string{"walk", "walk:drop=2"}
@@ -158,8 +172,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestFalseAlarm does not count a kill where the library fails without the mutant, or breaks down
-// in some run or other.
+// TestFalseAlarm does not count a kill if the library fails without the mutant, or crashes in some run.
 func TestFalseAlarm(t *testing.T) {
 	tr := trial(t)
 	tr.Runs, tr.More = 3, 0
@@ -175,7 +188,14 @@ func TestFalseAlarm(t *testing.T) {
 			got = append(got, c.Outcome)
 		}
 	}
-	want := []mutants.Outcome{mutants.Unclear, mutants.Unclear, mutants.Killed, mutants.Unclear, mutants.Unclear, mutants.Crashed}
+	want := []mutants.Outcome{
+		mutants.Unclear,
+		mutants.Unclear,
+		mutants.Killed,
+		mutants.Unclear,
+		mutants.Unclear,
+		mutants.Crashed,
+	}
 	if table.Clean() || !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v: %+v", got, want, table)
 	}
@@ -216,8 +236,11 @@ func ExampleTable_WriteText() {
 }
 
 func ExampleTable_WriteMarkdown() {
-	table := mutants.Table{Strategies: []string{"pos"}, Mutants: []mutants.Row{{Mutant: "read-early", Load: "reads", Needs: "luck",
-		Cells: []mutants.Cell{{Strategy: "pos", Outcome: mutants.TimedOut}}}}}
+	table := mutants.Table{
+		Strategies: []string{"pos"},
+		Mutants: []mutants.Row{{Mutant: "read-early", Load: "reads", Needs: "luck",
+			Cells: []mutants.Cell{{Strategy: "pos", Outcome: mutants.TimedOut}}}},
+	}
 	if err := table.WriteMarkdown(os.Stdout); err != nil {
 		fmt.Println(err)
 	}
@@ -231,14 +254,17 @@ func ExampleTable_WriteMarkdown() {
 	// | pos | 0 | - | - |
 }
 
-// A process that broke down has killed the mutant, in a run that nobody knows: it does not
-// enter the median.
+// A crashed process has killed the mutant in an unknown run, so the kill does not enter the median.
 func TestCrashesAreInNoMedian(t *testing.T) {
 	cell := func(o mutants.Outcome, runs int) []mutants.Cell {
 		return []mutants.Cell{{Strategy: "pos", Outcome: o, Runs: runs}}
 	}
-	table := mutants.Table{Strategies: []string{"pos"}, Runs: 100, Mutants: []mutants.Row{{Mutant: "a", Cells: cell(mutants.Crashed, 0)},
-		{Mutant: "b", Cells: cell(mutants.Crashed, 0)}, {Mutant: "c", Cells: cell(mutants.Killed, 40)}}}
+	table := mutants.Table{
+		Strategies: []string{"pos"},
+		Runs:       100,
+		Mutants: []mutants.Row{{Mutant: "a", Cells: cell(mutants.Crashed, 0)},
+			{Mutant: "b", Cells: cell(mutants.Crashed, 0)}, {Mutant: "c", Cells: cell(mutants.Killed, 40)}},
+	}
 	var out strings.Builder
 	if err := table.WriteMarkdown(&out); err != nil || !strings.Contains(out.String(), "| pos | 3 | 40 |") {
 		t.Errorf("%v\n%s", err, out.String())

@@ -1,5 +1,5 @@
-// Package backup is a map on a primary, node 1, and its backups: the smallest target with
-// clients, crashes and disks, and the example of the page "Add a target".
+// Package backup is a replicated map on a primary, node 1, and its backups. It is the smallest target with clients,
+// crashes and disks, and the example of the page "Add a target".
 package backup
 
 import (
@@ -30,7 +30,7 @@ var Targets = []target.Target{
 	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{Hasty: true}, kv.Linearizable),
 }
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = target.Fill(c)
 	if err := target.Check("backup", c); err != nil {
@@ -47,21 +47,27 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 
 func (c Cluster) cluster() sim.Cluster[message] {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys}
-	return sim.Cluster[message]{Name: "backup", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Draws: "operations and what crashes leave",
+	return sim.Cluster[message]{
+		Name:    "backup",
+		Options: target.Changed(c, Cluster{}),
+		Nodes:   c.Nodes,
+		Draws:   "operations and what crashes leave",
 		New: func(self lockstep.Node, _ int) sim.Node[message] {
 			p := &node{self: self, cluster: c}
 			return sim.With(p, sim.Capabilities[message]{State: p.String})
 		},
-		Type: func(m message) string { return m.kind }, Types: []string{"Ask", "Copy", "Have"},
+		Type:  func(m message) string { return m.kind },
+		Types: []string{"Ask", "Copy", "Have"},
 		Begin: func(out *lockstep.Outbox, draws *lockstep.Chance) any {
 			clients := kv.NewClients(load, c.Nodes)
 			clients.Begin(draws, out)
 			return clients
-		}}
+		},
+	}
 }
 
-// message is an operation for the primary (Ask), the primary's log from an index on (Copy), or
-// the length of a backup's log (Have).
+// message is an operation for the primary (Ask), the primary's log from an index on (Copy), or the length of a
+// backup's log (Have).
 type message struct {
 	kind string
 	op   kv.Op
@@ -86,17 +92,17 @@ type durable struct {
 	log *storage.Log[kv.Op]
 }
 
-// node is the program of a node. The map is what comes of the first operations of the log.
+// node is the program of a node. The map is the result of the first operations of the log.
 type node struct {
 	self    lockstep.Node
 	cluster Cluster
 	*durable
 	kv.Map
 	applied uint64
-	have    []uint64 // by backup: the length of its log, as far as the primary knows
+	have    []uint64 // by backup: the length of its log that the primary knows of
 }
 
-// Start takes up what is on the disk. A primary does not know what its backups have.
+// Start loads the state from the disk. A primary does not know the state of its backups.
 func (n *node) Start(c *sim.Context[message]) {
 	if n.durable = sim.Durable[durable](c); n.log == nil {
 		n.log = storage.NewLog[kv.Op](&n.Disk)
@@ -108,14 +114,14 @@ func (n *node) Start(c *sim.Context[message]) {
 	}
 }
 
-// Alarm lets the primary send its backups what they may lack.
+// Alarm lets the primary send its backups the operations that they may lack.
 func (n *node) Alarm(c *sim.Context[message]) {
 	n.Sync()
 	n.copyTo(c)
 	c.SetAlarm(10)
 }
 
-// Request passes a client's operation to the primary. The client may try elsewhere meanwhile.
+// Request forwards a client's operation to the primary. The client may try another node meanwhile.
 func (n *node) Request(c *sim.Context[message], id int32, _ string) {
 	clients := c.Shared().(*kv.Clients)
 	op, _ := clients.Given(id)
@@ -127,13 +133,13 @@ func (n *node) Request(c *sim.Context[message], id int32, _ string) {
 	}
 }
 
-// Receive takes a message.
+// Receive handles a message.
 func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	switch m.kind {
 	case "Ask":
 		n.take(c, m.op)
 	case "Copy":
-		if known := int(n.log.Last() + 1 - m.from); known >= 0 && known < len(m.log) { // nothing is missing in between
+		if known := int(n.log.Last() + 1 - m.from); known >= 0 && known < len(m.log) { // there is no gap
 			n.log.Append(m.log[known:]...)
 			n.Sync()
 		}
@@ -144,7 +150,7 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	}
 }
 
-// take adds an operation to the primary's log, unless it is there.
+// take adds an operation to the primary's log, unless it is already there.
 func (n *node) take(c *sim.Context[message], op kv.Op) {
 	if slices.Contains(n.log.Entries(1, n.log.Last()), op) {
 		return
@@ -157,7 +163,7 @@ func (n *node) take(c *sim.Context[message], op kv.Op) {
 	n.answer(c)
 }
 
-// copyTo sends every backup the log from where it ends there.
+// copyTo sends every backup the part of the log that it lacks.
 func (n *node) copyTo(c *sim.Context[message]) {
 	for i := 2; i <= n.cluster.Nodes; i++ {
 		from := min(n.have[i], n.log.Last()) + 1
@@ -165,7 +171,7 @@ func (n *node) copyTo(c *sim.Context[message]) {
 	}
 }
 
-// answer applies what all backups have, and answers for it.
+// answer applies the operations that all backups have, and answers their clients.
 func (n *node) answer(c *sim.Context[message]) {
 	safe := n.log.Last()
 	for _, k := range n.have[2:] {
@@ -180,7 +186,7 @@ func (n *node) answer(c *sim.Context[message]) {
 	}
 }
 
-// String is the state in a few words.
+// String summarizes the state.
 func (n *node) String() string {
 	return fmt.Sprintf("log=%d applied=%d%s", n.log.Last(), n.applied, n.Map.String())
 }

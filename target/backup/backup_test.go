@@ -19,7 +19,8 @@ import (
 )
 
 // rough loses, duplicates and delays messages, cuts links and crashes nodes.
-var rough = strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 2, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1, Steps: 150}
+var rough = strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 2, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 1, Steps: 150}
 
 func explore(t *testing.T, c backup.Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
@@ -31,9 +32,10 @@ func explore(t *testing.T, c backup.Cluster, s lockstep.Strategy, runs int) *loc
 	return result
 }
 
-// A primary that waits for its disk and its backups keeps its promise.
+// A primary that waits for its disk and its backups passes the spec.
 func TestCorrect(t *testing.T) {
-	for _, s := range []lockstep.Strategy{rough, strategy.DefaultPOS, strategy.DefaultPartition, strategy.Uniform{Period: 2, Isolations: 2, Rounds: 20}} {
+	for _, s := range []lockstep.Strategy{rough, strategy.DefaultPOS, strategy.DefaultPartition,
+		strategy.Uniform{Period: 2, Isolations: 2, Rounds: 20}} {
 		result := explore(t, backup.Cluster{Nodes: 3}, s, 300)
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s", s, f.Finding)
@@ -44,7 +46,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// One that does not is found out when it crashes: a client was told of a write that is gone.
+// A crash exposes a primary that does not wait: it has acknowledged a write that is lost.
 func TestHasty(t *testing.T) {
 	result := explore(t, backup.Cluster{Hasty: true}, rough, 2000)
 	f := result.First()
@@ -56,13 +58,14 @@ func TestHasty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := small.Trace.Records; len(last) > 10 || !slices.ContainsFunc(last, func(r trace.Record) bool { return r.Step.Kind == trace.Crash }) {
+	if last := small.Trace.Records; len(last) > 10 ||
+		!slices.ContainsFunc(last, func(r trace.Record) bool { return r.Step.Kind == trace.Crash }) {
 		t.Errorf("shrunk to %d steps, with or without a crash", len(last))
 	}
 	t.Logf("run %d: %s\n%d steps, shrunk to %d", f.Run, f.Finding, len(f.Trace.Records), len(small.Trace.Records))
 }
 
-// The page shows the whole target, which is small, and pieces of this test.
+// The page shows the complete source of the target, and excerpts of this test.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/add-a-target.md")
 	if err != nil {

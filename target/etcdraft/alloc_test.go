@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// TestAllocations compares the memory that runs ask for with that of the bare loop, which
-// is the library's: engine, adapter and the safety specs add less than a tenth.
+// TestAllocations compares the memory that runs allocate with that of the bare loop, which is the library's own.
+// Engine, adapter and the safety specs add less than a tenth.
 func TestAllocations(t *testing.T) {
 	const runs = 1000
 	loop := &bare{rand: rand.New(rand.NewPCG(1, 1))}
@@ -22,8 +22,10 @@ func TestAllocations(t *testing.T) {
 		}
 	})
 	engine := allocations(func() {
-		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{}, Spec: etcdraft.Safety,
-			Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}, Runs: runs, Steps: 200, Workers: 1, Seed: 1})
+		_, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: etcdraft.Cluster{}, Spec: etcdraft.Safety,
+				Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}, Runs: runs, Steps: 200, Workers: 1,
+				Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

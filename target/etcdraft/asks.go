@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// asks reads the changes that the operator asks for by name.
+// asks parses the changes that the operator requests explicitly.
 func (c Cluster) asks() ([]raftlib.ConfChange, error) {
 	changes, err := operator.Changes(c.Asks, c.Nodes)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c Cluster) asks() ([]raftlib.ConfChange, error) {
 	return list, nil
 }
 
-// askTexts are the words of those.
+// askTexts are those changes as text.
 func (c Cluster) askTexts() []string {
 	asks, _ := c.asks() // checked before
 	texts := []string{}
@@ -37,8 +37,8 @@ func (c Cluster) askTexts() []string {
 	return texts
 }
 
-// requests are the words of all requests of a run, where they are known: those of clients and
-// the changes that an operator thinks up are drawn.
+// requests are the texts of all requests of a run that are known in advance. The requests of clients and the
+// operator's own changes are drawn.
 func (c Cluster) requests() []string {
 	if c.Clients > 0 || c.Changes > 0 || c.Transfers > 0 {
 		return nil
@@ -50,7 +50,8 @@ func (c Cluster) requests() []string {
 func messageTypes() []string {
 	var names []string
 	for t := range travels {
-		if travels[t] != (travel{}) || raftlib.Type(t) == raftlib.MsgVote || slices.Contains(toLeader[:], raftlib.Type(t)) {
+		if travels[t] != (travel{}) || raftlib.Type(t) == raftlib.MsgVote ||
+			slices.Contains(toLeader[:], raftlib.Type(t)) {
 			names = append(names, raftlib.Type(t).String())
 		}
 	}

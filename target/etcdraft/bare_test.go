@@ -11,11 +11,10 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// bare is the loop that one would write without Lockstep: RawNodes on the library's own
-// MemoryStorage, a slice of messages in flight, random deliveries, losses, ticks and
-// requests in the proportions of the strategy walk, a replicated map with two clients of
-// four operations each, which retry. It draws with one generator, judges nothing and
-// records nothing.
+// bare is the loop that one would write without Lockstep: RawNodes on the library's own MemoryStorage and a slice of
+// messages in flight. Deliveries, losses, ticks and requests are random, in the proportions of the strategy walk. Two
+// clients with four operations each use a replicated map, and retry. The loop draws from one generator, checks
+// nothing and records nothing.
 type bare struct {
 	rand     *rand.Rand
 	nodes    []bareNode
@@ -38,7 +37,7 @@ type bareNode struct {
 type bareRead struct{ context, index uint64 }
 
 type bareClient struct {
-	seq  uint16 // of the operation under way
+	seq  uint16 // of the operation in progress
 	read bool
 }
 
@@ -51,7 +50,9 @@ func (b *bare) run(nodes, steps int) {
 	}
 	for i := range nodes {
 		s := raft.NewMemoryStorage()
-		_ = s.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)), ConfState: conf}})
+		_ = s.ApplySnapshot(
+			&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)), ConfState: conf}},
+		)
 		_ = s.SetHardState(&pb.HardState{Term: new(uint64(1)), Vote: new(uint64(0)), Commit: new(uint64(1))})
 		raw, err := raft.NewRawNode(&raft.Config{ID: uint64(i + 1), ElectionTick: 3, HeartbeatTick: 1, Storage: s,
 			MaxSizePerMsg: math.MaxUint64, MaxInflightMsgs: 256, Logger: raftlib.Logger{}})
@@ -69,10 +70,10 @@ func (b *bare) run(nodes, steps int) {
 	}
 }
 
-// reads draws whether an operation is a read, with the chance that kv.Mixed gives.
+// reads draws whether an operation is a read, with the probability of kv.Mixed.
 func (b *bare) reads() bool { return b.rand.IntN(10) < 4 }
 
-// step draws among what is possible, as walk does: a client that has its answers asks no more.
+// step draws among the possible actions, as walk does. A client that has all its answers sends no more requests.
 func (b *bare) step() {
 	var asking [len(b.clients)]int
 	clients := 0
@@ -104,7 +105,7 @@ func (b *bare) step() {
 	}
 }
 
-// tick ticks once while messages are in flight, else until something happens.
+// tick ticks once while messages are in flight; otherwise it ticks until something happens.
 func (b *bare) tick(i int) {
 	n := &b.nodes[i]
 	n.raw.Tick()

@@ -20,15 +20,18 @@ var benchWalk = strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
 
 func explore(b *testing.B, sys lockstep.System, s lockstep.Spec, runs int) (*lockstep.Result, time.Duration) {
 	start := processor.Used()
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: benchWalk, Spec: s, Runs: runs, Steps: 200, Workers: 1, Seed: 1})
+	r, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{System: sys, Strategy: benchWalk, Spec: s, Runs: runs, Steps: 200, Workers: 1, Seed: 1},
+	)
 	if err != nil || r.First() != nil {
 		b.Fatal(err, r.First())
 	}
 	return r, processor.Used() - start
 }
 
-// BenchmarkRatio compares runs of 200 steps under the engine with the bare loop, in the
-// same process and alternating, without a spec and with all of them.
+// BenchmarkRatio compares runs of 200 steps under the engine with the bare loop, without a spec and with all of them.
+// Both alternate in the same process.
 func BenchmarkRatio(b *testing.B) {
 	for _, nodes := range []int{3, 5} {
 		for _, spec := range []struct {
@@ -61,7 +64,7 @@ func BenchmarkRatio(b *testing.B) {
 	}
 }
 
-// BenchmarkApart makes runs of one kind only, for tools that count instructions and cache misses.
+// BenchmarkApart executes runs of one kind only, for tools that count instructions and cache misses.
 func BenchmarkApart(b *testing.B) {
 	b.Run("engine", func(b *testing.B) { explore(b, etcdraft.Cluster{Nodes: 3}, nil, b.N) })
 	b.Run("bare", func(b *testing.B) {
@@ -72,9 +75,10 @@ func BenchmarkApart(b *testing.B) {
 	})
 }
 
-// BenchmarkRuns is the speed of both versions.
+// BenchmarkRuns measures the speed of both versions.
 func BenchmarkRuns(b *testing.B) {
-	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}, etcdraft.Cluster{Nodes: 5}, v35.Cluster{Nodes: 5}, etcdraft.Cluster{Async: true}} {
+	for _, sys := range []lockstep.System{etcdraft.Cluster{}, v35.Cluster{}, etcdraft.Cluster{Nodes: 5},
+		v35.Cluster{Nodes: 5}, etcdraft.Cluster{Async: true}} {
 		info, _ := sys.Describe()
 		b.Run(fmt.Sprintf("%s/nodes=%d/async=%s", info.Name, info.Nodes, info.Options["async"]), func(b *testing.B) {
 			var spent time.Duration

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// strategies are those of the core, long enough for 200 steps.
+// strategies are the core's strategies, long enough for 200 steps.
 var strategies = []lockstep.Strategy{
 	strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1},
 	strategy.Baseline{Drop: 0.25},
@@ -23,8 +23,7 @@ var strategies = []lockstep.Strategy{
 	rough,
 }
 
-// TestClean finds nothing in the library. With -lockstep.runs=100000 it is the campaign
-// of the documentation.
+// TestClean finds nothing in the library. With -lockstep.runs=100000 it is the campaign of the documentation.
 func TestClean(t *testing.T) {
 	for i, s := range strategies {
 		t.Run(fmt.Sprintf("%d-%.5s", i, s), func(t *testing.T) {
@@ -38,14 +37,17 @@ func TestClean(t *testing.T) {
 func TestCleanLayers(t *testing.T) {
 	for _, s := range strategies[2:4] {
 		t.Run(fmt.Sprintf("%.5s", s), func(t *testing.T) {
-			locktest.Run(t, lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
-				Seed: 1, Runs: 500, Steps: 200, Workers: 1, AllowVacuous: true})
+			locktest.Run(
+				t,
+				lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 500, Steps: 200, Workers: 1, AllowVacuous: true},
+			)
 		})
 	}
 }
 
-// TestSettled judges liveness too, with every option, under every kind of fault, for
-// both versions. Asynchronous writes hold votes back because of [TestVotesBeforeWrites].
+// TestSettled checks liveness too, with every option, under every kind of fault, for both versions. Asynchronous
+// writes hold votes back because of [TestVotesBeforeWrites].
 func TestSettled(t *testing.T) {
 	for i, c := range []etcdraft.Cluster{
 		{},
@@ -78,16 +80,17 @@ func TestSettled(t *testing.T) {
 			}
 			info, _ := sys.Describe()
 			t.Run(fmt.Sprintf("%d-%s", i, info.Name), func(t *testing.T) {
-				// A single node has no other log to compare with, and without clients nothing is answered.
+				// A single node has no other log to compare with, and without clients there are no answers.
 				locktest.Run(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
-					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1, AllowVacuous: c.Nodes == 1 || c.Clients == etcdraft.None})
+					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1, AllowVacuous: c.Nodes == 1 ||
+						c.Clients == etcdraft.None})
 			})
 		}
 	}
 }
 
-// TestChanges turns to membership changes, which need the most of the adapter, with every
-// kind of strategy. What hold-votes and atomic avoid is in contract_test.go.
+// TestChanges runs membership changes, which exercise the adapter most, with every kind of strategy. The tests in
+// contract_test.go show the runs that hold-votes and atomic avoid.
 func TestChanges(t *testing.T) {
 	changes := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Atomic: true}
 	async := changes
@@ -96,22 +99,26 @@ func TestChanges(t *testing.T) {
 	compact.Compact = 3
 	checked.PreVote, checked.CheckQuorum = true, true
 	for i, c := range []etcdraft.Cluster{changes, async, compact, checked} {
-		for _, name := range []string{"shadow", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2", "baseline",
+		for _, name := range []string{"shadow", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2",
+			"baseline",
 			"lossy:rounds=100,loss=0.2", "uniform", "partition"} {
 			s, err := strategy.Parse(name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Run(fmt.Sprintf("%d-%.5s", i, name), func(t *testing.T) {
-				locktest.Run(t, lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
-					Settle: etcdraft.Settle, Workers: 1})
+				locktest.Run(
+					t,
+					lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
+						Settle: etcdraft.Settle, Workers: 1},
+				)
 			})
 		}
 	}
 }
 
-// TestTargets makes both targets as the command line does, judges liveness in every run
-// of the default, and makes a target again from the options of its traces.
+// TestTargets creates both targets as the command line does and checks liveness in every run of the default. It also
+// recreates a target from the options in its traces.
 func TestTargets(t *testing.T) {
 	for _, c := range slices.Concat(etcdraft.Targets, v35.Targets) {
 		for _, options := range [][]string{nil, {"nodes=5"}, {"pre-vote=true", "check-quorum=true"}} {
@@ -119,7 +126,18 @@ func TestTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: rough, Spec: c.Spec, Seed: 1, Runs: 20, Steps: 200, Settle: c.Settle})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{
+					System:   sys,
+					Strategy: rough,
+					Spec:     c.Spec,
+					Seed:     1,
+					Runs:     20,
+					Steps:    200,
+					Settle:   c.Settle,
+				},
+			)
 			if err != nil || r.Verdict() != trace.Pass || r.Target != c.Name {
 				t.Fatalf("%s %v: %v %v", c.Name, options, r.First(), err)
 			}

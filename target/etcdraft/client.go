@@ -16,11 +16,11 @@ type reader struct {
 	waiter
 	key     uint8
 	context uint64
-	index   uint64 // 0: not known yet
+	index   uint64 // 0: unknown
 }
 
-// request gives a request to a node. A client's is offered again at once: the strategy
-// decides when the client loses its patience.
+// request gives a request to a node. The client's request is offered again at once: the strategy decides when the
+// client times out.
 func (d *Deployment) request(id int32, n *node) {
 	if d.operator.Has(id) {
 		d.ask(id, n)
@@ -38,7 +38,8 @@ func (d *Deployment) request(id int32, n *node) {
 		at := len(d.data)
 		d.data = o.Encode(d.data)
 		n.waiting = append(n.waiting, w)
-		if n.raft.Propose(d.data[at:len(d.data):len(d.data)]) != nil { // refused: the client hears that and may try again
+		// If the library refuses the proposal, the client learns of it and may try again.
+		if n.raft.Propose(d.data[at:len(d.data):len(d.data)]) != nil {
 			n.waiting = n.waiting[:len(n.waiting)-1]
 		}
 	case d.cluster.Reads >= Local:
@@ -51,15 +52,16 @@ func (d *Deployment) request(id int32, n *node) {
 	d.settle(n)
 }
 
-// answerUnasked answers a read as one must not: by a node's own copy, without asking
-// anyone whether it is up to date.
+// answerUnasked is wrong on purpose: it answers a read from the node's own replica, without asking a quorum whether
+// the replica is up to date.
 func (d *Deployment) answerUnasked(n *node, w waiter, key uint8) {
 	if d.cluster.Reads == Leader {
 		if n.lead == 0 {
 			return
 		}
 		leader := d.node(n.lead)
-		if !leader.up || leader.role != raftlib.Leader || d.out.Cut(n.id).Has(leader.id) || d.out.Cut(leader.id).Has(n.id) {
+		if !leader.up || leader.role != raftlib.Leader || d.out.Cut(n.id).Has(leader.id) ||
+			d.out.Cut(leader.id).Has(n.id) {
 			return
 		}
 		n = leader
@@ -67,7 +69,7 @@ func (d *Deployment) answerUnasked(n *node, w waiter, key uint8) {
 	d.clients.Answer(n.id, w.client, w.seq, n.machine.Read(key))
 }
 
-// answerWrite answers the client whose write a node has applied, where it waits there.
+// answerWrite answers the client whose write the node has applied, if the client waits at this node.
 func (d *Deployment) answerWrite(n *node, o kv.Op, r kv.Result) {
 	found := false
 	kept := n.waiting[:0]
@@ -84,7 +86,7 @@ func (d *Deployment) answerWrite(n *node, o kv.Op, r kv.Result) {
 	}
 }
 
-// confirmReads takes note of the indexes that reads may see.
+// confirmReads records the indexes that reads may see.
 func (d *Deployment) confirmReads(n *node, reads []Read) {
 	for _, r := range reads {
 		for i := range n.reads {
@@ -103,7 +105,7 @@ func (d *Deployment) answerReads(n *node) {
 	kept := n.reads[:0]
 	for _, r := range n.reads {
 		switch {
-		case d.clients.Wait(r.client, r.seq) == nil: // answered elsewhere
+		case d.clients.Wait(r.client, r.seq) == nil: // another node has answered
 		case r.index == 0 || r.index > n.machine.applied:
 			kept = append(kept, r)
 		default:

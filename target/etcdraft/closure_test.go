@@ -13,24 +13,44 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// Raft is not communication-closed at the grain of terms: a leader goes through many
-// exchanges of entries in one term, so that an append arrives when its receiver has
-// answered an earlier one of the same term. The figures are those of the page.
+// Raft is not communication-closed with one round per term: a leader exchanges entries many times in one term. An
+// append may therefore arrive after its receiver has answered an earlier append of the same term. The figures are
+// those of the page.
 func TestRoundsOfRaft(t *testing.T) {
 	page.Section(t, "../../docs/reports.md", "late messages", func(w io.Writer) error {
 		for _, layers := range []bool{false, true} {
 			share, m := lateness(t, layers)
-			if layers != (share.Formed > 0) || !slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
+			if layers != (share.Formed > 0) ||
+				!slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
 				t.Errorf("layers=%v: %+v", layers, share)
 			}
 			way := "rounds of terms"
 			if layers {
 				way = "causal layers"
 			}
-			fmt.Fprintf(w, "\nBy %s %d of %d runs have a lock-step form, and %d of %d are closed:\n\n", way, share.Formed, share.Runs, m.Closed, m.Runs)
-			fmt.Fprintf(w, "| message | the first to break the form | delivered | late | late and changed a state |\n|---|--:|--:|--:|--:|\n")
+			fmt.Fprintf(
+				w,
+				"\nBy %s %d of %d runs have a lock-step form, and %d of %d are closed:\n\n",
+				way,
+				share.Formed,
+				share.Runs,
+				m.Closed,
+				m.Runs,
+			)
+			fmt.Fprintf(
+				w,
+				"| message | the first to break the form | delivered | late | late and changed a state |\n|---|--:|--:|--:|--:|\n",
+			)
 			for _, c := range m.Types {
-				fmt.Fprintf(w, "| %s | %d | %d | %d | %d |\n", c.Type, breaks(share, c.Type), c.Delivered, c.Late, c.Changed)
+				fmt.Fprintf(
+					w,
+					"| %s | %d | %d | %d | %d |\n",
+					c.Type,
+					breaks(share, c.Type),
+					c.Delivered,
+					c.Late,
+					c.Changed,
+				)
 				if c.Type == "MsgApp" && !layers && c.Changed == 0 {
 					t.Error("no late MsgApp changed a state")
 				}
@@ -41,7 +61,7 @@ func TestRoundsOfRaft(t *testing.T) {
 	})
 }
 
-// lateness looks for the lock-step forms of 100 runs and for the late messages of 300.
+// lateness computes the lock-step forms of 100 runs and the late messages of 300.
 func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
 	t.Helper()
 	s, err := strategy.Parse("walk:steps=60")
@@ -60,7 +80,7 @@ func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
 	return share, m
 }
 
-// breaks is how many forms a type of message was the first to break.
+// breaks is the number of forms that a type of message was the first to break.
 func breaks(s *closure.Share, kind string) int {
 	for _, b := range s.Breaks {
 		if b.Type == kind {

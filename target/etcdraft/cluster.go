@@ -13,17 +13,16 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Cluster is a deployment of etcd's raft: a [lockstep.System]. Its zero value is three
-// nodes and two clients with four operations each, with the library's defaults.
+// Cluster is a deployment of etcd's raft: a [lockstep.System]. Its zero value has three nodes and two clients with
+// four operations each, and the library's defaults.
 type Cluster struct {
 	// Nodes is the number of nodes, 1 to 9; 0 means 3.
 	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
-	// Voters is the number of nodes that vote at the start, the first ones; the others are
-	// outside until a membership change adds them. 0 means all.
+	// Voters is the number of nodes that vote at the start: the first ones. The others are no members until a
+	// membership change adds them. 0 means all.
 	Voters int `help:"nodes that vote at the start, the others are outside; 0: all"`
-	// Election is Config.ElectionTick: a follower campaigns after Election to 2*Election-1
-	// ticks without a word from the leader. 0 means 3, which gives runs of a few hundred steps
-	// several elections.
+	// Election is Config.ElectionTick: a follower campaigns after Election to 2*Election-1 ticks without a message
+	// from the leader. 0 means 3, which gives runs of a few hundred steps several elections.
 	Election int `help:"election time-out in ticks; 0: 3" zero:"3" range:"2..1000"`
 	// Heartbeat is Config.HeartbeatTick; 0 means 1.
 	Heartbeat int `help:"ticks between heartbeats; 0: 1" zero:"1"`
@@ -34,93 +33,89 @@ type Cluster struct {
 	NoForward bool `help:"followers refuse proposals instead of forwarding them"`
 	// MaxInflight is Config.MaxInflightMsgs; 0 means 256.
 	MaxInflight int `help:"append messages on the way to one follower; 0: 256" zero:"256" range:"1..1048576"`
-	// MaxSizePerMsg is Config.MaxSizePerMsg, the bytes of entries in one message, which has
-	// at least one; 0 means no limit.
+	// MaxSizePerMsg is Config.MaxSizePerMsg, the bytes of entries in one message. A message has at least one entry; 0
+	// means no limit.
 	MaxSizePerMsg int `help:"bytes of entries in one message, at least one entry; 0: no limit" range:"0..2147483647"`
-	// Reads says how reads are served.
+	// Reads selects how nodes serve reads.
 	Reads ReadMode `help:"index (ask a quorum), lease (trust the clock; needs check-quorum); unsafe on purpose: local, leader"`
-	// Compact makes a snapshot and drops the log after so many applied entries; 0 means
+	// Compact is the number of applied entries after which a node takes a snapshot and compacts its log; 0 means
 	// never.
 	Compact int `help:"applied entries after which the log becomes a snapshot; 0: never" range:"0..1048576"`
-	// Async turns asynchronous storage writes on, where the version has them.
+	// Async enables asynchronous storage writes, if the version has them.
 	Async bool `help:"asynchronous storage writes, where the version has them"`
-	// Atomic says that a crash keeps or loses the writes of one Ready together. The
-	// library does not ask for it, but without it a change of members may be forgotten.
+	// Atomic makes a crash keep or lose the writes of one Ready together. The library does not require it, but
+	// without it a node may forget a membership change.
 	Atomic bool `help:"a crash keeps all writes of one Ready or none, which the library does not ask for"`
-	// HoldVotes makes requests for votes wait, with asynchronous writes, until the term,
-	// the vote and the log that they speak of are on disk. The library lets them go at
-	// once, so that a candidate that crashes can win an election of its last life.
+	// HoldVotes applies to asynchronous writes: requests for votes wait until the term, the vote and the log that
+	// they refer to are on disk. The library sends them at once, so a candidate that crashes can win an election of
+	// its previous incarnation.
 	HoldVotes bool `help:"with async: send requests for votes after the write of what they speak of, which the library does not ask for"`
 
-	// Clients is the number of clients, each with one request at a time; 0 means 2, and
-	// None means that there are none.
+	// Clients is the number of clients, each with one request at a time; 0 means 2, and None means no clients.
 	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
 	// Requests is the number of operations of each client; 0 means 4.
 	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
-	// Keys is the number of keys they work on; 0 means 2.
+	// Keys is the number of keys that clients use; 0 means 2.
 	Keys int `help:"number of keys; 0: 2" zero:"2" range:"1..8"`
-	// Mix says which operations clients draw.
+	// Mix is the mix of operations that clients draw from.
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
-	// Changes is the number of membership changes that an operator asks for.
+	// Changes is the number of membership changes that an operator requests.
 	Changes int `help:"membership changes that an operator asks for" range:"0..1000"`
-	// Asks are single changes of voters that the operator asks for besides, in words and
-	// separated by "; ", for example "remove 4; add 4". A scenario says when and where.
+	// Asks are additional single changes of voters that the operator requests, as text separated by "; ", for example
+	// "remove 4; add 4". A scenario decides when and where.
 	Asks string `help:"single changes that the operator asks for besides, like 'remove 4; add 4'"`
-	// Transfers is the number of leadership transfers that an operator asks for.
+	// Transfers is the number of leadership transfers that an operator requests.
 	Transfers int `help:"leadership transfers that an operator asks for" range:"0..1000"`
 
-	// Delay is the longest time, in ticks, that a message takes in virtual time; the time
-	// is drawn from the run's seed. Election must be larger than a round trip: at least
-	// 3*Delay+2. 0 means that messages carry no time.
+	// Delay is the maximum delay of a message in ticks of virtual time, drawn from the run's seed. Election must be
+	// larger than a round trip: at least 3*Delay+2. 0 means that messages carry no time.
 	Delay int `help:"longest time a message takes, in ticks of virtual time; 0: none" range:"0..1000"`
 	// Layers leaves messages without tags, so that lock-step strategies go by causal
 	// layers instead of the rounds of a term.
 	Layers bool `help:"no tags: lock-step strategies go by causal layers"`
-	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
-	// trace says what it is a run of; see package mutants.
+	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
+	// the mutant of its run; see package mutants.
 	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 
 	library raftlib.Library
 }
 
-// None as Cluster.Clients means that there are no clients.
+// None as Cluster.Clients means no clients.
 const None = -1
 
-// ReadMode says how linearizable reads are served.
+// ReadMode selects how nodes serve linearizable reads.
 type ReadMode uint8
 
 // The read modes.
 const (
-	// ReadIndex asks a quorum whether the leader still is one.
+	// ReadIndex asks a quorum to confirm the leader.
 	ReadIndex ReadMode = iota
-	// Lease trusts that no other leader can be elected while the leader hears from a
-	// quorum now and then. That rests on clocks; the library says that it is not safe when
-	// their drift is not bounded, and no strategy here bounds it.
+	// Lease assumes that no other leader can be elected while the leader hears from a quorum regularly. That depends
+	// on clocks. The library documents it as unsafe when clock drift is unbounded, and no strategy here bounds it.
 	Lease
-	// Local is wrong on purpose: the node asked answers by its own copy, as etcd did by
-	// default up to its second API.
+	// Local is wrong on purpose: the node answers from its own replica, as etcd did by default up to its second API.
 	Local
-	// Leader is wrong on purpose, too: the leader that the node asked knows answers by its own
-	// copy, whether it still is the leader or not. The question and the answer travel at
-	// once, unless the link between the two is cut or the leader is down.
+	// Leader is wrong on purpose, too: the leader that the node knows answers from its own replica, whether or not it
+	// still is the leader. The question and the answer travel instantly, unless the link between the two is cut or
+	// the leader is down.
 	Leader
 )
 
 var readModes = []string{"index", "lease", "local", "leader"}
 
-// Words are the words of the modes.
+// Words are the texts of the modes.
 func (ReadMode) Words() []string { return readModes }
 
-// String is the mode's word.
+// String is the text of the mode.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// With is the cluster on another version of the library.
+// With is the cluster with another version of the library.
 func (c Cluster) With(l raftlib.Library) Cluster {
 	c.library = l
 	return c
 }
 
-// filled is the cluster with its defaults, of which some depend on others.
+// filled is the cluster with its defaults, some of which depend on other options.
 func (c Cluster) filled() Cluster {
 	if c.library == nil {
 		c.library = usual()
@@ -138,12 +133,13 @@ func (c Cluster) filled() Cluster {
 	return c
 }
 
-// check reports what is wrong with a complete configuration.
+// check validates a complete configuration.
 func (c Cluster) check() error {
 	if err := target.Check("etcdraft", c); err != nil {
 		return err
 	}
-	for _, err := range []error{option.Within("voters", c.Voters, 1, c.Nodes), option.Within("heartbeat", c.Heartbeat, 1, c.Election-1)} {
+	for _, err := range []error{option.Within("voters", c.Voters, 1, c.Nodes),
+		option.Within("heartbeat", c.Heartbeat, 1, c.Election-1)} {
 		if err != nil {
 			return fmt.Errorf("etcdraft: %w", err)
 		}
@@ -155,7 +151,12 @@ func (c Cluster) check() error {
 		return fmt.Errorf("etcdraft: reads=lease needs check-quorum=true, the library insists on it")
 	}
 	if need := 3*c.Delay + 2; c.Delay > 0 && c.Election < need {
-		return fmt.Errorf("etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d", c.Delay, c.Election, need)
+		return fmt.Errorf(
+			"etcdraft: messages take up to %d ticks, so no election may succeed with election=%d; it must be at least %d",
+			c.Delay,
+			c.Election,
+			need,
+		)
 	}
 	if c.HoldVotes && !c.Async {
 		return fmt.Errorf("etcdraft: hold-votes=true needs async=true, it is about asynchronous storage writes")
@@ -169,19 +170,28 @@ func (c Cluster) check() error {
 	return c.library.Check()
 }
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = c.filled()
 	if err := c.check(); err != nil {
 		return lockstep.Info{}, err
 	}
-	return lockstep.Info{Name: c.library.Name(), Nodes: c.Nodes, Options: c.options(), Rounds: c.rounds(), Roles: c.roles(),
-		Types: messageTypes(), Events: eventTypes, Requests: c.requests(), Draws: "operations, changes, delays and time-outs",
+	return lockstep.Info{
+		Name:     c.library.Name(),
+		Nodes:    c.Nodes,
+		Options:  c.options(),
+		Rounds:   c.rounds(),
+		Roles:    c.roles(),
+		Types:    messageTypes(),
+		Events:   eventTypes,
+		Requests: c.requests(),
+		Draws:    "operations, changes, delays and time-outs",
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
-			trace.Restart, trace.Request, trace.Cut, trace.Heal)}, nil
+			trace.Restart, trace.Request, trace.Cut, trace.Heal),
+	}, nil
 }
 
-// options lists what makes up the cluster, without what is usual.
+// options lists the options of the cluster that differ from the defaults.
 func (c Cluster) options() map[string]string {
 	if c.Clients == 0 {
 		c.Clients = None
@@ -191,7 +201,8 @@ func (c Cluster) options() map[string]string {
 
 func (c Cluster) config() raftlib.Config {
 	r := raftlib.Config{Election: c.Election, Heartbeat: c.Heartbeat, PreVote: c.PreVote, CheckQuorum: c.CheckQuorum,
-		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward, Async: c.Async, HoldVotes: c.HoldVotes}
+		Lease: c.Reads == Lease, MaxInflight: c.MaxInflight, MaxSize: uint64(c.MaxSizePerMsg), NoForward: c.NoForward,
+		Async: c.Async, HoldVotes: c.HoldVotes}
 	if r.MaxSize == 0 {
 		r.MaxSize = math.MaxUint64
 	}

@@ -40,7 +40,8 @@ func TestRefusedOptions(t *testing.T) {
 		err := option.SetAll(&cluster, strings.Split(c.options, ","))
 		if err == nil {
 			_, err = cluster.Describe()
-			if _, deployErr := cluster.Deploy(context.Background(), &lockstep.Place{}); (deployErr == nil) != (err == nil) {
+			if _, deployErr := cluster.Deploy(context.Background(),
+				&lockstep.Place{}); (deployErr == nil) != (err == nil) {
 				t.Errorf("%s: Describe says %v, Deploy says %v", c.options, err, deployErr)
 			}
 		}
@@ -48,15 +49,18 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: the error is %v, want one with %q", c.options, err, c.want)
 		}
 	}
-	if _, err := (v35.Cluster{Async: true}).Describe(); err == nil || !strings.Contains(err.Error(), "etcdraft35 has no asynchronous storage writes") {
+	if _, err := (v35.Cluster{Async: true}).Describe(); err == nil ||
+		!strings.Contains(err.Error(), "etcdraft35 has no asynchronous storage writes") {
 		t.Errorf("asynchronous writes on v3.5: %v", err)
 	}
 }
 
-// TestOptionsRoundTrip makes a cluster again from the options in its traces.
+// TestOptionsRoundTrip recreates a cluster from the options in its traces.
 func TestOptionsRoundTrip(t *testing.T) {
-	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: kv.Binary}, {Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
-		{Clients: etcdraft.None, MaxInflight: 2, MaxSizePerMsg: 100, Compact: 3, Layers: true, NoForward: true, Transfers: 1, Delay: 1, Election: 9, Heartbeat: 2}} {
+	for _, c := range []etcdraft.Cluster{{}, {Reads: etcdraft.Leader, Mix: kv.Binary},
+		{Nodes: 5, Voters: 3, PreVote: true, CheckQuorum: true, Reads: etcdraft.Lease, Changes: 3, Async: true},
+		{Clients: etcdraft.None, MaxInflight: 2, MaxSizePerMsg: 100, Compact: 3, Layers: true, NoForward: true,
+			Transfers: 1, Delay: 1, Election: 9, Heartbeat: 2}} {
 		info, err := c.Describe()
 		if err != nil {
 			t.Fatal(err)
@@ -74,10 +78,11 @@ func TestOptionsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLease shows what the library warns of: lease reads are stale when clocks drift.
+// TestLease demonstrates the library's warning: lease reads are stale when clocks drift.
 func TestLease(t *testing.T) {
 	plan := lockstep.Plan{System: etcdraft.Cluster{CheckQuorum: true, Reads: etcdraft.Lease, Keys: 1, Clients: 3},
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything, Seed: 1, Runs: 5000, Steps: 300, Workers: 1}
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything,
+		Seed: 1, Runs: 5000, Steps: 300, Workers: 1}
 	r, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -96,19 +101,25 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestReach shows that runs get where bugs may be: every kind of event and every kind of
-// crash happens, for both versions.
+// TestReach shows that runs cover the risky states: every kind of event and every kind of crash occurs, for both
+// versions.
 func TestReach(t *testing.T) {
 	c := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 6, Transfers: 3, Compact: 3, PreVote: true}
 	for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
 		seen := map[string]int{}
-		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: rough, Spec: tally(seen), Seed: 1, Runs: 500, Steps: 300, Workers: 1})
+		r, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: sys, Strategy: rough, Spec: tally(seen), Seed: 1, Runs: 500, Steps: 300, Workers: 1},
+		)
 		if err != nil || r.First() != nil {
 			t.Fatal(r.First(), err)
 		}
-		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply", "install", "restart", "call", "return",
-			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept",
-			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message", "truncate", "crash"} {
+		for _, want := range []string{"leader", "candidate", "pre-candidate", "follower", "append", "commit", "apply",
+			"install", "restart", "call", "return",
+			"transfer leadership", "add learner", "remove", "(joint)", "leave joint", " 0 of 2 writes kept",
+			" 1 of 2 writes kept", " 2 of 2 writes kept",
+			"snapshot kept", "snapshot lost", "0 of 1 writes kept", "while handling a tick", "while handling message",
+			"truncate", "crash"} {
 			if seen[want] == 0 {
 				t.Errorf("%T: never seen: %s", sys, want)
 			}
@@ -117,17 +128,19 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Clients try again when they are not answered, so that under every strategy of order and time
-// most of the eight operations of a run are.
+// Clients retry until they are answered. Under every strategy of order and time, most of the eight operations of a
+// run therefore complete.
 func TestClientsAreAnswered(t *testing.T) {
 	const runs = 100
-	for text, want := range map[string]float64{"pctcp:steps=1000": 7.9, "pctcp:fair=true,steps=1000": 7.9, "pos:steps=1000": 7.5, "delay:steps=1000": 7.9, "walk:steps=1000": 7.9} {
+	for text, want := range map[string]float64{"pctcp:steps=1000": 7.9, "pctcp:fair=true,steps=1000": 7.9,
+		"pos:steps=1000": 7.5, "delay:steps=1000": 7.9, "walk:steps=1000": 7.9} {
 		s, err := strategy.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]int{}
-		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: tally(seen), Seed: 1, Runs: runs, Workers: 1}); err != nil {
+		if _, err := lockstep.Explore(t.Context(), lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s,
+			Spec: tally(seen), Seed: 1, Runs: runs, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if got := float64(seen["return"]) / runs; got < want {
@@ -138,7 +151,7 @@ func TestClientsAreAnswered(t *testing.T) {
 	}
 }
 
-// tally counts what events say.
+// tally counts events by their text.
 type tally map[string]int
 
 func (c tally) Properties() []string                     { return nil }
@@ -156,7 +169,8 @@ func (c tally) Step(run *lockstep.Run) *lockstep.Finding {
 			c.text(v.String(), "transfer leadership", "add learner", "remove", "(joint)", "leave joint")
 		case *etcdraft.Crashed:
 			text := v.String()
-			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept", "while handling a tick")
+			c.text(text, " 0 of 2 writes kept", " 1 of 2 writes kept", " 2 of 2 writes kept", "0 of 1 writes kept",
+				"while handling a tick")
 			if strings.Contains(text, "->") {
 				c["while handling message"]++
 			}

@@ -11,22 +11,21 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// The tests of this file drive the library alone, without the adapter and the engine,
-// through two runs that campaigns found: its user keeps to what its documentation asks,
-// and yet a leader lacks a committed entry. They fail once the library has changed, and
-// then the documentation and the options that avoid these runs have to change, too.
+// The tests of this file drive the library alone, without the adapter and the engine, through two runs that campaigns
+// found. The user of the library follows its documentation, and yet a leader lacks a committed entry. The tests fail
+// when the library changes. In that case the documentation and the options that avoid these runs must change, too.
 
-// lone is a RawNode with nothing around it: messages wait in out until a test takes them.
+// lone is a bare RawNode: messages wait in out until a test takes them.
 type lone struct {
 	*raft.RawNode
 	t      *testing.T
 	config raft.Config
 	disk   *raft.MemoryStorage
 	out    []*pb.Message
-	writes []*pb.Message // of the append thread, where writes are asynchronous
+	writes []*pb.Message // of the append thread, with asynchronous writes
 }
 
-// newLone makes a node of a cluster of 1, 2 and 3.
+// newLone makes a node of a cluster of nodes 1, 2 and 3.
 func newLone(t *testing.T, id uint64, async bool) *lone {
 	n := &lone{t: t, disk: raft.NewMemoryStorage()}
 	n.must(n.disk.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)),
@@ -44,7 +43,7 @@ func (n *lone) must(err error) {
 	}
 }
 
-// restart begins anew from the disk; what was not written is lost.
+// restart restarts the node from its disk; unwritten state is lost.
 func (n *lone) restart() {
 	var err error
 	n.RawNode, err = raft.NewRawNode(&n.config)
@@ -52,7 +51,7 @@ func (n *lone) restart() {
 	n.out, n.writes = nil, nil
 }
 
-// pump handles all Readys as the library asks.
+// pump handles all Readys as the library requires.
 func (n *lone) pump() {
 	for n.HasReady() {
 		rd := n.Ready()
@@ -67,7 +66,7 @@ func (n *lone) pump() {
 	}
 }
 
-// sort takes messages and work apart: messages may go out at once, says the library.
+// sort separates messages from storage work; the library allows sending messages at once.
 func (n *lone) sort(messages []*pb.Message) {
 	for _, m := range messages {
 		switch m.GetTo() {
@@ -129,14 +128,14 @@ func (n *lone) take(kind pb.MessageType, to uint64) *pb.Message {
 	return last
 }
 
-// hear gives a message to a node, which writes what it has to.
+// hear gives a message to a node, which then writes its state.
 func (n *lone) hear(m *pb.Message) {
 	n.t.Helper()
 	n.must(n.Step(m))
 	n.flush()
 }
 
-// talk passes messages among nodes until there are none; those for others are lost.
+// talk passes messages among nodes until there are none; messages for other nodes are lost.
 func talk(nodes ...*lone) {
 	for busy := true; busy; {
 		busy = false
@@ -156,7 +155,7 @@ func talk(nodes ...*lone) {
 	}
 }
 
-// lacks checks that a node leads and has another entry where one is committed.
+// lacks checks that a node leads and has a different entry at a committed index.
 func (n *lone) lacks(leader *lone, index uint64) {
 	n.t.Helper()
 	if n.Status().GetCommit() < index {
@@ -176,9 +175,9 @@ func (n *lone) lacks(leader *lone, index uint64) {
 		index, was, is, leader.config.ID, leader.Status().GetTerm())
 }
 
-// With asynchronous writes a request for votes goes out before the term and the log that
-// it speaks of are on disk. The candidate crashes, campaigns for the same term with a
-// shorter log, and counts the vote that its first request got.
+// With asynchronous writes the library sends a request for votes before the term and the log that it refers to are on
+// disk. The candidate crashes, campaigns for the same term with a shorter log, and counts the vote for its first
+// request.
 func TestVotesBeforeWrites(t *testing.T) {
 	one, two, three := newLone(t, 1, true), newLone(t, 2, true), newLone(t, 3, true)
 	one.must(one.Campaign())
@@ -195,7 +194,8 @@ func TestVotesBeforeWrites(t *testing.T) {
 	three.restart()
 	three.must(three.Campaign())
 	three.flush()
-	if again := three.take(pb.MsgVote, 1); again.GetTerm() != request.GetTerm() || again.GetIndex() >= request.GetIndex() {
+	if again := three.take(pb.MsgVote, 1); again.GetTerm() != request.GetTerm() ||
+		again.GetIndex() >= request.GetIndex() {
 		t.Fatalf("the second request is %v, the first was %v", again, request)
 	}
 	one.hear(request)
@@ -203,15 +203,14 @@ func TestVotesBeforeWrites(t *testing.T) {
 	one.lacks(three, 2)
 }
 
-// A crash between the two writes of a Ready, entries first and hard state second, as the
-// library asks where they cannot be written together, keeps an entry and loses the commit
-// index that came with it. If the entry is a change of members, and the commit index the
-// only word of the change before it, then the node campaigns among the members before
-// both.
+// The library asks for two writes of a Ready where they are not atomic: entries first, hard state second. A crash
+// between them keeps an entry and loses the commit index that came with it. Suppose that the entry is a membership
+// change, and only the lost commit index covered the previous change. Then the node campaigns with the members before
+// both changes.
 func TestCommitLostWithChange(t *testing.T) {
 	nodes := make([]*lone, 6)
 	for id := uint64(1); id <= 5; id++ {
-		nodes[id] = newLone(t, id, false) // 4 and 5 as if they had installed the snapshot
+		nodes[id] = newLone(t, id, false) // as if 4 and 5 had installed the snapshot
 	}
 	one, two, three, four, five := nodes[1], nodes[2], nodes[3], nodes[4], nodes[5]
 	add := func(id uint64) {
@@ -219,7 +218,7 @@ func TestCommitLostWithChange(t *testing.T) {
 	}
 	one.must(one.Campaign())
 	talk(one, two, three)
-	add(4) // at 3; committed by 1 and 2, of which 2 does not hear
+	add(4) // at 3; committed by 1 and 2; 2 does not learn of the commit
 	two.hear(one.take(pb.MsgApp, 2))
 	one.hear(two.take(pb.MsgAppResp, 1))
 	one.take(pb.MsgApp, 2)

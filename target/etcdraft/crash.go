@@ -9,12 +9,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// crash stops a node. Half of the crashes hit the node while it is idle: what was written
-// without a sync may be lost or kept. The other half hit it in the middle of handling a message
-// on its way to it, or a tick where there is none: the message has been read and the Ready that
-// it causes is written up to a point drawn from the seed, between any two writes of it or before
-// its messages go out. The sender knows nothing of that, so the message itself may still arrive
-// later.
+// crash stops a node. Half of the crashes hit an idle node: writes without a sync may be lost or kept. The other half
+// hit the node while it handles a message in flight to it, or a tick if there is no message. The node has read the
+// message and writes the resulting Ready up to a point drawn from the seed. That point lies between any two writes,
+// or before the messages go out. The sender does not notice, so the message itself may still arrive later.
 func (d *Deployment) crash(n *node) {
 	c := &Crashed{}
 	snapshot, keep := uint64(0), 0
@@ -39,8 +37,8 @@ func (d *Deployment) crash(n *node) {
 	n.waiting, n.reads, n.reports = n.waiting[:0], n.reads[:0], n.reports[:0]
 }
 
-// interrupt gives a node its last input and writes what that causes. It tells which input
-// that was, the index of a snapshot among what is written, and how many writes are kept.
+// interrupt gives a node its last input and writes the result. It returns a description of that input, the index of a
+// snapshot among the writes, and the number of kept writes.
 func (d *Deployment) interrupt(n *node) (while string, snapshot uint64, keep int) {
 	while = "a tick"
 	if id := d.lastInput(n); id != 0 {
@@ -65,9 +63,8 @@ func (d *Deployment) interrupt(n *node) (while string, snapshot uint64, keep int
 	return while, rd.Snapshot.Index, before + d.torn(n, rd, n.disk.Open()-before)
 }
 
-// torn draws how many writes of a Ready are kept: some of its entries, or all of them and the
-// hard state, with which a snapshot becomes valid. Storage with atomic writes keeps all or
-// nothing.
+// torn draws how many writes of a Ready are kept: some of its entries, or all of them and the hard state, with which
+// a snapshot becomes valid. Storage with atomic writes keeps all or nothing.
 func (d *Deployment) torn(n *node, rd *raftlib.Ready, of int) int {
 	if rd.Snapshot.Index != 0 {
 		return of * n.chance.IntN(2)
@@ -83,7 +80,7 @@ func (d *Deployment) torn(n *node, rd *raftlib.Ready, of int) int {
 	return k
 }
 
-// lastInput draws one of the youngest messages on their way to a node.
+// lastInput draws one of the most recent messages in flight to a node.
 func (d *Deployment) lastInput(n *node) trace.ID {
 	var list [4]trace.ID
 	k := 0

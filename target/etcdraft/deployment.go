@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Deployment is a running cluster. It is reused from run to run: storages, buffers and
-// the workload's tables stay; only the library's RawNodes are made anew.
+// Deployment is a running cluster. Runs reuse it: storages, buffers and the workload's tables stay, and only the
+// library's RawNodes are new in each run.
 type Deployment struct {
 	cluster Cluster
 	network raftlib.Network
@@ -23,7 +23,7 @@ type Deployment struct {
 	clients *kv.Clients
 	out     *lockstep.Outbox
 
-	rand    lockstep.Chance // the run's own: workload, changes, delays, reports of losses
+	rand    lockstep.Chance // private to the run: workload, changes, delays, reports of losses
 	retired lockstep.Nodes  // removed, and stopped by their operator; see retire
 
 	operator *operator.Operator
@@ -59,13 +59,17 @@ func newDeployment(c Cluster) *Deployment {
 	return d
 }
 
-// Abilities tells that states have fingerprints, messages can be looked at, and nodes play
-// roles.
+// Abilities declares that states have fingerprints, message bodies are readable, and nodes have roles.
 func (d *Deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{View: d, Fingerprint: d.fingerprint, Body: d.message, Role: func(n lockstep.Node) string { return d.node(n).role.String() }}
+	return lockstep.Abilities{
+		View:        d,
+		Fingerprint: d.fingerprint,
+		Body:        d.message,
+		Role:        func(n lockstep.Node) string { return d.node(n).role.String() },
+	}
 }
 
-// message is what a message says, whatever the version of the library.
+// message is the content of a message, independent of the version of the library.
 func (d *Deployment) message(body trace.ID) any { return d.network.Content(body) }
 
 // Reset begins a new run.
@@ -102,24 +106,24 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	return nil
 }
 
-// begin precedes every step.
+// begin runs before every step.
 func (d *Deployment) begin() {
 	d.acting = -1
 	d.arena.Reset()
 	d.events.reset()
 }
 
-// move takes over another outbox, which is the same in every step but the first.
+// move switches to another outbox, which is the same in every step but the first.
 func (d *Deployment) move(out *lockstep.Outbox) {
 	d.out = out
 	d.clients.At(out)
 	d.operator.At(out)
 }
 
-// tell puts the states of the nodes into words.
+// tell reports the states of the nodes as text.
 func (d *Deployment) tell() { d.out.States(d.stateText) }
 
-// Do takes one step.
+// Do executes one step.
 func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	if out != d.out {
 		d.move(out)
@@ -144,7 +148,7 @@ func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	return err
 }
 
-// fault takes a step that is a fault, or the end of one.
+// fault executes a step that begins or ends a fault.
 func (d *Deployment) fault(s *lockstep.Step) error {
 	switch s.Kind {
 	case trace.Drop:
@@ -163,12 +167,12 @@ func (d *Deployment) resetCalm() {
 	}
 }
 
-// Close releases what the deployment holds.
+// Close releases the resources of the deployment.
 func (d *Deployment) Close() error { return nil }
 
 func (d *Deployment) node(n lockstep.Node) *node { return &d.nodes[n-1] }
 
-// deliver gives a message to its receiver, unless that is refused.
+// deliver gives a message to its receiver, unless the transport refuses it.
 func (d *Deployment) deliver(id trace.ID) {
 	m := d.out.Message(id)
 	d.acting = m.Tag.Round
@@ -180,13 +184,13 @@ func (d *Deployment) deliver(id trace.ID) {
 		return
 	}
 	d.input(n)
-	_ = n.raft.Receive(m.Body) // an error is the library's way of ignoring a message
+	_ = n.raft.Receive(m.Body) // an error means that the library ignores the message
 	d.settle(n)
 }
 
-// refused reports whether the transport refuses a message because of a removal: campaigns
-// of a retired node disturb the others, and what is forwarded to one that still believes
-// that it leads keeps it alive. Answers of a retired node are still welcome.
+// refused reports whether the transport refuses a message because of a removal. Campaigns of a retired node disturb
+// the others. A message forwarded to a retired node that still believes that it leads would keep it active. The
+// transport delivers answers of a retired node.
 func (d *Deployment) refused(m *trace.Message) bool {
 	switch m.Type {
 	case raftlib.MsgVote.String(), raftlib.MsgPreVote.String():
@@ -197,8 +201,7 @@ func (d *Deployment) refused(m *trace.Message) bool {
 	return false
 }
 
-// lose tells the sender of a lost message about it: of a snapshot always, as the library
-// demands, of others by chance.
+// lose notifies the sender of a lost message: of a snapshot always, as the library demands, of others at random.
 func (d *Deployment) lose(id trace.ID) {
 	m := d.out.Message(id)
 	d.lost(m.From, m.To, m.Type)
@@ -212,15 +215,14 @@ func (d *Deployment) lost(from, to lockstep.Node, kind string) {
 	}
 }
 
-// report queues the transport's word to the sender of a message; the sender hears it
-// with its next input.
+// report queues the transport's report for the sender of a message; the sender receives it with its next input.
 func (d *Deployment) report(from, to lockstep.Node, snapshot, ok bool) {
 	if n := d.node(from); n.up {
 		n.reports = append(n.reports, report{to: to, snapshot: snapshot, ok: ok})
 	}
 }
 
-// send puts the messages of a Ready on their way.
+// send puts the messages of a Ready in flight.
 func (d *Deployment) send(n *node, mail int) {
 	out := d.out
 	plain := out.Cut(n.id) == 0 && !out.Texts()
@@ -237,8 +239,8 @@ func (d *Deployment) send(n *node, mail int) {
 	}
 }
 
-// sent puts a message that was sent into words, where they are wanted, and tells its sender where it is
-// lost at once.
+// sent records the text of a sent message, if the run needs texts. It notifies the sender of a message that is lost
+// at once.
 func (d *Deployment) sent(n *node, e raftlib.Envelope, body trace.ID) {
 	if d.out.Texts() {
 		d.out.Text(body, d.network.Content(body).Text(entryText))
@@ -248,10 +250,18 @@ func (d *Deployment) sent(n *node, e raftlib.Envelope, body trace.ID) {
 	}
 }
 
-// stateText is the state of a node in a few words.
+// stateText summarizes the state of a node.
 func (d *Deployment) stateText(id lockstep.Node) string {
 	n := d.node(id)
-	return fmt.Sprintf("%s term=%d log=%d..%d commit=%d %s", n.role, n.hard.Term, n.disk.First(), n.disk.Last(), n.hard.Commit, &n.machine)
+	return fmt.Sprintf(
+		"%s term=%d log=%d..%d commit=%d %s",
+		n.role,
+		n.hard.Term,
+		n.disk.First(),
+		n.disk.Last(),
+		n.hard.Commit,
+		&n.machine,
+	)
 }
 
 // fingerprint hashes the state of a node.
@@ -265,7 +275,7 @@ func (d *Deployment) fingerprint(id lockstep.Node) uint64 {
 	h.Mix(n.machine.applied)
 	h.Mix(n.disk.First())
 	for i := n.disk.First(); i <= n.disk.Last(); i++ {
-		t, _ := n.disk.Term(i) // it is in the log
+		t, _ := n.disk.Term(i) // the entry is in the log
 		h.Mix(t)
 	}
 	return uint64(h)

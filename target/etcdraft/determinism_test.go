@@ -16,16 +16,19 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// late is a spec that the second election of a run violates, so that there are traces to
-// compare.
-var late = spec.OnEvent("late", raftspec.BecameLeader, func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
-	if *elections++; *elections < 2 {
-		return nil
-	}
-	return &lockstep.Finding{Text: "two elections"}
-})
+// late is a spec that the second election of a run violates, so that there are traces to compare.
+var late = spec.OnEvent(
+	"late",
+	raftspec.BecameLeader,
+	func(elections *int, _ *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
+		if *elections++; *elections < 2 {
+			return nil
+		}
+		return &lockstep.Finding{Text: "two elections"}
+	},
+)
 
-// digests sums up the steps of many runs and the traces of some, for both versions.
+// digests hashes the steps of many runs and the traces of some, for both versions.
 func digests(workers int) (string, error) {
 	var all strings.Builder
 	c := etcdraft.Cluster{Nodes: 5, Voters: 4, Changes: 2, Transfers: 2, Compact: 4}
@@ -33,8 +36,11 @@ func digests(workers int) (string, error) {
 	async.Async = true
 	for _, sys := range []lockstep.System{c, v35.Cluster(c), async} {
 		for _, s := range strategies {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: s, Spec: spec.All(etcdraft.Everything, late),
-				Seed: 7, Runs: 40, Steps: 200, Workers: workers, KeepGoing: true, Keep: 2})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: sys, Strategy: s, Spec: spec.All(etcdraft.Everything, late),
+					Seed: 7, Runs: 40, Steps: 200, Workers: workers, KeepGoing: true, Keep: 2},
+			)
 			if err != nil {
 				return "", err
 			}
@@ -56,7 +62,7 @@ func digests(workers int) (string, error) {
 	return all.String(), nil
 }
 
-// TestDeterminism compares fresh processes, every other with two workers.
+// TestDeterminism compares fresh processes, every second one with two workers.
 func TestDeterminism(t *testing.T) {
 	processes.Same(t, func(process int) []string {
 		text, err := digests(1 + process%2)

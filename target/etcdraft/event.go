@@ -10,12 +10,14 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// eventTypes are the types of the events of a cluster: those of any Raft, where the value of a
-// crash is a [*Crashed] and that of a request of the operator an [*Asked].
-var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader, raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
-	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers, spec.EventCall, spec.EventReturn}
+// eventTypes are the types of the events of a cluster: those of any Raft. The value of a crash is a [*Crashed], and
+// that of an operator's request an [*Asked].
+var eventTypes = []string{raftspec.BecameFollower, raftspec.BecameCandidate, raftspec.BecameLeader,
+	raftspec.BecamePreCandidate, raftspec.EventAppend, raftspec.EventCommit,
+	raftspec.EventApply, raftspec.EventInstall, raftspec.EventCrash, raftspec.EventRestart, raftspec.EventMembers,
+	spec.EventCall, spec.EventReturn}
 
-// roles lists the parts that nodes play, by the words of the events.
+// roles lists the roles of nodes, named like the events.
 func (c Cluster) roles() []string {
 	list := []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate}
 	if c.PreVote {
@@ -24,14 +26,14 @@ func (c Cluster) roles() []string {
 	return list
 }
 
-// Message is what a message says, in a form that all versions of the library share: what
-// [lockstep.Run.Body] returns.
+// Message is the content of a message, in a form that all versions of the library share. [lockstep.Run.Body] returns
+// it.
 type Message = raftlib.Content
 
-// Crashed says what a crash interrupted and what it left.
+// Crashed describes the operation that a crash interrupted and the writes that it kept.
 type Crashed struct{ While, Kept string }
 
-// String is all of it.
+// String combines both.
 func (c *Crashed) String() string {
 	if c.While == "" {
 		return c.Kept
@@ -39,10 +41,10 @@ func (c *Crashed) String() string {
 	return "while handling " + c.While + ": " + c.Kept
 }
 
-// Asked says what an operator asked for.
+// Asked describes a request of the operator.
 type Asked struct {
 	Change raftlib.ConfChange
-	To     lockstep.Node // the transfer's, or 0
+	To     lockstep.Node // the transferee, or 0
 }
 
 // String is the request.
@@ -53,8 +55,8 @@ func (a *Asked) String() string {
 	return a.Change.String()
 }
 
-// pool hands out values that are valid during one step. They hold what they held before, and are
-// filled in where they are: a processor waits when it is to copy what has just been built.
+// pool hands out values that are valid during one step. They keep their previous contents and are filled in place,
+// because the CPU stalls when it copies a value that has just been written.
 type pool[T any] struct{ list []T }
 
 func (p *pool[T]) reset() { p.list = p.list[:0] }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The deliberate faults sit around the nodes of the adapter: the library is what it is,
-// but its user does something wrong. Each wraps a node and changes one thing.
+// The deliberate faults wrap the nodes of the adapter: the library is unmodified, but its user does something wrong.
+// Each wraps a node and changes one thing.
 
 // with is a cluster with a fault in every node.
 func with(c etcdraft.Cluster, wrap func(*faulty) raftlib.Node) etcdraft.Cluster {
@@ -37,7 +37,7 @@ func (w faultyNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapshot)
 	return w.wrap(&faulty{Node: w.Network.NewNode(id, source), id: id, network: w.Network})
 }
 
-// faulty is a node that still does everything right.
+// faulty is a node that still behaves correctly.
 type faulty struct {
 	raftlib.Node
 	id      lockstep.Node
@@ -73,7 +73,7 @@ func (f forgetTerm) WriteHard() {
 	f.ready.Hard = was
 }
 
-// loseTail is a disk that says that it has synced the last entry but has not.
+// loseTail is a disk that reports its last entry as synced although it is not.
 type loseTail struct{ *faulty }
 
 func (f loseTail) Disk() raftlib.Disk { return tailless{f.Node.Disk()} }
@@ -86,7 +86,7 @@ func (d tailless) Crash(draw func(int) int) (kept, of int) {
 	return kept, of
 }
 
-// applyTwice is an application that gets its entries twice.
+// applyTwice is an application that applies its entries twice.
 type applyTwice struct{ *faulty }
 
 func (f applyTwice) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
@@ -97,7 +97,7 @@ func (f applyTwice) Ready(a *raftlib.Arena) (*raftlib.Ready, bool) {
 	return rd, ok
 }
 
-// restless has a Ready for ever once it leads.
+// restless has another Ready without end once it leads.
 type restless struct {
 	*faulty
 	leads, made bool
@@ -150,7 +150,7 @@ func (f *staleRead) Start(r raftlib.Source) error {
 	return f.Node.Start(r)
 }
 
-// wrongNode is a transport that takes votes to the wrong candidate.
+// wrongNode is a transport that delivers votes to the wrong candidate.
 type wrongNode struct{ *faulty }
 
 func (f wrongNode) Post(i int) raftlib.Envelope {
@@ -161,8 +161,7 @@ func (f wrongNode) Post(i int) raftlib.Envelope {
 	return e
 }
 
-// earlyApply is a leader that applies entries, and answers for them, as soon as they are
-// in its own log.
+// earlyApply is a leader that applies entries, and answers their clients, as soon as they are in its own log.
 type earlyApply struct {
 	*faulty
 	applied uint64
@@ -216,7 +215,7 @@ func (w forgetfulNetwork) NewNode(id lockstep.Node, source func() raftlib.Snapsh
 	return emptySnapshot(w.Network)(id, source)
 }
 
-// deaf is a node that hears no votes.
+// deaf is a node that receives no votes.
 type deaf struct{ *faulty }
 
 func (f deaf) Receive(body trace.ID) error {
@@ -226,7 +225,7 @@ func (f deaf) Receive(body trace.ID) error {
 	return f.Node.Receive(body)
 }
 
-// ignoreAppend is a node 3 that throws away whatever would change its log.
+// ignoreAppend is a node 3 that discards everything that would change its log.
 type ignoreAppend struct{ *faulty }
 
 func (f ignoreAppend) Receive(body trace.ID) error {
@@ -236,7 +235,7 @@ func (f ignoreAppend) Receive(body trace.ID) error {
 	return f.Node.Receive(body)
 }
 
-// hardFirst is a storage that writes the hard state before the entries that it speaks of.
+// hardFirst is a storage that writes the hard state before the entries that it refers to.
 type hardFirst struct{ *faulty }
 
 func (f hardFirst) WriteEntries(k int) {
@@ -256,7 +255,7 @@ func (f ignoreChange) ApplyChange(e raftspec.Entry) raftspec.Conf {
 	return f.Node.ApplyChange(e)
 }
 
-// corruptEntry is a transport that changes entries on their way to node 2.
+// corruptEntry is a transport that changes entries in flight to node 2.
 type corruptEntry struct{ *faulty }
 
 func (f corruptEntry) Receive(body trace.ID) error {

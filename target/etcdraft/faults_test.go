@@ -18,20 +18,20 @@ import (
 )
 
 // rough is a walk with every kind of fault.
-var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 1}
+var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 1}
 
-// screen is the number of lines that a shrunk trace may have.
+// screen is the maximum number of lines of a shrunk trace.
 const screen = 60
 
-// fault is a deliberate fault, with the strategy that finds it and the property that it
-// violates.
+// fault is a deliberate fault, with the strategy that finds it and the property that it violates.
 type fault struct {
 	name     string
 	system   etcdraft.Cluster
 	strategy lockstep.Strategy
 	property string
 	settle   int
-	best     steps // the smallest number of steps known to show it, by property
+	best     steps // the smallest known number of steps, by property
 }
 
 // steps are numbers of steps by property.
@@ -39,8 +39,16 @@ type steps map[string]int
 
 // plan looks for the fault.
 func (f *fault) plan(seed uint64) lockstep.Plan {
-	return lockstep.Plan{System: f.system, Strategy: f.strategy, Spec: spec.All(etcdraft.Everything, raftspec.Within(12)), Seed: seed,
-		Runs: 20_000, Steps: 300, Settle: f.settle, Workers: 1}
+	return lockstep.Plan{
+		System:   f.system,
+		Strategy: f.strategy,
+		Spec:     spec.All(etcdraft.Everything, raftspec.Within(12)),
+		Seed:     seed,
+		Runs:     20_000,
+		Steps:    300,
+		Settle:   f.settle,
+		Workers:  1,
+	}
 }
 
 // faults are the deliberate faults.
@@ -49,26 +57,40 @@ func faults() []fault {
 	small := etcdraft.Cluster{Requests: 3, Keys: 1, Election: 3}
 	leaders := etcdraft.Cluster{Nodes: 2, Clients: etcdraft.None}
 	return []fault{
-		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough, "election-safety", 0, steps{"election-safety": 8}},
-		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough, "election-safety", 0, steps{"election-safety": 8, "leader-completeness": 10}},
-		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough, "leader-completeness", 0, steps{"leader-completeness": 10, "panic": 9}},
-		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain, "state-machine-safety", 0, steps{"state-machine-safety": 9}},
-		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain, "linearizability", 0, steps{"linearizability": 9}},
-		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain, "leader-completeness", 0, steps{"leader-completeness": 12}},
-		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain, "durability", 0, steps{"durability": 4}},
-		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}), plain, "state-machine-safety", 0, steps{"state-machine-safety": 11}},
-		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80, steps{"liveness": 80}},
-		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic", 0, steps{"panic": 10}},
-		{"work without end", with(small, func(f *faulty) raftlib.Node { return &restless{faulty: f} }), plain, "panic", 0, steps{"panic": 3}},
-		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3}, func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0, steps{"state-machine-safety": 9}},
-		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching", 0, steps{"log-matching": 7}},
-		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain, "leader-append-only", 0, steps{"leader-append-only": 7, "panic": 13}},
+		{"forget the vote", with(small, func(f *faulty) raftlib.Node { return forgetVote{f} }), rough,
+			"election-safety", 0, steps{"election-safety": 8}},
+		{"forget the term", with(small, func(f *faulty) raftlib.Node { return forgetTerm{f} }), rough,
+			"election-safety", 0, steps{"election-safety": 8, "leader-completeness": 10}},
+		{"lose the log's tail", with(small, func(f *faulty) raftlib.Node { return loseTail{f} }), rough,
+			"leader-completeness", 0, steps{"leader-completeness": 10, "panic": 9}},
+		{"apply twice", with(small, func(f *faulty) raftlib.Node { return applyTwice{f} }), plain,
+			"state-machine-safety", 0, steps{"state-machine-safety": 9}},
+		{"read without asking", with(small, func(f *faulty) raftlib.Node { return &staleRead{faulty: f} }), plain,
+			"linearizability", 0, steps{"linearizability": 9}},
+		{"deliver to the wrong node", with(small, func(f *faulty) raftlib.Node { return wrongNode{f} }), plain,
+			"leader-completeness", 0, steps{"leader-completeness": 12}},
+		{"apply before commit", with(small, func(f *faulty) raftlib.Node { return &earlyApply{faulty: f} }), plain,
+			"durability", 0, steps{"durability": 4}},
+		{"snapshot without data", etcdraft.Cluster{Requests: 3, Compact: 2}.With(forgetfulLibrary{v37.Library{}}),
+			plain, "state-machine-safety", 0, steps{"state-machine-safety": 11}},
+		{"hear no votes", with(leaders, func(f *faulty) raftlib.Node { return deaf{f} }), plain, "liveness", 80,
+			steps{"liveness": 80}},
+		{"hard state before entries", with(small, func(f *faulty) raftlib.Node { return hardFirst{f} }), rough, "panic",
+			0, steps{"panic": 10}},
+		{"work without end", with(small, func(f *faulty) raftlib.Node { return &restless{faulty: f} }), plain, "panic",
+			0, steps{"panic": 3}},
+		{"ignore membership changes", with(etcdraft.Cluster{Nodes: 4, Voters: 3, Changes: 3},
+			func(f *faulty) raftlib.Node { return ignoreChange{f} }), plain, "state-machine-safety", 0,
+			steps{"state-machine-safety": 9}},
+		{"corrupt entries", with(small, func(f *faulty) raftlib.Node { return corruptEntry{f} }), plain, "log-matching",
+			0, steps{"log-matching": 7}},
+		{"overwrite the leader's log", with(small, func(f *faulty) raftlib.Node { return overwrite{f} }), plain,
+			"leader-append-only", 0, steps{"leader-append-only": 7, "panic": 13}},
 	}
 }
 
-// TestFaults shows that the specs find what they are for: each deliberate fault is found
-// by the strategy named, as a violation of the property named, and shrunk to a trace
-// that fits a screen.
+// TestFaults shows that the specs detect their bugs. The named strategy finds each deliberate fault as a violation of
+// the named property, and shrinks it to a trace that fits a screen.
 func TestFaults(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
@@ -105,7 +127,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// lastLeader notes which nodes call themselves leader at the end of each run.
+// lastLeader records the nodes that call themselves leader at the end of each run.
 type lastLeader struct {
 	leaders []lockstep.Nodes
 	now     lockstep.Nodes
@@ -117,14 +139,25 @@ func (l *lastLeader) Reset()                             { l.now = 0 }
 func (l *lastLeader) Look(run *lockstep.Run)             { l.now = run.Playing(raftspec.BecameLeader) }
 func (l *lastLeader) Noted() any                         { return l.now }
 
-// TestIgnoredAppends wants a node that never appends to be found in every run in which it
-// does not lead at the end, having been elected when logs were empty: the others are a
-// majority, so that nothing but the logs shows it.
+// TestIgnoredAppends covers a node that never appends. The spec must find it in every run in which it does not lead
+// at the end although it was elected when logs were empty. The others are a majority, so only the logs show the
+// fault.
 func TestIgnoredAppends(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.DefaultUniform, strategy.Baseline{Drop: 0.1}, rough} {
 		last := &lastLeader{}
-		plan := lockstep.Plan{System: with(etcdraft.Cluster{}, func(f *faulty) raftlib.Node { return ignoreAppend{f} }), Strategy: s, Spec: etcdraft.Everything, Seed: 1,
-			Runs: 200, Steps: 300, Settle: etcdraft.Settle, Workers: 1, KeepGoing: true, Keep: 200, Observers: []lockstep.Observer{last}}
+		plan := lockstep.Plan{
+			System:    with(etcdraft.Cluster{}, func(f *faulty) raftlib.Node { return ignoreAppend{f} }),
+			Strategy:  s,
+			Spec:      etcdraft.Everything,
+			Seed:      1,
+			Runs:      200,
+			Steps:     300,
+			Settle:    etcdraft.Settle,
+			Workers:   1,
+			KeepGoing: true,
+			Keep:      200,
+			Observers: []lockstep.Observer{last},
+		}
 		r, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
 )
 
-// TestLastReady asks the library where the adapter does not whether there is another Ready: there is none,
+// TestLastReady asks the library for another Ready in the places where the adapter does not ask. There never is one,
 // whatever the options and faults.
 func TestLastReady(t *testing.T) {
 	for _, c := range []etcdraft.Cluster{
@@ -25,17 +25,33 @@ func TestLastReady(t *testing.T) {
 		{Async: true, HoldVotes: true, Nodes: 5, Voters: 3, Changes: 5, PreVote: true},
 	} {
 		listener := &listener{}
-		_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c.With(listener), Strategy: rough, Runs: 60, Steps: 300, Settle: 2000, Workers: 1, Seed: 1})
+		_, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:   c.With(listener),
+				Strategy: rough,
+				Runs:     60,
+				Steps:    300,
+				Settle:   2000,
+				Workers:  1,
+				Seed:     1,
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if listener.another > 0 || listener.spoke == 0 && c.Nodes != 1 {
-			t.Errorf("%+v: after %d of %d Readys that only spoke there was another", c, listener.another, listener.spoke)
+			t.Errorf(
+				"%+v: after %d of %d Readys that only spoke there was another",
+				c,
+				listener.another,
+				listener.spoke,
+			)
 		}
 	}
 }
 
-// listener is the library, with nodes that are asked once more than the adapter does.
+// listener is the library, with nodes that are asked once more than the adapter asks.
 type listener struct {
 	v37.Library
 	spoke, another int

@@ -7,5 +7,5 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/v37"
 )
 
-// usual is the version that clusters run unless told otherwise.
+// usual is the version that clusters run by default.
 func usual() raftlib.Library { return v37.Library{} }

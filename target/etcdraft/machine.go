@@ -17,7 +17,7 @@ type machine struct {
 	kv.Map
 	applied, term uint64 // the last entry applied
 	conf          raftspec.Conf
-	ever          lockstep.Nodes // all that were members at some time
+	ever          lockstep.Nodes // all current and former members
 }
 
 func (m *machine) reset(keys, clients int) {
@@ -25,8 +25,7 @@ func (m *machine) reset(keys, clients int) {
 	m.applied, m.term, m.conf, m.ever = 0, 0, raftspec.Conf{}, 0
 }
 
-// removed are the nodes that were members once. Their numbers are never used again, as
-// the library demands.
+// removed are the former members. Their numbers are never reused, as the library demands.
 func (m *machine) removed() lockstep.Nodes { return m.ever &^ m.conf.Members() }
 
 func (m *machine) setConf(c raftspec.Conf) {
@@ -34,10 +33,9 @@ func (m *machine) setConf(c raftspec.Conf) {
 	m.ever |= c.Members()
 }
 
-// allows reports whether the application agrees to a membership change: numbers are not
-// used twice, no voter leaves a cluster of two, of which the library warns that the other
-// may be left behind without a quorum, and a joint configuration is entered and left
-// properly. Every node decides the same, because it decides by what it has applied.
+// allows reports whether the application accepts a membership change. Numbers are not reused. No voter leaves a
+// cluster of two; the library warns that this may leave the other node behind without a quorum. A joint configuration
+// is entered and left properly. Every node decides the same, because it decides by the entries that it has applied.
 func (m *machine) allows(c raftlib.ConfChange) bool {
 	joint := m.conf.Outgoing != 0
 	leave := c.Add|c.Learn|c.Remove == 0
@@ -55,13 +53,13 @@ func (m *machine) fingerprint() uint64 {
 	return uint64(h)
 }
 
-// snapshot writes the state down.
+// snapshot serializes the state.
 func (m *machine) snapshot() raftlib.Snapshot {
 	data := binary.LittleEndian.AppendUint64(nil, uint64(m.ever))
 	return raftlib.Snapshot{Index: m.applied, Term: m.term, Conf: m.conf, Data: m.Snapshot(data)}
 }
 
-// restore takes over a snapshot. One of index 0 is the state of a node that has none.
+// restore loads a snapshot. Index 0 stands for the state without a snapshot.
 func (m *machine) restore(s raftlib.Snapshot, keys, clients int) {
 	m.reset(keys, clients)
 	m.applied, m.term = s.Index, s.Term
@@ -75,10 +73,10 @@ func (m *machine) restore(s raftlib.Snapshot, keys, clients int) {
 	}
 }
 
-// String is the state in a few words.
+// String summarizes the state.
 func (m *machine) String() string { return fmt.Sprintf("applied=%d%s", m.applied, m.Map.String()) }
 
-// entryText puts the data of an entry into words.
+// entryText is the data of an entry as text.
 func entryText(e raftspec.Entry) string {
 	if e.Kind != raftspec.Normal {
 		return "members"

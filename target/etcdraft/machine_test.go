@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// These tests look inside: the replicated map is the oracle of everything else.
+// These tests are internal: the replicated map is the oracle of all other tests.
 
 func newMachine() *machine {
 	m := &machine{}
@@ -26,7 +26,8 @@ func TestMachineSnapshot(t *testing.T) {
 	m.setConf(raftspec.Conf{Voters: trace.NodesOf(1, 2)}) // 3 was removed
 	again := newMachine()
 	again.restore(m.snapshot(), 2, 2)
-	if again.fingerprint() != m.fingerprint() || again.applied != 9 || again.term != 3 || again.removed() != m.removed() {
+	if again.fingerprint() != m.fingerprint() || again.applied != 9 || again.term != 3 ||
+		again.removed() != m.removed() {
 		t.Errorf("%+v became %+v", m, again)
 	}
 	again.restore(raftlib.Snapshot{}, 2, 2)
@@ -42,19 +43,23 @@ func TestMachineAllows(t *testing.T) {
 		change raftlib.ConfChange
 		want   bool
 	}{
-		"add":                   {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Add: node(4)}, true},
-		"add again":             {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Add: node(3)}, false},
-		"learn again":           {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Learn: node(3)}, false},
-		"remove to two":         {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Remove: node(2)}, true},
-		"remove to one":         {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Remove: node(2)}, false},
-		"remove a stranger":     {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Remove: node(7)}, false},
-		"demote":                {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Learn: node(3)}, false},
-		"promote":               {raftspec.Conf{Voters: node(1, 2), Learners: node(4)}, raftlib.ConfChange{Add: node(4)}, true},
-		"replace one of three":  {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Add: node(4), Remove: node(2), Joint: raftlib.Explicit}, true},
-		"replace one of two":    {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Add: node(4), Remove: node(2), Joint: raftlib.Explicit}, false},
-		"leave":                 {raftspec.Conf{Voters: node(1, 4), Outgoing: node(1, 2)}, raftlib.ConfChange{}, true},
-		"leave what is not":     {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{}, false},
-		"change while in joint": {raftspec.Conf{Voters: node(1, 4), Outgoing: node(1, 2)}, raftlib.ConfChange{Add: node(5)}, false},
+		"add":               {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Add: node(4)}, true},
+		"add again":         {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Add: node(3)}, false},
+		"learn again":       {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Learn: node(3)}, false},
+		"remove to two":     {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Remove: node(2)}, true},
+		"remove to one":     {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Remove: node(2)}, false},
+		"remove a stranger": {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Remove: node(7)}, false},
+		"demote":            {raftspec.Conf{Voters: node(1, 2, 3)}, raftlib.ConfChange{Learn: node(3)}, false},
+		"promote": {raftspec.Conf{Voters: node(1, 2), Learners: node(4)},
+			raftlib.ConfChange{Add: node(4)}, true},
+		"replace one of three": {raftspec.Conf{Voters: node(1, 2, 3)},
+			raftlib.ConfChange{Add: node(4), Remove: node(2), Joint: raftlib.Explicit}, true},
+		"replace one of two": {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{Add: node(4), Remove: node(2),
+			Joint: raftlib.Explicit}, false},
+		"leave":             {raftspec.Conf{Voters: node(1, 4), Outgoing: node(1, 2)}, raftlib.ConfChange{}, true},
+		"leave what is not": {raftspec.Conf{Voters: node(1, 2)}, raftlib.ConfChange{}, false},
+		"change while in joint": {raftspec.Conf{Voters: node(1, 4), Outgoing: node(1, 2)},
+			raftlib.ConfChange{Add: node(5)}, false},
 	} {
 		m := newMachine()
 		m.setConf(c.conf)
@@ -64,8 +69,8 @@ func TestMachineAllows(t *testing.T) {
 	}
 }
 
-// A removed node is retired when a majority of the new voters has applied the removal, not
-// when it has done so itself.
+// A removed node is retired when a majority of the new voters has applied the removal, not when it has applied the
+// removal itself.
 func TestRetire(t *testing.T) {
 	d := newDeployment(Cluster{Nodes: 4, Voters: 4}.filled())
 	apply := func(id lockstep.Node) {
@@ -79,7 +84,12 @@ func TestRetire(t *testing.T) {
 		want lockstep.Nodes
 	}{{4, 0}, {1, 0}, {2, trace.NodesOf(4)}, {3, trace.NodesOf(4)}} {
 		if apply(step.node); d.retired != step.want {
-			t.Errorf("after node %d has applied the removal of 4, %s are retired, want %s", step.node, d.retired, step.want)
+			t.Errorf(
+				"after node %d has applied the removal of 4, %s are retired, want %s",
+				step.node,
+				d.retired,
+				step.want,
+			)
 		}
 	}
 }

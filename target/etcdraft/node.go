@@ -9,9 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// node is a process: a node of the library, the application on top of it, and what the
-// process remembers of clients. It does for the library what the library asks of its
-// users.
+// node is a process: a node of the library, the application on top of it, and the process's state for clients. It
+// does everything that the library asks of its users.
 type node struct {
 	id      lockstep.Node
 	raft    raftlib.Node
@@ -19,25 +18,24 @@ type node struct {
 	disk    raftlib.Disk
 	machine machine
 	up      bool
-	calm    int // alarms since the last fault of the run
+	calm    int // timer events since the last fault of the run
 
 	last uint64       // index of the log's last entry, as the library sees it
-	role raftlib.Role // as last seen by the outside
+	role raftlib.Role // as last reported
 	lead lockstep.Node
 	hard raftlib.Hard
-	snap uint64 // index of the last snapshot of another node that the library took over
+	snap uint64 // index of the last snapshot of another node that the library accepted
 
 	waiting  []waiter // writes of clients
 	reads    []reader // reads of clients
 	reports  []report // of the transport
 	pace     pace
-	patience lockstep.Chance // of its time-outs
+	patience lockstep.Chance // of its timeouts
 	chance   lockstep.Chance // of storage and crashes
 }
 
-// pace says how slow the two storage threads of a node are: each does a piece of work
-// after one of so many inputs. It is drawn for a run, so that there are nodes that fall
-// far behind with one thread and not with the other.
+// pace is the slowness of a node's two storage threads: each completes one task after so many inputs. It is drawn for
+// each run. A node can therefore fall far behind with one thread and not with the other.
 type pace struct{ append, apply int }
 
 func drawPace(r *lockstep.Chance) pace {
@@ -45,13 +43,13 @@ func drawPace(r *lockstep.Chance) pace {
 	return pace{append: slow[r.IntN(len(slow))], apply: slow[r.IntN(len(slow))]}
 }
 
-// report is the transport's word on a message that was sent.
+// report is the transport's report on a sent message.
 type report struct {
 	to           lockstep.Node
 	snapshot, ok bool
 }
 
-// start brings a node up from what is on its disk.
+// start starts a node from its disk.
 func (d *Deployment) start(n *node) error {
 	base := n.disk.Base()
 	n.machine.restore(base, d.cluster.Keys, d.cluster.Clients)
@@ -67,13 +65,20 @@ func (d *Deployment) start(n *node) error {
 	if err := n.raft.Start(&n.patience); err != nil {
 		return err
 	}
-	d.out.Event(lockstep.Event{Type: raftspec.EventRestart, Node: n.id, Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
-		Term: n.hard.Term, Commit: n.hard.Commit, Applied: base.Index, State: n.machine.fingerprint(), Conf: base.Conf}})
+	d.out.Event(
+		lockstep.Event{
+			Type: raftspec.EventRestart,
+			Node: n.id,
+			Value: &raftspec.Restarted{Base: base.Index, Last: n.last, Entries: entries,
+				Term: n.hard.Term, Commit: n.hard.Commit, Applied: base.Index, State: n.machine.fingerprint(),
+				Conf: base.Conf},
+		},
+	)
 	d.settle(n)
 	return nil
 }
 
-// input precedes every input: the node first hears what the transport has to report.
+// input runs before every input: the node first receives the transport's reports.
 func (d *Deployment) input(n *node) {
 	if len(n.reports) > 0 {
 		n.hear()
@@ -92,7 +97,7 @@ func (n *node) hear() {
 	n.reports = n.reports[:0]
 }
 
-// settle follows every input: whatever the library wants done is done.
+// settle runs after every input: it completes the work that the library requests.
 func (d *Deployment) settle(n *node) {
 	d.drain(n)
 	if d.cluster.Async {
@@ -101,11 +106,12 @@ func (d *Deployment) settle(n *node) {
 	n.timer.Check()
 }
 
-// mostReadys is how often a node may have something to do in one go. A library that has no
-// end of it would fill the memory.
+// mostReadys limits the Readys that a node may have in one step. A library with an endless series of them would fill
+// the memory.
 const mostReadys = 10_000
 
-// drain handles Readys until there is none. The library, for which that is much work, is not asked where there can be none.
+// drain handles Readys until there is none. Asking the library is expensive for the library, so drain does not ask
+// where there can be none.
 func (d *Deployment) drain(n *node) {
 	for i := 0; ; i++ {
 		rd, ok := n.raft.Ready(&d.arena)
@@ -138,8 +144,8 @@ func (d *Deployment) drain(n *node) {
 	}
 }
 
-// piece draws whether a storage thread does a piece of work after an input. When faults
-// stop, slowness does, and it does everything.
+// piece draws whether a storage thread completes a task after an input. When faults stop, so does slowness, and the
+// thread completes all tasks.
 func (d *Deployment) piece(n *node, pace int) int {
 	if d.out.Settling() {
 		return allWork
@@ -150,10 +156,10 @@ func (d *Deployment) piece(n *node, pace int) int {
 	return 0
 }
 
-// allWork is more pieces of work than a node ever has.
+// allWork is more tasks than a node ever has.
 const allWork = 1 << 20
 
-// work lets the two storage threads do so many pieces of work each.
+// work lets the two storage threads complete so many tasks each.
 func (d *Deployment) work(n *node, appends, applies int) {
 	for range appends {
 		rd, ok := n.raft.NextAppend(&d.arena)
@@ -177,7 +183,7 @@ func (d *Deployment) work(n *node, appends, applies int) {
 	}
 }
 
-// observe tells the outside what changed in the node.
+// observe reports the changes in the node as events.
 func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	term, commit := n.hard.Term, n.hard.Commit
 	if rd.HardSet {
@@ -218,8 +224,8 @@ func (d *Deployment) observe(n *node, rd *raftlib.Ready) {
 	}
 }
 
-// observeSnapshot tells that the log as the library sees it begins after the snapshot from
-// now on. Where storage is slow, the application follows later.
+// observeSnapshot reports that the library's log begins after the snapshot from now on. If storage is slow, the
+// application follows later.
 func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
 	n.last, n.snap = s.Index, s.Index
 	if s.Index > n.machine.applied {
@@ -230,7 +236,7 @@ func (d *Deployment) observeSnapshot(n *node, s *raftlib.Snapshot) {
 	}
 }
 
-// persist writes what a Ready wants written. No crash comes between the writes; interrupt has the crash that does.
+// persist performs the writes of a Ready. No crash occurs between the writes; interrupt handles that case.
 func (d *Deployment) persist(n *node, rd *raftlib.Ready) {
 	if !rd.Sync && rd.Snapshot.Index == 0 {
 		d.write(n, rd)
@@ -257,7 +263,7 @@ func (d *Deployment) write(n *node, rd *raftlib.Ready) {
 	}
 }
 
-// install takes over a snapshot of another node.
+// install installs a snapshot of another node.
 func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 	if s.Index <= n.machine.applied {
 		return
@@ -267,10 +273,10 @@ func (d *Deployment) install(n *node, s raftlib.Snapshot) {
 	d.answerReads(n)
 }
 
-// apply applies committed entries in order. With asynchronous writes the library may have
-// taken over a snapshot meanwhile, and with it the snapshot's membership. An older change
-// of members must not be applied on top of that, so what the snapshot covers is left to
-// it, though the append thread may not have installed it yet.
+// apply applies committed entries in order. With asynchronous writes the library may have accepted a snapshot
+// meanwhile, and with it the snapshot's membership. An older membership change must not be applied on top of that.
+// apply therefore skips the entries that the snapshot covers, although the append thread may not have installed it
+// yet.
 func (d *Deployment) apply(n *node, entries []raftspec.Entry) {
 	for i := range entries {
 		if entries[i].Index > n.snap || !d.cluster.Async {
@@ -284,8 +290,8 @@ func (d *Deployment) apply(n *node, entries []raftspec.Entry) {
 	}
 }
 
-// applyOne applies an entry. The library may ask for a snapshot while it applies a change
-// of members, so the application's state moves to the entry only after that.
+// applyOne applies an entry. The library may request a snapshot while it applies a membership change, so the
+// application's state moves to the entry only after that.
 func (d *Deployment) applyOne(n *node, e *raftspec.Entry) {
 	var conf raftspec.Conf
 	if e.Kind != raftspec.Normal && n.machine.allows(n.raft.Parse(*e)) {

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// Read says what a read may see.
+// Read states the index that a read may see.
 type Read = raftlib.Read
 
-// The operator's duties; its asks come after them.
+// The operator's tasks; its explicit requests come after them.
 const (
 	changing = iota
 	transferring
@@ -22,8 +22,7 @@ func newOperator(c Cluster) *operator.Operator {
 		transferring: {Name: "transfer leadership", Times: c.Transfers}}, c.askTexts())
 }
 
-// ask carries out what an operator asks for at a node. What is refused or lost is not asked
-// for again.
+// ask executes an operator's request at a node. The operator does not retry a refused or lost request.
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
 	duty, ask := d.operator.Given(id)
@@ -47,17 +46,16 @@ func (d *Deployment) ask(id int32, n *node) {
 	d.settle(n)
 }
 
-// change asks a node for other members.
+// change requests other members at a node.
 func (d *Deployment) change(n *node, c raftlib.ConfChange) {
 	d.out.Event(lockstep.Event{Type: raftspec.EventMembers, Node: n.id, Value: &Asked{Change: c}})
 	_ = n.raft.ProposeChange(c)
 }
 
-// retire stops the nodes that were removed: their clocks stand still, clients cannot reach
-// them, and they only answer. A careful operator waits until a majority of the others has
-// applied the removal. One that stops a leader as soon as it has applied its own may leave
-// the others behind with its vote needed and not to be had, because they do not know that
-// the entry is committed and the log of the leader is longer than theirs.
+// retire stops the nodes that were removed: their clocks stop, clients cannot reach them, and they only answer. A
+// careful operator waits until a majority of the others has applied the removal. An operator that stops a leader as
+// soon as the leader has applied its own removal may block the others. They do not know that the entry is committed.
+// The leader's log is longer than theirs, so they need its vote and cannot get it.
 func (d *Deployment) retire(m *machine) {
 	for gone := range (m.removed() &^ d.retired).All() {
 		know := 0
@@ -73,9 +71,8 @@ func (d *Deployment) retire(m *machine) {
 	}
 }
 
-// drawChange draws a membership change that makes sense to a node, as far as it knows:
-// one node more or less, as voter or learner, a learner that becomes a voter, or one
-// node in the place of another by way of a joint configuration, which is left again.
+// drawChange draws a membership change that is sensible in the node's view. It adds or removes one voter or learner,
+// promotes a learner, or replaces one node by way of a joint configuration, which is left again.
 func (d *Deployment) drawChange(m *machine) (raftlib.ConfChange, bool) {
 	if m.conf.Outgoing != 0 {
 		return raftlib.ConfChange{}, !m.conf.AutoLeave

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// compared are the faults of tables that compare strategies, with none among them.
+// compared are the faults in the tables that compare strategies, including the case without a fault.
 var compared = []struct {
 	name string
 	wrap func(*faulty) raftlib.Node
@@ -26,20 +26,33 @@ var compared = []struct {
 	{"apply twice", func(f *faulty) raftlib.Node { return applyTwice{f} }},
 }
 
-// TestUnlessTold compares strategies as they are unless told otherwise, and two with an option: the
-// runs of 500 that find a fault, and the findings by the step, are what the page says.
+// TestUnlessTold compares strategies with their defaults, and two with an option. The page shows the runs of 500 that
+// find a fault, and the findings by step.
 func TestUnlessTold(t *testing.T) {
 	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
-		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp", "pctcp:fair=true", "pos", "shadow", "delay", "partition"} {
+		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp",
+			"pctcp:fair=true", "pos", "shadow", "delay", "partition"} {
 			unlessTold(t, text, &byRun, &byStep)
 		}
 		faults, rule := "", ""
 		for _, f := range compared[1:] {
 			faults, rule = faults+" "+f.name+" |", rule+"--:|"
 		}
-		fmt.Fprintf(w, "\n| strategy | steps | elections | no fault |%s\n|---|--:|--:|--:|%s\n%s", faults, rule, byRun.String())
-		_, err := fmt.Fprintf(w, "\nThe same as findings in 10,000 steps:\n\n| strategy |%s\n|---|%s\n%s\n", faults, rule, byStep.String())
+		fmt.Fprintf(
+			w,
+			"\n| strategy | steps | elections | no fault |%s\n|---|--:|--:|--:|%s\n%s",
+			faults,
+			rule,
+			byRun.String(),
+		)
+		_, err := fmt.Fprintf(
+			w,
+			"\nThe same as findings in 10,000 steps:\n\n| strategy |%s\n|---|%s\n%s\n",
+			faults,
+			rule,
+			byStep.String(),
+		)
 		return err
 	})
 }
@@ -54,8 +67,11 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 	fmt.Fprintf(byRun, "| `%s` |", text)
 	fmt.Fprintf(byStep, "| `%s` |", text)
 	for _, f := range compared {
-		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1}, f.wrap), Strategy: s,
-			Spec: etcdraft.Everything, Seed: 1, Runs: 500, KeepGoing: true, Keep: 1})
+		r, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1}, f.wrap), Strategy: s,
+				Spec: etcdraft.Everything, Seed: 1, Runs: 500, KeepGoing: true, Keep: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +80,12 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 			if failed > 0 {
 				t.Errorf("%s: a finding without a fault: %s", text, r.First().Finding)
 			}
-			fmt.Fprintf(byRun, " %.0f | %.1f |", float64(r.Steps)/float64(r.Runs), float64(r.Judged[0].N)/float64(r.Runs))
+			fmt.Fprintf(
+				byRun,
+				" %.0f | %.1f |",
+				float64(r.Steps)/float64(r.Runs),
+				float64(r.Judged[0].N)/float64(r.Runs),
+			)
 		} else {
 			fmt.Fprintf(byStep, " %.1f |", 10_000*float64(failed)/float64(r.Steps))
 		}
@@ -74,8 +95,8 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 	fmt.Fprintln(byStep)
 }
 
-// TestTagsOrLayers compares the two ways in which lock-step strategies see rounds: the runs of
-// 500 that find a fault, and the elections in a run without one, are what the page says.
+// TestTagsOrLayers compares the two ways in which lock-step strategies see rounds. The page shows the runs of 500
+// that find a fault, and the elections in a run without one.
 func TestTagsOrLayers(t *testing.T) {
 	page.Section(t, "../../docs/etcdraft.md", "tags or layers", func(w io.Writer) error {
 		fmt.Fprint(w, "\n| | uniform, tags | uniform, layers | lossy, tags | lossy, layers |\n|---|---|---|---|---|\n")
@@ -99,10 +120,14 @@ func TestTagsOrLayers(t *testing.T) {
 // inRounds explores a cluster with a fault in both ways, with two strategies.
 func inRounds(t *testing.T, fault func(*faulty) raftlib.Node, tell func(*lockstep.Result)) {
 	t.Helper()
-	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48}, strategy.Lossy{Rounds: 48, Loss: 0.2}} {
+	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48},
+		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
 		for _, layers := range []bool{false, true} {
-			r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1, Layers: layers}, fault),
-				Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 500, Steps: 200, KeepGoing: true, Keep: 1})
+			r, err := lockstep.Explore(
+				t.Context(),
+				lockstep.Plan{System: with(etcdraft.Cluster{Requests: 3, Keys: 1, Layers: layers}, fault),
+					Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 500, Steps: 200, KeepGoing: true, Keep: 1},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

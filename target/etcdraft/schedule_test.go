@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// schedule is a strategy made of a function, for tests.
+// schedule wraps a function as a strategy, for tests.
 type schedule struct {
 	name string
 	next func(r *rand.Rand, run *lockstep.Run) lockstep.Step
@@ -33,10 +33,14 @@ func (s *scheduler) Next(turn *lockstep.Turn, step *lockstep.Step) bool {
 	return true
 }
 
-// punctual follows virtual time: what is due first happens first.
+// punctual follows virtual time: the earliest due event happens first.
 var punctual = schedule{"punctual", func(r *rand.Rand, run *lockstep.Run) lockstep.Step {
 	if p := run.Pending(); len(p) > 0 && r.IntN(20) == 0 {
-		return lockstep.Step{Kind: trace.Request, Request: p[r.IntN(len(p))].ID, Node: run.Up().Nth(r.IntN(run.Up().Len()))}
+		return lockstep.Step{
+			Kind:    trace.Request,
+			Request: p[r.IntN(len(p))].ID,
+			Node:    run.Up().Nth(r.IntN(run.Up().Len())),
+		}
 	}
 	node := run.Alarms().First()
 	for n := range run.Alarms().All() {
@@ -54,11 +58,22 @@ var punctual = schedule{"punctual", func(r *rand.Rand, run *lockstep.Run) lockst
 	return step
 }}
 
-// TestPunctual has time and messages go their way: one node is elected and stays.
+// TestPunctual lets time and messages advance normally: one node is elected and remains leader.
 func TestPunctual(t *testing.T) {
 	c := etcdraft.Cluster{Delay: 2, Election: 12, CheckQuorum: true, Reads: etcdraft.Lease}
 	for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
-		r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: punctual, Spec: etcdraft.Everything, Seed: 1, Runs: 200, Steps: 600, Workers: 1})
+		r, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{
+				System:   sys,
+				Strategy: punctual,
+				Spec:     etcdraft.Everything,
+				Seed:     1,
+				Runs:     200,
+				Steps:    600,
+				Workers:  1,
+			},
+		)
 		if err != nil || r.Verdict() != trace.Pass {
 			t.Fatal(r.First(), err)
 		}
@@ -88,13 +103,15 @@ var oneWay = schedule{"one-way", func(r *rand.Rand, run *lockstep.Run) lockstep.
 	return lockstep.Step{Kind: trace.Deliver, Msg: flying[r.IntN(len(flying))]}
 }}
 
-// TestOneWay finds nothing wrong when links carry in one direction only, and the cluster
-// comes back when they are whole again.
+// TestOneWay finds no violation when links work in one direction only, and the cluster recovers when they heal.
 func TestOneWay(t *testing.T) {
 	for _, c := range []etcdraft.Cluster{{}, {PreVote: true, CheckQuorum: true, Compact: 3}} {
 		for _, sys := range []lockstep.System{c, v35.Cluster(c)} {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: sys, Strategy: oneWay, Spec: etcdraft.Everything,
-				Seed: 1, Runs: 150, Steps: 300, Settle: etcdraft.Settle, Workers: 1})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: sys, Strategy: oneWay, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 150, Steps: 300, Settle: etcdraft.Settle, Workers: 1},
+			)
 			if err != nil || r.Verdict() != trace.Pass {
 				t.Fatal(r.First(), err)
 			}

@@ -11,14 +11,14 @@ import (
 var (
 	// Safety is the five properties of the Raft paper.
 	Safety = lockstep.Spec(raftspec.Safety)
-	// Linearizability: the clients' operations on the replicated map are linearizable.
+	// Linearizability checks that the clients' operations on the replicated map are linearizable.
 	Linearizability = kv.Linearizable
-	// Everything is all that is promised. A settling stage of 2000 steps is enough for
-	// liveness to be judged, for three nodes and the default workload.
+	// Everything combines all specs. A settling stage of 2000 steps is enough to check liveness, for three nodes and
+	// the default workload.
 	Everything = spec.All(raftspec.Everything, Linearizability)
 )
 
-// Follows is the leader that a node knows of.
+// Follows is the leader that a node currently follows.
 func (d *Deployment) Follows(n lockstep.Node) lockstep.Node { return d.node(n).lead }
 
 // Reaches is the index of the last entry on a node's disk.
@@ -26,13 +26,11 @@ func (d *Deployment) Reaches(n lockstep.Node) uint64 {
 	return d.node(n).disk.Last()
 }
 
-// Answered reports how many of the clients' operations are answered, and how many there
-// are.
+// Answered returns the number of the clients' answered operations, and of all.
 func (d *Deployment) Answered() (answered, all int) { return d.clients.Answered() }
 
-// Calm reports whether each of the nodes had so many ticks since the last fault, as far as
-// its clock runs. 20 election time-outs and 8 ticks for each request of a client are enough
-// to elect a leader and to answer everything.
+// Calm reports whether each of the nodes had so many ticks since the last fault, if its clock runs. 20 election
+// timeouts and 8 ticks for each request of a client are enough to elect a leader and to answer all requests.
 func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 	if c := &d.cluster; ticks == 0 {
 		ticks = 20*c.Election + 8*c.Requests*min(1, c.Clients)
@@ -45,14 +43,14 @@ func (d *Deployment) Calm(nodes lockstep.Nodes, ticks int) bool {
 	return true
 }
 
-// QuiescentAfter is four election time-outs, in which a leader has sent its log to everybody several
-// times over: some heartbeats, whose answers make it try again.
+// QuiescentAfter is four election timeouts. In this time a leader sends its log to all nodes several times: it sends
+// some heartbeats, whose answers make it retry.
 func (d *Deployment) QuiescentAfter() trace.Time {
 	return trace.Time(4*d.cluster.Election + 2*d.cluster.Delay)
 }
 
-// Heeds reports whether a node takes what the leader sends. Where neither PreVote nor CheckQuorum
-// is on, the library ignores what comes from an earlier term without a word.
+// Heeds reports whether a node accepts the leader's messages. With neither PreVote nor CheckQuorum, the library
+// silently ignores messages of an earlier term.
 func (d *Deployment) Heeds(n, leader lockstep.Node) bool {
 	return d.node(n).hard.Term <= d.node(leader).hard.Term || d.cluster.PreVote || d.cluster.CheckQuorum
 }

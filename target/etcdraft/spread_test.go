@@ -10,9 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep/shrink"
 )
 
-// TestSpread finds each deliberate fault with many seeds and shrinks it: the results should
-// hardly depend on where shrinking began. LOCKSTEP_SPREAD=10 takes so many seeds of all faults
-// instead of one of a few.
+// TestSpread finds each deliberate fault with many seeds and shrinks it: the results should hardly depend on the run
+// that the shrinking starts from. By default it takes one seed of a few faults; LOCKSTEP_SPREAD=10 takes 10 seeds of
+// all faults.
 func TestSpread(t *testing.T) {
 	seeds, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD"))
 	few := err != nil
@@ -45,13 +45,28 @@ func TestSpread(t *testing.T) {
 					t.Logf("seed %d: %d steps, the best known for %s is %d", seed, steps, property, best)
 				}
 				if steps < best {
-					t.Errorf("seed %d: only %d steps for %s, which is better than the best known, %d", seed, steps, property, best)
+					t.Errorf(
+						"seed %d: only %d steps for %s, which is better than the best known, %d",
+						seed,
+						steps,
+						property,
+						best,
+					)
 				}
 				lengths, tries = append(lengths, steps), append(tries, small.Tries)
 			}
 			slices.Sort(lengths)
 			slices.Sort(tries)
-			t.Logf("| %s | %v | %d | %d | %d of %d | %d |", f.name, f.best, lengths[0], lengths[seeds/2], near, seeds, tries[seeds/2])
+			t.Logf(
+				"| %s | %v | %d | %d | %d of %d | %d |",
+				f.name,
+				f.best,
+				lengths[0],
+				lengths[seeds/2],
+				near,
+				seeds,
+				tries[seeds/2],
+			)
 			all, allNear = all+seeds, allNear+near
 		})
 	}

@@ -5,12 +5,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The rounds of a term: a vote is asked for and given, entries are sent and acknowledged,
-// and then the leader tells what follows from the acknowledgements, which is acknowledged
-// like entries: what is committed, what a read may see, what a node that is behind lacks.
-// What goes to a leader outside of this (proposals and read requests that are forwarded,
-// leadership transfers) travels in the first round, so that it can be part of the entries
-// of the same phase.
+// The rounds of a term. In the first two, candidates request votes and nodes grant them. In the next two, the leader
+// sends entries and nodes acknowledge them. Then the leader sends the consequences, which nodes acknowledge like
+// entries: the commit index, the index that a read may see, the entries that a lagging node lacks. Other messages to
+// a leader travel in the first round: forwarded proposals and read requests, and leadership transfers. The entries of
+// the same phase can thus include them.
 var (
 	rounds        = []string{"Vote", "VoteResp", "App", "AppResp", "Commit", "CommitResp"}
 	preVoteRounds = append([]string{"PreVote", "PreVoteResp"}, rounds...)
@@ -27,11 +26,10 @@ func (c Cluster) rounds() []string {
 	}
 }
 
-// travel says in which rounds a message travels, counted from Vote; those of PreVote are
-// before it.
+// travel lists the rounds in which a message travels, counted from Vote; those of PreVote precede it.
 type travel struct {
 	first int32
-	again int32 // two rounds after the first, where there is such a round; else the first
+	again int32 // two rounds after the first, if there is such a round; otherwise the first
 }
 
 // travels has the rounds of all types of messages.
@@ -43,7 +41,7 @@ var travels = [raftlib.Types]travel{
 	raftlib.MsgAppResp: {3, 5}, raftlib.MsgHeartbeatResp: {3, 5},
 }
 
-// toLeader are the types that travel in the first round of all.
+// toLeader are the types that travel in the very first round.
 var toLeader = [...]raftlib.Type{raftlib.MsgProp, raftlib.MsgReadIndex, raftlib.MsgTransferLeader}
 
 // travels lists the rounds of messages by their types.
@@ -62,9 +60,8 @@ func (c Cluster) travels() [raftlib.Types]travel {
 	return list
 }
 
-// tag is the phase and the round of a message: its term, and the next round in which
-// messages of its kind travel after that of what the sender acts on. A message without a
-// term is dated by its sender's.
+// tag is the phase and the round of a message. The phase is its term. The round is the next one for its kind after
+// the round of the message that the sender acts on. A message without a term takes its sender's.
 func (d *Deployment) tag(e raftlib.Envelope, senderTerm uint64) trace.Tag {
 	if d.cluster.Layers {
 		return trace.Tag{}

@@ -13,37 +13,59 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// jepsen is a test as in Examples 3.3 and 4.21 of "Why Is Random Testing Effective for
-// Partition Tolerance Bugs?": a balanced partition and two operations under it.
+// jepsen is a test as in Examples 3.3 and 4.21 of "Why Is Random Testing Effective for Partition Tolerance Bugs?": a
+// balanced partition and two operations under it.
 var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 80}
 
-// TestUnsafeReads finds that reads by a node's own copy are not linearizable, and with
-// ReadIndex, the rest being the same, they are.
+// TestUnsafeReads finds that reads from a node's own replica are not linearizable. With ReadIndex and otherwise the
+// same options they are.
 func TestUnsafeReads(t *testing.T) {
 	base := etcdraft.Cluster{Nodes: 5, Clients: 3, Keys: 1, Mix: kv.Binary}
 	for _, version := range []func(etcdraft.Cluster) lockstep.System{
 		func(c etcdraft.Cluster) lockstep.System { return c },
 		func(c etcdraft.Cluster) lockstep.System { return v35.Cluster(c) },
 	} {
-		for reads, want := range map[etcdraft.ReadMode]trace.Verdict{etcdraft.Local: trace.Fail, etcdraft.Leader: trace.Fail, etcdraft.ReadIndex: trace.Pass} {
+		for reads, want := range map[etcdraft.ReadMode]trace.Verdict{etcdraft.Local: trace.Fail,
+			etcdraft.Leader: trace.Fail, etcdraft.ReadIndex: trace.Pass} {
 			c := base
 			c.Reads = reads
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: version(c), Strategy: jepsen, Spec: etcdraft.Everything, Seed: 1, Runs: 600, Workers: 1})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{
+					System:   version(c),
+					Strategy: jepsen,
+					Spec:     etcdraft.Everything,
+					Seed:     1,
+					Runs:     600,
+					Workers:  1,
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f := r.First(); r.Verdict() != want || f != nil && (f.Finding.Property != "linearizability" || f.Flaky != "") {
+			if f := r.First(); r.Verdict() != want || f != nil && (f.Finding.Property != "linearizability" ||
+				f.Flaky != "") {
 				t.Errorf("reads=%v: %v, %v", reads, r.Verdicts, f)
 			}
 		}
 	}
 }
 
-// TestRoles cuts off the leader, whoever it is: nobody else has another role's name.
+// TestRoles isolates the current leader. No other node has a role of that name.
 func TestRoles(t *testing.T) {
 	s := strategy.Partition{Criterion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
 	leads := map[lockstep.Node]int{}
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: etcdraft.Cluster{Nodes: 5}, Strategy: s, Spec: cutOff(leads), Seed: 1, Runs: 60, Workers: 1})
+	r, err := lockstep.Explore(
+		context.Background(),
+		lockstep.Plan{
+			System:   etcdraft.Cluster{Nodes: 5},
+			Strategy: s,
+			Spec:     cutOff(leads),
+			Seed:     1,
+			Runs:     60,
+			Workers:  1,
+		},
+	)
 	if err != nil || r.First() != nil {
 		t.Fatal(r.First(), err)
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// TestUnjudged finds out of every campaign which properties it could not have seen violated,
-// whatever the library did.
+// TestUnjudged checks that every campaign reports the properties that it could not have seen violated, whatever the
+// library did.
 func TestUnjudged(t *testing.T) {
 	const (
-		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching", "leader-completeness", "state-machine-safety"
-		durable, agree, linear, live                      = "durability", "log-agreement", "linearizability", "liveness"
+		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching",
+			"leader-completeness", "state-machine-safety"
+		durable, agree, linear, live = "durability", "log-agreement", "linearizability", "liveness"
 	)
 	for _, c := range []struct {
 		name    string
@@ -27,14 +28,19 @@ func TestUnjudged(t *testing.T) {
 		{"everything", etcdraft.Cluster{}, rough, etcdraft.Settle, nil},
 		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{agree, live}},
 		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, agree, live, linear}},
-		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0, []string{durable, agree, live, linear}},
-		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0, []string{matching, complete, agree, live}},
+		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0,
+			[]string{durable, agree, live, linear}},
+		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0,
+			[]string{matching, complete, agree, live}},
 		{"nobody answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
 			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, linear}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c.cluster, Strategy: c.walk, Spec: etcdraft.Everything,
-				Seed: 1, Runs: 30, Steps: 300, Settle: c.settle, Workers: 1})
+			r, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: c.cluster, Strategy: c.walk, Spec: etcdraft.Everything,
+					Seed: 1, Runs: 30, Steps: 300, Settle: c.settle, Workers: 1},
+			)
 			if err != nil || r.First() != nil {
 				t.Fatal(r.First(), err)
 			}

@@ -8,14 +8,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A watch that asks how far it is, before the server has told it of what happened earlier, is told that it knows all in releases that have
-// #15220, and in others never. Here is a server as it is, by itself, in real time and without any engine.
+// A watch asks for its progress before the server has sent it earlier events. In releases with #15220 the server
+// answers that the watch is up to date; in others it never does. The test runs an unmodified single-node server in
+// real time without an engine.
 func TestAskedTooEarly(t *testing.T) {
 	client := plain(t)
 	if _, err := client.Put(t.Context(), "key", "value"); err != nil {
 		t.Fatal(err)
 	}
-	const watches = 20 // the server may be quick
+	const watches = 20 // the server may be fast
 	early := 0
 	for range watches {
 		if tellsEarly(t, client) {
@@ -27,7 +28,8 @@ func TestAskedTooEarly(t *testing.T) {
 	}
 }
 
-// tellsEarly opens a watch from the first revision on, asks how far it is, and reports whether it says revision 2 before it tells of it.
+// tellsEarly opens a watch from the first revision on and asks for its progress. It reports whether the progress
+// names revision 2 before the watch delivers it.
 func tellsEarly(t *testing.T, client *clientv3.Client) bool {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -49,8 +51,8 @@ func tellsEarly(t *testing.T, client *clientv3.Client) bool {
 	}
 }
 
-// older says that this is a release of 3.4: those that can be had have versions of their own.
+// older reports whether this is a release of 3.4: those that Go modules provide have their own version numbers.
 var older = strings.HasPrefix(Version(), "v0.5.")
 
-// has15220 reports whether a release has the mistake: those of 3.4 that can be had, and of 3.5 up to v3.5.7.
+// has15220 reports whether a release has the bug: those of 3.4 that Go modules provide, and of 3.5 up to v3.5.7.
 func has15220(version string) bool { return lineage(version) <= 7 }

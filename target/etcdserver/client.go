@@ -18,16 +18,15 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// patience is the time after which a client gives an operation up.
+// patience is the client's timeout of an operation.
 const patience = 5 * time.Second
 
-// pause is how long a client waits before it tries a read again, and others before they go on.
+// pause is how long a client waits before it retries a read. Other clients wait as long before they continue.
 const pause = 100 * time.Millisecond
 
-// clients are the clients of a run. Each talks to the member that the strategy chooses. A write
-// whose fate is not known stays without an answer, and its client goes on with the next
-// operation: the server has no sessions, so trying again might write twice. Beside them there are
-// watchers and an operator, whose requests are duties.
+// clients are the clients of a run. Each talks to the member that the strategy chooses. A write with an unknown
+// outcome stays without an answer, and its client continues with the next operation. The server has no sessions, so a
+// retry might write twice. There are also watchers and an operator, whose requests are tasks.
 type clients struct {
 	cluster Cluster
 	world   *bubble.World
@@ -36,10 +35,10 @@ type clients struct {
 	kv       *kv.Clients
 	operator *operator.Operator
 	duties   []duty
-	under    map[lockstep.Node][]task // under way at a member
-	newest   int64                    // the highest revision that somebody was told of
+	under    map[lockstep.Node][]task // in progress at a member
+	newest   int64                    // the highest revision that a client has seen
 	watches  int                      // opened so far
-	holds    int                      // leases asked for so far
+	holds    int                      // leases requested so far
 	reads    int                      // of several keys, so far
 	fills    int                      // so far
 	rights   *rights
@@ -47,7 +46,7 @@ type clients struct {
 	doors    map[lockstep.Node]*clientv3.Client // of members that are ready, where members change
 }
 
-// task is an operation of a client, or a duty.
+// task is an operation of a client, or a task of a watcher or operator.
 type task struct {
 	op   *kv.Op
 	duty int
@@ -69,8 +68,8 @@ func newClients(c Cluster, w *bubble.World) *clients {
 	return s
 }
 
-// forget gives up what was under way at a member in its last life: those who waited for the
-// answers died with it.
+// forget abandons the operations in progress at a member in its previous incarnation: the goroutines that waited for
+// the answers died with it.
 func (s *clients) forget(n lockstep.Node) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -86,7 +85,7 @@ func (s *clients) forget(n lockstep.Node) {
 	}
 }
 
-// giveUp goes on after something that may have happened or not.
+// giveUp continues after an operation with an unknown outcome.
 func (s *clients) giveUp(t task) {
 	if t.op != nil {
 		s.kv.GiveUp(t.op.Client, t.op.Seq)
@@ -95,7 +94,7 @@ func (s *clients) giveUp(t task) {
 	}
 }
 
-// given is called when a request reaches a member, or a node where there is none, and so no client.
+// given is called when a request reaches a member, or a node without a member and thus without a client.
 func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -122,7 +121,7 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	})
 }
 
-// again offers what has not begun to others.
+// again offers a task that has not begun to other nodes.
 func (s *clients) again(t task) {
 	if t.op != nil {
 		s.kv.Offer(t.op)
@@ -157,7 +156,7 @@ func (s *clients) operate(n *bubble.Node, client *clientv3.Client, t task) {
 	})
 }
 
-// end ends a task, unless the member died meanwhile: see forget.
+// end ends a task, unless the member crashed meanwhile: see forget.
 func (s *clients) end(n *bubble.Node, t task, then func()) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -170,7 +169,7 @@ func (s *clients) end(n *bubble.Node, t task, then func()) {
 	then()
 }
 
-// wrote tells of a write that was acknowledged.
+// wrote reports an acknowledged write.
 func (s *clients) wrote(n *bubble.Node, changes []watch.Change) {
 	if len(changes) > 0 {
 		n.Emit(watch.EventWrote, &watch.Wrote{Changes: changes})
@@ -178,7 +177,7 @@ func (s *clients) wrote(n *bubble.Node, changes []watch.Change) {
 	}
 }
 
-// answer is the answer to an operation, with what it changed.
+// answer is the answer to an operation, with the changes that it made.
 type answer struct {
 	kv.Result
 	changes []watch.Change
@@ -223,15 +222,18 @@ func (s *clients) do(ctx context.Context, client *clientv3.Client, o *kv.Op) (a 
 	return a, nil
 }
 
-// puts is the answer to an operation that has set keys, at a revision, the last of which is told last.
+// puts records that an operation has set keys at a revision, in the order in which watches deliver the keys.
 func (a *answer) puts(revision int64, acts ...kv.Act) {
 	a.Value, a.OK, a.Revision = kv.Value{Number: acts[0].Value}, true, revision
 	for _, act := range acts {
-		a.changes = append(a.changes, watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)})
+		a.changes = append(
+			a.changes,
+			watch.Change{Revision: revision, Key: kv.KeyName(act.Key), Value: text(act.Value)},
+		)
 	}
 }
 
-// is compares a key with a value. One that was never written has 0.
+// is compares a key with a value. A key that was never written has the value 0.
 func is(a kv.Act) clientv3.Cmp {
 	if a.Old == 0 {
 		return clientv3.Compare(clientv3.CreateRevision(kv.KeyName(a.Key)), "=", 0)
@@ -245,7 +247,7 @@ func put(a kv.Act) clientv3.Op { return clientv3.OpPut(kv.KeyName(a.Key), text(a
 // get reads a key.
 func get(a kv.Act) clientv3.Op { return clientv3.OpGet(kv.KeyName(a.Key)) }
 
-// cas sets a key to a value if it has another one.
+// cas sets a key to a value if it has a given one.
 func cas(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
 	txn, err := client.Txn(ctx).If(is(o.Act)).Then(put(o.Act)).Else(get(o.Act)).Commit()
 	switch {
@@ -259,14 +261,14 @@ func cas(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err 
 	return a, nil
 }
 
-// both reads a key, or sets it if it has another value, and sets a second one at once.
+// both reads a key, or sets it if it has a given value, and sets a second one at once.
 func both(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err error) {
 	txn := client.Txn(ctx)
 	acts := []kv.Act{o.Act, o.Also}
 	switch {
 	case o.Kind == kv.Get:
 		txn, acts = txn.Then(get(o.Act), put(o.Also)), acts[1:]
-	case o.Key == o.Also.Key: // which a transaction may set only once
+	case o.Key == o.Also.Key: // a transaction may set a key only once
 		txn, acts = txn.If(is(o.Act)).Then(put(o.Also)).Else(get(o.Act), get(o.Also)), acts[1:]
 	default:
 		txn = txn.If(is(o.Act)).Then(put(o.Act), put(o.Also)).Else(get(o.Act), get(o.Also))
@@ -293,19 +295,19 @@ func both(ctx context.Context, client *clientv3.Client, o *kv.Op) (a answer, err
 
 func text(v int32) string { return strconv.Itoa(int(v)) }
 
-// nth is what the i-th read of a transaction found.
+// nth is the result of the i-th read of a transaction.
 func nth(r *clientv3.TxnResponse, i int) kv.Value {
 	return value((*clientv3.GetResponse)(r.Responses[i].GetResponseRange()))
 }
 
-// value is what a read found.
+// value is the result of a read.
 func value(r *clientv3.GetResponse) kv.Value {
 	if len(r.Kvs) == 0 {
 		return kv.Value{}
 	}
 	v, err := strconv.Atoi(string(r.Kvs[0].Value))
 	if err != nil {
-		panic(err) // nobody wrote that
+		panic(err) // no client wrote that
 	}
 	return kv.Value{Number: int32(v)}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Cluster is a cluster of etcd servers: a [lockstep.System]. Its zero value is three members
-// and two clients with six operations each, with the server's defaults.
+// Cluster is a cluster of etcd servers: a [lockstep.System]. Its zero value has three members and two clients with
+// six operations each, and the server's defaults.
 type Cluster struct {
 	// Nodes is the number of members; 0 means 3.
 	Nodes int `help:"number of members, 1 to 7; 0: 3" zero:"3" range:"1..7"`
-	// Power is the share of crashes in which the power fails.
+	// Power is the share of crashes with a power failure.
 	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
-	// Sync is the longest time that a sync of a file takes; 0 means 10ms.
+	// Sync is the maximum duration of a file sync; 0 means 10ms.
 	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Snapshots is the server's SnapshotCount; 0 means its default.
 	Snapshots int `help:"entries after which a member makes a snapshot; 0: the server's default" range:"0..1000000"`
@@ -37,61 +37,67 @@ type Cluster struct {
 	Clients int `help:"number of clients; 0: 2" zero:"2" range:"1..16"`
 	// Requests is the number of operations of each client; 0 means 6.
 	Requests int `help:"operations of each client; 0: 6" zero:"6" range:"1..1000"`
-	// Keys is the number of keys they work on; 0 means 2.
+	// Keys is the number of keys that clients use; 0 means 2.
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
-	// Mix says which operations clients draw.
+	// Mix is the mix of operations that clients draw from.
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,cas:1,delete:1,txn:1"`
-	// Serializable lets members answer reads by their own copy, which is allowed to be old.
+	// Serializable makes reads serializable: members answer from their own replica, which may be stale.
 	Serializable bool `help:"reads are serializable: a member answers by its own copy"`
 
-	// Watchers is the number of clients that watch, every other one all keys; they come back when a
-	// watch ends, and each watch is at the member that the strategy chooses.
+	// Watchers is the number of clients that watch, every second one all keys. They reopen a watch that ends. The
+	// strategy chooses the member of each watch.
 	Watchers int `help:"number of clients that watch" range:"0..16"`
-	// Unasking lets watchers not ask how far they are.
+	// Unasking makes watchers rely on the members' own progress notifications instead of requesting progress.
 	Unasking bool `help:"watchers do not ask how far they are; members tell it by themselves"`
-	// Compactions is how often the operator has the history compacted.
+	// Compactions is the number of times that the operator compacts the history.
 	Compactions int `help:"how often the history is compacted" range:"0..1000"`
 	// Batch is the number of revisions that a member compacts at once; 0 means its default.
 	Batch int `help:"revisions that a member compacts at once; 0: the server's default" range:"0..10000"`
-	// Empty compares stores without keys, too.
+	// Empty makes the spec compare stores without keys, too.
 	Empty bool `help:"stores without keys are compared, too, of which the server's hash depends on how far a compaction has come"`
-	// Defragmentations is how often a member's file is defragmented.
+	// Defragmentations is the number of times that the operator defragments a member's file.
 	Defragmentations int `help:"how often the file of a member is defragmented" range:"0..1000"`
-	// Backups is how often somebody has a member send its whole store.
+	// Backups is the number of times that the operator requests a member's whole store.
 	Backups int `help:"how often a member sends its whole store, for a backup" range:"0..1000"`
-	// Leases is how often a key is put that lives as long as a lease.
+	// Leases is the number of times that the operator puts a key with a lease.
 	Leases int `help:"how often a key is put that lives as long as a lease" range:"0..1000"`
-	// Rewrites is how often a key is deleted and put again in one transaction.
+	// Rewrites is the number of times that the operator deletes a key and puts it again in one transaction.
 	Rewrites int `help:"how often a key is deleted and put again in one transaction" range:"0..1000"`
-	// Learners is how often a member that does not vote is added, and removed the next time.
+	// Learners is the number of times that the operator adds a non-voting member, or removes it the next time.
 	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`
-	// Transfers is how often leadership is given to another member.
+	// Transfers is the number of leadership transfers.
 	Transfers int `help:"how often leadership is given to another member" range:"0..1000"`
 	// Spares is the number of nodes that are no members at first.
 	Spares int `help:"nodes that are no members at first: see changes" range:"0..4"`
-	// Changes is how often the operator adds a member, lets one vote that does not, or removes one, with Nodes to Nodes+Spares that vote.
+	// Changes is the number of times that the operator adds, promotes or removes a member. The number of voters stays
+	// between Nodes and Nodes+Spares.
 	Changes int `help:"how often a member is added, promoted to vote, or removed; there are nodes to nodes+spares that vote" range:"0..1000"`
-	// Failover is the number of nodes without a member, whose clients know all members and turn to another when one fails.
+	// Failover is the number of nodes without a member. Their clients know all members and turn to another when one
+	// fails.
 	Failover int `help:"nodes without a member, whose clients know all members and turn to another when one fails" range:"0..4"`
-	// Holders is the number of clients that put keys with leases, each of which is kept alive for a while and given back or expires.
+	// Holders is the number of clients that put keys with leases. They keep each lease alive for a while, and then
+	// revoke it or let it expire.
 	Holders int `help:"clients that put keys with leases, which are kept alive for a while, and given back or expire" range:"0..8"`
-	// Users is the number of users whose rights the operator gives and takes; with any there is authentication.
+	// Users is the number of users whose rights the operator grants and revokes. If it is not 0, authentication is
+	// enabled.
 	Users int `help:"users whose rights the operator gives and takes; with any there is authentication" range:"0..8"`
 	// Readers is the number of clients that read several keys at once, now or at an earlier revision.
 	Readers int `help:"clients that read several keys at once, now or at an earlier revision" range:"0..8"`
-	// Previous lets watches tell what a key was before a change.
+	// Previous makes watches deliver the value of a key before each change.
 	Previous bool `help:"watches tell what a key was before a change"`
-	// Fragments lets members tell watches what does not fit into a short answer in parts.
+	// Fragments makes members split watch responses that do not fit into a short answer.
 	Fragments bool `help:"watches are told in parts what is longer than a request may be, which is 512 bytes then, or 4608 with a quota"`
-	// Quota is the room that a member's file may take; with any, clients fill it and the operator makes room.
+	// Quota is the space quota of a member's file. If it is not 0, clients fill the store and the operator frees
+	// space.
 	Quota int `help:"kilobytes that the file of a member may have; with any, clients fill it and the operator makes room" range:"0..1000000"`
-	// Checks is how often members compare their stores by the server's own check for corruption.
+	// Checks is the interval of the server's own corruption check, in which members compare their stores.
 	Checks time.Duration `help:"how often members compare their stores by the server's own check for corruption; 0: never" range:"0s.."`
-	// Failpoints are places in the server where goroutines stand still at times, and nodes crash; there are some in the target etcdserver-failpoints alone.
+	// Failpoints are places in the server where goroutines sometimes pause and nodes crash; only the target
+	// etcdserver-failpoints has any.
 	Failpoints string `help:"places in the server where it stands still at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
 }
 
-// root is whom clients are who may do everything, where there is authentication.
+// root is the name of clients that may do everything, with authentication enabled.
 func (c Cluster) root() string {
 	if c.Users == 0 {
 		return ""
@@ -102,7 +108,7 @@ func (c Cluster) root() string {
 // all is the number of nodes.
 func (c Cluster) all() int { return c.Nodes + c.Spares + c.Failover }
 
-// check reports what is wrong with the options.
+// check validates the options.
 func (c Cluster) check() error {
 	if err := target.Check("etcdserver", c); err != nil {
 		return err
@@ -114,12 +120,16 @@ func (c Cluster) check() error {
 		return err
 	}
 	if (c.Spares > 0) != (c.Changes > 0) {
-		return fmt.Errorf("etcdserver: spares is %d and changes %d, which are of use together alone: give both", c.Spares, c.Changes)
+		return fmt.Errorf(
+			"etcdserver: spares is %d and changes %d, which are of use together alone: give both",
+			c.Spares,
+			c.Changes,
+		)
 	}
 	return nil
 }
 
-// Describe says what the cluster is and can do.
+// Describe describes the cluster and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := target.Fill(c).check(); err != nil {
 		return lockstep.Info{}, err
@@ -132,7 +142,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return c.system().Deploy(ctx, p)
 }
 
-// system is the cluster in a bubble, for a process that is warm.
+// system is the cluster in a bubble, for a warmed-up process.
 func (c Cluster) system() bubble.Cluster {
 	full := target.Fill(c)
 	b := full.bubble(c)
@@ -140,7 +150,7 @@ func (c Cluster) system() bubble.Cluster {
 	return b
 }
 
-// bubble is the cluster as the room of goroutine systems knows it.
+// bubble is the cluster as package bubble defines it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return bubble.Cluster{
 		Name: title(), Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.all(),
@@ -151,18 +161,22 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		},
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Network: bubble.Sockets{Split: c.Split},
-		Freeze:  &bubble.Freeze{Grace: grace, Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync}},
+		Freeze: &bubble.Freeze{
+			Grace: grace,
+			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+		},
 		Process: bubble.Process{Serial: true},
 		Roles:   []string{leader, follower}, Patience: time.Minute,
 	}
 }
 
-// grace is the time that the goroutines of a crashed member have to give back what members share:
-// the server's packages have locks and pools of their own.
+// grace is the time in which the goroutines of a crashed member return resources that members share: the server's
+// packages have global locks and pools.
 const grace = 50 * time.Millisecond
 
-// Version is the version of the server in this build, by the folder that it was built from:
-// test programs do not know their modules. Releases of 3.4 are modules with versions like v0.5.0-alpha.5.0.20200910180754-dd1b699fc489.
+// Version is the version of the server in this build. It comes from the directory of the source, because test
+// programs lack module information. Releases of 3.4 are modules with versions like
+// v0.5.0-alpha.5.0.20200910180754-dd1b699fc489.
 func Version() string {
 	at := reflect.ValueOf(embed.StartEtcd).Pointer()
 	file, _ := runtime.FuncForPC(at).FileLine(at)
@@ -182,7 +196,7 @@ func lineage(version string) (release int) {
 	return 1 << 20
 }
 
-// title is the name of the target that this build is.
+// title is the name of this build's target.
 func title() string {
 	switch {
 	case len(failpoint.Names()) > 0:

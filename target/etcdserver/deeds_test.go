@@ -18,52 +18,80 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// deed is something that happens in runs, without which a mistake cannot show.
+// deed is an event in runs that a bug needs in order to show.
 type deed int
 
 const (
 	crash      deed = iota // of a member
 	cut                    // of links
-	deletion               // that was acknowledged
+	deletion               // an acknowledged one
 	watching               // a watch was opened
-	progressed             // a watch told how far it is
+	progressed             // a watch reported its progress
 	backedUp               // a member sent its whole store
-	compacted              // a member began to compact, or to go on with it
-	unfinished             // of these, one that it did not end
-	snapshot               // a member that lags was sent one
+	compacted              // a member began to compact, or continued
+	unfinished             // a compaction that a member did not finish
+	snapshot               // a lagging member received one
 	allDeeds
 )
 
 func (d deed) String() string {
-	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions", "compactions not ended", "snapshots received"}[d]
+	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions",
+		"compactions not ended", "snapshots received"}[d]
 }
 
-// deeds is a spec that always holds, and counts what happens in runs: by steps, by events, and by the server's own metrics, which are those of the process.
+// deeds is a spec that always holds, and counts events in runs: by steps, by events, and by the server's own metrics,
+// which are global in the process.
 type deeds struct {
 	needed     []deed
 	metrics    map[deed]prometheus.Collector
 	before     map[deed]int // of the metrics
 	run        [allDeeds]int
-	runs, with int           // with all that is needed
-	total, in  [allDeeds]int // times, and runs in which it happened
+	runs, with int           // with all needed events
+	total, in  [allDeeds]int // occurrences, and runs with at least one
 }
 
-// counted counts what happens in runs, of which some is needed.
+// counted counts the events in runs, some of which are needed.
 func counted(t *testing.T, needed []deed) *deeds {
 	t.Helper()
 	histogram := func(space, system, name, help string) prometheus.Collector {
-		return registered(t, prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help}))
+		return registered(
+			t,
+			prometheus.NewHistogram(
+				prometheus.HistogramOpts{Namespace: space, Subsystem: system, Name: name, Help: help},
+			),
+		)
 	}
-	received := prometheus.CounterOpts{Namespace: "etcd", Subsystem: "network", Name: "snapshot_receive_success", Help: "Total number of successful snapshot receives"}
+	received := prometheus.CounterOpts{
+		Namespace: "etcd",
+		Subsystem: "network",
+		Name:      "snapshot_receive_success",
+		Help:      "Total number of successful snapshot receives",
+	}
 	return &deeds{needed: needed, before: map[deed]int{}, metrics: map[deed]prometheus.Collector{
-		compacted:  histogram("etcd_debugging", "mvcc", "index_compaction_pause_duration_milliseconds", "Bucketed histogram of index compaction pause duration."),
-		unfinished: histogram("etcd_debugging", "mvcc", "db_compaction_total_duration_milliseconds", "Bucketed histogram of db compaction total duration."),
-		backedUp:   histogram("etcd", "disk", "backend_snapshot_duration_seconds", "The latency distribution of backend snapshots."),
-		snapshot:   registered(t, prometheus.NewCounterVec(received, []string{"From"})),
+		compacted: histogram(
+			"etcd_debugging",
+			"mvcc",
+			"index_compaction_pause_duration_milliseconds",
+			"Bucketed histogram of index compaction pause duration.",
+		),
+		unfinished: histogram(
+			"etcd_debugging",
+			"mvcc",
+			"db_compaction_total_duration_milliseconds",
+			"Bucketed histogram of db compaction total duration.",
+		),
+		backedUp: histogram(
+			"etcd",
+			"disk",
+			"backend_snapshot_duration_seconds",
+			"The latency distribution of backend snapshots.",
+		),
+		snapshot: registered(t, prometheus.NewCounterVec(received, []string{"From"})),
 	}}
 }
 
-// registered is the server's metric that is like another one. To gather all metrics would ask dead members, too, which may hold locks.
+// registered is the server's metric that equals another one. Gathering all metrics would ask crashed members, too,
+// which may hold locks.
 func registered(t *testing.T, like prometheus.Collector) prometheus.Collector {
 	t.Helper()
 	var there prometheus.AlreadyRegisteredError
@@ -73,7 +101,7 @@ func registered(t *testing.T, like prometheus.Collector) prometheus.Collector {
 	return there.ExistingCollector
 }
 
-// times is how often something was counted, whatever its labels.
+// times is the value of a counter over all its labels.
 func times(c prometheus.Collector) (n int) {
 	all := make(chan prometheus.Metric, 1000)
 	c.Collect(all)
@@ -88,10 +116,10 @@ func times(c prometheus.Collector) (n int) {
 	return n
 }
 
-// Properties are none.
+// Properties returns none.
 func (*deeds) Properties() []string { return nil }
 
-// New is the spec itself: a process makes one run at a time.
+// New returns the spec itself: a process executes one run at a time.
 func (d *deeds) New(lockstep.Info) lockstep.Monitor { return d }
 
 // Reset begins a run.
@@ -127,12 +155,12 @@ func (d *deeds) Step(run *lockstep.Run) *lockstep.Finding {
 	return nil
 }
 
-// End finds nothing.
+// End returns nil.
 func (*deeds) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 func (*deeds) EventsOnly() bool { return false }
 
-// Conclude adds a run, or one that is made again.
+// Conclude adds a run, or a rerun.
 func (d *deeds) Conclude(bool) lockstep.Conclusion {
 	for what, m := range d.metrics {
 		d.run[what] = times(m) - d.before[what]
@@ -153,7 +181,7 @@ func (d *deeds) Conclude(bool) lockstep.Conclusion {
 	return lockstep.Conclusion{}
 }
 
-// String is what happened, in words.
+// String lists the counts as text.
 func (d *deeds) String() string {
 	var list []string
 	for what, n := range d.total {
@@ -161,7 +189,13 @@ func (d *deeds) String() string {
 			list = append(list, fmt.Sprintf("%d %s in %d runs", n, deed(what), d.in[what]))
 		}
 	}
-	return fmt.Sprintf("%d of %d runs, with those made again, had all of %v: %s", d.with, d.runs, d.needed, strings.Join(list, ", "))
+	return fmt.Sprintf(
+		"%d of %d runs, with those made again, had all of %v: %s",
+		d.with,
+		d.runs,
+		d.needed,
+		strings.Join(list, ", "),
+	)
 }
 
 // warmUp warms the process up for a cluster.
@@ -175,13 +209,21 @@ func warmUp(t *testing.T, c Cluster) {
 	}
 }
 
-// What happens in runs is counted, and what does not happen is not.
+// The spec counts the events that occur in runs, and no others.
 func TestDeeds(t *testing.T) {
 	warmUp(t, busy)
 	much := counted(t, []deed{crash, cut, deletion, watching, progressed, backedUp, compacted})
 	campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Spec: spec.All(Everything, much)})
 	little := counted(t, []deed{crash})
-	campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, Runs: 2, Spec: spec.All(Everything, little)})
+	campaign(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000},
+			Runs:     2,
+			Spec:     spec.All(Everything, little),
+		},
+	)
 	if t.Log(much, little); much.with == 0 || little.with > 0 || little.runs < 2 || little.total != [allDeeds]int{} {
 		t.Errorf("%v, and where hardly anything happens %v", much, little)
 	}

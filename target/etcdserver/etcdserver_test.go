@@ -29,24 +29,43 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 	}
 	plan.Seed, plan.Scratch = 1, "/dev/shm"
 	if older {
-		plan.KeepGoing, plan.Keep = true, plan.Runs // beyond what is known
+		plan.KeepGoing, plan.Keep = true, plan.Runs // beyond known findings
 	}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Divergences, result.Nondeterminism, result.Events)
+	t.Logf(
+		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v",
+		result.Runs,
+		result.Verdicts,
+		result.Reasons,
+		result.Steps,
+		result.Messages,
+		result.Judged,
+		result.Divergences,
+		result.Nondeterminism,
+		result.Events,
+	)
 	return result
 }
 
 // A cluster without faults elects a leader and answers.
 func TestCalm(t *testing.T) {
-	r := campaign(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000}, Runs: 2, Settle: Settle})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: strategy.Walk{Deliver: 40, Wait: 10, Request: 1, Steps: 2000},
+			Runs:     2,
+			Settle:   Settle,
+		},
+	)
 	passed(t, r)
 }
 
-// Members that are not ready when a run ends, as nobody heard of anybody, end, too, in releases in which a server can be stopped by then.
+// Members that are not ready when a run ends, because no member heard from another, end as well. This holds in
+// releases that can stop a server in this state.
 func TestNeverReady(t *testing.T) {
 	if lineage(Version()) < 18 {
 		t.Skip("a server of this release cannot be ended before it is ready")
@@ -55,23 +74,37 @@ func TestNeverReady(t *testing.T) {
 	passed(t, r)
 }
 
-// busy is a cluster in which everything happens that clients and operators can do. In releases in which it is known to go wrong that watchers ask how
-// far they are ([TestAsking]) they do not, so that all else is put to the test.
-var busy = Cluster{Unasking: has15220(Version()), Power: 0.5, Snapshots: 20, Clients: 4, Requests: 25, Mix: kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},
-	Watchers: 3, Compactions: 20, Batch: 5, Defragmentations: 4, Backups: 4, Leases: 4, Learners: 4, Transfers: 4}
+// busy is a cluster with all operations of clients and operators. Progress requests of watchers fail in some releases
+// ([TestAsking]). In these releases watchers do not request progress, so that runs test everything else.
+var busy = Cluster{
+	Unasking:         has15220(Version()),
+	Power:            0.5,
+	Snapshots:        20,
+	Clients:          4,
+	Requests:         25,
+	Mix:              kv.Mix{Put: 4, Get: 3, Cas: 2, Delete: 2, Txn: 2},
+	Watchers:         3,
+	Compactions:      20,
+	Batch:            5,
+	Defragmentations: 4,
+	Backups:          4,
+	Leases:           4,
+	Learners:         4,
+	Transfers:        4,
+}
 
 // faults cut links, crash members and break connections.
-var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 1, Restart: 4, Steps: 3000}
+var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 1, Restart: 4,
+	Steps: 3000}
 
-// Members keep their promises through crashes, partitions and power failures, and every promise is
-// put to the test.
+// Members satisfy all properties through crashes, partitions and power failures, and runs check every property.
 func TestFaults(t *testing.T) {
 	r := campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Settle: Settle})
 	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom, ofReaders)
 	passed(t, r)
 }
 
-// The properties that are of use where clusters have more than usual.
+// The properties that only clusters with additional options check.
 var (
 	ofMembers = []string{"members-stay"}
 	ofLeases  = []string{"leases-hold", "leases-end"}
@@ -80,7 +113,7 @@ var (
 	ofReaders = []string{"reads-are-snapshots", "no-corruption-alarm"}
 )
 
-// allJudged fails where a property was never judged, but for those named.
+// allJudged fails if a run never checked a property, except the named ones.
 func allJudged(t *testing.T, r *lockstep.Result, others ...[]string) {
 	t.Helper()
 	but := slices.Concat(others...)
@@ -91,7 +124,7 @@ func allJudged(t *testing.T, r *lockstep.Result, others ...[]string) {
 	}
 }
 
-// Leases hold, and end.
+// Leases hold, and expire.
 func TestLeases(t *testing.T) {
 	c := busy
 	c.Holders, c.Failover = 3, 1
@@ -100,12 +133,21 @@ func TestLeases(t *testing.T) {
 	clean(t, r)
 }
 
-// Users get what they have a right to alone.
+// Users get only the access that they have rights to.
 func TestUsers(t *testing.T) {
 	c := busy
 	c.Users = 3
 	rights, wants := map[string]int{}, map[string]int{}
-	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 2 * Settle, Spec: spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants))})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   c,
+			Strategy: faults,
+			Runs:     *runs,
+			Settle:   2 * Settle,
+			Spec:     spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants)),
+		},
+	)
 	allJudged(t, r, ofMembers, ofLeases, ofRoom, ofReaders)
 	if t.Log(rights, wants); rights[Done] == 0 || wants[Done] == 0 || wants[Refused] == 0 {
 		t.Error("rights were never given, or never wanted")
@@ -123,22 +165,43 @@ func counts(event string, seen map[string]int) lockstep.Spec {
 }
 
 // changing is a cluster whose members change.
-var changing = Cluster{Unasking: has15220(Version()), Power: 0.5, Snapshots: 20, Clients: 4, Requests: 40, Watchers: 3, Compactions: 10, Transfers: 4, Spares: 2, Changes: 60, Failover: 1}
+var changing = Cluster{
+	Unasking:    has15220(Version()),
+	Power:       0.5,
+	Snapshots:   20,
+	Clients:     4,
+	Requests:    40,
+	Watchers:    3,
+	Compactions: 10,
+	Transfers:   4,
+	Spares:      2,
+	Changes:     60,
+	Failover:    1,
+}
 
-// Members come and go, and the promises hold.
+// Members join and leave, and all properties hold.
 func TestMembers(t *testing.T) {
 	seen, kinds := map[string]int{}, 7
-	if has13337(Version()) { // none of the first ten runs of 3.4 has a removal refused
+	if has13337(Version()) { // in none of the first ten runs of 3.4 the server refuses a removal
 		kinds = 6
 	}
-	r := campaign(t, lockstep.Plan{System: changing, Strategy: faults, Runs: *runs, Settle: 3 * Settle, Spec: spec.All(Everything, counts(EventMember, seen))})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   changing,
+			Strategy: faults,
+			Runs:     *runs,
+			Settle:   3 * Settle,
+			Spec:     spec.All(Everything, counts(EventMember, seen)),
+		},
+	)
 	if t.Log(seen); len(seen) < kinds {
 		t.Errorf("of seven kinds of news there were %v", seen)
 	}
 	passed(t, r)
 }
 
-// whole is a cluster in which all happens that there is.
+// whole is a cluster with all options.
 var whole = func() Cluster {
 	c := busy
 	c.Learners, c.Split = 0, 0.1
@@ -146,7 +209,8 @@ var whole = func() Cluster {
 	return c
 }()
 
-// crowded is a cluster with clients that read several keys at once, watches that tell more, and stores that get full.
+// crowded is a cluster with clients that read several keys at once, watches that deliver more, and stores that get
+// full.
 var crowded = func() Cluster {
 	c := busy
 	c.Learners, c.Readers, c.Previous, c.Fragments, c.Quota, c.Checks = 0, 2, true, true, 100, 5*time.Second
@@ -160,17 +224,26 @@ var often = func() strategy.Walk {
 	return w
 }()
 
-// Reads of several keys find the store as it was, what watches are told in parts is whole, and the server finds no corruption by itself.
+// Reads of several keys find the store at one revision, fragmented watch responses are complete, and the server's own
+// check finds no corruption.
 func TestReaders(t *testing.T) {
 	c, long := crowded, 0
 	c.Quota = 0
-	many := spec.OnEvent("many", watch.EventDelivered, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if len(e.Value.(*watch.Delivered).Changes) > 20 { // with what was before each, that is more than fits into one answer
-			long++
-		}
-		return nil
-	})
-	r := campaign(t, lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)})
+	many := spec.OnEvent(
+		"many",
+		watch.EventDelivered,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			// With the previous values, that is more than fits into one answer.
+			if len(e.Value.(*watch.Delivered).Changes) > 20 {
+				long++
+			}
+			return nil
+		},
+	)
+	r := campaign(
+		t,
+		lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)},
+	)
 	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom)
 	if t.Log(long); long == 0 {
 		t.Error("nothing was told in parts")
@@ -178,14 +251,23 @@ func TestReaders(t *testing.T) {
 	clean(t, r)
 }
 
-// Stores that are full refuse what takes room, and have room again.
+// Full stores refuse writes that take space, and accept them again later.
 func TestRoom(t *testing.T) {
 	seen := map[string]int{}
 	fills := spec.OnEvent("fills", EventFill, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		seen[fmt.Sprint(e.Value)]++
 		return nil
 	})
-	r := campaign(t, lockstep.Plan{System: crowded, Strategy: often, Runs: *runs, Settle: 2 * Settle, Spec: spec.All(Everything, fills)})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:   crowded,
+			Strategy: often,
+			Runs:     *runs,
+			Settle:   2 * Settle,
+			Spec:     spec.All(Everything, fills),
+		},
+	)
 	allJudged(t, r, ofMembers, ofLeases, ofUsers)
 	if t.Log(seen); len(seen) < 6 {
 		t.Errorf("of six things that come of wanting room there were %v", seen)
@@ -193,7 +275,7 @@ func TestRoom(t *testing.T) {
 	clean(t, r)
 }
 
-// Five members do as three do.
+// Five members behave like three.
 func TestFive(t *testing.T) {
 	c := busy
 	c.Nodes = 5
@@ -202,7 +284,7 @@ func TestFive(t *testing.T) {
 	passed(t, r)
 }
 
-// Runs repeat byte for byte, the first in a process as well.
+// Runs are deterministic byte for byte, including the first in a process.
 func TestRepetition(t *testing.T) {
 	const fresh = "LOCKSTEP_FRESH_PROCESS"
 	if os.Getenv(fresh) == "" {
@@ -222,11 +304,17 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// Runs with all that there is are the same in two processes, whatever the processes did before.
+// Runs with all options are the same in two processes, whatever the processes did before.
 func TestTwoProcesses(t *testing.T) {
 	t.Setenv("LOCKSTEP_PROCESSES", cmp.Or(os.Getenv("LOCKSTEP_PROCESSES"), "2"))
 	processes.Same(t, func(process int) []string {
-		plan := lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: uint64(1000 + process), Scratch: "/dev/shm"}
+		plan := lockstep.Plan{
+			System:   whole,
+			Strategy: faults,
+			Spec:     Everything,
+			Seed:     uint64(1000 + process),
+			Scratch:  "/dev/shm",
+		}
 		if _, err := bubble.Digests(t.Context(), plan, process); err != nil {
 			t.Fatal(err)
 		}
@@ -239,14 +327,14 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
-// exact is the number of runs that are compared among processes.
+// exact is the number of runs that the tests compare among processes.
 const exact = 50
 
-// Runs are the same in all processes (make exact), the first ones of each as well, and whenever a process makes them again. It
-// takes too long for every day.
+// Runs are the same in all processes (make exact), including the first ones of each, and when a process reruns them.
+// The test is too long for every day.
 func TestExactly(t *testing.T) { exactly(t, busy) }
 
-// So are those in which all that there is happens, and members come and go.
+// Runs with all options and with joining and leaving members are the same in all processes, too.
 func TestExactlyWhole(t *testing.T) { exactly(t, whole) }
 
 func exactly(t *testing.T, cluster Cluster) {
@@ -255,11 +343,16 @@ func exactly(t *testing.T, cluster Cluster) {
 	}
 	processes.AllSame(t, exact, func() (rows []processes.Row) {
 		for i := range processes.Times() {
-			d, err := bubble.Digests(t.Context(), lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"}, exact)
+			d, err := bubble.Digests(
+				t.Context(),
+				lockstep.Plan{System: cluster, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
+				exact,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rows = append(rows, processes.Row{Name: fmt.Sprint("time ", i+1), Outcomes: d}); !slices.Equal(d, rows[0].Outcomes) {
+			if rows = append(rows, processes.Row{Name: fmt.Sprint("time ", i+1), Outcomes: d}); !slices.Equal(d,
+				rows[0].Outcomes) {
 				t.Errorf("time %d differs from the first:\n%q\n%q", i+1, d, rows[0].Outcomes)
 			}
 		}
@@ -267,9 +360,11 @@ func exactly(t *testing.T, cluster Cluster) {
 	})
 }
 
-// Nothing is left of a run when it is over: no goroutine of members that crashed, no file that is open, no memory.
+// A finished run leaves nothing behind: no goroutine of crashed members, no open file, no memory.
 func TestNothingIsLeft(t *testing.T) {
-	bench, err := lockstep.NewBench(lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"})
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,14 +378,15 @@ func TestNothingIsLeft(t *testing.T) {
 		case *runs - 1:
 			before = inUse(t)
 		case 2**runs - 1:
-			if after := inUse(t); after.goroutines > before.goroutines+20 || after.files > before.files+5 || after.bytes > before.bytes+100<<20 {
+			if after := inUse(t); after.goroutines > before.goroutines+20 || after.files > before.files+5 ||
+				after.bytes > before.bytes+100<<20 {
 				t.Errorf("%+v after %d runs, %+v after %d", before, *runs, after, n+1)
 			}
 		}
 	}
 }
 
-// used is what a process uses.
+// used is the resource usage of a process.
 type used struct {
 	goroutines, files int
 	bytes             uint64
@@ -312,7 +408,7 @@ func inUse(t *testing.T) used {
 
 var runs = flag.Int("runs", 5, "runs of a campaign")
 
-// All that there is happens in one run, with faults, and the promises hold.
+// One run combines all options with faults, and all properties hold.
 func TestWhole(t *testing.T) {
 	r := campaign(t, lockstep.Plan{System: whole, Strategy: faults, Runs: *runs, Settle: 4 * Settle})
 	allJudged(t, r, ofRoom, ofReaders)

@@ -13,37 +13,46 @@ import (
 	"github.com/lockstep-go/lockstep/kit/failpoint"
 )
 
-// EventFailpoint is the type of event that tells that somebody stands still at a failpoint; the value is its name.
+// EventFailpoint is the type of event that reports a goroutine paused at a failpoint; the value is its name.
 const EventFailpoint = "failpoint"
 
-// stands is the longest time for which somebody stands still at a failpoint.
+// stands is the maximum time for which a goroutine pauses at a failpoint.
 const stands = 300 * time.Millisecond
 
-// anywhere is all failpoints.
+// anywhere stands for all failpoints.
 const anywhere = "any"
 
-// failpoints reads the shares of times at which somebody stands still at failpoints, "raftBeforeSave:0.1,walBeforeSync:0.01", in thousandths; all are those
-// that there are.
+// failpoints parses the probabilities of a pause at failpoints, "raftBeforeSave:0.1,walBeforeSync:0.01", in
+// thousandths. All lists the existing failpoints.
 func failpoints(text string, all []string) (map[string]int, error) {
 	shares := map[string]int{}
 	if text == "" {
 		return shares, nil
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("etcdserver: failpoints is %q, but this build has none: the target etcdserver-failpoints has", text)
+		return nil, fmt.Errorf(
+			"etcdserver: failpoints is %q, but this build has none: the target etcdserver-failpoints has",
+			text,
+		)
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		name, number, _ := strings.Cut(part, ":")
 		share, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(share >= 0.001 && share <= 1) || name != anywhere && !slices.Contains(all, name) {
-			return nil, fmt.Errorf("etcdserver: failpoints has %q, allowed are NAME:SHARE with a share of 0.001 to 1 and a name of: %s %s", part, anywhere, strings.Join(all, " "))
+			return nil, fmt.Errorf(
+				"etcdserver: failpoints has %q, allowed are NAME:SHARE with a share of 0.001 to 1 and a name of: %s %s",
+				part,
+				anywhere,
+				strings.Join(all, " "),
+			)
 		}
 		shares[name] = int(math.Round(share * 1000))
 	}
 	return shares, nil
 }
 
-// standStill lets whoever comes to a failpoint stand still there at times: then the strategy can crash the node there, and others overtake it.
+// standStill makes goroutines sometimes pause at failpoints: then the strategy can crash the node there, and other
+// goroutines can overtake them.
 func standStill(w *bubble.World, shares map[string]int) {
 	if len(shares) == 0 {
 		failpoint.Set(nil)

@@ -9,8 +9,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// A member without keys has two hashes at one revision, with the same revision compacted: the one that it computes, and the one that it has kept
-// of its next compaction. Nothing fails here, and nothing is under way. Where a key is left there is one hash.
+// A member without keys has two hashes at one revision, with the same revision compacted: the computed one, and the
+// one stored by its next compaction. No fault occurs here, and no operation is in progress. If a key is left, there
+// is one hash.
 func TestTwoHashesOfNoKeys(t *testing.T) {
 	if older {
 		t.Skip("releases of 3.4 tell no hash of a revision that was compacted")
@@ -48,7 +49,7 @@ func TestTwoHashesOfNoKeys(t *testing.T) {
 	}
 }
 
-// plain is a client of a member by itself, as any program has it, without an engine.
+// plain is an ordinary client of a single-node server, without an engine.
 func plain(t *testing.T) *clientv3.Client {
 	t.Helper()
 	conf := embed.NewConfig()
@@ -57,7 +58,18 @@ func plain(t *testing.T) *clientv3.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set(conf, []url.URL{*any}, "ListenPeerUrls", "LPUrls", "AdvertisePeerUrls", "APUrls", "ListenClientUrls", "LCUrls", "AdvertiseClientUrls", "ACUrls")
+	set(
+		conf,
+		[]url.URL{*any},
+		"ListenPeerUrls",
+		"LPUrls",
+		"AdvertisePeerUrls",
+		"APUrls",
+		"ListenClientUrls",
+		"LCUrls",
+		"AdvertiseClientUrls",
+		"ACUrls",
+	)
 	conf.InitialCluster = conf.InitialClusterFromName(conf.Name)
 	server, err := embed.StartEtcd(conf)
 	if err != nil {

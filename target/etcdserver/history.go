@@ -12,10 +12,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Snapshots: a read of several keys finds the store as it was at one revision, sorted and cut off as it was asked to be.
+// Snapshots is the spec that a read of several keys finds the store at one revision, sorted and limited as requested.
 var Snapshots = spec.New("reads-are-snapshots", func(lockstep.Info) *snapshots { return &snapshots{} })
 
-// snapshots judges, in the end, what was read by what is known of the history then: what watches told, and what was acknowledged.
+// snapshots checks all reads at the end of a run, against the history known then: the changes that watches delivered,
+// and the acknowledged writes.
 type snapshots struct {
 	all          map[int]bool              // the watches of all keys
 	keys         map[string][]watch.Change // in the order of revisions, once the run is over
@@ -25,11 +26,11 @@ type snapshots struct {
 	judged       int
 }
 
-// read is a read by somebody at a node.
+// read is a read by a client at a node.
 type read struct {
 	*Read
 	by    lockstep.Node
-	least int64 // the revision that it had to have at least
+	least int64 // the minimum revision of the answer
 }
 
 // Reset begins a new run.
@@ -40,7 +41,7 @@ func (s *snapshots) Reset() {
 // Judged counts the reads.
 func (s *snapshots) Judged() int { return s.judged }
 
-// Event takes down what is known of the history, and what was read.
+// Event records the known history and the reads.
 func (s *snapshots) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *watch.Opened:
@@ -60,7 +61,7 @@ func (s *snapshots) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	return nil
 }
 
-// learn takes down changes, which are all of their revisions, or not.
+// learn records changes; whole means that they are all changes of their revisions.
 func (s *snapshots) learn(changes []watch.Change, whole bool) {
 	for _, c := range changes {
 		if !slices.Contains(s.keys[c.Key], c) {
@@ -70,7 +71,7 @@ func (s *snapshots) learn(changes []watch.Change, whole bool) {
 	}
 }
 
-// End judges all that was read.
+// End checks all reads.
 func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
 	for _, list := range s.keys { //lockstep:unordered each list by itself
 		slices.SortFunc(list, func(a, b watch.Change) int { return cmp.Compare(a.Revision, b.Revision) })
@@ -82,13 +83,16 @@ func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
 			why = s.content(r)
 		}
 		if why != "" {
-			return &lockstep.Finding{Nodes: trace.NodesOf(r.by), Text: fmt.Sprintf("who read at member %d, %v, found what was not so: %s", r.by, r.Read, why)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(r.by),
+				Text:  fmt.Sprintf("who read at member %d, %v, found what was not so: %s", r.by, r.Read, why),
+			}
 		}
 	}
 	return nil
 }
 
-// shape says what is wrong with an answer, whatever the store holds.
+// shape describes a problem of an answer that does not depend on the store.
 func (r *read) shape() string {
 	inOrder := slices.IsSortedFunc(r.Found, r.Order.compare)
 	switch {
@@ -100,13 +104,20 @@ func (r *read) shape() string {
 		return "it is not sorted as it was asked to be"
 	case r.Limit > 0 && len(r.Found) > r.Limit:
 		return fmt.Sprintf("%d keys were wanted", r.Limit)
-	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) || r.More && len(r.Found) != r.Limit:
-		return fmt.Sprintf("of %d keys that were wanted %d are told, there are %d, and more: %v", r.Limit, len(r.Found), r.Count, r.More)
+	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) ||
+		r.More && len(r.Found) != r.Limit:
+		return fmt.Sprintf(
+			"of %d keys that were wanted %d are told, there are %d, and more: %v",
+			r.Limit,
+			len(r.Found),
+			r.Count,
+			r.More,
+		)
 	}
 	return ""
 }
 
-// content says what is wrong with an answer by what is known of the history.
+// content describes a contradiction between an answer and the known history.
 func (s *snapshots) content(r read) string {
 	found := map[string]bool{}
 	for _, f := range r.Found {
@@ -124,14 +135,15 @@ func (s *snapshots) content(r read) string {
 		if key < r.From || r.To != "" && key >= r.To || found[key] {
 			continue
 		}
-		if there, ok := s.surely(key, r.Revision); ok && (!r.More || r.Order.compare(there, r.Found[len(r.Found)-1]) < 0) {
+		if there, ok := s.surely(key, r.Revision); ok &&
+			(!r.More || r.Order.compare(there, r.Found[len(r.Found)-1]) < 0) {
 			return fmt.Sprintf("%v is not told", there)
 		}
 	}
 	return ""
 }
 
-// key says what is wrong with a key that was found at a revision.
+// key describes a contradiction about a key that was found at a revision.
 func (s *snapshots) key(f Found, at int64) string {
 	puts, gaps := int64(0), int64(0)
 	for _, c := range s.keys[f.Key] {
@@ -153,12 +165,20 @@ func (s *snapshots) key(f Found, at int64) string {
 		}
 	}
 	if f.Created > f.Modified || f.Version < puts || f.Version > puts+gaps {
-		return fmt.Sprintf("%v was put %d to %d times since revision %d, and is said to be version %d", f, puts, puts+gaps, f.Created, f.Version)
+		return fmt.Sprintf(
+			"%v was put %d to %d times since revision %d, and is said to be version %d",
+			f,
+			puts,
+			puts+gaps,
+			f.Created,
+			f.Version,
+		)
 	}
 	return ""
 }
 
-// surely is what a key surely was at a revision: its last change that is known is no deletion, and all that followed is known.
+// surely is the certain value of a key at a revision: its last known change is no deletion, and all later changes are
+// known.
 func (s *snapshots) surely(key string, at int64) (Found, bool) {
 	list := s.keys[key]
 	i := len(list) - 1

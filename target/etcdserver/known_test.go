@@ -19,64 +19,111 @@ var (
 	rate  = flag.Bool("rate", false, "make all of the runs, where a mistake was found as well")
 )
 
-// The walks of the campaigns in docs/etcdserver.md, step by step the same: a member by itself that is killed, or whose power fails; one whose clients take
-// their time, in short runs; one to which nothing happens; members that are cut off for a while.
+// The walks of the campaigns in docs/etcdserver.md, identical step by step. They cover a single-node cluster with
+// kills, with power failures, with slow clients in short runs, and without faults. The last isolates members for a
+// while.
 var (
-	alone    = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 2500}
-	briefly  = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Crash: 4, Restart: 40, Down: 1, Steps: 1500}
-	slowly   = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 30, Crash: 3, Restart: 100, Down: 1, Steps: 1000}
+	alone = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    200,
+		Request: 100,
+		Crash:   4,
+		Restart: 40,
+		Down:    1,
+		Steps:   2500,
+	}
+	briefly = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    200,
+		Request: 100,
+		Crash:   4,
+		Restart: 40,
+		Down:    1,
+		Steps:   1500,
+	}
+	slowly = strategy.Walk{
+		Deliver: 600,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    200,
+		Request: 30,
+		Crash:   3,
+		Restart: 100,
+		Down:    1,
+		Steps:   1000,
+	}
 	unharmed = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Steps: 2500}
 	lags     = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
 )
 
-// writes and deletes are what clients do where a mistake needs no more.
+// writes and deletes are the operations of clients for bugs that need no others.
 var (
 	writes  = kv.Mix{Put: 4, Get: 1}
 	deletes = kv.Mix{Put: 3, Delete: 3, Get: 1}
 )
 
-// mistake is one that was reported. The campaign knows nothing of it but the operations that it needs, and whether members are alone.
+// mistake is a reported bug. The campaign knows only the operations that it needs, and whether the cluster has a
+// single node.
 type mistake struct {
-	report     string // its number, and which of several campaigns it is
+	report     string // its number, and an index among several campaigns
 	says       string
-	last       int      // release of 3.5 that has it
-	properties []string // one of which tells of it first
-	needed     []deed   // without which a run cannot show it
+	last       int      // release of 3.5 with the bug
+	properties []string // one of them reports the bug first
+	needed     []deed   // without these events a run cannot show it
 	cluster    Cluster
 	strategy   strategy.Walk
 	settle     int
-	times      int // as many runs are made as are asked for, more where they are short
+	times      int // factor of the requested number of runs; larger for short runs
 }
 
 var mistakes = []mistake{
 	{"14370", "a member by itself acknowledges a write before it is synced", 4, stay, []deed{crash},
 		Cluster{Nodes: 1, Power: 1, Clients: 4, Requests: 40}, briefly, Settle, 1},
-	{"13766", "that an entry was applied is stored before what it changed", 2, stay, []deed{crash, backedUp}, kill(1), alone, 1000, 1},
-	{"13766-three", "the same, with three members", 2, []string{"equal-stores", "one-history"}, []deed{crash, backedUp}, kill(3), alone, Settle, 1},
-	{"17780", "a revision that was compacted is used again after a crash", 13, append([]string{"equal-stores"}, stay...), []deed{deletion, unfinished},
+	{"13766", "that an entry was applied is stored before what it changed", 2, stay, []deed{crash, backedUp}, kill(1),
+		alone, 1000, 1},
+	{"13766-three", "the same, with three members", 2, []string{"equal-stores", "one-history"}, []deed{crash, backedUp},
+		kill(3), alone, Settle, 1},
+	{"17780", "a revision that was compacted is used again after a crash", 13,
+		append([]string{"equal-stores"}, stay...), []deed{deletion, unfinished},
 		Cluster{Nodes: 1, Compactions: 900, Batch: 1, Clients: 2, Requests: 150, Mix: deletes}, slowly, 600, 4},
-	{"18089", "a compaction takes the deletion that it is to keep", 15, []string{"watch-bookmarkable", resumable}, []deed{deletion, compacted, watching},
+	{"18089", "a compaction takes the deletion that it is to keep", 15, []string{"watch-bookmarkable", resumable},
+		[]deed{deletion, compacted, watching},
 		Cluster{Nodes: 1, Compactions: 100, Watchers: 2, Clients: 4, Requests: 40, Mix: deletes}, unharmed, 0, 1},
 	{"15220", "a watch tells that it told all when it did not", 7, []string{"watch-bookmarkable"}, []deed{progressed},
 		Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
-	{"15271", "a watch tells again what it told before a snapshot came", 7, []string{"watch-unique"}, []deed{watching, snapshot},
+	{"15271", "a watch tells again what it told before a snapshot came", 7, []string{"watch-unique"},
+		[]deed{watching, snapshot},
 		Cluster{Watchers: 6, Unasking: true, Snapshots: 5, Clients: 6, Requests: 40}, lags, 0, 1},
-	{"20221", "a watch from a revision to come tells of earlier ones when a snapshot came", 21, []string{resumable}, []deed{watching, snapshot},
+	{"20221", "a watch from a revision to come tells of earlier ones when a snapshot came", 21, []string{resumable},
+		[]deed{watching, snapshot},
 		Cluster{Watchers: 16, Unasking: true, Snapshots: 1, Clients: 6, Requests: 40}, lags, 0, 1},
 }
 
-// kill is a cluster whose members are killed while somebody has stores sent, with syncs that take their time.
+// kill is a cluster whose members are killed while clients request whole stores, with slow syncs.
 func kill(nodes int) Cluster {
-	return Cluster{Nodes: nodes, Backups: 300, Clients: 8, Requests: 60, Keys: 8, Mix: writes, Sync: 100 * time.Millisecond}
+	return Cluster{
+		Nodes:    nodes,
+		Backups:  300,
+		Clients:  8,
+		Requests: 60,
+		Keys:     8,
+		Mix:      writes,
+		Sync:     100 * time.Millisecond,
+	}
 }
 
-// stay is what a mistake breaks that loses a write: it is gone, or another has its revision.
+// stay are the properties that a lost write violates: it is missing, or another write has its revision.
 var stay = []string{"acknowledged-writes-stay", "revisions-never-go-back"}
 
-// resumable is the property that a mistake breaks which members that lag have for long, beside others.
+// resumable is a property that a bug violates which lagging members show for long, besides others.
 const resumable = "watch-resumable"
 
-// Mistakes that were reported are found in the versions that have them, and nothing in others, though what they need happened there.
+// Campaigns find reported bugs in the versions that have them, and nothing in other versions, although the needed
+// events occurred there.
 func TestKnownMistakes(t *testing.T) {
 	if *known == 0 {
 		t.Skip("no -known")
@@ -87,10 +134,20 @@ func TestKnownMistakes(t *testing.T) {
 			if m.report == "20221" && release <= 7 {
 				t.Skip("15271 comes first")
 			}
-			warmUp(t, m.cluster) // of which nothing is to be counted
+			warmUp(t, m.cluster) // outside the counts
 			had, done, runs := release <= m.last, counted(t, m.needed), m.times**known
-			r := campaign(t, lockstep.Plan{System: m.cluster, Strategy: m.strategy, Runs: runs, Settle: m.settle, KeepGoing: !had || *rate, Keep: runs,
-				Spec: spec.All(Everything, done)})
+			r := campaign(
+				t,
+				lockstep.Plan{
+					System:    m.cluster,
+					Strategy:  m.strategy,
+					Runs:      runs,
+					Settle:    m.settle,
+					KeepGoing: !had || *rate,
+					Keep:      runs,
+					Spec:      spec.All(Everything, done),
+				},
+			)
 			found := 0
 			for _, f := range r.Found {
 				t.Logf("%s: run %d: %s: %s %s", Version(), f.Run, f.Finding.Property, f.Finding.Text, f.Flaky)
@@ -101,7 +158,16 @@ func TestKnownMistakes(t *testing.T) {
 					t.Errorf("%s: run %d: %s", Version(), f.Run, f.Finding.Stack)
 				}
 			}
-			t.Logf("%s: %s, %s: found in %d of %d runs, digest %016x; %s", m.report, m.says, Version(), found, r.Runs, r.Digest, done)
+			t.Logf(
+				"%s: %s, %s: found in %d of %d runs, digest %016x; %s",
+				m.report,
+				m.says,
+				Version(),
+				found,
+				r.Runs,
+				r.Digest,
+				done,
+			)
 			switch {
 			case had && found == 0:
 				t.Errorf("%s: %s not found in %d runs", Version(), m.properties, r.Runs)

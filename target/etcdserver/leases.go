@@ -13,30 +13,32 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The types of event that tell of leases.
+// The types of event about leases.
 const (
-	EventLease = "lease" // something about a lease: [*Lease]
-	EventHeld  = "held"  // which keys that have leases were read: [*Held]
+	EventLease = "lease" // the state of a lease: [*Lease]
+	EventHeld  = "held"  // the keys with leases that a read found: [*Held]
 )
 
-// What is told of a lease.
+// The states of a lease.
 const (
-	Holds     = "holds"     // the key was put with a lease, whose grant was asked for at Began, or the lease was kept alive, as was asked for then
-	Lost      = "lost"      // the server says that there is no such lease; it was asked at Began
-	Ending    = "ending"    // it is no longer kept alive, or asked to be revoked
-	Revoked   = "revoked"   // that was acknowledged
-	Prolonged = "prolonged" // leadership is given away, after which all leases live on for a while; there is no key
+	// Holds means that a put with a lease succeeded, whose grant was requested at Began, or a keep-alive requested
+	// then.
+	Holds     = "holds"
+	Lost      = "lost"      // the server reports that there is no such lease; it was asked at Began
+	Ending    = "ending"    // the client stops keeping it alive, or requests its revocation
+	Revoked   = "revoked"   // the server acknowledged the revocation
+	Prolonged = "prolonged" // a leadership transfer extends all leases for a while; there is no key
 )
 
-// Lease is something about a lease.
+// Lease is the value of an event about a lease.
 type Lease struct {
-	Key   string // that lives as long as the lease
+	Key   string // attached to the lease
 	What  string
-	Began time.Duration // when it was asked for
-	TTL   time.Duration // what the server says that the lease has
+	Began time.Duration // of the request
+	TTL   time.Duration // the lease's TTL that the server reports
 }
 
-// String is the lease in words.
+// String is the lease as text.
 func (l *Lease) String() string {
 	if l.What == Holds {
 		return fmt.Sprintf("%s: %s for %v from %v on", l.Key, l.What, l.TTL, l.Began)
@@ -44,21 +46,21 @@ func (l *Lease) String() string {
 	return l.Key + ": " + l.What
 }
 
-// Held is the keys that were read, of those that have leases.
+// Held is the keys with leases that a read found.
 type Held struct {
-	Began, Ended time.Duration // when it was asked for, and answered
+	Began, Ended time.Duration // request and answer
 	Keys         []string
 }
 
-// String is the keys in words.
+// String is the keys as text.
 func (h *Held) String() string {
 	return fmt.Sprintf("asked at %v: %s", h.Began, strings.Join(h.Keys, " "))
 }
 
-// held begins the names of keys that live as long as a lease.
+// held is the prefix of the names of keys with a lease.
 const held = "held"
 
-// hold puts a key with a lease, keeps that alive for a while, and gives it back or lets it expire.
+// hold puts a key with a lease, keeps the lease alive for a while, and revokes it or lets it expire.
 func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
 	ttl, keeps, revoke := 2+n.Chance().IntN(4), n.Chance().IntN(4), n.Chance().IntN(2) == 1
 	s.mutex.Lock()
@@ -69,7 +71,10 @@ func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
 		n.Emit(EventLease, &Lease{key, what, began, time.Duration(ttl) * time.Second})
 	}
 	began := s.world.Now()
-	granted, err := asking(n, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) { return client.Grant(ctx, int64(ttl)) })
+	granted, err := asking(
+		n,
+		func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) { return client.Grant(ctx, int64(ttl)) },
+	)
 	if err != nil {
 		return
 	}
@@ -123,14 +128,14 @@ func (s *clients) readHeld(n *bubble.Node, client *clientv3.Client) {
 	n.Emit(EventHeld, h)
 }
 
-// asking asks with the patience of a client.
+// asking sends a request with the timeout of a client.
 func asking[A any](n *bubble.Node, ask func(context.Context) (A, error)) (A, error) {
 	ctx, cancel := context.WithTimeout(n.Context(), patience)
 	defer cancel()
 	return ask(ctx)
 }
 
-// prolonged tells that leadership is given away, after which leases live on for a while.
+// prolonged reports a leadership transfer, which extends all leases for a while.
 func (s *clients) prolonged(n *bubble.Node) {
 	if s.cluster.Holders > 0 {
 		n.Emit(EventLease, &Lease{What: Prolonged})

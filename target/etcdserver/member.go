@@ -23,32 +23,31 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The parts that members play.
+// The roles of members.
 const (
 	leader   = "leader"
 	follower = "follower"
 )
 
-// look is how often a member tells what its store holds, progress how often watches tell how far they
-// are.
+// look is the interval at which a member reports its store, progress the interval of progress notifications.
 const (
 	look     = 5 * time.Second
 	progress = 2 * time.Second
 )
 
-// bcrypt is the least work that can be made of passwords.
+// bcrypt is the lowest cost for hashing passwords.
 const bcrypt = 4
 
-// shortest is the longest request, in bytes, where members are to tell watches in parts.
+// shortest is the maximum request size, in bytes, with fragmented watch responses.
 const shortest = 512
 
-// Where members listen: to clients, and to each other.
+// The ports on which members listen: to clients, and to each other.
 const (
 	clientPort = 2379
 	peerPort   = 2380
 )
 
-// start brings a node up, from its files where it has some.
+// start starts a node, from its files if it has some.
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
@@ -74,7 +73,7 @@ func start(n *bubble.Node, c Cluster) error {
 		if err == nil || n.Context().Err() != nil {
 			break
 		}
-		if c.Users == 0 { // otherwise a majority must know who asks
+		if c.Users == 0 { // otherwise a majority must know the user
 			return err
 		}
 		time.Sleep(time.Second)
@@ -92,7 +91,7 @@ func start(n *bubble.Node, c Cluster) error {
 	}
 }
 
-// visit is the life of a node on which only clients live: they know all members, and turn to another when one fails.
+// visit runs a node that has only clients: they know all members, and turn to another when one fails.
 func (s *clients) visit(n *bubble.Node) error {
 	client, err := connect(s.cluster.root(), s.members()...)
 	for err != nil && s.cluster.Users > 0 && n.Context().Err() == nil {
@@ -108,12 +107,12 @@ func (s *clients) visit(n *bubble.Node) error {
 	return nil
 }
 
-// member is a server that runs, with a client that talks to it once it is ready.
+// member is a running server, with a client that talks to it once it is ready.
 type member struct {
 	*embed.Etcd
 	client *clientv3.Client
 	names  atomic.Pointer[map[uint64]string] // of members
-	votes  atomic.Bool                       // as far as it knows
+	votes  atomic.Bool                       // in the member's own view
 	stop   func()
 }
 
@@ -132,8 +131,9 @@ func launch(n *bubble.Node, c Cluster, at *seat) (*member, error) {
 	return m, nil
 }
 
-// end ends a server. One that is not ready has to be stopped first: Close waits until it is, which it may never be. Before v3.5.18
-// it does so of a stopped one, too, which then never will be, so that nothing is better there than to wait.
+// end ends a server. A server that is not ready must be stopped first: Close waits until it is ready, which may never
+// happen. Before v3.5.18 Close also waits for a stopped server, which then never becomes ready. In these releases
+// waiting is the only option.
 func end(server *embed.Etcd) {
 	select {
 	case <-server.Server.ReadyNotify():
@@ -145,7 +145,7 @@ func end(server *embed.Etcd) {
 	server.Close()
 }
 
-// ready is called when the server is.
+// ready is called when the server is ready.
 func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	if m.client, err = connect(c.root(), address(n.Self(), clientPort)); err != nil {
 		return err
@@ -153,7 +153,12 @@ func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	n.OnStop(func() { _ = m.client.Close() })
 	m.learn()
 	n.State(func() string {
-		return fmt.Sprintf("term %d, leader %s, applied %d", m.Server.Term(), cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"), m.Server.AppliedIndex())
+		return fmt.Sprintf(
+			"term %d, leader %s, applied %d",
+			m.Server.Term(),
+			cmp.Or((*m.names.Load())[m.Server.Lead()], "unknown"),
+			m.Server.AppliedIndex(),
+		)
 	})
 	n.Role(func() string {
 		if m.Server.Lead() == m.id() {
@@ -164,7 +169,8 @@ func (m *member) ready(n *bubble.Node, c Cluster) (err error) {
 	return nil
 }
 
-// learn learns the names of members, and whether this one votes. To ask for them when a state is told would take a lock, with which others sync files.
+// learn caches the names of members, and whether this one votes. Reading them for every state report would take a
+// lock that the server holds while it syncs files.
 func (m *member) learn() {
 	names := map[uint64]string{}
 	for _, is := range m.Server.Cluster().Members() {
@@ -176,7 +182,7 @@ func (m *member) learn() {
 	m.names.Store(&names)
 }
 
-// id is the server's number, whose name was another one in 3.5.
+// id is the server's ID; 3.5 uses another name for it.
 func (m *member) id() uint64 {
 	switch s := any(m.Server).(type) {
 	case interface{ MemberID() types.ID }:
@@ -187,7 +193,7 @@ func (m *member) id() uint64 {
 	panic("etcdserver: a server without a number")
 }
 
-// stopped reports whether the server has stopped by itself, or does so now.
+// stopped reports whether the server has stopped on its own, or is stopping.
 func (m *member) stopped() bool {
 	select {
 	case <-m.Server.StopNotify():
@@ -197,7 +203,7 @@ func (m *member) stopped() bool {
 	}
 }
 
-// connect is a client of members at addresses, who has a name where there is authentication.
+// connect makes a client of members at addresses; the client has a name if authentication is enabled.
 func connect(name string, to ...string) (*clientv3.Client, error) {
 	conf := clientv3.Config{Endpoints: to, Logger: zap.NewNop()}
 	if name != "" {
@@ -206,17 +212,23 @@ func connect(name string, to ...string) (*clientv3.Client, error) {
 	return clientv3.New(conf)
 }
 
-// tell tells what the member's store holds, and which keys have leases.
+// tell reports the content of the member's store, and the keys with leases.
 func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 	hash, err := m.client.HashKV(n.Context(), address(n.Self(), clientPort), 0)
 	switch {
 	case err == nil:
-		store := &Store{Life: life, Revision: hash.Header.Revision, Compacted: hash.CompactRevision, Hash: hash.Hash, Keys: unasked}
+		store := &Store{
+			Life:      life,
+			Revision:  hash.Header.Revision,
+			Compacted: hash.CompactRevision,
+			Hash:      hash.Hash,
+			Keys:      unasked,
+		}
 		if store.Compacted <= 0 || s.cluster.Empty || store.count(n.Context(), m.Etcd) {
 			n.Emit(EventStore, store)
 		}
-	case strings.HasSuffix(err.Error(), "not supported for learner"): // the error's name was another one in 3.5
-	case s.cluster.Users > 0: // a majority must know who asks
+	case strings.HasSuffix(err.Error(), "not supported for learner"): // 3.5 uses another name for the error
+	case s.cluster.Users > 0: // a majority must know the user
 	case n.Context().Err() == nil && !errors.Is(err, context.Canceled):
 		return fmt.Errorf("the store has no hash: %w", err)
 	}
@@ -229,7 +241,7 @@ func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 	return nil
 }
 
-// config is the server's configuration of a member.
+// config is the server configuration of a member.
 func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	folder, err := n.Folder()
 	if err != nil {
@@ -240,7 +252,9 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	if at.number > 0 {
 		conf.Dir += fmt.Sprint(at.number)
 	}
-	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)))
+	conf.ZapLoggerBuilder = embed.NewZapLoggerBuilder(
+		zap.New(zapcore.NewNopCore(), zap.WithFatalHook(zapcore.WriteThenPanic)),
+	)
 	if c.Snapshots > 0 {
 		conf.SnapshotCount = uint64(c.Snapshots)
 		set(conf, uint64(c.Snapshots), "SnapshotCatchUpEntries")
@@ -278,11 +292,19 @@ func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
 	return conf, nil
 }
 
-// check lets members compare their stores, when they start and so often.
+// check makes members compare their stores at their start and at this interval.
 func check(conf *embed.Config, often time.Duration) {
-	set(conf, often, "ExperimentalCorruptCheckTime", "CorruptCheckTime", "ExperimentalCompactHashCheckTime", "CompactHashCheckTime")
+	set(
+		conf,
+		often,
+		"ExperimentalCorruptCheckTime",
+		"CorruptCheckTime",
+		"ExperimentalCompactHashCheckTime",
+		"CompactHashCheckTime",
+	)
 	if f := reflect.ValueOf(conf).Elem().FieldByName("ServerFeatureGate"); f.IsValid() {
-		if err := f.Interface().(interface{ Set(string) error }).Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {
+		if err := f.Interface().(interface{ Set(string) error }).
+			Set("InitialCorruptCheck=true,CompactHashCheck=true"); err != nil {
 			panic(err) // since 3.6 they have these names
 		}
 		return
@@ -300,7 +322,7 @@ func urls(n lockstep.Node, port int) []url.URL {
 	return []url.URL{*at}
 }
 
-// set sets those of the fields named that the configuration has: some were renamed in 3.6.
+// set sets those of the named fields that the configuration has: 3.6 renamed some.
 func set(conf *embed.Config, value any, fields ...string) {
 	for _, name := range fields {
 		if f := reflect.ValueOf(conf).Elem().FieldByName(name); f.IsValid() {

@@ -18,44 +18,43 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// EventMember is the type of event that tells what became of a member; the node is that of the
-// member, the value a [*Member].
+// EventMember is the type of event about a membership; the node is that of the member, the value a [*Member].
 const EventMember = "member"
 
-// What becomes of members.
+// The stages of a membership.
 const (
 	Added    = "added"    // it is a member, and may start
 	Promoted = "promoted" // it votes
-	Leaving  = "leaving"  // its removal was asked for, and may happen from now on
+	Leaving  = "leaving"  // its removal was requested, and may happen from now on
 	Stayed   = "stayed"   // its removal was refused
 	Removed  = "removed"  // its removal was acknowledged
 	Joined   = "joined"   // it is ready
-	Stopped  = "stopped"  // it has stopped by itself
+	Stopped  = "stopped"  // it has stopped on its own
 )
 
-// Member is what became of a member.
+// Member is a change of a membership.
 type Member struct {
 	Number int // of the seat
 	What   string
 }
 
-// String is the news in words.
+// String is the change as text.
 func (m *Member) String() string { return fmt.Sprintf("seat %d: %s", m.Number, m.What) }
 
-// seat is a membership of a node. One that comes back has another seat, with another address and
-// other files: who lags takes it for nobody else.
+// seat is a membership of a node. A node that rejoins has another seat, with another address and other files, so
+// lagging members do not confuse the two.
 type seat struct {
-	number int    // of the run's seats; 0: from the beginning
-	first  string // the members that it starts with, once it has started
+	number int    // counted within the run; 0: an initial member
+	first  string // the initial members of its configuration, once it has started
 }
 
-// port is where other members reach the one with the seat.
+// port is the peer port of the member with the seat.
 func (s *seat) port() int { return peerPort + s.number }
 
-// seats are who has one, as far as the operator knows.
+// seats are the current memberships in the operator's view.
 type seats struct {
 	of     [65]*seat
-	moved  [65]chan struct{} // is closed when the node's seat becomes another one
+	moved  [65]chan struct{} // closed when the node's seat changes
 	newest [65]int           // the number of the node's last one
 	last   int               // the number of the last one
 }
@@ -78,13 +77,12 @@ func (s *seats) give(n lockstep.Node, to *seat) {
 	s.moved[n] = make(chan struct{})
 }
 
-// news tells what became of a member.
+// news reports a change of a membership.
 func (s *clients) news(n lockstep.Node, number int, what string) {
 	s.world.Event(lockstep.Event{Node: n, Type: EventMember, Value: &Member{number, what}})
 }
 
-// sit is the life of a node in a cluster whose members change: it is a member while it has a seat,
-// and waits while it has none.
+// sit runs a node in a cluster whose members change: it is a member while it has a seat, and waits while it has none.
 func (s *clients) sit(n *bubble.Node) error {
 	n.Request(func(id int32, _ string) { s.given(n, s.door(n), id) })
 	for n.Context().Err() == nil {
@@ -105,14 +103,14 @@ func (s *clients) sit(n *bubble.Node) error {
 	return nil
 }
 
-// door is the client of a node's member, or nil where there is no member that is ready.
+// door is the client of a node's member, or nil if there is no ready member.
 func (s *clients) door(n *bubble.Node) *clientv3.Client {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.doors[n.Self()]
 }
 
-// join is a member with a seat, until it has another one or has stopped.
+// join runs a member with a seat, until the node has another one or the member has stopped.
 func (s *clients) join(n *bubble.Node, at *seat, moved <-chan struct{}) error {
 	if at.number > 0 && at.first == "" {
 		at.first = s.present(n, at)
@@ -122,7 +120,7 @@ func (s *clients) join(n *bubble.Node, at *seat, moved <-chan struct{}) error {
 	if at.number == 0 || at.first != "" {
 		m, err = launch(n, s.cluster, at)
 	}
-	if m == nil && at.number > 0 { // it cannot start yet, as when nobody answers, or members were changed meanwhile
+	if m == nil && at.number > 0 { // it cannot start yet, as when no member answers, or members changed meanwhile
 		at.first = ""
 		wait(n, moved, time.Second)
 		return nil
@@ -140,12 +138,12 @@ func (s *clients) join(n *bubble.Node, at *seat, moved <-chan struct{}) error {
 	s.leave(n, at, left)
 	m.stop()
 	if m.client != nil && has13337(Version()) {
-		_ = m.client.Close() // or its watches would reach the node's next member, see admit
+		_ = m.client.Close() // otherwise its watches would reach the node's next member, see admit
 	}
 	return nil
 }
 
-// leave is the end of a member that has another seat, or stopped by itself and has none.
+// leave cleans up after a member whose node has another seat, or that stopped on its own and has none.
 func (s *clients) leave(n *bubble.Node, at *seat, byItself bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -158,7 +156,7 @@ func (s *clients) leave(n *bubble.Node, at *seat, byItself bool) {
 	}
 }
 
-// attend lets a member do what it does, and reports whether it stopped by itself.
+// attend runs the tasks of a member, and reports whether it stopped on its own.
 func (s *clients) attend(n *bubble.Node, m *member, at *seat, moved <-chan struct{}) (left bool, err error) {
 	select {
 	case <-m.Server.ReadyNotify():
@@ -198,7 +196,7 @@ func (s *clients) attend(n *bubble.Node, m *member, at *seat, moved <-chan struc
 	}
 }
 
-// open makes the client of a member that is ready.
+// open makes the client of a ready member.
 func (s *clients) open(n *bubble.Node, m *member) error {
 	if err := m.ready(n, s.cluster); err != nil {
 		return err
@@ -207,8 +205,9 @@ func (s *clients) open(n *bubble.Node, m *member) error {
 	return nil
 }
 
-// admit lets clients talk to a member. Where clientv3 opens a watch that is refused again at once, and no time passes between a client and the member of
-// its node, clients do not talk to one that does not vote, as it refuses all watches.
+// admit lets clients talk to a member. In some releases clientv3 immediately reopens a refused watch, and no time
+// passes between a client and the member of its node. In these releases clients do not talk to a non-voting member,
+// as it refuses all watches.
 func (s *clients) admit(n *bubble.Node, m *member) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -217,10 +216,11 @@ func (s *clients) admit(n *bubble.Node, m *member) {
 	}
 }
 
-// has13337 reports whether clientv3 of a release opens a watch again without a pause: https://github.com/etcd-io/etcd/issues/13337, until v3.5.6.
+// has13337 reports whether a release's clientv3 reopens a watch without a pause:
+// https://github.com/etcd-io/etcd/issues/13337, until v3.5.6.
 func has13337(version string) bool { return lineage(version) < 6 }
 
-// wait lets some time pass, unless the node has another seat meanwhile.
+// wait waits for some time, unless the node gets another seat meanwhile.
 func wait(n *bubble.Node, moved <-chan struct{}, long time.Duration) {
 	select {
 	case <-time.After(long):
@@ -229,7 +229,7 @@ func wait(n *bubble.Node, moved <-chan struct{}, long time.Duration) {
 	}
 }
 
-// present asks who the members are, for one that is to start with a seat; empty: nobody knows.
+// present asks for the list of members, for a member that starts with a seat; empty if no member answers.
 func (s *clients) present(n *bubble.Node, at *seat) string {
 	client, err := connect(s.cluster.root(), s.members()...)
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *clients) present(n *bubble.Node, at *seat) string {
 	return strings.Join(all, ",")
 }
 
-// members are the addresses where members may be.
+// members are the possible addresses of members.
 func (s *clients) members() (list []string) {
 	for i := range s.cluster.Nodes + s.cluster.Spares {
 		list = append(list, address(lockstep.Node(i+1), clientPort))
@@ -261,7 +261,7 @@ func (s *clients) members() (list []string) {
 	return list
 }
 
-// name is that of the member with a seat.
+// name is the name of the member with a seat.
 func name(n lockstep.Node, number int) string {
 	if number == 0 {
 		return fmt.Sprint("n", n)
@@ -273,15 +273,16 @@ func name(n lockstep.Node, number int) string {
 func where(m *etcdserverpb.Member) (n lockstep.Node, number int) {
 	at, err := url.Parse(m.PeerURLs[0])
 	if err != nil {
-		panic(err) // we gave it
+		panic(err) // the operator assigned it
 	}
 	node, _ := strconv.Atoi(at.Hostname()[strings.LastIndexByte(at.Hostname(), '.')+1:])
 	port, _ := strconv.Atoi(at.Port())
 	return lockstep.Node(node), port - peerPort
 }
 
-// reconfigure takes the next step of changing members: one that is new learns, then votes, or is removed before; where there are
-// more than at first, one that votes is removed, perhaps the leader. The server refuses what would lose the majority.
+// reconfigure takes the next step of a membership change. It adds a learner, promotes it, or removes it before its
+// promotion. If there are more voters than at first, it removes one, possibly the leader. The server refuses a
+// removal that would lose the majority.
 func (s *clients) reconfigure(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	how, which := n.Chance().IntN(4), n.Chance().IntN(64)
 	list, err := client.MemberList(ctx)
@@ -311,7 +312,7 @@ func (s *clients) reconfigure(ctx context.Context, n *bubble.Node, client *clien
 	case len(free) > 0 && (len(voters) <= s.cluster.Nodes || how < 2):
 		s.add(ctx, client, free[which%len(free)], how == 1)
 	case len(voters) > s.cluster.Nodes:
-		s.prolonged(n) // where it is the leader
+		s.prolonged(n) // if it is the leader
 		s.remove(ctx, client, voters[which%len(voters)])
 	}
 }
@@ -329,8 +330,8 @@ func (s *clients) free(members []*etcdserverpb.Member) (list []lockstep.Node) {
 	return list
 }
 
-// seatAt gives a node the seat that it has according to the cluster, where the operator does not know of it: he was not told
-// that it was added.
+// seatAt gives a node the seat that it has according to the cluster, if the operator does not know of it because the
+// answer was lost.
 func (s *clients) seatAt(n lockstep.Node, number int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -341,7 +342,7 @@ func (s *clients) seatAt(n lockstep.Node, number int) {
 	}
 }
 
-// add adds a member, which votes at once or learns at first.
+// add adds a member, as voter or learner.
 func (s *clients) add(ctx context.Context, client *clientv3.Client, n lockstep.Node, votes bool) {
 	s.mutex.Lock()
 	s.seats.last++
@@ -359,7 +360,7 @@ func (s *clients) add(ctx context.Context, client *clientv3.Client, n lockstep.N
 	}
 }
 
-// promote lets a member vote.
+// promote promotes a learner to voter.
 func (s *clients) promote(ctx context.Context, client *clientv3.Client, m *etcdserverpb.Member) {
 	if _, err := client.MemberPromote(ctx, m.ID); err == nil {
 		node, number := where(m)
@@ -380,7 +381,7 @@ func (s *clients) remove(ctx context.Context, client *clientv3.Client, m *etcdse
 	}
 }
 
-// refused reports whether the server says that it did not do what was asked for.
+// refused reports whether the server guarantees that it did not perform the request.
 func refused(err error) bool {
 	return errors.Is(err, rpctypes.ErrUnhealthy) || errors.Is(err, rpctypes.ErrMemberNotEnoughStarted)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// mistakesOf34 are the reports of mistakes that releases of 3.4 have, by the properties that tell of them in a busy cluster.
+// mistakesOf34 maps properties to the known bug reports that a busy cluster of a 3.4 release shows as violations of
+// them.
 var mistakesOf34 = map[string]string{
 	"revisions-never-go-back": "#17780",
 	"watch-bookmarkable":      "#18089, or #15220 where watchers ask",
@@ -18,7 +19,7 @@ var mistakesOf34 = map[string]string{
 	"watch-unique":            "#15271, or #15248 where clients turn to another member",
 }
 
-// clean fails where a campaign found something. In releases of 3.4 what is known of them is told, and anything else fails.
+// clean fails if a campaign found something. In releases of 3.4 it logs known bugs, and fails for anything else.
 func clean(t *testing.T, r *lockstep.Result) {
 	t.Helper()
 	for _, f := range r.Found {
@@ -30,7 +31,7 @@ func clean(t *testing.T, r *lockstep.Result) {
 	}
 }
 
-// passed fails where a campaign found something, or has a run that was not judged or did not repeat.
+// passed fails if a campaign found something, or has a run that was not checked or not deterministic.
 func passed(t *testing.T, r *lockstep.Result) {
 	t.Helper()
 	clean(t, r)
@@ -39,13 +40,21 @@ func passed(t *testing.T, r *lockstep.Result) {
 	}
 }
 
-// Watchers that ask how far they are, at members that lag, find #15220 in releases that have it.
+// Watchers that request progress from lagging members find #15220 in releases that have it.
 func TestAsking(t *testing.T) {
 	if !has15220(Version()) {
 		t.Skip("this release does not have it, and watchers ask in all tests")
 	}
-	r := campaign(t, lockstep.Plan{System: Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40}, Runs: *runs, KeepGoing: true, Keep: *runs,
-		Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}})
+	r := campaign(
+		t,
+		lockstep.Plan{
+			System:    Cluster{Watchers: 6, Snapshots: 5, Clients: 6, Requests: 40},
+			Runs:      *runs,
+			KeepGoing: true,
+			Keep:      *runs,
+			Strategy:  strategy.Walk{Deliver: 600, Drop: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000},
+		},
+	)
 	found := 0
 	for _, f := range r.Found {
 		switch report := mistakesOf34[f.Finding.Property]; {

@@ -14,17 +14,17 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// duty is what is asked for beside clients' operations, one request after the other. What
-// comes of one matters only by what others see: it may fail.
+// duty is a task besides clients' operations, with one request after the other. Its result matters only through the
+// observations of other clients: it may fail.
 type duty struct {
 	operator.Task
 	do func(n *bubble.Node, client *clientv3.Client)
 }
 
-// sessions is how often a watcher watches, which is as good as always.
+// sessions is the number of sessions of a watcher, large enough for a whole run.
 const sessions = 10_000
 
-// allDuties are those of the cluster.
+// allDuties are the tasks of the cluster.
 func (s *clients) allDuties() (list []duty) {
 	add := func(name string, times int, do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) {
 		if times > 0 {
@@ -67,8 +67,9 @@ func (s *clients) allDuties() (list []duty) {
 	return list
 }
 
-// patiently does something with the patience of a client.
-func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node, client *clientv3.Client) {
+// patiently performs a task with the timeout of a client.
+func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node,
+	client *clientv3.Client) {
 	return func(n *bubble.Node, client *clientv3.Client) {
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		defer cancel()
@@ -76,7 +77,7 @@ func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 	}
 }
 
-// near is the address of the node's member, or of any where it has none.
+// near is the address of the node's member, or of any member if the node has none.
 func (s *clients) near(n *bubble.Node) string {
 	if int(n.Self()) <= s.cluster.Nodes+s.cluster.Spares {
 		return address(n.Self(), clientPort)
@@ -110,10 +111,10 @@ func backup(ctx context.Context, _ *bubble.Node, client *clientv3.Client) {
 	}
 }
 
-// leased is the key that lives as long as a lease.
+// leased is the key that exists as long as its lease.
 const leased = "leased"
 
-// lease puts a key with a lease, and lets it expire, keeps it for a while or gives it back.
+// lease puts a key with a lease, and lets the lease expire, keeps it alive for a while or revokes it.
 func (s *clients) lease(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	what, value := n.Chance().IntN(3), fmt.Sprint(n.Chance().IntN(1_000_000_000))
 	granted, err := client.Grant(ctx, int64(1+n.Chance().IntN(4)))
@@ -136,7 +137,7 @@ func (s *clients) lease(ctx context.Context, n *bubble.Node, client *clientv3.Cl
 	}
 }
 
-// changeMembers adds a member that does not vote and never starts, or removes it.
+// changeMembers adds a learner that never starts, or removes it.
 func changeMembers(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	members, err := client.MemberList(ctx)
 	if err != nil {
@@ -152,7 +153,7 @@ func changeMembers(ctx context.Context, n *bubble.Node, client *clientv3.Client)
 	_, _ = client.MemberAddAsLearner(ctx, []string{address(nobody, peerPort)})
 }
 
-// transfer gives leadership to another member, where this one has it.
+// transfer transfers leadership to another member, if this one is the leader.
 func (s *clients) transfer(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	s.prolonged(n)
 	members, err := client.MemberList(ctx)

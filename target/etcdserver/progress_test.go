@@ -8,9 +8,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A watch is told that all up to a revision was told before it is told of that revision, when the progress of a stream was asked for before the watch was
-// opened, on the same stream, and the stream was busy: the server answers the first by one queue and the second by another, and takes from them as it
-// happens, and whoever has opened the watch takes the answer for one about it, too.
+// A watch can receive progress up to a revision before it receives that revision. That happens if a client requested
+// the progress of a busy stream before it opened the watch on that stream. The server answers the request through one
+// queue and delivers events through another, and takes from both in any order. The client takes the answer as
+// progress of its new watch.
 func TestProgressOvertakesWatch(t *testing.T) {
 	if older {
 		t.Skip("in releases of 3.4 both answers go by one queue")
@@ -28,8 +29,8 @@ func TestProgressOvertakesWatch(t *testing.T) {
 	t.Error("in 20 tries no progress came before what it speaks of")
 }
 
-// overtaken opens a stream with a watch, keeps it busy, asks for its progress, opens a second watch from a revision on, and reports whether progress that
-// the second watch takes for its own came before that revision.
+// overtaken opens a stream with a watch, keeps it busy, and requests its progress. It then opens a second watch from
+// a revision on. It reports whether the second watch received progress before that revision.
 func overtaken(t *testing.T, client *clientv3.Client, revision int64) bool {
 	t.Helper()
 	stream, err := etcdserverpb.NewWatchClient(client.ActiveConnection()).Watch(t.Context())
@@ -57,12 +58,18 @@ func overtaken(t *testing.T, client *clientv3.Client, revision int64) bool {
 	}
 	open("long", 0)
 	receive()
-	for range 8 { // more than a stream holds that nobody reads
+	for range 8 { // more than a stream buffers without a reader
 		if _, err := client.Put(t.Context(), "long", strings.Repeat("x", 512<<10)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_ProgressRequest{ProgressRequest: &etcdserverpb.WatchProgressRequest{}}})
+	send(
+		&etcdserverpb.WatchRequest{
+			RequestUnion: &etcdserverpb.WatchRequest_ProgressRequest{
+				ProgressRequest: &etcdserverpb.WatchProgressRequest{},
+			},
+		},
+	)
 	open("key", revision)
 	for range 100 { // by then the server has taken both
 		if _, err := client.Get(t.Context(), "key"); err != nil {
@@ -76,7 +83,7 @@ func overtaken(t *testing.T, client *clientv3.Client, revision int64) bool {
 		case r.Created:
 			opened = true
 		case r.WatchId == -1 && len(r.Events) == 0 && r.Header.Revision >= revision:
-			progress = opened // before that clients do not take it for one about the second watch
+			progress = opened // clients ignore earlier progress for the second watch
 		case string(r.Events[0].Kv.Key) == "key":
 			return progress
 		}

@@ -14,24 +14,25 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// EventRead is the type of event in which somebody tells what a read of several keys found; the value is a [*Read].
+// EventRead is the type of event in which a client reports the result of a read of several keys; the value is a
+// [*Read].
 const EventRead = "read"
 
-// Read is what a read of several keys found.
+// Read is the result of a read of several keys.
 type Read struct {
-	Began    time.Duration // when it was asked for
-	Fresh    bool          // what was acknowledged before that must be in it
-	Revision int64         // at which the store was so
-	From, To string        // the keys from the one on, and before the other; an empty To is after all
+	Began    time.Duration // of the request
+	Fresh    bool          // writes acknowledged before Began must be in it
+	Revision int64         // of the store
+	From, To string        // the keys from From on, and before To; an empty To has no end
 	Order    Order
-	Limit    int  // the most keys that it wants; 0: all
-	Some     bool // perhaps not all that there were are told
+	Limit    int  // maximum number of keys; 0: all
+	Some     bool // the result may be incomplete
 	Found    []Found
-	Count    int64 // how many there were, said the member
-	More     bool  // there were more than were wanted, said the member
+	Count    int64 // the total that the member reported
+	More     bool  // the member reported more keys than requested
 }
 
-// String is the read in words.
+// String is the read as text.
 func (r *Read) String() string {
 	var all []string
 	for _, f := range r.Found {
@@ -40,13 +41,13 @@ func (r *Read) String() string {
 	return fmt.Sprintf("at revision %d: %s", r.Revision, strings.Join(all, " "))
 }
 
-// Found is a key that was found.
+// Found is a key in the result of a read.
 type Found struct {
 	Key, Value                 string
 	Created, Modified, Version int64
 }
 
-// String is the key in words.
+// String is the key as text.
 func (f Found) String() string { return fmt.Sprintf("%s=%s@%d", f.Key, f.Value, f.Modified) }
 
 // Order is how the keys of a read are sorted.
@@ -71,16 +72,21 @@ func (o Order) compare(a, b Found) (by int) {
 	return by
 }
 
-// orders are those that readers draw from.
+// orders are the orders that readers draw from.
 var orders = []clientv3.SortTarget{clientv3.SortByKey, clientv3.SortByModRevision, clientv3.SortByValue}
 
 // nested is the key that readers put in a transaction within a transaction.
 const nested = "nested"
 
-// read reads several keys: now or at an earlier revision, at the member or wherever, or in a transaction in which a key was put just before.
+// read reads several keys: now or at an earlier revision, at the member or elsewhere, or in a transaction that has
+// just put a key.
 func (s *clients) read(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	chance := n.Chance()
-	r := &Read{Began: s.world.Now(), Order: Order{orders[chance.IntN(len(orders))], chance.IntN(2) == 1}, Limit: chance.IntN(4)}
+	r := &Read{
+		Began: s.world.Now(),
+		Order: Order{orders[chance.IntN(len(orders))], chance.IntN(2) == 1},
+		Limit: chance.IntN(4),
+	}
 	local, earlier, writes := chance.IntN(3) == 2, chance.IntN(3) == 2, chance.IntN(4) == 3
 	keys := s.cluster.Keys + 1
 	if r.From = kv.KeyName(uint8(chance.IntN(keys))); chance.IntN(2) == 1 {
@@ -114,7 +120,7 @@ func (s *clients) read(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 	n.Emit(EventRead, r)
 }
 
-// options are how the server is asked.
+// options are the options of the request.
 func (r *Read) options() []clientv3.OpOption {
 	order := clientv3.SortAscend
 	if r.Order.Down {
@@ -128,7 +134,14 @@ func (r *Read) options() []clientv3.OpOption {
 }
 
 // readNested puts a key and reads others, in a transaction within a transaction.
-func (s *clients) readNested(ctx context.Context, n *bubble.Node, client *clientv3.Client, r *Read, value string, with []clientv3.OpOption) {
+func (s *clients) readNested(
+	ctx context.Context,
+	n *bubble.Node,
+	client *clientv3.Client,
+	r *Read,
+	value string,
+	with []clientv3.OpOption,
+) {
 	inner := clientv3.OpTxn(nil, []clientv3.Op{clientv3.OpPut(nested, value), clientv3.OpGet(r.From, with...)}, nil)
 	done, err := client.Txn(ctx).Then(inner).Commit()
 	if err != nil {
@@ -142,7 +155,7 @@ func (s *clients) readNested(ctx context.Context, n *bubble.Node, client *client
 	n.Emit(EventRead, r)
 }
 
-// found takes down what was found.
+// found records the result.
 func (r *Read) found(got *clientv3.GetResponse) {
 	r.Count, r.More = got.Count, got.More
 	for _, kv := range got.Kvs {
@@ -150,7 +163,7 @@ func (r *Read) found(got *clientv3.GetResponse) {
 	}
 }
 
-// was takes down what a watch says a key was before a change.
+// was records the previous value of a key that a watch delivers with a change.
 func was(e *clientv3.Event) *Read {
 	r := &Read{Revision: e.Kv.ModRevision - 1, From: string(e.Kv.Key), Some: true}
 	got := &clientv3.GetResponse{}

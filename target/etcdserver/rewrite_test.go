@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// Of a key that is deleted and put again in one transaction a watch tells the last; what it tells twice otherwise, it tells twice.
+// For a key that a transaction deletes and puts again, only the watch's last change counts. Any other repeated
+// delivery counts twice.
 func TestFollow(t *testing.T) {
 	gone := watch.Change{Revision: 5, Key: "a", Deleted: true}
 	put := watch.Change{Revision: 5, Key: "a", Value: "1"}

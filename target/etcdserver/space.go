@@ -18,37 +18,37 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event that tell of room.
+// The types of event about space.
 const (
-	EventRoom   = "room"   // something about the alarm that there is none: [*Room]
-	EventFill   = "fill"   // somebody wanted room: [*Fill]
-	EventAlarms = "alarms" // which alarms a member has: [*Alarms]
+	EventRoom   = "room"   // the state of the alarm NOSPACE: [*Room]
+	EventFill   = "fill"   // a client requested space: [*Fill]
+	EventAlarms = "alarms" // the alarms of a member: [*Alarms]
 )
 
-// What is told of the alarm.
+// The states of the alarm.
 const (
-	Full      = "full"      // there is the alarm; the cluster was asked at Began
-	Relieving = "relieving" // it is to be ended, and may end from now on
-	Relieved  = "relieved"  // that was acknowledged
+	Full      = "full"      // the alarm is active; the cluster was asked at Began
+	Relieving = "relieving" // the operator requested its end; it may end from now on
+	Relieved  = "relieved"  // the server acknowledged its end
 )
 
-// Room is something about the alarm that there is no room.
+// Room is a state of the alarm NOSPACE.
 type Room struct {
 	What  string
-	Began time.Duration // when it was asked for
+	Began time.Duration // of the request
 }
 
-// String is the news in words.
+// String is the state as text.
 func (r *Room) String() string { return r.What }
 
-// Fill is something that takes room.
+// Fill is a request that takes space.
 type Fill struct {
 	What  string        // a put, a txn or a grant of a lease
-	Began time.Duration // when it was asked for
+	Began time.Duration // of the request
 	Done  bool          // it was acknowledged; otherwise it was refused
 }
 
-// String is the wish in words.
+// String is the request as text.
 func (f *Fill) String() string {
 	if f.Done {
 		return f.What + ": done"
@@ -56,30 +56,38 @@ func (f *Fill) String() string {
 	return f.What + ": refused"
 }
 
-// Alarms are those of a member.
+// Alarms are the alarms of a member.
 type Alarms struct{ Types []string }
 
-// String is the alarms in words.
+// String is the alarms as text.
 func (a *Alarms) String() string { return strings.Join(a.Types, " ") }
 
-// FullRefuse: who knows that there is no room is not given any, until the alarm is to be ended.
+// FullRefuse is the spec that a full store refuses space to clients that know of the alarm, until the operator
+// requests its end.
 var FullRefuse = spec.New("full-stores-refuse", func(lockstep.Info) *fullRefuse { return &fullRefuse{} })
 
-// Sound: no member is said to be corrupt.
-var Sound = spec.OnEvent("no-corruption-alarm", EventAlarms, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	for _, t := range e.Value.(*Alarms).Types {
-		if t == etcdserverpb.AlarmType_CORRUPT.String() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d has the alarm that a store is corrupt", e.Node)}
+// Sound is the spec that no member reports corruption.
+var Sound = spec.OnEvent(
+	"no-corruption-alarm",
+	EventAlarms,
+	func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		for _, t := range e.Value.(*Alarms).Types {
+			if t == etcdserverpb.AlarmType_CORRUPT.String() {
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(e.Node),
+					Text:  fmt.Sprintf("member %d has the alarm that a store is corrupt", e.Node),
+				}
+			}
 		}
-	}
-	return nil
-})
+		return nil
+	},
+)
 
-// fullRefuse follows the alarm.
+// fullRefuse tracks the alarm.
 type fullRefuse struct {
-	since    time.Duration // when it was known that there is the alarm; -1: it is not
-	open     int           // how often it is to be ended, and the answer is not known
-	relieved time.Duration // when it was ended last
+	since    time.Duration // when the alarm became known; -1: unknown
+	open     int           // requests to end the alarm without a known answer
+	relieved time.Duration // when it ended last
 	judged   int
 }
 
@@ -89,10 +97,10 @@ func (f *fullRefuse) Reset() { *f = fullRefuse{since: -1, relieved: -1} }
 // End returns nil: only events are checked.
 func (*fullRefuse) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts those who wanted room when there was none.
+// Judged counts the requests for space while there was none.
 func (f *fullRefuse) Judged() int { return f.judged }
 
-// Event judges who got room.
+// Event checks the requests that got space.
 func (f *fullRefuse) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	now := time.Duration(run.Now())
 	switch v := e.Value.(type) {
@@ -112,25 +120,27 @@ func (f *fullRefuse) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 			return nil
 		}
 		if f.judged++; v.Done {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("there is no room since %v at least, and a %s that was asked for at %v at member %d is done", f.since, v.What, v.Began, e.Node)}
+			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf("there is no room since %v at least, and a %s that was asked for at %v at member %d is done",
+					f.since, v.What, v.Began, e.Node)}
 		}
 	}
 	return nil
 }
 
-// ballast begins the names of keys with long values.
+// ballast is the prefix of the names of keys with long values.
 const ballast = "ballast"
 
-// longestValue is the most that makes a value long.
+// longestValue is the maximum length of the padding of a value.
 const longestValue = 4096
 
-// brief is a value without what makes it long.
+// brief is a value without its padding.
 func brief(value []byte) string {
 	v, _, _ := strings.Cut(string(value), " ")
 	return v
 }
 
-// fill takes room: by a long value, or a lease.
+// fill takes space: by a long value, or a lease.
 func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	what, key, size := n.Chance().IntN(4), fmt.Sprint(ballast, n.Chance().IntN(4)), n.Chance().IntN(longestValue)
 	s.mutex.Lock()
@@ -168,24 +178,32 @@ func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 	}
 }
 
-// awaitRoom waits until there is room, as far as the cluster says: what is refused for lack of it may have been done all the same, and with many
-// such writes one after the other it takes for ever to judge what was read.
+// awaitRoom waits until the cluster reports free space. A write refused for lack of space may have been done all the
+// same. With many such writes in sequence it takes too long to check the reads.
 func awaitRoom(n *bubble.Node, client *clientv3.Client) {
 	for n.Context().Err() == nil {
 		time.Sleep(time.Second)
-		list, err := asking(n, func(ctx context.Context) (*clientv3.AlarmResponse, error) { return client.AlarmList(ctx) })
+		list, err := asking(
+			n,
+			func(ctx context.Context) (*clientv3.AlarmResponse, error) { return client.AlarmList(ctx) },
+		)
 		if err == nil && len(list.Alarms) == 0 {
 			return
 		}
 	}
 }
 
-// relieve asks for alarms and, where there is no room and the operator sees to it, makes room and ends the alarm.
+// relieve asks for alarms. If there is no space and the operator is responsible, it frees space and disarms the
+// alarm.
 func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
 	sees := n.Chance().IntN(3) == 2
-	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection()) // clientv3 would try several times, and one may come true after another was answered
+	// The raw client does not retry. With clientv3, one attempt might take effect after another was answered.
+	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	began := s.world.Now()
-	list, err := server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE})
+	list, err := server.Alarm(
+		ctx,
+		&etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET, Alarm: etcdserverpb.AlarmType_NOSPACE},
+	)
 	if err != nil || len(list.Alarms) == 0 {
 		return
 	}
@@ -198,19 +216,23 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	s.mutex.Unlock()
 	_, _ = client.Compact(ctx, newest, clientv3.WithCompactPhysical())
 	for _, at := range s.members() {
-		_, _ = asking(n, func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) })
+		_, _ = asking(
+			n,
+			func(ctx context.Context) (*clientv3.DefragmentResponse, error) { return client.Defragment(ctx, at) },
+		)
 	}
 	for _, a := range list.Alarms {
 		n.Emit(EventRoom, &Room{What: Relieving})
 		if _, err := asking(n, func(ctx context.Context) (*etcdserverpb.AlarmResponse, error) {
-			return server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE, MemberID: a.MemberID, Alarm: a.Alarm})
+			return server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
+				MemberID: a.MemberID, Alarm: a.Alarm})
 		}); err == nil {
 			n.Emit(EventRoom, &Room{What: Relieved})
 		}
 	}
 }
 
-// alarms tells which alarms a member has, without a message.
+// alarms reports the alarms of a member, without a message.
 func (m *member) alarms(n *bubble.Node) {
 	list := &Alarms{}
 	for _, a := range m.Server.Alarms() {

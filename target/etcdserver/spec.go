@@ -15,36 +15,48 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Stay: a member stops by itself only when its removal was asked for.
-var Stay = spec.OnEvent("members-stay", EventMember, func(leaving *[65]map[int]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	m := e.Value.(*Member)
-	switch m.What {
-	case Leaving:
-		if leaving[e.Node] == nil {
-			leaving[e.Node] = map[int]bool{}
+// Stay is the spec that a member stops on its own only after a request for its removal.
+var Stay = spec.OnEvent(
+	"members-stay",
+	EventMember,
+	func(leaving *[65]map[int]bool, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		m := e.Value.(*Member)
+		switch m.What {
+		case Leaving:
+			if leaving[e.Node] == nil {
+				leaving[e.Node] = map[int]bool{}
+			}
+			leaving[e.Node][m.Number] = true
+		case Stopped:
+			if !leaving[e.Node][m.Number] {
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(e.Node),
+					Text:  fmt.Sprintf("member %d stopped by itself, and nobody asked for its removal", e.Node),
+				}
+			}
 		}
-		leaving[e.Node][m.Number] = true
-	case Stopped:
-		if !leaving[e.Node][m.Number] {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d stopped by itself, and nobody asked for its removal", e.Node)}
-		}
-	}
-	return nil
-})
+		return nil
+	},
+)
 
-// Once: a write of a client, each of which has a value of its own, happens once, whatever the client did to have it happen.
-var Once = spec.New("writes-happen-once", func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} })
+// Once is the spec that a client's write takes effect only once, however often the client tries. Every write has a
+// unique value.
+var Once = spec.New(
+	"writes-happen-once",
+	func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} },
+)
 
-// LeasesHold: a key with a lease is there for as long as the lease was kept alive for.
+// LeasesHold is the spec that a key with a lease exists at least as long as its lease was kept alive.
 var LeasesHold = spec.New("leases-hold", func(lockstep.Info) *leasesHold { return &leasesHold{} })
 
-// LeasesEnd: a key with a lease is gone when the lease was revoked, and some time after it expired, where all is well.
+// LeasesEnd is the spec that a key with a lease is gone after the lease was revoked. Without faults it is also gone
+// some time after the lease expired.
 var LeasesEnd = spec.New("leases-end", func(lockstep.Info) *leasesEnd { return &leasesEnd{} })
 
-// Permitted: who has no right to something does not get it.
+// Permitted is the spec that a user without a right to an operation does not get it.
 var Permitted = spec.New("only-the-permitted", func(lockstep.Info) *permitted { return &permitted{} })
 
-// once knows at which revision values were written.
+// once records the revision at which each value was written.
 type once struct {
 	values bool // every value is written once
 	at     map[[2]string]int64
@@ -66,21 +78,30 @@ func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		return nil
 	}
 	for _, c := range changes(e) {
-		if c.Deleted || c.Key == leased { // whose values are drawn, and may be drawn twice
+		if c.Deleted || c.Key == leased { // its values are drawn, and may be drawn twice
 			continue
 		}
 		o.judged++
 		write := [2]string{c.Key, c.Value}
 		first, ok := o.at[write]
 		if ok && first != c.Revision {
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("%s was set to %s at revision %d and at %d, though one operation alone does", c.Key, c.Value, first, c.Revision)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf(
+					"%s was set to %s at revision %d and at %d, though one operation alone does",
+					c.Key,
+					c.Value,
+					first,
+					c.Revision,
+				),
+			}
 		}
 		o.at[write] = c.Revision
 	}
 	return nil
 }
 
-// changes are what an event says about the history.
+// changes are the changes of the history that an event reports.
 func changes(e *lockstep.Event) []watch.Change {
 	switch v := e.Value.(type) {
 	case *watch.Delivered:
@@ -91,20 +112,20 @@ func changes(e *lockstep.Event) []watch.Change {
 	return nil
 }
 
-// lease is what is known of a lease.
+// lease is the known state of a lease.
 type lease struct {
-	known   trace.Time    // when the key was known to be there
-	until   time.Duration // it was kept alive, at least
+	known   trace.Time    // when the key was known to exist
+	until   time.Duration // kept alive at least until then
 	ttl     time.Duration
-	last    trace.Time // when something was told of it last
+	last    trace.Time // when it was last reported
 	ending  bool
-	revoked trace.Time // when that was known; 0: it is not
+	revoked trace.Time // when that was known; 0: unknown
 }
 
-// leases are those of a run, by key.
+// leases are the leases of a run, by key.
 type leases map[string]*lease
 
-// event takes down what is told of a lease.
+// event records the state of a lease.
 func (s leases) event(now trace.Time, l *Lease) {
 	is := s[l.Key]
 	if is == nil {
@@ -122,7 +143,7 @@ func (s leases) event(now trace.Time, l *Lease) {
 	}
 }
 
-// leasesHold judges that keys are there.
+// leasesHold checks that keys exist.
 type leasesHold struct {
 	leases leases
 	judged int
@@ -134,17 +155,18 @@ func (l *leasesHold) Reset() { l.leases, l.judged = leases{}, 0 }
 // End returns nil: only events are checked.
 func (*leasesHold) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the keys that must be there.
+// Judged counts the keys that must exist.
 func (l *leasesHold) Judged() int { return l.judged }
 
-// Event judges what was read.
+// Event checks the result of a read.
 func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *Lease:
 		if is := l.leases[v.Key]; v.What == Lost && is != nil {
 			if l.judged++; time.Duration(run.Now()) < is.until {
-				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("the lease of %s holds until %v at least, and at %v member %d says that there is none",
-					v.Key, is.until, time.Duration(run.Now()), e.Node)}
+				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+					Text: fmt.Sprintf("the lease of %s holds until %v at least, and at %v member %d says that there is none",
+						v.Key, is.until, time.Duration(run.Now()), e.Node)}
 			}
 		}
 		if v.Key != "" {
@@ -157,18 +179,19 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 				continue
 			}
 			if l.judged++; !slices.Contains(v.Keys, key) {
-				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
-					key, is.until, v.Began, v.Ended)}
+				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
+					Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
+						key, is.until, v.Began, v.Ended)}
 			}
 		}
 	}
 	return nil
 }
 
-// leasesEnd judges that keys are gone.
+// leasesEnd checks that keys are gone.
 type leasesEnd struct {
 	leases leases
-	calm   trace.Time // since when there are no faults, and nobody gives leadership away; -1: there are
+	calm   trace.Time // since when there are no faults and no leadership transfers; -1: there are some
 	judged int
 }
 
@@ -181,7 +204,7 @@ func (*leasesEnd) End(*lockstep.Run) *lockstep.Finding { return nil }
 // Judged counts the keys that must be gone.
 func (l *leasesEnd) Judged() int { return l.judged }
 
-// Event judges what was read.
+// Event checks the result of a read.
 func (l *leasesEnd) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if run.Settling() && l.calm < 0 {
 		l.calm = run.Now()
@@ -204,7 +227,7 @@ func (l *leasesEnd) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	return nil
 }
 
-// gone judges whether a key is gone that must be.
+// gone checks that an expired or revoked key is gone.
 func (l *leasesEnd) gone(n lockstep.Node, key string, read *Held) *lockstep.Finding {
 	is, why := l.leases[key], ""
 	switch late := time.Duration(max(is.last, l.calm)) + is.ttl + calm; {
@@ -216,12 +239,15 @@ func (l *leasesEnd) gone(n lockstep.Node, key string, read *Held) *lockstep.Find
 		return nil
 	}
 	if l.judged++; slices.Contains(read.Keys, key) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(n),
+			Text:  fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began),
+		}
 	}
 	return nil
 }
 
-// permitted follows what users may do.
+// permitted tracks the rights of users.
 type permitted struct {
 	enabled bool
 	rights  map[[2]int]*right // by user and area
@@ -229,18 +255,18 @@ type permitted struct {
 	judged  int
 }
 
-// right is what is known of a right.
+// right is the known state of a right.
 type right struct {
 	perhaps bool // the user may have it
-	open    int  // how often it was asked to be given, and the answer is not known
-	given   int  // how often it was asked to be given
+	open    int  // requests to grant it without a known answer
+	given   int  // requests to grant it
 }
 
-// wanted is something that a user wants.
+// wanted is a request of a user.
 type wanted struct {
 	Access
-	forbidden bool // when it was asked for
-	given     int  // how often the rights had been asked to be given then
+	forbidden bool // at the time of the request
+	given     int  // the number of requests to grant the rights by then
 }
 
 // Reset begins a new run.
@@ -251,10 +277,10 @@ func (p *permitted) Reset() {
 // End returns nil: only events are checked.
 func (*permitted) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts what users wanted without a right.
+// Judged counts the requests of users without a right.
 func (p *permitted) Judged() int { return p.judged }
 
-// Event judges what users got.
+// Event checks the requests that succeeded.
 func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *Right:
@@ -269,13 +295,22 @@ func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		}
 		if w := p.wanted[number]; w != nil && p.still(w) {
 			p.judged++
-			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("user %d had no right to area %d, and set it to %d at revision %d", w.User, w.Area, number, c.Revision)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf(
+					"user %d had no right to area %d, and set it to %d at revision %d",
+					w.User,
+					w.Area,
+					number,
+					c.Revision,
+				),
+			}
 		}
 	}
 	return nil
 }
 
-// of is what is known of a right.
+// of is the known state of a right.
 func (p *permitted) of(user, area int) *right {
 	at := [2]int{user, area}
 	if p.rights[at] == nil {
@@ -284,7 +319,7 @@ func (p *permitted) of(user, area int) *right {
 	return p.rights[at]
 }
 
-// change takes a change of rights down. One whose fate is not known may happen at any time.
+// change records a change of rights. A change with an unknown outcome may happen at any time.
 func (p *permitted) change(c *Right) {
 	if c.Area == authentication {
 		p.enabled = true
@@ -303,19 +338,20 @@ func (p *permitted) change(c *Right) {
 	}
 }
 
-// forbidden reports whether a user surely has no right to an area, and how often he was to be given one.
+// forbidden reports whether a user certainly has no right to an area. It also returns how often the operator has
+// requested to grant it.
 func (p *permitted) forbidden(user, area int) (bool, int) {
 	all, one := p.of(user, theRole), p.of(user, area)
 	return p.enabled && !(all.perhaps && one.perhaps), all.given + one.given
 }
 
-// still reports whether somebody who had no right to what he wanted was not given one since.
+// still reports whether a user that lacked a right at its request was not granted it since.
 func (p *permitted) still(w *wanted) bool {
 	_, given := p.forbidden(w.User, w.Area)
 	return w.forbidden && given == w.given
 }
 
-// access judges something that a user wants, or has got.
+// access checks a request of a user, or its result.
 func (p *permitted) access(n lockstep.Node, a *Access) *lockstep.Finding {
 	if a.How == Asked {
 		forbidden, given := p.forbidden(a.User, a.Area)
@@ -327,7 +363,16 @@ func (p *permitted) access(n lockstep.Node, a *Access) *lockstep.Finding {
 		return nil
 	}
 	if p.judged++; a.How == Done {
-		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("user %d had no right to area %d when that was asked for, and was served by member %d: %v", a.User, a.Area, n, a)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(n),
+			Text: fmt.Sprintf(
+				"user %d had no right to area %d when that was asked for, and was served by member %d: %v",
+				a.User,
+				a.Area,
+				n,
+				a,
+			),
+		}
 	}
 	return nil
 }

@@ -13,23 +13,21 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// EventStore is the type of event in which a member tells what its store holds; the value is a
-// [*Store].
+// EventStore is the type of event in which a member reports the content of its store; the value is a [*Store].
 const EventStore = "store"
 
-// Store is what a member's store holds: the hash of all keys at a revision, since what was
-// compacted.
+// Store is the content of a member's store: the hash of all keys at a revision, since the compacted revision.
 type Store struct {
 	Life                int // of the member
 	Revision, Compacted int64
 	Hash                uint32
-	Keys                int64 // how many there are, or unasked
+	Keys                int64 // their number, or unasked
 }
 
-// String is the store in words.
+// String is the store as text.
 func (s *Store) String() string { return fmt.Sprintf("revision %d, hash %08x", s.Revision, s.Hash) }
 
-// place is where in the history the store is.
+// place is the position of the store in the history.
 func (s *Store) place() string {
 	if s.Compacted <= 0 {
 		return fmt.Sprint("revision ", s.Revision)
@@ -37,38 +35,68 @@ func (s *Store) place() string {
 	return fmt.Sprintf("revision %d, compacted up to %d", s.Revision, s.Compacted)
 }
 
-// Equal: at a revision all members hold the same, and each always.
+// Equal is the spec that all members hold the same content at a revision, and each member always does.
 var Equal = spec.New("equal-stores", func(lockstep.Info) *equal { return &equal{} })
 
-// Durable: what was acknowledged is still there when faults have stopped, at every member.
+// Durable is the spec that every member still has all acknowledged writes after faults have stopped.
 var Durable = spec.New("acknowledged-writes-stay", func(lockstep.Info) *durable { return &durable{} })
 
-// Forward: in one life of a member the revision of its store never goes back.
-var Forward = spec.OnEvent("stores-go-forward", EventStore, func(before *[64]Store, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	was, is := before[e.Node], *e.Value.(*Store)
-	before[e.Node] = is
-	if was.Life == is.Life && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf("member %d was at revision %d, compacted up to %d, and is at revision %d, compacted up to %d",
-			e.Node, was.Revision, was.Compacted, is.Revision, is.Compacted)}
-	}
-	return nil
-})
+// Forward is the spec that the revision of a member's store never decreases within one incarnation.
+var Forward = spec.OnEvent(
+	"stores-go-forward",
+	EventStore,
+	func(before *[64]Store, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		was, is := before[e.Node], *e.Value.(*Store)
+		before[e.Node] = is
+		if was.Life == is.Life && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(e.Node),
+				Text: fmt.Sprintf(
+					"member %d was at revision %d, compacted up to %d, and is at revision %d, compacted up to %d",
+					e.Node,
+					was.Revision,
+					was.Compacted,
+					is.Revision,
+					is.Compacted,
+				),
+			}
+		}
+		return nil
+	},
+)
 
-// Everything is all that the server promises, as far as it is judged here. Some of it needs options.
-var Everything = spec.All(kv.Linearizable, kv.Revisions, spec.With(watch.Guarantees, "watchers"), Equal, Forward, Durable, spec.With(Stay, "changes", "learners"), Once,
-	spec.With(spec.All(LeasesHold, LeasesEnd), "leases", "holders"), spec.With(Permitted, "users"), spec.With(Snapshots, "readers"),
-	spec.With(FullRefuse, "quota"), spec.With(Sound, "checks"))
+// Everything combines all specs of the server. Some of them need options.
+var Everything = spec.All(
+	kv.Linearizable,
+	kv.Revisions,
+	spec.With(watch.Guarantees, "watchers"),
+	Equal,
+	Forward,
+	Durable,
+	spec.With(Stay, "changes", "learners"),
+	Once,
+	spec.With(
+		spec.All(LeasesHold, LeasesEnd),
+		"leases",
+		"holders",
+	),
+	spec.With(Permitted, "users"),
+	spec.With(Snapshots, "readers"),
+	spec.With(FullRefuse, "quota"),
+	spec.With(Sound, "checks"),
+)
 
-// Settle is the length of a settling stage in which durability is judged, for three members.
+// Settle is the length of a settling stage in which durability can be checked, for three members.
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time", Cluster{}, Everything).
+var Targets = []target.Target{target.Of(title(), "clusters of the real etcd server, unmodified, in virtual time",
+	Cluster{}, Everything).
 	Settled(Settle)}
 
 // equal compares stores.
 type equal struct {
-	first  map[[2]int64]told // by revision and what was compacted
+	first  map[[2]int64]told // by revision and compacted revision
 	judged int
 }
 
@@ -87,7 +115,7 @@ func (*equal) End(*lockstep.Run) *lockstep.Finding { return nil }
 // Judged counts the comparisons.
 func (e *equal) Judged() int { return e.judged }
 
-// Event compares a store with the first that was told at its revision.
+// Event compares a store with the first one reported at its revision.
 func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding {
 	if event.Type != EventStore {
 		return nil
@@ -110,39 +138,45 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 		what = fmt.Sprintf("the hashes of the keys are %08x and %08x", first.hash, s.Hash)
 	}
 	if first.by == event.Node {
-		return &lockstep.Finding{Nodes: trace.NodesOf(event.Node), Text: fmt.Sprintf("member %d held something else at %v before: %s", event.Node, s.place(), what)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(event.Node),
+			Text:  fmt.Sprintf("member %d held something else at %v before: %s", event.Node, s.place(), what),
+		}
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(first.by, event.Node), Text: fmt.Sprintf("members %d and %d differ at %v: %s", first.by, event.Node, s.place(), what)}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(first.by, event.Node),
+		Text:  fmt.Sprintf("members %d and %d differ at %v: %s", first.by, event.Node, s.place(), what),
+	}
 }
 
-// durable follows what was acknowledged, and when.
+// durable records acknowledged writes and their times.
 type durable struct {
 	acknowledged acknowledgements
 	at           [64]lately // by node
 	joined       [64]trace.Time
 	seat         [64]int // by node: the number of its seat
-	leaving      [64]int // by node: how often its removal was asked for and not refused
+	leaving      [64]int // by node: requests for its removal that were not refused
 	began        trace.Time
 	judged       int
 }
 
-// acknowledgements are the revisions of writes that were acknowledged, each higher than the one before.
+// acknowledgements are the revisions of acknowledged writes, in increasing order.
 type acknowledgements []acknowledged
 
-// acknowledged is the revision of a write that was acknowledged at a time.
+// acknowledged is the revision and time of an acknowledged write.
 type acknowledged struct {
 	when     trace.Time
 	revision int64
 }
 
-// note takes a write down that was acknowledged now.
+// note records a write acknowledged now.
 func (a *acknowledgements) note(now trace.Time, w *watch.Wrote) {
 	if r := w.Changes[0].Revision; r > a.before(now) {
 		*a = append(*a, acknowledged{now, r})
 	}
 }
 
-// before is the highest revision that was acknowledged up to a time.
+// before is the highest revision acknowledged up to a time.
 func (a acknowledgements) before(when trace.Time) int64 {
 	for _, w := range slices.Backward(a) {
 		if w.when <= when {
@@ -152,11 +186,12 @@ func (a acknowledgements) before(when trace.Time) int64 {
 	return 0
 }
 
-// lately is what a member told of its store last, if that was after some time without faults, and the revision that
-// it had to have by then.
+// lately is a member's last report of its store, if it came some time after the last fault, and the minimum revision
+// at that time.
 type lately struct{ is, must int64 }
 
-// calm is the time without faults after which every member has caught up, with what was acknowledged when it began.
+// calm is the time without faults after which every member has caught up with the writes acknowledged when that time
+// began.
 const calm = 30 * time.Second
 
 // Reset begins a new run.
@@ -165,7 +200,7 @@ func (d *durable) Reset() { *d = durable{began: -1} }
 // Judged counts the runs that could have failed.
 func (d *durable) Judged() int { return d.judged }
 
-// Event takes down what was acknowledged and what is there.
+// Event records acknowledged writes and the content of stores.
 func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	now := run.Now()
 	if run.Settling() && d.began < 0 {
@@ -184,12 +219,12 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	return nil
 }
 
-// member takes down who is a member: one that is to be removed has nothing to show until it is one again.
+// member records memberships: the spec does not check a member about to be removed until it is a member again.
 func (d *durable) member(now trace.Time, n lockstep.Node, m *Member) {
 	switch {
 	case m.What == Added:
 		d.seat[n], d.leaving[n] = m.Number, 0
-	case m.Number != d.seat[n]: // of one that is gone
+	case m.Number != d.seat[n]: // a former member
 	case m.What == Leaving:
 		d.leaving[n]++
 	case m.What == Stayed:
@@ -199,7 +234,7 @@ func (d *durable) member(now trace.Time, n lockstep.Node, m *Member) {
 	}
 }
 
-// End judges what members told last. One that lags a little is no mistake: clients go on to the end.
+// End checks the last reports of members. A small lag is no bug: clients continue to the end.
 func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() {
 		return nil
@@ -211,7 +246,12 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		case l.is < l.must:
 			d.judged++
 			return &lockstep.Finding{Nodes: trace.NodesOf(lockstep.Node(n)), Text: fmt.Sprintf(
-				"%v after the last fault member %d is at revision %d; revision %d was acknowledged", time.Duration(run.Now()-d.began).Round(time.Second), n, l.is, l.must)}
+				"%v after the last fault member %d is at revision %d; revision %d was acknowledged",
+				time.Duration(run.Now()-d.began).Round(time.Second),
+				n,
+				l.is,
+				l.must,
+			)}
 		default:
 			could = could || l.must > 0
 		}

@@ -10,8 +10,9 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 )
 
-// The connections on which members read each other's streams are to end after five seconds of silence, and do not: the server gives its
-// client a Dial that sets deadlines, but leaves the DialContext that it has already, which goes first. In 3.4 it had none, and they do.
+// The connections on which members read each other's streams should end after five seconds of silence, and do not.
+// The server gives its client a Dial that sets deadlines. It keeps the client's existing DialContext, which has
+// priority. In 3.4 the client had no DialContext, so the connections end.
 func TestStreamsHaveNoDeadlines(t *testing.T) {
 	peer := httptest.NewServer(http.NotFoundHandler())
 	defer peer.Close()
@@ -20,10 +21,15 @@ func TestStreamsHaveNoDeadlines(t *testing.T) {
 		t.Fatal(err)
 	}
 	connected, bare := false, false
-	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		_, bare = i.Conn.(interface{ SetKeepAlive(bool) error }) // which a connection with deadlines hides
-		connected = true
-	}}), http.MethodGet, peer.URL, http.NoBody)
+	request, err := http.NewRequestWithContext(
+		httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			_, bare = i.Conn.(interface{ SetKeepAlive(bool) error }) // a connection with deadlines hides it
+			connected = true
+		}}),
+		http.MethodGet,
+		peer.URL,
+		http.NoBody,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,31 +13,31 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// The types of event that tell of users.
+// The types of event about users.
 const (
-	EventRight  = "right"  // the operator changes what a user may do: [*Right]
-	EventAccess = "access" // a user wants something: [*Access]
+	EventRight  = "right"  // the operator changes a user's rights: [*Right]
+	EventAccess = "access" // a user requests access: [*Access]
 )
 
-// How far something is.
+// The states of a request.
 const (
 	Asked   = "asked"   // it may happen from now on
-	Done    = "done"    // it was acknowledged
+	Done    = "done"    // the server acknowledged it
 	Refused = "refused" // it did not happen, nor will it
 )
 
-// areas are the keys that users have rights to, each one key.
+// areas is the number of keys that users have rights to; each area is one key.
 const areas = 3
 
-// Right is a change of what a user may do.
+// Right is a change of a user's rights.
 type Right struct {
 	User  int
-	Area  int // -1: all, by the role that the user has; -2: authentication itself, with Allow from its beginning on
+	Area  int // -1: all, through the user's role; -2: authentication itself, with Allow from its beginning on
 	Allow bool
 	How   string
 }
 
-// String is the change in words.
+// String is the change as text.
 func (r *Right) String() string {
 	verb, what := "denied", fmt.Sprint("area ", r.Area)
 	if r.Allow {
@@ -52,21 +52,21 @@ func (r *Right) String() string {
 	return fmt.Sprintf("user %d is %s %s: %s", r.User, verb, what, r.How)
 }
 
-// Areas of rights that are none.
+// Special values of Right.Area that are no areas.
 const (
 	theRole        = -1
 	authentication = -2
 )
 
-// Access is something that a user wants.
+// Access is a request of a user.
 type Access struct {
-	Number     int // of the run's
-	User, Area int // user 0 is nobody
+	Number     int // counted within the run
+	User, Area int // user 0 stands for none
 	Write      bool
 	How        string
 }
 
-// String is the access in words.
+// String is the access as text.
 func (a *Access) String() string {
 	verb := "reads"
 	if a.Write {
@@ -78,14 +78,14 @@ func (a *Access) String() string {
 // area is the key of an area.
 func area(i int) string { return fmt.Sprint("area", i) }
 
-// The one who may do everything, and the names of the others and of their roles.
+// The name of the user that may do everything, and the names of the others and of their roles.
 const root = "root"
 
 func user(i int) string { return fmt.Sprint("user", i) }
 
 func role(i int) string { return fmt.Sprint("role", i) }
 
-// rights are what the operator knows of authentication.
+// rights are the operator's knowledge of authentication.
 type rights struct {
 	enabled  bool
 	role     map[int]bool    // whether users have their roles
@@ -94,7 +94,7 @@ type rights struct {
 	logins   map[login]*clientv3.Client
 }
 
-// login is a user at a node, in one life of it.
+// login is a user at a node, in one incarnation of it.
 type login struct {
 	node lockstep.Node
 	life int
@@ -105,7 +105,7 @@ func newRights() *rights {
 	return &rights{role: map[int]bool{}, area: map[[2]int]bool{}, logins: map[login]*clientv3.Client{}}
 }
 
-// permit changes what users may do: first it lets there be authentication, then it gives rights and takes them.
+// permit changes the rights of users: first it enables authentication, then it grants and revokes rights.
 func (s *clients) permit(n *bubble.Node, client *clientv3.Client) {
 	s.mutex.Lock()
 	enabled := s.rights.enabled
@@ -127,11 +127,12 @@ func (s *clients) permit(n *bubble.Node, client *clientv3.Client) {
 	s.changed(n, r, err)
 }
 
-// changed tells what came of a change of rights.
+// changed reports the result of a change of rights.
 func (s *clients) changed(n *bubble.Node, r Right, err error) {
-	known := errors.Is(err, rpctypes.ErrRoleNotGranted) || errors.Is(err, rpctypes.ErrPermissionNotGranted) || isAlready(err)
+	known := errors.Is(err, rpctypes.ErrRoleNotGranted) || errors.Is(err, rpctypes.ErrPermissionNotGranted) ||
+		isAlready(err)
 	switch {
-	case err == nil || known && !r.Allow: // what is not granted is denied
+	case err == nil || known && !r.Allow: // a right that is not granted is denied
 		r.How = Done
 	case known:
 		r.How = Refused
@@ -151,7 +152,7 @@ func (s *clients) changed(n *bubble.Node, r Right, err error) {
 	n.Emit(EventRight, &r)
 }
 
-// change asks for a change of rights.
+// change requests a change of rights.
 func change(ctx context.Context, client *clientv3.Client, r Right) (err error) {
 	switch {
 	case r.Area == theRole && r.Allow:
@@ -159,19 +160,25 @@ func change(ctx context.Context, client *clientv3.Client, r Right) (err error) {
 	case r.Area == theRole:
 		_, err = client.UserRevokeRole(ctx, user(r.User), role(r.User))
 	case r.Allow:
-		_, err = client.RoleGrantPermission(ctx, role(r.User), area(r.Area), "", clientv3.PermissionType(clientv3.PermReadWrite))
+		_, err = client.RoleGrantPermission(
+			ctx,
+			role(r.User),
+			area(r.Area),
+			"",
+			clientv3.PermissionType(clientv3.PermReadWrite),
+		)
 	default:
 		_, err = client.RoleRevokePermission(ctx, role(r.User), area(r.Area), "")
 	}
 	return err
 }
 
-// isAlready reports whether the error says that something is as it should be.
+// isAlready reports whether the error states that the desired state already exists.
 func isAlready(err error) bool {
 	return errors.Is(err, rpctypes.ErrUserAlreadyExist) || errors.Is(err, rpctypes.ErrRoleAlreadyExist)
 }
 
-// authenticate makes users and their roles, without rights, and lets there be authentication.
+// authenticate creates users and their roles, without rights, and enables authentication.
 func (s *clients) authenticate(n *bubble.Node, client *clientv3.Client) {
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error { _, err := client.RoleAdd(ctx, root); return err },
@@ -184,7 +191,8 @@ func (s *clients) authenticate(n *bubble.Node, client *clientv3.Client) {
 	}
 	steps = append(steps, func(ctx context.Context) error { _, err := client.AuthEnable(ctx); return err })
 	for _, step := range steps {
-		if _, err := asking(n, func(ctx context.Context) (any, error) { return nil, step(ctx) }); err != nil && !isAlready(err) {
+		if _, err := asking(n, func(ctx context.Context) (any, error) { return nil, step(ctx) }); err != nil &&
+			!isAlready(err) {
 			return
 		}
 	}
@@ -196,7 +204,7 @@ func (s *clients) authenticate(n *bubble.Node, client *clientv3.Client) {
 	}
 }
 
-// access is something that a user wants, who may have the right to it or not.
+// access is a request of a user, with or without the right to it.
 func (s *clients) access(n *bubble.Node, u int) {
 	a := Access{User: u, Area: n.Chance().IntN(areas), Write: n.Chance().IntN(2) == 1, How: Asked}
 	client, err := s.login(n, u)

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// warming is what a process does before its first run. The server and its libraries make many things when they are first needed.
+// warming is the warm-up of a process before its first run. The server and its libraries initialize many things
+// lazily.
 func (c Cluster) warming() []*bubble.Warming {
 	list := []*bubble.Warming{warmUsual}
 	if c.Changes > 0 || c.Failover > 0 || c.Holders > 0 || c.Users > 0 {
@@ -23,8 +24,22 @@ func (c Cluster) warming() []*bubble.Warming {
 }
 
 // usual is the cluster of those runs.
-var usual = Cluster{Power: 0.5, Snapshots: 20, Clients: 4, Requests: 20, Mix: kv.Mix{Put: 2, Get: 2, Cas: 2, Delete: 2, Txn: 2},
-	Watchers: 2, Compactions: 10, Batch: 5, Defragmentations: 5, Backups: 5, Leases: 5, Rewrites: 5, Learners: 4, Transfers: 4}
+var usual = Cluster{
+	Power:            0.5,
+	Snapshots:        20,
+	Clients:          4,
+	Requests:         20,
+	Mix:              kv.Mix{Put: 2, Get: 2, Cas: 2, Delete: 2, Txn: 2},
+	Watchers:         2,
+	Compactions:      10,
+	Batch:            5,
+	Defragmentations: 5,
+	Backups:          5,
+	Leases:           5,
+	Rewrites:         5,
+	Learners:         4,
+	Transfers:        4,
+}
 
 // The runs that all clusters need, and those for options that few of them have.
 var (
@@ -41,16 +56,27 @@ var (
 	}(), 3)
 )
 
-// warm is runs of a cluster with so many members.
+// warm is a warm-up of runs of a cluster with so many members.
 func warm(c Cluster, nodes ...int) *bubble.Warming {
 	return &bubble.Warming{Plans: func() []lockstep.Plan {
 		var plans []lockstep.Plan
 		for _, c.Nodes = range nodes {
 			full := target.Fill(c)
 			plans = append(plans, lockstep.Plan{
-				System:   full.bubble(full), // Cluster.system would name the warming
-				Strategy: strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1, Heal: 2, Crash: 2, Restart: 8, Down: 1, Steps: 3000},
-				Runs:     6, Seed: 1, Settle: 1000,
+				System: full.bubble(full), // Cluster.system would include the warm-up
+				Strategy: strategy.Walk{
+					Deliver: 600,
+					Drop:    1,
+					Wait:    120,
+					Request: 20,
+					Cut:     1,
+					Heal:    2,
+					Crash:   2,
+					Restart: 8,
+					Down:    1,
+					Steps:   3000,
+				},
+				Runs: 6, Seed: 1, Settle: 1000,
 			})
 		}
 		return plans

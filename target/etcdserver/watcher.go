@@ -11,13 +11,13 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// watcher is a client that watches. When a watch ends, it opens the next, at the member that the
-// strategy chooses: mostly where the last one ended, sometimes at an earlier revision, or now.
+// watcher is a client that watches. When a watch ends, it opens the next one at the member that the strategy chooses.
+// The next watch mostly begins where the last one ended, sometimes at an earlier revision, or now.
 type watcher struct {
 	clients *clients
 	key     string // empty: all keys
-	next    int64  // the revision after the last one told
-	refused bool   // what it asked for was compacted; next is what is left
+	next    int64  // the revision after the last delivered one
+	refused bool   // the requested revision was compacted; next is the oldest remaining one
 }
 
 func newWatcher(s *clients, i int) *watcher {
@@ -28,10 +28,10 @@ func newWatcher(s *clients, i int) *watcher {
 	return w
 }
 
-// longest is the longest time for which a watch is open.
+// longest is the maximum time for which a watch is open.
 const longest = 16 * time.Second
 
-// open draws where the next watch begins.
+// open draws the start of the next watch.
 func (w *watcher) open(n *bubble.Node) *watch.Opened {
 	how, earlier := n.Chance().IntN(4), n.Chance().IntN(int(w.next)-1)
 	w.clients.mutex.Lock()
@@ -49,7 +49,7 @@ func (w *watcher) open(n *bubble.Node) *watch.Opened {
 	return o
 }
 
-// watch is one watch.
+// watch runs one watch.
 func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 	ctx, cancel := context.WithTimeout(n.Context(), longest/16*time.Duration(1+n.Chance().IntN(16)))
 	defer cancel()
@@ -72,7 +72,7 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 		select {
 		case r, more := <-told:
 			if !n.Alive() {
-				return // the next watch has begun perhaps
+				return // the next watch may have begun
 			}
 			if !more || r.Canceled {
 				w.ended(r.CompactRevision)
@@ -87,18 +87,23 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 	}
 }
 
-// ended notes why a watch ended: what was asked for may have been compacted.
+// ended records why a watch ended: the requested revision may have been compacted.
 func (w *watcher) ended(compacted int64) {
 	if compacted > 0 {
 		w.next, w.refused = compacted, true
 	}
 }
 
-// tell tells what a watch told.
+// tell reports the deliveries of a watch.
 func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 	t := &watch.Delivered{Watch: number}
 	for _, e := range r.Events {
-		c := watch.Change{Revision: e.Kv.ModRevision, Key: string(e.Kv.Key), Value: brief(e.Kv.Value), Deleted: e.Type == clientv3.EventTypeDelete}
+		c := watch.Change{
+			Revision: e.Kv.ModRevision,
+			Key:      string(e.Kv.Key),
+			Value:    brief(e.Kv.Value),
+			Deleted:  e.Type == clientv3.EventTypeDelete,
+		}
 		t.Changes = follow(t.Changes, c)
 		w.next = max(w.next, c.Revision+1)
 	}

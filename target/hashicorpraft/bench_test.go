@@ -17,11 +17,10 @@ import (
 // benchSteps is the length of a run with about 200 deliveries.
 const benchSteps = 320
 
-// BenchmarkRuns compares campaigns with a loop written by hand that takes the same kinds of
-// step: runs with about 200 deliveries each, three nodes, two clients. It prints runs per
-// second of processor time and the ratio to the loop, of campaigns and of runs that are not
-// recorded. A campaign records every run of a system that repeats only roughly, which costs.
-// Garbage is collected as rarely as by the command.
+// BenchmarkRuns compares campaigns with a handwritten loop that takes the same kinds of step: runs with about 200
+// deliveries each, three nodes, two clients. It prints runs per second of CPU time and the ratio to the loop, of
+// campaigns and of unrecorded runs. A campaign records every run of a best-effort system, which has a cost. The
+// garbage collector runs as rarely as in the command.
 func BenchmarkRuns(b *testing.B) {
 	const batch = 50
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -36,9 +35,12 @@ func BenchmarkRuns(b *testing.B) {
 	}
 	var engine, silent, bare time.Duration
 	delivered, runs := 0, 0
-	for i := range max(1, b.N/batch) { // in turn, so that both meet the same load of the machine
+	for i := range max(1, b.N/batch) { // alternating, so that both have the same load of the machine
 		begin := processor.Used()
-		enginetest.Explore(b, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety, Runs: batch, Seed: uint64(i)})
+		enginetest.Explore(
+			b,
+			lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety, Runs: batch, Seed: uint64(i)},
+		)
 		middle := processor.Used()
 		engine += middle - begin
 		for j := range batch {
@@ -66,7 +68,7 @@ func BenchmarkRuns(b *testing.B) {
 	b.ReportMetric(float64(delivered)/float64(runs), "deliveries/run")
 }
 
-// byHand makes a run without the engine and returns the number of deliveries.
+// byHand executes a run without the engine and returns the number of deliveries.
 func byHand(b *testing.B, hand *bubble.Bare, seed uint64) (delivered int) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	finding, err := hand.Run(seed, func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// The strategies of the campaigns, with crashes where they have them.
+// The strategies of the campaigns, with crashes if they support them.
 func strategies() []lockstep.Strategy {
 	return []lockstep.Strategy{
 		strategy.Walk{Deliver: 20, Drop: 1, Wait: 10, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 300},
@@ -36,9 +36,20 @@ func TestCampaigns(t *testing.T) {
 	for name, c := range configurations {
 		for _, s := range strategies() {
 			t.Run(name+"/"+s.String(), func(t *testing.T) {
-				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7}) // too short a stage to judge liveness
+				// The settling stage is too short to check liveness.
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: 50, Settle: 300, Seed: 7},
+				)
 				if f := result.First(); f != nil {
-					t.Errorf("run %d, failed in %d of %d: %s\n%s", f.Run, f.Failed, f.Repeated, f.Finding, f.Finding.Stack)
+					t.Errorf(
+						"run %d, failed in %d of %d: %s\n%s",
+						f.Run,
+						f.Failed,
+						f.Repeated,
+						f.Finding,
+						f.Finding.Stack,
+					)
 				}
 				t.Log(result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Judged)
 			})
@@ -46,11 +57,15 @@ func TestCampaigns(t *testing.T) {
 	}
 }
 
-// Without the overlay the order of goroutines, and which ready case a select takes, are the
-// runtime's. The share of runs that repeat is logged.
+// Without the overlay the runtime decides the order of goroutines and the choice among ready cases of a select. The
+// test logs the share of reproducible runs.
 func TestRepetition(t *testing.T) {
 	for _, s := range strategies() {
-		r, err := bubble.Repetition(t.Context(), lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7}, 100)
+		r, err := bubble.Repetition(
+			t.Context(),
+			lockstep.Plan{System: Cluster{}, Strategy: s, Spec: Everything, Seed: 7},
+			100,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,25 +76,34 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// Everything that the operator and the clients ask for takes place in some run: changes of members of
-// all kinds, transfers, snapshots that are made and installed, batches, reads of both kinds.
+// Every request of the operator and the clients occurs in some run: all kinds of membership changes, transfers,
+// snapshots created and installed, batches, reads of both kinds.
 func TestUsed(t *testing.T) {
 	used := map[string]int{}
-	count := spec.OnEvent("members", raftspec.EventMembers, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		if a := e.Value.(*Asked); a.Err == "" {
-			word, _, _ := strings.Cut(a.Text, " ")
-			used[word]++
-		}
-		return nil
-	})
+	count := spec.OnEvent(
+		"members",
+		raftspec.EventMembers,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			if a := e.Value.(*Asked); a.Err == "" {
+				word, _, _ := strings.Cut(a.Text, " ")
+				used[word]++
+			}
+			return nil
+		},
+	)
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 4, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 800}
-	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4, Compact: 3, Requests: 6},
-		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8, Removals: 8, Snapshots: 4}} {
+	for name, c := range map[string]Cluster{"verify": {Nodes: 5, Changes: 6, Removals: 6, Transfers: 4, Snapshots: 4,
+		Compact: 3, Requests: 6},
+		"barrier": {Reads: Barrier, Batch: true, Requests: 6}, "calm": {Nodes: 5, Transfers: 4, Changes: 8, Removals: 8,
+			Snapshots: 4}} {
 		walk := walk
 		if name == "calm" {
 			walk = strategy.Walk{Deliver: 20, Wait: 3, Request: 1, Steps: 800}
 		}
-		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2})
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: c, Strategy: walk, Spec: spec.All(Everything, count), Runs: 60, Seed: 2},
+		)
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s", name, f.Finding)
 		}
@@ -90,7 +114,8 @@ func TestUsed(t *testing.T) {
 		}
 	}
 	t.Log(used)
-	for _, want := range []string{"demote", "promote", "remove", "return", "transfer", "snapshot", "verify " + raftspec.EventInstall, "verify " + spec.EventReturn, "barrier " + spec.EventReturn} {
+	for _, want := range []string{"demote", "promote", "remove", "return", "transfer", "snapshot", "verify " +
+		raftspec.EventInstall, "verify " + spec.EventReturn, "barrier " + spec.EventReturn} {
 		if used[want] == 0 {
 			t.Errorf("%s never took place: %v", want, used)
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// enqueue is the time that a request waits for its turn at a leader.
+// enqueue is the time that a request may wait in a leader's queue.
 const enqueue = 2 * time.Second
 
-// clients are the clients of a run and its operator. An operation whose fate is not known
-// stays without an answer, and its client goes on with the next.
+// clients are the clients of a run and its operator. An operation with an unknown outcome stays without an answer,
+// and its client continues with the next.
 type clients struct {
 	cluster Cluster
 	world   *bubble.World
@@ -28,8 +28,8 @@ type clients struct {
 	kv       *kv.Clients
 	operator *operator.Operator
 	chance   *bubble.Chance // of the operator
-	voters   lockstep.Nodes // those that are for sure, as far as the operator knows
-	gone     lockstep.Nodes // those that were removed
+	voters   lockstep.Nodes // the certain voters in the operator's view
+	gone     lockstep.Nodes // the removed ones
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
@@ -40,11 +40,11 @@ func newClients(c Cluster, w *bubble.World) *clients {
 	return s
 }
 
-// pause is how long a client waits before it tries again. Without one, strategies that let
-// time pass only when nothing else is left would let none pass.
+// pause is how long a client waits before it retries. Without a pause, no time would pass under strategies that
+// advance time only when nothing else is possible.
 const pause = 50 * time.Millisecond
 
-// wait makes that pause. The caller has the lock, which is free meanwhile.
+// wait waits for that pause. The caller holds the lock, which wait releases meanwhile.
 func (s *clients) wait() {
 	s.mutex.Unlock()
 	defer s.mutex.Lock()
@@ -68,7 +68,7 @@ func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	})
 }
 
-// ended takes the answer to an operation, unless the node died meanwhile.
+// ended records the answer to an operation, unless the node crashed meanwhile.
 func (s *clients) ended(n *bubble.Node, o *kv.Op, result *kv.Result, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -83,13 +83,14 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, result *kv.Result, err error) 
 	}
 }
 
-// refused reports whether an error says that nothing was done.
+// refused reports whether an error guarantees that the operation had no effect.
 func refused(err error) bool {
-	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrEnqueueTimeout) ||
+		errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		errors.Is(err, errRead)
 }
 
-// errRead says that a read could not be served.
+// errRead means that a read could not be served.
 var errRead = errors.New("read not served")
 
 // do performs an operation at a node.

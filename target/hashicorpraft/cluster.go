@@ -22,23 +22,22 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value is three
-// nodes and two clients with four operations each, with the library's defaults.
+// Cluster is a deployment of hashicorp/raft: a [lockstep.System]. Its zero value has three nodes and two clients with
+// four operations each, and the library's defaults.
 type Cluster struct {
 	// Nodes is the number of nodes, all of them voters; 0 means 3.
 	Nodes int `help:"number of nodes, 1 to 9; 0: 3" zero:"3" range:"1..9"`
 	// NoPreVote is the library's PreVoteDisabled.
 	NoPreVote bool `help:"candidates do not ask whether an election could be won"`
-	// TCP lets the nodes use the library's own TCP transport, on sockets in memory. Then a
-	// message is what one Write sent. It needs a program built with the overlay ("lockstep
-	// go").
+	// TCP makes the nodes use the library's own TCP transport, on sockets in memory. Then a message is the data of
+	// one Write. It needs a program built with the overlay ("lockstep go").
 	TCP bool `help:"the library's own TCP transport; needs lockstep go"`
-	// Timeout is the time after which a call is given up; 0 means a second.
+	// Timeout is the timeout of a call; 0 means a second.
 	Timeout time.Duration `help:"time after which a call is given up; 0: 1s" zero:"1s" range:"1ms.."`
-	// InFlight is the number of AppendEntries of a pipeline that are under way at once, at
-	// least 2; 1 turns pipelines off; 0 means 2, as in the library.
+	// InFlight is the number of concurrent AppendEntries of a pipeline, at least 2. 1 disables pipelines; 0 means 2,
+	// as in the library.
 	InFlight int `help:"appends of a pipeline under way at once; 1: no pipelines; 0: 2" zero:"2" range:"1..1000"`
-	// Compact makes snapshots after so many entries; 0 means never.
+	// Compact is the number of entries after which a node takes a snapshot; 0 means never.
 	Compact int `help:"entries after which a node makes a snapshot; 0: never" range:"0..1073741824"`
 	// Batch is the library's BatchApplyCh.
 	Batch bool `help:"batch what clients ask for"`
@@ -46,55 +45,52 @@ type Cluster struct {
 	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
 	Disk time.Duration `help:"longest time of such a write; 0: 50ms" zero:"50ms" range:"0s.."`
 
-	// Clients is the number of clients, each with one request at a time; 0 means 2, and
-	// None means that there are none.
+	// Clients is the number of clients, each with one request at a time; 0 means 2, and None means no clients.
 	Clients int `help:"number of clients; 0: 2, -1: none" zero:"2" range:"0..16"`
 	// Requests is the number of operations of each client; 0 means 4.
 	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
-	// Keys is the number of keys they work on; 0 means 2.
+	// Keys is the number of keys that clients use; 0 means 2.
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
-	// Mix says which operations clients draw.
+	// Mix is the mix of operations that clients draw from.
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,append:1,txn:1"`
-	// Reads says how reads are served.
+	// Reads selects how nodes serve reads.
 	Reads ReadMode `help:"verify (VerifyLeader, after one Barrier in the term), barrier; unsafe on purpose: local"`
-	// Changes, Removals, Transfers and Snapshots are what an operator asks for: voters demoted and
-	// promoted, servers removed and added again, first as non-voters, leadership transferred,
-	// snapshots made.
+	// Changes, Removals, Transfers and Snapshots are the numbers of an operator's requests. It demotes and promotes
+	// voters, removes servers and adds them again, first as non-voters, transfers leadership, and takes snapshots.
 	Changes   int `help:"demotions and promotions of voters that an operator asks for" range:"0..999"`
 	Removals  int `help:"removals of servers, and their return as non-voters, that an operator asks for" range:"0..999"`
 	Transfers int `help:"leadership transfers that an operator asks for" range:"0..999"`
 	Snapshots int `help:"snapshots that an operator asks for" range:"0..999"`
-	// Mutant is the mutant of the library that must be on. It fills itself in, so that a
-	// trace says what it is a run of; see package mutants.
+	// Mutant is the mutant of the library that must be active. The program fills it in, so that a trace identifies
+	// the mutant of its run; see package mutants.
 	Mutant string `help:"mutant of the library that must be on; empty: whichever is" trust:"harmless"`
 }
 
-// None as Cluster.Clients means that there are no clients.
+// None as Cluster.Clients means no clients.
 const None = -1
 
-// ReadMode says how reads are served.
+// ReadMode selects how nodes serve reads.
 type ReadMode uint8
 
 // The read modes.
 const (
-	// Verify asks a quorum whether the leader still is one, after a Barrier has brought its
-	// map up to date once in its term.
+	// Verify asks a quorum to confirm the leader, after one Barrier per term has brought the leader's map up to date.
 	Verify ReadMode = iota
 	// Barrier writes an entry for every read.
 	Barrier
-	// Local is wrong on purpose: the node asked answers by its own copy.
+	// Local is wrong on purpose: the node answers from its own replica.
 	Local
 )
 
 var readModes = []string{"verify", "barrier", "local"}
 
-// Words are the words of the modes.
+// Words are the texts of the modes.
 func (ReadMode) Words() []string { return readModes }
 
-// String is the mode's word.
+// String is the text of the mode.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
-// filled is the cluster with its defaults, and without what stands for none.
+// filled is the cluster with its defaults, and without the values that stand for none.
 func (c Cluster) filled() Cluster {
 	c = target.Fill(c)
 	c.Clients = max(c.Clients, 0)
@@ -102,12 +98,12 @@ func (c Cluster) filled() Cluster {
 	return c
 }
 
-// load is what the clients do.
+// load is the workload of the clients.
 func (c Cluster) load() kv.Load {
 	return kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 }
 
-// check reports what is wrong with the options.
+// check validates the options.
 func (c Cluster) check() error {
 	if err := target.Check("hashicorpraft", c); err != nil {
 		return err
@@ -118,7 +114,7 @@ func (c Cluster) check() error {
 	return nil
 }
 
-// Describe says what the cluster is and can do.
+// Describe describes the cluster and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	full := c.filled()
 	if err := full.check(); err != nil {
@@ -134,7 +130,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return c.filled().bubble(c).Deploy(ctx, p)
 }
 
-// bubble is the cluster as the room of goroutine systems knows it.
+// bubble is the cluster as package bubble defines it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	template := c.bootstrapped()
 	cluster := bubble.Cluster{
@@ -144,8 +140,11 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Roles:   []string{raftspec.BecameLeader, raftspec.BecameFollower, raftspec.BecameCandidate},
 		Disk:    bubble.DiskModel{Slow: c.Slow, Longest: c.Disk},
 		Network: bubble.Messages{Types: messageTypes, Text: func(body any) string { return body.(*packet).String() }},
-		// The library draws time-outs from the global source of math/rand.
-		Process: bubble.Process{Serial: true, Seed: func(seed uint64) { rand.Seed(int64(seed)) }}, //nolint:staticcheck // it is what the library draws from
+		// The library draws timeouts from the global source of math/rand.
+		Process: bubble.Process{
+			Serial: true,
+			Seed:   func(seed uint64) { rand.Seed(int64(seed)) },
+		}, //nolint:staticcheck // it is what the library draws from
 	}
 	if c.TCP {
 		cluster.Network = bubble.Sockets{Decode: wire.Each(decode)}
@@ -153,8 +152,8 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return cluster
 }
 
-// decode names what one Write of the library's TCP transport sends: requests begin with the
-// number of their type, answers with an error, which is as a rule empty.
+// decode names the content of one Write of the library's TCP transport. Requests begin with the number of their type.
+// Responses begin with an error, which is usually empty.
 func decode(data []byte) (kind, text string) {
 	requests := []string{"AppendEntries", "RequestVote", "InstallSnapshot", "TimeoutNow", "RequestPreVote"}
 	switch first := int(data[0]); {
@@ -166,12 +165,12 @@ func decode(data []byte) (kind, text string) {
 	return "", ""
 }
 
-// options lists what makes up the cluster, without what is usual.
+// options lists the options of the cluster that differ from the defaults.
 func (c Cluster) options() map[string]string {
 	return target.Changed(c, Cluster{}, "reads")
 }
 
-// seedable turns off that math/rand ignores Seed, as it does since Go 1.24.
+// seedable makes math/rand obey Seed, which it ignores since Go 1.24.
 func seedable() {
 	const setting = "randseednop=0"
 	if now := os.Getenv("GODEBUG"); !strings.Contains(now, setting) {
@@ -179,8 +178,8 @@ func seedable() {
 	}
 }
 
-// Version is the version of the library in this build, by the folder that it was built from:
-// test programs do not know their modules.
+// Version is the version of the library in this build. It comes from the directory of the source, because test
+// programs lack module information.
 func Version() string {
 	at := reflect.ValueOf(raft.NewRaft).Pointer()
 	file, _ := runtime.FuncForPC(at).FileLine(at)
@@ -189,7 +188,7 @@ func Version() string {
 	return version
 }
 
-// config is the library's configuration of a node.
+// config is the library's configuration for a node.
 func (c Cluster) config(self lockstep.Node) *raft.Config {
 	conf := raft.DefaultConfig()
 	conf.LocalID = id(self)
@@ -207,7 +206,7 @@ func (c Cluster) config(self lockstep.Node) *raft.Config {
 // id is the name of a node.
 func id(n lockstep.Node) raft.ServerID { return raft.ServerID(address(n)) }
 
-// names are the addresses of nodes for our transport.
+// names are the addresses of nodes for Lockstep's transport.
 var names = func() (list [10]struct {
 	address raft.ServerAddress
 	bytes   []byte
@@ -219,7 +218,7 @@ var names = func() (list [10]struct {
 	return list
 }()
 
-// address is its address for our transport, which is the same.
+// address is a node's address for Lockstep's transport, which equals its ID.
 func address(n lockstep.Node) raft.ServerAddress { return names[n].address }
 
 // at is the address of a node for the transport in use.

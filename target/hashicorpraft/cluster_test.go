@@ -16,19 +16,25 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/lockstep-go/lockstep/target/hashicorpraft_test.wait"))
 }
 
-// Three nodes start and elect a leader, requests are answered, a fault is injected, and
-// nothing is left behind.
+// Three nodes start and elect a leader, requests are answered, the test injects a fault, and nothing is left behind.
 func TestFirst(t *testing.T) {
 	answered, crashed := 0, 0
-	count := spec.OnEvent("answered", spec.EventReturn, func(_ *struct{}, run *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
-		answered++
-		if run.Faults().Crashed != 0 {
-			crashed++
-		}
-		return nil
-	})
+	count := spec.OnEvent(
+		"answered",
+		spec.EventReturn,
+		func(_ *struct{}, run *lockstep.Run, _ *lockstep.Event) *lockstep.Finding {
+			answered++
+			if run.Faults().Crashed != 0 {
+				crashed++
+			}
+			return nil
+		},
+	)
 	walk := strategy.Walk{Deliver: 20, Wait: 10, Request: 3, Crash: 1, Restart: 2, Steps: 400}
-	result := enginetest.Explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count), Runs: 20, Settle: 200})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count), Runs: 20, Settle: 200},
+	)
 	if f := result.First(); f != nil {
 		t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 	}

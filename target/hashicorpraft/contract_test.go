@@ -28,9 +28,10 @@ func (idle) Apply(*raft.Log) any                 { return nil }
 func (idle) Snapshot() (raft.FSMSnapshot, error) { return nil, nil }
 func (idle) Restore(io.ReadCloser) error         { return nil }
 
-// The library alone, without the engine and the adapter: a VerifyLeader that waits for the main loop, because that waits
-// for a disk, is never answered when the node is shut down meanwhile. Its future has no look at the shutdown. Which of the
-// two the main loop takes first is chance: one of some attempts shows it.
+// The test shows a bug of the library alone, without the engine and the adapter. A VerifyLeader waits for the main
+// loop, which waits for a disk. If the node is shut down meanwhile, VerifyLeader is never answered, because its
+// future does not observe the shutdown. The main loop takes one of the two at random, so one of several attempts
+// shows the bug.
 func TestVerifyLeaderIsNotAnsweredAfterShutdown(t *testing.T) {
 	const attempts = 64
 	never := 0
@@ -43,11 +44,11 @@ func TestVerifyLeaderIsNotAnsweredAfterShutdown(t *testing.T) {
 	}
 }
 
-// wait waits for an answer, indefinitely where there is none: the check for goroutines that are left knows it by name.
+// wait waits for an answer, possibly indefinitely: the leak check of goroutines knows this function by name.
 func wait(future raft.Future) { _ = future.Error() }
 
-// unanswered makes one attempt, and is 1 where VerifyLeader is not answered: then the bubble ends with the goroutine that
-// waits for it.
+// unanswered makes one attempt, and returns 1 if VerifyLeader is not answered: then the bubble ends with the
+// goroutine that waits for it.
 func unanswered(t *testing.T) (never int) {
 	defer func() {
 		if p := recover(); p != nil {

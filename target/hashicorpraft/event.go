@@ -10,17 +10,17 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
-// EventPreVote says that a node answered a pre-vote: *PreVoted. The other types of event are
-// those of any Raft, see [raftspec]; the value of EventMembers is an *Asked.
+// EventPreVote reports that a node answered a pre-vote: *PreVoted. The other types of event are those of any Raft,
+// see [raftspec]; the value of EventMembers is an *Asked.
 const EventPreVote = "pre-vote"
 
-// Asked says what an operator asked for.
+// Asked is a request of the operator.
 type Asked struct {
 	Text string
-	Err  string // the answer; empty: it is done
+	Err  string // the response; empty: success
 }
 
-// String is the request and the answer.
+// String is the request and the response.
 func (a *Asked) String() string {
 	if a.Err != "" {
 		return a.Text + ": " + a.Err
@@ -28,29 +28,41 @@ func (a *Asked) String() string {
 	return a.Text + ": done"
 }
 
-// PreVoted says how a node answered a pre-vote.
+// PreVoted is a node's response to a pre-vote.
 type PreVoted struct {
 	From     lockstep.Node
 	Term     uint64
-	Leader   bool // the node takes the candidate for the leader
-	Newer    bool // its own term is before that of the question
-	Complete bool // the candidate's log goes as far as its own
+	Leader   bool // the node considers the candidate its leader
+	Newer    bool // its own term is older than that of the request
+	Complete bool // the candidate's log is at least as long as its own
 	Granted  bool
-	Contact  bool // that counted as a sign of life of a leader
+	Contact  bool // the pre-vote counted as contact with a leader
 }
 
-// String is the question and the answer.
+// String is the request and the response.
 func (p *PreVoted) String() string {
-	return fmt.Sprintf("from=%d term=%d granted=%v leader=%v contact=%v", p.From, p.Term, p.Granted, p.Leader, p.Contact)
+	return fmt.Sprintf(
+		"from=%d term=%d granted=%v leader=%v contact=%v",
+		p.From,
+		p.Term,
+		p.Granted,
+		p.Leader,
+		p.Contact,
+	)
 }
 
-// entry is an entry of the library's in the words of the specs. The state machine is told of
-// commands alone.
+// entry converts an entry of the library to the type of the specs. The state machine receives only commands.
 func entry(l *raft.Log) raftspec.Entry {
-	return raftspec.Entry{Index: l.Index, Term: l.Term, Kind: raftspec.Kind(l.Type), Silent: l.Type != raft.LogCommand, Data: l.Data}
+	return raftspec.Entry{
+		Index:  l.Index,
+		Term:   l.Term,
+		Kind:   raftspec.Kind(l.Type),
+		Silent: l.Type != raft.LogCommand,
+		Data:   l.Data,
+	}
 }
 
-// entryText puts the content of an entry into words.
+// entryText is the content of an entry as text.
 func entryText(e raftspec.Entry) string {
 	switch raft.LogType(e.Kind) {
 	case raft.LogCommand:
@@ -65,5 +77,5 @@ func entryText(e raftspec.Entry) string {
 	return "-"
 }
 
-// entryData is entryText of the library's own.
+// entryData is entryText for the library's type.
 func entryData(l *raft.Log) string { return entryText(entry(l)) }

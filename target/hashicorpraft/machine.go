@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
-// machine is what is replicated: a map with the clients' sessions.
+// machine is the replicated state machine: a map with the clients' sessions.
 type machine struct {
 	node    *bubble.Node
 	replica *replica
@@ -39,27 +39,35 @@ func (m *machine) Apply(l *raft.Log) any {
 	defer m.mutex.Unlock()
 	result := m.state.Apply(o)
 	m.applied = l.Index
-	// The term in which the entry was committed is at least its own. The node's may be older: a deposed leader that does not know it yet
-	// sends entries of later terms under its old one.
-	m.node.Emit(raftspec.EventApply, &raftspec.Applied{Entry: entry(l), Term: max(m.replica.term(), l.Term), State: m.state.Hash(), Words: entryText})
+	// The term in which the entry was committed is at least its own. The node's may be older: a deposed leader that
+	// does not know of its successor yet sends entries of later terms under its old term.
+	m.node.Emit(
+		raftspec.EventApply,
+		&raftspec.Applied{
+			Entry: entry(l),
+			Term:  max(m.replica.term(), l.Term),
+			State: m.state.Hash(),
+			Words: entryText,
+		},
+	)
 	return &result
 }
 
-// read looks at a key.
+// read reads a key.
 func (m *machine) read(key uint8) kv.Result {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return m.state.Read(key)
 }
 
-// Snapshot takes the state down.
+// Snapshot copies the state.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return taken(m.state.Snapshot(binary.LittleEndian.AppendUint64(nil, m.applied))), nil
 }
 
-// Restore takes over the newest of the node's snapshots.
+// Restore loads the newest of the node's snapshots.
 func (m *machine) Restore(from io.ReadCloser) error {
 	data, err := io.ReadAll(from)
 	if err != nil {
@@ -80,7 +88,7 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	return from.Close()
 }
 
-// taken is a state taken down.
+// taken is a serialized state.
 type taken []byte
 
 // Persist writes it.

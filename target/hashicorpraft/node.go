@@ -14,19 +14,19 @@ import (
 
 var silence = hclog.New(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
 
-// replica is one life of a node.
+// replica is one incarnation of a node.
 type replica struct {
 	raft    *raft.Raft
 	disk    *disk
 	machine *machine
 	trans   *transport
 	current atomic.Uint64 // the term on the disk
-	terms   atomic.Uint64 // the last one in which reads were brought up to date
+	terms   atomic.Uint64 // the last one with an up-to-date map for reads
 
-	calls sync.WaitGroup // transfers and verifications under way
+	calls sync.WaitGroup // transfers and verifications in progress
 }
 
-// start brings a node up.
+// start starts a node.
 func start(n *bubble.Node, c Cluster, template *store) error {
 	r := &replica{}
 	r.disk = &disk{Disk: bubble.DiskOf(n, "raft", template.clone, (*store).clone), node: n, replica: r}
@@ -47,7 +47,7 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	r.raft = server
 	n.OnStop(func() {
 		closed()
-		r.calls.Wait() // after a shutdown the library does not answer them any more
+		r.calls.Wait() // after a shutdown the library no longer answers them
 		_ = server.Shutdown().Error()
 	})
 	server.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
@@ -65,8 +65,8 @@ func start(n *bubble.Node, c Cluster, template *store) error {
 	return nil
 }
 
-// stateText puts the state into words, anew only when it has changed: that is asked for after every
-// step.
+// stateText is the state as text. It is rebuilt only when the state has changed, because the engine reads it after
+// every step.
 func (r *replica) stateText() func() string {
 	type state struct {
 		is                  raft.RaftState
@@ -87,7 +87,7 @@ func (r *replica) stateText() func() string {
 	}
 }
 
-// transport is our transport, or the library's for TCP.
+// transport is Lockstep's transport, or the library's for TCP.
 func (r *replica) transport(n *bubble.Node, c Cluster) (raft.Transport, func(), error) {
 	if c.TCP {
 		t, err := raft.NewTCPTransportWithLogger(string(c.at(n.Self())), nil, 3, c.Timeout, silence)
@@ -113,7 +113,7 @@ func roleOf(s raft.RaftState) string {
 	return ""
 }
 
-// became tells of a new role.
+// became reports a new role.
 func (r *replica) became(n *bubble.Node, s raft.RaftState) {
 	kind := roleOf(s)
 	if kind == "" { // shut down
@@ -125,7 +125,7 @@ func (r *replica) became(n *bubble.Node, s raft.RaftState) {
 // leads reports whether the node is a leader.
 func (r *replica) leads() bool { return r.raft != nil && r.raft.State() == raft.Leader }
 
-// term is the node's term, as it is on its disk.
+// term is the node's term on its disk.
 func (r *replica) term() uint64 { return r.current.Load() }
 
 // upToDate reports whether a barrier was passed in this term.

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The library has no pre-votes yet.
+// This version of the library has no pre-votes.
 func configurePreVote(*raft.Config, bool)                            {}
 func (r *replica) watchPreVote(*bubble.Node, any) func(response any) { return nil }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
-// The operator's duties.
+// The operator's tasks.
 const (
 	changing = iota
 	transferring
@@ -18,17 +18,18 @@ const (
 
 func newOperator(c Cluster) *operator.Operator {
 	return operator.New(c.Nodes, []operator.Task{changing: {Name: "change members", Times: c.Changes + c.Removals},
-		transferring: {Name: "transfer leadership", Times: c.Transfers}, snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
+		transferring: {Name: "transfer leadership", Times: c.Transfers},
+		snapshotting: {Name: "make a snapshot", Times: c.Snapshots}}, nil)
 }
 
-// job is what the operator asks a node for.
+// job is a request of the operator to a node.
 type job struct {
 	duty   int
 	what   string
 	target lockstep.Node
 }
 
-// job draws what a duty asks for.
+// job draws the request of a task.
 func (s *clients) job(duty int) job {
 	j := job{duty: duty, target: lockstep.Node(1 + s.chance.IntN(s.cluster.Nodes))}
 	switch duty {
@@ -42,9 +43,8 @@ func (s *clients) job(duty int) job {
 	return j
 }
 
-// change draws a change of members, at the node given or at one that was removed. Two voters remain in
-// any case: of two, one cannot be demoted safely, because the other may never hear of it and then
-// lacks a vote.
+// change draws a membership change, at the given node or at a removed one. At least two voters remain. Demoting one
+// of two voters is unsafe, because the other may never learn of it and then lacks a vote.
 func (s *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
 	removal := s.chance.IntN(s.cluster.Changes+s.cluster.Removals) < s.cluster.Removals
 	spare := s.voters.Has(at) && s.voters.Len() > max(2, s.cluster.Nodes/2)
@@ -60,7 +60,7 @@ func (s *clients) change(at lockstep.Node) (what string, target lockstep.Node) {
 	}
 }
 
-// operate does what the operator asks for.
+// operate executes a request of the operator.
 func (r *replica) operate(c Cluster, j job) error {
 	id, at := id(j.target), c.at(j.target)
 	switch j.what {
@@ -81,7 +81,7 @@ func (r *replica) operate(c Cluster, j job) error {
 	}
 }
 
-// operated takes the answer to the operator's request.
+// operated records the answer to the operator's request.
 func (s *clients) operated(n *bubble.Node, j job, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -97,7 +97,7 @@ func (s *clients) operated(n *bubble.Node, j job, err error) {
 		s.wait()
 		s.operator.Again(j.duty)
 		return
-	case j.what == "demote": // also where nobody knows
+	case j.what == "demote": // also with an unknown outcome
 		s.voters = s.voters.Without(j.target)
 	case j.what == "remove":
 		s.voters, s.gone = s.voters.Without(j.target), s.gone.With(j.target)

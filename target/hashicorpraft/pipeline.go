@@ -9,23 +9,23 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/calls"
 )
 
-// pipeline is a stream of AppendEntries whose answers are taken in order. As many are under
-// way as the transport allows; then AppendEntries waits. The library's transport has a goroutine that
-// takes answers; here whoever brings an answer does what that would, which wakes nobody.
+// pipeline is a stream of AppendEntries whose responses are taken in order. The transport limits the number in
+// flight; beyond it AppendEntries waits. The library's transport has a goroutine that takes responses. Here the
+// goroutine that delivers a response does that work, which avoids a wake-up.
 type pipeline struct {
 	transport *transport
 	to        raft.ServerAddress
 	stream    uint64
 	seq       int
 	done      chan raft.AppendFuture
-	room      chan struct{} // there is some again, for the one who waits
+	room      chan struct{} // signals free space to the waiting sender
 	closed    chan struct{}
 	close     sync.Once
 
 	mutex    sync.Mutex
-	underway []*appended // the oldest first, whose answer is the next to be taken
-	stuck    bool        // the oldest has its answer, which nobody takes
-	broken   error       // an answer failed: the connection is gone, and so are all behind it
+	underway []*appended // the oldest first; its response is the next to be taken
+	stuck    bool        // the oldest has its response, which the library has not taken
+	broken   error       // an error response: the connection and all later requests are lost
 }
 
 // AppendEntriesPipeline opens a pipeline.
@@ -38,7 +38,8 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 }
 
 // AppendEntries sends a request.
-func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
+	error) {
 	f := &appended{pipeline: p, start: time.Now(), args: args, resp: resp, sent: *args}
 	f.call.Told = f.told
 	f.packet = packet{Message: calls.Message{Body: &f.sent}, stream: p.stream, seq: p.seq}
@@ -56,8 +57,8 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 	return nil, raft.ErrPipelineShutdown
 }
 
-// begin notes that a request is under way, and reports whether there was room for it. All but the
-// oldest wait in a queue with the library, which has room for two less than may be under way.
+// begin records a request in flight, and reports whether there was space for it. All but the oldest wait in a queue
+// to the library, whose capacity is two less than the limit.
 func (p *pipeline) begin(f *appended) (fits bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -69,7 +70,7 @@ func (p *pipeline) begin(f *appended) (fits bool) {
 	return fits
 }
 
-// first begins to wait for the answer to the oldest. The caller has the lock.
+// first begins to wait for the response to the oldest request. The caller has the lock.
 func (p *pipeline) first() {
 	if p.broken == nil {
 		p.transport.calls.Await(&p.underway[0].call)
@@ -77,7 +78,7 @@ func (p *pipeline) first() {
 	p.goOn()
 }
 
-// goOn hands out what is answered, in order. The caller has the lock.
+// goOn passes on the available responses, in order. The caller has the lock.
 func (p *pipeline) goOn() {
 	if p.stuck || len(p.underway) == 0 || p.over() {
 		return
@@ -89,7 +90,7 @@ func (p *pipeline) goOn() {
 	select {
 	case p.done <- f:
 		p.out()
-	default: // the library is not at it: somebody waits until it is
+	default: // the library is not receiving: a goroutine waits until it does
 		p.stuck = true
 		p.transport.node.Go(p.handOut)
 	}
@@ -105,12 +106,12 @@ func (p *pipeline) over() bool {
 	}
 }
 
-// out takes the oldest out, which makes room. The caller has the lock.
+// out removes the oldest request, which frees space. The caller has the lock.
 func (p *pipeline) out() {
 	if len(p.underway) == p.transport.inFlight {
 		select {
 		case p.room <- struct{}{}:
-		default: // he who waited for the last one has left
+		default: // the waiter for the last one has left
 		}
 	}
 	p.underway = append(p.underway[:0], p.underway[1:]...)
@@ -119,7 +120,7 @@ func (p *pipeline) out() {
 	}
 }
 
-// handOut waits until the library takes the oldest.
+// handOut waits until the library takes the oldest request.
 func (p *pipeline) handOut() {
 	p.mutex.Lock()
 	f := p.underway[0]
@@ -135,7 +136,7 @@ func (p *pipeline) handOut() {
 	}
 }
 
-// Consumer is where the answers come out.
+// Consumer is the channel of responses.
 func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.done }
 
 // Close ends the pipeline.
@@ -144,7 +145,7 @@ func (p *pipeline) Close() error {
 	return nil
 }
 
-// appended is a request of a pipeline, with all that belongs to it.
+// appended is a request of a pipeline, with its response.
 type appended struct {
 	pipeline *pipeline
 	start    time.Time
@@ -154,15 +155,15 @@ type appended struct {
 	packet   packet
 	call     calls.Call
 
-	// The pipeline has the lock of these.
-	answer *calls.Message // that has come, before its turn perhaps
-	failed error          // that none comes
+	// The pipeline's lock protects these.
+	answer *calls.Message // the response, possibly out of order
+	failed error          // no response will come
 	over   bool           // it is answered, or will never be
-	err    error          // then
-	ready  chan struct{}  // closed then, for those who wait; nil: nobody does
+	err    error          // set with over
+	ready  chan struct{}  // closed with over, for waiters; nil: none
 }
 
-// told notes the answer, and lets the pipeline go on.
+// told records the response, and lets the pipeline continue.
 func (a *appended) told(answer *calls.Message, err error) {
 	a.pipeline.mutex.Lock()
 	defer a.pipeline.mutex.Unlock()
@@ -170,7 +171,7 @@ func (a *appended) told(answer *calls.Message, err error) {
 	a.pipeline.goOn()
 }
 
-// finish takes the answer, and reports whether there is one. The caller has the lock.
+// finish takes the response, and reports whether there is one. The caller has the lock.
 func (a *appended) finish(p *pipeline) bool {
 	if a.answer == nil && a.failed == nil && p.broken == nil {
 		return false
@@ -186,7 +187,7 @@ func (a *appended) finish(p *pipeline) bool {
 	return true
 }
 
-// Error waits for the answer.
+// Error waits for the response.
 func (a *appended) Error() error {
 	p := a.pipeline
 	p.mutex.Lock()
@@ -206,11 +207,11 @@ func (a *appended) Error() error {
 	}
 }
 
-// Start is when it was sent.
+// Start is the time of sending.
 func (a *appended) Start() time.Time { return a.start }
 
 // Request is the request.
 func (a *appended) Request() *raft.AppendEntriesRequest { return a.args }
 
-// Response is the answer.
+// Response is the response.
 func (a *appended) Response() *raft.AppendEntriesResponse { return a.resp }

@@ -17,8 +17,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// piped makes a run in which node 1 sends requests by a pipeline to node 2, which answers each with
-// its number, and takes the answers when it is told to; it returns what node 1 saw.
+// piped executes a run in which node 1 sends requests through a pipeline to node 2. Node 2 answers each with its
+// number. With late, node 1 takes the responses late. piped returns the observations of node 1.
 func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy) (saw []string) {
 	t.Helper()
 	start := func(n *bubble.Node) error {
@@ -35,17 +35,23 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		}
 		n.Go(func() { // the library's two goroutines: one sends
 			for i := range requests {
-				_, err := p.AppendEntries(&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: uint64(i + 1)}, &raft.AppendEntriesResponse{})
+				_, err := p.AppendEntries(
+					&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: uint64(i + 1)},
+					&raft.AppendEntriesResponse{},
+				)
 				n.Emit("saw", fmt.Sprint("sent ", i+1, " ", err))
 			}
 		})
 		if late {
 			time.Sleep(10 * time.Second)
 		}
-		for range requests { // the other takes
+		for range requests { // the other takes responses
 			select {
 			case f := <-p.Consumer():
-				n.Emit("saw", fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()))
+				n.Emit(
+					"saw",
+					fmt.Sprint("answer ", f.Request().PrevLogEntry, " ", f.Response().LastLog, " ", f.Error()),
+				)
 			case <-tr.calls.Closed():
 			}
 		}
@@ -55,8 +61,10 @@ func piped(t *testing.T, inFlight, requests int, late bool, s lockstep.Strategy)
 		saw = append(saw, e.Value.(string))
 		return nil
 	})
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: bubble.Cluster{Name: "piped", Nodes: 2, Start: start,
-		Network: bubble.Messages{Text: func(any) string { return "" }}}, Strategy: s, Spec: watch, Runs: 1, Seed: 1})
+	result, err := lockstep.Explore(t.Context(),
+		lockstep.Plan{System: bubble.Cluster{Name: "piped", Nodes: 2, Start: start,
+			Network: bubble.Messages{Text: func(any) string { return "" }}}, Strategy: s, Spec: watch, Runs: 1,
+			Seed: 1})
 	if err != nil || result.First() != nil {
 		t.Fatal(err, result.First())
 	}
@@ -69,7 +77,10 @@ func serveNumbers(n *bubble.Node, tr *transport) {
 		for {
 			select {
 			case rpc := <-tr.consume:
-				rpc.Respond(&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry}, nil)
+				rpc.Respond(
+					&raft.AppendEntriesResponse{LastLog: rpc.Command.(*raft.AppendEntriesRequest).PrevLogEntry},
+					nil,
+				)
 			case <-tr.calls.Closed():
 				return
 			}
@@ -77,8 +88,8 @@ func serveNumbers(n *bubble.Node, tr *transport) {
 	})
 }
 
-// Answers of a pipeline come in order, whatever the order of delivery, and the sender waits while as
-// many as allowed are under way.
+// Responses of a pipeline arrive in order, whatever the order of delivery, and the sender waits at the limit of
+// requests in flight.
 func TestPipeline(t *testing.T) {
 	const requests = 20
 	for _, inFlight := range []int{2, 3, 8} {
@@ -101,15 +112,22 @@ func TestPipeline(t *testing.T) {
 			if !slices.Equal(answers, want) {
 				t.Errorf("%d in flight: answers %q", inFlight, answers)
 			}
-			// One is in the hands of the one who waits for answers, two less than allowed are in each of the two queues.
+			// The consumer holds one request, and each of the two queues holds two less than the limit.
 			if limit := 1 + 2*(inFlight-2); sent != requests || most > limit+1 || late && most < limit {
-				t.Errorf("%d in flight, late %v: %d sent, up to %d were under way, want %d", inFlight, late, sent, most, limit)
+				t.Errorf(
+					"%d in flight, late %v: %d sent, up to %d were under way, want %d",
+					inFlight,
+					late,
+					sent,
+					most,
+					limit,
+				)
 			}
 		}
 	}
 }
 
-// When an answer does not come in time, it and all behind it fail.
+// A response that does not arrive in time fails together with all later ones.
 func TestPipelineBreaks(t *testing.T) {
 	saw := piped(t, 4, 3, false, strategy.Walk{Drop: 1, Wait: 1, Steps: 100})
 	want := "call timed out"
@@ -124,7 +142,7 @@ func TestPipelineBreaks(t *testing.T) {
 	}
 }
 
-// Whoever asks a request for its error waits for the answer, or for the end.
+// The Error method of a request waits for the response, or for the end.
 func TestPipelineError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport{calls: calls.New(nil, time.Second)}

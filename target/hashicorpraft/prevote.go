@@ -12,13 +12,18 @@ import (
 
 func configurePreVote(conf *raft.Config, on bool) { conf.PreVoteDisabled = !on }
 
-// RequestPreVote asks whether an election could be won.
-func (t *transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+// RequestPreVote asks whether the candidate could win an election.
+func (t *transport) RequestPreVote(
+	_ raft.ServerID,
+	to raft.ServerAddress,
+	args *raft.RequestPreVoteRequest,
+	resp *raft.RequestPreVoteResponse,
+) error {
 	return do(t, to, "RequestPreVote", args, resp)
 }
 
-// watchPreVote judges how a node answers a pre-vote: it notes what is so before, and returns
-// what looks at the answer. That says something only if the node did nothing else meanwhile.
+// watchPreVote checks a node's response to a pre-vote. It records the state before, and returns the function that
+// checks the response. The check is conclusive only if the node did nothing else meanwhile.
 func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 	req, ok := command.(*raft.RequestPreVoteRequest)
 	if !ok {
@@ -30,7 +35,8 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 	r.disk.Read(func(s *store) { index, term = s.last() })
 	complete := req.LastLogTerm > term || req.LastLogTerm == term && req.LastLogIndex >= index
 	asked := PreVoted{From: nodeOf(raft.ServerAddress(req.Addr)), Term: req.Term,
-		Leader: leader == raft.ServerAddress(req.Addr) && r.votes(leader), Newer: req.Term > r.term(), Complete: complete}
+		Leader: leader == raft.ServerAddress(req.Addr) &&
+			r.votes(leader), Newer: req.Term > r.term(), Complete: complete}
 	contact := r.raft.LastContact()
 	return func(response any) {
 		if resp, ok := response.(*raft.RequestPreVoteResponse); ok && busy == 1 && served+1 == r.trans.served.Load() {
@@ -40,7 +46,7 @@ func (r *replica) watchPreVote(n *bubble.Node, command any) func(response any) {
 	}
 }
 
-// votes reports whether a node is a voter, as far as this one knows. Others are refused, leader or not.
+// votes reports whether a node is a voter, in this node's view. Nodes refuse others, leader or not.
 func (r *replica) votes(address raft.ServerAddress) bool {
 	return slices.ContainsFunc(r.raft.GetConfiguration().Configuration().Servers, func(s raft.Server) bool {
 		return s.Address == address && s.Suffrage == raft.Voter

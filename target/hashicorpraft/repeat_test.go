@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
-// How many runs are the same in every process, of 100 seeds for each strategy: built with the overlay all, by
-// our transport and by the library's over TCP; without it as many as it happens to be.
+// The number of runs that are the same in every process, of 100 seeds for each strategy. With the overlay all are,
+// with Lockstep's transport and with the library's over TCP; without it the number varies.
 func TestExactly(t *testing.T) {
 	shares := processes.Shares(t, func() (rows []processes.Row) {
 		for _, tcp := range []bool{false, true} {
@@ -18,11 +18,18 @@ func TestExactly(t *testing.T) {
 				break
 			}
 			for _, s := range strategies() {
-				d, err := bubble.Digests(t.Context(), lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3}, 100)
+				d, err := bubble.Digests(
+					t.Context(),
+					lockstep.Plan{System: Cluster{Slow: 0.1, TCP: tcp}, Strategy: s, Spec: Safety, Seed: 3},
+					100,
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
-				rows = append(rows, processes.Row{Name: fmt.Sprintf("overlay=%v tcp=%v %s", bubble.Exact, tcp, s), Outcomes: d})
+				rows = append(
+					rows,
+					processes.Row{Name: fmt.Sprintf("overlay=%v tcp=%v %s", bubble.Exact, tcp, s), Outcomes: d},
+				)
 			}
 		}
 		return rows

@@ -11,34 +11,33 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the time without faults after which there must be a leader that stays, in
-// virtual time: many election time-outs.
+// patience is the time without faults after which there must be a stable leader, in virtual time: many election
+// timeouts.
 const patience = 20 * time.Second
 
 var (
-	// PreVote: a pre-vote changes nothing at the node that is asked, and one of the node's own
-	// leader, if that is a voter as far as the node knows, with a newer term and a log that goes as far, is granted (section 9.6 of
-	// Ongaro's dissertation, and the library's rule that a leader may be voted for again).
+	// PreVote is the spec of pre-votes (section 9.6 of Ongaro's dissertation). A pre-vote changes nothing at the
+	// receiver. The receiver grants a pre-vote of its own leader if the term is newer, the log is at least as long,
+	// and the leader is a voter in its view. That follows the library's rule that nodes may vote for their leader
+	// again.
 	PreVote = spec.OnEvent("pre-vote", EventPreVote, preVote)
-	// Safety is the properties of the Raft paper, durability as far as events tell of it, and
-	// PreVote.
+	// Safety combines the properties of the Raft paper, durability to the extent that events show it, and PreVote.
 	Safety = spec.All(raftspec.Safety|raftspec.Durability, PreVote)
-	// Linearizability: the clients' operations on the replicated map are linearizable.
+	// Linearizability checks that the clients' operations on the replicated map are linearizable.
 	Linearizability = kv.Linearizable
-	// Live: at the end of a settling stage of at least 40 seconds of virtual time there is a
-	// leader.
+	// Live is the spec that there is a leader at the end of a settling stage of at least 40 seconds of virtual time.
 	Live = lockstep.Spec(raftspec.HasLeader(patience))
-	// Stable: in such a stage there is at most one further election once 20 seconds are over.
+	// Stable is the spec that such a stage has at most one further election after 20 seconds.
 	Stable = lockstep.Spec(raftspec.LeaderStable(patience))
-	// NoGhosts: a node that has ceased to be leader stops sending heartbeats, at the latest
-	// after 20 seconds of virtual time. It needs no settling stage. Everything does not include
-	// it: the library breaks it when pipelines are in use.
+	// NoGhosts is the spec that a former leader stops sending heartbeats, at the latest after 20 seconds of virtual
+	// time. It needs no settling stage. Everything does not include it: the library violates it when pipelines are in
+	// use.
 	NoGhosts = lockstep.Spec(noGhosts{})
-	// Everything is all of them.
+	// Everything combines the specs above except NoGhosts.
 	Everything = spec.All(Safety, Linearizability, Live, Stable)
 )
 
-// preVote looks at every answer to a pre-vote.
+// preVote checks every response to a pre-vote.
 func preVote(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	p := e.Value.(*PreVoted)
 	text := ""
@@ -55,7 +54,7 @@ func preVote(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 
 type noGhosts struct{}
 
-// Properties names what is judged.
+// Properties names the property.
 func (noGhosts) Properties() []string { return []string{"no-ghosts"} }
 
 // New makes a monitor.
@@ -63,7 +62,7 @@ func (noGhosts) New(i lockstep.Info) lockstep.Monitor {
 	return &ghosts{since: make([]trace.Time, i.Nodes+1)}
 }
 
-// ghosts remembers since when each node is no leader; -1: it is one.
+// ghosts records since when each node is not leader; -1: it is leader.
 type ghosts struct {
 	since  []trace.Time
 	judged [1]int
@@ -75,7 +74,7 @@ func (m *ghosts) Reset() {
 	m.judged[0] = 0
 }
 
-// Step looks at what was sent.
+// Step checks the sent messages.
 func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 	for _, e := range run.Events() {
 		switch e.Type {
@@ -92,17 +91,22 @@ func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 		m.judged[0]++
 		if since := m.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > patience {
 			return &lockstep.Finding{Property: "no-ghosts", Nodes: trace.NodesOf(s.From, s.To),
-				Text: fmt.Sprintf("node %d sends heartbeats to node %d, but has not been leader for %v", s.From, s.To, time.Duration(run.Now()-since))}
+				Text: fmt.Sprintf(
+					"node %d sends heartbeats to node %d, but has not been leader for %v",
+					s.From,
+					s.To,
+					time.Duration(run.Now()-since),
+				)}
 		}
 	}
 	return nil
 }
 
-// End has nothing to add.
+// End returns nil: Step checks everything.
 func (m *ghosts) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // EventsOnly reports that steps without events are checked, too.
 func (*ghosts) EventsOnly() bool { return false }
 
-// Conclude counts the judgements.
+// Conclude reports the number of checks.
 func (m *ghosts) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }

@@ -7,35 +7,35 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/calls"
 )
 
-// serving is a request that came in, until it is answered.
+// serving is an incoming request, until it is answered.
 type serving struct {
 	transport *transport
 	from      lockstep.Node
 	packet    *packet
 	heartbeat bool
-	kind      string  // of the answer
-	stream    *stream // whose next message it is; nil: none
+	kind      string  // of the response
+	stream    *stream // the message is the next of this stream; nil: none
 	rpc       raft.RPC
-	answers   chan raft.RPCResponse // one answer
-	seen      func(response any)    // looks at the answer; nil: nobody does
+	answers   chan raft.RPCResponse // one response
+	seen      func(response any)    // checks the response; nil: no check
 	look      func() bool           // the method lookNow
 }
 
-// streamID names a stream that comes in.
+// streamID identifies an incoming stream.
 type streamID struct {
 	from   lockstep.Node
 	life   int
 	number uint64
 }
 
-// stream takes the messages of a stream in their order.
+// stream processes the messages of a stream in order.
 type stream struct {
 	calls.Turns[*packet]
 	busy   bool    // a request is being served
-	chunks *chunks // of a snapshot that is coming in
+	chunks *chunks // of an incoming snapshot
 }
 
-// receive takes a message that the engine delivers. It does not wait.
+// receive accepts a message that the engine delivers. It does not block.
 func (t *transport) receive(from lockstep.Node, body any) {
 	p := body.(*packet)
 	switch {
@@ -47,7 +47,7 @@ func (t *transport) receive(from lockstep.Node, body any) {
 	}
 }
 
-// streamed takes a message of a stream when its turn comes.
+// streamed processes a message of a stream in its turn.
 func (t *transport) streamed(from lockstep.Node, p *packet) {
 	t.mutex.Lock()
 	id := streamID{from, p.Life(), p.stream}
@@ -70,7 +70,7 @@ func (t *transport) streamed(from lockstep.Node, p *packet) {
 	}
 }
 
-// inTurn is the next message of a stream; nil if it has not come yet.
+// inTurn is the next message of a stream, or nil if it has not arrived yet.
 func (t *transport) inTurn(s *stream) *packet {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -79,7 +79,7 @@ func (t *transport) inTurn(s *stream) *packet {
 	return p
 }
 
-// goOn serves the next request of a pipeline, and reports whether it is there.
+// goOn serves the next request of a pipeline, and reports whether it has arrived.
 func (t *transport) goOn(from lockstep.Node, s *stream) bool {
 	p := t.inTurn(s)
 	if p == nil {
@@ -89,7 +89,7 @@ func (t *transport) goOn(from lockstep.Node, s *stream) bool {
 	return true
 }
 
-// drain takes the messages of a snapshot, and ends when one is missing.
+// drain takes the messages of a snapshot, up to the first missing one.
 func (t *transport) drain(from lockstep.Node, s *stream) {
 	for p := t.inTurn(s); p != nil; p = t.inTurn(s) {
 		if p.Body == nil {
@@ -103,7 +103,7 @@ func (t *transport) drain(from lockstep.Node, s *stream) {
 	}
 }
 
-// newServing begins to serve a request, with the memory of an old one where there is one.
+// newServing begins to serve a request, and reuses the memory of an old one if possible.
 func (t *transport) newServing(from lockstep.Node, p *packet, s *stream) *serving {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -121,8 +121,8 @@ func (t *transport) newServing(from lockstep.Node, p *packet, s *stream) *servin
 	return v
 }
 
-// accept hands a request to the library, without waiting. What it answers is looked for when all is
-// quiet, which needs no goroutine; heartbeats are served by the one who brings them.
+// accept hands a request to the library, without waiting. It looks for the response when the system is quiescent,
+// which needs no goroutine. The delivering goroutine serves heartbeats itself.
 func (t *transport) accept(v *serving) {
 	if v.heartbeat && !v.changesNothing() {
 		t.node.Go(v.serve)
@@ -142,14 +142,14 @@ func (t *transport) accept(v *serving) {
 	}
 }
 
-// changesNothing reports whether a heartbeat is one of a leader that the node follows, or an old one:
-// then the library answers it without waiting for the disk.
+// changesNothing reports whether a heartbeat is old, or comes from the leader that the node follows: then the library
+// answers it without waiting for the disk.
 func (v *serving) changesNothing() bool {
 	r, term := v.transport.replica, v.packet.Body.(*raft.AppendEntriesRequest).Term
 	return term < r.term() || term == r.term() && r.raft.State() == raft.Follower
 }
 
-// begin notes what is so before the request is served.
+// begin records the state before the request is served.
 func (v *serving) begin() {
 	t := v.transport
 	t.busy.Add(1)
@@ -157,7 +157,7 @@ func (v *serving) begin() {
 	t.served.Add(1)
 }
 
-// serve hands a request to the library and waits for the answer.
+// serve hands a request to the library and waits for the response.
 func (v *serving) serve() {
 	v.begin()
 	if handle := v.transport.handler(); v.heartbeat && handle != nil {
@@ -168,7 +168,7 @@ func (v *serving) serve() {
 	v.hand()
 }
 
-// hand puts a request into the library's queue and waits for the answer.
+// hand puts a request into the library's queue and waits for the response.
 func (v *serving) hand() {
 	select {
 	case v.transport.consume <- v.rpc:
@@ -178,7 +178,8 @@ func (v *serving) hand() {
 	}
 }
 
-// lookNow looks for the answer, when all is quiet. Where it takes longer, a goroutine waits for it.
+// lookNow looks for the response when the system is quiescent. If the response is not there yet, a goroutine waits
+// for it.
 func (v *serving) lookNow() bool {
 	select {
 	case a := <-v.answers:
@@ -189,7 +190,7 @@ func (v *serving) lookNow() bool {
 	}
 }
 
-// wait waits for the answer.
+// wait waits for the response.
 func (v *serving) wait() {
 	select {
 	case a := <-v.answers:
@@ -199,7 +200,7 @@ func (v *serving) wait() {
 	}
 }
 
-// reply sends the answer, and goes on with the stream. It reports whether that has a next request.
+// reply sends the response, and continues with the stream. It reports whether the stream has a next request.
 func (v *serving) reply(a raft.RPCResponse) bool {
 	t, from, s := v.transport, v.from, v.stream
 	if v.seen != nil {
@@ -219,7 +220,7 @@ func (v *serving) reply(a raft.RPCResponse) bool {
 
 const heartbeatAnswer = "HeartbeatResponse"
 
-// answerTo is the type of the answer to a request.
+// answerTo is the type of the response to a request.
 func answerTo(request any) string {
 	switch r := request.(type) {
 	case *raft.AppendEntriesRequest:

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/raftspec"
 )
 
-// store is what a node has on its disk: the log, the term and the vote, the last snapshots.
+// store is the content of a node's disk: the log, the term and the vote, the last snapshots.
 type store struct {
 	first     uint64 // index of logs[0]
 	logs      []raft.Log
@@ -38,7 +38,7 @@ func (s *store) clone() *store {
 	return &c
 }
 
-// last is the end of the log, or of the snapshot where that goes further.
+// last is the end of the log, or of the snapshot if that is longer.
 func (s *store) last() (index, term uint64) {
 	if k := len(s.logs); k > 0 {
 		return s.logs[k-1].Index, s.logs[k-1].Term
@@ -56,7 +56,7 @@ func (s *store) lastLog() uint64 {
 	return s.first + uint64(len(s.logs)) - 1
 }
 
-// end is the index at which the log ends, or a snapshot that goes further.
+// end is the index at which the log ends, or a longer snapshot.
 func (s *store) end() uint64 {
 	if len(s.snapshots) > 0 {
 		return max(s.lastLog(), s.snapshots[0].meta.Index)
@@ -64,7 +64,7 @@ func (s *store) end() uint64 {
 	return s.lastLog()
 }
 
-// found is what a node finds when it starts: the log after the snapshot that is in its place.
+// found is the state that a starting node finds: the log after the snapshot that replaces its beginning.
 func (s *store) found() *raftspec.Restarted {
 	r := &raftspec.Restarted{Base: s.end(), Last: s.end(), Term: s.numbers[currentTerm]}
 	if len(s.logs) > 0 && s.lastLog() == r.Last {
@@ -84,7 +84,7 @@ func (s *store) cut(from uint64) {
 	}
 }
 
-// append adds an entry. After a gap the log begins anew.
+// append adds an entry. After a gap the log restarts with this entry.
 func (s *store) append(l *raft.Log) {
 	if len(s.logs) == 0 || l.Index != s.lastLog()+1 {
 		s.logs, s.first = s.logs[:0], l.Index
@@ -95,7 +95,7 @@ func (s *store) append(l *raft.Log) {
 // currentTerm is the library's name of the term.
 const currentTerm = "CurrentTerm"
 
-// disk is the stores as the library wants them.
+// disk provides the store interfaces of the library.
 type disk struct {
 	*bubble.Disk[store]
 	node    *bubble.Node
@@ -133,7 +133,7 @@ func (d *disk) GetLog(index uint64, l *raft.Log) (err error) {
 // StoreLog writes an entry.
 func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs writes entries, all of them at once.
+// StoreLogs writes entries atomically.
 func (d *disk) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -172,13 +172,13 @@ func (d *disk) DeleteRange(from, to uint64) error {
 	return nil
 }
 
-// Set writes a word.
+// Set writes a value.
 func (d *disk) Set(key, value []byte) error {
 	d.Write(func(s *store) { s.words[string(key)] = string(value) })
 	return nil
 }
 
-// Get reads one.
+// Get reads a value.
 func (d *disk) Get(key []byte) (value []byte, err error) {
 	d.Read(func(s *store) {
 		if v, ok := s.words[string(key)]; ok {
@@ -199,7 +199,7 @@ func (d *disk) SetUint64(key []byte, value uint64) error {
 	return nil
 }
 
-// GetUint64 reads one.
+// GetUint64 reads a number.
 func (d *disk) GetUint64(key []byte) (value uint64, err error) {
 	d.Read(func(s *store) {
 		var ok bool
@@ -211,8 +211,10 @@ func (d *disk) GetUint64(key []byte) (value uint64, err error) {
 }
 
 // Create begins a snapshot.
-func (d *disk) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	return &sink{disk: d, meta: raft.SnapshotMeta{Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term,
+func (d *disk) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
+	configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	return &sink{disk: d, meta: raft.SnapshotMeta{Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index,
+		Term:          term,
 		Configuration: configuration, ConfigurationIndex: configurationIndex}}, nil
 }
 
@@ -241,7 +243,7 @@ func (d *disk) Open(id string) (meta *raft.SnapshotMeta, data io.ReadCloser, err
 	return meta, data, err
 }
 
-// sink takes a snapshot. It is there when it is closed, all at once.
+// sink receives a snapshot, which becomes visible atomically when sink is closed.
 type sink struct {
 	bytes.Buffer
 	disk     *disk
@@ -252,13 +254,13 @@ type sink struct {
 // ID names the snapshot.
 func (s *sink) ID() string { return s.meta.ID }
 
-// Cancel gives it up.
+// Cancel discards the snapshot.
 func (s *sink) Cancel() error {
 	s.canceled = true
 	return nil
 }
 
-// Close makes it durable.
+// Close makes the snapshot durable.
 func (s *sink) Close() error {
 	if s.canceled {
 		return nil
@@ -274,7 +276,7 @@ func (s *sink) Close() error {
 	return nil
 }
 
-// bootstrapped is the disk of a node that knows the cluster and nothing else.
+// bootstrapped is the disk of a node with nothing but the initial configuration.
 func (c Cluster) bootstrapped() *store {
 	var servers []raft.Server
 	for i := range c.Nodes {
@@ -282,7 +284,12 @@ func (c Cluster) bootstrapped() *store {
 		servers = append(servers, raft.Server{ID: id(n), Address: c.at(n)})
 	}
 	s := newStore()
-	l := raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: servers})}
+	l := raft.Log{
+		Index: 1,
+		Term:  1,
+		Type:  raft.LogConfiguration,
+		Data:  raft.EncodeConfiguration(raft.Configuration{Servers: servers}),
+	}
 	s.append(&l)
 	s.numbers[currentTerm] = 1
 	return s

@@ -6,11 +6,11 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// text puts messages and states into words. Runs that repeat only roughly are recorded as
-// they happen, so that this is done for every message; fmt would take as long as the rest.
+// text formats messages and states as text. Best-effort runs are recorded live, so every message needs its text; fmt
+// would take as long as everything else.
 type text struct{ b []byte }
 
-// newText begins a text, with room for one of the usual length.
+// newText begins a text, with capacity for a typical length.
 func newText(begin string) text { return text{append(make([]byte, 0, 96), begin...)} }
 
 func (t *text) word(key string) *text {
@@ -39,7 +39,7 @@ func (t *text) entry(l *raft.Log) {
 	t.place(l.Term, l.Index, entryData(l))
 }
 
-// place is "3/4 put a=1]".
+// place is a position, for example "3/4 put a=1]".
 func (t *text) place(term, index uint64, data string) {
 	t.b = append(strconv.AppendUint(t.b, term, 10), '/')
 	t.b = append(strconv.AppendUint(t.b, index, 10), ' ')

@@ -15,15 +15,16 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/calls"
 )
 
-// messageTypes are the types of messages: requests, their answers, and the chunks of a
-// snapshot.
-var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat", "HeartbeatResponse", "RequestVote", "RequestVoteResponse",
-	"RequestPreVote", "RequestPreVoteResponse", "TimeoutNow", "TimeoutNowResponse", "InstallSnapshot", "InstallSnapshotResponse", "SnapshotChunk"}
+// messageTypes are the types of messages: requests, their responses, and the chunks of a snapshot.
+var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat", "HeartbeatResponse", "RequestVote",
+	"RequestVoteResponse",
+	"RequestPreVote", "RequestPreVoteResponse", "TimeoutNow", "TimeoutNowResponse", "InstallSnapshot",
+	"InstallSnapshotResponse", "SnapshotChunk"}
 
-// packet is what one message of the engine carries.
+// packet is the content of one message of the engine.
 type packet struct {
-	calls.Message        // a request or an answer; for a chunk without a body
-	stream        uint64 // the pipeline or snapshot it belongs to; 0: none
+	calls.Message        // a request or a response; for a chunk without a body
+	stream        uint64 // the message's pipeline or snapshot; 0: none
 	seq           int    // its place there, from 0
 	chunk         []byte
 }
@@ -58,7 +59,7 @@ func (p *packet) String() string {
 	return string(t.b)
 }
 
-// transport is the network of one life of a node.
+// transport is the network of one incarnation of a node.
 type transport struct {
 	node     *bubble.Node
 	replica  *replica
@@ -81,23 +82,23 @@ func newTransport(n *bubble.Node, r *replica, c Cluster) *transport {
 		consume: make(chan raft.RPC, 64), incoming: map[streamID]*stream{}}
 }
 
-// Consumer is where the library takes requests from.
+// Consumer is the channel from which the library takes requests.
 func (t *transport) Consumer() <-chan raft.RPC { return t.consume }
 
 // LocalAddr is the node's address.
 func (t *transport) LocalAddr() raft.ServerAddress { return address(t.node.Self()) }
 
-// EncodePeer and DecodePeer turn an address into bytes and back.
+// EncodePeer encodes an address.
 func (t *transport) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte {
 	return names[nodeOf(a)].bytes
 }
 
-// DecodePeer is the way back.
+// DecodePeer decodes an address.
 func (t *transport) DecodePeer(b []byte) raft.ServerAddress {
 	return names[nodeOf(raft.ServerAddress(b))].address
 }
 
-// SetHeartbeatHandler names the function that heartbeats take instead of the queue.
+// SetHeartbeatHandler sets the function that handles heartbeats instead of the queue.
 func (t *transport) SetHeartbeatHandler(f func(raft.RPC)) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -118,7 +119,12 @@ func (t *transport) Close() error {
 }
 
 // AppendEntries replicates entries.
-func (t *transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *transport) AppendEntries(
+	_ raft.ServerID,
+	to raft.ServerAddress,
+	args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse,
+) error {
 	kind := "AppendEntries"
 	if isHeartbeat(args) {
 		kind = "Heartbeat"
@@ -126,22 +132,32 @@ func (t *transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *
 	return do(t, to, kind, args, resp)
 }
 
-// RequestVote asks for a vote.
-func (t *transport) RequestVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+// RequestVote requests a vote.
+func (t *transport) RequestVote(
+	_ raft.ServerID,
+	to raft.ServerAddress,
+	args *raft.RequestVoteRequest,
+	resp *raft.RequestVoteResponse,
+) error {
 	return do(t, to, "RequestVote", args, resp)
 }
 
 // TimeoutNow asks a node to campaign at once.
-func (t *transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+func (t *transport) TimeoutNow(
+	_ raft.ServerID,
+	to raft.ServerAddress,
+	args *raft.TimeoutNowRequest,
+	resp *raft.TimeoutNowResponse,
+) error {
 	return do(t, to, "TimeoutNow", args, resp)
 }
 
-// isHeartbeat tells heartbeats as the library's TCP transport does.
+// isHeartbeat recognizes heartbeats as the library's TCP transport does.
 func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 	return a.Term != 0 && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && len(a.Entries) == 0 && a.LeaderCommitIndex == 0
 }
 
-// do makes a call and takes its answer.
+// do makes a call and returns its response.
 func do[Q, R any](t *transport, to raft.ServerAddress, kind string, args *Q, resp *R) error {
 	sent := &struct {
 		packet packet
@@ -152,7 +168,7 @@ func do[Q, R any](t *transport, to raft.ServerAddress, kind string, args *Q, res
 	return into(resp, answer, err)
 }
 
-// into gives an answer to the one who asked.
+// into passes a response to the caller.
 func into[R any](resp *R, answer *calls.Message, err error) error {
 	if err != nil {
 		return err
@@ -166,7 +182,7 @@ func into[R any](resp *R, answer *calls.Message, err error) error {
 	return nil
 }
 
-// newStream is the number of a stream that begins.
+// newStream is the number of a new stream.
 func (t *transport) newStream() uint64 {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -178,7 +194,13 @@ func (t *transport) newStream() uint64 {
 const chunkSize = 64
 
 // InstallSnapshot sends a snapshot: the request and then the data in chunks.
-func (t *transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t *transport) InstallSnapshot(
+	_ raft.ServerID,
+	to raft.ServerAddress,
+	args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse,
+	data io.Reader,
+) error {
 	all, err := io.ReadAll(data)
 	if err != nil {
 		return err
@@ -195,7 +217,7 @@ func (t *transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args
 	return into(resp, answer, err)
 }
 
-// chunks is the reader of a snapshot that is coming in.
+// chunks is the reader of an incoming snapshot.
 type chunks struct {
 	transport *transport
 	more      chan []byte
@@ -211,7 +233,7 @@ func (c *chunks) add(data []byte) {
 	}
 }
 
-// Read waits for the next chunk, as long as a call may take.
+// Read waits for the next chunk, up to the timeout of a call.
 func (c *chunks) Read(p []byte) (int, error) {
 	if c.rest.Len() == 0 {
 		timer := time.NewTimer(c.transport.timeout)

@@ -17,20 +17,19 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Cluster is a deployment of hashicorp/memberlist with its defaults for a local network: a
-// [lockstep.System]. Its zero value is five nodes.
+// Cluster is a deployment of hashicorp/memberlist with its defaults for a local network: a [lockstep.System]. Its
+// zero value has five nodes.
 type Cluster struct {
 	// Nodes is the number of nodes; 0 means 5.
 	Nodes int `help:"number of nodes, 2 to 9; 0: 5" zero:"5" range:"2..9"`
-	// NoRejoin leaves a node alone that does not see all others. The library itself forgets
-	// nodes that were away for long, so that nobody calls them again; programs that use it
-	// do.
+	// NoRejoin stops nodes from contacting missing members again. The library itself forgets nodes after a long
+	// absence, and then no node contacts them; programs that use the library do.
 	NoRejoin bool `help:"nodes do not call those again that they miss"`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1" range:"0..1"`
 }
 
-// rejoin is how often a node calls those that it misses.
+// rejoin is the interval at which a node contacts missing members.
 const rejoin = 5 * time.Second
 
 func (c Cluster) bubble() bubble.Cluster {
@@ -39,7 +38,7 @@ func (c Cluster) bubble() bubble.Cluster {
 		Start: func(n *bubble.Node) error { return start(n, !c.NoRejoin) }}
 }
 
-// Describe says what the cluster is and can do.
+// Describe describes the cluster and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := target.Check("memberlist", target.Fill(c)); err != nil {
 		return lockstep.Info{}, err
@@ -52,13 +51,14 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return c.bubble().Deploy(ctx, p)
 }
 
-// port is the one that all nodes gossip on.
+// port is the gossip port of all nodes.
 const port = 7946
 
-// start brings a node up: it joins the others, and calls those again that it misses.
+// start starts a node: it joins the others, and contacts missing members again.
 func start(n *bubble.Node, again bool) error {
 	c := memberlist.DefaultLANConfig()
-	c.Name, c.BindAddr, c.AdvertiseAddr, c.BindPort, c.AdvertisePort = name(n.Self()), "0.0.0.0", address(n.Self()), port, port
+	c.Name, c.BindAddr, c.AdvertiseAddr, c.BindPort, c.AdvertisePort = name(n.Self()), "0.0.0.0", address(n.Self()),
+		port, port
 	c.EnableCompression = false // so that messages have names
 	c.Logger = log.New(io.Discard, "", 0)
 	c.Events = changes{n}
@@ -74,7 +74,7 @@ func start(n *bubble.Node, again bool) error {
 		if first || again {
 			for _, other := range n.Others() {
 				if !slices.Contains(seen(list), name(other)) {
-					_, _ = list.Join([]string{address(other)}) // it may be away
+					_, _ = list.Join([]string{address(other)}) // it may be down
 				}
 			}
 		}
@@ -101,25 +101,26 @@ func seen(list *memberlist.Memberlist) []string {
 	return names
 }
 
-// changes tells of members that come and go.
+// changes reports members that join and leave.
 type changes struct{ node *bubble.Node }
 
-// NotifyJoin is called when a member comes.
+// NotifyJoin is called when a member joins.
 func (c changes) NotifyJoin(m *memberlist.Node) { c.node.Emit(EventJoin, m.Name) }
 
-// NotifyLeave is called when one goes.
+// NotifyLeave is called when a member leaves.
 func (c changes) NotifyLeave(m *memberlist.Node) { c.node.Emit(EventLeave, m.Name) }
 
-// NotifyUpdate is called when one changes.
+// NotifyUpdate is called when a member changes.
 func (c changes) NotifyUpdate(*memberlist.Node) {}
 
 // kinds are the library's types of messages, by their first byte.
-var kinds = []string{"ping", "indirect ping", "ack", "suspect", "alive", "dead", "push-pull", "compound", "user", "compressed", "encrypted", "nack", "crc", "error"}
+var kinds = []string{"ping", "indirect ping", "ack", "suspect", "alive", "dead", "push-pull", "compound", "user",
+	"compressed", "encrypted", "nack", "crc", "error"}
 
 const compound, crc = 7, 12
 
-// decode names a packet, or what begins a connection. Several messages may share a packet: it
-// has the name of the first.
+// decode names a packet, or the beginning of a connection. A packet may hold several messages: it has the name of the
+// first.
 func decode(data []byte) (kind, text string) {
 	if len(data) > 5 && data[0] == crc {
 		data = data[5:]

@@ -2,7 +2,7 @@ package memberlist
 
 import "testing"
 
-// Options out of their range are named, and the header of traces has those that are not the default.
+// The check names options that are out of range, and the header of traces has the options that are not the default.
 func TestOptions(t *testing.T) {
 	for want, c := range map[string]Cluster{
 		"memberlist: nodes is 10, allowed are 2..9":  {Nodes: 10},
@@ -12,7 +12,8 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}
-	if options := (Cluster{Nodes: 3, NoRejoin: true}).bubble().Options; len(options) != 2 || options["nodes"] != "3" || options["no-rejoin"] != "true" {
+	if options := (Cluster{Nodes: 3, NoRejoin: true}).bubble().Options; len(options) != 2 || options["nodes"] != "3" ||
+		options["no-rejoin"] != "true" {
 		t.Errorf("the options are %v", options)
 	}
 	if nodes := (Cluster{}).bubble().Nodes; nodes != 5 {

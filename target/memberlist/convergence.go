@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event: a node has come up; it looks whom it misses; it sees a member come or go,
-// whose name is the value.
+// The types of event: a node has started; it looks for missing members; a member, whose name is the value, joins or
+// leaves in its view.
 const (
 	EventUp    = "up"
 	EventLook  = "look"
@@ -19,21 +19,23 @@ const (
 	EventLeave = "leave"
 )
 
-// patience is the time without faults after which all must agree, in virtual time: suspicions
-// last for some seconds, and those who were missed are called every few.
+// patience is the time without faults after which all nodes must agree, in virtual time. Suspicions last for some
+// seconds, and nodes contact missing members every few seconds.
 const patience = 2 * time.Minute
 
-// Converges: some time after the last fault every node that is up sees exactly those that are
-// up. It is judged at the end of a settling stage that lasts for two minutes of virtual time.
+// Converges is the spec that some time after the last fault every running node sees exactly the running nodes. It is
+// checked at the end of a settling stage of two minutes of virtual time.
 var Converges = spec.New("convergence", func(i lockstep.Info) *views { return &views{nodes: i.Nodes} })
 
-// Target is the library on the command line of a program built with the overlay.
-var Target = target.Of("memberlist", "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Cluster{}, Converges).Settled(Settle)
+// Target is the library as a target of the command line, in a program built with the overlay.
+var Target = target.Of("memberlist", "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Cluster{},
+	Converges).
+	Settled(Settle)
 
-// Settle is the length of a settling stage in which convergence is judged, for five nodes.
+// Settle is the length of a settling stage in which convergence can be checked, for five nodes.
 const Settle = 12_000
 
-// views follows what nodes see.
+// views tracks the members that each node sees.
 type views struct {
 	nodes  int
 	sees   [64]lockstep.Nodes // by node
@@ -44,10 +46,10 @@ type views struct {
 // Reset begins a new run.
 func (v *views) Reset() { v.sees, v.began, v.judged = [64]lockstep.Nodes{}, -1, 0 }
 
-// Judged counts the judgements.
+// Judged counts the checks.
 func (v *views) Judged() int { return v.judged }
 
-// Event takes a change down.
+// Event records a change.
 func (v *views) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if run.Settling() && v.began < 0 {
 		v.began = run.Now()
@@ -68,7 +70,7 @@ func number(name any) (n lockstep.Node) {
 	return n
 }
 
-// End judges.
+// End checks the views.
 func (v *views) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || v.began < 0 || time.Duration(run.Now()-v.began) < patience {
 		return nil
@@ -76,8 +78,11 @@ func (v *views) End(run *lockstep.Run) *lockstep.Finding {
 	v.judged++
 	for n := range run.Up().All() {
 		if v.sees[n] != run.Up() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%v after the last fault node %d sees %v; up are %v",
-				time.Duration(run.Now()-v.began).Round(time.Second), n, v.sees[n], run.Up())}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(n),
+				Text: fmt.Sprintf("%v after the last fault node %d sees %v; up are %v",
+					time.Duration(run.Now()-v.began).Round(time.Second), n, v.sees[n], run.Up()),
+			}
 		}
 	}
 	return nil

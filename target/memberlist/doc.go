@@ -1,8 +1,8 @@
-// Package memberlist runs hashicorp/memberlist as it is, by package net: nodes that gossip over
-// UDP, and TCP, about who is there. Messages are lost, links are cut, nodes crash; what is
-// promised is that all agree on who is there some time after the last fault.
+// Package memberlist tests the unmodified hashicorp/memberlist with package net: nodes that gossip about membership
+// over UDP and TCP. Messages are lost, links are cut, nodes crash. The spec is that all nodes agree on the members
+// some time after the last fault.
 //
-// It needs a program built with the overlay:
+// The package needs a program built with the overlay:
 //
 //	lockstep go test .
 package memberlist

@@ -17,16 +17,28 @@ var faults = strategy.Walk{Deliver: 40, Drop: 4, Wait: 10, Cut: 1, Heal: 1, Cras
 
 func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Converges, Runs: runs, Settle: Settle, Seed: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: c, Strategy: s, Spec: Converges, Runs: runs, Settle: Settle, Seed: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Divergences, result.Nondeterminism)
+	t.Logf(
+		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q",
+		result.Runs,
+		result.Verdicts,
+		result.Reasons,
+		result.Steps,
+		result.Messages,
+		result.Judged,
+		result.Divergences,
+		result.Nondeterminism,
+	)
 	return result
 }
 
-// Nodes agree on who is there after losses, partitions and crashes.
+// Nodes agree on the members after losses, partitions and crashes.
 func TestConvergence(t *testing.T) {
 	result := campaign(t, Cluster{}, faults, 20)
 	if f := result.First(); f != nil {
@@ -37,11 +49,12 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
-// A partition that lasts splits the members for good, where nobody calls those that are missed:
-// the spec can fail. Where they are called, it does not.
+// A long partition splits the members permanently if nodes do not contact missing members: the spec can fail. If they
+// do, it does not.
 func TestRejoin(t *testing.T) {
 	long := strategy.Walk{Deliver: 40, Wait: 20, Cut: 1, Steps: 8000}
-	if f := campaign(t, Cluster{NoRejoin: true}, long, 3).First(); f == nil || f.Failed != 1 || f.Finding.Property != "convergence" {
+	if f := campaign(t, Cluster{NoRejoin: true}, long, 3).First(); f == nil || f.Failed != 1 ||
+		f.Finding.Property != "convergence" {
 		t.Errorf("found %+v", f)
 	}
 	if f := campaign(t, Cluster{}, long, 3).First(); f != nil {
@@ -49,7 +62,7 @@ func TestRejoin(t *testing.T) {
 	}
 }
 
-// Runs repeat byte for byte, with writes in two parts as well.
+// Runs are deterministic byte for byte, also with writes in two parts.
 func TestRepetition(t *testing.T) {
 	plan := lockstep.Plan{System: Cluster{Split: 0.3}, Strategy: faults, Spec: Converges, Seed: 3}
 	if r, err := bubble.Repetition(t.Context(), plan, 10); err != nil || r.Same != 10 {
@@ -60,7 +73,11 @@ func TestRepetition(t *testing.T) {
 // Runs are the same in every process: 100 seeds.
 func TestExactly(t *testing.T) {
 	processes.AllSame(t, 100, func() []processes.Row {
-		d, err := bubble.Digests(t.Context(), lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3}, 100)
+		d, err := bubble.Digests(
+			t.Context(),
+			lockstep.Plan{System: Cluster{Split: 0.1}, Strategy: faults, Seed: 3},
+			100,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// patience is the time after which a client gives an operation up.
+	// patience is the client's timeout of an operation.
 	patience = 5 * time.Second
-	// pause is how long a client waits before it tries again what has not happened.
+	// pause is how long a client waits before it retries.
 	pause = time.Second
-	// bucket is the name of the key-value store, streamName that of the stream that it is made of.
+	// bucket is the name of the key-value store, streamName that of its underlying stream.
 	bucket     = "lockstep"
 	streamName = "KV_" + bucket
 )
 
-// clients are the clients of a run. Each talks to the server that the strategy chooses, within the
-// process. They work on a key-value store all of whose history is kept: every write is a message
-// of a stream, and every message has a value of its own. A write whose fate is not known stays
-// without an answer, and its client goes on with the next operation.
+// clients are the clients of a run. Each talks to the server that the strategy chooses, within the process. They use
+// a key-value store that keeps its whole history: every write is a message of a stream, and every message has a
+// unique value. A write with an unknown outcome stays without an answer, and its client continues with the next
+// operation.
 type clients struct {
 	cluster Cluster
 	desk    *desk
@@ -42,33 +42,49 @@ type clients struct {
 	mutex     sync.Mutex
 	kv        *kv.Clients
 	operator  *operator.Operator
-	under     map[lockstep.Node][]*kv.Op // under way at a server
+	under     map[lockstep.Node][]*kv.Op // in progress at a server
 	duties    map[lockstep.Node][]int    // of the operator, likewise
 	revisions map[int32]uint64           // of values whose writes were acknowledged
-	newest    map[uint8]uint64           // of each key, among those that were acknowledged
+	newest    map[uint8]uint64           // of each key, among the acknowledged ones
 	older     []uint64                   // the others
-	copies    [65]*Copy                  // that servers told of last
-	leaving   map[lockstep.Node]string   // servers stopped for good, whom others still count, by the numbers that these know
-	gone      map[lockstep.Node]int      // servers removed
-	changing  lockstep.Node              // whose operator changes who has what; 0: nobody
-	leads     map[lead]bool              // who leads streams that follow, as servers told last
-	moving    string                     // the server that a copy is to be taken from, where that was asked for and has not been seen
+	copies    [65]*Copy                  // last reported by servers
+	// leaving maps servers stopped for good to the IDs under which other servers still count them.
+	leaving  map[lockstep.Node]string
+	gone     map[lockstep.Node]int // servers removed
+	changing lockstep.Node         // the node whose operator changes replicas or members; 0: none
+	leads    map[lead]bool         // the leaders of streams that follow, as last reported by servers
+	// moving is the server whose replica an operator has asked to move, until the move is observed.
+	moving string
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
 	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
-		operator: operator.New(c.Nodes, []operator.Task{read: {Name: "read", Times: c.Reads}, stepDown: {Name: "step down", Times: c.StepDowns}, move: {Name: "move the copy", Times: c.Moves},
-			metaStepDown: {Name: "step down as leader of all", Times: c.MetaStepDowns}, remove: {Name: "remove the server", Times: c.Removals},
-			purge: {Name: "purge", Times: c.Purges}, erase: {Name: "delete a message", Times: c.Erasures}}, nil),
+		operator: operator.New(
+			c.Nodes,
+			[]operator.Task{
+				read:     {Name: "read", Times: c.Reads},
+				stepDown: {Name: "step down", Times: c.StepDowns},
+				move:     {Name: "move the copy", Times: c.Moves},
+				metaStepDown: {
+					Name:  "step down as leader of all",
+					Times: c.MetaStepDowns,
+				},
+				remove: {Name: "remove the server", Times: c.Removals},
+				purge:  {Name: "purge", Times: c.Purges},
+				erase:  {Name: "delete a message", Times: c.Erasures},
+			},
+			nil,
+		),
 		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, leads: map[lead]bool{},
-		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{}, newest: map[uint8]uint64{}}
+		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{},
+		newest: map[uint8]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.desk)
 	s.operator.Begin(s.desk)
 	return s
 }
 
-// desk is where requests are offered as soon as there is a stream.
+// desk is the queue of requests, which are offered as soon as there is a stream.
 type desk struct {
 	*bubble.World
 	open bool
@@ -84,8 +100,8 @@ func (d *desk) Offer(p trace.Pending) {
 	d.World.Offer(p)
 }
 
-// forget gives up what was under way at a server in its last life: those who waited for the
-// answers died with it.
+// forget abandons the operations in progress at a server in its previous incarnation: the goroutines that waited for
+// the answers died with it.
 func (s *clients) forget(n lockstep.Node) {
 	s.done(n)
 	s.mutex.Lock()
@@ -101,7 +117,7 @@ func (s *clients) forget(n lockstep.Node) {
 	s.copies[n] = nil
 }
 
-// tell takes down what a server's copy of the stream holds.
+// tell records the content of a server's replica of the stream.
 func (s *clients) tell(n *bubble.Node, c *Copy) {
 	s.mutex.Lock()
 	s.copies[n.Self()] = c
@@ -109,7 +125,7 @@ func (s *clients) tell(n *bubble.Node, c *Copy) {
 	n.Emit(EventCopy, c)
 }
 
-// told is that in words.
+// told is that content as text.
 func (s *clients) told(n lockstep.Node) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -119,7 +135,7 @@ func (s *clients) told(n lockstep.Node) string {
 	return s.copies[n].String()
 }
 
-// create makes the stream, and those that follow it, once in a run: a server tries until one has done it.
+// create makes the stream, and those that follow it, once in a run: servers try until one has succeeded.
 func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -145,7 +161,7 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 	return nil
 }
 
-// begin lets the clients begin, when there is a stream.
+// begin starts the clients when there is a stream.
 func (s *clients) begin() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -164,7 +180,7 @@ func (s *clients) isCreated() bool {
 	return s.desk.open
 }
 
-// given is called when a request reaches a server that is up.
+// given is called when a request reaches a running server.
 func (s *clients) given(n *bubble.Node, to door, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -192,12 +208,13 @@ func (s *clients) operate(n *bubble.Node, to door, o *kv.Op) {
 	s.ended(n, o, a, err)
 }
 
-// untouched reports whether an error says that nothing has happened.
+// untouched reports whether an error guarantees that the operation had no effect.
 func untouched(o *kv.Op, err error) bool {
-	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, natsgo.ErrNoResponders) || err != nil && o.Kind == kv.Get
+	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, natsgo.ErrNoResponders) || err != nil &&
+		o.Kind == kv.Get
 }
 
-// ended takes the answer to an operation, unless the server died meanwhile.
+// ended records the answer to an operation, unless the server crashed meanwhile.
 func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -213,12 +230,12 @@ func (s *clients) ended(n *bubble.Node, o *kv.Op, a answer, err error) {
 		s.kv.Answer(n.Self(), o.Client, o.Seq, a.Result)
 	case untouched(o, err):
 		s.kv.Offer(o)
-	default: // it may have happened or not; or it was refused, by what one server knew
+	default: // it may have happened or not; or it was refused, based on one server's knowledge
 		s.kv.GiveUp(o.Client, o.Seq)
 	}
 }
 
-// acknowledged takes down that a message was acknowledged. The caller has the lock.
+// acknowledged records an acknowledged message. The caller has the lock.
 func (s *clients) acknowledged(n *bubble.Node, o *kv.Op, seq uint64) {
 	if o.Kind != kv.Delete {
 		s.revisions[o.Value] = seq
@@ -229,7 +246,7 @@ func (s *clients) acknowledged(n *bubble.Node, o *kv.Op, seq uint64) {
 	n.Emit(EventAcknowledged, &Acknowledged{Client: o.Client, Seq: seq, Subject: subject(o.Key), Data: payload(o)})
 }
 
-// wrote takes down which messages are the newest of their keys.
+// wrote records which messages are the newest of their keys.
 func (s *clients) wrote(key uint8, seq uint64) {
 	if last := s.newest[key]; last != 0 {
 		s.older = append(s.older, min(last, seq))
@@ -267,10 +284,10 @@ func (s *clients) do(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (answer, 
 	return answer{Result: kv.Result{Value: kv.Value{Number: read.value}, OK: true}}, err
 }
 
-// subject is that of a key.
+// subject is the subject of a key.
 func subject(key uint8) string { return "$KV." + bucket + "." + kv.KeyName(key) }
 
-// payload is what the message of a write holds, which no other does: a value, or who deletes.
+// payload is the unique content of a write's message: a value, or the ID of the deleting client.
 func payload(o *kv.Op) string {
 	if o.Kind == kv.Delete {
 		return fmt.Sprintf("%s%d.%d", deleted, o.Client, o.Seq)
@@ -278,10 +295,10 @@ func payload(o *kv.Op) string {
 	return text(o.Value)
 }
 
-// deleted is the beginning of what a message holds that deletes a key.
+// deleted is the prefix of the content of a message that deletes a key.
 const deleted = "-"
 
-// headers are those of the message of a write, by which clients know that it deletes, and the server that it purges.
+// headers are the headers of a write's message. They mark a delete for clients, and a purge for the server.
 func (s *clients) headers(o *kv.Op) natsgo.Header {
 	switch {
 	case o.Kind != kv.Delete:
@@ -292,21 +309,26 @@ func (s *clients) headers(o *kv.Op) natsgo.Header {
 	return natsgo.Header{"KV-Operation": {"DEL"}}
 }
 
-// publish writes a value, or that there is none, and waits for the acknowledgement.
-func (s *clients) publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer, err error) {
+// publish writes a value, or a deletion, and waits for the acknowledgment.
+func (s *clients) publish(ctx context.Context, conn *natsgo.Conn, o *kv.Op, with ...jetstream.PublishOpt) (a answer,
+	err error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return a, err
 	}
-	got, err := js.PublishMsg(ctx, &natsgo.Msg{Subject: subject(o.Key), Data: []byte(payload(o)), Header: s.headers(o)}, append(with, jetstream.WithRetryAttempts(0))...)
+	got, err := js.PublishMsg(
+		ctx,
+		&natsgo.Msg{Subject: subject(o.Key), Data: []byte(payload(o)), Header: s.headers(o)},
+		append(with, jetstream.WithRetryAttempts(0))...)
 	if err != nil {
 		return a, err
 	}
 	return answer{Result: kv.Result{Value: kv.Value{Number: o.Value}, OK: true}, seq: got.Sequence}, nil
 }
 
-// cas sets a key to a value if it has another one: by the number of the message that wrote that,
-// which is asked for where the clients do not know it. A key that was never written has 0, and so has one that was deleted, but then there is a message.
+// cas sets a key to a value if it has a given one. It uses the number of the message that wrote the given value, and
+// requests it if the clients do not know it. A key that was never written has the value 0, and so has a deleted key,
+// but a deleted key has a message.
 func (s *clients) cas(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (a answer, err error) {
 	s.mutex.Lock()
 	revision, known := s.revisions[o.Old]
@@ -328,13 +350,13 @@ func (s *clients) cas(ctx context.Context, conn *natsgo.Conn, o *kv.Op) (a answe
 
 func refused(is entry) answer { return answer{Result: kv.Result{Value: kv.Value{Number: is.value}}} }
 
-// entry is what a key holds, and the number of the message that wrote it.
+// entry is the value of a key, and the number of the message that wrote it.
 type entry struct {
 	value int32
 	seq   uint64
 }
 
-// last asks the leader of the stream what a key holds.
+// last asks the leader of the stream for the value of a key.
 func last(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error) {
 	request := fmt.Sprintf(`{"last_by_subj":%q}`, subject(key))
 	got, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+streamName, []byte(request))
@@ -360,7 +382,7 @@ func last(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error
 	return held(reply.Message.Data, reply.Message.Seq)
 }
 
-// direct asks any server that has a copy what a key holds.
+// direct asks any server with a replica for the value of a key.
 func direct(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err error) {
 	got, err := conn.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+streamName+"."+subject(key), nil)
 	if err != nil {
@@ -380,7 +402,7 @@ func direct(ctx context.Context, conn *natsgo.Conn, key uint8) (e entry, err err
 	}
 }
 
-// held is what a key holds by the last message to it.
+// held is the value of a key according to its last message.
 func held(data []byte, seq uint64) (entry, error) {
 	if strings.HasPrefix(string(data), deleted) {
 		return entry{seq: seq}, nil

@@ -18,23 +18,22 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// Cluster is a cluster of NATS servers with JetStream: a [lockstep.System]. Its zero value is three
-// servers, a stream in three copies, and two clients with six operations each, with the server's
-// defaults.
+// Cluster is a cluster of NATS servers with JetStream: a [lockstep.System]. Its zero value has three servers, a
+// stream with three replicas, and two clients with six operations each, and the server's defaults.
 type Cluster struct {
 	// Nodes is the number of servers; 0 means 3.
 	Nodes int `help:"number of servers, 1 to 7; 0: 3" zero:"3" range:"1..7"`
-	// Replicas is the number of servers that have a copy of the stream; 0 means 3, or fewer
-	// where there are fewer servers.
+	// Replicas is the number of servers with a replica of the stream; 0 means 3, or the number of servers if that is
+	// smaller.
 	Replicas int `help:"servers that have a copy of the stream, 1 to 5; 0: 3, or all where there are fewer" range:"0..5"`
 	// SyncAlways is the server's setting sync_interval: always. Without it a server syncs files
 	// every two minutes.
 	SyncAlways bool `help:"servers sync files before they acknowledge (sync_interval: always), not every two minutes"`
-	// Power is the share of crashes in which the power fails.
+	// Power is the share of crashes with a power failure.
 	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
-	// Sync is the longest time that a sync of a file takes; 0 means 10ms.
+	// Sync is the maximum duration of a file sync; 0 means 10ms.
 	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
-	// Pause is the longest time that a server stands still in a step pause; 0 means 20s.
+	// Pause is the maximum duration of a step pause, in which a server is paused; 0 means 20s.
 	Pause time.Duration `help:"longest time that a server stands still in a step pause; 0: 20s" zero:"20s" range:"0s.."`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
@@ -43,42 +42,45 @@ type Cluster struct {
 	Clients int `help:"number of clients; 0: 2" zero:"2" range:"1..16"`
 	// Requests is the number of operations of each client; 0 means 6.
 	Requests int `help:"operations of each client; 0: 6" zero:"6" range:"1..1000"`
-	// Keys is the number of keys they work on; 0 means 2.
+	// Keys is the number of keys that clients use; 0 means 2.
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
-	// Mix says which operations clients draw; the zero value is put:4,cas:2, without reads,
-	// which may be old.
+	// Mix is the mix of operations that clients draw from. The zero value is put:4,cas:2, without reads, which may be
+	// stale.
 	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3,delete:1; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
-	// Direct lets any server that has a copy answer reads (allow_direct), by what it knows.
+	// Direct lets any server with a replica answer reads from its own state (allow_direct).
 	Direct bool `help:"reads are answered by any server that has a copy, which may be old (allow_direct)"`
-	// Purge lets a delete of a key remove all earlier messages of it, too.
+	// Purge makes a delete of a key remove all earlier messages of it, too.
 	Purge bool `help:"a client that deletes a key purges it: all earlier messages of the key go, too"`
-	// Reads is how often a consumer takes the next messages of the stream; 0 means 4.
+	// Reads is the number of times that a consumer takes the next messages of the stream; 0 means 4.
 	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
-	// StepDowns is how often the leader of the stream is asked to step down.
+	// StepDowns is the number of times that an operator asks the leader of the stream to step down.
 	StepDowns int `help:"times that the leader of the stream is asked to step down" range:"0..1000"`
-	// MetaStepDowns is how often a server that leads all servers, which decides where streams are, steps down.
+	// MetaStepDowns is the number of times that the meta leader, which places streams, steps down.
 	MetaStepDowns int `help:"times that a server, if it is the leader of all servers, is asked to step down" range:"0..1000"`
-	// Moves is how often a server's copy of the stream is taken from it, and made elsewhere.
+	// Moves is the number of times that an operator moves a server's replica of the stream to another server.
 	Moves int `help:"times that a copy of the stream is taken from a server, which is refused where no other can have it" range:"0..1000"`
-	// Removals is how often a server is removed from the cluster for good, and a new one takes its place.
+	// Removals is the number of times that an operator removes a server from the cluster for good, and a new one
+	// replaces it.
 	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than copies" range:"0..1000"`
-	// Purges is how often all messages of the stream are purged before the newest of any key.
+	// Purges is the number of times that an operator purges the messages of the stream that are older than the newest
+	// of any key.
 	Purges int `help:"times that the stream is purged of all messages before the newest of any key" range:"0..1000"`
-	// Erasures is how often a single message is deleted, of those that are not the newest of their keys.
+	// Erasures is the number of times that an operator deletes a single message, which is not the newest of its key.
 	Erasures int `help:"times that a single message is deleted that is not the newest of its key" range:"0..1000"`
-	// Careless lets operators move copies whether the others are up to date or not.
+	// Careless makes operators move replicas without the check that the others are up to date.
 	Careless bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
-	// Consume lets a subscriber at each server take the messages of the stream all the time, by one durable consumer.
+	// Consume adds a subscriber at each server. All of them continuously take the messages of the stream through one
+	// durable consumer.
 	Consume bool `help:"a subscriber at each server takes messages by a durable pull consumer, all the time, and acknowledges each"`
-	// Mirror adds a stream that mirrors the stream, in as many copies.
+	// Mirror adds a mirror of the stream, with the same number of replicas.
 	Mirror bool `help:"a second stream mirrors the stream, in as many copies"`
-	// Sources adds a stream that has each key of the stream as a source of its own, in as many copies.
+	// Sources adds a stream with one source for each key of the stream, and the same number of replicas.
 	Sources bool `help:"another stream has each key of the stream as a source of its own, in as many copies"`
-	// Sockets lets clients talk over the network of the run, to the next server first.
+	// Sockets makes clients use the network of the run, and connect to the next server first.
 	Sockets bool `help:"clients talk to servers over the network, so that what they say and hear are messages, too"`
 }
 
-// filled is the cluster with its defaults, of which some depend on others.
+// filled is the cluster with its defaults, some of which depend on other options.
 func (c Cluster) filled() Cluster {
 	c = target.Fill(c)
 	c.Replicas = cmp.Or(c.Replicas, min(3, c.Nodes))
@@ -88,7 +90,7 @@ func (c Cluster) filled() Cluster {
 	return c
 }
 
-// check reports what is wrong with the options.
+// check validates the options.
 func (c Cluster) check() error {
 	if err := target.Check("nats", c); err != nil {
 		return err
@@ -97,12 +99,17 @@ func (c Cluster) check() error {
 		return fmt.Errorf("nats: mix is %s, allowed are put, get, cas and delete", c.Mix)
 	}
 	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
-		return fmt.Errorf("nats: %d servers cannot have %d copies, of which some are removed %d times", c.Nodes, c.Replicas, c.Removals)
+		return fmt.Errorf(
+			"nats: %d servers cannot have %d copies, of which some are removed %d times",
+			c.Nodes,
+			c.Replicas,
+			c.Removals,
+		)
 	}
 	return nil
 }
 
-// Describe says what the cluster is and can do.
+// Describe describes the cluster and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := c.filled().check(); err != nil {
 		return lockstep.Info{}, err
@@ -115,7 +122,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return c.system().Deploy(ctx, p)
 }
 
-// system is the cluster in a bubble, for a process that is warm.
+// system is the cluster in a bubble, for a warmed-up process.
 func (c Cluster) system() bubble.Cluster {
 	full := c.filled()
 	b := full.bubble(c)
@@ -123,26 +130,29 @@ func (c Cluster) system() bubble.Cluster {
 	return b
 }
 
-// bubble is the cluster as the room of goroutine systems knows it.
+// bubble is the cluster as package bubble defines it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return bubble.Cluster{
 		Name: "nats", Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.Nodes,
 		Begin:   func(w *bubble.World) { w.Value = newClients(c, w) },
 		Start:   func(n *bubble.Node) error { return start(n, c) },
 		Network: bubble.Sockets{Decode: routes, Split: c.Split},
-		Freeze:  &bubble.Freeze{Grace: grace, Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync}},
+		Freeze: &bubble.Freeze{
+			Grace: grace,
+			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
+		},
 		Faults:  bubble.Faults{Pause: c.Pause},
 		Process: bubble.Process{Serial: true, Seed: func(uint64) { anew() }},
 		Roles:   []string{leader, follower}, Patience: time.Minute,
 	}
 }
 
-// grace is the time that the goroutines of a crashed server have to give back what servers share: a
-// semaphore for those that wait for files, among others.
+// grace is the time in which the goroutines of a crashed server return resources that servers share, for example a
+// semaphore for file operations.
 const grace = 50 * time.Millisecond
 
-// Version is the version of the server in this build, by the folder that it was built from:
-// test programs do not know their modules.
+// Version is the version of the server in this build. It comes from the directory of the source, because test
+// programs lack module information.
 func Version() string {
 	at := reflect.ValueOf(server.NewServer).Pointer()
 	file, _ := runtime.FuncForPC(at).FileLine(at)

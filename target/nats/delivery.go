@@ -11,27 +11,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event of the durable consumer by which subscribers take messages.
+// The types of event of the durable consumer through which subscribers take messages.
 const (
-	EventDelivered = "delivered" // a message came to a subscriber; the value is a [*Delivered]
-	EventTaken     = "taken"     // the server confirmed that it was acknowledged; the value is a [*Taken]
-	EventProgress  = "progress"  // a server tells how far its copy of the consumer is; the value is a [*Progress]
+	EventDelivered = "delivered" // a subscriber received a message; the value is a [*Delivered]
+	EventTaken     = "taken"     // the server confirmed the acknowledgment; the value is a [*Taken]
+	// EventProgress reports the progress of a server's replica of the consumer; the value is a [*Progress].
+	EventProgress = "progress"
 )
 
-// Delivered is a message that came to a subscriber.
+// Delivered is a message that a subscriber received.
 type Delivered struct {
 	Message
-	Place uint64        // among all that the consumer delivered
-	Times uint64        // that it was delivered, with this one
-	Asked time.Duration // when the subscriber had asked for messages
+	Place uint64        // among all deliveries of the consumer
+	Times uint64        // the number of its deliveries, including this one
+	Asked time.Duration // when the subscriber requested messages
 }
 
-// String is the delivery in words.
+// String is the delivery as text.
 func (d *Delivered) String() string {
 	return fmt.Sprintf("%d: %s, delivery %d, for the %d. time", d.Seq, d.Data, d.Place, d.Times)
 }
 
-// Taken is a message of which the server confirmed to the subscriber that it is acknowledged.
+// Taken is a message whose acknowledgment the server has confirmed to the subscriber.
 type Taken struct {
 	Seq uint64
 	At  time.Duration
@@ -40,37 +41,51 @@ type Taken struct {
 // String is the number of the message.
 func (t *Taken) String() string { return fmt.Sprint(t.Seq) }
 
-// Place is a place in what a consumer delivered, and the message there.
+// Place is a position in a consumer's deliveries, and the message there.
 type Place struct{ Delivery, Seq uint64 }
 
-// Progress is how far a server's copy of a consumer is.
+// Progress is the progress of a server's replica of a consumer.
 type Progress struct {
-	Delivered, Floor Place // the last that was delivered; the last before which, and with which, all are acknowledged
+	Delivered, Floor Place // the last delivered one; the last one up to which all are acknowledged
 	Open             int   // delivered and not acknowledged
 }
 
-// String is the progress in words.
+// String is the progress as text.
 func (p *Progress) String() string {
-	return fmt.Sprintf("delivered up to message %d (delivery %d), acknowledged up to message %d (delivery %d), %d open", p.Delivered.Seq, p.Delivered.Delivery, p.Floor.Seq, p.Floor.Delivery, p.Open)
+	return fmt.Sprintf(
+		"delivered up to message %d (delivery %d), acknowledged up to message %d (delivery %d), %d open",
+		p.Delivered.Seq,
+		p.Delivered.Delivery,
+		p.Floor.Seq,
+		p.Floor.Delivery,
+		p.Open,
+	)
 }
 
-// InTurn: the deliveries of a consumer have numbers of their own, and messages that are delivered for the first time are so in
-// the order of the stream, those aside that a server could give to nobody in their turn.
+// InTurn is the spec that every delivery of a consumer has a unique number, and first deliveries come in the order of
+// the stream. Messages that a server could not deliver to any subscriber in their turn are exempt.
 var InTurn = spec.New("delivered-in-order", func(i lockstep.Info) *inTurn { return &inTurn{count: consuming(i)} })
 
-// TakenOnce: a message whose acknowledgement the server has confirmed is not delivered to a subscriber who asks after that.
-var TakenOnce = spec.New("acknowledged-not-again", func(i lockstep.Info) *takenOnce { return &takenOnce{count: consuming(i)} })
+// TakenOnce is the spec that a message with a confirmed acknowledgment is not delivered to a later request.
+var TakenOnce = spec.New(
+	"acknowledged-not-again",
+	func(i lockstep.Info) *takenOnce { return &takenOnce{count: consuming(i)} },
+)
 
-// Delivering: when faults have stopped, every message that was acknowledged to who published it has come to a subscriber.
-var Delivering = spec.New("all-delivered", func(i lockstep.Info) *delivering { return &delivering{count: consuming(i)} })
+// Delivering is the spec that every message acknowledged to its publisher has reached a subscriber after faults have
+// stopped.
+var Delivering = spec.New(
+	"all-delivered",
+	func(i lockstep.Info) *delivering { return &delivering{count: consuming(i)} },
+)
 
-// Together: then, when nothing is delivered any more, all copies of the consumer are the same.
+// Together is the spec that all replicas of the consumer are equal after faults and deliveries have stopped.
 var Together = spec.New("equal-consumers", func(i lockstep.Info) *together { return &together{count: consuming(i)} })
 
-// consuming counts judgements where there are subscribers.
+// consuming counts checks if there are subscribers.
 func consuming(i lockstep.Info) count { return count{off: i.Options["consume"] != "true"} }
 
-// inTurn knows the deliveries, in the order of their numbers.
+// inTurn records the deliveries, ordered by number.
 type inTurn struct {
 	all []*Delivered
 	count
@@ -79,14 +94,18 @@ type inTurn struct {
 // Reset begins a new run.
 func (o *inTurn) Reset() { o.all, o.judged = nil, 0 }
 
-// Event compares a delivery with the one of its number, and those for the first time with each other.
+// Event compares a delivery with the one of the same number, and first deliveries with each other.
 func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type != EventDelivered {
 		return nil
 	}
 	d := e.Value.(*Delivered)
 	o.judged++
-	i, known := slices.BinarySearchFunc(o.all, d.Place, func(d *Delivered, place uint64) int { return cmp.Compare(d.Place, place) })
+	i, known := slices.BinarySearchFunc(
+		o.all,
+		d.Place,
+		func(d *Delivered, place uint64) int { return cmp.Compare(d.Place, place) },
+	)
 	if known {
 		return o.differ(e.Node, o.all[i], d)
 	}
@@ -106,16 +125,20 @@ func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// differ is the finding about two deliveries with one number, where they are of two messages.
+// differ is the finding about two deliveries of different messages with one number.
 func (o *inTurn) differ(n lockstep.Node, a, b *Delivered) *lockstep.Finding {
 	if a.Seq == b.Seq {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and now it is message %d", a.Place, a.Seq, b.Seq)}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(n),
+		Text:  fmt.Sprintf("delivery %d was message %d, and now it is message %d", a.Place, a.Seq, b.Seq),
+	}
 }
 
-// outOfTurn is the finding about a message delivered for the first time after a later one, unless there is a delivery in its
-// turn that came to nobody: where the server sees that, the message is still to be delivered for the first time.
+// outOfTurn is the finding about a message whose first delivery follows that of a later message. It allows for a
+// delivery in its turn that reached no subscriber. If the server notices that, the message's first delivery is still
+// due.
 func (o *inTurn) outOfTurn(n lockstep.Node, before []*Delivered, d *Delivered) *lockstep.Finding {
 	at := slices.IndexFunc(before, func(b *Delivered) bool { return b.Times == 1 && b.Seq >= d.Seq })
 	later, last, seen := before[at], uint64(0), uint64(0)
@@ -127,10 +150,19 @@ func (o *inTurn) outOfTurn(n lockstep.Node, before []*Delivered, d *Delivered) *
 	if later.Seq > d.Seq && last+seen+1 < later.Place {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("delivery %d was message %d, and delivery %d is message %d, both for the first time", later.Place, later.Seq, d.Place, d.Seq)}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(n),
+		Text: fmt.Sprintf(
+			"delivery %d was message %d, and delivery %d is message %d, both for the first time",
+			later.Place,
+			later.Seq,
+			d.Place,
+			d.Seq,
+		),
+	}
 }
 
-// takenOnce knows when acknowledgements were confirmed.
+// takenOnce records when acknowledgments were confirmed.
 type takenOnce struct {
 	taken map[uint64]time.Duration
 	count
@@ -139,7 +171,7 @@ type takenOnce struct {
 // Reset begins a new run.
 func (o *takenOnce) Reset() { o.taken, o.judged = map[uint64]time.Duration{}, 0 }
 
-// Event compares a delivery with the acknowledgements confirmed before it was asked for.
+// Event compares a delivery with the acknowledgments confirmed before its request.
 func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case EventTaken:
@@ -152,13 +184,18 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		d := e.Value.(*Delivered)
 		if at, known := o.taken[d.Seq]; known && at < d.Asked {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
-				"at %v it was confirmed that message %d is acknowledged, and a subscriber who asked at %v was given it, for the %d. time", at.Round(time.Millisecond), d.Seq, d.Asked.Round(time.Millisecond), d.Times)}
+				"at %v it was confirmed that message %d is acknowledged, and a subscriber who asked at %v was given it, for the %d. time",
+				at.Round(time.Millisecond),
+				d.Seq,
+				d.Asked.Round(time.Millisecond),
+				d.Times,
+			)}
 		}
 	}
 	return nil
 }
 
-// delivering knows what was acknowledged to those who published, and what came to subscribers.
+// delivering records the messages acknowledged to publishers, and those that subscribers received.
 type delivering struct {
 	quiet
 	drops
@@ -173,7 +210,7 @@ func (d *delivering) Reset() {
 	*d = delivering{quiet: quiet{began: -1}, count: d.anew(), came: map[uint64]bool{}}
 }
 
-// Event takes down what was acknowledged, and what was delivered.
+// Event records acknowledgments and deliveries.
 func (d *delivering) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	d.event(run, e)
 	d.drop(e)
@@ -188,10 +225,10 @@ func (d *delivering) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 	return nil
 }
 
-// enough is the time in which a message comes to a subscriber, though the first who was given it had just gone.
+// enough is the time in which a message reaches a subscriber, although its first recipient had just crashed.
 const enough = 3 * again
 
-// End looks for messages that never came, where servers told of the consumer after some time without faults.
+// End looks for undelivered messages, if servers reported the consumer some time after the last fault.
 func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 	told := slices.Collect(d.told.All())
 	told = slices.DeleteFunc(told, func(n lockstep.Node) bool { return d.progress[n] == nil })
@@ -199,22 +236,35 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	d.judged++
-	missing := slices.DeleteFunc(slices.Clone(d.acknowledged), func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) })
+	missing := slices.DeleteFunc(
+		slices.Clone(d.acknowledged),
+		func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) },
+	)
 	if len(missing) == 0 {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: trace.NodesOf(told...), Text: fmt.Sprintf("%s %d of %d messages that were acknowledged had come to no subscriber, first %s; at server %d the consumer has %s",
-		d.since(run), len(missing), len(d.acknowledged), missing[0], told[0], d.progress[told[0]])}
+	return &lockstep.Finding{
+		Nodes: trace.NodesOf(told...),
+		Text: fmt.Sprintf(
+			"%s %d of %d messages that were acknowledged had come to no subscriber, first %s; at server %d the consumer has %s",
+			d.since(run),
+			len(missing),
+			len(d.acknowledged),
+			missing[0],
+			told[0],
+			d.progress[told[0]],
+		),
+	}
 }
 
-// idle is for how long nothing may have been delivered or acknowledged before copies of a consumer are compared: longer than
-// subscribers wait for anything, and servers before they tell.
+// idle is the time without deliveries and acknowledgments before replicas of a consumer are compared. It is longer
+// than any wait of subscribers, and than the report interval of servers.
 const idle = 4 * look
 
-// together knows how far the copies of the consumer are.
+// together records the progress of the consumer's replicas.
 type together struct {
 	quiet
-	moved    trace.Time // when something was delivered or acknowledged last
+	moved    trace.Time // when a message was last delivered or acknowledged
 	progress [65]*Progress
 	at       [65]trace.Time
 	count
@@ -223,7 +273,7 @@ type together struct {
 // Reset begins a new run.
 func (g *together) Reset() { *g = together{quiet: quiet{began: -1}, count: g.anew()} }
 
-// Event takes down how far copies are.
+// Event records the progress of replicas.
 func (g *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	g.event(run, e)
 	switch e.Type {
@@ -235,18 +285,29 @@ func (g *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	return nil
 }
 
-// End compares the copies that servers told of last, after some time without faults and without deliveries.
+// End compares the last reported replicas, after some time without faults and without deliveries.
 func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
 	for n := range g.told.All() {
 		switch p := g.progress[n]; {
-		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm || time.Duration(g.at[n]-g.moved) < idle:
+		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm ||
+			time.Duration(g.at[n]-g.moved) < idle:
 		case first == 0:
 			first = n
 		default:
 			g.judged = 1
 			if one := g.progress[first]; *one != *p {
-				return &lockstep.Finding{Nodes: trace.NodesOf(first, n), Text: fmt.Sprintf("%s the copies of the consumer at servers %d and %d differ: %s; %s", g.since(run), first, n, one, p)}
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(first, n),
+					Text: fmt.Sprintf(
+						"%s the copies of the consumer at servers %d and %d differ: %s; %s",
+						g.since(run),
+						first,
+						n,
+						one,
+						p,
+					),
+				}
 			}
 		}
 	}

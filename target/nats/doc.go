@@ -1,9 +1,8 @@
-// Package nats runs clusters of the real NATS server with JetStream as it is: its raft, its file
-// stores, its routes, several servers in one process, in virtual time. What servers send each other
-// is in the engine's hands, write by write; they crash where they are, lose power with what was not
-// synced, stand still, live by wrong clocks.
+// Package nats tests clusters of the unmodified NATS server with JetStream: its raft, its file stores, its routes,
+// several servers in one process, in virtual time. The engine controls every write between servers. Servers crash at
+// any point, lose unsynced data in power failures, pause, and have skewed clocks.
 //
-// It needs a program built with the overlay:
+// The package needs a program built with the overlay:
 //
 //	lockstep go test .
 package nats

@@ -8,15 +8,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event of messages that somebody wants to be gone; the value is a [*Drop].
+// The types of event about deletions of messages; the value is a [*Drop].
 const (
-	EventDropping = "dropping" // it is asked for, and may happen from now on
-	EventDropped  = "dropped"  // it was acknowledged
+	EventDropping = "dropping" // the deletion was requested, and may happen from now on
+	EventDropped  = "dropped"  // the deletion was acknowledged
 )
 
-// Drop says which messages are to go: one, or all before it, of a key or of all.
+// Drop identifies the messages to delete: one, or all before it, of one key or of all.
 type Drop struct {
-	ID      string // who asked for it
+	ID      string // the requester
 	Subject string // empty: all
 	Seq     uint64
 	Below   bool // not the message itself, but all before it
@@ -25,7 +25,7 @@ type Drop struct {
 // anything is a number above those of all messages.
 const anything = ^uint64(0)
 
-// String is the drop in words.
+// String is the drop as text.
 func (d *Drop) String() string {
 	text := fmt.Sprintf("message %d", d.Seq)
 	switch {
@@ -40,7 +40,7 @@ func (d *Drop) String() string {
 	return text
 }
 
-// has reports whether a message is one of those.
+// has reports whether a message is among them.
 func (d *Drop) has(subject string, seq uint64) bool {
 	if d.Subject != "" && d.Subject != subject {
 		return false
@@ -48,13 +48,13 @@ func (d *Drop) has(subject string, seq uint64) bool {
 	return seq == d.Seq && !d.Below || seq < d.Seq && d.Below
 }
 
-// drops are those of a run: what may be gone, and what must be.
+// drops records the deletions of a run: the messages that may be gone, and those that must be.
 type drops struct {
-	asked map[string]*Drop // and not acknowledged
+	asked map[string]*Drop // without an acknowledgment
 	done  []*Drop
 }
 
-// drop takes down what is asked for, and acknowledged.
+// drop records a requested or acknowledged deletion.
 func (d *drops) drop(e *lockstep.Event) {
 	switch e.Type {
 	case EventDropping:
@@ -70,7 +70,7 @@ func (d *drops) drop(e *lockstep.Event) {
 	}
 }
 
-// must is why a message has to be gone, or nil.
+// must is the reason why a message must be gone, or nil.
 func (d *drops) must(subject string, seq uint64) *Drop {
 	for _, drop := range d.done {
 		if drop.has(subject, seq) {
@@ -90,12 +90,13 @@ func (d *drops) may(subject string, seq uint64) bool {
 	return d.must(subject, seq) != nil
 }
 
-// Gone: when faults have stopped, no copy has a message whose deletion was acknowledged.
+// Gone is the spec that after faults have stopped no replica has a message whose deletion was acknowledged.
 var Gone = spec.New("deleted-messages-go", func(i lockstep.Info) *gone {
-	return &gone{count: count{off: i.Options["purge"] == "" && i.Options["purges"] == "" && i.Options["erasures"] == ""}}
+	return &gone{count: count{off: i.Options["purge"] == "" && i.Options["purges"] == "" &&
+		i.Options["erasures"] == ""}}
 })
 
-// gone knows what must not be there.
+// gone records the deletions.
 type gone struct {
 	quiet
 	drops
@@ -105,14 +106,14 @@ type gone struct {
 // Reset begins a new run.
 func (g *gone) Reset() { *g = gone{quiet: quiet{began: -1}, count: g.anew()} }
 
-// Event takes down what is there, and what should not be.
+// Event records replicas and deletions.
 func (g *gone) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	g.event(run, e)
 	g.drop(e)
 	return nil
 }
 
-// End judges the copies of servers that told of them after some time without faults.
+// End checks the replicas that servers reported some time after the last fault.
 func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(g.done) == 0 {
 		return nil
@@ -124,8 +125,18 @@ func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 		g.judged = 1
 		for _, m := range g.copies[n].messages {
 			if drop := g.must(m.Subject, m.Seq); drop != nil {
-				return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
-					g.since(run), n, g.copies[n], m.Seq, m.Subject, drop)}
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(n),
+					Text: fmt.Sprintf(
+						"%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
+						g.since(run),
+						n,
+						g.copies[n],
+						m.Seq,
+						m.Subject,
+						drop,
+					),
+				}
 			}
 		}
 	}

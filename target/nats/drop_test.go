@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// dropping is the event in which messages are asked to be deleted, dropped that in which this is acknowledged.
+// dropping is the event of a request to delete messages, dropped that of its acknowledgment.
 func dropping(d Drop) lockstep.Event {
 	return lockstep.Event{Node: 1, Type: EventDropping, Value: &d}
 }
@@ -15,10 +15,11 @@ func dropped(d Drop) lockstep.Event {
 	return lockstep.Event{Node: 1, Type: EventDropped, Value: &d}
 }
 
-// What is deleted may be gone from the moment at which it is asked for, and must be when it is acknowledged.
+// A deleted message may be gone from the moment of the request, and must be gone after the acknowledgment.
 func TestDrops(t *testing.T) {
 	one, below := Drop{ID: "1", Seq: 5}, Drop{ID: "2", Seq: 5, Below: true}
-	key, all := Drop{ID: "3", Subject: "k", Seq: 5, Below: true}, Drop{ID: "3", Subject: "k", Seq: anything, Below: true}
+	key, all := Drop{ID: "3", Subject: "k", Seq: 5, Below: true},
+		Drop{ID: "3", Subject: "k", Seq: anything, Below: true}
 	for name, c := range map[string]struct {
 		events    []lockstep.Event
 		subject   string
@@ -49,7 +50,8 @@ func TestDrops(t *testing.T) {
 	for _, c := range []struct {
 		drop  Drop
 		words string
-	}{{one, "message 5"}, {below, "all before message 5"}, {key, "all before message 5 of k"}, {all, "all messages of k"}} {
+	}{{one, "message 5"}, {below, "all before message 5"}, {key, "all before message 5 of k"},
+		{all, "all messages of k"}} {
 		if got := c.drop.String(); got != c.words {
 			t.Errorf("%q, want %q", got, c.words)
 		}

@@ -11,33 +11,37 @@ import (
 
 // The types of event of streams that follow the stream.
 const (
-	EventMirror   = "mirror"          // a server tells what its copy of the mirror holds; the value is a [*Copy]
-	EventSources  = "sources"         // the same of the stream with sources, where messages have the numbers of their origin
-	EventFollower = "follower-leader" // a server leads such a stream that did not when it was last asked; the value is the stream's name
-	EventFell     = "follower-fell"   // a server that led such a stream when it was last asked starts again; the value is the stream's name
+	EventMirror  = "mirror"  // a server reports its replica of the mirror; the value is a [*Copy]
+	EventSources = "sources" // the same for the stream with sources, with the message numbers of the origin
+	// EventFollower reports that a server leads such a stream and did not at its last report; the value is the
+	// stream's name.
+	EventFollower = "follower-leader"
+	// EventFell reports that a server restarts that led such a stream at its last report; the value is the stream's
+	// name.
+	EventFell = "follower-fell"
 )
 
-// Mirrored: when faults have stopped for long enough, every copy of the mirror shows the messages of the stream under their
-// numbers, and no others.
+// Mirrored is the spec of the mirror. Long enough after faults have stopped, every replica of the mirror has the
+// messages of the stream under their numbers, and no others.
 var Mirrored = spec.New("mirror-shows-the-stream", func(i lockstep.Info) *following {
 	return &following{tells: EventMirror, count: count{off: i.Options["mirror"] != "true"}}
 })
 
-// Sourced: then every copy of the stream with sources shows each message of the stream once, those of a key in their order, and
-// no others; and all copies are the same.
+// Sourced is the spec of the stream with sources. Long enough after faults have stopped, every replica of it has each
+// message of the stream once, those of a key in order, and no others. All its replicas are equal.
 var Sourced = spec.New("sources-show-the-stream", func(i lockstep.Info) *following {
 	return &following{tells: EventSources, count: count{off: i.Options["sources"] != "true"}}
 })
 
-// catchUp is the time without faults after which a stream has caught up with the one that it follows: the server waits for half
-// a minute for an answer, and for up to two minutes after several tries in vain.
+// catchUp is the time without faults after which a stream has caught up with the one that it follows. The server
+// waits up to half a minute for an answer, and up to two minutes after several failed attempts.
 const catchUp = 3 * time.Minute
 
-// following knows the copies of a stream that follows the stream.
+// following records the replicas of a stream that follows the stream.
 type following struct {
 	tells  string // the type of event
 	shown  [65]*Copy
-	caught trace.Nodes // those whose copies count
+	caught trace.Nodes // nodes with up-to-date replicas
 	quiet
 	drops
 	count
@@ -48,11 +52,11 @@ func (f *following) Reset() {
 	*f = following{tells: f.tells, quiet: quiet{began: -1}, count: f.anew()}
 }
 
-// Event takes down what is there.
+// Event records replicas.
 func (f *following) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	f.event(run, e)
 	f.drop(e)
-	if f.told == 0 { // there was a fault, or somebody wrote
+	if f.told == 0 { // there was a fault, or a client wrote
 		f.caught = 0
 	}
 	if e.Type == f.tells {
@@ -64,7 +68,7 @@ func (f *following) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 	return nil
 }
 
-// End compares the copies with one of the stream, and with each other. It counts messages.
+// End compares the replicas with one of the stream, and with each other. It counts messages.
 func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 	origin, at := f.origin()
 	if !run.Settled() || origin == nil {
@@ -78,19 +82,42 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 		}
 		f.judged += len(origin.messages)
 		if wrong := f.compare(origin, c.messages); wrong != "" {
-			return &lockstep.Finding{Nodes: trace.NodesOf(at, n), Text: fmt.Sprintf("%s the %s of server %d, with %s, %s; server %d has the stream with %s", f.since(run), f.tells, n, c, wrong, at, origin)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(at, n),
+				Text: fmt.Sprintf(
+					"%s the %s of server %d, with %s, %s; server %d has the stream with %s",
+					f.since(run),
+					f.tells,
+					n,
+					c,
+					wrong,
+					at,
+					origin,
+				),
+			}
 		}
 		if first == 0 {
 			first = n
 		}
 		if a, b := f.shown[first], c; a.String() != b.String() {
-			return &lockstep.Finding{Nodes: trace.NodesOf(first, n), Text: fmt.Sprintf("%s the %s of servers %d and %d differ: %s; %s", f.since(run), f.tells, first, n, a, b)}
+			return &lockstep.Finding{
+				Nodes: trace.NodesOf(first, n),
+				Text: fmt.Sprintf(
+					"%s the %s of servers %d and %d differ: %s; %s",
+					f.since(run),
+					f.tells,
+					first,
+					n,
+					a,
+					b,
+				),
+			}
 		}
 	}
 	return nil
 }
 
-// origin is a copy of the stream that counts, and whose it is.
+// origin is an up-to-date replica of the stream, and its server.
 func (f *following) origin() (*Copy, lockstep.Node) {
 	for n := range f.told.All() {
 		if f.copies[n].Exists {
@@ -100,7 +127,8 @@ func (f *following) origin() (*Copy, lockstep.Node) {
 	return nil, 0
 }
 
-// compare says what is wrong with messages that should be those of the stream. What is deleted there may have been shown before, or not.
+// compare describes differences between some messages and those of the stream. A message deleted in the stream may or
+// may not be among them.
 func (f *following) compare(origin *Copy, shown Messages) string {
 	last, there := map[string]uint64{}, map[uint64]bool{}
 	for _, m := range shown {

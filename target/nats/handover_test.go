@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// machines are a cluster of real servers on this machine: no engine, no overlay, real time.
+// machines are a cluster of real servers: no engine, no overlay, real time.
 type machines struct {
 	t       *testing.T
 	options []*server.Options
@@ -54,7 +54,7 @@ func gather(t *testing.T, count int) *machines {
 	return m
 }
 
-// free are ports that nobody uses.
+// free returns unused ports.
 func free(t *testing.T, count int) (ports []int) {
 	t.Helper()
 	for range count {
@@ -62,13 +62,13 @@ func free(t *testing.T, count int) (ports []int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close() // in the end, else the next might be given the same
+		defer l.Close() // at the end, otherwise the next port might be the same
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
 }
 
-// start starts servers, from their files where they have some.
+// start starts servers, from their files if they have some.
 func (m *machines) start(which ...int) {
 	m.t.Helper()
 	for _, i := range which {
@@ -81,7 +81,7 @@ func (m *machines) start(which ...int) {
 	}
 }
 
-// stop stops those that are up, all at once.
+// stop stops running servers, all at once.
 func (m *machines) stop(which ...int) {
 	var all sync.WaitGroup
 	for _, i := range which {
@@ -96,7 +96,7 @@ func (m *machines) stop(which ...int) {
 	all.Wait()
 }
 
-// until waits for something that must come.
+// until waits for a condition that must become true.
 func (m *machines) until(what string, is func() bool) {
 	m.t.Helper()
 	if !within(600, is) {
@@ -104,7 +104,7 @@ func (m *machines) until(what string, is func() bool) {
 	}
 }
 
-// within waits for something that may come, a tenth of a second after each of some looks, and reports whether it has.
+// within polls a condition every tenth of a second for some attempts, and reports whether it became true.
 func within(looks int, is func() bool) bool {
 	for range looks {
 		if is() {
@@ -115,7 +115,7 @@ func within(looks int, is func() bool) bool {
 	return false
 }
 
-// leader is who leads all servers, or -1.
+// leader is the meta leader, or -1.
 func (m *machines) leader() int {
 	for i, s := range m.up {
 		if s == nil {
@@ -152,15 +152,15 @@ func (m *machines) connect(to int, as ...natsgo.Option) *natsgo.Conn {
 	return conn
 }
 
-// roles are the servers of a removal.
+// roles are the roles of servers in a removal.
 type roles struct {
-	first   int // leads all servers
-	removed int // has a copy of the stream
+	first   int // the meta leader
+	removed int // has a replica of the stream
 	others  []int
-	gone    string // the number of the one that is removed
+	gone    string // the ID of the removed one
 }
 
-// cast makes a stream in three copies, and says who is who.
+// cast makes a stream with three replicas, and assigns the roles.
 func (m *machines) cast() (r roles) {
 	m.t.Helper()
 	r.first = m.leader()
@@ -197,13 +197,13 @@ func (m *machines) removal(r roles) error {
 	return request(ctx, as, "SERVER.REMOVE", map[string]string{"peer_id": r.gone})
 }
 
-// restored waits until three servers have the stream, or for a while, and returns how many have it.
+// restored waits until three servers have the stream, or until a timeout, and returns how many have it.
 func (m *machines) restored() int {
 	within(200, func() bool { return len(m.copies()) == 3 })
 	return len(m.copies())
 }
 
-// A server with a copy of the stream is stopped and removed: another has a copy in its place.
+// The cluster removes a stopped server with a replica of the stream: another server gets a replica in its place.
 func TestRemoval(t *testing.T) {
 	m := gather(t, 5)
 	r := m.cast()
@@ -216,8 +216,8 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
-// The same where the leader who was asked goes when one other server has noted it, and nobody has decided it. That other leads
-// next, so that it is decided. Before v2.15 nobody sees to it that another has a copy.
+// The leader receives the removal and stops after one other server has appended it, before it is committed. That
+// server becomes leader and commits the removal. Before v2.15 no server then creates a replica elsewhere.
 func TestRemovalDecidedByTheNextLeader(t *testing.T) {
 	m := gather(t, 5)
 	r := m.cast()
@@ -230,7 +230,13 @@ func TestRemovalDecidedByTheNextLeader(t *testing.T) {
 	index, commit, _ := meta(m.up[r.first]).Progress()
 	noted, _, _ := meta(m.up[next]).Progress()
 	if noted != index || index == before || commit == index {
-		t.Fatalf("the leader has %d, %d before that, %d of them decided, and the next one %d", index, before, commit, noted)
+		t.Fatalf(
+			"the leader has %d, %d before that, %d of them decided, and the next one %d",
+			index,
+			before,
+			commit,
+			noted,
+		)
 	}
 	m.stop(r.first)
 	m.start(late...)
@@ -246,7 +252,7 @@ func TestRemovalDecidedByTheNextLeader(t *testing.T) {
 	}
 }
 
-// has reports whether one of the members has this number.
+// has reports whether one of the members has this ID.
 func has(members []*server.Peer, id string) bool {
 	for _, p := range members {
 		if p.ID == id {

@@ -15,9 +15,9 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// What the server keeps to itself and is reached by the linker: its copy of a stream, because no API
-// tells which server answers; and what it keeps for the whole process, because several servers, and
-// many runs, are in one.
+// Access to internals of the server through the linker. Tests need its replica of a stream, because no API identifies
+// the server that answers. They also need its process-wide state, because one process holds several servers, and many
+// runs.
 
 // stream is the server's type of that name.
 type stream struct{}
@@ -31,7 +31,7 @@ func streamStore(s *stream) server.StreamStore
 //go:linkname streamRaft github.com/nats-io/nats-server/v2/server.(*stream).raftNode
 func streamRaft(s *stream) server.RaftNode
 
-// inner is the server's type consumer.
+// inner is the server's type named consumer.
 type inner struct{}
 
 //go:linkname lookupConsumer github.com/nats-io/nats-server/v2/server.(*stream).lookupConsumer
@@ -40,7 +40,7 @@ func lookupConsumer(s *stream, name string) *inner
 //go:linkname consumerInfo github.com/nats-io/nats-server/v2/server.(*consumer).info
 func consumerInfo(c *inner) *server.ConsumerInfo
 
-// progress is how far a server's copy of a consumer is, or nil.
+// progress is the progress of a server's replica of a consumer, or nil.
 func progress(s *server.Server, stream, name string) *Progress {
 	in, err := lookupStream(s.GlobalAccount(), stream)
 	if err != nil {
@@ -54,7 +54,11 @@ func progress(s *server.Server, stream, name string) *Progress {
 	if i == nil {
 		return nil
 	}
-	return &Progress{Delivered: Place{i.Delivered.Consumer, i.Delivered.Stream}, Floor: Place{i.AckFloor.Consumer, i.AckFloor.Stream}, Open: i.NumAckPending}
+	return &Progress{
+		Delivered: Place{i.Delivered.Consumer, i.Delivered.Stream},
+		Floor:     Place{i.AckFloor.Consumer, i.AckFloor.Stream},
+		Open:      i.NumAckPending,
+	}
 }
 
 // jetStream is the server's type of that name.
@@ -66,7 +70,7 @@ func serverJetStream(s *server.Server) *jetStream
 //go:linkname metaGroup github.com/nats-io/nats-server/v2/server.(*jetStream).getMetaGroup
 func metaGroup(js *jetStream) server.RaftNode
 
-// meta is a server's part in the group of all servers, which decides where streams are, or nil.
+// meta is a server's node in the meta group, which places streams, or nil.
 func meta(s *server.Server) server.RaftNode {
 	js := serverJetStream(s)
 	if js == nil {
@@ -75,15 +79,15 @@ func meta(s *server.Server) server.RaftNode {
 	return metaGroup(js)
 }
 
-// procStatFile is the file from which the server reads how much processor time and memory the
-// process takes, which are not the same in two runs; and it would go on in real time.
+// procStatFile is the file from which the server reads the CPU time and memory of the process. They differ between
+// two runs, and the reading would continue in real time.
 //
 //go:linkname procStatFile github.com/nats-io/nats-server/v2/server/pse.procStatFile
 var procStatFile string
 
-func init() { procStatFile = "" } // there is no such file: the server tells 0
+func init() { procStatFile = "" } // there is no such file: the server reports 0
 
-// ids makes the ids of requests and inboxes.
+// ids generates the IDs of requests and inboxes.
 //
 //go:linkname ids github.com/nats-io/nuid.globalNUID
 var ids *lockedNUID
@@ -93,8 +97,8 @@ type lockedNUID struct {
 	*nuid.NUID
 }
 
-// The service that tells the time of accesses to caches, to all stores of the process: how many use it, and the
-// time.
+// The service that caches the access time for the caches of all stores of the process: the number of its users, and
+// the time.
 //
 //go:linkname accessUsers github.com/nats-io/nats-server/v2/server/ats.refs
 var accessUsers atomic.Int64
@@ -102,21 +106,21 @@ var accessUsers atomic.Int64
 //go:linkname accessTime github.com/nats-io/nats-server/v2/server/ats.utime
 var accessTime atomic.Int64
 
-// manyUsers is more than will ever be: the service believes that it runs.
+// manyUsers exceeds every possible number of users, so that the service assumes that it runs.
 const manyUsers = 1 << 40
 
-// anew makes what the process keeps for all servers as it is in a new process. The service would be a
-// goroutine of the first server, and the time would stop with it; see [tick].
+// anew resets the process-wide state of servers to that of a new process. The service would otherwise be a goroutine
+// of the first server, and the time would stop with it; see [tick].
 func anew() {
 	ids.NUID = nuid.New()
 	accessUsers.Store(manyUsers)
 	tick()
 }
 
-// tick is what the service does: every server does it now and then.
+// tick does the work of the service: every server calls it regularly.
 func tick() { accessTime.Store(time.Now().UnixNano()) }
 
-// raftOf is a server's part in the raft group of a stream, or nil.
+// raftOf is a server's node in the raft group of a stream, or nil.
 func raftOf(s *server.Server, name string) server.RaftNode {
 	in, err := lookupStream(s.GlobalAccount(), name)
 	if err != nil {
@@ -131,17 +135,17 @@ func isLeader(s *server.Server, name string) bool {
 	return node != nil && node.State() == server.Leader
 }
 
-// content reads a server's copy of a stream, and reports whether it has one.
+// content reads a server's replica of a stream, and reports whether it has one.
 func content(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {
 	return stored(s, name, func(seq uint64, _ []byte) uint64 { return seq })
 }
 
-// sourced reads a server's copy of a stream that has sources. Its messages have the numbers that they have there.
+// sourced reads a server's replica of a stream with sources. Its messages have the numbers of their source.
 func sourced(s *server.Server, name string) (state server.StreamState, list Messages, ok bool) {
 	return stored(s, name, func(_ uint64, header []byte) uint64 { return originOf(header) })
 }
 
-// originOf is the number that a message has at its source, by its header, or 0.
+// originOf is the number of a message at its source, from its header, or 0.
 func originOf(header []byte) uint64 {
 	_, rest, _ := bytes.Cut(header, []byte(server.JSStreamSource+": "))
 	line, _, _ := bytes.Cut(rest, []byte("\r\n"))
@@ -156,8 +160,10 @@ func originOf(header []byte) uint64 {
 	return seq
 }
 
-// stored reads a server's copy of a stream, with the numbers that somebody makes of those in the copy and the headers.
-func stored(s *server.Server, name string, number func(seq uint64, header []byte) uint64) (state server.StreamState, list Messages, ok bool) {
+// stored reads a server's replica of a stream. The caller's function derives each message's number from its number in
+// the replica and its header.
+func stored(s *server.Server, name string, number func(seq uint64, header []byte) uint64) (state server.StreamState,
+	list Messages, ok bool) {
 	in, err := lookupStream(s.GlobalAccount(), name)
 	if err != nil {
 		return state, nil, false
@@ -168,10 +174,17 @@ func stored(s *server.Server, name string, number func(seq uint64, header []byte
 	for seq := state.FirstSeq; seq != 0 && seq <= state.LastSeq; seq++ {
 		m, err := store.LoadMsg(seq, &room)
 		if err != nil {
-			continue // deleted, or lost: others compare
+			continue // deleted, or lost: other specs compare
 		}
 		fields := reflect.ValueOf(m).Elem()
-		list = append(list, Message{Seq: number(seq, fields.FieldByName("hdr").Bytes()), Subject: fields.FieldByName("subj").String(), Data: string(fields.FieldByName("msg").Bytes())})
+		list = append(
+			list,
+			Message{
+				Seq:     number(seq, fields.FieldByName("hdr").Bytes()),
+				Subject: fields.FieldByName("subj").String(),
+				Data:    string(fields.FieldByName("msg").Bytes()),
+			},
+		)
 	}
 	return state, list, true
 }

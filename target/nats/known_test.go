@@ -15,31 +15,59 @@ import (
 
 var known = flag.Int("known", 0, "runs in which each of the known mistakes is looked for; 0: not at all")
 
-// Walks in which the power fails at any number of servers; at one server, once, while others stand still; and in which
-// servers stand still and nothing else happens.
+// Walks with power failures of any number of servers; with one power failure of one server, while others are paused;
+// and with pauses alone.
 var (
-	blackouts = strategy.Walk{Deliver: 1500, Drop: 1, Alarm: 1, Wait: 300, Request: 200, Crash: 1, Restart: 6, Down: 3, Steps: 4000}
-	once      = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Crash: 2, Restart: 80, Pause: 8, Down: 1, Crashes: 1, Steps: 5000}
-	standing  = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
+	blackouts = strategy.Walk{
+		Deliver: 1500,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    300,
+		Request: 200,
+		Crash:   1,
+		Restart: 6,
+		Down:    3,
+		Steps:   4000,
+	}
+	once = strategy.Walk{
+		Deliver: 6000,
+		Drop:    1,
+		Alarm:   1,
+		Wait:    1200,
+		Request: 600,
+		Crash:   2,
+		Restart: 80,
+		Pause:   8,
+		Down:    1,
+		Crashes: 1,
+		Steps:   5000,
+	}
+	standing = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
 )
 
-// mistakes are those that were reported, each with the faults that it needs. The campaigns know nothing else of them.
+// mistakes are reported bugs, each with the faults that it needs. The campaigns know nothing else of them.
 var mistakes = []struct {
-	report  string
-	as      []string // properties that it breaks
-	found   []string // versions in which a hundred runs have found it
-	mended  bool     // in others; where not, all versions have it by their defaults, and it need not show
+	report string
+	as     []string // violated properties
+	found  []string // versions in which a hundred runs have found the bug
+	// mended means that other versions have a fix. Otherwise all versions have the bug by default, and runs need not
+	// show it.
+	mended  bool
 	cluster Cluster
 	walk    strategy.Walk
 }{
-	{"7564: what was acknowledged is lost when the power fails at a majority", []string{"unique-numbers", "acknowledged-messages-stay"}, []string{"v2.12.1", "v2.15.2"}, false, Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
-	{"7567: so is it when it fails at one server while others stand still", []string{"unique-numbers"}, []string{"v2.12.1", "v2.15.2"}, false,
+	{"7564: what was acknowledged is lost when the power fails at a majority",
+		[]string{"unique-numbers", "acknowledged-messages-stay"}, []string{"v2.12.1", "v2.15.2"}, false,
+		Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
+	{"7567: so is it when it fails at one server while others stand still", []string{"unique-numbers"},
+		[]string{"v2.12.1", "v2.15.2"}, false,
 		Cluster{Power: 1, Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, once},
-	{"7594: a server that stood still forgets what it has not written", []string{"acknowledged-messages-stay"}, []string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
+	{"7594: a server that stood still forgets what it has not written", []string{"acknowledged-messages-stay"},
+		[]string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
 }
 
-// Mistakes that were reported are found in the versions that have them. Servers that sync always keep their promises
-// through the same faults, and so do those that have a mend, and those that are killed where others lose power.
+// Campaigns find reported bugs in the versions that have them. Servers that always sync satisfy all properties under
+// the same faults, as do versions with a fix, and servers that are killed instead of losing power.
 func TestKnownMistakes(t *testing.T) {
 	if *known == 0 {
 		t.Skip("no -known")
@@ -47,7 +75,8 @@ func TestKnownMistakes(t *testing.T) {
 	for _, m := range mistakes {
 		t.Run(m.report[:4], func(t *testing.T) {
 			r := looked(t, "as it is", m.cluster, m.walk)
-			if slices.Contains(m.found, Version()) && !slices.ContainsFunc(r.Found, func(f lockstep.Found) bool { return slices.Contains(m.as, f.Finding.Property) }) {
+			if slices.Contains(m.found, Version()) && !slices.ContainsFunc(r.Found,
+				func(f lockstep.Found) bool { return slices.Contains(m.as, f.Finding.Property) }) {
 				t.Errorf("%s: not found in %d runs", Version(), r.Runs)
 			}
 			if m.mended && !slices.Contains(m.found, Version()) {
@@ -64,22 +93,34 @@ func TestKnownMistakes(t *testing.T) {
 	}
 }
 
-// looked is a campaign that looks for a mistake.
+// looked is a campaign that looks for a bug.
 func looked(t *testing.T, how string, c Cluster, walk strategy.Walk) *lockstep.Result {
 	t.Helper()
-	r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: walk, Spec: Everything, Runs: *known, KeepGoing: true, Keep: *known, Settle: Settle, Seed: 1})
+	r, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{
+			System:    c,
+			Strategy:  walk,
+			Spec:      Everything,
+			Runs:      *known,
+			KeepGoing: true,
+			Keep:      *known,
+			Settle:    Settle,
+			Seed:      1,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s, %s: %d runs, %v, judged %v, %v", Version(), how, r.Runs, r.Verdicts, r.Judged, r.Events)
-	happened(t, r, EventAcknowledged) // else that nothing was found says nothing
+	happened(t, r, EventAcknowledged) // otherwise a clean result is vacuous
 	for _, f := range r.Found {
 		t.Logf("%s, %s: run %d: %s: %s", Version(), how, f.Run, f.Finding.Property, f.Finding.Text)
 	}
 	return r
 }
 
-// nothing fails where something was found.
+// nothing fails if a campaign found something.
 func nothing(t *testing.T, r *lockstep.Result) {
 	t.Helper()
 	for _, f := range r.Found {
@@ -87,20 +128,26 @@ func nothing(t *testing.T, r *lockstep.Result) {
 	}
 }
 
-// Where copies of the stream are moved one after the other, without waiting until the first is made elsewhere, the stream may be left with one copy and no leader
-// for minutes, though nothing crashed. In a few runs it need not show.
+// Operators move replicas one after the other, without waiting until the first exists elsewhere. The stream may then
+// have one replica and no leader for minutes, although nothing crashed. A few runs need not show that.
 func TestCareless(t *testing.T) {
-	r := settled(t, 20000, Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Careless: true}, calmly, max(*known, 3))
+	r := settled(
+		t,
+		20000,
+		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Careless: true},
+		calmly,
+		max(*known, 3),
+	)
 	if f := r.First(); f != nil {
 		t.Logf("%s: run %d: %s", Version(), f.Run, f.Finding)
 	}
 	happened(t, r, EventMove)
 }
 
-// full has as many copies as servers: to take one from a server is refused, since no other can have it.
+// full has as many replicas as servers. The server refuses to move a replica, since no other server can take it.
 var full = Cluster{Moves: 1}
 
-// Where the removal of a copy is refused, all copies stay. Before v2.15 the server refuses it and does it.
+// If the server refuses the removal of a replica, all replicas stay. Before v2.15 the server refuses it and does it.
 func TestRefusedMove(t *testing.T) {
 	r := settled(t, Settle, full, calmly, *runs)
 	happened(t, r, EventRefused)

@@ -15,24 +15,24 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The parts that servers play for the stream.
+// The roles of servers for the stream.
 const (
 	leader   = "leader"
 	follower = "follower"
 )
 
-// look is how often a server tells what its copy of the stream holds.
+// look is the interval at which a server reports its replica of the stream.
 const look = 5 * time.Second
 
-// door is the way to a server that is up.
+// door is the connection to a running server.
 type door struct {
 	conn   *natsgo.Conn
 	server *server.Server
-	left   chan struct{} // closed when the server is to be stopped for good; nil where none is
+	left   chan struct{} // closed when the server is to be stopped for good; nil if no server is
 }
 
-// start brings a server up, from its files where it has some; and when it was stopped for good another in its place, as
-// soon as the others have removed it.
+// start starts a server, from its files if it has some. After a server was stopped for good it starts a replacement,
+// as soon as the others have removed the old one.
 func start(n *bubble.Node, c Cluster) error {
 	clients := n.World().Value.(*clients)
 	clients.forget(n.Self())
@@ -49,7 +49,7 @@ func start(n *bubble.Node, c Cluster) error {
 	}
 }
 
-// serve is the life of one server, until it crashes or is to be stopped for good.
+// serve runs one server, until it crashes or is stopped for good.
 func serve(n *bubble.Node, c Cluster, clients *clients) error {
 	options, err := config(n, c, clients.name(n.Self()))
 	if err != nil {
@@ -90,7 +90,7 @@ func serve(n *bubble.Node, c Cluster, clients *clients) error {
 	}
 	at.tell(n, clients, &raft)
 	if n.Alive() {
-		n.Request(nil) // who asks waits for the next server
+		n.Request(nil) // the requester waits for the next server
 		conn.Close()
 		s.Shutdown()
 		s.WaitForShutdown()
@@ -98,8 +98,8 @@ func serve(n *bubble.Node, c Cluster, clients *clients) error {
 	return nil
 }
 
-// connect is the connection of the clients that belong to a server: within the process, or over the network to the next
-// server, and where that is not to be had to another.
+// connect is the connection of the clients of a server: within the process, or over the network to the next server,
+// or to another one if that is unavailable.
 func connect(n *bubble.Node, c Cluster, s *server.Server) (*natsgo.Conn, error) {
 	if !c.Sockets {
 		return natsgo.Connect("", natsgo.InProcessServer(s), natsgo.MaxReconnects(-1))
@@ -108,23 +108,24 @@ func connect(n *bubble.Node, c Cluster, s *server.Server) (*natsgo.Conn, error) 
 	return dial([]lockstep.Node{next})
 }
 
-// dial connects over the network to the first of some servers that answers, sooner or later.
+// dial connects over the network to the first server that answers, and retries.
 func dial(servers []lockstep.Node, with ...natsgo.Option) (*natsgo.Conn, error) {
 	var at []string
 	for _, n := range servers {
 		at = append(at, "nats://"+address(n)+":4222")
 	}
 	with = append(with, natsgo.MaxReconnects(-1), natsgo.RetryOnFailedConnect(true), natsgo.ReconnectWait(pause),
-		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {})) // the usual one writes to the standard error
+		// The default handler writes to the standard error.
+		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}))
 	return natsgo.Connect(strings.Join(at, ","), with...)
 }
 
-// copied is a server's copy of a stream, as it was read.
+// copied converts a server's replica of a stream.
 func (c Cluster) copied(state server.StreamState, list Messages, ok bool) *Copy {
 	return &Copy{Exists: ok, First: state.FirstSeq, Last: state.LastSeq, messages: list, wanted: c.Replicas}
 }
 
-// tell tells what the server's copy of the stream holds, from time to time.
+// tell regularly reports the server's replica of the stream.
 func (d door) tell(n *bubble.Node, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
 	for {
 		tick()
@@ -149,7 +150,7 @@ func (d door) tell(n *bubble.Node, clients *clients, raft *atomic.Pointer[server
 	}
 }
 
-// The users, where there are some: the one who may remove servers, and all others.
+// The users, if there are any: the one that may remove servers, and all others.
 const (
 	system    = "system"
 	everybody = "everybody"
@@ -164,13 +165,15 @@ func config(n *bubble.Node, c Cluster, name string) (*server.Options, error) {
 	host := address(n.Self())
 	o := &server.Options{
 		ServerName: name, Host: host, Port: 4222, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(folder, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))), SyncAlways: c.SyncAlways,
-		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30, // without which the server would look at the machine
+		JetStream: true, StoreDir: filepath.Join(folder, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))),
+		SyncAlways:         c.SyncAlways,
+		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30, // without these the server would inspect the machine
 	}
-	if c.Removals > 0 { // the system's account has a user, who may remove servers
+	if c.Removals > 0 { // the system account has a user that may remove servers
 		account := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
 		o.Accounts, o.SystemAccount = []*server.Account{account}, account.Name
-		o.Users, o.NoAuthUser = []*server.User{{Username: system, Password: system, Account: account}, {Username: everybody}}, everybody
+		o.Users, o.NoAuthUser = []*server.User{{Username: system, Password: system, Account: account},
+			{Username: everybody}}, everybody
 	}
 	if n.Nodes() == 1 {
 		return o, nil

@@ -11,9 +11,17 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Servers that have crashed do not stay in memory when their run is over.
+// Crashed servers do not stay in memory after their run.
 func TestMemory(t *testing.T) {
-	bench, err := lockstep.NewBench(lockstep.Plan{System: Cluster{Power: 1, Clients: 4, Requests: 40}, Strategy: blackouts, Spec: Everything, Settle: Settle, Seed: 1})
+	bench, err := lockstep.NewBench(
+		lockstep.Plan{
+			System:   Cluster{Power: 1, Clients: 4, Requests: 40},
+			Strategy: blackouts,
+			Spec:     Everything,
+			Settle:   Settle,
+			Seed:     1,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +37,15 @@ func TestMemory(t *testing.T) {
 		var full, m runtime.MemStats
 		runtime.ReadMemStats(&full)
 		runtime.GC()
-		runtime.GC() // what is in pools lives through one
+		runtime.GC() // pooled memory survives one collection
 		runtime.ReadMemStats(&m)
-		t.Logf("after %d runs: %d MB, %d MB of which are no garbage; %d goroutines", (i+1)*each, full.HeapAlloc>>20, m.HeapAlloc>>20, runtime.NumGoroutine())
+		t.Logf(
+			"after %d runs: %d MB, %d MB of which are no garbage; %d goroutines",
+			(i+1)*each,
+			full.HeapAlloc>>20,
+			m.HeapAlloc>>20,
+			runtime.NumGoroutine(),
+		)
 		if i == 0 {
 			first = m.HeapAlloc
 		} else if grown := int64(m.HeapAlloc) - int64(first); grown > each*4<<20 {

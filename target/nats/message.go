@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/wire"
 )
 
-// routes names what servers write to each other: lines of a verb and arguments, where a message has its
-// payload behind it, with the size at the end of the line.
+// routes names the data that servers write to each other: lines of a verb and arguments. A message has its payload
+// after the line, which ends with the payload's size.
 func routes(wire.Conn) wire.Decoder {
 	var from, back route
 	return wire.DecoderFunc(func(byDialer bool, data []byte) (kind, text string) {
@@ -28,7 +28,7 @@ type route struct {
 	skip int    // bytes of a payload to come
 }
 
-// feed names what was written: by the first line, with all others in the text.
+// feed names the data of one write: by the first line, with all others in the text.
 func (r *route) feed(data []byte) (kind, text string) {
 	if r.skip >= len(data) && len(data) > 0 {
 		r.skip -= len(data)
@@ -58,13 +58,14 @@ func (r *route) feed(data []byte) (kind, text string) {
 		kind = lines[0].kind
 		texts[0] = strings.TrimPrefix(strings.TrimPrefix(texts[0], kind), " ")
 	}
-	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data)) // so that traces tell whether bytes are the same
+	// The checksum lets traces show whether bytes are the same.
+	return kind, fmt.Sprintf("%s [%08x]", strings.Join(texts, "; "), crc32.ChecksumIEEE(data))
 }
 
-// said is a line in words: a type, and what it is about.
+// said is a line as text: a type, and its subject.
 type said struct{ kind, about string }
 
-// folded are lines as texts, where many subjects that a server has or has no longer a use for are only counted.
+// folded formats lines as texts. If a server adds or drops interest in many subjects, the text has only their number.
 func folded(lines []said) (texts []string) {
 	const most = 2
 	for len(lines) > 0 {
@@ -83,7 +84,7 @@ func folded(lines []said) (texts []string) {
 	return texts
 }
 
-// payloadSize is the size of what follows a line, with its end.
+// payloadSize is the size of the payload after a line, including its end.
 func payloadSize(line string) int {
 	words := strings.Fields(line)
 	if len(words) < 3 || !strings.HasSuffix(words[0], "MSG") && !strings.HasSuffix(words[0], "PUB") {
@@ -96,19 +97,20 @@ func payloadSize(line string) int {
 	return size + len("\r\n")
 }
 
-// raftSubjects are the subjects of the server's raft: the beginning of each, and what it is.
+// raftSubjects are the subjects of the server's raft: the prefix of each, and its meaning.
 var raftSubjects = []struct{ prefix, is string }{
-	{"$NRG.V.", "vote?"}, {"$NRG.AE.", "append"}, {"$NRG.P.", "propose"}, {"$NRG.RP.", "remove peer"}, {"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
+	{"$NRG.V.", "vote?"}, {"$NRG.AE.", "append"}, {"$NRG.P.", "propose"}, {"$NRG.RP.", "remove peer"},
+	{"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
 }
 
-// inWords is a line in words.
+// inWords is a line as text.
 func inWords(line string) said {
 	verb, rest, _ := strings.Cut(line, " ")
 	if !strings.HasSuffix(verb, "MSG") {
 		return said{verb, shorten(rest)}
 	}
 	words := strings.Fields(rest)
-	if len(words) > 0 && (words[0] == "$G" || words[0] == "$SYS") { // the account, where the connection is for several
+	if len(words) > 0 && (words[0] == "$G" || words[0] == "$SYS") { // the account, if the connection is for several
 		words = words[1:]
 	}
 	if len(words) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble/wire"
 )
 
-// What servers write has names, however it is cut.
+// The decoder names all data that servers write, however it is split.
 func TestRoutes(t *testing.T) {
 	d := routes(wire.Conn{})
 	for i, c := range []struct {
@@ -24,7 +24,8 @@ func TestRoutes(t *testing.T) {
 		{"RMSG $G\r\n", "RMSG", ""},
 		{"RMSG a b -5\r\nPING\r\n", "RMSG", "a; PING"},
 		{"RS+ $G a\r\nRS+ $G b\r\n", "RS+", "$G a; RS+ $G b"},
-		{"RS+ $G a\r\nRS+ $G b\r\nRS+ $G c\r\nRS- $G d\r\n", "RS+", "3 subjects; RS- $G d"}, // servers tell of fifty at once
+		// Servers report fifty at once.
+		{"RS+ $G a\r\nRS+ $G b\r\nRS+ $G c\r\nRS- $G d\r\n", "RS+", "3 subjects; RS- $G d"},
 	} {
 		kind, text := d.Decode(true, []byte(c.data))
 		text, _, _ = strings.Cut(text, "[")

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The streams that follow the stream: one that mirrors it, and one whose sources are its keys, each for itself.
+// The streams that follow the stream: a mirror, and a stream with one source per key.
 const (
 	mirrorName  = "mirror"
 	sourcesName = "sources"
@@ -27,16 +27,24 @@ func (c Cluster) followers() (names []string) {
 // streams are the names of all streams.
 func (c Cluster) streams() []string { return append([]string{streamName}, c.followers()...) }
 
-// configs are all streams as they are asked for.
+// configs are the configurations of all streams.
 func (c Cluster) configs() (list []jetstream.StreamConfig) {
 	for _, name := range c.streams() {
-		config := jetstream.StreamConfig{Name: name, Replicas: c.Replicas, MaxMsgsPerSubject: 1 << 20, AllowRollup: true}
+		config := jetstream.StreamConfig{
+			Name:              name,
+			Replicas:          c.Replicas,
+			MaxMsgsPerSubject: 1 << 20,
+			AllowRollup:       true,
+		}
 		switch name {
 		case mirrorName:
 			config.Mirror = &jetstream.StreamSource{Name: streamName}
 		case sourcesName:
 			for key := range c.Keys {
-				config.Sources = append(config.Sources, &jetstream.StreamSource{Name: streamName, FilterSubject: subject(uint8(key))})
+				config.Sources = append(
+					config.Sources,
+					&jetstream.StreamSource{Name: streamName, FilterSubject: subject(uint8(key))},
+				)
 			}
 		default:
 			config.Subjects, config.Discard = []string{"$KV." + bucket + ".>"}, jetstream.DiscardNew
@@ -47,7 +55,7 @@ func (c Cluster) configs() (list []jetstream.StreamConfig) {
 	return list
 }
 
-// tellFollowers tells what the server's copies of the streams that follow hold, and which of them it leads.
+// tellFollowers reports the server's replicas of the streams that follow, and which of them it leads.
 func (d door) tellFollowers(n *bubble.Node, clients *clients) {
 	for _, name := range clients.cluster.followers() {
 		event, read := EventMirror, content
@@ -62,7 +70,7 @@ func (d door) tellFollowers(n *bubble.Node, clients *clients) {
 	}
 }
 
-// led reports whether a server led a stream that follows when it was last asked, and takes down whether it does now.
+// led reports whether a server led a following stream at its last report, and records whether it does now.
 func (s *clients) led(n lockstep.Node, stream string, now bool) (before bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -77,7 +85,7 @@ type lead struct {
 	stream string
 }
 
-// fell tells which of those streams a server led that starts again.
+// fell reports which of those streams a restarting server led.
 func (s *clients) fell(n *bubble.Node) {
 	for _, name := range s.cluster.followers() {
 		if s.led(n.Self(), name, false) {

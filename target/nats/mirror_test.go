@@ -12,8 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// mirrored makes a stream and a mirror of one of its keys, each in three copies, and writes to another key and to that one, without the engine. Where
-// the stream is purged before, it has no messages when the mirror is made.
+// mirrored makes a stream and a mirror of one of its keys, each with three replicas, and writes to another key and to
+// that one, without the engine. With purged it purges the stream before it makes the mirror, so that the stream has
+// no messages then.
 func mirrored(t *testing.T, purged bool) *machines {
 	t.Helper()
 	m := gather(t, 3)
@@ -46,14 +47,19 @@ func mirrored(t *testing.T, purged bool) *machines {
 			t.Fatal(err)
 		}
 	}
-	create(jetstream.StreamConfig{Name: mirrorName, Mirror: &jetstream.StreamSource{Name: streamName, FilterSubject: "key.mirrored"}})
-	time.Sleep(3 * time.Second) // the mirror asks for what there is
+	create(
+		jetstream.StreamConfig{
+			Name:   mirrorName,
+			Mirror: &jetstream.StreamSource{Name: streamName, FilterSubject: "key.mirrored"},
+		},
+	)
+	time.Sleep(3 * time.Second) // the mirror requests the existing messages
 	write("key.other")
 	write("key.mirrored")
 	return m
 }
 
-// shown is how many messages each copy of the mirror has, as soon as each has one, or after a while.
+// shown is the number of messages in each replica of the mirror, as soon as each has one, or after a timeout.
 func (m *machines) shown() (copies []int) {
 	within(100, func() bool {
 		copies = copies[:0]
@@ -66,11 +72,12 @@ func (m *machines) shown() (copies []int) {
 	return copies
 }
 
-// everywhere is one message in each copy.
+// everywhere is one message in each replica.
 var everywhere = []int{1, 1, 1}
 
-// A mirror of a stream that was purged shows what is written after that, at every server, as does one of a new stream. In v2.15 it does not, where its first message is not the next
-// one of the stream: the leader of the mirror takes down where the stream begins in its own copy alone, and the others break down over the numbers that are left out.
+// A mirror of a purged stream receives later writes at every server, like one of a new stream. In v2.15 it does not
+// if its first message is not the next one of the stream. The leader of the mirror records the beginning of the
+// stream only in its own replica, and the gap in the numbers stops the other replicas.
 func TestMirrorOfPurged(t *testing.T) {
 	for _, purged := range []bool{false, true} {
 		m := mirrored(t, purged)

@@ -22,15 +22,28 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 	return settled(t, Settle, c, s, runs)
 }
 
-// settled is a campaign with a settling stage of so many steps: more servers, and more of what goes on, need more.
+// settled is a campaign with a settling stage of so many steps: more servers and more activity need more.
 func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
 	t.Helper()
-	result, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1})
+	result, err := lockstep.Explore(
+		t.Context(),
+		lockstep.Plan{System: c, Strategy: s, Spec: Everything, Runs: runs, Settle: settle, Seed: 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v", result.Runs, result.Verdicts, result.Reasons, result.Steps, result.Messages,
-		result.Judged, result.Divergences, result.Nondeterminism, result.Events)
+	t.Logf(
+		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v",
+		result.Runs,
+		result.Verdicts,
+		result.Reasons,
+		result.Steps,
+		result.Messages,
+		result.Judged,
+		result.Divergences,
+		result.Nondeterminism,
+		result.Events,
+	)
 	return result
 }
 
@@ -45,10 +58,12 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-// faults cut links, crash servers and let them stand still.
-var faults = strategy.Walk{Deliver: 1500, Wait: 300, Request: 12, Cut: 1, Heal: 4, Crash: 1, Restart: 4, Pause: 1, Steps: 6000}
+// faults cut links, and crash and pause servers.
+var faults = strategy.Walk{Deliver: 1500, Wait: 300, Request: 12, Cut: 1, Heal: 4, Crash: 1, Restart: 4, Pause: 1,
+	Steps: 6000}
 
-// Servers that sync what they acknowledge keep their promises through crashes, partitions, pauses and power failures.
+// Servers that sync acknowledged writes satisfy all properties through crashes, partitions, pauses and power
+// failures.
 func TestFaults(t *testing.T) {
 	r := campaign(t, Cluster{SyncAlways: true, Power: 0.5}, faults, *runs)
 	if f := r.First(); f != nil {
@@ -59,16 +74,21 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// manyProcesses is the variable that says in how many processes runs are repeated.
+// manyProcesses is the environment variable with the number of processes that repeat runs.
 const manyProcesses = "LOCKSTEP_PROCESSES"
 
-// promised is what is repeated: power fails, writes are split.
+// promised is the plan that the processes repeat: power fails, writes are split.
 func promised() lockstep.Plan {
-	return lockstep.Plan{System: Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1}, Strategy: faults, Spec: Everything, Seed: 3}
+	return lockstep.Plan{
+		System:   Cluster{Power: 0.5, Split: 0.1, StepDowns: 2, MetaStepDowns: 1},
+		Strategy: faults,
+		Spec:     Everything,
+		Seed:     3,
+	}
 }
 
-// Runs are the same, byte for byte, in several processes at once, the first in a process as well
-// as after others, and as often as LOCKSTEP_TIMES says in each. It takes too long for every day.
+// Runs are the same, byte for byte, in several concurrent processes. That holds for the first run in a process and
+// for later ones, and for the LOCKSTEP_TIMES repetitions in each. The test is too long for every day.
 func TestExactly(t *testing.T) {
 	const seeds = 50
 	if os.Getenv(manyProcesses) == "" {
@@ -77,7 +97,7 @@ func TestExactly(t *testing.T) {
 	same(t, promised(), seeds)
 }
 
-// same makes the first runs of a plan in several processes, in every other of them after another run.
+// same executes the first runs of a plan in several processes; every second process executes another run before.
 func same(t *testing.T, plan lockstep.Plan, seeds int) {
 	t.Helper()
 	processes.Same(t, func(process int) []string {

@@ -15,26 +15,26 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The operator's duties.
+// The operator's tasks.
 const (
 	read         = iota // take the next messages that a consumer has not acknowledged
 	stepDown            // ask the leader of the stream to step down, and those of streams that follow it
-	move                // take the server's copy of the stream from it
-	metaStepDown        // let the leader of all servers step down, where it is this one
+	move                // move the server's replica of the stream
+	metaStepDown        // let the meta leader step down, if it is this server
 	remove              // remove the server for good
 	purge               // purge the stream of messages before the newest of any key
 	erase               // delete a single message that is not the newest of its key
 )
 
-// consumer is the name of the one that reads.
+// consumer is the name of the reading consumer.
 const consumer = "reader"
 
-// ask performs a duty at a server, and then offers the next of its kind. The caller has the lock.
+// ask performs a task at a server, and then offers the next of its kind. The caller has the lock.
 func (s *clients) ask(n *bubble.Node, to door, id int32) {
 	duty, _ := s.operator.Given(id)
 	s.duties[n.Self()] = append(s.duties[n.Self()], duty)
 	n.Go(func() {
-		s.perform(n, to, duty) // what fails is not tried again: nobody promises that it works
+		s.perform(n, to, duty) // failures are not retried: no property promises success
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		if n.Alive() {
@@ -44,7 +44,7 @@ func (s *clients) ask(n *bubble.Node, to door, id int32) {
 	})
 }
 
-// perform does what is asked for, and tells what has happened.
+// perform executes a task, and reports its effects.
 func (s *clients) perform(n *bubble.Node, to door, duty int) {
 	ctx, cancel := context.WithTimeout(n.Context(), patience)
 	defer cancel()
@@ -59,7 +59,7 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 				n.Emit(EventStepDown, name)
 			}
 		}
-	case metaStepDown: // as the server does when the system's account asks
+	case metaStepDown: // as the server does when the system account requests it
 		if group := meta(to.server); group != nil && group.Leader() && group.StepDown() == nil {
 			n.Emit(EventMetaStepDown, to.server.Name())
 		}
@@ -78,7 +78,7 @@ func (s *clients) perform(n *bubble.Node, to door, duty int) {
 	}
 }
 
-// drop asks for messages to be deleted.
+// drop requests the deletion of messages.
 func (s *clients) drop(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, d *Drop, how string) {
 	d.ID = d.String()
 	n.Emit(EventDropping, d)
@@ -87,7 +87,8 @@ func (s *clients) drop(ctx context.Context, n *bubble.Node, conn *natsgo.Conn, d
 	}
 }
 
-// oldest is the oldest of the newest messages of all keys, before which nobody misses anything, or 0 where a key has none.
+// oldest is the oldest among the newest messages of all keys, or 0 if a key has none. No client needs earlier
+// messages.
 func (s *clients) oldest() (seq uint64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -113,7 +114,7 @@ func (s *clients) outdated() uint64 {
 	return seq
 }
 
-// request asks JetStream for something, and returns what the answer complains of.
+// request sends a request to JetStream, and returns the error in the answer.
 func request(ctx context.Context, conn *natsgo.Conn, what string, about any) error {
 	var body []byte
 	if about != nil {
@@ -138,11 +139,11 @@ func request(ctx context.Context, conn *natsgo.Conn, what string, about any) err
 	return nil
 }
 
-// tries is how often an operator looks whether something can be done, or is.
+// tries is the number of times that an operator checks whether a request is possible, or complete.
 const tries = 30
 
-// moveCopy takes a server's copy of the stream from it, and waits until another has one instead. A careless operator does
-// neither look before nor wait.
+// moveCopy moves a server's replica of the stream, and waits until another server has it. An operator with the option
+// Careless neither checks before nor waits.
 func (s *clients) moveCopy(n *bubble.Node, to door) {
 	if !s.cluster.Careless {
 		if !s.change(n, to) {
@@ -157,7 +158,7 @@ func (s *clients) moveCopy(n *bubble.Node, to door) {
 	err := request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
 	switch wrong := (*jetstream.APIError)(nil); {
 	case is(err, noPeer):
-		s.moves("") // there is no copy to be taken
+		s.moves("") // there is no replica to move
 		return
 	case errors.As(err, &wrong): // and yet versions before v2.15 may do it
 		n.Emit(EventRefused, name)
@@ -170,8 +171,8 @@ func (s *clients) moveCopy(n *bubble.Node, to door) {
 	}
 }
 
-// moves says whose copy may be on its way to another server, until that has been seen: a request may have its effect long
-// after the operator has given it up, or died.
+// moves records the server whose replica may be moving, until the move is observed. A request may take effect long
+// after the operator has timed out, or crashed.
 func (s *clients) moves(name string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -189,8 +190,8 @@ func (s *clients) dismiss(n *bubble.Node, to door) {
 	}
 }
 
-// change begins a change of who has what, as soon as no other is under way and all copies of the stream are up to date, and
-// reports whether that came: what the server alone has would be lost.
+// change begins a change of replicas or members, as soon as no other is in progress and all replicas of the stream
+// are up to date. It reports whether it could begin. Otherwise data that only this server has would be lost.
 func (s *clients) change(n *bubble.Node, to door) bool {
 	for range tries {
 		if s.claim(n.Self()) {
@@ -206,7 +207,7 @@ func (s *clients) change(n *bubble.Node, to door) bool {
 	return false
 }
 
-// claim lets a server's operator begin a change, unless another one is under way.
+// claim lets a server's operator begin a change, unless another one is in progress.
 func (s *clients) claim(n lockstep.Node) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -226,7 +227,7 @@ func (s *clients) done(n lockstep.Node) {
 	}
 }
 
-// wait lets time pass, and reports whether the server still lives.
+// wait waits for some time, and reports whether the server is still running.
 func wait(n *bubble.Node, long time.Duration) bool {
 	select {
 	case <-time.After(long):
@@ -236,8 +237,9 @@ func wait(n *bubble.Node, long time.Duration) bool {
 	}
 }
 
-// healthy reports whether the stream, those that follow it, and the consumer of the subscribers where there is one, have all of
-// their copies, each up to date and none at a server that it was to be taken from, as their leaders know.
+// healthy checks the stream, the streams that follow it, and the subscribers' consumer if there is one. It reports
+// whether each has all its replicas, all up to date and none at a server that it was to leave. Their leaders provide
+// the information.
 func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -251,7 +253,7 @@ func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn) bool {
 	return true
 }
 
-// isComplete asks for that.
+// isComplete requests that information.
 func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without string) bool {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -263,7 +265,8 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	}
 	for _, name := range s.cluster.followers() {
 		follows, err := js.Stream(ctx, name)
-		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") { // their copies are not moved
+		// The replicas of these streams are not moved.
+		if err != nil || !complete(follows.CachedInfo().Cluster, s.cluster.Replicas, "") {
 			return false
 		}
 	}
@@ -277,13 +280,16 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 	return complete(by.CachedInfo().Cluster, s.cluster.Replicas, without)
 }
 
-// complete reports whether there are so many copies, each up to date and none at a server of this name.
+// complete reports whether there are so many replicas, each up to date and none at a server of this name.
 func complete(group *jetstream.ClusterInfo, copies int, without string) bool {
 	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == copies-1 &&
-		!slices.ContainsFunc(group.Replicas, func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without })
+		!slices.ContainsFunc(
+			group.Replicas,
+			func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without },
+		)
 }
 
-// isLeaving reports whether a server was stopped for good, and with which number others know it.
+// isLeaving reports whether a server was stopped for good, and the ID by which others know it.
 func (s *clients) isLeaving(n lockstep.Node) (peer string, yes bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -291,7 +297,7 @@ func (s *clients) isLeaving(n lockstep.Node) (peer string, yes bool) {
 	return peer, yes
 }
 
-// name is that of the server at a place: each that takes the place of another has its own.
+// name is the name of the server of a node: each replacement has its own.
 func (s *clients) name(n lockstep.Node) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -301,8 +307,8 @@ func (s *clients) name(n lockstep.Node) string {
 	return fmt.Sprint("n", n)
 }
 
-// replace lets the other servers remove one that was stopped for good, and makes its place free for another. They are
-// asked until they say that it is none of theirs: an answer that it was removed may come before that is sure.
+// replace makes the other servers remove one that was stopped for good, and frees its node for another. It asks until
+// they answer that it is no member: an answer that they removed it may come before the removal is certain.
 func (s *clients) replace(n *bubble.Node, peer string) error {
 	conn, err := dial(n.Others(), natsgo.UserInfo(system, system))
 	if err != nil {
@@ -329,7 +335,8 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 	return nil
 }
 
-// The server's errors that a server has no copy of a stream, and that it is no member of the cluster.
+// The server's error codes for a server that has no replica of a stream, and for one that is no member of the
+// cluster.
 const (
 	noPeer    jetstream.ErrorCode = 10040
 	notMember jetstream.ErrorCode = 10044
@@ -341,13 +348,17 @@ func is(err error, code jetstream.ErrorCode) bool {
 	return errors.As(err, &wrong) && wrong.ErrorCode == code
 }
 
-// take lets the consumer, which is made where there is none, take and acknowledge messages.
+// take takes messages through the consumer and acknowledges them. It creates the consumer if there is none.
 func take(ctx context.Context, conn *natsgo.Conn, replicas int) (list Messages) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil
 	}
-	by, err := js.CreateOrUpdateConsumer(ctx, streamName, jetstream.ConsumerConfig{Durable: consumer, Replicas: replicas, AckPolicy: jetstream.AckExplicitPolicy})
+	by, err := js.CreateOrUpdateConsumer(
+		ctx,
+		streamName,
+		jetstream.ConsumerConfig{Durable: consumer, Replicas: replicas, AckPolicy: jetstream.AckExplicitPolicy},
+	)
 	if err != nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// A careful operator goes on when all copies are there, up to date, and none is where it was taken from.
+// A careful operator continues when all replicas exist, are up to date, and none is at its former server.
 func TestComplete(t *testing.T) {
 	current := func(name string) *jetstream.PeerInfo { return &jetstream.PeerInfo{Name: name, Current: true} }
 	group := func(leader string, list ...*jetstream.PeerInfo) *jetstream.ClusterInfo {
@@ -19,17 +19,19 @@ func TestComplete(t *testing.T) {
 		without string
 		want    bool
 	}{
-		"all there":                 {group("n1", current("n2"), current("n3")), "", true},
-		"taken from another":        {group("n1", current("n2"), current("n3")), "n4", true},
-		"nobody knows":              {nil, "", false},
-		"no leader":                 {group("", current("n2"), current("n3")), "", false},
-		"one missing":               {group("n1", current("n2")), "", false},
-		"one too many":              {group("n1", current("n2"), current("n3"), current("n4")), "", false},
-		"the leader is to go":       {group("n1", current("n2"), current("n3")), "n1", false},
-		"another is to go":          {group("n1", current("n2"), current("n3")), "n3", false},
-		"one has not caught up":     {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3"}), "", false},
-		"one is behind":             {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true, Lag: 1}), "", false},
-		"one has not been heard of": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true, Offline: true}), "", false},
+		"all there":             {group("n1", current("n2"), current("n3")), "", true},
+		"taken from another":    {group("n1", current("n2"), current("n3")), "n4", true},
+		"nobody knows":          {nil, "", false},
+		"no leader":             {group("", current("n2"), current("n3")), "", false},
+		"one missing":           {group("n1", current("n2")), "", false},
+		"one too many":          {group("n1", current("n2"), current("n3"), current("n4")), "", false},
+		"the leader is to go":   {group("n1", current("n2"), current("n3")), "n1", false},
+		"another is to go":      {group("n1", current("n2"), current("n3")), "n3", false},
+		"one has not caught up": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3"}), "", false},
+		"one is behind": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true,
+			Lag: 1}), "", false},
+		"one has not been heard of": {group("n1", current("n2"), &jetstream.PeerInfo{Name: "n3", Current: true,
+			Offline: true}), "", false},
 	} {
 		if got := complete(c.group, 3, c.without); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -37,7 +39,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// The stream is purged of what is older than the newest message of every key, and single messages are deleted once, never the newest.
+// The operator purges the stream of messages older than the newest of every key, and deletes single messages once,
+// never the newest.
 func TestOutdated(t *testing.T) {
 	s := &clients{cluster: Cluster{Keys: 2}, newest: map[uint8]uint64{}}
 	if s.oldest() != 0 || s.outdated() != 0 {
@@ -63,7 +66,7 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// A key holds what the last message to it says: a value, or that it was deleted.
+// The last message to a key determines its value, or its deletion.
 func TestHeld(t *testing.T) {
 	for data, want := range map[string]entry{"104": {104, 7}, "-1.3": {0, 7}} {
 		if got, err := held([]byte(data), 7); err != nil || got != want {
@@ -75,7 +78,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// A change that was begun is the only one until it is done, and that of a server that leaves until it has left.
+// A change that has begun is the only one until it is done, and that of a leaving server until it has left.
 func TestClaim(t *testing.T) {
 	s := &clients{leaving: map[lockstep.Node]string{}}
 	if !s.claim(1) || s.claim(2) {

@@ -13,16 +13,18 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 )
 
-// syncBlocks is what a store does when it is time to sync its files.
+// syncBlocks is the store's periodic sync of its files.
 //
 //go:linkname syncBlocks github.com/nats-io/nats-server/v2/server.(*fileStore).syncBlocks
 func syncBlocks(unsafe.Pointer)
 
-// plain is a server by itself, with a stream whose messages are written some time after they were stored, as those of
-// every stream in several copies are: no engine, no overlay, real time.
+// plain is a single-node server with a stream whose messages are written some time after they were stored, like those
+// of every replicated stream. There is no engine and no overlay, and time is real.
 func plain(t *testing.T) server.StreamStore {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	s, err := server.NewServer(
+		&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,13 @@ func plain(t *testing.T) server.StreamStore {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	answer, err := conn.Request("$JS.API.STREAM.CREATE.plain", []byte(`{"name": "plain", "subjects": ["plain"], "storage": "file", "num_replicas": 1, "persist_mode": "async"}`), time.Minute)
+	answer, err := conn.Request(
+		"$JS.API.STREAM.CREATE.plain",
+		[]byte(
+			`{"name": "plain", "subjects": ["plain"], "storage": "file", "num_replicas": 1, "persist_mode": "async"}`,
+		),
+		time.Minute,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +55,7 @@ func plain(t *testing.T) server.StreamStore {
 	return streamStore(in)
 }
 
-// storeOld gives a store a message of a minute ago, as a server that catches up does.
+// storeOld gives a store a message that is a minute old, as a server that catches up does.
 func storeOld(store server.StreamStore, seq uint64) error {
 	method := reflect.ValueOf(store).MethodByName("StoreRawMsg") // its last arguments differ between versions
 	given := []any{"plain", []byte(nil), fmt.Append(nil, seq), seq, time.Now().Add(-time.Minute).UnixNano()}
@@ -65,9 +73,9 @@ func storeOld(store server.StreamStore, seq uint64) error {
 	return nil
 }
 
-// What a store was given is there when it has synced its files. That of v2.12.1 closes a file in which nothing seems to
-// have been written for half a minute and forgets what it has not written yet: because the process stood still
-// (nats-io/nats-server#7594), or because the messages are old ones, as here.
+// A store has all its messages after it has synced its files. The store of v2.12.1 closes a file that seems to have
+// had no write for half a minute, and drops its unwritten data. That happens after a pause of the process
+// (nats-io/nats-server#7594), or with old messages, as here.
 func TestPendingWritesStay(t *testing.T) {
 	store := plain(t)
 	file := reflect.ValueOf(store).UnsafePointer()

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// Nobody falls silent, however often servers crash, up or not: clients and operators come back.
+// No client or operator falls silent, however often servers crash, ready or not.
 func TestNobodyFallsSilent(t *testing.T) {
 	crashing := strategy.Walk{Deliver: 1500, Wait: 300, Request: 60, Crash: 20, Restart: 60, Pause: 1, Steps: 6000}
 	for _, c := range []Cluster{
@@ -18,12 +18,30 @@ func TestNobodyFallsSilent(t *testing.T) {
 		{Clients: 4, Requests: 1000, Reads: 1000, Nodes: 4, Removals: 1000, SyncAlways: true},
 	} {
 		o := &enginetest.Silent{}
-		r, err := lockstep.Explore(t.Context(), lockstep.Plan{System: c, Strategy: crashing, Spec: Everything, Runs: 3, Settle: 1000, Seed: 1, Observers: []lockstep.Observer{o}})
+		r, err := lockstep.Explore(
+			t.Context(),
+			lockstep.Plan{
+				System:    c,
+				Strategy:  crashing,
+				Spec:      Everything,
+				Runs:      3,
+				Settle:    1000,
+				Seed:      1,
+				Observers: []lockstep.Observer{o},
+			},
+		)
 		if err != nil || r.First() != nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if t.Logf("%d requests, %d crashes", o.Requests, o.Crashes); o.Fell > 0 || o.Crashes < 10*o.Runs {
-			t.Errorf("%+v: of %d who ask %d fell silent, in %d runs with %d crashes", c, o.Askers, o.Fell, o.Runs, o.Crashes)
+			t.Errorf(
+				"%+v: of %d who ask %d fell silent, in %d runs with %d crashes",
+				c,
+				o.Askers,
+				o.Fell,
+				o.Runs,
+				o.Crashes,
+			)
 		}
 	}
 }

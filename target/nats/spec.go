@@ -15,22 +15,23 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The types of event: a server tells what its copy of the stream holds; a client asks it for
-// something; a message was acknowledged.
+// The types of event: a server reports its replica of the stream; a client sends a request; a message was
+// acknowledged.
 const (
 	EventCopy         = "copy"         // the value is a [*Copy]
 	EventAsked        = "asked"        // the value is the client, an int
 	EventAcknowledged = "acknowledged" // the value is an [*Acknowledged]
-	EventRead         = "read"         // a consumer was given messages; the value is [Messages]
+	EventRead         = "read"         // a consumer received messages; the value is [Messages]
 )
 
-// What an operator asked for and happened; the value is the name of the stream, or of the server that it happened to.
+// The completed requests of operators; the value is the name of the stream, or of the affected server.
 const (
 	EventStepDown     = "step-down"      // of the leader of the stream, or of one that follows it
-	EventMetaStepDown = "meta-step-down" // of the leader of all servers
-	EventMove         = "move"           // a copy of the stream was taken from the server
-	EventRefused      = "refused"        // it was not, as the answer says: no other server can have it
-	EventRemoved      = "removed"        // the server is no member any more
+	EventMetaStepDown = "meta-step-down" // of the meta leader
+	EventMove         = "move"           // the server lost its replica of the stream
+	// EventRefused means that the server refused the move: no other server can have the replica.
+	EventRefused = "refused"
+	EventRemoved = "removed" // the server is no longer a member
 )
 
 // Message is a message of the stream.
@@ -43,7 +44,7 @@ type Message struct {
 // Messages are messages of the stream.
 type Messages []Message
 
-// String is the messages in words.
+// String is the messages as text.
 func (list Messages) String() string {
 	var b strings.Builder
 	for i, m := range list {
@@ -55,15 +56,15 @@ func (list Messages) String() string {
 	return b.String()
 }
 
-// Copy is what a server's copy of the stream holds.
+// Copy is a server's replica of the stream.
 type Copy struct {
-	Exists      bool   // it has one
+	Exists      bool   // the server has a replica
 	First, Last uint64 // the numbers of messages
 	messages    Messages
-	wanted      int // copies that there should be
+	wanted      int // the configured number of replicas
 }
 
-// String is the copy in words.
+// String is the replica as text.
 func (c *Copy) String() string {
 	if !c.Exists {
 		return "no stream"
@@ -84,7 +85,7 @@ func (c *Copy) at(seq uint64) (Message, bool) {
 	return c.messages[i], true
 }
 
-// Acknowledged is a message that was acknowledged.
+// Acknowledged is an acknowledged message.
 type Acknowledged struct {
 	Client int
 	Seq    uint64 // its number in the stream
@@ -92,38 +93,54 @@ type Acknowledged struct {
 	Subject, Data string
 }
 
-// String is the acknowledgement in words.
+// String is the acknowledgment as text.
 func (a *Acknowledged) String() string { return fmt.Sprintf("%s is message %d", a.Data, a.Seq) }
 
-// Unique: a number is that of one message, to all who were told that theirs has it or who read it.
+// Unique is the spec that a number identifies one message, for all clients that wrote or read it.
 var Unique = spec.New("unique-numbers", func(lockstep.Info) *unique { return &unique{} })
 
-// Ordered: a message that was asked for after another had been acknowledged comes after it.
+// Ordered is the spec that a message requested after the acknowledgment of another one comes after it.
 var Ordered = spec.New("messages-in-order", func(lockstep.Info) *ordered { return &ordered{} })
 
-// Durable: what was acknowledged is still there when faults have stopped, at every server that has
-// a copy.
+// Durable is the spec that every server with a replica still has all acknowledged messages after faults have stopped.
 var Durable = spec.New("acknowledged-messages-stay", func(i lockstep.Info) *durable { return &durable{nodes: i.Nodes} })
 
-// Equal: when faults have stopped, all copies are the same.
+// Equal is the spec that all replicas are equal after faults have stopped.
 var Equal = spec.New("equal-copies", func(lockstep.Info) *equal { return &equal{} })
 
-// Restored: when faults have stopped, and copies were moved or servers removed, the stream has as many copies as it should.
+// Restored is the spec that the stream has its full number of replicas again, after faults, moves and removals have
+// stopped.
 var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
 	return &restored{nodes: i.Nodes, count: count{off: i.Options["moves"] == "" && i.Options["removals"] == ""}}
 })
 
-// Everything is all that the server promises, as far as it is judged here.
-var Everything = spec.All(Unique, Ordered, kv.Linearizable, Durable, Equal, Restored, InTurn, TakenOnce, Delivering, Together, Gone, Mirrored, Sourced)
+// Everything combines all specs of the server.
+var Everything = spec.All(
+	Unique,
+	Ordered,
+	kv.Linearizable,
+	Durable,
+	Equal,
+	Restored,
+	InTurn,
+	TakenOnce,
+	Delivering,
+	Together,
+	Gone,
+	Mirrored,
+	Sourced,
+)
 
-// Settle is the length of a settling stage in which copies are judged, for three servers.
+// Settle is the length of a settling stage in which replicas can be checked, for three servers.
 const Settle = 6000
 
 // Targets is the server in the version of this build.
-var Targets = []target.Target{target.Of("nats", "clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).Settled(Settle).
+var Targets = []target.Target{target.Of("nats",
+	"clusters of the real NATS server with JetStream, unmodified, in virtual time", Cluster{}, Everything).
+	Settled(Settle).
 	Explored("walk:deliver=1500,wait=300,request=100,cut=1,heal=4,crash=1,restart=6,pause=1,steps=6000")}
 
-// unique knows the messages that were acknowledged, or read.
+// unique records the messages that were acknowledged, or read.
 type unique struct {
 	by     map[uint64]entered
 	judged int
@@ -140,7 +157,7 @@ func (*unique) End(*lockstep.Run) *lockstep.Finding { return nil }
 // Judged counts messages.
 func (u *unique) Judged() int { return u.judged }
 
-// Event compares messages with those before them.
+// Event compares messages with earlier ones.
 func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case EventAcknowledged:
@@ -162,13 +179,16 @@ func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 func (u *unique) message(n lockstep.Node, seq uint64, data, how string) *lockstep.Finding {
 	u.judged++
 	if other, ok := u.by[seq]; ok && (other.data != data || how == "acknowledged" && other.how == how) {
-		return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf("%s was %s as message %d, and now %s is %s", other.data, other.how, seq, data, how)}
+		return &lockstep.Finding{
+			Nodes: trace.NodesOf(n),
+			Text:  fmt.Sprintf("%s was %s as message %d, and now %s is %s", other.data, other.how, seq, data, how),
+		}
 	}
 	u.by[seq] = entered{data, how}
 	return nil
 }
 
-// ordered knows, for each client's operation, the last message acknowledged before it was asked for.
+// ordered records, for each client's operation, the last message acknowledged before its request.
 type ordered struct {
 	last   *Acknowledged
 	before map[int]*Acknowledged // by client
@@ -181,10 +201,10 @@ func (o *ordered) Reset() { o.last, o.before, o.judged = nil, map[int]*Acknowled
 // End returns nil: only events are checked.
 func (*ordered) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts messages that had one before them.
+// Judged counts messages with an earlier one.
 func (o *ordered) Judged() int { return o.judged }
 
-// Event compares an acknowledgement with what was there before.
+// Event compares an acknowledgment with the earlier ones.
 func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case EventAsked:
@@ -194,7 +214,12 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if before := o.before[a.Client]; before != nil {
 			if o.judged++; before.Seq >= a.Seq {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
-					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d", a.Data, a.Seq, before.Data, before.Seq)}
+					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d",
+					a.Data,
+					a.Seq,
+					before.Data,
+					before.Seq,
+				)}
 			}
 		}
 		if o.last == nil || o.last.Seq < a.Seq {
@@ -204,28 +229,29 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// calm is the time without faults after which every server has caught up: one that had led by itself, with 50 entries that
-// nobody else has, drops one at each try, every two to four seconds. Still is that without writes after which all of them have what was written.
+// calm is the time without faults after which every server has caught up. A former leader with 50 entries that no
+// other server has drops one per attempt, every two to four seconds. still is the time without writes after which all
+// servers have the written messages.
 const (
 	calm  = 2 * time.Minute
 	still = 10 * time.Second
 )
 
-// quiet knows the copies of the stream when faults, and then writes, have stopped for some time.
+// quiet records the replicas of the stream some time after faults, and then writes, have stopped.
 type quiet struct {
 	copies [65]*Copy
 	began  trace.Time  // of the time without faults; -1: not yet
-	wrote  trace.Time  // when a client last asked or was answered
-	told   trace.Nodes // those whose copies count
+	wrote  trace.Time  // the last request or answer of a client
+	told   trace.Nodes // the servers with conclusive replicas
 }
 
-// event takes down what happened.
+// event records an event.
 func (q *quiet) event(run *lockstep.Run, e *lockstep.Event) {
 	q.take(run.Now(), run.Settling(), e)
 }
 
-// take does that. A pause may outlast the stage of faults, and clients may write to the end: a copy that was told
-// before need not have what was acknowledged since.
+// take does that. A pause may outlast the stage of faults, and clients may write to the end: a replica reported
+// earlier need not have later acknowledged messages.
 func (q *quiet) take(now trace.Time, settling bool, e *lockstep.Event) {
 	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
 		q.began, q.told = now, 0
@@ -241,12 +267,12 @@ func (q *quiet) take(now trace.Time, settling bool, e *lockstep.Event) {
 	}
 }
 
-// since says for how long there have been no faults.
+// since describes the time since the last fault.
 func (q *quiet) since(run *lockstep.Run) string {
 	return fmt.Sprintf("%v after the last fault", time.Duration(run.Now()-q.began).Round(time.Second))
 }
 
-// durable knows the messages that were acknowledged.
+// durable records acknowledged messages.
 type durable struct {
 	quiet
 	drops
@@ -261,7 +287,7 @@ func (d *durable) Reset() { *d = durable{quiet: quiet{began: -1}, nodes: d.nodes
 // Judged counts the runs that could have failed.
 func (d *durable) Judged() int { return d.judged }
 
-// Event takes down what was acknowledged and what is there.
+// Event records acknowledged messages and replicas.
 func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	d.event(run, e)
 	d.drop(e)
@@ -271,7 +297,7 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	return nil
 }
 
-// End judges the copies of servers that told of them after some time without faults.
+// End checks the replicas that servers reported some time after the last fault.
 func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(d.acknowledged) == 0 || d.told == 0 {
 		return nil
@@ -292,16 +318,30 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		}
 		if len(lost) > 0 {
 			return &lockstep.Finding{Nodes: trace.NodesOf(n), Text: fmt.Sprintf(
-				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s", d.since(run), n, c, len(lost), len(d.acknowledged), lost[0])}
+				"%s server %d, with %s, lacks %d of %d messages that were acknowledged, first %s",
+				d.since(run),
+				n,
+				c,
+				len(lost),
+				len(d.acknowledged),
+				lost[0],
+			)}
 		}
 	}
 	if copies == 0 && d.told == trace.AllNodes(d.nodes) {
-		return &lockstep.Finding{Nodes: d.told, Text: fmt.Sprintf("%s no server has the stream any more; %d messages were acknowledged", d.since(run), len(d.acknowledged))}
+		return &lockstep.Finding{
+			Nodes: d.told,
+			Text: fmt.Sprintf(
+				"%s no server has the stream any more; %d messages were acknowledged",
+				d.since(run),
+				len(d.acknowledged),
+			),
+		}
 	}
 	return nil
 }
 
-// equal compares copies.
+// equal compares replicas.
 type equal struct {
 	quiet
 	judged int
@@ -313,13 +353,13 @@ func (q *equal) Reset() { *q = equal{quiet: quiet{began: -1}} }
 // Judged counts the runs that could have failed.
 func (q *equal) Judged() int { return q.judged }
 
-// Event takes down what is there.
+// Event records replicas.
 func (q *equal) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	q.event(run, e)
 	return nil
 }
 
-// End compares the copies that servers told of after some time without faults.
+// End compares the replicas that servers reported some time after the last fault.
 func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
 	for n := range q.told.All() {
@@ -330,14 +370,24 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 		default:
 			q.judged = 1
 			if a, b := q.copies[first].String(), c.String(); a != b {
-				return &lockstep.Finding{Nodes: trace.NodesOf(first, n), Text: fmt.Sprintf("%s the copies of servers %d and %d differ: %s; %s", q.since(run), first, n, a, b)}
+				return &lockstep.Finding{
+					Nodes: trace.NodesOf(first, n),
+					Text: fmt.Sprintf(
+						"%s the copies of servers %d and %d differ: %s; %s",
+						q.since(run),
+						first,
+						n,
+						a,
+						b,
+					),
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// count counts judgements; where options leave nothing to judge nobody does.
+// count counts checks. It is off if the options leave nothing to check.
 type count struct {
 	judged int
 	off    bool
@@ -348,7 +398,7 @@ func (c *count) anew() count { return count{off: c.off} }
 // End returns nil: only events are checked.
 func (*count) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged is the number.
+// Judged is the number of checks.
 func (c *count) Judged() int {
 	if c.off {
 		return lockstep.NotCounted
@@ -356,13 +406,13 @@ func (c *count) Judged() int {
 	return c.judged
 }
 
-// restored knows whether copies were moved.
+// restored records moves of replicas.
 type restored struct {
 	quiet
 	nodes int
-	moves int // of copies, asked for, and servers removed
+	moves int // requested moves of replicas, and removed servers
 
-	counted trace.Nodes // those that told of their copies a while after faults; clients may go on, or try in vain
+	counted trace.Nodes // servers that reported some time after faults; clients may continue, or retry in vain
 	count
 }
 
@@ -371,7 +421,7 @@ func (r *restored) Reset() {
 	*r = restored{quiet: quiet{began: -1}, nodes: r.nodes, count: r.anew()}
 }
 
-// Event takes down what is there.
+// Event records replicas.
 func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	r.event(run, e)
 	switch {
@@ -383,7 +433,7 @@ func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	return nil
 }
 
-// End counts the copies, where all servers told of theirs after some time without faults.
+// End counts the replicas, if all servers reported theirs some time after the last fault.
 func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || r.moves == 0 || r.counted != trace.AllNodes(r.nodes) {
 		return nil
@@ -399,5 +449,15 @@ func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 	if have.Len() == wanted {
 		return nil
 	}
-	return &lockstep.Finding{Nodes: have, Text: fmt.Sprintf("%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should", r.since(run), r.moves, have.Len(), have, wanted)}
+	return &lockstep.Finding{
+		Nodes: have,
+		Text: fmt.Sprintf(
+			"%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should",
+			r.since(run),
+			r.moves,
+			have.Len(),
+			have,
+			wanted,
+		),
+	}
 }

@@ -14,7 +14,7 @@ func ack(client int, seq uint64, data string) lockstep.Event {
 	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Client: client, Seq: seq, Data: data}}
 }
 
-// ackTo is the acknowledgement of a message to a subject.
+// ackTo is the acknowledgment of a message to a subject.
 func ackTo(subject string, seq uint64, data string) lockstep.Event {
 	return lockstep.Event{Type: EventAcknowledged, Value: &Acknowledged{Seq: seq, Subject: subject, Data: data}}
 }
@@ -30,7 +30,7 @@ type judge interface {
 	Event(*lockstep.Run, *lockstep.Event) *lockstep.Finding
 }
 
-// findings is the last thing that a judge finds in a history.
+// findings is the last finding of a checker for a history.
 func findings(j judge, events []lockstep.Event) (found string) {
 	j.Reset()
 	for i := range events {
@@ -41,20 +41,27 @@ func findings(j judge, events []lockstep.Event) (found string) {
 	return found
 }
 
-// Numbers and order are judged as they are told.
+// The specs check numbers and order when they are reported.
 func TestNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		judge  judge
 		events []lockstep.Event
 		found  string
 	}{
-		"each its own":             {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 2, "b"), reads(Message{Seq: 1, Data: "a"}, Message{Seq: 2, Data: "b"})}, ""},
-		"read before acknowledged": {&unique{}, []lockstep.Event{reads(Message{Seq: 1, Data: "a"}), ack(1, 1, "a")}, ""},
-		"one number for two":       {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 1, "b")}, "a was acknowledged as message 1, and now b is acknowledged"},
-		"another is read":          {&unique{}, []lockstep.Event{ack(1, 1, "a"), reads(Message{Seq: 1, Data: "b"})}, "a was acknowledged as message 1, and now b is read"},
-		"another is delivered":     {&unique{}, []lockstep.Event{ack(1, 1, "a"), delivered(1, 1, 1, 0)}, "a was acknowledged as message 1, and now x is delivered"},
-		"at once, in any order":    {&ordered{}, []lockstep.Event{asked(1), asked(2), ack(2, 2, "b"), ack(1, 1, "a")}, ""},
-		"one after the other":      {&ordered{}, []lockstep.Event{asked(1), ack(1, 1, "a"), asked(1), ack(1, 2, "b"), asked(2), ack(2, 3, "c")}, ""},
+		"each its own": {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 2, "b"),
+			reads(Message{Seq: 1, Data: "a"}, Message{Seq: 2, Data: "b"})}, ""},
+		"read before acknowledged": {&unique{}, []lockstep.Event{reads(Message{Seq: 1, Data: "a"}), ack(1, 1, "a")},
+			""},
+		"one number for two": {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 1, "b")},
+			"a was acknowledged as message 1, and now b is acknowledged"},
+		"another is read": {&unique{}, []lockstep.Event{ack(1, 1, "a"), reads(Message{Seq: 1, Data: "b"})},
+			"a was acknowledged as message 1, and now b is read"},
+		"another is delivered": {&unique{}, []lockstep.Event{ack(1, 1, "a"), delivered(1, 1, 1, 0)},
+			"a was acknowledged as message 1, and now x is delivered"},
+		"at once, in any order": {&ordered{}, []lockstep.Event{asked(1), asked(2), ack(2, 2, "b"), ack(1, 1, "a")},
+			""},
+		"one after the other": {&ordered{}, []lockstep.Event{asked(1), ack(1, 1, "a"), asked(1), ack(1, 2, "b"),
+			asked(2), ack(2, 3, "c")}, ""},
 		"back": {&ordered{}, []lockstep.Event{asked(1), ack(1, 5, "a"), asked(2), ack(2, 3, "b")},
 			"b was acknowledged as message 3; before it was asked for, a had been as message 5"},
 	} {
@@ -78,7 +85,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// Copies count that were told a minute after the last fault, pauses included, and ten seconds after the last write.
+// Replicas count if they were reported a minute after the last fault, including pauses, and ten seconds after the
+// last write.
 func TestQuiet(t *testing.T) {
 	copied := func(n lockstep.Node) lockstep.Event {
 		return lockstep.Event{Node: n, Type: EventCopy, Value: &Copy{Exists: true}}
@@ -92,12 +100,16 @@ func TestQuiet(t *testing.T) {
 		events []at
 		told   trace.Nodes
 	}{
-		"during faults":     {[]at{{100, false, copied(1)}}, 0},
-		"too early":         {[]at{{100, true, copied(1)}, {219, true, copied(1)}}, 0},
-		"calm":              {[]at{{100, true, copied(1)}, {220, true, copied(1)}, {221, true, copied(2)}}, trace.NodesOf(1, 2)},
-		"a pause goes on":   {[]at{{100, true, copied(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}}, {220, true, copied(1)}, {250, true, copied(2)}}, trace.NodesOf(2)},
-		"clients go on":     {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, ack(1, 1, "a")}, {230, true, copied(2)}, {236, true, copied(3)}}, trace.NodesOf(3)},
-		"somebody is asked": {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, asked(1)}, {230, true, copied(2)}}, 0},
+		"during faults": {[]at{{100, false, copied(1)}}, 0},
+		"too early":     {[]at{{100, true, copied(1)}, {219, true, copied(1)}}, 0},
+		"calm": {[]at{{100, true, copied(1)}, {220, true, copied(1)}, {221, true, copied(2)}},
+			trace.NodesOf(1, 2)},
+		"a pause goes on": {[]at{{100, true, copied(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}},
+			{220, true, copied(1)}, {250, true, copied(2)}}, trace.NodesOf(2)},
+		"clients go on": {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, ack(1, 1, "a")},
+			{230, true, copied(2)}, {236, true, copied(3)}}, trace.NodesOf(3)},
+		"somebody is asked": {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, asked(1)},
+			{230, true, copied(2)}}, 0},
 	} {
 		q := quiet{began: -1}
 		for _, e := range c.events {
@@ -110,7 +122,8 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := errors.Join(Cluster{Nodes: 5, Moves: 1, Removals: 1}.filled().check(), Cluster{Moves: 1}.filled().check()); err != nil {
+	if err := errors.Join(Cluster{Nodes: 5, Moves: 1, Removals: 1}.filled().check(), Cluster{Moves: 1}.filled().
+		check()); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []Cluster{{Nodes: 8}, {Replicas: 4}, {Nodes: 3, Removals: 1}, {Power: 2}, {Sync: -1}} {

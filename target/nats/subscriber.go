@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// taker is the name of the consumer by which the subscribers of all servers take messages.
+	// taker is the name of the consumer through which the subscribers of all servers take messages.
 	taker = "taker"
-	// again is the time after which a message that nobody acknowledged is delivered again.
+	// again is the time after which an unacknowledged message is redelivered.
 	again = 10 * time.Second
 )
 
-// subscribe takes messages of the stream and acknowledges each, as long as the server is there.
+// subscribe takes messages of the stream and acknowledges each, as long as the server runs.
 func (s *clients) subscribe(n *bubble.Node, at door) {
 	js, err := jetstream.New(at.conn)
 	if err != nil {
@@ -38,23 +38,32 @@ func (s *clients) subscribe(n *bubble.Node, at door) {
 			by = s.takerOf(n.Context(), js)
 		}
 		if by != nil && s.pull(n, by) != nil {
-			by = nil // perhaps there is none any more
+			by = nil // the consumer may be gone
 		}
 	}
 }
 
-// takerOf is the consumer, which is made where there is none, or nil.
+// takerOf is the consumer, or nil. It creates the consumer if there is none.
 func (s *clients) takerOf(ctx context.Context, js jetstream.JetStream) jetstream.Consumer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	by, err := js.CreateConsumer(ctx, streamName, jetstream.ConsumerConfig{Durable: taker, Replicas: s.cluster.Replicas, AckPolicy: jetstream.AckExplicitPolicy, AckWait: again})
+	by, err := js.CreateConsumer(
+		ctx,
+		streamName,
+		jetstream.ConsumerConfig{
+			Durable:   taker,
+			Replicas:  s.cluster.Replicas,
+			AckPolicy: jetstream.AckExplicitPolicy,
+			AckWait:   again,
+		},
+	)
 	if err != nil {
 		return nil
 	}
 	return by
 }
 
-// pull takes the next messages, and acknowledges each until the server confirms that.
+// pull takes the next messages, and acknowledges each until the server confirms the acknowledgment.
 func (s *clients) pull(n *bubble.Node, by jetstream.Consumer) error {
 	began := n.World().Now()
 	batch, err := by.Fetch(20, jetstream.FetchMaxWait(time.Second))
@@ -66,8 +75,11 @@ func (s *clients) pull(n *bubble.Node, by jetstream.Consumer) error {
 		if err != nil {
 			return err
 		}
-		n.Emit(EventDelivered, &Delivered{Message: Message{Seq: meta.Sequence.Stream, Subject: m.Subject(), Data: string(m.Data())},
-			Place: meta.Sequence.Consumer, Times: meta.NumDelivered, Asked: began})
+		n.Emit(
+			EventDelivered,
+			&Delivered{Message: Message{Seq: meta.Sequence.Stream, Subject: m.Subject(), Data: string(m.Data())},
+				Place: meta.Sequence.Consumer, Times: meta.NumDelivered, Asked: began},
+		)
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		if m.DoubleAck(ctx) == nil {
 			n.Emit(EventTaken, &Taken{Seq: meta.Sequence.Stream, At: n.World().Now()})

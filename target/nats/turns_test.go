@@ -14,7 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/processes"
 )
 
-// Where runs of a seed come apart is looked for in the turns of their goroutines, which processes write to a folder.
+// Runs of one seed may diverge. The test looks for the divergence in the turns of their goroutines, which processes
+// write to a directory.
 func TestTurns(t *testing.T) {
 	const seeds = 10
 	folder := os.Getenv("LOCKSTEP_TURNS")
@@ -28,7 +29,7 @@ func TestTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer bench.Close()
-		for run := range 1 + process%2 { // what was before should not matter
+		for run := range 1 + process%2 { // earlier runs should not matter
 			if _, err := bench.Run(t.Context(), 1000+run, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Forger makes messages up. It has the keys of the faulty nodes and of no others.
+// Forger forges messages. It has the keys of the faulty nodes and of no others.
 type Forger struct {
 	Faulty lockstep.Nodes
 	// Nodes is the number of all nodes.
@@ -17,8 +17,7 @@ type Forger struct {
 	Requests []string
 }
 
-// Sign puts the signature of a faulty node under a message. It refuses to sign for
-// anyone else.
+// Sign signs a message as a faulty node. It refuses to sign as any other node.
 func (f Forger) Sign(by lockstep.Node, m Message) (Message, error) {
 	if by == 0 || !f.Faulty.Has(by) {
 		return m, fmt.Errorf("pbft: the forger has no key of node %d, only of %s", by, f.Faulty)
@@ -26,9 +25,8 @@ func (f Forger) Sign(by lockstep.Node, m Message) (Message, error) {
 	return signed(by, m), nil
 }
 
-// Lie changes something about a message of a faulty node, at random, and signs it: the
-// request, the view, the index, the type, what was prepared, or the changes behind a
-// new view. The message of any other node it leaves as it is.
+// Lie randomly changes a message of a faulty node, and signs it. It changes the request, the view, the index, the
+// type, the prepared requests, or the changes of a new view. It leaves the message of any other node unchanged.
 func (f Forger) Lie(r *rand.Rand, by lockstep.Node, m Message) Message {
 	if by == 0 || !f.Faulty.Has(by) {
 		return m
@@ -38,7 +36,7 @@ func (f Forger) Lie(r *rand.Rand, by lockstep.Node, m Message) Message {
 		m = f.hide(r, m)
 	case NewView:
 		m.Changes = slices.Clone(m.Changes)
-		if len(m.Changes) > 0 { // what a faulty node asked for can be told anew
+		if len(m.Changes) > 0 { // the ViewChange of a faulty node can be forged again
 			c := &m.Changes[r.IntN(len(m.Changes))]
 			if f.Faulty.Has(c.Node) {
 				told := f.hide(r, c.message())
@@ -69,8 +67,7 @@ func (f Forger) misstate(r *rand.Rand, m *Message) {
 	}
 }
 
-// hide makes a ViewChange that leaves out what was prepared, invents a certificate, or
-// asks for another view.
+// hide makes a ViewChange that omits prepared requests, invents a certificate, or asks for another view.
 func (f Forger) hide(r *rand.Rand, m Message) Message {
 	switch r.IntN(4) {
 	case 0:
@@ -83,8 +80,7 @@ func (f Forger) hide(r *rand.Rand, m Message) Message {
 	return m
 }
 
-// invent makes a certificate with the signatures of the faulty nodes and made-up ones of
-// the others.
+// invent makes a certificate with the signatures of the faulty nodes and invented ones of the others.
 func (f Forger) invent(r *rand.Rand, view int32) Certificate {
 	c := Certificate{View: view - 1, Index: 1}
 	if len(f.Requests) > 0 {

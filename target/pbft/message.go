@@ -9,18 +9,17 @@ import (
 	"github.com/lockstep-go/lockstep/internal/mix"
 )
 
-// Message is a message of any type. A message is never changed once it is sent.
+// Message is a message of any type. A message is immutable once it is sent.
 type Message struct {
 	Kind        string
 	View, Index int32
-	Request     string        // empty for the request that does nothing
+	Request     string        // empty for the no-op request
 	Prepared    []Certificate // of a ViewChange
 	Changes     []Change      // of a NewView
 	Signature   uint64        // of the sender, over all of the above
 }
 
-// Certificate is the proof that a request was prepared: what a quorum of nodes signed
-// when they sent their Prepare.
+// Certificate is the proof that a request was prepared: the signatures of a quorum of nodes under their Prepare.
 type Certificate struct {
 	View, Index int32
 	Request     string
@@ -33,7 +32,7 @@ type Signature struct {
 	Sign uint64
 }
 
-// Change is a ViewChange as a NewView passes it on.
+// Change is a ViewChange inside a NewView.
 type Change struct {
 	Node     lockstep.Node
 	View     int32
@@ -41,7 +40,7 @@ type Change struct {
 	Sign     uint64
 }
 
-// mixCertificates takes certificates into a hash of what is signed.
+// mixCertificates adds certificates to a hash of the signed content.
 func mixCertificates(h *mix.Hash, list []Certificate) {
 	h.Mix(uint64(len(list)))
 	for _, c := range list {
@@ -54,8 +53,8 @@ func mixCertificates(h *mix.Hash, list []Certificate) {
 	}
 }
 
-// sign is the signature of a node under a message. Only the nodes' own programs and
-// Forger call it: that is what makes signatures worth something here.
+// sign is the signature of a node under a message. Only the nodes' own programs and Forger call it: that makes
+// signatures unforgeable here.
 func sign(by lockstep.Node, m Message) uint64 {
 	h := mix.Start
 	h.Mix(uint64(by))
@@ -76,15 +75,15 @@ func signed(by lockstep.Node, m Message) Message {
 	return m
 }
 
-// message is the ViewChange that a change stands for.
+// message is the original ViewChange of a change.
 func (c Change) message() Message {
 	return Message{Kind: ViewChange, View: c.View, Prepared: c.Prepared, Signature: c.Sign}
 }
 
-// String is the whole message in words, as Parse reads it.
+// String is the whole message as text, as Parse reads it.
 func (m Message) String() string { return m.Kind + " " + m.content() }
 
-// content is the message in words without its type.
+// content is the message as text without its type.
 func (m Message) content() string {
 	var b strings.Builder
 	switch m.Kind {
@@ -134,10 +133,11 @@ func fromDash(s string) string {
 	return s
 }
 
-// Parse reads a message as its String writes it.
+// Parse parses a message in the format of String.
 func Parse(text string) (Message, error) {
 	words := strings.Fields(text)
-	if len(words) == 0 || !slices.Contains([]string{Request, PrePrepare, Prepare, Commit, ViewChange, NewView}, words[0]) {
+	if len(words) == 0 || !slices.Contains([]string{Request, PrePrepare, Prepare, Commit, ViewChange, NewView},
+		words[0]) {
 		return Message{}, fmt.Errorf("pbft: %q begins with no type of message", text)
 	}
 	m := Message{Kind: words[0]}

@@ -8,10 +8,10 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// durable is what a node knows. All of it survives a crash.
+// durable is the state of a node. All of it survives a crash.
 type durable struct {
 	view     int32
-	waiting  bool // for the new view: no request is worked on
+	waiting  bool // for the new view: no requests are processed
 	wanted   []string
 	slots    [longest + 1]slot // by index, from 1
 	votes    []vote
@@ -19,12 +19,12 @@ type durable struct {
 	log      [longest + 1]*Decision
 	changes  []Change // the newest of each node
 	early    []early  // messages of views not entered yet
-	asked    int      // views asked for in vain
+	asked    int      // views requested without success
 	ticks    int
-	announce bool // the node has sent the new view of its view
+	announce bool // the node has sent the NewView of its view
 }
 
-// slot is what the leader of the present view proposed at an index.
+// slot is the leader's proposal in the current view at an index.
 type slot struct {
 	taken     bool
 	request   string
@@ -54,10 +54,10 @@ type node struct {
 	entered int32
 }
 
-// Reset forgets what is not durable: nothing but the number of ticks.
+// Reset forgets volatile state: nothing but the number of ticks.
 func (n *node) Reset() { *n = node{self: n.self, cluster: n.cluster} }
 
-// Start takes up what is durable.
+// Start loads the durable state.
 func (n *node) Start(c *sim.Context[Message]) {
 	n.durable = sim.Durable[durable](c)
 	n.ticks = 0
@@ -70,7 +70,7 @@ func (n *node) leader(view int32) lockstep.Node {
 
 func (n *node) quorum() int { return n.cluster.quorum() }
 
-// wait keeps the ticks coming while the node waits for something.
+// wait keeps the timer running while the node waits for progress.
 func (n *node) wait(c *sim.Context[Message]) {
 	if len(n.wanted) > 0 || n.waiting {
 		c.SetAlarm(1)
@@ -89,7 +89,7 @@ func (n *node) Alarm(c *sim.Context[Message]) {
 	n.wait(c)
 }
 
-// Request passes a client's request on to everyone.
+// Request forwards a client's request to all nodes.
 func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	n.context = c
 	n.send(Message{Kind: Request, Request: text})
@@ -97,7 +97,7 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	n.wait(c)
 }
 
-// Receive takes a message whose signature is right.
+// Receive handles a message with a valid signature.
 func (n *node) Receive(c *sim.Context[Message], from lockstep.Node, m Message) {
 	n.context = c
 	if m.Signature != sign(from, m) {
@@ -142,7 +142,7 @@ func (n *node) send(m Message) Message {
 	return m
 }
 
-// want takes a client's request into account: the leader proposes it.
+// want records a client's request; the leader proposes it.
 func (n *node) want(request string) {
 	known := slices.Contains(n.wanted, request) || slices.ContainsFunc(n.log[:], func(d *Decision) bool {
 		return d != nil && d.Request == request
@@ -154,7 +154,7 @@ func (n *node) want(request string) {
 	n.lead()
 }
 
-// lead proposes, where the node leads, what is wanted and not proposed yet.
+// lead proposes the pending requests if the node is leader.
 func (n *node) lead() {
 	if n.waiting || n.leader(n.view) != n.self {
 		return
@@ -173,7 +173,7 @@ func (n *node) lead() {
 	}
 }
 
-// propose takes the leader's proposal, the first for its index.
+// propose handles the leader's proposal, the first for its index.
 func (n *node) propose(from lockstep.Node, m Message) {
 	if from == n.leader(n.view) && !n.slots[m.Index].taken && slices.Contains(n.cluster.Clients(), m.Request) {
 		n.accept(m.Index, m.Request)
@@ -186,7 +186,7 @@ func (n *node) accept(index int32, request string) {
 	n.vote(n.self, n.send(Message{Kind: Prepare, View: n.view, Index: index, Request: request}))
 }
 
-// vote takes a Prepare or a Commit, which may come before the proposal it is about.
+// vote handles a Prepare or a Commit, which may arrive before its proposal.
 func (n *node) vote(from lockstep.Node, m Message) {
 	v := vote{commit: m.Kind == Commit, node: from, view: m.View, index: m.Index, request: m.Request, sign: m.Signature}
 	if !slices.Contains(n.votes, v) {
@@ -195,7 +195,7 @@ func (n *node) vote(from lockstep.Node, m Message) {
 	n.conclude(m.Index)
 }
 
-// conclude commits what is prepared and decides what is committed.
+// conclude commits prepared requests and decides committed ones.
 func (n *node) conclude(index int32) {
 	s := &n.slots[index]
 	if !s.taken {
@@ -212,7 +212,7 @@ func (n *node) conclude(index int32) {
 	}
 }
 
-// count lists who voted for a request at an index in the present view.
+// count lists the voters for a request at an index in the current view.
 func (n *node) count(commit bool, index int32, request string) (by []Signature) {
 	for _, v := range n.votes {
 		if v.commit == commit && v.view == n.view && v.index == index && v.request == request {
@@ -222,8 +222,7 @@ func (n *node) count(commit bool, index int32, request string) (by []Signature) 
 	return by
 }
 
-// decide adds a request to the log. A different request at the same index is let out
-// too: that it happens is for the spec to judge.
+// decide appends a request to the log. It also reports a different request at the same index: the spec checks that.
 func (n *node) decide(index int32, request string) {
 	if d := n.log[index]; d != nil && d.Request == request {
 		return
@@ -234,7 +233,7 @@ func (n *node) decide(index int32, request string) {
 	n.context.Emit(Decided, n.log[index])
 }
 
-// String is the state in a few words.
+// String summarizes the state.
 func (n *node) String() string {
 	s := fmt.Sprintf("view=%d", n.view)
 	if n.waiting {

@@ -1,18 +1,19 @@
-// Package pbft is Practical Byzantine Fault Tolerance (Castro and Liskov, OSDI 1999) as
-// the Netrix paper retells it in its section 2: the normal case and the view change,
-// without checkpoints. n = 3f+1 nodes agree on a log of requests though f of them lie.
+// Package pbft is Practical Byzantine Fault Tolerance (Castro and Liskov, OSDI 1999) as section 2 of the Netrix paper
+// describes it: the normal case and the view change, without checkpoints. There, n = 3f+1 nodes agree on a log of
+// requests although f of them are Byzantine.
 //
-// Choices that the retelling leaves open: node v mod n + 1 leads view v; the node that a
-// request is given to passes it on to all others, as a client would; the leader prepares
-// like everyone else; a new view carries 2f+1 view changes, from which every node works
-// out itself which requests are to be proposed again; a node joins a view change that
-// f+1 others ask for. An alarm is a tick: a node that waits for a request, or for a new
-// view, asks for the next view after Patience ticks, and twice as many each time until
-// it sees progress.
+// The implementation decides some questions that the description leaves open:
 //
-// Signatures stand for what a node has said: a message is believed only if it bears its
-// sender's signature, and a certificate only if it bears those of a quorum. A [Forger]
-// can sign for faulty nodes alone. What a node knows survives a crash.
+//   - Node v mod n + 1 leads view v.
+//   - The node that receives a request forwards it to all others, as a client would.
+//   - The leader sends a Prepare like every other node.
+//   - A new view carries 2f+1 view changes. Every node derives from them the requests to propose again.
+//   - A node joins a view change that f+1 others ask for.
+//   - Alarm is a tick. A node that waits for a request, or for a new view, asks for the next view after Patience
+//     ticks. It doubles the time at each attempt until it sees progress.
+//
+// Signatures authenticate statements. Nodes accept a message only with its sender's signature, and a certificate only
+// with those of a quorum. A [Forger] can sign for faulty nodes alone. The state of a node survives a crash.
 package pbft
 
 import (
@@ -34,7 +35,7 @@ type Cluster struct {
 	Patience int `help:"ticks after which a node asks for the next view; 0: 6" zero:"6" range:"1..1000"`
 	// SmallQuorum is a bug: 2f nodes make a quorum instead of 2f+1.
 	SmallQuorum bool `help:"with the bug that 2f nodes make a quorum instead of 2f+1"`
-	// Forgetful is a bug: a new view proposes nothing again that was prepared before.
+	// Forgetful is a bug: a new view does not propose prepared requests again.
 	Forgetful bool `help:"with the bug that a new view forgets prepared requests"`
 }
 
@@ -50,28 +51,27 @@ const (
 
 // The types of event.
 const (
-	// Decided is the event of a node that adds a request to its log; its value is a
-	// *Decision.
+	// Decided is the event of a node that appends a request to its log; its value is a *Decision.
 	Decided = "decided"
 	// Entered is the event of a node that enters a view; its value is an int32.
 	Entered = "entered"
 )
 
-// Decision is a request at its place in a node's log.
+// Decision is a request at its index in a node's log.
 type Decision struct {
 	View, Index int32
-	Request     string // empty for the request that does nothing
+	Request     string // empty for the no-op request
 }
 
-// String is the decision in words.
+// String is the decision as text.
 func (d *Decision) String() string {
 	return fmt.Sprintf("index=%d request=%s view=%d", d.Index, orDash(d.Request), d.View)
 }
 
-// longest is the length of a log: a faulty leader cannot make it grow without end.
+// longest is the maximum length of a log: a faulty leader cannot make it grow without bound.
 const longest = 64
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = target.Fill(c)
 	if err := target.Check("pbft", c); err != nil {
@@ -85,7 +85,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return target.Fill(c).cluster().Deploy(ctx, p)
 }
 
-// Faulty is the number of nodes that may lie: f.
+// Faulty is the number of tolerated Byzantine nodes: f.
 func (c Cluster) Faulty() int { return (target.Fill(c).Nodes - 1) / 3 }
 
 // Clients are the texts of the clients' requests.
@@ -97,7 +97,7 @@ func (c Cluster) Clients() []string {
 	return texts
 }
 
-// quorum is the number of nodes that make a quorum.
+// quorum is the number of nodes in a quorum.
 func (c Cluster) quorum() int {
 	if c.SmallQuorum {
 		return 2 * c.Faulty()

@@ -17,7 +17,7 @@ import (
 // asynchronous is a network without loss: messages in any order, and ticks.
 var asynchronous = strategy.Walk{Deliver: 20, Alarm: 3, Request: 3, Steps: 1500}
 
-// lossy loses one message in ten too.
+// lossy loses one message in ten, too.
 var lossy = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 3, Steps: 800}
 
 // inView holds when the moment concerns a message of a view.
@@ -25,19 +25,22 @@ func inView(v int32) Condition {
 	return Body(fmt.Sprintf("view %d", v), func(m pbft.Message) bool { return m.View == v })
 }
 
-// decidesOnce adds the machine of the paper's Fig. 2: nobody decides b at index 1 once
-// someone has decided a there, nor the other way round.
+// decidesOnce adds the machine of the paper's Fig. 2: if one node decides a at index 1, no node decides b there, and
+// vice versa.
 func decidesOnce(sc *Scenario) {
 	decided := func(request string) Condition {
-		return Value(pbft.Decided, "a decision for "+request, func(d *pbft.Decision) bool { return d.Index == 1 && d.Request == request })
+		return Value(pbft.Decided, "a decision for "+request, func(d *pbft.Decision) bool {
+			return d.Index == 1 &&
+				d.Request == request
+		})
 	}
 	m := sc.Machine("decided once")
 	m.On(decided("a"), "a").MarkSuccess().On(decided("b"), Fail)
 	m.On(decided("b"), "b").MarkSuccess().On(decided("a"), Fail)
 }
 
-// expect checks that a scenario finds nothing, that nothing about it is vacuous, and
-// that it succeeds in all runs or most of them.
+// expect checks that a scenario has no findings, that no part of it is vacuous, and that it succeeds in all runs or
+// most of them.
 func expect(t *testing.T, sc *Scenario, s lockstep.Strategy, least float64) {
 	t.Helper()
 	result := enginetest.Explore(t, lockstep.Plan{System: pbft.Cluster{}, Strategy: s, Scenario: sc,
@@ -53,8 +56,8 @@ func expect(t *testing.T, sc *Scenario, s lockstep.Strategy, least float64) {
 	}
 }
 
-// The examples of section 2 of the Netrix paper. Example 2.1: Prepare messages to one
-// node are lost. It asks for a view change, nobody follows it, and the others decide.
+// The examples of section 2 of the Netrix paper. Example 2.1: Prepare messages to one node are lost. It asks for a
+// view change, no other node does, and the others decide.
 func TestExample21(t *testing.T) {
 	sc := New("Example 2.1").Faults(lockstep.Budget{Links: 3})
 	decidesOnce(sc)
@@ -66,34 +69,35 @@ func TestExample21(t *testing.T) {
 	expect(t, sc, asynchronous, 1)
 }
 
-// Example 2.2: Prepare messages to three nodes are lost in view 0. They ask for a view
-// change, and its leader announces the new view, in which the requests are decided.
+// Example 2.2: Prepare messages to three nodes are lost in view 0. They ask for a view change, and its leader
+// announces the new view, in which nodes decide the requests.
 func TestExample22(t *testing.T) {
 	sc := New("Example 2.2").Faults(lockstep.Budget{Links: 9})
 	decidesOnce(sc)
 	m := sc.Machine("view change")
-	asked := m.On(IsSend().And(Type(pbft.ViewChange), inView(1), Count("asking").Ge(8)), "expected") // three nodes, three messages each
+	// Three nodes send three messages each.
+	asked := m.On(IsSend().And(Type(pbft.ViewChange), inView(1), Count("asking").Ge(8)), "expected")
 	asked.On(IsSend().And(Type(pbft.NewView), inView(1), From(2)), "new view").MarkSuccess()
 	sc.If(IsSend(), Type(pbft.ViewChange), inView(1)).Then(Count("asking").Incr())
 	sc.If(Type(pbft.Prepare), To(2, 3, 4), inView(0)).Then(Drop())
 	expect(t, sc, asynchronous, 0.9)
 }
 
-// Example 2.3: the Prepare messages of one node are changed to nil. The other three
-// decide all the same.
+// Example 2.3: the Prepare messages of one node are changed to nil. The other three decide nevertheless.
 func TestExample23(t *testing.T) {
 	sc := New("Example 2.3").Faults(lockstep.Budget{Byzantine: 1})
 	decidesOnce(sc)
 	forger := pbft.Forger{Faulty: trace.NodesOf(3), Nodes: 4}
-	sc.If(Type(pbft.Prepare), From(3)).Then(Rewrite("change to nil", func(m pbft.Message, _ lockstep.Node) pbft.Message {
-		m.Request = ""
-		return mustSign(forger, 3, m)
-	}))
+	sc.If(Type(pbft.Prepare), From(3)).
+		Then(Rewrite("change to nil", func(m pbft.Message, _ lockstep.Node) pbft.Message {
+			m.Request = ""
+			return mustSign(forger, 3, m)
+		}))
 	expect(t, sc, asynchronous, 1)
 }
 
-// Example 2.4: the PrePrepare of view 0 reaches one node only when that of view 1 is on
-// its way. Prepare messages of view 0 are lost, so that there is a view 1.
+// Example 2.4: the PrePrepare of view 0 reaches one node only when that of view 1 is in flight. Prepare messages of
+// view 0 are lost, so that there is a view 1.
 func TestExample24(t *testing.T) {
 	sc := New("Example 2.4").Faults(lockstep.Budget{Links: 12})
 	decidesOnce(sc)
@@ -113,8 +117,7 @@ func mustSign(f pbft.Forger, by lockstep.Node, m pbft.Message) pbft.Message {
 	return m
 }
 
-// equivocation is a leader that proposes a to all but node 3 and b to it, and votes for
-// both.
+// equivocation is a leader that proposes b to node 3 and a to all others, and votes for both.
 func equivocation() *Scenario {
 	sc := New("equivocation").Faults(lockstep.Budget{Byzantine: 1})
 	forger := pbft.Forger{Faulty: trace.NodesOf(1), Nodes: 4}
@@ -130,19 +133,26 @@ func equivocation() *Scenario {
 	return sc
 }
 
-// TestSmallQuorum: an equivocating leader splits nodes that take 2f for a quorum, and
-// cannot split those that do not.
+// TestSmallQuorum checks that an equivocating leader splits nodes whose quorum is 2f, and cannot split correct ones.
 func TestSmallQuorum(t *testing.T) {
 	plan, found := onlyWith(t, pbft.Cluster{SmallQuorum: true}, equivocation())
-	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
+	if again, err := replay.Run(t.Context(), plan, found.Trace); err != nil || again.Difference != "" ||
+		again.Trace.Outcome.Verdict != trace.Fail {
 		t.Errorf("the run with forged messages does not replay: %v %+v", err, again)
 	}
 }
 
-// onlyWith looks for a bug under a scenario, which finds nothing where the bug is not.
+// onlyWith looks for a bug under a scenario, which finds nothing without the bug.
 func onlyWith(t *testing.T, bug pbft.Cluster, sc *Scenario) (lockstep.Plan, *lockstep.Found) {
 	t.Helper()
-	plan := lockstep.Plan{System: pbft.Cluster{}, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 300, Seed: 1}
+	plan := lockstep.Plan{
+		System:   pbft.Cluster{},
+		Strategy: asynchronous,
+		Scenario: sc,
+		Spec:     pbft.Agreement,
+		Runs:     300,
+		Seed:     1,
+	}
 	if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass || len(result.VacuousParts()) > 0 {
 		t.Errorf("correct nodes: verdict %s, %v, never %q", result.Verdict(), result.First(), result.VacuousParts())
 	}
@@ -159,14 +169,16 @@ func forgetting() *Scenario {
 	return sc
 }
 
-// TestForgetful: what one node decided in view 0 must not be decided otherwise in view 1.
+// TestForgetful checks that view 1 does not decide differently from a node in view 0.
 func TestForgetful(t *testing.T) {
 	onlyWith(t, pbft.Cluster{Forgetful: true}, forgetting())
 }
 
-// liar is a scenario in which f nodes, drawn for each run, lie at random.
+// liar is a scenario in which f nodes, drawn for each run, forge random messages.
 func liar(c pbft.Cluster) *Scenario {
-	sc := New("liars").Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
+	sc := New(
+		"liars",
+	).Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", c.Faulty())
 	sc.If(FromGroup(faulty), Chance(0.4)).Then(Forge("lie", func(m *Moment) string {
 		forger := pbft.Forger{Faulty: trace.NodesOf(m.Message.From), Nodes: m.Run.Info().Nodes, Requests: c.Clients()}
@@ -175,8 +187,7 @@ func liar(c pbft.Cluster) *Scenario {
 	return sc
 }
 
-// TestCorrect: with up to f liars, in any order of delivery and with losses, correct
-// nodes agree.
+// TestCorrect checks that correct nodes agree with up to f Byzantine nodes, in any order of delivery and with losses.
 func TestCorrect(t *testing.T) {
 	for _, c := range []pbft.Cluster{{}, {Nodes: 7, Requests: 2}} {
 		for _, s := range []lockstep.Strategy{asynchronous, lossy, strategy.PCTCP{Depth: 5, Steps: 800}} {
@@ -185,7 +196,10 @@ func TestCorrect(t *testing.T) {
 				if c.Nodes > 4 {
 					runs = 100
 				}
-				result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7},
+				)
 				if f := result.First(); f != nil {
 					t.Fatalf("run %d: %s", f.Run, f.Finding)
 				}
@@ -198,16 +212,19 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestLiarsFindTheBugs: the same liars are dangerous where the protocol is wrong.
+// TestLiarsFindTheBugs checks that the same Byzantine nodes expose the protocol's bugs.
 func TestLiarsFindTheBugs(t *testing.T) {
 	c := pbft.Cluster{SmallQuorum: true}
-	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7},
+	)
 	if result.First() == nil {
 		t.Error("nothing was found in 3000 runs")
 	}
 }
 
-// TestTooManyLiars: one more liar than the protocol promises to survive is no finding.
+// TestTooManyLiars checks that one Byzantine node more than tolerated does not lead to findings.
 func TestTooManyLiars(t *testing.T) {
 	c := pbft.Cluster{}
 	sc := New("two liars").Faults(lockstep.Budget{Byzantine: c.Faulty()})
@@ -215,13 +232,16 @@ func TestTooManyLiars(t *testing.T) {
 		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
 		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
-	result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7})
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7},
+	)
 	if len(result.Found) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
 		t.Errorf("%d findings, reasons %v", len(result.Found), result.Reasons)
 	}
 }
 
-// TestParse: what String writes, Parse reads, for messages as they occur in runs.
+// TestParse checks that Parse reads the output of String, for the messages of runs.
 func TestParse(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("parse")
@@ -238,7 +258,8 @@ func TestParse(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("only these types were seen: %v", seen)
 	}
-	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare colour=1", "ViewChange view=1 prepared=1:a(3.ff)",
+	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare colour=1",
+		"ViewChange view=1 prepared=1:a(3.ff)",
 		"ViewChange view=1 prepared=1:a@0(x.ff)", "NewView view=1 changes=2[]ff", "Prepare view=1 sign=zz"} {
 		if _, err := pbft.Parse(bad); err == nil {
 			t.Errorf("%q was read as a message", bad)

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// changeView gives up the present view and asks for another.
+// changeView leaves the current view and asks for another.
 func (n *node) changeView(view int32) {
 	n.view, n.waiting, n.announce, n.ticks = view, true, false, 0
 	n.asked++
@@ -20,9 +20,8 @@ func (n *node) changeView(view int32) {
 	n.changeAsked(Change{Node: n.self, View: view, Prepared: proof, Sign: m.Signature})
 }
 
-// changeAsked takes a node's wish for a view into account. The node joins when so many
-// ask that a correct one must be among them; the leader announces the view when a quorum
-// asks for it.
+// changeAsked records a node's request for a view. The node joins when so many nodes ask that a correct one must be
+// among them. The leader announces the view when a quorum asks for it.
 func (n *node) changeAsked(c Change) {
 	if !n.believable(c) {
 		return
@@ -59,7 +58,7 @@ func (n *node) joinable() (int32, bool) {
 	return views[len(views)-n.cluster.Faulty()-1], true
 }
 
-// announceView sends the new view, where the node leads it and a quorum asks for it.
+// announceView sends the new view if the node leads it and a quorum asks for it.
 func (n *node) announceView() {
 	if !n.waiting || n.announce || n.leader(n.view) != n.self {
 		return
@@ -78,14 +77,15 @@ func (n *node) announceView() {
 	n.enter(n.view, quorum)
 }
 
-// newView enters the view that its leader announces, if a quorum stands behind it.
+// newView enters the view that its leader announces, if a quorum asked for it.
 func (n *node) newView(from lockstep.Node, m Message) {
 	if from != n.leader(m.View) || m.View < n.view || m.View == n.view && !n.waiting {
 		return
 	}
 	var by lockstep.Nodes
 	for _, c := range m.Changes {
-		if c.View != m.View || c.Node < 1 || int(c.Node) > n.cluster.Nodes || c.Sign != sign(c.Node, c.message()) || !n.believable(c) {
+		if c.View != m.View || c.Node < 1 || int(c.Node) > n.cluster.Nodes || c.Sign != sign(c.Node, c.message()) ||
+			!n.believable(c) {
 			return
 		}
 		by = by.With(c.Node)
@@ -95,7 +95,7 @@ func (n *node) newView(from lockstep.Node, m Message) {
 	}
 }
 
-// believable reports whether every certificate of a change is one.
+// believable reports whether every certificate of a change is valid.
 func (n *node) believable(c Change) bool {
 	return !slices.ContainsFunc(c.Prepared, func(p Certificate) bool {
 		if p.View >= c.View || p.Index < 1 || p.Index > longest {
@@ -112,8 +112,7 @@ func (n *node) believable(c Change) bool {
 	})
 }
 
-// enter begins work in a view: first on what was prepared before, as the changes prove
-// it, then on what is still wanted.
+// enter begins work in a view: first on the prepared requests that the changes prove, then on the pending ones.
 func (n *node) enter(view int32, changes []Change) {
 	n.view, n.waiting, n.ticks = view, false, 0
 	clear(n.slots[:])
@@ -131,9 +130,8 @@ func (n *node) enter(view int32, changes []Change) {
 	n.lead()
 }
 
-// again lists the requests that a new view proposes again, from index 1 on: at each
-// index the one prepared in the latest view and, where there is none before a later
-// index, the request that does nothing.
+// again lists the requests that a new view proposes again, from index 1 on. At each index it is the one prepared in
+// the latest view. If there is none before a later index, it is the no-op request.
 func (n *node) again(changes []Change) []string {
 	if n.cluster.Forgetful {
 		return nil

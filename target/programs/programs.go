@@ -1,6 +1,6 @@
 // Package programs describes the targets that the lockstep command builds on demand. Each is a main package
-// target/NAME/program in a module of its own. The descriptions are here, in the root module, so that the command
-// knows every target without linking its dependencies.
+// target/NAME/program in a separate module. The descriptions are here, in the root module, so that the command knows
+// every target without linking its dependencies.
 package programs
 
 import (
@@ -10,30 +10,75 @@ import (
 
 // All lists the programs in the order in which the command lists them.
 var All = []target.Program{
-	in("etcdraft", target.Program{Help: "etcd's raft, unmodified, in the version asked for, with a replicated map and its clients",
-		Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}}),
+	in(
+		"etcdraft",
+		target.Program{Help: "etcd's raft, unmodified, in the version asked for, with a replicated map and its clients",
+			Library: "go.etcd.io/raft/v3", Versions: []string{"v3.7.0", "v3.6.0"}},
+	),
 	in("etcdraft", target.Program{Name: "etcdraft35", Help: "etcd's raft v3.5.2, as in the Netrix paper"}),
-	in("bftsmart", target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"}),
+	in(
+		"bftsmart",
+		target.Program{Help: "BFT-SMaRt: JD's fork of the line before TLS, unmodified, four JVMs and a client"},
+	),
 	in("hashicorpraft", target.Program{Help: "hashicorp/raft, unmodified, goroutines and all, in virtual time",
-		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11", "v1.3.10"},
+		Library: "github.com/hashicorp/raft", Versions: []string{"v1.7.3", "v1.8.0", "v1.7.1", "v1.7.0", "v1.3.11",
+			"v1.3.10"},
 		Exact: true}),
 	in("memberlist", target.Program{Help: "hashicorp/memberlist, unmodified, over UDP and TCP in memory", Exact: true}),
 	in("etcdserver", target.Program{Help: "clusters of the real etcd server, unmodified, in virtual time", Exact: true,
-		Library:  "go.etcd.io/etcd/server/v3",
-		Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35", "v3.5.16", "v3.5.15", "v3.5.13", "v3.5.7", "v3.5.5", "v3.5.4", "v3.5.2"}}),
+		Library: "go.etcd.io/etcd/server/v3",
+		Versions: []string{
+			"v3.6.16",
+			"v3.7.3",
+			"v3.5.35",
+			"v3.5.16",
+			"v3.5.15",
+			"v3.5.13",
+			"v3.5.7",
+			"v3.5.5",
+			"v3.5.4",
+			"v3.5.2",
+		}}),
 	in("etcdserver", target.Program{Name: "etcdserver-3.4",
 		Help:  "the same, of releases of 3.4, whose modules have other names and versions",
 		Exact: true, Library: "go.etcd.io/etcd",
-		Versions: []string{"v0.5.0-alpha.5.0.20210428180535-15715dcf1ace", "v0.5.0-alpha.5.0.20200910180754-dd1b699fc489"}}),
-	in("etcdserver", target.Program{Name: "etcdserver-failpoints", Help: "the same, with the server's failpoints, where it can be stopped",
-		Exact: true, Library: "go.etcd.io/etcd/server/v3", Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"},
-		Overlay: failpoint.Instrument, Changed: "failpoints"}),
-	in("nats", target.Program{Help: "clusters of the real NATS server with JetStream, unmodified, in virtual time", Exact: true,
-		Library: "github.com/nats-io/nats-server/v2", Versions: []string{"v2.15.2", "v2.12.1"}}),
+		Versions: []string{
+			"v0.5.0-alpha.5.0.20210428180535-15715dcf1ace",
+			"v0.5.0-alpha.5.0.20200910180754-dd1b699fc489",
+		}}),
+	in(
+		"etcdserver",
+		target.Program{
+			Name:     "etcdserver-failpoints",
+			Help:     "the same, with the server's failpoints, where it can be stopped",
+			Exact:    true,
+			Library:  "go.etcd.io/etcd/server/v3",
+			Versions: []string{"v3.6.16", "v3.7.3", "v3.5.35"},
+			Overlay:  failpoint.Instrument,
+			Changed:  "failpoints",
+		},
+	),
+	in(
+		"nats",
+		target.Program{
+			Help:     "clusters of the real NATS server with JetStream, unmodified, in virtual time",
+			Exact:    true,
+			Library:  "github.com/nats-io/nats-server/v2",
+			Versions: []string{"v2.15.2", "v2.12.1"},
+		},
+	),
 	in("zookeeper", target.Program{Help: "ZooKeeper, unmodified servers in processes, behind proxies"}),
 	in("kafka", target.Program{Help: "Kafka, unmodified servers in processes, behind proxies"}),
-	in("tendermint", target.Program{Name: "cometbft", Help: "the consensus of CometBFT, unmodified, goroutines and all, in virtual time",
-		Exact: true, Library: "github.com/cometbft/cometbft", Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"}}),
+	in(
+		"tendermint",
+		target.Program{
+			Name:     "cometbft",
+			Help:     "the consensus of CometBFT, unmodified, goroutines and all, in virtual time",
+			Exact:    true,
+			Library:  "github.com/cometbft/cometbft",
+			Versions: []string{"v0.38.26", "v1.0.1", "v0.38.17", "v0.38.16"},
+		},
+	),
 	in("tendermint", target.Program{Help: "the consensus of Tendermint, likewise", Exact: true,
 		Library: "github.com/tendermint/tendermint", Versions: []string{"v0.34.3", "v0.30.1", "v0.30.0"}}),
 }

@@ -10,10 +10,18 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestConfChange: the scenario finds the bug of single-server changes as first
-// published, and nothing where the remedy is in place.
+// TestConfChange checks that the scenario finds the bug of single-server changes as first published, and nothing with
+// the remedy.
 func TestConfChange(t *testing.T) {
-	plan := lockstep.Plan{Strategy: asynchronous, Scenario: raft.ConfChange(true), Spec: raftspec.StateMachineSafety, Runs: 200, Seed: 1, KeepGoing: true, Keep: 1}
+	plan := lockstep.Plan{
+		Strategy:  asynchronous,
+		Scenario:  raft.ConfChange(true),
+		Spec:      raftspec.StateMachineSafety,
+		Runs:      200,
+		Seed:      1,
+		KeepGoing: true,
+		Keep:      1,
+	}
 	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
 	result := enginetest.Explore(t, plan)
 	if found := result.Verdicts[trace.Fail]; found < result.Runs*55/100 {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// become takes up a role, and tells of it where the role or the term is new.
+// become takes a role, and reports it if the role or the term is new.
 func (n *node) become(c *sim.Context[Message], r role) {
 	if r != n.role || n.term != n.told {
 		n.role, n.told = r, n.term
@@ -15,35 +15,44 @@ func (n *node) become(c *sim.Context[Message], r role) {
 	}
 }
 
-// found tells what a node has on its disk that starts again. It is then a follower of that term.
+// found reports the disk of a restarting node. The node is then a follower of that term.
 func (n *node) found(c *sim.Context[Message]) {
 	if n.told = n.term; n.term == 0 {
 		return
 	}
-	c.Emit(raftspec.EventRestart, &raftspec.Restarted{Last: uint64(len(n.log)), Entries: entries(n.log), Term: uint64(n.term),
-		Conf: raftspec.Conf{Voters: n.members()}})
+	c.Emit(
+		raftspec.EventRestart,
+		&raftspec.Restarted{Last: uint64(len(n.log)), Entries: entries(n.log), Term: uint64(n.term),
+			Conf: raftspec.Conf{Voters: n.members()}},
+	)
 }
 
-// write puts entries into the log, in the place of what is there from the first one's index on.
+// write writes entries into the log, and replaces everything from the first one's index on.
 func (n *node) write(c *sim.Context[Message], list []Entry) {
 	last, at := len(n.log), list[0].Index-1
 	n.log = append(n.log[:at:at], list...)
-	c.Emit(raftspec.EventAppend, &raftspec.Appended{Entries: entries(list), Last: uint64(last), Leader: n.role == leader, Words: words})
+	c.Emit(
+		raftspec.EventAppend,
+		&raftspec.Appended{Entries: entries(list), Last: uint64(last), Leader: n.role == leader, Words: words},
+	)
 }
 
-// commitTo applies what is committed up to an index.
+// commitTo applies the committed entries up to an index.
 func (n *node) commitTo(c *sim.Context[Message], index int) {
 	if index <= n.commit {
 		return
 	}
 	c.Emit(raftspec.EventCommit, &raftspec.Committed{Term: uint64(n.term), Index: uint64(index)})
 	for _, e := range n.log[n.commit:index] {
-		c.Emit(raftspec.EventApply, &raftspec.Applied{Entry: e.told(), Conf: raftspec.Conf{Voters: e.Members}, Words: words})
+		c.Emit(
+			raftspec.EventApply,
+			&raftspec.Applied{Entry: e.told(), Conf: raftspec.Conf{Voters: e.Members}, Words: words},
+		)
 	}
 	n.commit = index
 }
 
-// told is an entry as events tell of it.
+// told converts an entry to the type of events.
 func (e *Entry) told() raftspec.Entry {
 	return raftspec.Entry{Index: uint64(e.Index), Term: uint64(e.Term), Data: []byte(e.Text)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// durable is what a node must not forget.
+// durable is the state that survives a crash.
 type durable struct {
 	term int
 	vote lockstep.Node
@@ -33,19 +33,19 @@ type node struct {
 	cluster Cluster
 	*durable
 	role     role
-	told     int // the term in which the node told of its role
+	told     int // the term in which the node last reported its role
 	votes    lockstep.Nodes
-	match    []int // by node: the last entry that is known to be equal, while leading
-	next     []int // by node: the entry to send next
+	match    []int // by node: the last entry known to match, while leading
+	next     []int // by node: the next entry to send
 	commit   int
 	ticks    int
 	patience int
 }
 
-// Reset forgets what is not durable.
+// Reset forgets the volatile state.
 func (n *node) Reset() { *n = node{self: n.self, cluster: n.cluster} }
 
-// Start takes up what is durable and starts the clock.
+// Start loads the durable state and starts the clock.
 func (n *node) Start(c *sim.Context[Message]) {
 	n.durable = sim.Durable[durable](c)
 	n.found(c)
@@ -131,7 +131,7 @@ func (n *node) append(c *sim.Context[Message], text string, members lockstep.Nod
 	n.write(c, []Entry{{Index: len(n.log) + 1, Term: n.term, Text: text, Members: members}})
 }
 
-// Request takes a command or a change of members, where the node leads.
+// Request handles a command or a membership change if the node is leader.
 func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	if n.role != leader {
 		return
@@ -148,8 +148,8 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 	n.advance(c)
 }
 
-// mayChange reports whether the leader may change members: the change before must be
-// committed and, unless the leader is hasty, an entry of its own term too.
+// mayChange reports whether the leader may change members. The previous change must be committed. Without the option
+// Hasty, an entry of its own term must be committed, too.
 func (n *node) mayChange() bool {
 	for i := n.commit; i < len(n.log); i++ {
 		if n.log[i].Members != 0 {
@@ -159,7 +159,7 @@ func (n *node) mayChange() bool {
 	return n.cluster.Hasty || n.termAt(n.commit) == n.term
 }
 
-// Receive takes a message.
+// Receive handles a message.
 func (n *node) Receive(c *sim.Context[Message], from lockstep.Node, m Message) {
 	if m.Term > n.term {
 		n.term, n.vote = m.Term, 0
@@ -190,7 +190,7 @@ func (n *node) voteFor(c *sim.Context[Message], from lockstep.Node, m Message) {
 	c.Send(from, Message{Kind: VoteResp, Term: n.term, OK: ok})
 }
 
-// String is the state in a few words.
+// String summarizes the state.
 func (n *node) String() string {
 	s := fmt.Sprintf("%s term=%d members=%s commit=%d log=", roleNames[n.role], n.term, n.members(), n.commit)
 	for i := range n.log {

@@ -1,17 +1,14 @@
-// Package raft is a small Raft (Ongaro and Ousterhout, USENIX ATC 2014) with changes of
-// one member at a time, as Ongaro's dissertation first published them: a node uses the
-// newest configuration in its log, committed or not, and a leader starts a change only
-// when the one before is committed.
+// Package raft is a small Raft (Ongaro and Ousterhout, USENIX ATC 2014) with changes of one member at a time, as
+// Ongaro's dissertation first published them. A node uses the newest configuration in its log, committed or not. A
+// leader starts a change only when the previous one is committed.
 //
-// That is not enough: two leaders of different terms may each remove a member, each
-// commit under a configuration of its own, and so disagree (Ongaro on raft-dev, July
-// 2015). The remedy published there is the default here: a new leader appends an entry
-// that does nothing and changes no members before an entry of its own term is committed.
-// [Cluster.Hasty] takes it out.
+// That is not enough. Two leaders of different terms may each remove a member, commit under different configurations,
+// and so disagree (Ongaro on raft-dev, July 2015). The remedy published there is the default here: a new leader
+// appends a no-op entry, and changes no members before an entry of its own term is committed. [Cluster.Hasty]
+// disables the remedy.
 //
-// An alarm is a tick. What a node must not forget, term, vote and log, survives a crash. A node
-// tells of its role, its log and what it applies by the events of package raftspec, which has
-// the protocol's promises.
+// Each call of Alarm is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role, its
+// log and the entries that it applies by the events of package raftspec, which has the protocol's guarantees.
 package raft
 
 import (
@@ -33,11 +30,11 @@ type Cluster struct {
 	Nodes int `help:"number of nodes; 0: 3" zero:"3" range:"1..64"`
 	// Requests is the number of commands that clients send.
 	Requests int `help:"number of commands that clients send" range:"0..26"`
-	// Changes are the changes of members that an operator asks for, separated by "; ", for
-	// example "remove 4; remove 3; add 4".
+	// Changes are the membership changes that an operator requests, separated by "; ", for example "remove 4; remove
+	// 3; add 4".
 	Changes string `help:"changes of members that an operator asks for, like 'remove 4; add 4'"`
-	// Election is the election time-out in ticks: a follower campaigns after Election to
-	// 2*Election-1 ticks; 0 means 10.
+	// Election is the election timeout in ticks: a follower campaigns after Election to 2*Election-1 ticks; 0 means
+	// 10.
 	Election int `help:"election time-out in ticks; 0: 10" zero:"10" range:"2..1000"`
 	// Hasty is a bug: members change before an entry of the leader's term is committed.
 	Hasty bool `help:"with the bug of single-server membership changes as first published"`
@@ -54,29 +51,29 @@ const (
 // Entry is an entry of a log.
 type Entry struct {
 	Index, Term int
-	// Text is the command, the change of members, or empty for an entry that does nothing.
+	// Text is the command, the membership change, or empty for a no-op entry.
 	Text string
-	// Members is the configuration from this entry on, where it changes members, or 0.
+	// Members is the configuration from this entry on, if it changes members, or 0.
 	Members lockstep.Nodes
 }
 
-// String is the entry in words.
+// String is the entry as text.
 func (e *Entry) String() string {
 	return fmt.Sprintf("%d/%d %s", e.Term, e.Index, cmp.Or(e.Text, "nothing"))
 }
 
-// Message is a message of any type. It is never changed once it is sent.
+// Message is a message of any type. It is immutable once it is sent.
 type Message struct {
 	Kind  string
 	Term  int
-	Index int // Vote: of the last entry; Append: of the entry before; AppendResp: of the last that is equal
+	Index int // Vote: of the last entry; Append: of the previous entry; AppendResp: of the last match
 	Prior int // Vote, Append: the term of that entry
 	OK    bool
 	Log   []Entry // Append
-	Upto  int     // Append: what is committed
+	Upto  int     // Append: the commit index
 }
 
-// String is the message's content in words.
+// String is the message's content as text.
 func (m Message) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "term=%d", m.Term)
@@ -98,7 +95,7 @@ func (m Message) String() string {
 	return b.String()
 }
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = target.Fill(c)
 	if err := target.Check("raft", c); err != nil {
@@ -125,7 +122,8 @@ func (c Cluster) cluster() sim.Cluster[Message] {
 		requests = append(requests, string(rune('a'+i)))
 	}
 	return sim.Cluster[Message]{
-		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests, Draws: "election time-outs",
+		Name: "raft", Options: target.Changed(c, Cluster{}), Nodes: c.Nodes, Requests: requests,
+		Draws: "election time-outs",
 		New: func(self lockstep.Node, _ int) sim.Node[Message] {
 			p := &node{self: self, cluster: c}
 			return sim.With(p, sim.Capabilities[Message]{Reset: p.Reset, State: p.String})

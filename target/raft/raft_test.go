@@ -15,15 +15,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// everything is a network and an operator that do whatever they can.
-var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Alarm: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 1500}
+// everything combines all faults of the network with all requests of an operator.
+var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Alarm: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 2, Steps: 1500}
 
 const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1; add 1; remove 4; remove 3"
 
-// TestCorrect: with the remedy, members change again and again and nodes agree.
+// TestCorrect checks that, with the remedy, nodes agree through repeated membership changes.
 func TestCorrect(t *testing.T) {
-	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges}, {Nodes: 5, Requests: 4, Changes: manyChanges}} {
-		result := enginetest.Explore(t, lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5})
+	for _, c := range []raft.Cluster{{}, {Nodes: 4, Requests: 4, Changes: manyChanges},
+		{Nodes: 5, Requests: 4, Changes: manyChanges}} {
+		result := enginetest.Explore(
+			t,
+			lockstep.Plan{System: c, Strategy: everything, Spec: raftspec.Safety, Runs: 300, Seed: 5},
+		)
 		if f := result.First(); f != nil {
 			t.Fatalf("%+v: run %d: %s", c, f.Run, f.Finding)
 		}
@@ -36,15 +41,26 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// TestProgress: without faults everything that clients ask of the first leader is committed
-// by all nodes.
+// TestProgress checks that without faults all nodes commit all requests of clients to the first leader.
 func TestProgress(t *testing.T) {
 	c := raft.Cluster{Nodes: 4, Requests: 3}
 	sc := scenario.New("ask the leader").Reserve()
 	here := scenario.Here()
-	sc.If(scenario.IsEvent(raftspec.BecameLeader)).Once().Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
-	result := enginetest.Explore(t, lockstep.Plan{System: c, Scenario: sc, Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400}, Settle: 20000,
-		Spec: progress, Runs: 20, Seed: 1})
+	sc.If(scenario.IsEvent(raftspec.BecameLeader)).
+		Once().
+		Then(scenario.Request("a", here), scenario.Request("b", here), scenario.Request("c", here))
+	result := enginetest.Explore(
+		t,
+		lockstep.Plan{
+			System:   c,
+			Scenario: sc,
+			Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400},
+			Settle:   20000,
+			Spec:     progress,
+			Runs:     20,
+			Seed:     1,
+		},
+	)
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s", f.Run, f.Finding)
 	}
@@ -53,7 +69,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// progress demands that in the end every node has committed a, b and c.
+// progress requires that at the end every node has committed a, b and c.
 var progress = spec.New("progress", func(info lockstep.Info) *progressing { return &progressing{nodes: info.Nodes} })
 
 type progressing struct {
@@ -83,7 +99,8 @@ func (p *progressing) End(*lockstep.Run) *lockstep.Finding {
 }
 
 func TestDescribe(t *testing.T) {
-	for _, c := range []raft.Cluster{{Nodes: 65}, {Requests: 27}, {Election: 1}, {Changes: "remove 9"}, {Changes: "shuffle 1"}} {
+	for _, c := range []raft.Cluster{{Nodes: 65}, {Requests: 27}, {Election: 1}, {Changes: "remove 9"},
+		{Changes: "shuffle 1"}} {
 		if _, err := c.Describe(); err == nil {
 			t.Errorf("%+v was accepted", c)
 		}

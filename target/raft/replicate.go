@@ -8,8 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// replicate sends every other member what it may lack; a heartbeat where it lacks
-// nothing.
+// replicate sends every other member the entries that it may lack, or a heartbeat if it lacks none.
 func (n *node) replicate(c *sim.Context[Message]) {
 	for to := range n.members().Without(n.self).All() {
 		prior := min(n.next[to]-1, len(n.log))
@@ -18,7 +17,7 @@ func (n *node) replicate(c *sim.Context[Message]) {
 	}
 }
 
-// store takes over the leader's entries where they fit on the node's own.
+// store accepts the leader's entries if they match the node's log.
 func (n *node) store(c *sim.Context[Message], from lockstep.Node, m Message) {
 	if m.Term < n.term {
 		c.Send(from, Message{Kind: AppendResp, Term: n.term})
@@ -40,7 +39,7 @@ func (n *node) store(c *sim.Context[Message], from lockstep.Node, m Message) {
 	c.Send(from, Message{Kind: AppendResp, Term: n.term, Index: last, OK: true})
 }
 
-// acknowledged takes note of what a member has, or tries again further back.
+// acknowledged records a member's matching entries, or retries further back.
 func (n *node) acknowledged(c *sim.Context[Message], from lockstep.Node, m Message) {
 	if n.role != leader || m.Term < n.term {
 		return
@@ -54,7 +53,7 @@ func (n *node) acknowledged(c *sim.Context[Message], from lockstep.Node, m Messa
 	n.advance(c)
 }
 
-// advance commits what a quorum has, from the last entry of the leader's own term on.
+// advance commits the entries that a quorum has, from the last entry of the leader's own term on.
 func (n *node) advance(c *sim.Context[Message]) {
 	for index := len(n.log); index > n.commit && n.termAt(index) == n.term; index-- {
 		have := trace.NodesOf(n.self)

@@ -8,20 +8,23 @@ import (
 	. "github.com/lockstep-go/lockstep/scenario"
 )
 
-// ConfChange is the run of Ongaro's report, on four nodes: 1 leads and removes 4, which
-// nobody else hears of; 2 or 4 leads a later term with the votes of the old members,
-// removes 3, which does not hear of it, and commits that with 2 and 4 alone; then 1 is
-// elected by 1 and 3 and commits something else at the same index.
+// ConfChange is the run of Ongaro's report, on four nodes. Node 1 leads and removes 4, and no other node learns of
+// it. Node 2 or 4 leads a later term with the votes of the old members. It removes 3, which does not learn of it, and
+// commits that with 2 and 4 alone. Then 1 is elected by 1 and 3 and commits a different entry at the same index.
 //
-// Published were the filters but two: that 1 goes on once it leads again, and that nobody else
-// is elected in its place. Ours adds these.
+// All filters but two are published. Ours adds these: 1 continues once it leads again, and no other node is elected
+// in its place.
 func ConfChange(ours bool) *Scenario {
-	removed3 := Value(raftspec.EventApply, "remove 3", func(a *raftspec.Applied) bool { return string(a.Entry.Data) == "remove 3" })
+	removed3 := Value(
+		raftspec.EventApply,
+		"remove 3",
+		func(a *raftspec.Applied) bool { return string(a.Entry.Data) == "remove 3" },
+	)
 	return ConfChangeOn(Vote, Append, removed3, ours)
 }
 
-// ConfChangeOn is the scenario on another Raft with the same types of events, by its own
-// types of messages and the event that says that the removal of 3 is committed.
+// ConfChangeOn is the scenario on another Raft with the same types of events. The caller passes its types of
+// messages, and the event that means that the removal of 3 is committed.
 func ConfChangeOn(vote, appends string, removed3 Condition, ours bool) *Scenario {
 	sc := New("ConfChangeBug").Faults(lockstep.Budget{Losses: lockstep.Unlimited}).Reserve()
 	m, leads := sc.Machine(), IsEvent(raftspec.BecameLeader)
@@ -46,7 +49,7 @@ func ConfChangeOn(vote, appends string, removed3 Condition, ours bool) *Scenario
 	return sc
 }
 
-// ScenarioSource is the source of this file, for those who count its lines.
+// ScenarioSource is the source of this file, for tools that count its lines.
 //
 //go:embed scenario.go
 var ScenarioSource string

@@ -8,8 +8,8 @@ import (
 
 const changes = "remove 4; remove 3; add 4; add 3"
 
-// The strategies of the targets: with every fault that a Raft must bear, most runs check every property. The bug lets
-// leaders lose their followers, so that its runs need more requests, and partitions that heal.
+// The default strategies of the targets. With every fault that a Raft must tolerate, most runs check every property.
+// The bug makes leaders lose their followers, so its runs need more requests, and partitions that heal.
 const (
 	usual      = "walk:deliver=40,drop=2,duplicate=1,alarm=10,request=1,crash=1,restart=2,cut=1,heal=2,steps=1500"
 	usualHasty = "partition:stages=8,steps=80"
@@ -19,8 +19,18 @@ const (
 var Targets = []target.Target{
 	target.Of("raft", "a small Raft with single-server membership changes, correct",
 		Cluster{Nodes: 4, Requests: 2, Changes: changes}, raftspec.Safety).Explored(usual),
-	target.Of("raft-hasty", "the same with the bug of the changes as first published",
-		Cluster{Nodes: 4, Requests: 12, Changes: changes, Hasty: true}, raftspec.Safety).Explored(usualHasty).Guided(target.Scenario{
-		Name: "ConfChangeBug", Help: "two leaders of different terms change members, and disagree", Set: []string{"requests=4"},
+	target.Of(
+		"raft-hasty",
+		"the same with the bug of the changes as first published",
+		Cluster{
+			Nodes:    4,
+			Requests: 12,
+			Changes:  changes,
+			Hasty:    true,
+		},
+		raftspec.Safety,
+	).Explored(usualHasty).Guided(target.Scenario{
+		Name: "ConfChangeBug", Help: "two leaders of different terms change members, and disagree",
+		Set:   []string{"requests=4"},
 		Build: func() lockstep.Scenario { return ConfChange(true) }}),
 }

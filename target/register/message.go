@@ -5,16 +5,16 @@ import "fmt"
 // The kinds of message.
 const (
 	vote    = iota // a candidate asks for a vote
-	granted        // and gets it
-	propose        // the leader's last entry, and what is committed
+	granted        // a node grants its vote
+	propose        // the leader's last entry, and the committed one
 	accept         // a node has an entry at least as recent
 	ask            // an operation for the leader
-	answer         // and its result
+	answer         // the result of an operation
 )
 
 var typeNames = [...]string{"Vote", "Granted", "Propose", "Accept", "Ask", "Answer"}
 
-// entry is the state after an operation, with its place in the order of all of them.
+// entry is the state after an operation, with its position in the total order.
 type entry struct {
 	term, index int32
 	value       int32
@@ -28,7 +28,7 @@ func (e entry) before(other entry) bool {
 // message is a message of any kind.
 type message struct {
 	kind   int8
-	term   int32 // of the sender; ask: of the leader meant
+	term   int32 // of the sender; ask: of the intended leader
 	entry  entry // vote: the candidate's; propose: the leader's; accept: the one accepted
 	commit entry // propose: the last committed
 	id     int32 // ask, answer: of the operation

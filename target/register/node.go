@@ -10,20 +10,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Times: a leader speaks up every heartbeat; who hears nothing for an election time-out,
-// drawn anew each time, wants to become leader.
+// Times: a leader sends a heartbeat at this interval. A node that hears nothing for an election timeout, which is
+// drawn each time, campaigns.
 const (
 	heartbeat     = 10
 	electionLeast = 3 * heartbeat
 	electionRange = 3 * heartbeat
 )
 
-// durable is what a node must not forget.
+// durable is the state that survives a crash.
 type durable struct {
 	term   int32
 	voted  lockstep.Node // in this term
 	last   entry         // accepted
-	commit entry         // the node's copy of the register
+	commit entry         // the node's replica of the register
 }
 
 // node is the program of one node.
@@ -34,47 +34,54 @@ type node struct {
 
 	*durable
 	role    string
-	leader  lockstep.Node // that the node knows; 0: none
+	leader  lockstep.Node // the known leader; 0: none
 	votes   lockstep.Nodes
-	open    []int32   // operations asked here and not answered
+	open    []int32   // operations received from clients here, without an answer
 	waiting []message // asks that wait for a leader
 
-	// Of a leader:
+	// State of a leader:
 	accepted []int32 // by node: the number of its entry
 	proposed []proposal
-	seen     []int32   // operations that came to it in this term
-	held     []message // asks for reads that wait for its first committed entry
+	seen     []int32   // operations that reached it in this term
+	held     []message // read requests that wait for its first committed entry
 	from     []lockstep.Node
 }
 
-// proposal is an entry that is not committed yet and who waits for it.
+// proposal is an uncommitted entry, and the client that waits for it.
 type proposal struct {
 	entry entry
-	id    int32 // 0: nobody
+	id    int32 // 0: none
 	from  lockstep.Node
 }
 
-// Reset forgets everything; what is durable comes back with Start.
+// Reset forgets all state; Start restores the durable state.
 func (n *node) Reset() {
 	*n = node{self: n.self, nodes: n.nodes, reads: n.reads, open: n.open[:0], waiting: n.waiting[:0],
 		accepted: n.accepted[:0], proposed: n.proposed[:0], seen: n.seen[:0], held: n.held[:0], from: n.from[:0]}
 }
 
-// Role is the part that the node plays.
+// Role is the current role of the node.
 func (n *node) Role() string { return n.role }
 
-// String is the state in a few words.
+// String summarizes the state.
 func (n *node) String() string {
-	return fmt.Sprintf("%s term=%d value=%d entry=%d commit=%d", n.role, n.term, n.commit.value, n.last.index, n.commit.index)
+	return fmt.Sprintf(
+		"%s term=%d value=%d entry=%d commit=%d",
+		n.role,
+		n.term,
+		n.commit.value,
+		n.last.index,
+		n.commit.index,
+	)
 }
 
-// Start takes up what is durable and waits for a leader.
+// Start loads the durable state and waits for a leader.
 func (n *node) Start(c *sim.Context[message]) {
 	n.durable = sim.Durable[durable](c)
 	n.follow(c, n.term, 0)
 }
 
-// follow makes the node a follower in a term, of a leader if one is known.
+// follow makes the node a follower in a term, with its leader if that is known.
 func (n *node) follow(c *sim.Context[message], term int32, leader lockstep.Node) {
 	if term > n.term {
 		n.term, n.voted = term, 0
@@ -84,12 +91,12 @@ func (n *node) follow(c *sim.Context[message], term int32, leader lockstep.Node)
 	n.patient(c)
 }
 
-// patient sets the alarm to the time at which the node has heard nothing for too long.
+// patient sets the timer to the node's election timeout.
 func (n *node) patient(c *sim.Context[message]) {
 	c.SetAlarm(electionLeast + trace.Time(c.Chance().IntN(electionRange)))
 }
 
-// tell sends a message to all others.
+// tell sends a message to all other nodes.
 func (n *node) tell(c *sim.Context[message], m message) {
 	for to := 1; to <= n.nodes; to++ {
 		if lockstep.Node(to) != n.self {
@@ -100,7 +107,7 @@ func (n *node) tell(c *sim.Context[message], m message) {
 
 func (n *node) majority(k int) bool { return k > n.nodes/2 }
 
-// Alarm lets a leader speak up and all others want to lead.
+// Alarm makes a leader send a heartbeat, and any other node campaign.
 func (n *node) Alarm(c *sim.Context[message]) {
 	if n.role == RoleLeader {
 		n.speak(c)
@@ -115,13 +122,13 @@ func (n *node) Alarm(c *sim.Context[message]) {
 	n.elected(c)
 }
 
-// speak tells the others the leader's last entry and what is committed.
+// speak sends the leader's last entry and the committed one to the others.
 func (n *node) speak(c *sim.Context[message]) {
 	n.tell(c, message{kind: propose, term: n.term, entry: n.last, commit: n.commit})
 }
 
-// elected makes a leader of a candidate with a majority of votes. It proposes what it has
-// anew: only with an entry of its own term it knows what is committed.
+// elected makes a candidate with a majority of votes the leader. It proposes its last entry again: a leader only
+// knows that an entry of its own term is committed.
 func (n *node) elected(c *sim.Context[message]) {
 	if n.role != RoleCandidate || !n.majority(n.votes.Len()) {
 		return
@@ -133,7 +140,7 @@ func (n *node) elected(c *sim.Context[message]) {
 	n.flush(c)
 }
 
-// propose makes an entry of the leader's.
+// propose appends an entry of the leader.
 func (n *node) propose(c *sim.Context[message], p proposal) {
 	p.entry.term, p.entry.index = n.term, n.last.index+1
 	n.last = p.entry
@@ -143,7 +150,7 @@ func (n *node) propose(c *sim.Context[message], p proposal) {
 	n.advance(c)
 }
 
-// Receive takes a message.
+// Receive handles a message.
 func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	switch m.kind {
 	case ask:
@@ -159,7 +166,7 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	switch {
 	case m.kind == propose:
 		n.accept(c, from, m)
-	case m.term < n.term: // of a term that is over
+	case m.term < n.term: // of an old term
 	case m.kind == vote:
 		if (n.voted == 0 || n.voted == from) && !m.entry.before(n.last) && n.role == RoleFollower {
 			n.voted = from
@@ -175,7 +182,7 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	}
 }
 
-// accept takes over the leader's entry, and tells a leader of a term that is over so.
+// accept accepts the leader's entry, or reports the newer term to a leader of an old one.
 func (n *node) accept(c *sim.Context[message], from lockstep.Node, m message) {
 	if m.term == n.term {
 		n.follow(c, m.term, from)
@@ -190,7 +197,7 @@ func (n *node) accept(c *sim.Context[message], from lockstep.Node, m message) {
 	c.Send(from, message{kind: accept, term: n.term, entry: m.entry})
 }
 
-// advance commits what a majority has accepted and answers for it.
+// advance commits the entries that a majority has accepted and answers their clients.
 func (n *node) advance(c *sim.Context[message]) {
 	done := 0
 	for _, p := range n.proposed {
@@ -235,9 +242,8 @@ func (n *node) Request(c *sim.Context[message], id int32, text string) {
 	n.flush(c)
 }
 
-// flush passes the operations that wait on to the leader, where one is known. They are
-// meant for this leader in this term: who is in another term by then ignores them, so that
-// none takes effect twice.
+// flush forwards the waiting operations to the leader if it is known. They are addressed to this leader in this term:
+// a node in another term ignores them, so that none takes effect twice.
 func (n *node) flush(c *sim.Context[message]) {
 	if n.leader == 0 || len(n.waiting) == 0 {
 		return
@@ -255,7 +261,7 @@ func (n *node) flush(c *sim.Context[message]) {
 	n.waiting = waiting[:0]
 }
 
-// asked takes an operation at the leader.
+// asked handles an operation at the leader.
 func (n *node) asked(c *sim.Context[message], from lockstep.Node, m message) {
 	if n.role != RoleLeader || m.term != n.term || slices.Contains(n.seen, m.id) {
 		return
@@ -273,7 +279,7 @@ func (n *node) asked(c *sim.Context[message], from lockstep.Node, m message) {
 	}
 }
 
-// answer sends the result to the node that was asked.
+// answer sends the result to the node that received the client's request.
 func (n *node) answer(c *sim.Context[message], to lockstep.Node, id, result int32) {
 	if to == n.self {
 		n.answered(c, id, result)
@@ -282,7 +288,7 @@ func (n *node) answer(c *sim.Context[message], to lockstep.Node, id, result int3
 	}
 }
 
-// answered gives the client its answer, once.
+// answered answers the client, once.
 func (n *node) answered(c *sim.Context[message], id, result int32) {
 	if i := slices.Index(n.open, id); i >= 0 {
 		n.open = slices.Delete(n.open, i, i+1)

@@ -1,17 +1,15 @@
-// Package register is a register in the style of etcd as it was when Jepsen first tested
-// it, the first example of "Why Is Random Testing Effective for Partition Tolerance
-// Bugs?" (Majumdar, Niksic; POPL 2018, Section 2.1 and Fig. 1): writes go through a
-// leader and a majority, reads do not, unless they are told to.
+// Package register is a register in the style of etcd at the time of its first Jepsen test. It is the first example
+// of "Why Is Random Testing Effective for Partition Tolerance Bugs?" (Majumdar, Niksic; POPL 2018, Section 2.1 and
+// Fig. 1). Writes need a leader and a majority; reads do not, unless an option requires it.
 //
-// The protocol is Raft for a log of which only the last entry counts. A leader is elected
-// for a term by a majority, and only with an entry at least as recent as the voters'. It
-// proposes entries, each with the whole state, one number after the other; an entry that a
-// majority has accepted is committed. A new leader first proposes what it has anew. A node
-// passes an operation on to the leader it knows, once: an operation whose leader fails is
-// not answered.
+// The protocol is Raft for a log of which only the last entry counts. A majority elects a leader for a term, and only
+// with an entry at least as recent as the voters'. The leader proposes entries with consecutive numbers, each with
+// the whole state. An entry that a majority has accepted is committed. A new leader first proposes its last entry
+// again. A node forwards an operation to the leader that it knows, once: if that leader fails, the operation is not
+// answered.
 //
-// Clients ask for "read", "write 0" and "write 1": each of the three waits to be given to
-// any node, and when it is given, the next one of its kind waits.
+// Clients request "read", "write 0" and "write 1". One request of each kind waits for any node; when a node receives
+// it, the next one of its kind waits.
 package register
 
 import (
@@ -34,28 +32,28 @@ import (
 type Cluster struct {
 	// Nodes is the number of nodes, 1 to 64.
 	Nodes int `help:"number of nodes" range:"1..64"`
-	// Reads says who answers a read, and by what.
+	// Reads selects the node that answers a read, and the state that it reads.
 	Reads ReadMode `help:"local: the node asked, by its own copy; leader: the leader, by its own copy; quorum: as for writes"`
-	// Requests is how often clients ask for each of the three operations; 0 means 8.
+	// Requests is the number of requests for each of the three operations; 0 means 8.
 	Requests int `help:"how often clients ask for each operation; 0: 8" zero:"8" range:"1..1000"`
 }
 
-// ReadMode says who answers a read.
+// ReadMode selects the node that answers a read.
 type ReadMode uint8
 
 // The read modes, in the order in which etcd had them. Only the last is linearizable.
 const (
-	Local  ReadMode = iota // the node asked, by its own copy (Fig. 1, left)
-	Leader                 // the leader that the node asked knows, by its own copy (Fig. 1, right)
+	Local  ReadMode = iota // the node that receives the request, from its own replica (Fig. 1, left)
+	Leader                 // the leader known to that node, from its own replica (Fig. 1, right)
 	Quorum                 // the leader, through a majority, like a write
 )
 
 var readModes = []string{"local", "leader", "quorum"}
 
-// Words are the words of the modes.
+// Words are the texts of the modes.
 func (ReadMode) Words() []string { return readModes }
 
-// String is the mode's word.
+// String is the text of the mode.
 func (m ReadMode) String() string { return option.Word(readModes, int(m)) }
 
 // Op is a client's operation.
@@ -64,7 +62,7 @@ type Op struct {
 	Value int32 // to write
 }
 
-// String is the operation in words.
+// String is the operation as text.
 func (o Op) String() string {
 	if o.Write {
 		return "write " + strconv.Itoa(int(o.Value))
@@ -72,7 +70,7 @@ func (o Op) String() string {
 	return "read"
 }
 
-// operations are what clients ask for, by the texts of their requests.
+// operations are the clients' operations, by the texts of their requests.
 var operations = map[string]Op{"read": {}, "write 0": {Write: true, Value: 0}, "write 1": {Write: true, Value: 1}}
 
 // Operations are the texts of the requests.
@@ -85,7 +83,7 @@ const (
 	RoleCandidate = "candidate"
 )
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	c = target.Fill(c)
 	if err := target.Check("register", c); err != nil {
@@ -114,7 +112,7 @@ func (c Cluster) cluster() sim.Cluster[message] {
 	}
 }
 
-// Linearizability is what the register promises, and keeps where reads are by quorum.
+// Linearizability is the register's guarantee, which it satisfies with quorum reads.
 var Linearizability = spec.Linearizable{Model: porcupine.Model{
 	Init: func() any { return int32(0) },
 	Step: func(state, input, output any) (bool, any) {
@@ -127,5 +125,10 @@ var Linearizability = spec.Linearizable{Model: porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v: %v", input, output) },
 }}
 
-// Target is the register with reads answered locally.
-var Target = target.Of("register", "a register on five nodes in the style of etcd's example: writes by majority, reads local", Cluster{Nodes: 5}, Linearizability)
+// Target is the register with local reads.
+var Target = target.Of(
+	"register",
+	"a register on five nodes in the style of etcd's example: writes by majority, reads local",
+	Cluster{Nodes: 5},
+	Linearizability,
+)

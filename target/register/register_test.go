@@ -15,26 +15,38 @@ import (
 )
 
 // rough is a walk with every kind of fault.
-var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 400}
+var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+	Heal: 2, Steps: 400}
 
-// unanswered are the strategies in whose runs no client of the register is answered: lossy
-// gives a request in every round, so that the network is never quiet, no alarm fires and no
-// leader is chosen; systematic does not get as far within its bounds on five nodes.
+// unanswered are the strategies whose runs answer no client of the register. lossy makes a request in every round, so
+// the network is never quiescent, no timer fires and no leader is elected. systematic does not get as far within its
+// bounds on five nodes.
 var unanswered = map[string]bool{"lossy on 3": true, "lossy on 5": true, "systematic on 5": true}
 
-// With reads by quorum the register is linearizable, under every strategy and every kind
-// of fault; and the property is put to the test by all but those listed.
+// With quorum reads the register is linearizable, under every strategy and every kind of fault. All strategies except
+// the listed ones check the property.
 func TestQuorumReadsAreLinearizable(t *testing.T) {
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "rough", Default: rough}) {
 		for _, nodes := range []int{3, 5} {
-			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: nodes, Reads: register.Quorum},
-				Strategy: k.Default, Spec: register.Linearizability, Runs: 300, Steps: 400, Seed: 3, KeepGoing: true})
+			result, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: register.Cluster{Nodes: nodes, Reads: register.Quorum},
+					Strategy: k.Default, Spec: register.Linearizability, Runs: 300, Steps: 400, Seed: 3,
+					KeepGoing: true},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
 			idle := unanswered[fmt.Sprintf("%s on %d", k.Name, nodes)]
 			if result.Verdict() != trace.Pass || (result.Judged[0].N == 0) != idle {
-				t.Errorf("%s on %d nodes: %v %v judged %v", k.Name, nodes, result.Verdicts, result.First(), result.Judged)
+				t.Errorf(
+					"%s on %d nodes: %v %v judged %v",
+					k.Name,
+					nodes,
+					result.Verdicts,
+					result.First(),
+					result.Judged,
+				)
 			}
 		}
 	}
@@ -44,17 +56,20 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 // operations under it.
 var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
-// The share of tests that find a stale read is what the paper predicts: that of a write of
-// the other value in the larger side followed by a read in the smaller one, and for reads
-// by the leader that of a leader in the smaller side besides.
+// The share of tests that find a stale read matches the paper's prediction: the share with a write of the other value
+// in the larger side followed by a read in the smaller one. For reads by the leader, the leader must also be in the
+// smaller side.
 func TestPrediction(t *testing.T) {
 	const runs = 6000
 	for _, c := range []struct {
 		reads register.ReadMode
 		p     float64
 	}{{register.Local, 2. / 75}, {register.Leader, 4. / 375}, {register.Quorum, 0}} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: c.reads},
-			Strategy: jepsen, Spec: register.Linearizability, Runs: runs, Seed: 9, KeepGoing: true, Keep: 1})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: c.reads},
+				Strategy: jepsen, Spec: register.Linearizability, Runs: runs, Seed: 9, KeepGoing: true, Keep: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +83,13 @@ func TestPrediction(t *testing.T) {
 	}
 }
 
-// Without the partition nobody reads anything stale, and everything is answered.
+// Without the partition no read is stale, and all requests are answered.
 func TestHealthy(t *testing.T) {
 	for reads := register.Local; reads <= register.Quorum; reads++ {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
-			Strategy: strategy.Partition{Stages: 1, Before: 8, Steps: 60}, Spec: spec.All(register.Linearizability, answered), Runs: 300})
+		result, err := lockstep.Explore(context.Background(),
+			lockstep.Plan{System: register.Cluster{Nodes: 5, Reads: reads},
+				Strategy: strategy.Partition{Stages: 1, Before: 8, Steps: 60},
+				Spec:     spec.All(register.Linearizability, answered), Runs: 300})
 		if err != nil || result.First() != nil || result.Verdict() != trace.Pass {
 			t.Fatalf("reads=%v: %+v, %v", reads, result.First(), err)
 		}
@@ -82,8 +99,7 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// answered demands that every operation is answered before the next one begins, and the
-// last one before the end.
+// answered requires that every operation is answered before the next one begins, and the last one before the end.
 var answered = spec.New("answered", func(lockstep.Info) *answering { return &answering{} })
 
 type answering struct{ calls, returns int }
@@ -126,7 +142,8 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %s", options, err, want)
 		}
 	}
-	if _, err := (register.Cluster{Nodes: 3, Reads: 9}).Describe(); err == nil || !strings.Contains(err.Error(), "reads is 9") {
+	if _, err := (register.Cluster{Nodes: 3, Reads: 9}).Describe(); err == nil ||
+		!strings.Contains(err.Error(), "reads is 9") {
 		t.Errorf("reads 9: %v", err)
 	}
 	info, err := register.Cluster{Nodes: 3, Reads: register.Leader, Requests: 2}.Describe()
@@ -140,12 +157,19 @@ func TestRefusedOptions(t *testing.T) {
 }
 
 func ExampleCluster() {
-	// Fig. 1, right: the leader is cut off in a minority and answers a read there.
+	// Fig. 1, right: the leader is isolated in a minority and answers a read there.
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
-		System:   register.Cluster{Nodes: 5, Reads: register.Leader},
-		Strategy: strategy.Partition{Criterion: strategy.Isolation, Role: register.RoleLeader, Balanced: true, Stages: 1, During: 2, Steps: 60},
-		Spec:     register.Linearizability,
-		Runs:     1000,
+		System: register.Cluster{Nodes: 5, Reads: register.Leader},
+		Strategy: strategy.Partition{
+			Criterion: strategy.Isolation,
+			Role:      register.RoleLeader,
+			Balanced:  true,
+			Stages:    1,
+			During:    2,
+			Steps:     60,
+		},
+		Spec: register.Linearizability,
+		Runs: 1000,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -14,11 +14,9 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// BenchmarkEngine makes runs of the correct protocol under each strategy, and as many
-// with a loop written by hand over the same nodes that makes the same kind of choices
-// and checks the same property, in turns in the same process. The ratio is the hand
-// loop's processor time for a step over the engine's: 1 would mean that the engine costs
-// nothing.
+// BenchmarkEngine compares runs of the correct protocol under each strategy with a handwritten loop over the same
+// nodes. The loop makes the same kind of choices and checks the same property. Both alternate in the same process.
+// The ratio is the loop's CPU time per step over the engine's: 1 would mean that the engine costs nothing.
 //
 //	go test ./target/smr -run '^$' -bench Engine
 func BenchmarkEngine(b *testing.B) {
@@ -36,7 +34,7 @@ func BenchmarkEngine(b *testing.B) {
 }
 
 func compareWithBare(b *testing.B, s lockstep.Strategy, run func(*bare)) {
-	const share = 5000 // runs in a turn
+	const share = 5000 // runs per turn
 	plan := lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: s, Spec: Prefix, Workers: 1}
 	hand := newBare(3)
 	var engineTime, handTime time.Duration
@@ -66,14 +64,13 @@ func compareWithBare(b *testing.B, s lockstep.Strategy, run func(*bare)) {
 	b.ReportMetric(0, "ns/op") // it would mix both loops
 }
 
-// BenchmarkWorkers makes the same runs with one worker and with two, and as a control with
-// the loop written by hand in one goroutine and in two, in turns. It prints how many times
-// the runs of one make two, by the shortest time of each: the control tells what the second
-// processor is worth, which may be half of a core.
+// BenchmarkWorkers compares the same runs with one worker and with two. As a control, it executes the handwritten
+// loop in one goroutine and in two. All alternate. It prints the speedup of two over one, by the shortest time of
+// each. The control shows the benefit of the second CPU, which may be half of a core.
 //
 //	go test ./target/smr -run '^$' -bench Workers -benchtime 20x -cpu 2
 func BenchmarkWorkers(b *testing.B) {
-	const share = 20000 // runs in a turn
+	const share = 20000 // runs per turn
 	for _, c := range []struct {
 		strategy lockstep.Strategy
 		bare     func(*bare)
@@ -86,8 +83,11 @@ func BenchmarkWorkers(b *testing.B) {
 			for range b.N {
 				for i := range 2 {
 					engine[i] = shortest(engine[i], func() {
-						_, err := lockstep.Explore(context.Background(), lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: c.strategy,
-							Spec: Prefix, Workers: i + 1, Runs: share})
+						_, err := lockstep.Explore(
+							context.Background(),
+							lockstep.Plan{System: Cluster{Nodes: 3}, Strategy: c.strategy,
+								Spec: Prefix, Workers: i + 1, Runs: share},
+						)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -114,7 +114,7 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 }
 
-// shortest is the time that something takes, where it is shorter than the times before.
+// shortest is the minimum of the duration of a call and the previous durations.
 func shortest(before time.Duration, do func()) time.Duration {
 	start := time.Now()
 	do()
@@ -148,7 +148,7 @@ func (b *bare) reset() {
 	b.flying, b.seen, b.longest, b.judged = b.flying[:0], 0, nil, 0
 }
 
-// take adds what was sent to what is in flight and checks the outputs.
+// take adds the sent messages to those in flight and checks the outputs.
 func (b *bare) take() {
 	b.steps++
 	for ; b.seen < b.Sent(); b.seen++ {
@@ -165,7 +165,7 @@ func (b *bare) take() {
 	}
 }
 
-// rounds makes 16 lock-step rounds; lose decides on a message.
+// rounds executes 16 lock-step rounds; lose decides about each message.
 func (b *bare) rounds(open func(round int), lose func(from, to lockstep.Node) bool) {
 	b.reset()
 	var mail []int

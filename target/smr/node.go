@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// patience is how long a leader waits, in virtual time, before it starts its phase.
+// patience is the time, in virtual time, that a leader waits before it starts its phase.
 const patience = 10
 
-// durable is what a node must not forget.
+// durable is the state that survives a crash.
 type durable struct {
 	phase int32 // the phase the node has joined
 	last  int32 // the phase that dates log
@@ -27,8 +27,8 @@ type node struct {
 	clients bool
 
 	*durable
-	leader   lockstep.Node // of the phase joined; 0 after a restart
-	step     int           // the round whose message the node waits for
+	leader   lockstep.Node // of the current phase; 0 after a restart
+	step     int           // the round of the message that the node waits for
 	acks     lockstep.Nodes
 	best     Log // the most recent log among the acks
 	bestLast int32
@@ -39,12 +39,12 @@ type node struct {
 	waiting  []int32 // commands that clients sent here
 }
 
-// Reset forgets everything; what is durable comes back with Start.
+// Reset forgets all state; Start restores the durable state.
 func (n *node) Reset() {
 	*n = node{self: n.self, nodes: n.nodes, bug: n.bug, clients: n.clients, waiting: n.waiting[:0]}
 }
 
-// Start waits for the turn to lead.
+// Start waits for the node's turn to lead.
 func (n *node) Start(c *sim.Context[message]) {
 	n.durable = sim.Durable[durable](c)
 	n.awaitTurn(c)
@@ -53,7 +53,7 @@ func (n *node) Start(c *sim.Context[message]) {
 // leads reports whether it is the node's turn to start the phase after its own.
 func (n *node) leads() bool { return int(n.phase)%n.nodes == int(n.self)-1 }
 
-// awaitTurn arms the alarm of a node that leads.
+// awaitTurn sets the timer of a node whose turn it is.
 func (n *node) awaitTurn(c *sim.Context[message]) {
 	if n.leads() {
 		c.SetAlarm(patience)
@@ -62,18 +62,18 @@ func (n *node) awaitTurn(c *sim.Context[message]) {
 	}
 }
 
-// Alarm starts the next phase, of which the node is the leader.
+// Alarm starts the next phase, which the node leads.
 func (n *node) Alarm(c *sim.Context[message]) {
 	c.Broadcast(message{round: prepare, phase: n.phase + 1})
 	c.SetAlarm(patience)
 }
 
-// Request keeps a client's request for the next log that the node proposes.
+// Request stores a client's request for the next log that the node proposes.
 func (n *node) Request(_ *sim.Context[message], id int32, _ string) {
 	n.waiting = append(n.waiting, id)
 }
 
-// Receive takes a message of the node's phase, or joins the phase of a Prepare.
+// Receive handles a message of the node's phase, or joins the phase of a Prepare.
 func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	if m.round == prepare {
 		if m.phase > n.phase {
@@ -81,7 +81,7 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 		}
 		return
 	}
-	if m.phase != n.phase { // a message of a phase the node is not in
+	if m.phase != n.phase { // a message of another phase
 		return
 	}
 	switch m.round {
@@ -110,7 +110,7 @@ func (n *node) join(c *sim.Context[message], leader lockstep.Node, phase int32) 
 	n.awaitTurn(c)
 }
 
-// acknowledged collects Acks at the leader and proposes on a majority.
+// acknowledged collects Acks at the leader, which proposes on a majority.
 func (n *node) acknowledged(c *sim.Context[message], from lockstep.Node, m message) {
 	if n.step != ack || n.leader != n.self {
 		return
@@ -127,7 +127,7 @@ func (n *node) acknowledged(c *sim.Context[message], from lockstep.Node, m messa
 	c.Broadcast(message{round: propose, phase: n.phase, log: n.log})
 }
 
-// extended is a log with the next command at its end.
+// extended is a log with the next command appended.
 func (n *node) extended(l Log) Log {
 	command := n.phase
 	if n.clients {
@@ -140,7 +140,7 @@ func (n *node) extended(l Log) Log {
 	return append(slices.Clip(l), command)
 }
 
-// proposed takes over the leader's log.
+// proposed accepts the leader's log.
 func (n *node) proposed(c *sim.Context[message], from lockstep.Node, m message) {
 	if n.step != propose || from != n.leader {
 		return
@@ -161,7 +161,7 @@ func (n *node) conclude(c *sim.Context[message]) {
 	}
 }
 
-// String is the state in a few words.
+// String summarizes the state.
 func (n *node) String() string {
 	s := fmt.Sprintf("phase=%d last=%d log=%s", n.phase, n.last, n.log)
 	if n.output != nil {

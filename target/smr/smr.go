@@ -1,14 +1,16 @@
-// Package smr is the replicated log that "Testing Consensus Implementations using
-// Communication Closure" (Drăgoi, Enea, Ozkan, Majumdar, Niksic; OOPSLA 2020) uses as
-// its running example, Fig. 1 there: a Paxos-like protocol in phases of four rounds
-// (Prepare, Ack, Propose, Promise), with the bug that the paper seeds and without it.
+// Package smr is a replicated log: the running example of "Testing Consensus Implementations using Communication
+// Closure" (Drăgoi, Enea, Ozkan, Majumdar, Niksic; OOPSLA 2020), Fig. 1 there. It is a Paxos-like protocol in phases
+// of four rounds (Prepare, Ack, Propose, Promise), with the bug that the paper seeds and without it.
 //
-// Choices that the figure leaves open: the leader of phase k+1 is the node that is in
-// phase k and whose turn k is, round robin from node 1; a node joins a phase only from
-// a lower one (the paper's Example 3.1); the leader acts on the first majority of Acks,
-// takes the log with the highest last phase and, among equals, the longest; the command
-// proposed in phase k is named by the k-th letter. A node that leads arms an alarm and
-// starts its phase when it fires, again and again until it has moved on.
+// The implementation decides some questions that the figure leaves open:
+//
+//   - The leader of phase k+1 is the node that is in phase k and whose turn k is, round robin from node 1.
+//   - A node joins a phase only from a lower one (the paper's Example 3.1).
+//   - The leader acts on the first majority of Acks. It takes the log with the highest last phase and, among
+//     equals, the longest.
+//   - The k-th letter names the command proposed in phase k.
+//
+// A node whose turn it is sets a timer and starts its phase when the timer fires, repeatedly until it has moved on.
 package smr
 
 import (
@@ -26,12 +28,11 @@ import (
 type Cluster struct {
 	// Nodes is the number of nodes, 1 to 64.
 	Nodes int `help:"number of nodes" range:"1..64"`
-	// Bug dates a log by the last phase that a node joined, as in Fig. 1, instead of
-	// the last phase in which it took over a log.
+	// Bug dates a log by the last phase that a node joined, as in Fig. 1, instead of the last phase in which it
+	// accepted a log.
 	Bug bool `help:"with the bug of Fig. 1"`
-	// Requests makes commands arrive from clients, at any node: a leader proposes the
-	// oldest it has, or none, and a command is lost when its leader fails. 0 means that a
-	// leader makes up a command for each phase.
+	// Requests makes commands arrive from clients, at any node. A leader proposes the oldest that it has, or none,
+	// and a command is lost when its leader fails. 0 means that a leader invents a command for each phase.
 	Requests int `help:"number of commands that clients send; 0: leaders make them up" range:"0..1000000"`
 }
 
@@ -53,12 +54,11 @@ type message struct {
 	log   Log   // Ack, Propose, Promise
 }
 
-// Log is a sequence of commands, each named by a number from 1. A log is never changed
-// in place, so that messages and nodes can share it.
+// Log is a sequence of commands, each named by a number from 1. A log is immutable, so that messages and nodes can
+// share it.
 type Log []int32
 
-// String writes the commands as letters: "ab". Beyond z comes a2, b2 and so on, with
-// dots between commands.
+// String is the commands as letters: "ab". Beyond z it continues with a2, b2 and so on, with dots between commands.
 func (l Log) String() string {
 	if len(l) == 0 {
 		return "-"
@@ -76,7 +76,7 @@ func (l Log) String() string {
 	return string(b)
 }
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	if err := target.Check("smr", c); err != nil {
 		return lockstep.Info{}, err

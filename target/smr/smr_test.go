@@ -18,7 +18,7 @@ import (
 
 var bug = lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Workers: 1}
 
-// size is how long a violation is: phases, rounds with messages, isolations.
+// size is the size of a violation: phases, rounds with messages, isolations.
 type size [3]int
 
 func sizeOf(t *trace.Trace) size {
@@ -32,19 +32,19 @@ func sizeOf(t *trace.Trace) size {
 	for i, r := range t.Rounds {
 		s[0] = r.Phase
 		last := i+1 == len(t.Rounds) || t.Rounds[i+1].Phase != r.Phase
-		if last { // who is isolated at the end of a phase was isolated in it
+		if last { // a node isolated at the end of a phase was isolated in it
 			s[2] += t.Header.Nodes - r.Kernel.Len()
 		}
 	}
 	return s
 }
 
-// shortest is the shortest violation of the buggy protocol on three nodes: three phases,
-// ten rounds in which anything is sent, three isolations.
+// shortest is the shortest violation of the buggy protocol on three nodes: three phases, ten rounds with messages,
+// three isolations.
 var shortest = size{3, 10, 3}
 
-// All executions of two phases are harmless, and among all those of three phases with at
-// most five isolations the shortest violation is the one above.
+// All executions of two phases are harmless. Among all those of three phases with at most five isolations the
+// shortest violation is the one above.
 func TestShortestViolation(t *testing.T) {
 	plan := bug
 	two := strategy.Uniform{Period: 4, Isolations: strategy.Unbounded, Rounds: 8, Sampler: strategy.Every}
@@ -64,8 +64,14 @@ func TestShortestViolation(t *testing.T) {
 			best = s
 		}
 	}
-	t.Logf("%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
-		len(result.Found), result.Runs, best[0], best[1], best[2])
+	t.Logf(
+		"%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
+		len(result.Found),
+		result.Runs,
+		best[0],
+		best[1],
+		best[2],
+	)
 	if best != shortest {
 		t.Errorf("shortest violation %v, want %v", best, shortest)
 	}
@@ -75,7 +81,8 @@ func TestShortestViolation(t *testing.T) {
 // shortest violation.
 func TestShrinkingReachesTheShortest(t *testing.T) {
 	reached, number := 0, tier.Pick(10, 50)
-	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24}, strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
+	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 6, Rounds: 24},
+		strategy.Uniform{Period: 4, Isolations: 9, Rounds: 32, Sampler: strategy.Paper}} {
 		plan := bug
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 600*number, true, number
 		result, err := lockstep.Explore(context.Background(), plan)
@@ -98,7 +105,7 @@ func TestShrinkingReachesTheShortest(t *testing.T) {
 	}
 }
 
-// kernels is a strategy that isolates nodes by hand, round by round.
+// kernels is a strategy with hand-picked isolations, round by round.
 type kernels []lockstep.Nodes
 
 func (kernels) String() string                            { return "kernels" }
@@ -120,10 +127,9 @@ func (b *byHand) Tell(bool) lockstep.Account                         { return lo
 func (b *byHand) Give(*lockstep.Turn, *lockstep.Step) bool           { return false }
 func (b *byHand) Open(i int, _ *lockstep.Turn) (int, lockstep.Nodes) { return i/4 + 1, b.kernels[i] }
 
-// The violation of Fig. 3: two nodes output a; two phases fail in which the third node
-// takes part; then its empty log passes for the most recent, and a is forgotten. With
-// leaders in turn the phase in which node 1 leads is skipped over, so that the figure's
-// four phases are three here.
+// The violation of Fig. 3: two nodes output a, and two phases with the third node fail. Then that node's empty log
+// counts as the most recent, and a is lost. With leaders in turn the phase of node 1 is skipped, so the figure's four
+// phases are three here.
 func TestFig3(t *testing.T) {
 	set := trace.NodesOf
 	schedule := kernels{
@@ -135,7 +141,10 @@ func TestFig3(t *testing.T) {
 		bug  bool
 		want trace.Verdict
 	}{{true, trace.Fail}, {false, trace.Pass}} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: c.bug}, Spec: smr.Prefix, Strategy: schedule, Runs: 1},
+		)
 		if err != nil || result.Verdict() != c.want {
 			t.Fatalf("bug %v: %v, %v", c.bug, result.Verdict(), err)
 		}
@@ -145,10 +154,21 @@ func TestFig3(t *testing.T) {
 	}
 }
 
-// The corrected protocol keeps its promise under every strategy, faults and clients
-// included, for several sizes. (A million runs of uniform: see the README.)
+// The corrected protocol satisfies its spec under every strategy, including faults and clients, for several sizes. (A
+// million runs of uniform: see the README.)
 func TestCorrectProtocol(t *testing.T) {
-	faults := strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 2, Request: 1, Crash: 1, Restart: 2, Cut: 1, Heal: 3, Steps: 300}
+	faults := strategy.Walk{
+		Deliver:   20,
+		Drop:      1,
+		Duplicate: 1,
+		Alarm:     2,
+		Request:   1,
+		Crash:     1,
+		Restart:   2,
+		Cut:       1,
+		Heal:      3,
+		Steps:     300,
+	}
 	for _, k := range append(strategy.All(), strategy.Kind{Name: "walk with faults", Default: faults}) {
 		for _, c := range []smr.Cluster{{Nodes: 1}, {Nodes: 3}, {Nodes: 5}, {Nodes: 3, Requests: 5}} {
 			if k.Name == "uniform" && c.Nodes == 1 {
@@ -157,7 +177,10 @@ func TestCorrectProtocol(t *testing.T) {
 			if k.Name == "partition" && c.Nodes == 1 { // there is nothing to divide
 				continue
 			}
-			result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)})
+			result, err := lockstep.Explore(
+				context.Background(),
+				lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: k.Default, Runs: tier.Pick(300, 2000)},
+			)
 			if err != nil || result.Verdict() != trace.Pass {
 				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
 			}
@@ -171,7 +194,10 @@ func TestCorrectProtocol(t *testing.T) {
 // The bug shows on more nodes and with clients, too.
 func TestBugElsewhere(t *testing.T) {
 	for _, c := range []smr.Cluster{{Nodes: 4, Bug: true}, {Nodes: 5, Bug: true}, {Nodes: 3, Bug: true, Requests: 8}} {
-		result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000})
+		result, err := lockstep.Explore(
+			context.Background(),
+			lockstep.Plan{System: c, Spec: smr.Prefix, Strategy: strategy.DefaultWalk, Runs: 30_000},
+		)
 		if err != nil || result.First() == nil {
 			t.Errorf("%+v: nothing found, %v", c, err)
 		}

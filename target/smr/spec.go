@@ -12,11 +12,11 @@ import (
 // Output is the event of a node that outputs its log; its value is a *Log.
 const Output = "output"
 
-// Prefix is the protocol's promise: of any two outputs, of different nodes or of one
-// node at different times, one is a prefix of the other.
+// Prefix is the protocol's guarantee: of any two outputs, of different nodes or of one node at different times, one
+// is a prefix of the other.
 var Prefix = spec.OnEvent("prefix", Output, prefix)
 
-// output is a log and whose it is.
+// output is a log and its node.
 type output struct {
 	log Log
 	by  lockstep.Node

@@ -8,31 +8,36 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Liars is a random Byzantine adversary: k validators, drawn for each run, who withhold votes,
-// change them, tell different validators different things, propose two blocks, refer to polkas that were not and
-// lie about where they are. What they sign they sign with their own keys. Half of the
-// validators, drawn as well, are those to whom they show another world.
+// Liars is a random Byzantine adversary: k validators, drawn for each run. They withhold votes, change them, send
+// different messages to different validators, propose two blocks, refer to polkas that never existed and misreport
+// their round. They sign with their own keys. Half of the validators, drawn as well, receive the second version of
+// the messages.
 func Liars(k, nodes int) *Scenario {
 	sc := New("liars").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
 	faulty, deceived := sc.Pick("faulty", k), sc.Pick("deceived", nodes/2)
 	votes := Type(Prevote, Precommit)
 	sc.If(FromGroup(faulty), votes, Chance(0.02)).Named("withhold").Then(Drop())
-	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), ToGroup(deceived), Type(Proposal, BlockPart, Prevote, Precommit)).Named("show another world").
-		Then(forge("another world", func(f Forger, _ *rand.Rand, run *lockstep.Run, _ lockstep.Node, m *Message) (*Message, error) {
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), ToGroup(deceived), Type(Proposal, BlockPart, Prevote, Precommit)).
+		Named("show another world").
+		Then(forge("another world", func(f Forger, _ *rand.Rand, run *lockstep.Run, _ lockstep.Node,
+			m *Message) (*Message, error) {
 			return f.TwoFaced(run, m)
 		}))
-	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, BlockPart, Prevote, Precommit, NewRoundStep), Chance(0.1)).Named("lie").
+	sc.If(FromGroup(faulty), ToGroup(faulty).Not(), Type(Proposal, BlockPart, Prevote, Precommit, NewRoundStep),
+		Chance(0.1)).
+		Named("lie").
 		Then(forge("lie", Forger.Lie))
 	return sc
 }
 
-// Contrary is k validators, drawn for each run, who vote nil as a rule, whatever they would have voted for: rounds come close to a decision
-// and do not reach it.
+// Contrary is k validators, drawn for each run, that mostly vote nil, whatever they would have voted for. Rounds come
+// close to a decision and do not reach it.
 func Contrary(k int) *Scenario {
 	sc := New("contrary").Faults(lockstep.Budget{Byzantine: k, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", k)
 	sc.If(FromGroup(faulty), Type(Prevote, Precommit), Chance(0.7)).Named("vote nil").
-		Then(forge("nil", func(f Forger, _ *rand.Rand, _ *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
+		Then(forge("nil", func(f Forger, _ *rand.Rand, _ *lockstep.Run, by lockstep.Node, m *Message) (*Message,
+			error) {
 			if m.By != by {
 				return nil, nil
 			}
@@ -41,8 +46,10 @@ func Contrary(k int) *Scenario {
 	return sc
 }
 
-// forge is the action of a forger who has the key of the message's sender, and of those who lied before.
-func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error)) Action {
+// forge is the action of a forger with the key of the message's sender, and of all previous senders of forged
+// messages.
+func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message,
+	error)) Action {
 	return Forge(text, func(m *Moment) string {
 		from := m.Message.From
 		f := Forger{Faulty: m.Run.Faults().Forged | trace.NodesOf(from), Nodes: m.Run.Info().Nodes}

@@ -12,13 +12,28 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var liars = flag.Int("liars", 0, "make so many runs from each of ten seeds with as many liars as the protocol survives, and campaigns with one more until they fork")
+var liars = flag.Int(
+	"liars",
+	0,
+	"make so many runs from each of ten seeds with as many liars as the protocol survives, and campaigns with one more until they fork",
+)
 
 var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
 
-// With f liars of 3f+1 nothing that the protocol promises breaks.
+// With f Byzantine validators of 3f+1 all properties hold.
 func TestLiars(t *testing.T) {
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: Everything, Runs: 8, Settle: 500, Seed: 1})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: lying,
+			Scenario: Liars(1, 4),
+			Spec:     Everything,
+			Runs:     8,
+			Settle:   500,
+			Seed:     1,
+		},
+	)
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
@@ -28,9 +43,12 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// With f+1 liars validators decide differently, and the votes prove f+1 of them guilty.
+// With f+1 Byzantine validators, correct ones decide differently, and the votes prove f+1 of the validators guilty.
 func TestTooManyLiars(t *testing.T) {
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1})
+	result := explore(
+		t,
+		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1},
+	)
 	f := result.First()
 	if f == nil || f.Finding.Property != "agreement" {
 		t.Fatalf("%v %v: %+v", result.Verdicts, result.Reasons, f)
@@ -41,8 +59,8 @@ func TestTooManyLiars(t *testing.T) {
 	}
 }
 
-// The random adversary, measured: with f liars of 3f+1 nothing is found; with f+1, after how many runs. A piece of it
-// is -run 'MeasureLiars/3_of_7/seed_[1-4]$'.
+// A measurement of the random adversary: with f Byzantine validators of 3f+1 it finds nothing; with f+1, it reports
+// the number of runs. -run 'MeasureLiars/3_of_7/seed_[1-4]$' selects a part of it.
 //
 //	go test -run MeasureLiars -liars 100 -timeout 0 .
 func TestMeasureLiars(t *testing.T) {
@@ -61,20 +79,40 @@ func TestMeasureLiars(t *testing.T) {
 	}
 }
 
-// measureLiars makes a campaign with k liars: those that the protocol survives find nothing, and one more forks.
+// measureLiars runs a campaign with k Byzantine validators: a tolerated number finds nothing, and one more forks the
+// chain.
 func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 	c := Cluster{Nodes: nodes}
-	// Messages grow with the links, and so must steps, and those that deliver.
+	// The number of messages grows with the links, so the steps, and the weight of deliveries, must grow, too.
 	links := nodes * (nodes - 1)
 	walk := strategy.Walk{Deliver: lying.Deliver * links / 12, Wait: lying.Wait, Steps: lying.Steps * links / 12}
-	plan := lockstep.Plan{System: c, Strategy: walk, Scenario: Liars(k, nodes), Spec: Everything, Runs: *liars, Settle: Settle * links / 12, Seed: seed, KeepGoing: true, Keep: 3}
+	plan := lockstep.Plan{
+		System:    c,
+		Strategy:  walk,
+		Scenario:  Liars(k, nodes),
+		Spec:      Everything,
+		Runs:      *liars,
+		Settle:    Settle * links / 12,
+		Seed:      seed,
+		KeepGoing: true,
+		Keep:      3,
+	}
 	survives := k <= c.Faulty()
 	if !survives {
 		plan.Spec, plan.Runs, plan.Settle, plan.KeepGoing, plan.Repetitions = Safety, 500, 0, false, 1
 	}
 	result := explore(t, plan)
 	first := result.First()
-	fmt.Printf("%s, %d of %d lie, seed %d: %v %v, judged %v", Version(), k, nodes, seed, result.Verdicts, result.Reasons, result.Judged)
+	fmt.Printf(
+		"%s, %d of %d lie, seed %d: %v %v, judged %v",
+		Version(),
+		k,
+		nodes,
+		seed,
+		result.Verdicts,
+		result.Reasons,
+		result.Judged,
+	)
 	if first != nil {
 		fmt.Printf("; run %d, %d of %d: %s", first.Run+1, first.Failed, first.Repeated, first.Finding)
 	}
@@ -106,10 +144,21 @@ func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return m.Monitor.Step(run)
 }
 
-// What a liar signed twice is told to others, and ends up in a block.
+// Validators send evidence about a Byzantine validator's double signatures to the others, and it ends up in a block.
 func TestEvidence(t *testing.T) {
 	told := 0
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: proofs{Everything, &told}, Runs: 8, Settle: 4000, Seed: 3})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: lying,
+			Scenario: Liars(1, 4),
+			Spec:     proofs{Everything, &told},
+			Runs:     8,
+			Settle:   4000,
+			Seed:     3,
+		},
+	)
 	if told == 0 {
 		t.Error("no evidence was sent")
 	}
@@ -123,7 +172,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// A forger signs for the faulty validators and for nobody else, and what it signs can be told.
+// A forger signs for the faulty validators only, and the run records its messages as forged.
 func TestForger(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("forger")
@@ -145,13 +194,22 @@ func TestForger(t *testing.T) {
 			t.Error("it signed for another")
 		}
 	}))
-	explore(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 500}, Scenario: sc, Runs: 1})
+	explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 500},
+			Scenario: sc,
+			Runs:     1,
+		},
+	)
 	for _, kind := range []string{Proposal, BlockPart, Prevote, Precommit, NewRoundStep, HasVote} {
 		if seen[kind] == 0 {
 			t.Errorf("no %s was seen: %v", kind, seen)
 		}
 	}
-	for _, bad := range []string{"", "Prevote", "Prevote; raw=zz", "Prevote; raw=00", "Prevote; channel=22 raw=00", "Prevote; channel=22 conn=1 raw=00"} {
+	for _, bad := range []string{"", "Prevote", "Prevote; raw=zz", "Prevote; raw=00", "Prevote; channel=22 raw=00",
+		"Prevote; channel=22 conn=1 raw=00"} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%q was read as a message", bad)
 		}

@@ -21,97 +21,100 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Cluster is a deployment of validators: a [lockstep.System]. Its zero value is four of them,
-// with the library's settings, but for all times, which are a hundredth.
+// Cluster is a deployment of validators: a [lockstep.System]. Its zero value has four of them, with the library's
+// settings, except that all times are divided by a hundred.
 type Cluster struct {
 	// Nodes is the number of validators, with the same power each; 0 means 4.
 	Nodes int `help:"number of validators; 0: 4" zero:"4" range:"1..10"`
-	// Loss says what becomes of a connection that loses a message.
+	// Loss selects the effect of a lost message on its connection.
 	Loss LossMode `help:"reconnect (a message lost breaks its connection, which comes back), silent (nobody knows)"`
-	// Order says in which order messages are taken.
+	// Order selects the order in which validators process messages.
 	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
-	// Pause is how long a broken connection stays so; 0 means 10ms.
+	// Pause is the time until a broken connection is restored; 0 means 10ms.
 	Pause time.Duration `help:"time until a broken connection comes back; 0: 10ms" zero:"10ms" range:"1ns.."`
 	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
 	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
 	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
-	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay
-	// these are writes to the log of what was received and signed only, because the
-	// library holds a lock in others.
+	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay it covers only
+	// received and signed messages in the write-ahead log, because the library holds a lock in other writes.
 	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
 	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms" range:"0s.."`
-	// Files lets validators have the library's own write-ahead log in files, which needs the overlay. Power is the share
-	// of crashes in which the power fails: these take what was not synced, and may tear a record in two.
+	// Files makes validators use the library's own write-ahead log in files, which needs the overlay. Power is the
+	// share of crashes with a power failure: these lose unsynced data, and may tear a record in two.
 	Files bool    `help:"the write-ahead log is the library's own, in files; needs the overlay"`
 	Power float64 `help:"share of crashes in which the power fails and what was not synced is lost, 0 to 1; with files" range:"0..1"`
 }
 
-// LossMode says what becomes of a connection that loses a message.
+// LossMode selects the effect of a lost message on its connection.
 type LossMode uint8
 
 // The modes.
 const (
-	// Reconnect breaks the connection, as TCP would, and lets it come back.
+	// Reconnect breaks the connection, as TCP would, and restores it later.
 	Reconnect LossMode = iota
-	// Silent loses the message alone, and nobody knows.
+	// Silent loses only the message, and no validator notices.
 	Silent
 )
 
 var lossModes = []string{"reconnect", "silent"}
 
-// Words are the words of the modes.
+// Words are the texts of the modes.
 func (LossMode) Words() []string { return lossModes }
 
-// String is the mode's word.
+// String is the text of the mode.
 func (m LossMode) String() string { return option.Word(lossModes, int(m)) }
 
-// OrderMode says in which order messages are taken.
+// OrderMode selects the order in which validators process messages.
 type OrderMode uint8
 
 // The modes.
 const (
-	// ByChannel takes messages of one channel of a connection in the order of sending.
+	// ByChannel processes messages of one channel of a connection in the order of sending.
 	ByChannel OrderMode = iota
-	// Free takes them as they arrive.
+	// Free processes them in the order of arrival.
 	Free
 )
 
 var orderModes = []string{"channel", "free"}
 
-// Words are the words of the modes.
+// Words are the texts of the modes.
 func (OrderMode) Words() []string { return orderModes }
 
-// String is the mode's word.
+// String is the text of the mode.
 func (m OrderMode) String() string { return option.Word(orderModes, int(m)) }
 
 type duration = time.Duration
 
-// faster is by how much all times of the library are divided: waiting costs nothing here, but
-// the library looks at its own state every 100 microseconds.
+// faster is the divisor of all times of the library: waiting costs nothing here, but the library polls its own state
+// every 100 microseconds.
 const faster = 100
 
-// apart is a little time by which times of the library differ from round ones: what falls due at the same
-// moment happens in an order that is the runtime's.
+// apart is a small offset for the library's times. Without it, several timers would fire at the same moment, in an
+// order that the runtime decides.
 func apart(i int) time.Duration { return time.Duration(7*i+3) * time.Microsecond }
 
 // chainID is the name of the chain.
 const chainID = "lockstep"
 
-// began is when the chain begins: the virtual time at which bubbles do.
+// began is the beginning of the chain: the virtual time at which bubbles begin.
 func began() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// check reports what is wrong with the options.
+// check validates the options.
 func (c Cluster) check() error {
 	if err := target.Check(libraryName, c); err != nil {
 		return err
 	}
 	if c.Power > 0 && !c.Files {
-		return fmt.Errorf("%s: power is %v, which needs files=true: without files a power failure takes nothing", libraryName, c.Power)
+		return fmt.Errorf(
+			"%s: power is %v, which needs files=true: without files a power failure takes nothing",
+			libraryName,
+			c.Power,
+		)
 	}
 	return nil
 }
 
-// Describe says what the cluster is and can do.
+// Describe describes the cluster and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	full := target.Fill(c)
 	if err := full.check(); err != nil {
@@ -128,18 +131,18 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 	return target.Fill(c).bubble(c).Deploy(ctx, p)
 }
 
-// followSignals lets the goroutine of package os/signal begin outside bubbles: the library's log follows a
-// signal, and in a bubble that goroutine would never be quiet.
+// followSignals starts the goroutine of package os/signal outside bubbles: the library's log listens for a signal,
+// and that goroutine would keep a bubble from becoming quiescent.
 var followSignals = sync.OnceFunc(func() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	signal.Stop(c)
 })
 
-// Faulty is the number of validators that the protocol survives when they lie.
+// Faulty is the number of Byzantine validators that the protocol tolerates.
 func (c Cluster) Faulty() int { return (target.Fill(c).Nodes - 1) / 3 }
 
-// bubble is the cluster as the room of goroutine systems knows it.
+// bubble is the cluster as package bubble defines it.
 func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	keys := keysOf(c.Nodes)
 	gen := genesis(keys)
@@ -170,7 +173,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 	return cluster
 }
 
-// forged reads a forged message.
+// forged parses a forged message.
 func forged(text string) (kind string, tag trace.Tag, body any, err error) {
 	m, err := Parse(text)
 	if err != nil {
@@ -179,12 +182,12 @@ func forged(text string) (kind string, tag trace.Tag, body any, err error) {
 	return m.Kind, m.Tag(), m, nil
 }
 
-// grace is the time that the goroutines of a validator that froze in its crash have to give back what validators share: the
+// grace is the time in which the goroutines of a crashed validator return the resource that validators share: the
 // network's lock.
 const grace = time.Millisecond
 
-// keysOf are the validators' keys, in the order of their addresses, so that the library numbers
-// validators as we do.
+// keysOf are the validators' keys, in the order of their addresses, so that the library's numbers of validators match
+// the node numbers.
 func keysOf(n int) []privKey {
 	if keys, ok := knownKeys.Load(n); ok {
 		return keys.([]privKey)
@@ -198,11 +201,11 @@ func keysOf(n int) []privKey {
 	return keys
 }
 
-// knownKeys are the keys of so many validators, which take time to make.
+// knownKeys caches the keys by the number of validators, because generating them takes time.
 var knownKeys sync.Map
 
-// Version is the version of the library in this build, by the folder that it was built from:
-// test programs do not know their modules.
+// Version is the version of the library in this build. It comes from the directory of the source, because test
+// programs lack module information.
 func Version() string {
 	at := reflect.ValueOf(mark).Pointer()
 	file, _ := runtime.FuncForPC(at).FileLine(at)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if bubble.Exact { // goroutines of validators that lost power stand still for good
+	if bubble.Exact { // goroutines of validators that lost power stay paused
 		os.Exit(m.Run())
 	}
 	goleak.VerifyTestMain(m)
@@ -30,39 +30,77 @@ func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// Four validators start and decide, also when messages are lost and a validator crashes and
-// restarts, and nothing is left behind.
+// Four validators start and decide, also when messages are lost and a validator crashes and restarts, and nothing is
+// left behind.
 func TestFirst(t *testing.T) {
 	commits, after, lives, torn := 0, 0, 0, 0
-	count := spec.OnEvent("count", EventCommit, func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		commits++
-		if run.Faults().Crashed.Has(e.Node) {
-			after++
-		}
-		return nil
-	})
-	starts := spec.OnEvent("starts", EventStart, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		lives = max(lives, e.Value.(*Started).Life)
-		return nil
-	})
+	count := spec.OnEvent(
+		"count",
+		EventCommit,
+		func(_ *struct{}, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			commits++
+			if run.Faults().Crashed.Has(e.Node) {
+				after++
+			}
+			return nil
+		},
+	)
+	starts := spec.OnEvent(
+		"starts",
+		EventStart,
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			lives = max(lives, e.Value.(*Started).Life)
+			return nil
+		},
+	)
 	repairs := spec.OnEvent("repairs", EventRepair, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
 		torn++
 		return nil
 	})
-	for _, walk := range []strategy.Walk{{Deliver: 20, Wait: 2, Steps: 800}, {Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 1500}} {
+	for _, walk := range []strategy.Walk{{Deliver: 20, Wait: 2, Steps: 800},
+		{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 1500}} {
 		commits, after, lives, torn = 0, 0, 0, 0
-		result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: spec.All(Everything, count, starts, repairs), Runs: 4, Settle: 500})
+		result := explore(
+			t,
+			lockstep.Plan{
+				System:   Cluster{},
+				Strategy: walk,
+				Spec:     spec.All(Everything, count, starts, repairs),
+				Runs:     4,
+				Settle:   500,
+			},
+		)
 		if f := result.First(); f != nil {
 			t.Fatalf("%s\n%s", f.Finding, f.Finding.Stack)
 		}
-		t.Log(walk, result.Steps, result.Messages, commits, after, lives, torn, result.Verdicts, result.Reasons, result.Judged)
-		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 && (after == 0 || lives < 2 || torn == 0) {
-			t.Errorf("%d commits, %d of them after a crash, %d lives, %d torn logs; %v %v", commits, after, lives, torn, result.Verdicts, result.Reasons)
+		t.Log(
+			walk,
+			result.Steps,
+			result.Messages,
+			commits,
+			after,
+			lives,
+			torn,
+			result.Verdicts,
+			result.Reasons,
+			result.Judged,
+		)
+		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 &&
+			(after == 0 || lives < 2 || torn == 0) {
+			t.Errorf(
+				"%d commits, %d of them after a crash, %d lives, %d torn logs; %v %v",
+				commits,
+				after,
+				lives,
+				torn,
+				result.Verdicts,
+				result.Reasons,
+			)
 		}
 	}
 }
 
-// A record of the log that is torn anywhere is not read.
+// The log rejects a record that is torn at any position.
 func TestTorn(t *testing.T) {
 	var b bytes.Buffer
 	if err := newWALEncoder(&b).Encode(&timedWALMessage{Time: began(), Msg: endHeight{Height: 7}}); err != nil {
@@ -78,10 +116,22 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// Seven validators decide, with two that lie, with losses and with slow disks.
+// Seven validators decide, with two Byzantine ones, with losses and with slow disks.
 func TestSeven(t *testing.T) {
 	walk := strategy.Walk{Deliver: 60, Wait: 6, Drop: 1, Steps: 1500}
-	result := explore(t, lockstep.Plan{System: Cluster{Nodes: 7, Slow: 0.1}, Strategy: walk, Scenario: Liars(2, 7), Spec: Everything, Runs: 2, Settle: 1500, Seed: 1, AllowVacuous: true})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:       Cluster{Nodes: 7, Slow: 0.1},
+			Strategy:     walk,
+			Scenario:     Liars(2, 7),
+			Spec:         Everything,
+			Runs:         2,
+			Settle:       1500,
+			Seed:         1,
+			AllowVacuous: true,
+		},
+	)
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}

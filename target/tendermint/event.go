@@ -8,25 +8,27 @@ import (
 
 // The events of a validator.
 const (
-	EventStep      = "step"      // *Step: it came to a step of a round
+	EventStep      = "step"      // *Step: it entered a step of a round
 	EventPropose   = "propose"   // *Proposed: it signed a proposal
 	EventPrevote   = "prevote"   // *Vote: it signed a prevote
 	EventPrecommit = "precommit" // *Vote: it signed a precommit
-	EventPolka     = "polka"     // *Vote: it has +2/3 of the prevotes of a round for a block, or for none
+	EventPolka     = "polka"     // *Vote: it has +2/3 of the prevotes of a round for a block, or for nil
 	EventLock      = "lock"      // *Vote: it locked on a block in a round
-	EventUnlock    = "unlock"    // *Vote: it gave its lock up
+	EventUnlock    = "unlock"    // *Vote: it released its lock
 	EventValid     = "valid"     // *Vote: it knows a valid block
 	EventCommit    = "committed" // *Commit: it decided
 	EventEvidence  = "evidence"  // *Evidence: a block that it decided has evidence
 	EventFailure   = "failure"   // *Failure: the library's state machine stopped
-	EventStart     = "start"     // *Started: a life began
-	EventMissed    = "missed"    // nothing: a vote came on a connection that is gone, and reached nobody
-	EventRepair    = "repair"    // nothing: a write-ahead log whose last record a crash tore is repaired
+	EventStart     = "start"     // *Started: an incarnation began
+	EventMissed    = "missed"    // nothing: a vote arrived on a connection that is gone, and was discarded
+	// EventRepair has no value: the validator repaired a write-ahead log whose last record was torn in a crash.
+	EventRepair = "repair"
 )
 
-var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock, EventValid, EventCommit, EventEvidence, EventFailure, EventStart, EventMissed, EventRepair}
+var eventTypes = []string{EventStep, EventPropose, EventPrevote, EventPrecommit, EventPolka, EventLock, EventUnlock,
+	EventValid, EventCommit, EventEvidence, EventFailure, EventStart, EventMissed, EventRepair}
 
-// Step is where a validator is.
+// Step is the current step of a validator.
 type Step struct {
 	Height int64
 	Round  int32
@@ -44,23 +46,23 @@ type Proposed struct {
 	By         lockstep.Node
 }
 
-// String puts it into words.
+// String is the proposal as text.
 func (p *Proposed) String() string {
 	return fmt.Sprintf("%d/%d %s, polka in %d", p.Height, p.Round, p.Block, p.POL)
 }
 
-// Vote is a vote, or what comes of votes.
+// Vote is a vote, or a result of votes.
 type Vote struct {
 	Height int64
 	Round  int32
 	Block  string
-	By     lockstep.Node // who signed it, where it is a vote
+	By     lockstep.Node // the signer, for a vote
 }
 
-// String puts it into words.
+// String is the vote as text.
 func (v *Vote) String() string { return fmt.Sprintf("%d/%d %s", v.Height, v.Round, v.Block) }
 
-// Commit is a decision, with those who signed the precommits for it.
+// Commit is a decision, with the signers of its precommits.
 type Commit struct {
 	Height  int64
 	Round   int32
@@ -68,34 +70,34 @@ type Commit struct {
 	Signers lockstep.Nodes
 }
 
-// String puts it into words.
+// String is the commit as text.
 func (c *Commit) String() string {
 	return fmt.Sprintf("%d/%d %s by %s", c.Height, c.Round, c.Block, c.Signers)
 }
 
-// Evidence is in a block, against a validator who signed two votes.
+// Evidence is evidence in a block against a validator that signed two votes.
 type Evidence struct {
 	Height  int64 // of the block
 	At      int64 // of the votes
 	Against lockstep.Node
 }
 
-// String puts it into words.
+// String is the evidence as text.
 func (e *Evidence) String() string {
 	return fmt.Sprintf("against %d, who voted twice at height %d", e.Against, e.At)
 }
 
-// Failure is why the state machine stopped.
+// Failure is the reason why the state machine stopped.
 type Failure struct{ Text, Stack string }
 
 // String is the reason.
 func (f *Failure) String() string { return f.Text }
 
-// Started is the begin of a life.
+// Started is the beginning of an incarnation.
 type Started struct {
 	Life   int
 	Height int64 // committed before
 }
 
-// String puts it into words.
+// String is the start as text.
 func (s *Started) String() string { return fmt.Sprintf("life %d after height %d", s.Life, s.Height) }

@@ -15,13 +15,14 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Built with the overlay, runs are the same in every process: in calm, with losses, crashes and
-// slow disks, and with a liar.
+// With the overlay, runs are the same in every process: without faults, with losses, crashes and slow disks, and with
+// a Byzantine validator.
 func TestExactly(t *testing.T) {
 	processes.AllSame(t, exactRuns, func() (rows []processes.Row) {
 		for _, p := range []lockstep.Plan{
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 300}},
-			{System: Cluster{Slow: 0.1}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 300}},
+			{System: Cluster{Slow: 0.1}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2,
+				Steps: 300}},
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Steps: 300}, Scenario: Liars(1, 4)},
 		} {
 			p.Spec, p.Seed = Safety, 3
@@ -29,7 +30,10 @@ func TestExactly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows = append(rows, processes.Row{Name: fmt.Sprintf("%s liars=%v", p.Strategy, p.Scenario != nil), Outcomes: d})
+			rows = append(
+				rows,
+				processes.Row{Name: fmt.Sprintf("%s liars=%v", p.Strategy, p.Scenario != nil), Outcomes: d},
+			)
 		}
 		return rows
 	})
@@ -38,21 +42,37 @@ func TestExactly(t *testing.T) {
 // exactRuns is the number of seeds of each plan: about a hundred together.
 const exactRuns = 34
 
-// With the library's own log in files nothing that was promised breaks, and runs repeat: when the power fails, and when validators are
-// killed. With blocks of several parts the library's buffer is full in the middle of a record, half of which is in the file then; the library repairs that.
+// With the library's own log in files all properties hold, and runs are deterministic: with power failures, and when
+// validators are killed. With blocks of several parts the library's buffer fills up in the middle of a record. The
+// file then has half of the record, and the library repairs that.
 func TestFiles(t *testing.T) {
 	for _, c := range []Cluster{{Files: true, Power: 0.8}, {Files: true, Block: 140_000}} {
 		lives, torn := 0, 0
-		starts := spec.OnEvent("starts", EventStart, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			lives = max(lives, e.Value.(*Started).Life)
-			return nil
-		})
-		repairs := spec.OnEvent("repairs", EventRepair, func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
-			torn++
-			return nil
-		})
-		plan := lockstep.Plan{System: c, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Crash: 1, Restart: 2, Steps: 300},
-			Spec: spec.All(Everything, starts, repairs), Runs: *files, Settle: 200, Seed: 5, KeepGoing: true}
+		starts := spec.OnEvent(
+			"starts",
+			EventStart,
+			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+				lives = max(lives, e.Value.(*Started).Life)
+				return nil
+			},
+		)
+		repairs := spec.OnEvent(
+			"repairs",
+			EventRepair,
+			func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding {
+				torn++
+				return nil
+			},
+		)
+		plan := lockstep.Plan{
+			System:    c,
+			Strategy:  strategy.Walk{Deliver: 40, Wait: 4, Crash: 1, Restart: 2, Steps: 300},
+			Spec:      spec.All(Everything, starts, repairs),
+			Runs:      *files,
+			Settle:    200,
+			Seed:      5,
+			KeepGoing: true,
+		}
 		result := explore(t, plan)
 		if f := result.First(); f != nil {
 			t.Errorf("%+v: run %d: %s\n%s", c, f.Run, f.Finding, f.Finding.Stack)

@@ -8,8 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Forger makes messages up. It has the keys of the faulty validators and of no others, and signs
-// with the library.
+// Forger forges messages. It has the keys of the faulty validators and of no others, and signs with the library.
 type Forger struct {
 	Faulty lockstep.Nodes
 	// Nodes is the number of all validators.
@@ -24,14 +23,14 @@ func (f Forger) key(n lockstep.Node) (privKey, error) {
 	return keysOf(f.Nodes)[n-1], nil
 }
 
-// Ballot is what a forger may say in a vote.
+// Ballot is the forged content of a vote.
 type Ballot struct {
 	Round int32
-	// Like is a message whose block is voted for; nil means that the vote is for none.
+	// Like is a message with the block of the vote; nil means a vote for nil.
 	Like *Message
 }
 
-// Vote changes a vote of a faulty validator, and signs it. It refuses to sign for anyone else.
+// Vote changes a vote of a faulty validator, and signs it. It refuses to sign as any other validator.
 func (f Forger) Vote(m *Message, b Ballot) (*Message, error) {
 	decoded, err := decode(m.Raw)
 	if err != nil {
@@ -57,7 +56,7 @@ func (f Forger) Vote(m *Message, b Ballot) (*Message, error) {
 	return m.with(&voteMessage{Vote: &v})
 }
 
-// Propose changes a proposal of a faulty validator, to one of another block or polka.
+// Propose changes a proposal of a faulty validator to one of another block or polka.
 func (f Forger) Propose(by lockstep.Node, m *Message, pol int32, block *Message) (*Message, error) {
 	decoded, err := decode(m.Raw)
 	if err != nil {
@@ -82,7 +81,7 @@ func (f Forger) Propose(by lockstep.Node, m *Message, pol int32, block *Message)
 	return m.with(&proposalMessage{Proposal: &p})
 }
 
-// proposes reports whether a proposal bears the signature of a faulty validator.
+// proposes reports whether a proposal has the signature of a faulty validator.
 func (f Forger) proposes(by lockstep.Node, m *Message) bool {
 	decoded, err := decode(m.Raw)
 	key, keyErr := f.key(by)
@@ -93,8 +92,8 @@ func (f Forger) proposes(by lockstep.Node, m *Message) bool {
 	return ok && signedProposal(key, d.Proposal)
 }
 
-// Other is the same block part of another block, which the one given determines, and a
-// message with the name of that block.
+// Other is the same block part of another block, derived from the given one, and a message with the name of that
+// block.
 func (f Forger) Other(part *Message) (*Message, error) {
 	decoded, err := decode(part.Raw)
 	if err != nil {
@@ -105,7 +104,11 @@ func (f Forger) Other(part *Message) (*Message, error) {
 		return nil, fmt.Errorf("%s: %s is no block part", libraryName, part.Kind)
 	}
 	if d.Part.Proof.Total > 1 {
-		return nil, fmt.Errorf("%s: the block has %d parts, another can be made of one part only", libraryName, d.Part.Proof.Total)
+		return nil, fmt.Errorf(
+			"%s: the block has %d parts, another can be made of one part only",
+			libraryName,
+			d.Part.Proof.Total,
+		)
 	}
 	id, other, err := otherBlock(d.Part)
 	if err != nil {
@@ -119,7 +122,7 @@ func (f Forger) Other(part *Message) (*Message, error) {
 	return m, nil
 }
 
-// with is the message with another content, on the same way.
+// with is the message with another content, on the same channel.
 func (m *Message) with(content any) (*Message, error) {
 	raw, err := encode(content)
 	if err != nil {
@@ -130,14 +133,15 @@ func (m *Message) with(content any) (*Message, error) {
 	return n, nil
 }
 
-// world is what a liar knows: all messages of the run.
+// world is the knowledge of a Byzantine validator: all messages of the run.
 type world struct{ run *lockstep.Run }
 
-// blocks are messages with the blocks of a height, each once, the oldest first.
+// blocks are messages with the blocks of a height, without duplicates, the oldest first.
 func (w world) blocks(height int64) (list []*Message) {
 	for i := range w.run.Messages() {
 		m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message)
-		if ok && m.Height == height && len(m.id.Hash) > 0 && !slices.ContainsFunc(list, func(o *Message) bool { return o.Block == m.Block }) {
+		if ok && m.Height == height && len(m.id.Hash) > 0 &&
+			!slices.ContainsFunc(list, func(o *Message) bool { return o.Block == m.Block }) {
 			list = append(list, m)
 		}
 	}
@@ -147,14 +151,15 @@ func (w world) blocks(height int64) (list []*Message) {
 // part is a block part of a round.
 func (w world) part(height int64, round int32) *Message {
 	for i := range w.run.Messages() {
-		if m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message); ok && m.Kind == BlockPart && m.Height == height && m.Round == round {
+		if m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message); ok && m.Kind == BlockPart && m.Height == height &&
+			m.Round == round {
 			return m
 		}
 	}
 	return nil
 }
 
-// proposer is the faulty validator who made the proposal of a round, or 0.
+// proposer is the faulty validator that made the proposal of a round, or 0.
 func (w world) proposer(f Forger, height int64, round int32) lockstep.Node {
 	for i := range w.run.Messages() {
 		m, ok := w.run.Body(w.run.Messages()[i].ID).(*Message)
@@ -171,9 +176,9 @@ func (w world) proposer(f Forger, height int64, round int32) lockstep.Node {
 	return 0
 }
 
-// Lie changes something about a message of a faulty validator, at random, and signs it: the block or
-// the round of a vote, the polka that a proposal refers to, where the validator is, what it has a
-// majority for. It returns nil where there is nothing to lie about.
+// Lie randomly changes a message of a faulty validator, and signs it. It changes the block or the round of a vote,
+// the polka of a proposal, the validator's round, or the block of its majority. It returns nil if there is nothing to
+// forge.
 func (f Forger) Lie(r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
 	switch {
 	case m.IsVote() && m.By == by:
@@ -197,7 +202,7 @@ func (f Forger) Lie(r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Messag
 	return nil, nil
 }
 
-// Misname says of a part of a block that it is another part, where there are several.
+// Misname gives a block part the index of another part, if there are several.
 func (f Forger) Misname(part *Message) (*Message, error) {
 	decoded, err := decode(part.Raw)
 	if err != nil {
@@ -217,7 +222,7 @@ func (f Forger) Misname(part *Message) (*Message, error) {
 	return part.with(&blockPartMessage{Height: d.Height, Round: d.Round, Part: &p})
 }
 
-// misplace lies about where a validator is.
+// misplace forges the round of a validator.
 func (f Forger) misplace(r *rand.Rand, m *Message) (*Message, error) {
 	decoded, err := decode(m.Raw)
 	if err != nil {
@@ -228,9 +233,9 @@ func (f Forger) misplace(r *rand.Rand, m *Message) (*Message, error) {
 	return m.with(&d)
 }
 
-// TwoFaced is what a faulty validator says to one half of the others, so that they see another
-// world: where the proposer is faulty, they are shown another block, and votes of the faulty for
-// that. It returns nil where the faulty say the same to all.
+// TwoFaced is the version of a faulty validator's message for one half of the others. If the proposer is faulty,
+// these receive another block, and votes of faulty validators for it. It returns nil if all validators receive the
+// same message.
 func (f Forger) TwoFaced(run *lockstep.Run, m *Message) (*Message, error) {
 	w := world{run}
 	part, proposer := w.part(m.Height, m.Round), w.proposer(f, m.Height, m.Round)

@@ -21,8 +21,8 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 )
 
-// What the bindings of CometBFT 0.38 and 1.0 have in common beyond library.go: most names, reactors that take envelopes,
-// and applications that take contexts.
+// The common part of the bindings of CometBFT 0.38 and 1.0 beyond library.go: most names, reactors that take
+// envelopes, and applications that take contexts.
 
 type (
 	stepRecord        = types.EventDataRoundState
@@ -87,7 +87,7 @@ var (
 	addToPeerSet      = p2p.AddPeerToSwitchPeerSet
 )
 
-// What the shared part of the binding asks of a generation.
+// The names that the shared part of the binding requires of a generation.
 
 func newStates(db kvDB) stateStore { return sm.NewStore(db, sm.StoreOptions{}) }
 
@@ -96,18 +96,21 @@ func newConns(app *application) appConns {
 }
 
 func newSwitch(key privKey) *p2pSwitch {
-	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
+	return p2p.NewSwitch(
+		config.DefaultP2PConfig(),
+		p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()),
+	)
 }
 
 func partsOf(b *block) (*types.PartSet, error) {
 	return b.MakePartSet(partSize)
 }
 
-// SetRemovalFailed and GetRemovalFailed are of interest to the library's peer set.
+// SetRemovalFailed and GetRemovalFailed are used by the library's peer set.
 func (p *peer) SetRemovalFailed()      { p.removalFailed.Store(true) }
 func (p *peer) GetRemovalFailed() bool { return p.removalFailed.Load() }
 
-// Send puts a message of the library on its way.
+// Send sends a message of the library.
 func (p *peer) Send(e envelope) bool {
 	m := e.Message
 	if w, ok := m.(wrapper); ok {
@@ -120,10 +123,10 @@ func (p *peer) Send(e envelope) bool {
 	return p.send(e.ChannelID, raw)
 }
 
-// TrySend is the same here: nothing is ever full.
+// TrySend is the same here: no queue is ever full.
 func (p *peer) TrySend(e envelope) bool { return p.Send(e) }
 
-// unwrap reads what travels.
+// unwrap decodes a message from the network.
 func unwrap(raw []byte) (proto.Message, error) {
 	m := &wireMessage{}
 	if err := proto.Unmarshal(raw, m); err != nil {
@@ -132,7 +135,7 @@ func unwrap(raw []byte) (proto.Message, error) {
 	return m.Unwrap()
 }
 
-// decode reads what travels as a message of the library.
+// decode decodes a message from the network to one of the library.
 func decode(raw []byte) (any, error) {
 	m, err := unwrap(raw)
 	if err != nil {
@@ -168,7 +171,7 @@ func (a *application) Commit(context.Context, *commitRequest) (*commitResponse, 
 	return &commitResponse{}, nil
 }
 
-// PrepareProposal puts the transaction into a block.
+// PrepareProposal adds the transaction to a block.
 func (a *application) PrepareProposal(context.Context, *prepareRequest) (*prepareResponse, error) {
 	if a.size == 0 {
 		return &prepareResponse{}, nil

@@ -4,10 +4,10 @@ package tendermint
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// What the bindings have in common from Tendermint 0.34 on: what travels and what is signed are protocol buffers, databases tell of
-// errors, and reactors are told of a peer before it starts.
+// The common part of the bindings since Tendermint 0.34: messages and signed data are protocol buffers, databases
+// return errors, and reactors learn of a peer before it starts.
 
-// logOf is our log as the library knows one.
+// logOf converts the adapter's log to the library's interface.
 func logOf(w *wal) writeAheadLog { return w }
 
 // initPeer announces a peer to the reactors.
@@ -16,7 +16,7 @@ func (r *replica) initPeer(p *peer) {
 	r.proofs.InitPeer(p)
 }
 
-// decodeEvidence reads what travels on the channel of evidence.
+// decodeEvidence decodes messages of the evidence channel.
 func decodeEvidence(raw []byte) (list evidenceList, err error) {
 	m := &protoEvidence{}
 	if err := m.Unmarshal(raw); err != nil {
@@ -32,11 +32,12 @@ func decodeEvidence(raw []byte) (list evidenceList, err error) {
 	return list, nil
 }
 
-// signers are the round of a commit, and who signed for its block.
+// signers are the round of a commit, and the signers for its block.
 func signers(s *consensusState, c *commit) (round int32, by trace.Nodes) {
 	for i, sig := range c.Signatures {
 		_, v := s.RoundState.Validators.GetByIndex(int32(i))
-		if sig.BlockIDFlag == flagCommit && v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)), sig.Signature) {
+		if sig.BlockIDFlag == flagCommit && v != nil && v.PubKey.VerifySignature(c.VoteSignBytes(chainID, int32(i)),
+			sig.Signature) {
 			by |= trace.NodesOf(validator(i))
 		}
 	}
@@ -46,7 +47,7 @@ func signers(s *consensusState, c *commit) (round int32, by trace.Nodes) {
 // polkaOf is the round of the polka that a proposal refers to.
 func polkaOf(p *protoProposal) int32 { return p.PolRound }
 
-// signVote signs a vote with a liar's key.
+// signVote signs a vote with a Byzantine validator's key.
 func signVote(key privKey, v *libraryVote) error {
 	p := v.ToProto()
 	err := signForged(key, p)
@@ -54,7 +55,7 @@ func signVote(key privKey, v *libraryVote) error {
 	return err
 }
 
-// signProposal signs a proposal with a liar's key.
+// signProposal signs a proposal with a Byzantine validator's key.
 func signProposal(key privKey, p *libraryProposal) error {
 	signed := p.ToProto()
 	err := newMockPV(key, false, false).SignProposal(chainID, signed)
@@ -62,12 +63,12 @@ func signProposal(key privKey, p *libraryProposal) error {
 	return err
 }
 
-// signedProposal reports whether a proposal bears the signature of a key.
+// signedProposal reports whether a proposal has the signature of a key.
 func signedProposal(key privKey, p *libraryProposal) bool {
 	return key.PubKey().VerifySignature(proposalSignBytes(chainID, p.ToProto()), p.Signature)
 }
 
-// otherBlock makes another valid block of one that is whole in a part, in the same way each time.
+// otherBlock deterministically derives another valid block from one that fits into one part.
 func otherBlock(part *blockPart) (blockID, *blockPart, error) {
 	p := &protoBlock{}
 	if err := p.Unmarshal(part.Bytes); err != nil {

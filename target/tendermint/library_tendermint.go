@@ -17,7 +17,8 @@ import (
 	"github.com/tendermint/tendermint/types"
 )
 
-// What the bindings of Tendermint 0.30 and 0.34 have in common beyond library.go: most names, and reactors that take bytes.
+// The common part of the bindings of Tendermint 0.30 and 0.34 beyond library.go: most names, and reactors that take
+// bytes.
 
 type (
 	walMessage        = cs.WALMessage
@@ -78,10 +79,10 @@ var (
 // libraryName is the target's name on the command line.
 const libraryName = "tendermint"
 
-// Send puts a message of the library on its way.
+// Send sends a message of the library.
 func (p *peer) Send(channel byte, raw []byte) bool { return p.send(channel, slices.Clone(raw)) }
 
-// TrySend is the same here: nothing is ever full.
+// TrySend is the same here: no queue is ever full.
 func (p *peer) TrySend(channel byte, raw []byte) bool { return p.Send(channel, raw) }
 
 // hand gives a message to its reactor, as the connection of a peer would.
@@ -103,10 +104,10 @@ func (a *application) Commit() abci.ResponseCommit {
 	return abci.ResponseCommit{}
 }
 
-// describeOther reads what only some versions send: nothing here.
+// describeOther describes messages that only some versions send: none here.
 func describeOther(*Message, any) {}
 
-// SignVote signs a vote, or gives the signature again that it gave before.
+// SignVote signs a vote, or returns its previous signature.
 func (s *signer) SignVote(chain string, v *protoVote) error {
 	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v) })
 }
@@ -115,5 +116,8 @@ func newConns(app *application) appConns       { return proxy.NewAppConns(proxy.
 func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(c) }
 
 func newSwitch(key privKey) *p2pSwitch {
-	return p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()))
+	return p2p.NewSwitch(
+		config.DefaultP2PConfig(),
+		p2p.NewMultiplexTransport(p2p.DefaultNodeInfo{}, p2p.NodeKey{PrivKey: key}, conn.DefaultMConnConfig()),
+	)
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// What the adapter uses of Tendermint 0.30: what travels and what is signed are written by amino, databases tell of no errors, and
-// the log hands out readers of files.
+// The parts of Tendermint 0.30 that the adapter uses: amino encodes messages and signed data, databases return no
+// errors, and the log returns readers of files.
 
 type (
 	consensusState   = cs.ConsensusState
@@ -51,7 +51,7 @@ var (
 	seedLibrary     = common.Seed
 )
 
-// codec knows what validators tell each other.
+// codec encodes the messages between validators.
 var codec = func() *amino.Codec {
 	c := amino.NewCodec()
 	cs.RegisterConsensusMessages(c)
@@ -60,7 +60,7 @@ var codec = func() *amino.Codec {
 	return c
 }()
 
-// decode reads what travels as a message of the library.
+// decode decodes a message from the network to one of the library.
 func decode(raw []byte) (any, error) {
 	var m cs.ConsensusMessage
 	err := codec.UnmarshalBinaryBare(raw, &m)
@@ -70,7 +70,7 @@ func decode(raw []byte) (any, error) {
 // encode is the reverse of decode.
 func encode(m any) ([]byte, error) { return codec.MarshalBinaryBare(m) }
 
-// decodeEvidence reads what travels on the channel of evidence.
+// decodeEvidence decodes messages of the evidence channel.
 func decodeEvidence(raw []byte) (evidenceList, error) {
 	var m evidence.EvidenceMessage
 	if err := codec.UnmarshalBinaryBare(raw, &m); err != nil {
@@ -79,7 +79,7 @@ func decodeEvidence(raw []byte) (evidenceList, error) {
 	return m.(*evidence.EvidenceListMessage).Evidence, nil
 }
 
-// otherBlock makes another valid block of one that is whole in a part, in the same way each time.
+// otherBlock deterministically derives another valid block from one that fits into one part.
 func otherBlock(part *blockPart) (blockID, *blockPart, error) {
 	b := &block{}
 	if err := codec.UnmarshalBinaryLengthPrefixed(part.Bytes, b); err != nil {
@@ -93,7 +93,7 @@ func otherBlock(part *blockPart) (blockID, *blockPart, error) {
 	return blockID{Hash: b.Hash(), PartsHeader: parts.Header()}, parts.GetPart(0), nil
 }
 
-// mockPV is the library's, which does not tell its key.
+// mockPV is the library's, which does not expose its key.
 type mockPV struct {
 	*types.MockPV
 	PrivKey privKey
@@ -109,38 +109,39 @@ func proposalSignBytes(chain string, p *protoProposal) []byte { return p.SignByt
 // polkaOf is the round of the polka that a proposal refers to.
 func polkaOf(p *protoProposal) int32 { return small(p.POLRound) }
 
-// signVote signs a vote with a liar's key.
+// signVote signs a vote with a Byzantine validator's key.
 func signVote(key privKey, v *libraryVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v)
 }
 
-// signProposal signs a proposal with a liar's key.
+// signProposal signs a proposal with a Byzantine validator's key.
 func signProposal(key privKey, p *libraryProposal) error {
 	return newMockPV(key, false, false).SignProposal(chainID, p)
 }
 
-// signedProposal reports whether a proposal bears the signature of a key.
+// signedProposal reports whether a proposal has the signature of a key.
 func signedProposal(key privKey, p *libraryProposal) bool {
 	return key.PubKey().VerifyBytes(p.SignBytes(chainID), p.Signature)
 }
 
-// signers are the round of a commit, and who signed for its block.
+// signers are the round of a commit, and the signers for its block.
 func signers(s *consensusState, c *commit) (round int32, by trace.Nodes) {
 	for i, sig := range c.Precommits {
 		_, v := s.RoundState.Validators.GetByIndex(i)
-		if sig != nil && sig.BlockID.Equals(c.BlockID) && v != nil && v.PubKey.VerifyBytes(c.VoteSignBytes(chainID, sig), sig.Signature) {
+		if sig != nil && sig.BlockID.Equals(c.BlockID) && v != nil &&
+			v.PubKey.VerifyBytes(c.VoteSignBytes(chainID, sig), sig.Signature) {
 			by |= trace.NodesOf(validator(i))
 		}
 	}
 	return small(c.Round()), by
 }
 
-// What the shared part of the binding asks of a version.
+// The names that the shared part of the binding requires of a version.
 
-// stateStore is where the library keeps its states.
+// stateStore is the library's store of states.
 type stateStore struct{ db dbm.DB }
 
-// LoadFromDBOrGenesisDoc is the state to begin with.
+// LoadFromDBOrGenesisDoc is the initial state.
 func (s stateStore) LoadFromDBOrGenesisDoc(gen *genesisDoc) (sm.State, error) {
 	return sm.LoadStateFromDBOrGenesisDoc(s.db, gen)
 }
@@ -163,7 +164,7 @@ func (r *replica) newExecutor(s stateStore, c appConns, pool *evidence.EvidenceP
 	return sm.NewBlockExecutor(s.db, r.log, c.Consensus(), noMempool, pool)
 }
 
-// defaultConfig are the library's settings. The least time between blocks is divided as all times are.
+// defaultConfig are the library's settings. The minimum time between blocks is divided like all times.
 func defaultConfig() *consensusSettings {
 	c := config.DefaultConsensusConfig()
 	c.BlockTimeIota /= faster
@@ -179,11 +180,11 @@ func addToPeerSet(sw *p2pSwitch, p *peer) {
 	}
 }
 
-// OriginalAddr is where the peer was dialled.
+// OriginalAddr is the address at which the peer was dialed.
 func (p *peer) OriginalAddr() *netAddress { return nil }
 
-// OnStop lets a peer that is gone be ahead of everybody: the goroutine that tells it of evidence looks for ever whether it has come
-// far enough to be told, and takes no notice of its end.
+// OnStop makes a stopped peer appear ahead of all others. The goroutine that sends it evidence polls indefinitely
+// until the peer is far enough, and does not observe its end.
 func (p *peer) OnStop() {
 	s, ok := p.Get(types.PeerStateKey).(*cs.PeerState)
 	if !ok {
@@ -193,40 +194,40 @@ func (p *peer) OnStop() {
 	s.ApplyNewRoundStepMessage(&newRoundStepMessage{Height: math.MaxInt64})
 }
 
-// memDB is the library's, which tells of no errors, as later versions have it.
+// memDB adapts the library's database, which returns no errors, to the interface of later versions.
 type memDB struct{ db *dbm.MemDB }
 
 func newMemDB() *memDB { return &memDB{dbm.NewMemDB()} }
 
-// Get is a value.
+// Get returns a value.
 func (m *memDB) Get(key []byte) ([]byte, error) { return m.db.Get(key), nil }
 
-// Has reports whether there is one.
+// Has reports whether there is a value.
 func (m *memDB) Has(key []byte) (bool, error) { return m.db.Has(key), nil }
 
-// Set sets it.
+// Set sets a value.
 func (m *memDB) Set(key, value []byte) error { m.db.Set(key, value); return nil }
 
-// Delete deletes it.
+// Delete deletes a value.
 func (m *memDB) Delete(key []byte) error { m.db.Delete(key); return nil }
 
-// Iterator goes over keys.
+// Iterator iterates over keys.
 func (m *memDB) Iterator(start, end []byte) (kvIterator, error) {
 	return kvIterator{m.db.Iterator(start, end)}, nil
 }
 
-// ReverseIterator does from the last to the first.
+// ReverseIterator iterates from the last key to the first.
 func (m *memDB) ReverseIterator(start, end []byte) (kvIterator, error) {
 	return kvIterator{m.db.ReverseIterator(start, end)}, nil
 }
 
-// kvIterator is the library's, as later versions have it.
+// kvIterator adapts the library's iterator to the interface of later versions.
 type kvIterator struct{ dbm.Iterator }
 
-// Close closes it.
+// Close closes the iterator.
 func (it kvIterator) Close() error { it.Iterator.Close(); return nil }
 
-// oldDB is our database as the library knows one.
+// oldDB adapts the adapter's database to the library's interface.
 type oldDB struct{ database }
 
 func must[T any](v T, err error) T {
@@ -252,7 +253,7 @@ func (d oldDB) NewBatch() dbm.Batch { return oldBatch{d.database.NewBatch()} }
 func (oldDB) Close()                {}
 func (oldDB) Print()                {}
 
-// oldBatch is our batch as the library knows one.
+// oldBatch adapts the adapter's batch to the library's interface.
 type oldBatch struct{ *batch }
 
 func (b oldBatch) Set(key, value []byte) { must(0, b.batch.Set(key, append([]byte{}, value...))) }
@@ -260,16 +261,16 @@ func (b oldBatch) Delete(key []byte)     { must(0, b.batch.Delete(key)) }
 func (b oldBatch) Write()                { must(0, b.batch.Write()) }
 func (b oldBatch) WriteSync()            { b.Write() }
 
-// oldWAL is our log as the library knows one.
+// oldWAL adapts the adapter's log to the library's interface.
 type oldWAL struct{ *wal }
 
 func logOf(w *wal) writeAheadLog { return oldWAL{w} }
 
 func (w oldWAL) Write(m walMessage)     { must(0, w.wal.Write(m)) }
 func (w oldWAL) WriteSync(m walMessage) { must(0, w.wal.WriteSync(m)) }
-func (oldWAL) Group() *autofile.Group   { return nil } // nobody asks
+func (oldWAL) Group() *autofile.Group   { return nil } // the library does not call it
 
-// SearchForEndHeight returns a reader of files that has what was written after a height had ended, and no file.
+// SearchForEndHeight returns a reader over the records after the end of a height, without a file.
 func (w oldWAL) SearchForEndHeight(height int64, o *walSearch) (*autofile.GroupReader, bool, error) {
 	rest, found, err := w.wal.SearchForEndHeight(height, o)
 	if !found || err != nil {

@@ -19,7 +19,7 @@ import (
 	dbm "github.com/tendermint/tm-db"
 )
 
-// What the adapter uses of Tendermint 0.34.
+// The parts of Tendermint 0.34 that the adapter uses.
 
 type (
 	consensusState   = cs.State
@@ -71,7 +71,7 @@ var (
 	seedLibrary       = librand.Seed
 )
 
-// decode reads what travels as a message of the library.
+// decode decodes a message from the network to one of the library.
 func decode(raw []byte) (any, error) {
 	m := &wire.Message{}
 	if err := m.Unmarshal(raw); err != nil {
@@ -89,12 +89,12 @@ func encode(m any) ([]byte, error) {
 	return p.Marshal()
 }
 
-// signForged signs a vote with a liar's key.
+// signForged signs a vote with a Byzantine validator's key.
 func signForged(key privKey, v *protoVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v)
 }
 
-// What the shared part of the binding asks of a version.
+// The names that the shared part of the binding requires of a version.
 
 func newStates(db kvDB) stateStore { return sm.NewStore(db) }
 

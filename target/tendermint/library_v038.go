@@ -15,7 +15,7 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 )
 
-// What the adapter uses of CometBFT 0.38.
+// The parts of CometBFT 0.38 that the adapter uses.
 
 // libraryName is the target's name on the command line.
 const libraryName = "cometbft"
@@ -82,20 +82,20 @@ func encode(m any) ([]byte, error) {
 	return proto.Marshal(inner.(p2p.Wrapper).Wrap())
 }
 
-// describeOther reads what only some versions send: nothing here.
+// describeOther describes messages that only some versions send: none here.
 func describeOther(*Message, any) {}
 
-// SignVote signs a vote, or gives the signature again that it gave before.
+// SignVote signs a vote, or returns its previous signature.
 func (s *signer) SignVote(chain string, v *protoVote) error {
 	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v) })
 }
 
-// signForged signs a vote with a liar's key.
+// signForged signs a vote with a Byzantine validator's key.
 func signForged(key privKey, v *protoVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v)
 }
 
-// What the shared part of the binding asks of a version.
+// The names that the shared part of the binding requires of a version.
 
 func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(c) }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 )
 
-// What the adapter uses of CometBFT 1.0, whose consensus is in its folder internal; package lockstep below the
-// library's path is a door to it.
+// The parts of CometBFT 1.0 that the adapter uses. Its consensus is in its directory internal; package lockstep below
+// the library's path provides access.
 
 // libraryName is the target's name on the command line.
 const libraryName = "cometbft"
@@ -83,30 +83,41 @@ func encode(m any) ([]byte, error) {
 	return proto.Marshal(&wrapped)
 }
 
-// describeOther reads what only some versions send.
+// describeOther describes messages that only some versions send.
 func describeOther(m *Message, decoded any) {
 	if d, ok := decoded.(*cs.HasProposalBlockPartMessage); ok {
 		m.Kind, m.Height, m.Round = HasBlockPart, d.Height, d.Round
 	}
 }
 
-// seedLibrary makes what the library draws depend on a seed: it seeds each of its sources from
+// seedLibrary makes the library's random choices depend on a seed: the library seeds each of its sources from
 // crypto/rand.
 func seedLibrary(seed int64) {
-	crand.Reader = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24), byte(seed >> 32), byte(seed >> 40), byte(seed >> 48), byte(seed >> 56)})
+	crand.Reader = rand.NewChaCha8(
+		[32]byte{
+			byte(seed),
+			byte(seed >> 8),
+			byte(seed >> 16),
+			byte(seed >> 24),
+			byte(seed >> 32),
+			byte(seed >> 40),
+			byte(seed >> 48),
+			byte(seed >> 56),
+		},
+	)
 }
 
-// SignVote signs a vote, or gives the signature again that it gave before.
+// SignVote signs a vote, or returns its previous signature.
 func (s *signer) SignVote(chain string, v *protoVote, extension bool) error {
 	return s.signVote(chain, v, func() error { return s.mockPV.SignVote(chain, v, extension) })
 }
 
-// signForged signs a vote with a liar's key.
+// signForged signs a vote with a Byzantine validator's key.
 func signForged(key privKey, v *protoVote) error {
 	return newMockPV(key, false, false).SignVote(chainID, v, false)
 }
 
-// What the shared part of the binding asks of a version.
+// The names that the shared part of the binding requires of a version.
 
 func shake(h *cs.Handshaker, c appConns) error { return h.Handshake(context.Background(), c) }
 

@@ -9,9 +9,10 @@ import (
 	abci "github.com/cometbft/cometbft/abci/types"
 )
 
-// CometBFT 1.0 takes an empty answer of the application for one that is missing: an application without a hash answers a block without
-// transactions so. A validator that crashes after the application has committed such a block, and before the library has saved its state, does not
-// start again, which campaigns with crashes and slow disks found. When this fails, the library has mended it.
+// CometBFT 1.0 treats an empty response of the application as a missing one. An application without a hash returns
+// that for a block without transactions. A validator that crashes after the application's commit of such a block, and
+// before the library has saved its state, does not start again. Campaigns with crashes and slow disks found this.
+// When this test fails, the library has fixed it.
 func TestEmptyResponse(t *testing.T) {
 	for _, c := range []struct {
 		response *abci.FinalizeBlockResponse
@@ -22,7 +23,8 @@ func TestEmptyResponse(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := states.LoadLastFinalizeBlockResponse(1)
-		if missing := err != nil && strings.Contains(err.Error(), "none are found"); missing != c.missing || err != nil && !missing {
+		if missing := err != nil && strings.Contains(err.Error(), "none are found"); missing != c.missing ||
+			err != nil && !missing {
 			t.Errorf("%s, saved: %v", c.response, err)
 		}
 	}

@@ -24,43 +24,43 @@ const (
 	VoteSetMaj23  = "VoteSetMaj23"
 	VoteSetBits   = "VoteSetBits"
 	Proof         = "Evidence"
-	Garbled       = "Garbled" // what no validator reads
+	Garbled       = "Garbled" // unreadable for validators
 )
 
-// Kinds are all of them.
-var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote, HasBlockPart, VoteSetMaj23, VoteSetBits, Proof, Garbled}
+// Kinds are all types.
+var Kinds = []string{Proposal, ProposalPOL, BlockPart, Prevote, Precommit, NewRoundStep, NewValidBlock, HasVote,
+	HasBlockPart, VoteSetMaj23, VoteSetBits, Proof, Garbled}
 
-// Nil is the block of a vote for none.
+// Nil is the block of a vote for nil.
 const Nil = "nil"
 
-// Message is what travels between validators: the library's bytes, and what they say.
+// Message is a message between validators: the library's bytes, and their content.
 type Message struct {
 	Kind   string
 	Height int64
 	Round  int32
-	// By is the validator who signed a vote, or whose vote a HasVote is about, or against whom
-	// evidence is; 0 elsewhere.
+	// By is the signer of a vote, the voter of a HasVote, or the validator that evidence accuses; 0 elsewhere.
 	By lockstep.Node
-	// Block is what is proposed or voted for, the beginning of its hash, or Nil.
+	// Block is the proposed block or that of a vote, as the beginning of its hash, or Nil.
 	Block string
 	// POL is the round of the polka that a proposal refers to, or -1.
 	POL int32
-	// Step is that of a NewRoundStep.
+	// Step is the step of a NewRoundStep.
 	Step string
-	// VoteType is Prevote or Precommit, where the message is about votes.
+	// VoteType is Prevote or Precommit, if the message is about votes.
 	VoteType string
 
-	// Channel, Conn and Seq are where it travels: the channel, the number of the connection on
-	// its link, and which message of the channel it is.
+	// Channel, Conn and Seq are the channel of the message, the number of the connection on its link, and the
+	// position on the channel.
 	Channel   byte
 	Conn, Seq int
 	// Raw is the message as the library encodes it.
 	Raw []byte
 
 	whole  bool // a BlockPart with all of a block
-	forged bool // it was made up, in the place of another
+	forged bool // it is forged, and replaces another message
 
-	id blockID // the whole of Block, where the message has it
+	id blockID // the complete ID of Block, if the message has it
 }
 
 // PhasesPerHeight is the number of phases that a height has: one for each round, the last for all
@@ -84,8 +84,8 @@ func (m *Message) Tag() trace.Tag {
 	return t
 }
 
-// rank orders what a validator tells another at once about a round: the library lets goroutines
-// compete and chance choose.
+// rank orders the messages that a validator sends another at the same time about a round. In the library their order
+// depends on goroutine scheduling and random choices.
 func (m *Message) rank() int {
 	switch m.Kind {
 	case Proposal, NewRoundStep:
@@ -102,13 +102,13 @@ func (m *Message) rank() int {
 	return 3 + int(m.By)
 }
 
-// IsVote reports whether it is a vote.
+// IsVote reports whether the message is a vote.
 func (m *Message) IsVote() bool { return m.Kind == Prevote || m.Kind == Precommit }
 
-// steps are the library's steps in words, those of one round of a phase alike.
+// steps are the library's steps as text; steps of one round of a phase have the same text.
 var steps = []string{"", "new height", "propose", "propose", "prevote", "prevote", "precommit", "precommit", "commit"}
 
-// short is the beginning of a hash in words.
+// short is the beginning of a hash as text.
 func short(hash []byte) string {
 	if len(hash) == 0 {
 		return Nil
@@ -116,7 +116,7 @@ func short(hash []byte) string {
 	return strings.ToUpper(hex.EncodeToString(hash[:min(4, len(hash))]))
 }
 
-// describe reads what the library sends on a channel.
+// describe parses the library's bytes on a channel.
 func describe(channel byte, raw []byte) *Message {
 	m := &Message{Kind: Garbled, POL: -1, Raw: raw, Channel: channel}
 	if channel == evidenceChannel {
@@ -130,7 +130,8 @@ func describe(channel byte, raw []byte) *Message {
 	switch d := decoded.(type) {
 	case *proposalMessage:
 		p := d.Proposal
-		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, small(p.Round), small(p.POLRound), short(p.BlockID.Hash)
+		m.Kind, m.Height, m.Round, m.POL, m.Block = Proposal, p.Height, small(p.Round), small(p.POLRound),
+			short(p.BlockID.Hash)
 		m.id = p.BlockID
 	case *proposalPOLMessage:
 		m.Kind, m.Height, m.POL, m.Round = ProposalPOL, d.Height, small(d.ProposalPOLRound), small(d.ProposalPOLRound)
@@ -140,25 +141,29 @@ func describe(channel byte, raw []byte) *Message {
 	case *voteMessage:
 		v := d.Vote
 		m.VoteType = voteType(v.Type == precommitType)
-		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, small(v.Round), validator(v.ValidatorIndex), short(v.BlockID.Hash)
+		m.Kind, m.Height, m.Round, m.By, m.Block = m.VoteType, v.Height, small(v.Round), validator(v.ValidatorIndex),
+			short(v.BlockID.Hash)
 		m.id = v.BlockID
 	case *newRoundStepMessage:
 		m.Kind, m.Height, m.Round, m.Step = NewRoundStep, d.Height, small(d.Round), stepName(int(d.Step))
 	case *newValidBlockMessage:
 		m.Kind, m.Height, m.Round = NewValidBlock, d.Height, small(d.Round)
 	case *hasVoteMessage:
-		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, small(d.Round), validator(d.Index), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.By, m.VoteType = HasVote, d.Height, small(d.Round), validator(d.Index),
+			voteType(d.Type == precommitType)
 	case *voteSetMaj23Message:
-		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, small(d.Round), short(d.BlockID.Hash), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetMaj23, d.Height, small(d.Round), short(d.BlockID.Hash),
+			voteType(d.Type == precommitType)
 	case *voteSetBitsMessage:
-		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, small(d.Round), short(d.BlockID.Hash), voteType(d.Type == precommitType)
+		m.Kind, m.Height, m.Round, m.Block, m.VoteType = VoteSetBits, d.Height, small(d.Round), short(d.BlockID.Hash),
+			voteType(d.Type == precommitType)
 	default:
 		describeOther(m, decoded)
 	}
 	return m
 }
 
-// describeProof reads the evidence that a validator sends: of several pieces, the first.
+// describeProof parses the evidence that a validator sends: of several pieces, the first.
 func (m *Message) describeProof() {
 	list, err := decodeEvidence(m.Raw)
 	if err != nil || len(list) == 0 {
@@ -185,7 +190,7 @@ func stepName(step int) string {
 	return steps[step]
 }
 
-// text is what the message says, for people.
+// text is the content of the message for people.
 func (m *Message) text() string {
 	s := fmt.Sprintf("%d/%d", m.Height, m.Round)
 	if m.Step != "" {
@@ -206,12 +211,12 @@ func (m *Message) text() string {
 	return s
 }
 
-// String is the whole message, in the words that Parse reads.
+// String is the whole message as text, which Parse reads.
 func (m *Message) String() string {
 	return fmt.Sprintf("%s %s; channel=%x conn=%d seq=%d raw=%x", m.Kind, m.text(), m.Channel, m.Conn, m.Seq, m.Raw)
 }
 
-// Parse reads a message as String writes it. What the bytes say counts, not the words before.
+// Parse parses a message in the format of String. The bytes count, not the text before them.
 func Parse(text string) (*Message, error) {
 	_, tail, ok := strings.Cut(text, "; ")
 	if !ok {

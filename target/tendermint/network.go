@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// network is the connections of a run. Every two validators that are up have one, or will.
+// network is the connections of a run. Any two running validators have one, or will have one.
 type network struct {
 	cluster Cluster
 	world   *bubble.World
@@ -21,7 +21,7 @@ type network struct {
 	links map[[2]lockstep.Node]*link
 
 	noting sync.Mutex
-	sent   map[way][]*Message // in order; nil: it was lost in silence
+	sent   map[way][]*Message // in order; nil: lost silently
 }
 
 // way is a channel of a connection in one direction.
@@ -31,7 +31,8 @@ type way struct {
 	channel  byte
 }
 
-// number numbers a message, as the engine learns of it. A forged one takes the place of another.
+// number numbers a message when the engine learns of it. A forged message takes the number of the one that it
+// replaces.
 func (n *network) number(from, to lockstep.Node, m *Message) {
 	w := way{from, to, m.Conn, m.Channel}
 	n.noting.Lock()
@@ -46,7 +47,7 @@ func (n *network) number(from, to lockstep.Node, m *Message) {
 	n.sent[w] = append(n.sent[w], m)
 }
 
-// upTo are the messages of a way from one on to another, but for those that were lost in silence.
+// upTo are the messages of a way from one on to another, except those lost silently.
 func (n *network) upTo(w way, first, last int) (list []*Message) {
 	n.noting.Lock()
 	defer n.noting.Unlock()
@@ -58,17 +59,23 @@ func (n *network) upTo(w way, first, last int) (list []*Message) {
 	return list
 }
 
-// link is what connects two nodes.
+// link is the link between two nodes.
 type link struct {
 	conn int // counts the connections on it
 	up   bool
 }
 
 func newNetwork(c Cluster, w *bubble.World) *network {
-	return &network{cluster: c, world: w, lives: make([]*replica, c.Nodes), links: map[[2]lockstep.Node]*link{}, sent: map[way][]*Message{}}
+	return &network{
+		cluster: c,
+		world:   w,
+		lives:   make([]*replica, c.Nodes),
+		links:   map[[2]lockstep.Node]*link{},
+		sent:    map[way][]*Message{},
+	}
 }
 
-// order tells a validator about one of its connections.
+// order notifies a validator about one of its connections.
 type order struct {
 	with lockstep.Node
 	conn int
@@ -91,14 +98,14 @@ func (n *network) join(r *replica) {
 		return
 	}
 	self := r.node.Self()
-	n.part(r) // of a life that froze in its crash, and told nobody
+	n.part(r) // of an incarnation that froze in its crash, without a report
 	n.lives[self-1] = r
 	for _, other := range r.node.Others() {
 		n.connect(self, other)
 	}
 }
 
-// leave breaks all connections of a validator that is down.
+// leave breaks all connections of a stopped validator.
 func (n *network) leave(r *replica) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -107,7 +114,7 @@ func (n *network) leave(r *replica) {
 	}
 }
 
-// part takes a life and all its connections away.
+// part removes an incarnation and all its connections.
 func (n *network) part(r *replica) {
 	self := r.node.Self()
 	n.lives[self-1] = nil
@@ -119,7 +126,7 @@ func (n *network) part(r *replica) {
 	}
 }
 
-// connect makes a connection, where both ends are up and there is none.
+// connect makes a connection, if both ends are up and there is none.
 func (n *network) connect(a, b lockstep.Node) {
 	l := n.link(a, b)
 	if l.up || !n.alive(a) || !n.alive(b) {
@@ -131,7 +138,7 @@ func (n *network) connect(a, b lockstep.Node) {
 	n.tell(b, order{with: a, conn: l.conn, up: true})
 }
 
-// broke tells that a connection is broken. It comes back after a pause.
+// broke reports a broken connection, and restores it after a pause.
 func (n *network) broke(a, b lockstep.Node, conn int) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -155,14 +162,14 @@ func (n *network) alive(at lockstep.Node) bool {
 	return r != nil && r.node.Alive()
 }
 
-// tell gives an order to a validator that is up.
+// tell sends an order to a running validator.
 func (n *network) tell(to lockstep.Node, o order) {
 	if n.alive(to) {
 		n.lives[to-1].orders <- o
 	}
 }
 
-// peer is one end of a connection: what the library knows of another validator.
+// peer is one end of a connection: the library's representation of another validator.
 type peer struct {
 	baseService
 	replica *replica
@@ -187,32 +194,32 @@ func (p *peer) ID() peerID              { return peerID(fmt.Sprintf("%040x", int
 func (p *peer) RemoteIP() net.IP        { return net.IPv4(10, 0, 0, byte(p.with)) }
 func (p *peer) RemoteAddr() net.Addr    { return &net.TCPAddr{IP: p.RemoteIP(), Port: 26656} }
 func (p *peer) IsOutbound() bool        { return true }
-func (p *peer) IsPersistent() bool      { return false } // the network sees to it
+func (p *peer) IsPersistent() bool      { return false } // the network handles it
 func (p *peer) NodeInfo() nodeInfo      { return nil }
 func (p *peer) Status() connStatus      { return connStatus{} }
 func (p *peer) SocketAddr() *netAddress { return nil }
 
-// CloseConn is called by the library when it gives a peer up.
+// CloseConn is called by the library when it drops a peer.
 func (p *peer) CloseConn() error {
 	p.replica.network.broke(p.replica.node.Self(), p.with, p.conn)
 	return nil
 }
 
-// Set and Get keep what reactors know of the peer.
+// Set stores the data that reactors attach to the peer.
 func (p *peer) Set(key string, value any) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.values[key] = value
 }
 
-// Get is what was Set.
+// Get returns that data.
 func (p *peer) Get(key string) any {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.values[key]
 }
 
-// send puts a message on its way.
+// send sends a message.
 func (p *peer) send(channel byte, raw []byte) bool {
 	if !p.IsRunning() {
 		return false
@@ -223,13 +230,13 @@ func (p *peer) send(channel byte, raw []byte) bool {
 	return true
 }
 
-// next takes a message that has arrived, and returns those that are its turn now.
+// next accepts an arrived message, and returns those whose turn has come.
 func (p *peer) next(m *Message) []*Message {
 	at := m.lane()
 	if p.replica.network.cluster.Order == Free || at >= firstUnordered {
 		return []*Message{m}
 	}
-	if m.Seq < p.taken[at] { // a duplicate, which a connection does not have, or what came with a later one
+	if m.Seq < p.taken[at] { // a duplicate, which a connection does not have, or a message that a later one has brought
 		return nil
 	}
 	if at == stateLane {
@@ -256,12 +263,13 @@ func (p *peer) turn(at int) (list []*Message) {
 	}
 }
 
-// evidenceChannel is where evidence travels, beside the four channels of the consensus.
+// evidenceChannel is the channel of evidence, in addition to the four channels of the consensus.
 const evidenceChannel = 0x38
 
-// lanes is the number of channels. On that of states, what validators tell of themselves, a message brings all with it that were sent before it;
-// on that of proposals it waits for them, so that a proposal can be withheld. From firstUnordered on messages are taken as they
-// arrive: votes, which gossip sends in an order that it draws, and evidence.
+// lanes is the number of channels. On the channel of states, which validators report about themselves, a message
+// brings all earlier ones with it. On the channel of proposals it waits for them, so that scenarios can withhold a
+// proposal. Messages from firstUnordered on are processed in the order of arrival: votes, which gossip sends in a
+// random order, and evidence.
 const (
 	lanes          = 5
 	stateLane      = 0
@@ -276,7 +284,7 @@ func (m *Message) lane() int {
 	return int(m.Channel & 3)
 }
 
-// skip lets the messages behind one that was lost in silence be taken.
+// skip releases the messages that wait for a silently lost one.
 func (n *network) skip(from, to lockstep.Node, m *Message) {
 	if m.lane() == stateLane {
 		n.noting.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// On the channel of states a message brings those with it that were sent before it: validators decide though no HasVote is ever
-// delivered by itself. Proposals wait for what is before them, so that one can be withheld.
+// On the channel of states a message brings all earlier ones with it: validators decide although no HasVote is ever
+// delivered alone. Proposals wait for earlier messages, so that scenarios can withhold one.
 func TestStatesBringOthers(t *testing.T) {
 	for _, c := range []struct {
 		withheld Condition
@@ -26,14 +26,24 @@ func TestStatesBringOthers(t *testing.T) {
 		sc := New("withhold").Faults(lockstep.Budget{Losses: lockstep.Unlimited})
 		sc.If(IsEvent(EventFailure)).Then(ReleaseAll("withheld")) // never
 		sc.If(c.withheld).Then(Store("withheld"))
-		explore(t, lockstep.Plan{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 1500}, Scenario: sc, Spec: spec.All(Safety, count), Runs: 1, AllowVacuous: true})
+		explore(
+			t,
+			lockstep.Plan{
+				System:       Cluster{},
+				Strategy:     strategy.Walk{Deliver: 20, Wait: 2, Steps: 1500},
+				Scenario:     sc,
+				Spec:         spec.All(Safety, count),
+				Runs:         1,
+				AllowVacuous: true,
+			},
+		)
 		if decided := commits > 4; decided != c.decides {
 			t.Errorf("%s withheld: %d decisions", c.withheld, commits)
 		}
 	}
 }
 
-// A forged message takes the place of its original, and one that was lost in silence is not brought.
+// A forged message replaces its original, and later messages do not bring a silently lost one.
 func TestNumbers(t *testing.T) {
 	n := newNetwork(target.Fill(Cluster{}), nil)
 	w := way{from: 1, to: 2, conn: 1, channel: 0x20}
@@ -53,5 +63,5 @@ func TestNumbers(t *testing.T) {
 	if got := n.upTo(w, 2, 7); !slices.Equal(got, sent[2:]) {
 		t.Errorf("%v come after two were taken", got)
 	}
-	n.number(1, 2, &Message{Conn: 1, Channel: 0x20, Seq: 9, forged: true}) // of nothing: nothing happens
+	n.number(1, 2, &Message{Conn: 1, Channel: 0x20, Seq: 9, forged: true}) // it replaces no message and is ignored
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// replica is one life of a validator.
+// replica is one incarnation of a validator.
 type replica struct {
 	node    *bubble.Node
 	network *network
@@ -32,7 +32,7 @@ type replica struct {
 	seen   view
 }
 
-// view is what is known of the validator's state: as its last step left it.
+// view is the known state of the validator after its last step.
 type view struct {
 	height      int64
 	round       int32
@@ -44,9 +44,14 @@ type view struct {
 	polka       place // the last one seen
 }
 
-// start brings a validator up.
+// start starts a validator.
 func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
-	r := &replica{node: n, network: n.World().Value.(*network), orders: make(chan order, 1000), peers: map[lockstep.Node]*peer{}}
+	r := &replica{
+		node:    n,
+		network: n.World().Value.(*network),
+		orders:  make(chan order, 1000),
+		peers:   map[lockstep.Node]*peer{},
+	}
 	r.seen = view{lockedRound: -1, validRound: -1}
 	r.log = &silence{r}
 	r.disk = &disk{bubble.DiskOf(n, "validator", newDurable, (*durable).clone)}
@@ -110,13 +115,13 @@ func (r *replica) stop() {
 	_, _ = r.reactor.Stop(), r.proofs.Stop()
 }
 
-// private is a field of the library that it does not export but lets its own tests set.
+// private is an unexported field of the library that the library's own tests set.
 func private[T any](of any, name string) *T {
 	f := reflect.ValueOf(of).Elem().FieldByName(name)
 	return (*T)(unsafe.Pointer(f.UnsafeAddr()))
 }
 
-// connections follows the orders of the network.
+// connections executes the orders of the network.
 func (r *replica) connections() {
 	for {
 		select {
@@ -132,7 +137,7 @@ func (r *replica) connections() {
 	}
 }
 
-// connect makes a peer known to the library, as its switch does.
+// connect adds a peer to the library, as its switch does.
 func (r *replica) connect(o order) {
 	p := newPeer(r, o)
 	r.initPeer(p)
@@ -147,7 +152,7 @@ func (r *replica) connect(o order) {
 	r.proofs.AddPeer(p)
 }
 
-// disconnect takes a peer away.
+// disconnect removes a peer.
 func (r *replica) disconnect(o order) {
 	p := r.peer(o.with, o.conn)
 	if p == nil {
@@ -159,7 +164,7 @@ func (r *replica) disconnect(o order) {
 	r.sw.StopPeerGracefully(p)
 }
 
-// peer is the other end of a connection, or nil where that is gone.
+// peer is the other end of a connection, or nil if the connection is gone.
 func (r *replica) peer(with lockstep.Node, conn int) *peer {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -169,8 +174,8 @@ func (r *replica) peer(with lockstep.Node, conn int) *peer {
 	return nil
 }
 
-// receive takes a message. What was on its way on a connection that is gone reaches nobody, and
-// what cannot be read breaks the connection.
+// receive handles a message. It discards a message in flight on a connection that is gone. A message that cannot be
+// decoded breaks the connection.
 func (r *replica) receive(from lockstep.Node, body any) {
 	m := body.(*Message)
 	p := r.peer(from, m.Conn)
@@ -190,11 +195,12 @@ func (r *replica) receive(from lockstep.Node, body any) {
 	}
 }
 
-// listen follows the state machine: its listeners are called by the goroutine that changes the
-// state, in the middle of it.
+// listen observes the state machine: its listeners run on the goroutine that changes the state, in the middle of the
+// change.
 func (r *replica) listen() error {
 	events := *private[eventSwitch](r.state, "evsw")
-	for kind, f := range map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted, eventValidBlock: r.stepped} { //lockstep:unordered each by itself
+	for kind, f := range map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted,
+		eventValidBlock: r.stepped} { //lockstep:unordered each by itself
 		if err := events.AddListenerForEvent("lockstep", kind, func(eventData) { f() }); err != nil {
 			return err
 		}
@@ -202,7 +208,7 @@ func (r *replica) listen() error {
 	return nil
 }
 
-// voted tells of polkas.
+// voted reports polkas.
 func (r *replica) voted() {
 	rs := &r.state.RoundState
 	for round := rs.Round; rs.Votes != nil && round >= max(0, rs.Round-1); round-- {
@@ -214,12 +220,19 @@ func (r *replica) voted() {
 	}
 }
 
-// stepped tells of a step, and of what changed in it.
+// stepped reports a step, and the changes in it.
 func (r *replica) stepped() {
 	rs := &r.state.RoundState
 	r.mutex.Lock()
 	was := r.seen
-	now := view{height: rs.Height, round: small(rs.Round), step: stepName(int(rs.Step)), lockedRound: small(rs.LockedRound), validRound: small(rs.ValidRound), polka: was.polka}
+	now := view{
+		height:      rs.Height,
+		round:       small(rs.Round),
+		step:        stepName(int(rs.Step)),
+		lockedRound: small(rs.LockedRound),
+		validRound:  small(rs.ValidRound),
+		polka:       was.polka,
+	}
 	if rs.LockedBlock != nil {
 		now.locked = short(rs.LockedBlock.Hash())
 	}
@@ -229,7 +242,8 @@ func (r *replica) stepped() {
 	r.seen = now
 	r.mutex.Unlock()
 	n := r.node
-	if now.locked != "" && (was.locked != now.locked || was.lockedRound != now.lockedRound || was.height != now.height) {
+	if now.locked != "" && (was.locked != now.locked || was.lockedRound != now.lockedRound ||
+		was.height != now.height) {
 		n.Emit(EventLock, &Vote{Height: now.height, Round: now.lockedRound, Block: now.locked})
 	}
 	if was.locked != "" && now.locked == "" && was.height == now.height {
@@ -243,7 +257,7 @@ func (r *replica) stepped() {
 	}
 }
 
-// text is the validator's state in a few words: where it is, and block and round of its lock and of the block that it knows to be valid.
+// text summarizes the validator's state: its step, and block and round of its lock and of its valid block.
 func (r *replica) text() string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -260,13 +274,13 @@ func (r *replica) text() string {
 	return s
 }
 
-// publisher is told of decisions, in the middle of them.
+// publisher is notified of decisions, in the middle of them.
 type publisher struct {
 	nopEventBus
 	replica *replica
 }
 
-// PublishEventNewBlock tells of a decision.
+// PublishEventNewBlock reports a decision.
 func (p *publisher) PublishEventNewBlock(b newBlock) error {
 	r := p.replica
 	c := &Commit{Height: b.Block.Height, Block: short(b.Block.Hash())}
@@ -276,27 +290,30 @@ func (p *publisher) PublishEventNewBlock(b newBlock) error {
 	r.node.Emit(EventCommit, c)
 	for _, e := range evidenceOf(b.Block) {
 		if d, ok := e.(*duplicateVotes); ok {
-			r.node.Emit(EventEvidence, &Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)})
+			r.node.Emit(
+				EventEvidence,
+				&Evidence{Height: b.Block.Height, At: d.VoteA.Height, Against: validator(d.VoteA.ValidatorIndex)},
+			)
 		}
 	}
 	return nil
 }
 
-// silence is a logger that only listens for the failure of the state machine.
+// silence is a logger that discards everything except the failure of the state machine.
 type silence struct{ replica *replica }
 
-// Debug says nothing.
+// Debug discards its message.
 func (*silence) Debug(string, ...any) {}
 
-// Info says nothing.
+// Info discards its message.
 func (*silence) Info(string, ...any) {}
 
-// With says nothing either.
+// With discards its values.
 func (s *silence) With(...any) logger { return s }
 
-// Error tells of the failure of the state machine, which the library catches, and of a log that it repairs.
+// Error reports the failure of the state machine, which the library recovers from, and the repair of a log.
 func (s *silence) Error(text string, values ...any) {
-	if strings.Contains(text, "WAL file is corrupted") { // each version has it in a sentence of its own
+	if strings.Contains(text, "WAL file is corrupted") { // each version has the text in a different sentence
 		s.replica.node.Emit(EventRepair, nil)
 	}
 	if !strings.HasPrefix(text, "CONSENSUS FAILURE") {

@@ -8,15 +8,15 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// signer is a validator's key with a memory, as the library's own signer in files has: it does
-// not sign two different things for one step. It signs through the library.
+// signer is a validator's key with a state, like the library's own file signer: it does not sign two different votes
+// or proposals for one step. It signs through the library.
 type signer struct {
 	mockPV
 	node *bubble.Node
 	disk *disk
 }
 
-// place is what is signed at most once.
+// place is a step for which a validator signs at most once.
 type place struct {
 	height int64
 	round  int32
@@ -34,7 +34,7 @@ func placeOfVote(v *protoVote) place {
 	return place{v.Height, small(v.Round), 2}
 }
 
-// last is the last place that was signed for.
+// last is the last signed step.
 func (d *durable) last() (p place) {
 	if d.proposal != nil {
 		p = place{d.proposal.Height, small(d.proposal.Round), 1}
@@ -45,7 +45,7 @@ func (d *durable) last() (p place) {
 	return p
 }
 
-// signVote signs a vote, or gives the signature again that it gave before.
+// signVote signs a vote, or returns its previous signature.
 func (s *signer) signVote(chain string, v *protoVote, sign func() error) error {
 	var err error
 	s.disk.Read(func(d *durable) {
@@ -81,7 +81,7 @@ func (s *signer) signVote(chain string, v *protoVote, sign func() error) error {
 	return nil
 }
 
-// SignProposal signs a proposal, or gives the signature again that it gave before.
+// SignProposal signs a proposal, or returns its previous signature.
 func (s *signer) SignProposal(chain string, p *protoProposal) error {
 	var err error
 	s.disk.Read(func(d *durable) {
@@ -109,7 +109,16 @@ func (s *signer) SignProposal(chain string, p *protoProposal) error {
 		kept := *p
 		s.disk.locked(func(d *durable) { d.proposal = &kept })
 	}
-	s.node.Emit(EventPropose, &Proposed{Height: p.Height, Round: small(p.Round), POL: polkaOf(p), Block: short(p.BlockID.Hash), By: s.node.Self()})
+	s.node.Emit(
+		EventPropose,
+		&Proposed{
+			Height: p.Height,
+			Round:  small(p.Round),
+			POL:    polkaOf(p),
+			Block:  short(p.BlockID.Hash),
+			By:     s.node.Self(),
+		},
+	)
 	return nil
 }
 

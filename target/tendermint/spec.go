@@ -13,57 +13,69 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Property is a set of properties, and a [lockstep.Spec]. A validator is correct as long as
-// none of its messages was forged.
+// Property is a set of properties, and a [lockstep.Spec]. A validator is correct as long as none of its messages is
+// forged.
 type Property uint16
 
 // The properties.
 const (
-	// Running: the state machine of a correct validator does not give up.
+	// Running means that the state machine of a correct validator does not fail.
 	Running Property = 1 << iota
-	// Accountability: when two correct validators decide differently, the votes that were
-	// sent prove more than a third of the validators guilty: of two votes in one step, or of
-	// a vote against their own lock that no polka allows. It stands before Agreement, which is violated
-	// then anyhow.
+	// Accountability applies when two correct validators decide differently. Then the sent votes must prove more than
+	// a third of the validators guilty. A validator is guilty of two votes in one step, or of a vote against its own
+	// lock without a polka that allows it. It precedes Agreement, which is violated in that case anyway.
 	Accountability
-	// Agreement: no two correct validators decide differently at one height.
+	// Agreement means that no two correct validators decide differently at one height.
 	Agreement
-	// Validity: what a correct validator decides was proposed at that height.
+	// Validity means that correct validators decide only blocks proposed at that height.
 	Validity
-	// Quorum: a correct validator decides on precommits of more than two thirds, all of which
-	// bear their signatures, and those of correct validators were signed.
+	// Quorum means that a correct validator decides on precommits of more than two thirds. All of them have valid
+	// signatures, and correct validators did sign theirs.
 	Quorum
-	// OneVote: a correct validator signs no two different votes for one step of a round.
+	// OneVote means that a correct validator does not sign two different votes for one step of a round.
 	OneVote
-	// Locking: a correct validator precommits a block only after a polka for it in the same round,
-	// and after that does not prevote another unless there was a polka for something else, or for nil, in a later
-	// round, which may be that of the prevote.
+	// Locking means that a correct validator precommits a block only after a polka for it in the same round. After
+	// that it prevotes another block only after a polka for another block, or for nil, in a later round up to that of
+	// the prevote.
 	Locking
-	// StrictLocking is the rule of the algorithm as published (Buchman, Kwon, Milosevic: The
-	// latest gossip on BFT consensus): the polka must be for that other block, and one for nil
-	// unlocks nobody. Tendermint and CometBFT before 1.0 deviate from it.
+	// StrictLocking is the rule of the algorithm as published (Buchman, Kwon, Milosevic: The latest gossip on BFT
+	// consensus). The polka must be for that other block, and one for nil does not unlock. Tendermint and CometBFT
+	// before 1.0 deviate from it.
 	StrictLocking
-	// Liveness is bounded: in a settling stage that lasts, in virtual time, for a second and 50
-	// milliseconds more for each round that a height had, or in which another decides four times, every correct
-	// validator decides again. It is judged where at most a third lied and connections come back.
+	// Liveness is bounded: every correct validator decides again in a long enough settling stage. Such a stage lasts,
+	// in virtual time, one second and an additional 50 milliseconds for each round of a height, or until another
+	// validator decides four times. Liveness is checked only if at most a third of the validators are Byzantine and
+	// connections are restored.
 	Liveness
-	// EvidenceIncluded: when a correct validator got two votes for one step from one validator, at
-	// the height it was at, and went on for two heights for each validator without crashing,
-	// one of its blocks has evidence against the liar.
+	// EvidenceIncluded applies when a correct validator received two votes of one validator for one step, at its
+	// current height. It must then complete two heights for each validator without a crash. One of its blocks must
+	// have evidence against the Byzantine validator.
 	EvidenceIncluded
 
 	properties = iota
 )
 
-// Safety is what holds in every run with at most a third of liars, Everything all but StrictLocking.
+// Safety is the properties that hold in every run with at most a third of Byzantine validators, Everything all but
+// StrictLocking.
 const (
 	Safety     = Running | Accountability | Agreement | Validity | Quorum | OneVote | Locking
 	Everything = Safety | Liveness | EvidenceIncluded
 )
 
-var propertyNames = [properties]string{"running", "accountability", "agreement", "validity", "quorum", "one-vote", "locking", "strict-locking", "liveness", "evidence"}
+var propertyNames = [properties]string{
+	"running",
+	"accountability",
+	"agreement",
+	"validity",
+	"quorum",
+	"one-vote",
+	"locking",
+	"strict-locking",
+	"liveness",
+	"evidence",
+}
 
-// Optional names what can be judged only where validators are Byzantine, which is up to a scenario.
+// Optional marks the properties that can be checked only with Byzantine validators, which a scenario decides.
 func (p Property) Optional(lockstep.Info) []bool {
 	var list []bool
 	for i := range propertyNames {
@@ -74,7 +86,7 @@ func (p Property) Optional(lockstep.Info) []bool {
 	return list
 }
 
-// Properties names what is judged.
+// Properties names the checked properties.
 func (p Property) Properties() []string {
 	var list []string
 	for i, name := range propertyNames {
@@ -90,8 +102,9 @@ func (p Property) New(i lockstep.Info) lockstep.Monitor {
 	return &monitor{what: p, nodes: i.Nodes, silent: i.Options["loss"] == Silent.String()}
 }
 
-// Patience is the virtual time of a settling stage after which Liveness is judged, PerRound
-// what each round of a height adds to it, and Ahead how many heights another decides meanwhile if it is judged before.
+// Patience is the virtual time of a settling stage after which Liveness is checked. PerRound is the additional time
+// for each round of a height. Ahead is the number of heights that another validator decides if the check comes
+// earlier.
 const (
 	Ahead    = 4
 	Patience = time.Second
@@ -105,26 +118,26 @@ type at struct {
 	precommit bool
 }
 
-// ballot is what was voted for in a step of a round: by block, who did.
+// ballot is the votes in a step of a round: the voters by block.
 type ballot map[string]lockstep.Nodes
 
-// monitor keeps the book of a run and judges by it.
+// monitor keeps the state of a run and checks it.
 type monitor struct {
 	what   Property
 	nodes  int
 	silent bool
 
-	signed   map[at]ballot // by correct validators, and by liars as far as they sent it
-	sent     map[at]ballot // as far as it was sent
+	signed   map[at]ballot // by correct validators, and by Byzantine ones if sent
+	sent     map[at]ballot // the sent ones
 	got      map[gotten]string
 	rounds   map[int64]int32 // the highest of each height
 	proposed map[int64]map[string]bool
 	decided  map[int64]map[lockstep.Node]*Commit
-	height   []int64         // that each validator has decided last
-	is       []Step          // where each validator is
-	began    []int64         // height when the settling stage began
-	since    trace.Time      // when that was
-	doubles  map[double]bool // to be found in a block
+	height   []int64         // last decided by each validator
+	is       []Step          // the current step of each validator
+	began    []int64         // heights at the beginning of the settling stage
+	since    trace.Time      // the time of that beginning
+	doubles  map[double]bool // expected as evidence in a block
 	proven   map[[2]int64]bool
 
 	judged [properties]int
@@ -133,14 +146,14 @@ type monitor struct {
 	first  int
 }
 
-// gotten is a vote that a validator got.
+// gotten is a vote that a validator received.
 type gotten struct {
 	by lockstep.Node
 	at at
 	to lockstep.Node
 }
 
-// double is a pair of votes that a validator got.
+// double is a pair of votes that a validator received.
 type double struct {
 	by, seen lockstep.Node
 	height   int64
@@ -152,12 +165,25 @@ func (d double) compare(e double) int {
 
 // Reset begins a new run.
 func (m *monitor) Reset() {
-	*m = monitor{what: m.what, nodes: m.nodes, silent: m.silent, list: m.list, signed: map[at]ballot{}, sent: map[at]ballot{}, got: map[gotten]string{}, rounds: map[int64]int32{},
-		proposed: map[int64]map[string]bool{}, decided: map[int64]map[lockstep.Node]*Commit{}, doubles: map[double]bool{}, proven: map[[2]int64]bool{},
-		height: make([]int64, m.nodes+1), is: make([]Step, m.nodes+1)}
+	*m = monitor{
+		what:     m.what,
+		nodes:    m.nodes,
+		silent:   m.silent,
+		list:     m.list,
+		signed:   map[at]ballot{},
+		sent:     map[at]ballot{},
+		got:      map[gotten]string{},
+		rounds:   map[int64]int32{},
+		proposed: map[int64]map[string]bool{},
+		decided:  map[int64]map[lockstep.Node]*Commit{},
+		doubles:  map[double]bool{},
+		proven:   map[[2]int64]bool{},
+		height:   make([]int64, m.nodes+1),
+		is:       make([]Step, m.nodes+1),
+	}
 }
 
-// Step judges what happened.
+// Step checks the events of a step.
 func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	if run.Settling() && m.began == nil {
 		m.began, m.since = append([]int64{}, m.height...), run.Now()
@@ -174,7 +200,7 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 			m.arrives(run, msg, run.Message(s.Msg).To)
 		}
 	}
-	if s := run.Last(); s.Kind == trace.Crash { // what it had heard of is gone
+	if s := run.Last(); s.Kind == trace.Crash { // its received votes are gone
 		for d := range m.doubles { //lockstep:unordered each by itself
 			if d.seen == s.Node {
 				delete(m.doubles, d)
@@ -184,7 +210,7 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return m.found
 }
 
-// read looks at the messages of the step.
+// read processes the messages of the step.
 func (m *monitor) read(run *lockstep.Run) {
 	for i := range run.Sent() {
 		if msg, ok := run.Body(run.Sent()[i].ID).(*Message); ok && msg.IsVote() {
@@ -216,9 +242,11 @@ func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node
 	m.rounds[a.height] = max(m.rounds[a.height], a.round)
 }
 
-// arrives notes votes that contradict each other, of rounds that their receiver has come to: it need not keep those of later ones.
+// arrives records contradicting votes of rounds that their receiver has reached: it need not keep those of later
+// ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
-	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Faults().Forged.Has(to) || int(msg.By) > m.nodes || msg.By < 1 {
+	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Faults().Forged.Has(to) ||
+		int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}
@@ -235,7 +263,7 @@ func (m *monitor) propose(height int64, block string) {
 	m.proposed[height][block] = true
 }
 
-// event judges one event.
+// event checks one event.
 func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	correct := !run.Faults().Forged.Has(e.Node)
 	switch v := e.Value.(type) {
@@ -260,17 +288,21 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	}
 }
 
-// judge counts a judgement, and notes what is wrong; of the first property in order.
+// judge counts a check, and records a violation; of several, that of the first property in order.
 func (m *monitor) judge(p Property, holds bool, node lockstep.Node, text string, args ...any) {
 	i := bits.TrailingZeros16(uint16(p))
 	m.judged[i]++
 	if holds || m.what&p == 0 || m.found != nil && m.first <= i {
 		return
 	}
-	m.first, m.found = i, &lockstep.Finding{Property: propertyNames[i], Nodes: trace.NodesOf(node), Text: fmt.Sprintf(text, args...)}
+	m.first, m.found = i, &lockstep.Finding{
+		Property: propertyNames[i],
+		Nodes:    trace.NodesOf(node),
+		Text:     fmt.Sprintf(text, args...),
+	}
 }
 
-// vote judges a vote that a validator signed.
+// vote checks a vote that a validator signed.
 func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bool) {
 	a := at{v.Height, v.Round, e.Type == EventPrecommit}
 	if correct {
@@ -280,26 +312,44 @@ func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bo
 				other = block
 			}
 		}
-		m.judge(OneVote, other == "", e.Node, "validator %d signed the %s %s after one for %s", e.Node, e.Type, v, other)
+		m.judge(
+			OneVote,
+			other == "",
+			e.Node,
+			"validator %d signed the %s %s after one for %s",
+			e.Node,
+			e.Type,
+			v,
+			other,
+		)
 		m.locking(run, e.Node, a, v.Block)
 	}
 	m.enter(m.signed, a, v.Block, e.Node)
 }
 
-// polka reports whether there may have been +2/3 of the prevotes of a round for a block: liars
-// may have voted for anything.
+// polka reports whether there may have been +2/3 of the prevotes of a round for a block: Byzantine validators may
+// have voted for anything.
 func (m *monitor) polka(run *lockstep.Run, height int64, round int32, block string) bool {
 	voted := m.signed[at{height, round, false}][block] | run.Faults().Forged
 	return 3*voted.Len() > 2*m.nodes
 }
 
-// locking judges a vote against the locks before it.
+// locking checks a vote against the earlier locks.
 func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string) {
 	if block == Nil {
 		return
 	}
 	if a.precommit {
-		m.judge(Locking, m.polka(run, a.height, a.round, block), n, "validator %d precommitted %s in %d/%d without a polka", n, block, a.height, a.round)
+		m.judge(
+			Locking,
+			m.polka(run, a.height, a.round, block),
+			n,
+			"validator %d precommitted %s in %d/%d without a polka",
+			n,
+			block,
+			a.height,
+			a.round,
+		)
 		return
 	}
 	locked, round := m.lockOf(n, a)
@@ -307,18 +357,41 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	weak, strict := false, m.polka(run, a.height, round, block)
-	for r := round + 1; r <= a.round; r++ { // the library heeds a polka of the same round, too, which others may have before it votes
+	// The library accepts a polka of the same round, too, which others may have before it votes.
+	for r := round + 1; r <= a.round; r++ {
 		strict = strict || r < a.round && m.polka(run, a.height, r, block)
 		weak = weak || m.polka(run, a.height, r, Nil)
 		for other := range m.proposed[a.height] { //lockstep:unordered any of them
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
 		}
 	}
-	m.judge(Locking, weak || strict, n, "validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it", n, locked, round, block, a.height, a.round)
-	m.judge(StrictLocking, strict, n, "validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that", n, locked, round, block, a.height, a.round)
+	m.judge(
+		Locking,
+		weak || strict,
+		n,
+		"validator %d, locked on %s in round %d, prevoted %s in %d/%d, and no polka unlocked it",
+		n,
+		locked,
+		round,
+		block,
+		a.height,
+		a.round,
+	)
+	m.judge(
+		StrictLocking,
+		strict,
+		n,
+		"validator %d, locked on %s in round %d, prevoted %s in %d/%d without a polka for that",
+		n,
+		locked,
+		round,
+		block,
+		a.height,
+		a.round,
+	)
 }
 
-// lockOf is the block that a validator precommitted last before a round, by its signatures.
+// lockOf is the block that a validator precommitted last before a round, according to its signatures.
 func (m *monitor) lockOf(n lockstep.Node, a at) (string, int32) {
 	for r := a.round - 1; r >= 0; r-- {
 		for block, by := range m.signed[at{a.height, r, true}] { //lockstep:unordered at most one
@@ -330,16 +403,30 @@ func (m *monitor) lockOf(n lockstep.Node, a at) (string, int32) {
 	return "", -1
 }
 
-// commit judges a decision.
+// commit checks a decision.
 func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct bool) {
 	m.height[n] = c.Height
 	if !correct {
 		return
 	}
 	m.judge(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which nobody proposed", n, c)
-	m.judge(Quorum, 3*c.Signers.Len() > 2*m.nodes, n, "validator %d decided %s, which is not more than two thirds", n, c)
+	m.judge(
+		Quorum,
+		3*c.Signers.Len() > 2*m.nodes,
+		n,
+		"validator %d decided %s, which is not more than two thirds",
+		n,
+		c,
+	)
 	honest := c.Signers &^ run.Faults().Forged
-	m.judge(Quorum, honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0, n, "validator %d decided %s, but not all of these signed that", n, c)
+	m.judge(
+		Quorum,
+		honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0,
+		n,
+		"validator %d decided %s, but not all of these signed that",
+		n,
+		c,
+	)
 	if m.decided[c.Height] == nil {
 		m.decided[c.Height] = map[lockstep.Node]*Commit{}
 	}
@@ -350,15 +437,34 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		}
 		if d.Block != c.Block {
 			guilty := m.guilty(c.Height)
-			m.judge(Accountability, 3*guilty.Len() > m.nodes, n, "validators %d and %d decided %s and %s, and the votes prove only %s guilty", other, n, d, c, guilty)
+			m.judge(
+				Accountability,
+				3*guilty.Len() > m.nodes,
+				n,
+				"validators %d and %d decided %s and %s, and the votes prove only %s guilty",
+				other,
+				n,
+				d,
+				c,
+				guilty,
+			)
 		}
-		m.judge(Agreement, d.Block == c.Block, n, "validator %d decided %s, and validator %d had decided %s", n, c, other, d)
+		m.judge(
+			Agreement,
+			d.Block == c.Block,
+			n,
+			"validator %d decided %s, and validator %d had decided %s",
+			n,
+			c,
+			other,
+			d,
+		)
 	}
 	m.decided[c.Height][n] = c
 }
 
-// guilty are the validators who, by the votes sent at a height, voted twice in a step or against
-// their lock.
+// guilty are the validators that, according to the votes sent at a height, voted twice in a step or against their
+// lock.
 func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
 	for a, votes := range m.sent { //lockstep:unordered it makes a set
 		if a.height != height {
@@ -373,7 +479,7 @@ func (m *monitor) guilty(height int64) (guilty lockstep.Nodes) {
 			if a.precommit || block == Nil {
 				continue
 			}
-			for r := range a.round { // who precommitted another before, and no polka came between
+			for r := range a.round { // those that precommitted another block before, without a polka in between
 				for locked, holders := range m.sent[at{height, r, true}] { //lockstep:unordered it makes a set
 					if locked == Nil || locked == block {
 						continue
@@ -397,8 +503,9 @@ type lock struct {
 	block  string
 }
 
-// excused reports whether the votes sent have a polka that let a validator prevote a block in spite of its lock: for another
-// than that, or for nil, in a later round up to that of the prevote, which itself does not count.
+// excused reports whether the sent votes contain a polka that allows a validator to prevote a block despite its lock.
+// The polka is for a block other than the locked one, or for nil, in a later round up to that of the prevote. The
+// prevote itself does not count.
 func (m *monitor) excused(l lock, upto int32, block string, n lockstep.Node) bool {
 	for r := l.round; r <= upto; r++ {
 		for other, by := range m.sent[at{l.height, r, false}] { //lockstep:unordered any of them
@@ -413,7 +520,7 @@ func (m *monitor) excused(l lock, upto int32, block string, n lockstep.Node) boo
 	return false
 }
 
-// End judges what takes time.
+// End checks properties that need time.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	m.found = nil
 	forged := run.Faults().Forged
@@ -422,8 +529,16 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.doubles), double.compare) {
 		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+2*int64(m.nodes) {
-			m.judge(EvidenceIncluded, m.proven[[2]int64{int64(d.by), d.height}], d.seen,
-				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it", d.seen, d.by, d.height, m.height[d.seen])
+			m.judge(
+				EvidenceIncluded,
+				m.proven[[2]int64{int64(d.by), d.height}],
+				d.seen,
+				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it",
+				d.seen,
+				d.by,
+				d.height,
+				m.height[d.seen],
+			)
 		}
 	}
 	if run.Settled() && m.began != nil && !m.silent {
@@ -432,7 +547,7 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	return m.found
 }
 
-// progress judges Liveness.
+// progress checks Liveness.
 func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 	rounds := int32(0)
 	for _, r := range m.rounds { //lockstep:unordered the highest
@@ -449,9 +564,25 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		moved, took := m.height[n] > m.began[n], time.Duration(run.Now()-m.since)
 		switch {
 		case halted && long:
-			m.judge(Liveness, false, n, "nobody has decided anything in %v without faults: %s", took, strings.Join(places, ", "))
+			m.judge(
+				Liveness,
+				false,
+				n,
+				"nobody has decided anything in %v without faults: %s",
+				took,
+				strings.Join(places, ", "),
+			)
 		case moved || long:
-			m.judge(Liveness, moved, n, "validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d", n, took, m.is[n].Height, slices.Max(m.height))
+			m.judge(
+				Liveness,
+				moved,
+				n,
+				"validator %d has decided nothing in %v without faults; it is at height %d, others have decided %d",
+				n,
+				took,
+				m.is[n].Height,
+				slices.Max(m.height),
+			)
 		}
 	}
 }
@@ -459,7 +590,7 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 // EventsOnly reports that steps without events are checked, too.
 func (*monitor) EventsOnly() bool { return false }
 
-// Conclude counts the judgements.
+// Conclude reports the number of checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
 	m.list = m.list[:0]
 	for i, n := range m.judged {

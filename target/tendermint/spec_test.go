@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// script is a system of four validators that does nothing but report events, one in each step,
-// and those of calm in the settling stage.
+// script is a system of four validators that only report events, one in each step, and those of calm in the settling
+// stage.
 type script struct {
 	events, calm []lockstep.Event
 }
@@ -51,7 +51,18 @@ func (*player) Close() error                  { return nil }
 // found is the property that a script violates, or nothing.
 func (s script) found(t *testing.T, p Property, settle int) string {
 	t.Helper()
-	result := explore(t, lockstep.Plan{System: s, Strategy: strategy.Walk{Alarm: 1}, Spec: p, Runs: 1, Steps: max(1, len(s.events)), Settle: settle, AllowVacuous: true})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:       s,
+			Strategy:     strategy.Walk{Alarm: 1},
+			Spec:         p,
+			Runs:         1,
+			Steps:        max(1, len(s.events)),
+			Settle:       settle,
+			AllowVacuous: true,
+		},
+	)
 	if f := result.First(); f != nil {
 		return f.Finding.Property
 	}
@@ -59,19 +70,30 @@ func (s script) found(t *testing.T, p Property, settle int) string {
 }
 
 func proposes(n lockstep.Node, height int64, round int32, block string) lockstep.Event {
-	return lockstep.Event{Type: EventPropose, Node: n, Value: &Proposed{Height: height, Round: round, POL: -1, Block: block, By: n}}
+	return lockstep.Event{
+		Type:  EventPropose,
+		Node:  n,
+		Value: &Proposed{Height: height, Round: round, POL: -1, Block: block, By: n},
+	}
 }
 
 // vote are votes of the same kind by each of the validators.
 func vote(kind string, height int64, round int32, block string, by ...lockstep.Node) (list []lockstep.Event) {
 	for _, n := range by {
-		list = append(list, lockstep.Event{Type: kind, Node: n, Value: &Vote{Height: height, Round: round, Block: block, By: n}})
+		list = append(
+			list,
+			lockstep.Event{Type: kind, Node: n, Value: &Vote{Height: height, Round: round, Block: block, By: n}},
+		)
 	}
 	return list
 }
 
 func decides(n lockstep.Node, height int64, block string, by ...lockstep.Node) lockstep.Event {
-	return lockstep.Event{Type: EventCommit, Node: n, Value: &Commit{Height: height, Block: block, Signers: trace.NodesOf(by...)}}
+	return lockstep.Event{
+		Type:  EventCommit,
+		Node:  n,
+		Value: &Commit{Height: height, Block: block, Signers: trace.NodesOf(by...)},
+	}
 }
 
 func joined(parts ...any) (list []lockstep.Event) {
@@ -86,27 +108,42 @@ func joined(parts ...any) (list []lockstep.Event) {
 	return list
 }
 
-// height is a height as it should be, decided by everyone but those who are left out.
+// height is a correct height, decided by all validators except those in without.
 func height(h int64, block string, without ...lockstep.Node) []lockstep.Event {
-	list := joined(proposes(1, h, 0, block), vote(EventPrevote, h, 0, block, 1, 2, 3, 4), vote(EventPrecommit, h, 0, block, 1, 2, 3, 4))
+	list := joined(
+		proposes(1, h, 0, block),
+		vote(EventPrevote, h, 0, block, 1, 2, 3, 4),
+		vote(EventPrecommit, h, 0, block, 1, 2, 3, 4),
+	)
 	for n := range (trace.AllNodes(4) &^ trace.NodesOf(without...)).All() {
 		list = append(list, decides(n, h, block, 1, 2, 3, 4))
 	}
 	return list
 }
 
-// Each property fails on a run that is wrong in one place, and holds on one that is like it and right.
+// Each property fails on a run with one violation, and holds on a similar, correct run.
 func TestSpecCanFail(t *testing.T) {
-	begin := joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1, 2, 3))
-	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 2, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1))
+	begin := joined(
+		proposes(1, 1, 0, "A"),
+		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1, 2, 3),
+	)
+	lock := joined(
+		proposes(1, 1, 0, "A"),
+		proposes(2, 1, 2, "B"),
+		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1),
+	)
 	for _, c := range []struct {
 		name        string
 		p           Property
 		want        string
-		right, also []lockstep.Event // also makes it wrong
+		right, also []lockstep.Event // also makes the run wrong
 	}{
-		{"the state machine gives up", Everything, "running", begin, joined(lockstep.Event{Type: EventFailure, Node: 1, Value: &Failure{Text: "oh"}})},
-		{"a fork that nobody did", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")), joined(decides(4, 1, "B", 1, 2, 3))},
+		{"the state machine gives up", Everything, "running", begin,
+			joined(lockstep.Event{Type: EventFailure, Node: 1, Value: &Failure{Text: "oh"}})},
+		{"a fork that nobody did", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")),
+			joined(decides(4, 1, "B", 1, 2, 3))},
 		{"a fork", Agreement, "agreement", height(1, "A", 4), joined(decides(4, 1, "B", 1, 2, 3))},
 		{"a block of nobody", Safety, "validity", begin, joined(decides(1, 1, "C", 1, 2, 3))},
 		{"a block of another height", Safety, "validity", height(1, "A"), joined(decides(1, 2, "A", 1, 2, 3))},
@@ -114,9 +151,11 @@ func TestSpecCanFail(t *testing.T) {
 		{"a signature that was not given", Safety, "quorum", begin, joined(decides(1, 1, "A", 1, 2, 4))},
 		{"two prevotes", Safety, "one-vote", begin, vote(EventPrevote, 1, 0, Nil, 2)},
 		{"two precommits", Safety, "one-vote", begin, vote(EventPrecommit, 1, 0, Nil, 2)},
-		{"a precommit without a polka", Safety, "locking", joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2)), vote(EventPrecommit, 1, 0, "A", 1)},
+		{"a precommit without a polka", Safety, "locking",
+			joined(proposes(1, 1, 0, "A"), vote(EventPrevote, 1, 0, "A", 1, 2)), vote(EventPrecommit, 1, 0, "A", 1)},
 		{"a prevote against the lock", Safety, "locking", lock, vote(EventPrevote, 1, 2, "B", 1)},
-		{"a prevote against the lock after a polka for nil", StrictLocking, "strict-locking", joined(lock, vote(EventPrevote, 1, 1, Nil, 2, 3, 4)), vote(EventPrevote, 1, 2, "B", 1)},
+		{"a prevote against the lock after a polka for nil", StrictLocking, "strict-locking",
+			joined(lock, vote(EventPrevote, 1, 1, Nil, 2, 3, 4)), vote(EventPrevote, 1, 2, "B", 1)},
 	} {
 		if got := (script{events: c.right}).found(t, c.p, 0); got != "" {
 			t.Errorf("%s: %s is violated before it", c.name, got)
@@ -127,9 +166,14 @@ func TestSpecCanFail(t *testing.T) {
 	}
 }
 
-// What unlocks a validator, by the rule of the library and by the published one.
+// The events that unlock a validator, by the rule of the library and by the published one.
 func TestUnlocking(t *testing.T) {
-	lock := joined(proposes(1, 1, 0, "A"), proposes(2, 1, 1, "B"), vote(EventPrevote, 1, 0, "A", 1, 2, 3), vote(EventPrecommit, 1, 0, "A", 1))
+	lock := joined(
+		proposes(1, 1, 0, "A"),
+		proposes(2, 1, 1, "B"),
+		vote(EventPrevote, 1, 0, "A", 1, 2, 3),
+		vote(EventPrecommit, 1, 0, "A", 1),
+	)
 	against := vote(EventPrevote, 1, 2, "B", 1)
 	for _, c := range []struct {
 		name   string
@@ -150,7 +194,7 @@ func TestUnlocking(t *testing.T) {
 	}
 }
 
-// In a settling stage everyone decides again: within the time, or before another has decided four times.
+// In a settling stage every validator decides again: within the time, or before another has decided four times.
 func TestLivenessCanFail(t *testing.T) {
 	all, three := height(1, "A"), joined(height(1, "A", 4))
 	for _, c := range []struct {
@@ -163,7 +207,8 @@ func TestLivenessCanFail(t *testing.T) {
 		{"nobody decides", nil, 40, "liveness"},
 		{"one is left behind", three, 40, "liveness"},
 		{"one is left behind, and it is early", joined(decides(1, 1, "A", 1, 2, 3)), 3, ""},
-		{"one is left behind, and the others go on", joined(decides(1, 1, "A"), decides(1, 2, "A"), decides(1, 3, "A"), decides(1, 4, "A")), 5, "liveness"},
+		{"one is left behind, and the others go on", joined(decides(1, 1, "A"), decides(1, 2, "A"), decides(1, 3, "A"),
+			decides(1, 4, "A")), 5, "liveness"},
 	} {
 		begin := []lockstep.Event{{Type: EventStep, Node: 1, Value: &Step{Height: 1}}}
 		if got := (script{begin, c.calm}).found(t, Liveness, c.settle); got != c.want {
@@ -172,7 +217,7 @@ func TestLivenessCanFail(t *testing.T) {
 	}
 }
 
-// Guilty is who voted twice in a step, or against the lock without an excuse.
+// The spec finds validators guilty that voted twice in a step, or against the lock without an excuse.
 func TestGuilty(t *testing.T) {
 	prevote, precommit := false, true
 	type sent struct {
@@ -186,14 +231,19 @@ func TestGuilty(t *testing.T) {
 		sent []sent
 		want lockstep.Nodes
 	}{
-		"nobody":                         {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, precommit, "A", n(1, 2, 3)}, {1, prevote, Nil, n(1, 2, 3)}}, 0},
-		"two votes":                      {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, prevote, "B", n(2, 3, 4)}}, n(2, 3)},
-		"for a block and for nil":        {[]sent{{0, precommit, "A", n(1)}, {0, precommit, Nil, n(1)}}, n(1)},
-		"amnesia":                        {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "B", n(2, 3)}}, n(2)},
-		"the same block again":           {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "A", n(1, 2)}}, 0},
-		"excused by a polka":             {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(2, 3, 4)}, {2, prevote, "B", n(1)}}, 0},
-		"excused by a polka for nil":     {[]sent{{0, precommit, "A", n(1)}, {1, prevote, Nil, n(2, 3, 4)}, {2, prevote, "B", n(1)}}, 0},
-		"not excused by two":             {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(3, 4)}, {2, prevote, "B", n(1)}}, n(1)},
+		"nobody": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, precommit, "A", n(1, 2, 3)},
+			{1, prevote, Nil, n(1, 2, 3)}}, 0},
+		"two votes": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, prevote, "B", n(2, 3, 4)}},
+			n(2, 3)},
+		"for a block and for nil": {[]sent{{0, precommit, "A", n(1)}, {0, precommit, Nil, n(1)}}, n(1)},
+		"amnesia":                 {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "B", n(2, 3)}}, n(2)},
+		"the same block again":    {[]sent{{0, precommit, "A", n(1, 2)}, {1, prevote, "A", n(1, 2)}}, 0},
+		"excused by a polka": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(2, 3, 4)},
+			{2, prevote, "B", n(1)}}, 0},
+		"excused by a polka for nil": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, Nil, n(2, 3, 4)},
+			{2, prevote, "B", n(1)}}, 0},
+		"not excused by two": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(3, 4)},
+			{2, prevote, "B", n(1)}}, n(1)},
 		"excused by others in the round": {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3, 4)}}, 0},
 		"not excused by its own vote":    {[]sent{{0, precommit, "A", n(1)}, {1, prevote, "B", n(1, 2, 3)}}, n(1)},
 	} {
@@ -202,7 +252,7 @@ func TestGuilty(t *testing.T) {
 		for _, s := range c.sent {
 			for by := range s.by.All() {
 				m.enter(m.sent, at{5, s.round, s.precommit}, s.block, by)
-				m.enter(m.sent, at{6, s.round, s.precommit}, "other", by) // of no interest
+				m.enter(m.sent, at{6, s.round, s.precommit}, "other", by) // irrelevant
 			}
 		}
 		if got := m.guilty(5); got != c.want {
@@ -211,7 +261,7 @@ func TestGuilty(t *testing.T) {
 	}
 }
 
-// forgetful is a spec that, after every step, knows nothing of something.
+// forgetful is a spec that discards a part of its state after every step.
 type forgetful struct {
 	Property
 	forget func(*monitor)
@@ -232,21 +282,35 @@ func (m forgetfulMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 	return finding
 }
 
-// Where blocks have no evidence against a liar that voted twice, that is found; and where a fork leaves no votes.
+// The specs find missing evidence against a Byzantine validator that voted twice, and a fork that leaves no votes.
 func TestNoTracesOfLiars(t *testing.T) {
 	blind := forgetful{Everything, func(m *monitor) { clear(m.proven) }}
-	result := explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(1, 4), Spec: blind, Runs: 2, Settle: 4000, Seed: 3})
+	result := explore(
+		t,
+		lockstep.Plan{
+			System:   Cluster{},
+			Strategy: lying,
+			Scenario: Liars(1, 4),
+			Spec:     blind,
+			Runs:     2,
+			Settle:   4000,
+			Seed:     3,
+		},
+	)
 	if f := result.First(); f == nil || f.Finding.Property != "evidence" {
 		t.Errorf("without evidence in blocks: %+v", f)
 	}
 	blind = forgetful{Safety, func(m *monitor) { clear(m.sent) }}
-	result = explore(t, lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: blind, Runs: 60, Seed: 1})
+	result = explore(
+		t,
+		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: blind, Runs: 60, Seed: 1},
+	)
 	if f := result.First(); f == nil || f.Finding.Property != "accountability" {
 		t.Errorf("a fork without votes: %+v", f)
 	}
 }
 
-// Options out of their range are named.
+// The check names options that are out of range.
 func TestOptions(t *testing.T) {
 	for want, c := range map[string]Cluster{
 		"pause is -1ns, it must be at least 1ns":                                            {Pause: -1},

@@ -11,17 +11,17 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// durable is what a validator keeps through crashes.
+// durable is the state of a validator that survives crashes.
 type durable struct {
 	chain, proofs *memDB // blocks and states; evidence
 	app           int64  // the height that the application has committed
 	log           []record
-	synced        int // records of the log that a crash leaves for sure
+	synced        int // records of the log that a crash keeps for certain
 	vote          *protoVote
 	proposal      *protoProposal
 }
 
-// record is one of the write-ahead log.
+// record is a record of the write-ahead log.
 type record struct {
 	data []byte
 	end  int64 // the height that it ends, or -1
@@ -48,15 +48,14 @@ func copyDB(db *memDB) *memDB {
 	return c
 }
 
-// database is one of a validator's databases: the library's own, in memory, behind a disk that
-// crashes.
+// database is one of a validator's databases: the library's own, in memory, on a disk that crashes.
 type database struct {
 	disk *disk
 	of   func(*durable) *memDB
 }
 
-// disk is the validator's disk. A write that the library makes while it holds its lock takes
-// no time without the overlay: to a bubble, those who wait for the lock are not quiet.
+// disk is the validator's disk. Without the overlay, a write under the library's lock takes no time: goroutines that
+// wait for the lock would keep a bubble from becoming quiescent.
 type disk struct {
 	*bubble.Disk[durable]
 }
@@ -71,7 +70,7 @@ func (d *disk) locked(change func(*durable)) {
 
 func (d database) read(f func(*memDB)) { d.disk.Read(func(s *durable) { f(d.of(s)) }) }
 
-// write applies changes at once. A nil value deletes.
+// write applies changes atomically. A nil value deletes.
 func (d database) write(changes ...[2][]byte) (err error) {
 	d.disk.locked(func(s *durable) {
 		for _, c := range changes {
@@ -115,7 +114,7 @@ func (database) Print() error                      { return nil }
 func (database) Stats() map[string]string          { return nil }
 func (database) Compact(_, _ []byte) error         { return nil }
 
-// batch is a group of writes, made at once.
+// batch is a group of writes that are applied atomically.
 type batch struct {
 	to      database
 	changes [][2][]byte
@@ -135,14 +134,15 @@ func (b *batch) Write() error     { return b.to.write(b.changes...) }
 func (b *batch) WriteSync() error { return b.Write() }
 func (b *batch) Close() error     { return nil }
 
-// wal is a validator's write-ahead log. A crash keeps what was synced, and some of what was
-// written since; the last record may be torn.
+// wal is a validator's write-ahead log. A crash keeps synced records, and some later ones; the last record may be
+// torn.
 type wal struct {
 	disk *disk
 }
 
-// openWAL opens the log of a life; rand draws what the crash before it left. It reports whether a record was torn, which is
-// repaired as the library repairs its files: what its decoder cannot read is gone.
+// openWAL opens the log of an incarnation; rand draws the records that survived the previous crash. It reports
+// whether a record was torn. The repair works like the library's repair of its files: records that its decoder cannot
+// read are dropped.
 func openWAL(d *disk, rand func(int) int) (w *wal, torn bool) {
 	w, empty := &wal{d}, false
 	d.WriteNow(func(s *durable) {
@@ -163,7 +163,7 @@ func openWAL(d *disk, rand func(int) int) (w *wal, torn bool) {
 	return w, torn
 }
 
-// readable reports whether the library takes bytes for a record of its log.
+// readable reports whether the library accepts bytes as a record of its log.
 func readable(data []byte) bool {
 	_, err := newWALDecoder(bytes.NewReader(data)).Decode()
 	return err == nil
@@ -198,7 +198,7 @@ func (w *wal) FlushAndSync() error {
 	return nil
 }
 
-// SearchForEndHeight returns what was written after a height had ended.
+// SearchForEndHeight returns the records after the end of a height.
 func (w *wal) SearchForEndHeight(height int64, _ *walSearch) (rd io.ReadCloser, found bool, err error) {
 	var rest bytes.Buffer
 	w.disk.Read(func(s *durable) {

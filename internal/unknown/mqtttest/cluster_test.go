@@ -16,8 +16,8 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The types of event: a subscriber is subscribed, or has got a message; a publisher sends one, or its acknowledgment
-// has come. The value is the message.
+// The types of event: a subscriber has subscribed or has received a message; a publisher sends a message or has
+// received its acknowledgment. The value is the message.
 const (
 	eventSubscribed = "subscribed"
 	eventGot        = "got"
@@ -28,10 +28,10 @@ const (
 // The broker is node 1; nodes up to publishers publish, the others subscribe.
 const publishers, nodes = 3, 5
 
-// topic is the one of all messages.
+// topic is the topic of all messages.
 const topic = "work"
 
-// options are what the tests change: the quality of service of subscriptions, and whether a subscriber asks the broker
+// options are what the tests vary: the quality of service of subscriptions, and whether a subscriber asks the broker
 // to forget its session when the connection ends.
 type options struct {
 	qos   byte
@@ -52,7 +52,7 @@ func cluster(o options) bubble.Cluster {
 		}}
 }
 
-// serve is the broker.
+// serve runs the broker.
 func serve(n *bubble.Node) error {
 	s := mqtt.New(&mqtt.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err := s.AddHook(new(auth.AllowHook), nil); err != nil {
@@ -65,7 +65,7 @@ func serve(n *bubble.Node) error {
 	return s.Serve()
 }
 
-// client connects to the broker, and connects again when the connection is lost.
+// client connects to the broker, and reconnects when the connection is lost.
 func client(n *bubble.Node, clean bool) paho.Client {
 	o := paho.NewClientOptions().AddBroker("tcp://10.0.0.1:1883")
 	o.SetClientID(fmt.Sprintf("node%d", n.Self())).SetCleanSession(clean)
@@ -97,7 +97,7 @@ func publish(n *bubble.Node) error {
 	return nil
 }
 
-// subscribe subscribes and reports the messages that it gets.
+// subscribe subscribes and reports the messages that it receives.
 func subscribe(n *bubble.Node, o options) error {
 	c := client(n, o.clean)
 	got := func(_ paho.Client, m paho.Message) { n.Emit(eventGot, string(m.Payload())) }

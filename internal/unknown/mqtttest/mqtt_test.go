@@ -32,7 +32,7 @@ func campaign(t *testing.T, o options) *lockstep.Result {
 	return result
 }
 
-// A subscriber gets every acknowledged message, though connections break.
+// A subscriber receives every acknowledged message, although connections break.
 func TestMQTT(t *testing.T) {
 	result := campaign(t, options{qos: 1})
 	if f := result.First(); f != nil {
@@ -43,10 +43,10 @@ func TestMQTT(t *testing.T) {
 	}
 }
 
-// A subscription that promises less loses messages when the connection breaks.
+// A subscription with quality of service 0 loses messages when the connection breaks.
 func TestAtMostOnce(t *testing.T) { wants(t, options{qos: 0}) }
 
-// So does a session that ends with the connection.
+// A subscription whose session ends with the connection loses messages, too.
 func TestCleanSession(t *testing.T) { wants(t, options{qos: 1, clean: true}) }
 
 func wants(t *testing.T, o options) {

@@ -12,19 +12,20 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The number of steps of the settling stage, and the time without faults that it must reach before the end is checked.
+// The number of steps of the settling stage, and the time without faults that the stage must reach before the spec
+// checks the end.
 const (
 	settle  = 1500
 	patient = time.Minute
 )
 
-// delivery: a subscriber gets no message that nobody sent, and some time after the last fault it has got every
-// acknowledged message that was sent after it had subscribed.
+// delivery is the spec of the broker: a subscriber receives only messages that a publisher sent. Some time after the
+// last fault it has received every acknowledged message that was sent after it had subscribed.
 func delivery() lockstep.Spec {
 	return spec.New("delivery", func(lockstep.Info) *messages { return &messages{} })
 }
 
-// messages follows what becomes of messages.
+// messages tracks which messages were sent, acknowledged and received.
 type messages struct {
 	began   trace.Time // of the settling stage
 	sent    map[string][]lockstep.Node
@@ -56,7 +57,7 @@ func (m *messages) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 			m.sent[text] = append(m.sent[text], n)
 		}
 	case eventAcked:
-		if time.Duration(run.Now()-m.began) < patient/2 || m.began < 0 { // later ones may be under way at the end
+		if time.Duration(run.Now()-m.began) < patient/2 || m.began < 0 { // later ones may be in flight at the end
 			m.acked = append(m.acked, text)
 		}
 	case eventGot:

@@ -18,7 +18,8 @@ import (
 	"github.com/lockstep-go/lockstep/spec"
 )
 
-// The types of event of a client: it has got the lock, it believes that it has it still, it has released it.
+// The types of event of a client: it has acquired the lock, it believes that it still holds the lock, it has released
+// the lock.
 const (
 	eventHeld     = "held"
 	eventWork     = "work"
@@ -31,10 +32,10 @@ const servers, nodes = 3, 6
 // expiry is the time after which a server forgets a lock.
 const expiry = 4 * time.Second
 
-// step is how often a client looks at the clock while it works.
+// step is how often a client checks the clock while it works.
 const step = 250 * time.Millisecond
 
-// options are what the tests change.
+// options are what the tests vary.
 type options struct {
 	early bool // a server that has lost its locks in a crash answers before those may have expired
 	drift int  // of clocks, in millionths; redsync's default allows 1%
@@ -54,13 +55,13 @@ func cluster(o options) bubble.Cluster {
 
 func init() { goredis9.SetLogger(silent{}) }
 
-// silent is a log that nobody reads.
+// silent is a logger that discards everything.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// serve is a Redis server, whose keys expire by the clock of its node. As Redlock demands, one that has lost its keys
-// is away until they have expired.
+// serve runs a Redis server, whose keys expire by the clock of its node. As Redlock demands, a server that has lost
+// its keys stays away until they have expired.
 func serve(n *bubble.Node, o options) error {
 	if n.Life() > 1 && !o.early {
 		select {
@@ -75,7 +76,7 @@ func serve(n *bubble.Node, o options) error {
 	return m.StartAddr(":6379")
 }
 
-// lock is a client: it takes the lock, works with it, now and then extends it, and releases it.
+// lock runs a client: it acquires the lock, works with it, sometimes extends it, and releases it.
 func lock(n *bubble.Node) error {
 	var pools []redis.Pool
 	for s := 1; s <= servers; s++ {
@@ -87,13 +88,13 @@ func lock(n *bubble.Node) error {
 	for n.Alive() {
 		m := service.NewMutex("lock", redsync.WithExpiry(expiry))
 		if err := m.LockContext(n.Context()); err != nil {
-			continue // it has waited between its tries
+			continue // it has waited between its attempts
 		}
 		n.Emit(eventHeld, nil)
 		for work := n.Chance().IntN(40); work > 0 && n.Alive() && time.Now().Before(m.Until()); work-- {
 			n.Emit(eventWork, nil)
 			if n.Chance().IntN(20) == 0 {
-				_, _ = m.ExtendContext(n.Context()) // where it fails, the lock expires
+				_, _ = m.ExtendContext(n.Context()) // if it fails, the lock expires
 			}
 			time.Sleep(step)
 		}
@@ -103,12 +104,12 @@ func lock(n *bubble.Node) error {
 	return nil
 }
 
-// exclusion: no client works with a lock that another has got since.
+// exclusion is the mutual exclusion spec: no client works with a lock that another client has acquired since.
 func exclusion() lockstep.Spec {
 	return spec.New("exclusion", func(lockstep.Info) *holders { return &holders{} })
 }
 
-// holders knows who got the lock last.
+// holders records the last client that acquired the lock.
 type holders struct {
 	last    lockstep.Node
 	checked int

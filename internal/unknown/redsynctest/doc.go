@@ -1,5 +1,5 @@
-// Package redsynctest tests go-redsync/redsync, a lock service on several Redis servers (Redlock), over TCP in memory,
-// with go-redis as its client and miniredis as the servers. It is a module of its own, because these are heavy
+// Package redsynctest tests go-redsync/redsync, a lock service on several Redis servers (Redlock), over TCP in
+// memory. Its client is go-redis, and the servers are miniredis. It is a separate module, because these are heavy
 // dependencies.
 //
 //	lockstep go test .

@@ -22,7 +22,7 @@ func plan(o options, runs int) lockstep.Plan {
 	return lockstep.Plan{System: cluster(o), Strategy: faults, Spec: exclusion(), Runs: runs, Seed: 1}
 }
 
-// campaign explores a plan, and counts how often a client got the lock.
+// campaign explores a plan and counts how often a client acquired the lock.
 func campaign(t *testing.T, o options, runs int) (result *lockstep.Result, held int) {
 	t.Helper()
 	p := plan(o, runs)
@@ -37,7 +37,7 @@ func campaign(t *testing.T, o options, runs int) (result *lockstep.Result, held 
 	return result, held
 }
 
-// One client has the lock at a time, whatever the network and crashes do, and clients get it.
+// At most one client holds the lock at a time, despite network faults and crashes, and clients do acquire it.
 func TestRedsync(t *testing.T) {
 	result, held := campaign(t, options{drift: 4000}, runs)
 	if f := result.First(); f != nil {
@@ -48,10 +48,10 @@ func TestRedsync(t *testing.T) {
 	}
 }
 
-// Servers that answer at once after they have lost their locks give them to two clients.
+// Servers that lose their locks in a crash and answer immediately grant them to two clients.
 func TestEarlyServers(t *testing.T) { wants(t, options{early: true}) }
 
-// So do those whose clocks differ by more than what redsync allows.
+// Servers whose clocks differ by more than redsync allows grant a lock to two clients, too.
 func TestWrongClocks(t *testing.T) { wants(t, options{drift: 100_000}) }
 
 func wants(t *testing.T, o options) {

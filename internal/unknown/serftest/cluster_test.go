@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/bubble"
 )
 
-// The types of event: a node has come up; it has sent a user event, or got one, whose payload is the value; a member,
-// whose name is the value, has come or gone.
+// The types of event: a node has started; it has sent or received a user event; a member has joined or left. The
+// value is the payload of the event or the name of the member.
 const (
 	eventUp   = "up"
 	eventSent = "sent"
@@ -34,7 +34,7 @@ func cluster(buffer int) bubble.Cluster {
 // buffer is serf's default.
 const buffer = 512
 
-// start brings a node up: it joins the others, sends events and reports those that it gets.
+// start starts a node: it joins the others, sends events and reports those that it receives.
 func start(n *bubble.Node, buffer int) error {
 	quiet := log.New(io.Discard, "", 0)
 	got := make(chan serf.Event, 64)
@@ -56,7 +56,7 @@ func start(n *bubble.Node, buffer int) error {
 		for _, other := range n.Others() {
 			others = append(others, address(other))
 		}
-		joined, _ = s.Join(others, false) // they may be away
+		joined, _ = s.Join(others, false) // they may be down
 	}
 	for i := 0; i < 20 && n.Alive(); i++ {
 		payload := fmt.Sprintf("%d.%d.%d", n.Self(), n.Life(), i)
@@ -69,12 +69,12 @@ func start(n *bubble.Node, buffer int) error {
 	return nil
 }
 
-// changes are the events that tell of members.
+// changes maps serf's member events to the events of this test.
 var changes = map[serf.EventType]string{
 	serf.EventMemberJoin: eventJoin, serf.EventMemberFailed: eventLeft, serf.EventMemberLeave: eventLeft,
 }
 
-// report emits what serf reports to its application.
+// report emits the events that serf delivers to its application.
 func report(n *bubble.Node, got <-chan serf.Event) {
 	for {
 		select {

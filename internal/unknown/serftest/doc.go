@@ -1,5 +1,5 @@
-// Package serftest tests hashicorp/serf, membership and events by gossip, over UDP and TCP in memory. It is a module of
-// its own, because it requires another version of memberlist than the other modules.
+// Package serftest tests hashicorp/serf, membership and events by gossip, over UDP and TCP in memory. It is a
+// separate module, because it requires another version of memberlist than the other modules.
 //
 //	lockstep go test .
 package serftest

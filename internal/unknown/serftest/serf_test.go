@@ -34,7 +34,7 @@ func campaign(t *testing.T, p lockstep.Plan) *lockstep.Result {
 	return result
 }
 
-// Nodes agree on members and events after losses, partitions and crashes, and get no event twice.
+// Nodes agree on members and events after losses, partitions and crashes, and receive no event twice.
 func TestSerf(t *testing.T) {
 	result := campaign(t, plan(buffer, false, runs))
 	if f := result.First(); f != nil {
@@ -45,12 +45,12 @@ func TestSerf(t *testing.T) {
 	}
 }
 
-// A node that remembers few events takes some for too old, and lacks them.
+// A node that remembers few events rejects some as too old, and misses them.
 func TestSmallBuffer(t *testing.T) {
 	wants(t, "agreement", plan(4, false, 20))
 }
 
-// A node that starts again without a snapshot gets events again.
+// A node that restarts without a snapshot receives events again.
 func TestRestart(t *testing.T) {
 	wants(t, "once", plan(buffer, true, 20))
 }

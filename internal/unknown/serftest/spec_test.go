@@ -13,29 +13,29 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The number of steps of the settling stage, and the time without faults that it must reach before the end is checked:
-// a node reconnects every 30 seconds to one of those that have failed, and exchanges all events every 30 seconds with
-// one of the others.
+// The number of steps of the settling stage, and the time without faults that the stage must reach before the spec
+// checks the end. A node reconnects every 30 seconds to one of the failed nodes. Every 30 seconds it exchanges all
+// events with one of the others.
 const (
 	settle  = 20_000
 	patient = 4 * time.Minute
 )
 
-// Once: no incarnation of a node gets an event twice, nor one that nobody sent. Of all incarnations of a node together
-// serf promises that only where it has a snapshot.
+// once is the spec that no incarnation of a node receives an event twice, or an event that no node sent. For all
+// incarnations of a node together serf guarantees that only if the node has a snapshot.
 func once(together bool) lockstep.Spec {
 	return spec.New("once", func(lockstep.Info) *view { return &view{together: together} })
 }
 
-// Agreement: some minutes after the last fault, the nodes that are up see each other as members, and nobody else, and
-// all of them have got the same events.
+// agreement is the spec that nodes converge. Some minutes after the last fault, the running nodes see exactly each
+// other as members, and all of them have received the same events.
 func agreement() lockstep.Spec {
 	return spec.New("agreement", func(lockstep.Info) *atEnd { return &atEnd{} })
 }
 
-// view follows what nodes see.
+// view tracks what each node sees.
 type view struct {
-	together bool // incarnations of a node are one
+	together bool // count all incarnations of a node as one
 
 	sent    map[string]bool
 	got     [8]map[string]bool // by node
@@ -80,7 +80,7 @@ func number(name any) (n lockstep.Node) {
 	return n
 }
 
-// atEnd checks what nodes see at the end of the settling stage.
+// atEnd checks each node's view at the end of the settling stage.
 type atEnd struct {
 	view
 	began  trace.Time

@@ -15,11 +15,11 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/mutants"
 )
 
-// source is the folder of Lockstep, seen from this package.
+// source is the directory of Lockstep, relative to this package.
 const source = "../../.."
 
-// TestMutants builds the program once: every edit is made and compiles, the program is
-// the plain one where no mutant is on, and easy mutants are found.
+// TestMutants builds the program once. Every edit applies and compiles, the program equals the plain one without an
+// active mutant, and strategies find easy mutants.
 func TestMutants(t *testing.T) {
 	recipe := mutants.Set.Program()
 	program := mutantstest.Build(t, recipe)
@@ -30,24 +30,40 @@ func TestMutants(t *testing.T) {
 	t.Run("replayed", func(t *testing.T) { replayed(t, program, plain) })
 	t.Run("guided", func(t *testing.T) { guided(t, program) })
 	t.Run("unknown", func(t *testing.T) {
-		if out, err := campaign(program, "magic"); err == nil || !strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
+		if out, err := campaign(program, "magic"); err == nil ||
+			!strings.Contains(out, "unknown mutant in LOCKSTEP_MUTANT: magic") {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
 }
 
-// campaign runs a program with a mutant on and returns what it prints.
+// campaign runs a program with an active mutant and returns its output.
 func campaign(program, mutant string, args ...string) (string, error) {
 	out, errs, err := mutantstest.Run(program, mutant, append([]string{"run", "etcdraft", "--json"}, args...)...)
 	return out + errs, err
 }
 
-// guided looks for the mutants of membership changes with the scenarios made for them, which
-// find nothing where no mutant is on.
+// guided looks for the mutants of membership changes with the scenarios for them. Without an active mutant the
+// scenarios find nothing.
 func guided(t *testing.T, program string) {
-	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges", "pending-change-forgotten": "PendingChange"} {
+	for mutant, scenario := range map[string]string{"two-changes-at-once": "TwoChanges",
+		"pending-change-forgotten": "PendingChange"} {
 		for _, on := range []string{"", mutant} {
-			out, err := campaign(program, on, "--scenario", scenario, "--runs", "30", "--seed", "1", "--settle", "0", "--no-shrink", "--out", t.TempDir())
+			out, err := campaign(
+				program,
+				on,
+				"--scenario",
+				scenario,
+				"--runs",
+				"30",
+				"--seed",
+				"1",
+				"--settle",
+				"0",
+				"--no-shrink",
+				"--out",
+				t.TempDir(),
+			)
 			if found := strings.Contains(out, `"verdict":"fail"`); found != (on != "") {
 				t.Errorf("%s on %q: %v: %s", scenario, on, err, out[:min(len(out), 2000)])
 			}
@@ -55,8 +71,7 @@ func guided(t *testing.T, program string) {
 	}
 }
 
-// inert compares campaigns of both programs over every workload, by their digests: a
-// hash over all steps of all runs.
+// inert compares campaigns of both programs over every workload, by their digests: a hash over all steps of all runs.
 func inert(t *testing.T, program, plain string) {
 	var seen []string
 	for _, m := range mutants.Set.List {
@@ -81,7 +96,12 @@ func inert(t *testing.T, program, plain string) {
 			digests[i] = report.Digest
 		}
 		if digests[0] != digests[1] {
-			t.Errorf("workload %s: digest %s with the mutants switched off, %s without them", m.Load.Name, digests[0], digests[1])
+			t.Errorf(
+				"workload %s: digest %s with the mutants switched off, %s without them",
+				m.Load.Name,
+				digests[0],
+				digests[1],
+			)
 		}
 	}
 }
@@ -91,8 +111,18 @@ func killed(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := kit.Trial{Target: "etcdraft", Program: program, Strategies: []string{"walk:crash=1,restart=1", "shadow"}, Runs: 300, Steps: 300, Seed: 1,
-		Out: t.TempDir()}.Run(t.Context(), list)
+	table, err := kit.Trial{
+		Target:     "etcdraft",
+		Program:    program,
+		Strategies: []string{"walk:crash=1,restart=1", "shadow"},
+		Runs:       300,
+		Steps:      300,
+		Seed:       1,
+		Out:        t.TempDir(),
+	}.Run(
+		t.Context(),
+		list,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +132,7 @@ func killed(t *testing.T, program string) {
 	}
 }
 
-// replayed repeats the run of a mutant. A program that has another on, or none, refuses it.
+// replayed replays the run of a mutant. A program with another mutant active, or none, refuses it.
 func replayed(t *testing.T, program, plain string) {
 	dir := t.TempDir()
 	out, err := campaign(program, "vote-twice", "--strategy", "walk", "--runs", "300", "--steps", "300", "--out", dir)
@@ -122,13 +152,22 @@ func replayed(t *testing.T, program, plain string) {
 		out, errs, err := mutantstest.Run(c.program, c.mutant, "replay", traces[0])
 		exit := (*exec.ExitError)(nil)
 		if !errors.As(err, &exit) || exit.ExitCode() != c.code || !strings.Contains(out+errs, c.says) {
-			t.Errorf("%s with %s: %v, want status %d and %q: %s%s", filepath.Base(c.program), c.mutant, err, c.code, c.says, out, errs)
+			t.Errorf(
+				"%s with %s: %v, want status %d and %q: %s%s",
+				filepath.Base(c.program),
+				c.mutant,
+				err,
+				c.code,
+				c.says,
+				out,
+				errs,
+			)
 		}
 	}
 }
 
-// TestSet checks that every mutant says all that the documentation shows, that the page shows
-// it, and that no area is forgotten.
+// TestSet checks that every mutant has all fields that the documentation shows, that the page shows the mutant, and
+// that every area has mutants.
 func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
@@ -138,7 +177,7 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range mutants.Set.Strategies { // the sums, so that the command makes the table of the page
+	for _, s := range mutants.Set.Strategies { // the totals, so that the command produces the table of the page
 		if !strings.Contains(string(page), "\n| "+s+" |") {
 			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run tries", s)
 		}
@@ -147,7 +186,8 @@ func TestSet(t *testing.T) {
 	for _, m := range mutants.Set.List {
 		areas[m.Area]++
 	}
-	for _, a := range []kit.Area{kit.Votes, kit.Terms, kit.Matching, kit.Commits, kit.Members, kit.Reads, kit.Snapshots, kit.Flow} {
+	for _, a := range []kit.Area{kit.Votes, kit.Terms, kit.Matching, kit.Commits, kit.Members, kit.Reads, kit.Snapshots,
+		kit.Flow} {
 		if areas[a] == 0 {
 			t.Errorf("no mutant in the area %s", a)
 		}

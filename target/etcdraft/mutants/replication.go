@@ -2,8 +2,7 @@ package mutants
 
 import "github.com/lockstep-go/lockstep/kit/mutants"
 
-// needsLowStart is why a follower never has entries behind those that it compared, except
-// from the same leader.
+// needsLowStart is why a follower never has entries after those that it compared, except from the same leader.
 const needsLowStart = "a leader that sends entries from before the end of the common log: the library's probing ends exactly there, so that the first entry sent replaces whatever else the follower has; as far as we can see masked under every schedule"
 
 func matching() []mutants.Mutant {
@@ -34,7 +33,8 @@ func commits() []mutants.Mutant {
 			Expr: "l.matchTerm(at)", By: "true",
 			Does:   "a leader counts copies of entries of earlier terms",
 			Breaks: "only entries of the current term are committed by counting (§5.4.2; Fig. 8)"},
-		{Name: "minority-commits", Area: mutants.Commits, File: "quorum/majority.go", Func: "MajorityConfig.CommittedIndex", Load: plain,
+		{Name: "minority-commits", Area: mutants.Commits, File: "quorum/majority.go",
+			Func: "MajorityConfig.CommittedIndex", Load: plain,
 			Expr: "n - (n/2 + 1)", By: "n - 1",
 			Does:   "one copy commits an entry",
 			Breaks: "an entry is committed once a majority has it (§5.3; Fig. 2, Leaders)"},
@@ -56,7 +56,8 @@ func commits() []mutants.Mutant {
 			Does:   "a follower acknowledges entries that are not on its disk",
 			Breaks: "log entries are stored before the answer (Fig. 2, persistent state)"},
 		{Name: "vote-before-write", Area: mutants.Commits, File: "raft.go", Func: "raft.send", Load: async,
-			Expr: "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp", By: "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp && m.GetTo() == r.id",
+			Expr:   "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp",
+			By:     "m.GetType() == pb.MsgAppResp || m.GetType() == pb.MsgVoteResp && m.GetTo() == r.id",
 			Does:   "a vote is sent that is not on the disk",
 			Breaks: "votedFor is stored before the answer (Fig. 2, persistent state)"},
 	}
@@ -76,11 +77,13 @@ func flow() []mutants.Mutant {
 			Stmt:   "pr.MsgAppFlowPaused = false",
 			Does:   "a lost probe is not sent again",
 			Breaks: "AppendEntries is tried again until the follower has it (§5.3)"},
-		{Name: "rejection-unheeded", Area: mutants.Flow, File: "tracker/progress.go", Func: "Progress.MaybeDecrTo", Load: live,
+		{Name: "rejection-unheeded", Area: mutants.Flow, File: "tracker/progress.go", Func: "Progress.MaybeDecrTo",
+			Load:   live,
 			Stmt:   "pr.Next = max(min(rejected, matchHint+1), pr.Match+1)",
 			Does:   "after a refusal the leader tries the same entry again",
 			Breaks: "nextIndex goes back after a refusal (§5.3; Fig. 2, Leaders)"},
-		{Name: "transfer-never-given-up", Area: mutants.Flow, File: "raft.go", Func: "raft.tickHeartbeat", Load: transfer,
+		{Name: "transfer-never-given-up", Area: mutants.Flow, File: "raft.go", Func: "raft.tickHeartbeat",
+			Load:   transfer,
 			Stmt:   "r.abortLeaderTransfer()",
 			Does:   "a leader refuses proposals for ever once a transfer has failed",
 			Breaks: "a transfer is given up after an election time-out (dissertation §3.10)"},

@@ -1,5 +1,5 @@
-// Package mutants is known mistakes in etcd's raft library, each of which breaks one sentence
-// of the Raft paper; see kit/mutants for what is done with them.
+// Package mutants lists known bugs to plant in etcd's raft library, each of which breaks one sentence of the Raft
+// paper. Package kit/mutants plants them and measures which strategies find them.
 package mutants
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// Set is the mutants of etcd's raft, area by area. The strategies that can crash nodes and cut
-// links do so; lock-step runs have twelve phases of six rounds, enough for several elections.
+// Set is the mutants of etcd's raft, grouped by area. The strategies that can crash nodes and cut links do so.
+// Lock-step runs have twelve phases of six rounds, enough for several elections.
 var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0",
 	List: slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow()),
 	Strategies: []string{etcdraft.Usual, "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",

@@ -12,40 +12,41 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Case is one of the eleven scenarios with what was published about it.
+// Case is one of the eleven scenarios with its published results.
 type Case struct {
 	Name string
 	// Build makes the scenario, with the published filters only or with ours as well.
 	Build func(ours bool) *Scenario
-	// Cluster are the options of etcd's raft that the scenario is run on, where they are not the
-	// usual ones.
+	// Cluster are the options of etcd's raft for the scenario, if they differ from the default ones.
 	Cluster etcdraft.Cluster
-	// System is what the scenario is run on, and Spec what that promises; nil means etcd's raft.
+	// System is the system of the scenario, and Spec its spec; nil means etcd's raft.
 	System lockstep.System
 	Spec   lockstep.Spec
-	// Steps is the length of an iteration that does not succeed before; 0 means 3000.
+	// Steps is the maximum length of an iteration that does not succeed; 0 means 3000.
 	Steps int
-	// Violation says that success is a violation of the spec, not a success state.
+	// Violation reports that success is a violation of the spec, not a success state.
 	Violation bool
 	// Published are the numbers of Table 3.
 	Published Size
 	// Outcome is the published number of successes in 100 iterations.
 	Outcome int
-	// Ablated is what Table 4 says: the distances, and the successes in 1000 iterations without
-	// the filter; empty where the table does not have the scenario.
+	// Distances and Ablated are the entries of Table 4: the distances, and the successes in 1000 iterations without
+	// the filter. They are empty if the table lacks the scenario.
 	Distances, Ablated string
 }
 
-// usualSteps is the length of an iteration of most.
+// usualSteps is the length of an iteration of most scenarios.
 const usualSteps = 3000
 
-// Size is how large a test is.
+// Size is the size of a test.
 type Size struct{ Filters, States, Lines int }
 
 // Cases are the eleven scenarios in the order of Table 3.
 var Cases = []Case{
-	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
-	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Steps: 20_000, Distances: "∞, n², n", Ablated: "0, 0, 19"},
+	{Name: "Liveness", Build: Liveness, Published: Size{5, 3, 64}, Outcome: 15, Steps: 20_000, Distances: "∞, n², n",
+		Ablated: "0, 0, 19"},
+	{Name: "LivenessNoCQ", Build: LivenessNoCQ, Published: Size{5, 3, 64}, Outcome: 100, Steps: 20_000,
+		Distances: "∞, n², n", Ablated: "0, 0, 19"},
 	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote, Steps: 10_000},
 	{Name: "ConfChangeBug", Build: raft.ConfChange, Published: Size{5, 2, 94}, Outcome: 55,
 		System: Hasty, Spec: raftspec.StateMachineSafety, Violation: true},
@@ -70,17 +71,17 @@ var Cluster = etcdraft.Cluster{Nodes: 5, Election: 10, Heartbeat: 1, Clients: et
 // PreVote is the same with that option alone, which NoLiveness needs.
 var PreVote = with(Cluster, func(c *etcdraft.Cluster) { c.PreVote = true })
 
-// Safe is the same with the two options that overcome the liveness bugs.
+// Safe is the same with the two options that prevent the liveness bugs.
 var Safe = with(Cluster, func(c *etcdraft.Cluster) { c.PreVote, c.CheckQuorum = true, true })
 
-// Unhasty is etcd's raft as ConfChangeLibrary needs it.
+// Unhasty is etcd's raft with the options for ConfChangeLibrary.
 var Unhasty = with(Cluster, func(c *etcdraft.Cluster) { c.Nodes, c.Asks = 4, "remove 4; remove 3" })
 
-// Changing is etcd's raft as TwoChanges and PendingChange need it.
+// Changing is etcd's raft with the options for TwoChanges and PendingChange.
 var Changing = with(Cluster, func(c *etcdraft.Cluster) { c.Asks, c.Clients, c.Requests = "remove 5; remove 4", 2, 8 })
 
-// Hasty is the Raft of our own with single-server changes as first published: etcd's
-// raft does not have the bug of ConfChangeBug.
+// Hasty is Lockstep's own Raft with single-server changes as first published. etcd's raft does not have the bug of
+// ConfChangeBug.
 var Hasty = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
 
 func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {
@@ -88,7 +89,7 @@ func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {
 	return c
 }
 
-// Plan is the campaign of a case with ours, on a version where it is about etcd's raft.
+// Plan is the campaign of a case with our filters, on a version if the case is about etcd's raft.
 func (c Case) Plan(v Version, s lockstep.Strategy, runs int, seed uint64) lockstep.Plan {
 	p := lockstep.Plan{System: c.System, Spec: c.Spec, Scenario: c.Build(true), Strategy: s, Runs: runs, Seed: seed,
 		Steps: cmp.Or(c.Steps, usualSteps), KeepGoing: true, Keep: 1}
@@ -102,7 +103,7 @@ func (c Case) Plan(v Version, s lockstep.Strategy, runs int, seed uint64) lockst
 	return p
 }
 
-// Successes is the number of runs that showed what the case is about.
+// Successes is the number of runs that reached the goal of the case.
 func (c Case) Successes(r *lockstep.Result) int {
 	if c.Violation {
 		return r.Verdicts[trace.Fail]
@@ -110,7 +111,6 @@ func (c Case) Successes(r *lockstep.Result) int {
 	return Successes(r)
 }
 
-// Strategy is what the scenarios are measured with: the paper's, with its depth. The
-// change points lie where most of these runs are decided, and time is fair, since several
-// scenarios judge by it.
+// Strategy is the strategy of the measurements: the paper's, with its depth. The change points lie where most of
+// these runs are decided. Time is fair, since several scenarios check it.
 var Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true}

@@ -1,13 +1,13 @@
-// Package raftscenarios holds the eleven Raft scenarios of the Netrix paper (Table 3
-// there), re-created by their intent on etcd's raft: on v3.5.2, the version that the paper
-// tested, and on v3.7, through a view of messages that both share. Some of the published
-// tests could not fail, or not succeed; what differs here is said beside each scenario.
+// Package raftscenarios holds the eleven Raft scenarios of the Netrix paper (its Table 3), re-created by their intent
+// on etcd's raft. They run on v3.5.2, the version that the paper tested, and on v3.7, through a view of messages that
+// both share. Some of the published tests could not fail, or could not succeed. The comment of each scenario states
+// its differences.
 //
-// A scenario is built in two forms: with the published filters alone, and with some of ours
-// that steer towards what it is about. The machine that judges is the same.
+// A scenario has two forms: with the published filters alone, and with additional filters of ours that steer towards
+// its goal. Both use the same machine to check the run.
 //
-// The nodes, as in the paper, are five, with an election time-out of ten ticks and a
-// heartbeat every tick, and neither PreVote nor CheckQuorum.
+// The cluster has five nodes, as in the paper, with an election timeout of ten ticks and a heartbeat every tick, and
+// neither PreVote nor CheckQuorum.
 package raftscenarios
 
 import (
@@ -21,37 +21,38 @@ import (
 // f is the number of nodes of five that may fail.
 const f = 2
 
-// lossy is the fault model of all of them: links lose messages, nodes do not fail.
+// lossy is the fault model of all scenarios: links lose messages, nodes do not fail.
 var lossy = lockstep.Budget{Losses: lockstep.Unlimited}
 
 // leader holds when a node becomes leader.
 func leader() Condition { return IsEvent(raftspec.BecameLeader) }
 
-// The virtual time that Liveness and LivenessNoCQ leave for the first elections, in which
-// leaders change by themselves, and for which they watch after that.
+// The virtual time for the first elections of Liveness and LivenessNoCQ, in which leaders change anyway, and the time
+// that both scenarios observe after that.
 const (
 	Begin = 200
 	Watch = 1000
 )
 
-// changes counts the elections after the begin. The machine succeeds when there were more than
-// four: leadership keeps moving, if only from a node to itself in a later term. Published, the
-// machine was to count different leaders, and never counted anything.
+// changes counts the elections after the initial phase. The machine succeeds after more than four: leadership keeps
+// moving, if only from a node to itself in a later term. The published machine was meant to count different leaders,
+// and never counted anything.
 //
-// It takes a strategy whose clocks run alike: the control, in which nothing is lost, shows that
-// otherwise leadership moves because some clocks are slow.
+// The scenario needs a strategy whose clocks run at the same speed. The control, in which nothing is lost, shows that
+// leadership otherwise moves because some clocks are slow.
 func changes(sc *Scenario) *State {
 	m := sc.Machine()
 	watched := m.On(Since(Begin), "watched")
 	watched.On(leader().And(Count("leaders").Ge(4)), "leadership keeps moving").MarkSuccess().EndRun()
 	watched.On(m.InStateFor(Watch, "watched"), "leadership is stable").MarkDead().EndRun()
-	sc.If(leader(), m.InState("watched")).Named("count an election").Then(Count("leaders").Incr(), Count("stale").Reset())
+	sc.If(leader(), m.InState("watched")).
+		Named("count an election").
+		Then(Count("leaders").Incr(), Count("stale").Reset())
 	return watched
 }
 
-// Liveness is the partially connected cluster: 4 sees only 2 and 5 sees only 3, so that
-// their terms grow and disturb whoever leads the triangle of 1, 2 and 3. All filters are
-// published.
+// Liveness is the partially connected cluster: 4 sees only 2 and 5 sees only 3. Their terms therefore grow and
+// disturb the leader of the triangle of 1, 2 and 3. All filters are published.
 func Liveness(bool) *Scenario {
 	sc := New("Liveness").Faults(lossy)
 	changes(sc)
@@ -59,10 +60,9 @@ func Liveness(bool) *Scenario {
 		[2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}))
 }
 
-// LivenessNoCQ is the same with the link between 4 and 5: now everyone can win, and nobody
-// reaches everyone. Leadership keeps moving, or two nodes lead for good: one that has
-// lost its quorum does not step down without CheckQuorum, and keeps its last follower. All
-// filters that move anything are published.
+// LivenessNoCQ is the same with the link between 4 and 5: now every node can win an election, and no node reaches all
+// others. Leadership keeps moving, or two nodes lead permanently: without CheckQuorum, a leader that has lost its
+// quorum does not step down, and keeps its last follower. All filters that have an effect are published.
 func LivenessNoCQ(bool) *Scenario {
 	sc := New("LivenessNoCQ").Faults(lossy)
 	newest := Variable[uint64]("newest term")
@@ -70,26 +70,28 @@ func LivenessNoCQ(bool) *Scenario {
 	stale := IsSend().And(Type("MsgHeartbeat"), BodyWith(newest, "older than another leader",
 		func(m etcdraft.Message, newest uint64) bool { return m.Term < newest }))
 	changes(sc).On(stale.And(Count("stale").Ge(200)), "leads without a quorum").MarkSuccess().MarkDead().EndRun()
-	sc.If(IsSend(), Type("MsgApp"), newest.IsSet().Not().Or(BodyWith(newest, "newer", newer))).Named("remember the newest leader").Aside().
+	sc.If(IsSend(), Type("MsgApp"), newest.IsSet().Not().Or(BodyWith(newest, "newer", newer))).
+		Named("remember the newest leader").
+		Aside().
 		Then(SetBody(newest, "its term", func(m etcdraft.Message) uint64 { return m.Term }), Continue())
 	sc.If(stale).Named("count heartbeats of an older leader").Aside().Then(Count("stale").Incr(), Continue())
-	return sc.Use(BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}))
+	return sc.Use(
+		BreakLinks([2]lockstep.Node{4, 1}, [2]lockstep.Node{4, 3}, [2]lockstep.Node{5, 1}, [2]lockstep.Node{5, 2}),
+	)
 }
 
-// Patience is the virtual time in which NoLiveness expects that something commits: fifty times
-// the election time-out.
+// Patience is the virtual time in which NoLiveness expects a commit: fifty times the election timeout.
 const Patience = 500
 
-// NoLiveness cuts the leader 4 off from all but 2, while 5 is down. The majority of 1, 2 and 3
-// is connected, so that a write should commit before long, and the scenario succeeds, which
-// is the bug, when none does for Patience ticks. Published, it counted changes of leader, or
-// rather did not.
+// NoLiveness cuts the leader 4 off from all but 2, while 5 is down. The majority of 1, 2 and 3 is connected, so a
+// write should commit soon. The scenario succeeds, which is the bug, when no write commits for Patience ticks. The
+// published scenario was meant to count changes of leader, and did not.
 //
-// The bug needs PreVote without CheckQuorum: 2 has an entry of 4 that 1 and 3 lack, so that
-// they do not get its vote, and hears from 4, so that it does not campaign itself. Without
-// PreVote their terms make it do so; with CheckQuorum 4 steps down.
+// The bug needs PreVote without CheckQuorum. Node 2 has an entry of 4 that 1 and 3 lack, so they do not get its vote.
+// It hears from 4, so it does not campaign itself. Without PreVote the terms of 1 and 3 make it campaign; with
+// CheckQuorum 4 steps down.
 //
-// Ours lets 2 hear from 4 at once, so that it has that entry.
+// Our filter lets 2 hear from 4 at once, so that it has that entry.
 func NoLiveness(ours bool) *Scenario {
 	sc := New("NoLiveness").Faults(lossy)
 	m := sc.Machine()
@@ -105,8 +107,8 @@ func NoLiveness(ours bool) *Scenario {
 	return sc
 }
 
-// DropHeartbeat: a node, drawn for each run, that hears no more from the leader starts
-// an election. Published, its first edge could never be taken. All filters are published.
+// DropHeartbeat loses all messages from the leader to one node, drawn for each run, until the node starts an
+// election. In the published scenario the first edge could never be taken. All filters are published.
 func DropHeartbeat(bool) *Scenario {
 	sc := New("DropHeartbeat").Faults(lossy)
 	p := sc.Pick("p", 1)
@@ -114,13 +116,15 @@ func DropHeartbeat(bool) *Scenario {
 	m.On(leader(), "elected").
 		On(IsEvent(raftspec.BecameCandidate).And(AtGroup(p)), "p campaigns").MarkSuccess().EndRun()
 	sc.If(Type("MsgVoteResp"), ToGroup(p)).Named("p never leads").Then(Drop())
-	sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), ToGroup(p)).Named("p hears nothing").Then(Drop())
+	sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), ToGroup(p)).
+		Named("p hears nothing").
+		Then(Drop())
 	return sc
 }
 
-// DropVotes: a node whose requests for votes are lost ends up following another. One that is
-// received ends the run without success, which the control without the filter shows. Ours lets
-// 4 campaign first, so that there are requests to lose.
+// DropVotes loses a node's requests for votes, so that the node follows another. A received request ends the run
+// without success, as the control without the filter shows. Our filter lets 4 campaign first, so that there are
+// requests to lose.
 func DropVotes(ours bool) *Scenario {
 	sc := New("DropVotes").Faults(lossy)
 	m := sc.Machine()
@@ -135,8 +139,8 @@ func DropVotes(ours bool) *Scenario {
 	return sc
 }
 
-// DropFVotes loses f votes for each candidate of each term: there are still enough.
-// Published, the filter never fired and the machine never moved. All filters are published.
+// DropFVotes loses f votes for each candidate of each term: the remaining votes suffice. The published filter never
+// fired and the published machine never moved. All filters are published.
 func DropFVotes(bool) *Scenario {
 	sc := New("DropFVotes").Faults(lossy)
 	sc.Machine().On(leader(), "elected").MarkSuccess().EndRun()
@@ -146,12 +150,16 @@ func DropFVotes(bool) *Scenario {
 	return sc.Use(DropFirst(f, Type("MsgVoteResp"), election))
 }
 
-// DropAppend loses the first MsgApp: it is sent again. Published, all later ones were
-// lost as well. All filters are published.
+// DropAppend loses the first MsgApp, and the leader resends it. The published scenario lost all later ones as well.
+// All filters are published.
 func DropAppend(bool) *Scenario {
 	sc := New("DropAppend").Faults(lossy)
 	index, receiver := Variable[uint64]("index"), Variable[lockstep.Node]("receiver")
-	again := BodyWith(index, "from the same index", func(m etcdraft.Message, index uint64) bool { return m.Index == index }).
+	again := BodyWith(
+		index,
+		"from the same index",
+		func(m etcdraft.Message, index uint64) bool { return m.Index == index },
+	).
 		And(receiver.Is("to the same node", func(m *Moment, n lockstep.Node) bool { return m.Message.To == n }))
 	sc.Machine().On(IsSend().And(Type("MsgApp"), again), "sent again").MarkSuccess().EndRun()
 	sc.If(Type("MsgApp")).Named("lose the first").Once().Then(
@@ -160,8 +168,8 @@ func DropAppend(bool) *Scenario {
 	return sc
 }
 
-// ReVote withholds the votes of 4 until there is a leader, whom they reach late. Ours lets
-// requests reach 4 first, so that there are votes to withhold, and keeps 4 from leading.
+// ReVote withholds the votes of 4 until there is a leader, which receives them late. Our filters let requests reach 4
+// first, so that there are votes to withhold, and keep 4 from leading.
 func ReVote(ours bool) *Scenario {
 	sc := New("ReVote").Faults(lossy)
 	m := sc.Machine()
@@ -182,10 +190,9 @@ func fourVotes(m *Machine, ours bool) Piece {
 	}
 }
 
-// ManyReVote withholds the votes of 4 until it becomes a follower after the election: they
-// arrive in a later term than that of the election which they are for. The machine ends with
-// their arrival; published, it ended when 4 followed. Ours makes 4 vote, and then campaign, as
-// otherwise it follows already.
+// ManyReVote withholds the votes of 4 until it becomes a follower after the election. The votes arrive in a later
+// term than that of their election. The machine ends with their arrival; the published one ended when 4 followed. Our
+// filters make 4 vote, and then campaign, as otherwise it already follows.
 func ManyReVote(ours bool) *Scenario {
 	sc := New("ManyReVote").Faults(lossy)
 	m := sc.Machine()
@@ -196,15 +203,16 @@ func ManyReVote(ours bool) *Scenario {
 	sc.If(m.InState(Start), Type("MsgVoteResp"), From(4)).Named("withhold").Then(Record("withheld"), Store("late"))
 	sc.If(IsEvent(raftspec.BecameFollower), At(4), m.InState("4 follows")).Named("release").Then(ReleaseAll("late"))
 	if ours {
-		sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), To(4)).Named("4 hears nothing").Then(Drop())
+		sc.If(m.InState("elected"), Type("MsgHeartbeat", "MsgApp", "MsgSnap"), To(4)).
+			Named("4 hears nothing").
+			Then(Drop())
 	}
 	return sc
 }
 
-// MultiReVote loses the acknowledgements of 4: the leader goes on sending it heartbeats. A vote
-// or an acknowledgement of 4 that is received ends the run without success. Published, a
-// heartbeat before any acknowledgement was lost counted as well. Ours loses the votes of 4,
-// too, and keeps it from leading.
+// MultiReVote loses the acknowledgments of 4: the leader keeps sending it heartbeats. A received vote or
+// acknowledgment of 4 ends the run without success. The published machine also counted a heartbeat before the first
+// lost acknowledgment. Our filters lose the votes of 4, too, and keep it from leading.
 func MultiReVote(ours bool) *Scenario {
 	sc := New("MultiReVote").Faults(lossy)
 	m := sc.Machine()

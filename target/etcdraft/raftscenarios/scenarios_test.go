@@ -19,15 +19,15 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// runs are few here; 'lockstep paper scenarios' makes a thousand of each.
+// runs is small here; 'lockstep paper scenarios' makes a thousand of each.
 const runs = 30
 
-// easy are the scenarios that happen without filters, too: elections succeed, late votes arrive,
-// and a node that is heard follows as well.
+// easy are the scenarios that happen without filters, too: elections succeed, late votes arrive, and a node that
+// others hear becomes a follower as well.
 var easy = []string{"DropVotes", "DropFVotes", "ReVote"}
 
-// TestCases: on every version each scenario succeeds at least as often as published, no part
-// of it is vacuous, and nothing is found that should not be.
+// TestCases checks on every version that each scenario succeeds at least as often as published, that no part of it is
+// vacuous, and that it has no other findings.
 func TestCases(t *testing.T) {
 	for _, v := range versions.All {
 		for _, c := range raftscenarios.Cases {
@@ -52,14 +52,15 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestHolds: one run without success does not belie a published rate of 100 of 100, many do;
-// nothing that never took effect or should not be found is made up for by a rate.
+// TestHolds covers the comparison with published rates. One run without success does not contradict a published rate
+// of 100 of 100; many such runs do. No rate compensates for a part that never took effect, or for an unexpected
+// finding.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		published, successes, runs int
 		want                       bool
 	}{
-		{100, 300, 300, true}, {100, 299, 300, true}, {100, 999, 1000, true}, // 100 of 100 is 96.4 % or more
+		{100, 300, 300, true}, {100, 299, 300, true}, {100, 999, 1000, true}, // 100 of 100 is at least 96.4 %
 		{100, 280, 300, false}, {100, 940, 1000, false}, {100, 28, 30, true},
 		{55, 550, 1000, true}, {55, 480, 1000, true}, {55, 400, 1000, false}, {15, 0, 30, true}, {15, 0, 300, false},
 	} {
@@ -68,7 +69,8 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%d of %d, published %d of 100: %t", c.successes, c.runs, c.published, !c.want)
 		}
 		for _, wrong := range []func(*raftscenarios.Row){
-			func(r *raftscenarios.Row) { r.Never = []string{"filter 1"} }, func(r *raftscenarios.Row) { r.Findings = 1 },
+			func(r *raftscenarios.Row) { r.Never = []string{"filter 1"} },
+			func(r *raftscenarios.Row) { r.Findings = 1 },
 			func(r *raftscenarios.Row) { r.Reasons = map[string]int{"too long": 1} },
 		} {
 			other := r
@@ -79,8 +81,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestControls: where all clocks run alike nobody campaigns for want of a heartbeat, and no leader
-// changes, unless something is lost.
+// TestControls checks runs whose clocks run at the same speed. Unless messages are lost, no node campaigns for lack
+// of a heartbeat, and the leader does not change.
 func TestControls(t *testing.T) {
 	cases, err := raftscenarios.Find("DropHeartbeat", "Liveness")
 	if err != nil {
@@ -106,7 +108,7 @@ func reached(r *lockstep.Result, state string) int {
 	return 0
 }
 
-// TestSafe: with PreVote and CheckQuorum the liveness bugs are not there.
+// TestSafe checks that PreVote and CheckQuorum prevent the liveness bugs.
 func TestSafe(t *testing.T) {
 	for _, v := range versions.All {
 		for _, c := range raftscenarios.Cases[:2] {
@@ -128,21 +130,24 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// TestNoLivenessOptions: the bug of NoLiveness needs PreVote without CheckQuorum. With the other
-// settings a write commits.
+// TestNoLivenessOptions checks that the bug of NoLiveness needs PreVote without CheckQuorum. With the other settings
+// a write commits.
 func TestNoLivenessOptions(t *testing.T) {
 	for _, v := range versions.All {
 		for option := range 4 {
 			c := raftscenarios.Cluster
 			c.PreVote, c.CheckQuorum = option&1 != 0, option&2 != 0
 			t.Run(fmt.Sprintf("%s/pre-vote=%t,check-quorum=%t", v.Name, c.PreVote, c.CheckQuorum), func(t *testing.T) {
-				result := enginetest.Explore(t, lockstep.Plan{System: v.On(c), Spec: etcdraft.Safety, Scenario: raftscenarios.NoLiveness(true),
-					Strategy: raftscenarios.Strategy, Runs: runs, Seed: 1, KeepGoing: true})
+				result := enginetest.Explore(
+					t,
+					lockstep.Plan{System: v.On(c), Spec: etcdraft.Safety, Scenario: raftscenarios.NoLiveness(true),
+						Strategy: raftscenarios.Strategy, Runs: runs, Seed: 1, KeepGoing: true},
+				)
 				none, some := reached(result, "no write commits"), reached(result, "a write commits")
 				if c == raftscenarios.PreVote {
 					none, some = some, none
 				}
-				if none > runs/10 || some < runs*8/10 { // some take longer, in some 4 never leads
+				if none > runs/10 || some < runs*8/10 { // some take longer; in some, 4 never leads
 					t.Errorf("%d of %d runs as expected, %d otherwise; %v", some, result.Runs, none, result.Verdicts)
 				}
 			})
@@ -150,8 +155,8 @@ func TestNoLivenessOptions(t *testing.T) {
 	}
 }
 
-// TestDeadStates: the states that end a run without success can be reached, where the filter
-// is left out that should prevent it.
+// TestDeadStates checks that runs can reach the states that end them without success, if the filter that prevents
+// these states is omitted.
 func TestDeadStates(t *testing.T) {
 	for _, c := range raftscenarios.Cases {
 		if c.Name != "DropVotes" && c.Name != "MultiReVote" {
@@ -168,16 +173,18 @@ func TestDeadStates(t *testing.T) {
 	}
 }
 
-// TestConfChangeLibrary: etcd's raft is not affected. A change takes effect there when it
-// is applied, so that 2 and 4 alone cannot remove 3, and the scenario goes no further.
+// TestConfChangeLibrary checks that etcd's raft is not affected. A change takes effect there when a node applies it.
+// Nodes 2 and 4 alone therefore cannot remove 3, and the scenario ends there.
 func TestConfChangeLibrary(t *testing.T) {
 	for _, v := range versions.All {
 		result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
-			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1})
+			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs,
+			Seed: 1})
 		if f := result.First(); f != nil {
 			t.Errorf("%s: run %d: %s", v.Name, f.Run, f.Finding)
 		}
-		for _, want := range []string{"filter 1 (1 removes 4) acted", "filter 2 (2 or 4 removes 3) acted", "state one leads of machine ConfChangeBug reached"} {
+		for _, want := range []string{"filter 1 (1 removes 4) acted", "filter 2 (2 or 4 removes 3) acted",
+			"state one leads of machine ConfChangeBug reached"} {
 			if slices.Contains(result.VacuousParts(), want) {
 				t.Errorf("%s: never: %s", v.Name, want)
 			}
@@ -188,8 +195,8 @@ func TestConfChangeLibrary(t *testing.T) {
 	}
 }
 
-// TestChangesLibrary: the scenarios for mutants find nothing in the library as it is, and get
-// as far as it lets them.
+// TestChangesLibrary checks that the scenarios for mutants find nothing in the unmodified library, and proceed as far
+// as the library allows.
 func TestChangesLibrary(t *testing.T) {
 	for _, v := range versions.All {
 		for _, sc := range []*scenario.Scenario{raftscenarios.TwoChanges(), raftscenarios.PendingChange()} {
@@ -208,22 +215,24 @@ func TestChangesLibrary(t *testing.T) {
 	}
 }
 
-// TestConfChangeRemedy: nor is the Raft of our own with the published remedy.
+// TestConfChangeRemedy checks that Lockstep's own Raft with the published remedy is not affected either.
 func TestConfChangeRemedy(t *testing.T) {
 	remedied := raftscenarios.Hasty
 	remedied.Hasty = false
 	result := enginetest.Explore(t, lockstep.Plan{System: remedied, Spec: raftspec.StateMachineSafety,
-		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1, KeepGoing: true})
+		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1,
+		KeepGoing: true})
 	if result.Verdicts[trace.Fail] > 0 {
 		t.Errorf("%v", result.Verdicts)
 	}
 }
 
-// TestTable: the table has a line for every case, and its clock is the caller's.
+// TestTable checks that the table has a line for every case, and that it uses the caller's clock.
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	now := 0.0
-	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
+	if _, err := raftscenarios.Table(context.Background(), &b, raftscenarios.Cases, versions.All[1],
+		raftscenarios.Strategy, 3, 1, func() float64 { now++; return now }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range raftscenarios.Cases {
@@ -236,7 +245,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestFind: cases are found by name, in the order of the paper.
+// TestFind checks that Find returns cases by name, in the order of the paper.
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -254,16 +263,17 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %s, %v", c.names, got, err)
 		}
 	}
-	if _, err := raftscenarios.Find("ReVote", "Revote"); err == nil || !strings.Contains(err.Error(), `unknown scenario "Revote": one of Liveness, `) {
+	if _, err := raftscenarios.Find("ReVote", "Revote"); err == nil ||
+		!strings.Contains(err.Error(), `unknown scenario "Revote": one of Liveness, `) {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestAblations: there is a table for every scenario, and the line of the paper above those that
-// it has.
+// TestAblations checks that there is a table for every scenario, with the paper's line first if the paper has one.
 func TestAblations(t *testing.T) {
 	var b strings.Builder
-	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases, versions.All[1], raftscenarios.Strategy, 2, 1); err != nil {
+	if err := raftscenarios.Ablations(context.Background(), &b, raftscenarios.Cases, versions.All[1],
+		raftscenarios.Strategy, 2, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "2 runs each"); n != len(raftscenarios.Cases) {
@@ -274,8 +284,8 @@ func TestAblations(t *testing.T) {
 	}
 }
 
-// TestGuided: every scenario that a target offers fits the target with its options, and is
-// called as it says.
+// TestGuided checks that every scenario that a target offers fits the target with its options, and runs under its
+// declared name.
 func TestGuided(t *testing.T) {
 	for _, target := range raftscenarios.Guided(slices.Concat(etcdraft.Targets, v35.Targets)) {
 		for _, s := range target.Scenarios {

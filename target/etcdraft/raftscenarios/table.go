@@ -22,39 +22,39 @@ import (
 //go:embed scenarios.go
 var source string
 
-// Row is a line of the table: what the campaigns of a case showed.
+// Row is a line of the table: the results of a case's campaigns.
 type Row struct {
 	Case
 	Ours      Size
 	Runs      int
-	Successes int      // with ours
+	Successes int      // with our filters
 	Plain     int      // successes with the published filters only
 	Control   int      // successes without faults and steering
-	Share     float64  // of the steps that the scenario took, with ours
-	Vacuous   int      // vacuous runs, with ours
+	Share     float64  // of the scenario's steps among all steps, with our filters
+	Vacuous   int      // vacuous runs, with our filters
 	Never     []string // parts of the scenario that never took effect
-	Findings  int      // runs with a finding that is no success, of all three campaigns
+	Findings  int      // runs with an unexpected finding, of all three campaigns
 	Finding   string   // the first of them
 	Reasons   map[string]int
 }
 
-// Holds reports whether the case is not known to do worse than published, with no part of it
-// vacuous and nothing found that should not be. Both rates are samples, the published one of
-// 100 iterations: it does worse when the whole of its exact interval lies below the published.
+// Holds reports whether the case is not known to do worse than published, no part of it is vacuous, and there are no
+// unexpected findings. Both rates are samples, the published one of 100 iterations. The case does worse if its whole
+// exact interval lies below the published one.
 func (r *Row) Holds() bool {
 	ours, published := compare.Share(r.Successes, r.Runs, 0.95), compare.Share(r.Outcome, 100, 0.95)
 	return ours.High >= published.Low && len(r.Never) == 0 && r.Findings == 0 && len(r.Reasons) == 0
 }
 
-// Measure makes the campaigns of a case: with ours, with the published filters only, and
-// the control.
+// Measure runs the campaigns of a case: with our filters, with the published filters only, and the control.
 func (c Case) Measure(ctx context.Context, v Version, s lockstep.Strategy, runs int, seed uint64) (*Row, error) {
 	r := &Row{Case: c, Reasons: map[string]int{}}
 	result, err := r.explore(ctx, c.Plan(v, s, runs, seed))
 	if err != nil {
 		return nil, err
 	}
-	r.Runs, r.Successes, r.Share, r.Vacuous = result.Runs, c.Successes(result), scenario.Share(result), result.Verdicts[trace.Vacuous]
+	r.Runs, r.Successes, r.Share, r.Vacuous = result.Runs, c.Successes(result), scenario.Share(result),
+		result.Verdicts[trace.Vacuous]
 	for _, e := range result.Effects {
 		if e.N == 0 && !e.Optional {
 			r.Never = append(r.Never, e.Name)
@@ -76,13 +76,13 @@ func (c Case) Measure(ctx context.Context, v Version, s lockstep.Strategy, runs 
 	return r, nil
 }
 
-// explore makes one of the campaigns, and notes what it found and should not.
+// explore runs one of the campaigns, and records its unexpected findings.
 func (r *Row) explore(ctx context.Context, plan lockstep.Plan) (*lockstep.Result, error) {
 	result, err := lockstep.Explore(ctx, plan)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	if result.Interrupted { // a part of the runs would look like a rate
+	if result.Interrupted { // an incomplete campaign would look like a rate
 		return nil, fmt.Errorf("%s: %w", r.Name, ctx.Err())
 	}
 	for _, reason := range slices.Sorted(maps.Keys(result.Reasons)) {
@@ -95,11 +95,16 @@ func (r *Row) explore(ctx context.Context, plan lockstep.Plan) (*lockstep.Result
 	return result, nil
 }
 
-// lines counts the lines of the function that builds a scenario, with those of the
-// helpers that it alone or with few others uses.
+// lines counts the lines of the function that builds a scenario, including those of the helpers that only few
+// scenarios use.
 func lines(name string) int {
-	functions := map[string]string{"ConfChangeBug": "ConfChange ConfChangeOn", "ReVote": "ReVote fourVotes", "ManyReVote": "ManyReVote fourVotes",
-		"Liveness": "Liveness changes", "LivenessNoCQ": "LivenessNoCQ changes"}
+	functions := map[string]string{
+		"ConfChangeBug": "ConfChange ConfChangeOn",
+		"ReVote":        "ReVote fourVotes",
+		"ManyReVote":    "ManyReVote fourVotes",
+		"Liveness":      "Liveness changes",
+		"LivenessNoCQ":  "LivenessNoCQ changes",
+	}
 	wanted, ok := functions[name]
 	if !ok {
 		wanted = name
@@ -108,7 +113,7 @@ func lines(name string) int {
 	for _, text := range []string{source, raft.ScenarioSource} {
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, "", text, 0)
-		if err != nil { // what is embedded was compiled
+		if err != nil { // the embedded source has been compiled
 			panic(err)
 		}
 		for _, d := range file.Decls {
@@ -120,7 +125,7 @@ func lines(name string) int {
 	return n
 }
 
-// Find are the cases of these names, in the order of the paper; all of them without names.
+// Find returns the cases of these names, in the order of the paper; without names it returns all cases.
 func Find(names ...string) ([]Case, error) {
 	var all, known []string
 	var found []Case
@@ -138,10 +143,10 @@ func Find(names ...string) ([]Case, error) {
 	return found, nil
 }
 
-// Table measures cases on a version and writes a line for each, the published figures
-// beside ours. The clock, in seconds, is for the iterations per second alone. It reports
-// whether every case holds.
-func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64, clock func() float64) (bool, error) {
+// Table measures cases on a version and writes a line for each, with the published figures beside ours. The clock, in
+// seconds, is used only for the iterations per second. Table reports whether every case holds.
+func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64,
+	clock func() float64) (bool, error) {
 	fmt.Fprintf(out, "etcd's raft %s, %d iterations each with %s, seed %d\n\n", v.Name, runs, s, seed)
 	fmt.Fprintf(out, "%-14s  %9s  %9s  %9s  %7s  %8s  %9s  %9s  %9s  %7s\n", "scenario", "published",
 		"plain", "ours", "control", "guided", "filters", "states", "lines", "vacuous")
@@ -159,13 +164,24 @@ func Table(ctx context.Context, out io.Writer, cases []Case, v Version, s lockst
 	return all, nil
 }
 
-// write writes the line, and below it what is wrong.
+// write writes the line, followed by its problems.
 func (r *Row) write(out io.Writer) {
 	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(r.Runs)) }
 	beside := func(published, ours int) string { return fmt.Sprintf("%d/%d", published, ours) }
-	fmt.Fprintf(out, "%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n", r.Name, r.Outcome, percent(r.Plain), percent(r.Successes),
-		percent(r.Control), 100*r.Share, beside(r.Published.Filters, r.Ours.Filters), beside(r.Published.States, r.Ours.States),
-		beside(r.Published.Lines, r.Ours.Lines), r.Vacuous)
+	fmt.Fprintf(
+		out,
+		"%-14s  %8d%%  %9s  %9s  %7s  %7.1f%%  %9s  %9s  %9s  %7d\n",
+		r.Name,
+		r.Outcome,
+		percent(r.Plain),
+		percent(r.Successes),
+		percent(r.Control),
+		100*r.Share,
+		beside(r.Published.Filters, r.Ours.Filters),
+		beside(r.Published.States, r.Ours.States),
+		beside(r.Published.Lines, r.Ours.Lines),
+		r.Vacuous,
+	)
 	for _, part := range r.Never {
 		fmt.Fprintf(out, "    never: %s\n", part)
 	}
@@ -177,9 +193,17 @@ func (r *Row) write(out io.Writer) {
 	}
 }
 
-// Ablations tells, for each scenario, which of its filters the strategy could do without, as
-// the paper's Table 4 does, whose line stands above ours.
-func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+// Ablations shows for each scenario which of its filters the strategy can do without, like the paper's Table 4, whose
+// line stands above ours.
+func Ablations(
+	ctx context.Context,
+	out io.Writer,
+	cases []Case,
+	v Version,
+	s lockstep.Strategy,
+	runs int,
+	seed uint64,
+) error {
 	for _, c := range cases {
 		a, err := scenario.Ablate(ctx, c.Plan(v, s, runs, seed), c.Successes)
 		if err != nil {
@@ -193,8 +217,16 @@ func Ablations(ctx context.Context, out io.Writer, cases []Case, v Version, s lo
 	return nil
 }
 
-// Minima leaves out filters of each scenario as long as nine in ten of its successes stay.
-func Minima(ctx context.Context, out io.Writer, cases []Case, v Version, s lockstep.Strategy, runs int, seed uint64) error {
+// Minima removes filters of each scenario while nine in ten of its successes remain.
+func Minima(
+	ctx context.Context,
+	out io.Writer,
+	cases []Case,
+	v Version,
+	s lockstep.Strategy,
+	runs int,
+	seed uint64,
+) error {
 	for _, c := range cases {
 		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
 		if err != nil {

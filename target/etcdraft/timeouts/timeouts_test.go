@@ -18,19 +18,22 @@ const election = 10
 
 func newNode(t testing.TB) *raft.RawNode {
 	s := raft.NewMemoryStorage()
-	if err := s.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: new(uint64(1)), Term: new(uint64(1)),
+	if err := s.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: new(uint64(1)),
+		Term:      new(uint64(1)),
 		ConfState: &raftpb.ConfState{Voters: []uint64{1, 2, 3}}}}); err != nil {
 		t.Fatal(err)
 	}
-	node, err := raft.NewRawNode(&raft.Config{ID: 1, ElectionTick: election, HeartbeatTick: 1, Storage: s, MaxInflightMsgs: 8,
-		Logger: &raft.DefaultLogger{Logger: log.New(io.Discard, "", 0)}})
+	node, err := raft.NewRawNode(
+		&raft.Config{ID: 1, ElectionTick: election, HeartbeatTick: 1, Storage: s, MaxInflightMsgs: 8,
+			Logger: &raft.DefaultLogger{Logger: log.New(io.Discard, "", 0)}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return node
 }
 
-// campaigns lists the ticks at which a node that hears nothing starts an election.
+// campaigns lists the ticks at which a node without incoming messages starts an election.
 func campaigns(t testing.TB, node *raft.RawNode, tick func(), ticks int) []int {
 	var at []int
 	term := node.BasicStatus().GetTerm()
@@ -56,8 +59,8 @@ func controlled(t testing.TB, seed uint64) []int {
 	return campaigns(t, node, func() { timer.Tick(node.Tick) }, 3000)
 }
 
-// TestControl finds the same elections for the same seed, others for another, and every
-// time-out within the library's range, each value of it as often as the others.
+// TestControl finds the same elections for the same seed and others for another seed. Every timeout is within the
+// library's range, and all values are equally frequent.
 func TestControl(t *testing.T) {
 	one, again, other := controlled(t, 1), controlled(t, 1), controlled(t, 2)
 	if fmt.Sprint(one) != fmt.Sprint(again) {
@@ -80,7 +83,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestUncontrolled shows that there is something to control.
+// TestUncontrolled shows that timeouts vary without control.
 func TestUncontrolled(t *testing.T) {
 	a, b := newNode(t), newNode(t)
 	if x, y := campaigns(t, a, a.Tick, 3000), campaigns(t, b, b.Tick, 3000); fmt.Sprint(x) == fmt.Sprint(y) {

@@ -1,7 +1,7 @@
 //go:build !v3.6
 
-// Package v35 is etcd's raft v3.5.2, the version that the Netrix paper tested. Its [Cluster] is [etcdraft.Cluster]
-// on that version; events, specs and everything else are the same.
+// Package v35 tests etcd's raft v3.5.2, the version that the Netrix paper tested. Its [Cluster] is [etcdraft.Cluster]
+// with that version; events, specs and everything else are the same.
 package v35
 
 import (
@@ -20,7 +20,7 @@ func init() { lenient.Done() }
 // asynchronous storage writes.
 type Cluster etcdraft.Cluster
 
-// Describe says what the system is and can do.
+// Describe describes the system and its capabilities.
 func (c Cluster) Describe() (lockstep.Info, error) {
 	return etcdraft.Cluster(c).With(older.Library{}).Describe()
 }
@@ -31,5 +31,7 @@ func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 }
 
 // Targets is this version of the library.
-var Targets = []target.Target{target.Of("etcdraft35", "etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{}, etcdraft.Everything).
+var Targets = []target.Target{target.Of("etcdraft35",
+	"etcd's raft v3.5.2, as in the Netrix paper, with a replicated map and its clients", Cluster{},
+	etcdraft.Everything).
 	Settled(etcdraft.Settle).Explored(etcdraft.Usual)}

@@ -12,8 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 )
 
-// TestEnvironment finds the environment as it was: the leniency that lets two versions
-// register their messages ends when they have.
+// TestEnvironment checks that the environment is restored after two versions have registered their messages.
 func TestEnvironment(t *testing.T) {
 	if v, ok := os.LookupEnv("GOLANG_PROTOBUF_REGISTRATION_CONFLICT"); ok && v == "ignore" {
 		t.Error("conflicts of protobuf registrations are still ignored")

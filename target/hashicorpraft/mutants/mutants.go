@@ -1,5 +1,5 @@
-// Package mutants is known mistakes in hashicorp/raft, each of which breaks one sentence of the
-// Raft paper; see kit/mutants for what is done with them.
+// Package mutants lists known bugs to plant in hashicorp/raft, each of which breaks one sentence of the Raft paper.
+// Package kit/mutants plants them and measures which strategies find them.
 package mutants
 
 import (
@@ -8,20 +8,40 @@ import (
 	"github.com/lockstep-go/lockstep/kit/mutants"
 )
 
-// Set is the mutants of hashicorp/raft, area by area. Its first strategy is the target's own, which
-// is not asked, so that the library is not linked.
+// Set is the mutants of hashicorp/raft, grouped by area. Its first strategy is the target's default, repeated here so
+// that this package does not link the library.
 var Set = mutants.Set{Target: "hashicorpraft", Module: "github.com/hashicorp/raft", Version: "v1.7.3", Exact: true,
 	List:       slices.Concat(votes(), terms(), replication(), others()),
 	Strategies: []string{"walk:deliver=20,drop=1,wait=10,request=3,crash=1,restart=2,cut=1,heal=2", "pos", "delay"}}
 
-// The workloads. Each turns on what reaches the changed places, and no more.
+// The workloads. Each enables only the options that reach its mutants.
 var (
-	plain   = mutants.Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
-	five    = mutants.Load{Name: "five", Set: []string{"nodes=5", "requests=8"}, Why: "five nodes, of which three can go on without the others"}
-	open    = mutants.Load{Name: "no pre-vote", Set: []string{"no-pre-vote=true"}, Why: "elections without a pre-vote, which hides what votes do wrong"}
-	reading = mutants.Load{Name: "reads", Set: []string{"clients=4", "requests=8", "keys=1", "no-pre-vote=true"}, Why: "more clients and operations on one key, so that a stale read shows"}
-	change  = mutants.Load{Name: "change", Set: []string{"nodes=5", "changes=6", "requests=8", "no-pre-vote=true"}, Why: "voters that are demoted and promoted"}
-	compact = mutants.Load{Name: "compact", Set: []string{"compact=3", "requests=10"}, Why: "a snapshot after every third entry"}
+	plain = mutants.Load{Name: "plain", Why: "three nodes, two clients with four operations each"}
+	five  = mutants.Load{
+		Name: "five",
+		Set:  []string{"nodes=5", "requests=8"},
+		Why:  "five nodes, of which three can go on without the others",
+	}
+	open = mutants.Load{
+		Name: "no pre-vote",
+		Set:  []string{"no-pre-vote=true"},
+		Why:  "elections without a pre-vote, which hides what votes do wrong",
+	}
+	reading = mutants.Load{
+		Name: "reads",
+		Set:  []string{"clients=4", "requests=8", "keys=1", "no-pre-vote=true"},
+		Why:  "more clients and operations on one key, so that a stale read shows",
+	}
+	change = mutants.Load{
+		Name: "change",
+		Set:  []string{"nodes=5", "changes=6", "requests=8", "no-pre-vote=true"},
+		Why:  "voters that are demoted and promoted",
+	}
+	compact = mutants.Load{
+		Name: "compact",
+		Set:  []string{"compact=3", "requests=10"},
+		Why:  "a snapshot after every third entry",
+	}
 )
 
 func votes() []mutants.Mutant {
@@ -92,11 +112,13 @@ func replication() []mutants.Mutant {
 			Expr: "resp.Success", By: "true",
 			Does:   "a leader takes entries that a follower refused for stored",
 			Breaks: "matchIndex moves when AppendEntries succeeds (Fig. 2, Leaders)"},
-		{Name: "minority-commits", Area: mutants.Commits, File: "commitment.go", Func: "commitment.recalculate", Load: plain,
+		{Name: "minority-commits", Area: mutants.Commits, File: "commitment.go", Func: "commitment.recalculate",
+			Load: plain,
 			Expr: "matched[(len(matched)-1)/2]", By: "matched[len(matched)-1]",
 			Does:   "what one node has, the leader, is committed",
 			Breaks: "an entry is committed once it is on a majority (§5.3; Fig. 2, Leaders)"},
-		{Name: "commit-old-term", Area: mutants.Commits, File: "commitment.go", Func: "commitment.recalculate", Load: five,
+		{Name: "commit-old-term", Area: mutants.Commits, File: "commitment.go", Func: "commitment.recalculate",
+			Load: five,
 			Expr: "quorumMatchIndex >= c.startIndex", By: "true",
 			Does:   "a leader counts copies of entries of earlier terms",
 			Breaks: "only entries of the leader's own term are committed by counting (§5.4.2)",
@@ -110,7 +132,8 @@ func replication() []mutants.Mutant {
 
 func others() []mutants.Mutant {
 	return []mutants.Mutant{
-		{Name: "learner-counts", Area: mutants.Members, File: "commitment.go", Func: "commitment.setConfiguration", Load: change,
+		{Name: "learner-counts", Area: mutants.Members, File: "commitment.go", Func: "commitment.setConfiguration",
+			Load: change,
 			Expr: "server.Suffrage == Voter", By: "true",
 			Does:   "what a non-voter has counts for the majority",
 			Breaks: "servers that do not vote do not count towards majorities (dissertation §4.2.1)"},
@@ -123,7 +146,8 @@ func others() []mutants.Mutant {
 			Does:   "a follower takes a snapshot from the leader of an earlier term",
 			Breaks: "InstallSnapshot of an earlier term is refused (Fig. 13, receiver 1)",
 			Needs:  "a snapshot of a deposed leader that arrives after the next has been elected and is behind what the follower has applied"},
-		{Name: "snapshot-replayed", Area: mutants.Snapshots, File: "raft.go", Func: "Raft.installSnapshot", Load: compact,
+		{Name: "snapshot-replayed", Area: mutants.Snapshots, File: "raft.go", Func: "Raft.installSnapshot",
+			Load:   compact,
 			Stmt:   "r.setLastApplied(req.LastLogIndex)",
 			Does:   "what a snapshot holds is applied on top of it once more",
 			Breaks: "the state machine is reset to the snapshot, and goes on from there (Fig. 13, receiver 8)"},

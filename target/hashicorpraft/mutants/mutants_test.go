@@ -11,11 +11,11 @@ import (
 	"github.com/lockstep-go/lockstep/target/hashicorpraft/mutants"
 )
 
-// source is the folder of Lockstep, seen from this package.
+// source is the directory of Lockstep, relative to this package.
 const source = "../../.."
 
-// Every mutant says all that the documentation shows, and the page shows it. The strategy that
-// runs have unless told otherwise is among those of the page.
+// Every mutant has all fields that the documentation shows, and the page shows it. The default strategy is among
+// those of the page.
 func TestSet(t *testing.T) {
 	if err := mutants.Set.Check(); err != nil {
 		t.Error(err)
@@ -26,31 +26,40 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// The program that carries the mutants is built: every edit is made and compiles, nothing is
-// found where none is on, and easy mutants are.
+// The test builds the program that carries the mutants. Every edit applies and compiles, campaigns without an active
+// mutant find nothing, and campaigns find easy mutants.
 func TestMutants(t *testing.T) {
 	program := mutantstest.Build(t, mutants.Set.Program())
-	// Which consequence of a mistake shows first is up to the goroutines.
+	// The order of goroutines decides which consequence of a bug shows first.
 	elections := []string{"election-safety", "leader-completeness", "log-matching", "state-machine-safety"}
-	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil, "refusal-counts": elections} {
+	for mutant, want := range map[string][]string{"": nil, "vote-twice": elections, "minority-commits": nil,
+		"refusal-counts": elections} {
 		r := campaign(t, program, mutant, 150, "no-pre-vote=true")
-		if found := r.Findings > 0; found != (mutant != "") || want != nil && !slices.Contains(want, r.Finding.Property) {
+		if found := r.Findings > 0; found != (mutant != "") || want != nil &&
+			!slices.Contains(want, r.Finding.Property) {
 			t.Errorf("%q: %d findings, %s: %s", mutant, r.Findings, r.Finding.Property, r.Finding.Text)
 		}
 	}
 	tried := map[string]bool{}
-	for _, m := range mutants.Set.List { // the library as it is, with every workload
+	for _, m := range mutants.Set.List { // the unmodified library, with every workload
 		if tried[m.Load.Name] {
 			continue
 		}
 		tried[m.Load.Name] = true
 		if r := campaign(t, program, "", 30, m.Load.Set...); r.Findings > 0 || r.Runs != 30 {
-			t.Errorf("without a mutant, workload %s: %d runs, %d findings, %s: %s", m.Load.Name, r.Runs, r.Findings, r.Finding.Property, r.Finding.Text)
+			t.Errorf(
+				"without a mutant, workload %s: %d runs, %d findings, %s: %s",
+				m.Load.Name,
+				r.Runs,
+				r.Findings,
+				r.Finding.Property,
+				r.Finding.Text,
+			)
 		}
 	}
 }
 
-// told is what a campaign tells.
+// told is the output of a campaign.
 type told struct {
 	Runs, Findings int
 	Finding        struct{ Property, Text string }
@@ -59,8 +68,24 @@ type told struct {
 // campaign runs the program with a mutant, or none, and a workload.
 func campaign(t *testing.T, program, mutant string, runs int, load ...string) (r told) {
 	t.Helper()
-	args := []string{"run", mutants.Set.Target, "--strategy", mutants.Set.Strategies[0], "--runs", strconv.Itoa(runs), "--steps", "300",
-		"--seed", "1", "--workers", "1", "--no-shrink", "--json", "--out", t.TempDir()}
+	args := []string{
+		"run",
+		mutants.Set.Target,
+		"--strategy",
+		mutants.Set.Strategies[0],
+		"--runs",
+		strconv.Itoa(runs),
+		"--steps",
+		"300",
+		"--seed",
+		"1",
+		"--workers",
+		"1",
+		"--no-shrink",
+		"--json",
+		"--out",
+		t.TempDir(),
+	}
 	for _, set := range load {
 		args = append(args, "--set", set)
 	}

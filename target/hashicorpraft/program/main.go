@@ -1,5 +1,5 @@
-// Command program is lockstep for hashicorp/raft alone, which lockstep builds on demand in
-// the version asked for.
+// Command program is the lockstep command for hashicorp/raft alone. The lockstep command builds it on demand in the
+// requested version.
 package main
 
 import (

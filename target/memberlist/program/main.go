@@ -1,5 +1,5 @@
-// Command program is lockstep for hashicorp/memberlist alone, which lockstep builds on demand, with the
-// overlay.
+// Command program is the lockstep command for hashicorp/memberlist alone. The lockstep command builds it on demand,
+// with the overlay.
 package main
 
 import (

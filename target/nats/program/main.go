@@ -1,5 +1,5 @@
-// Command program is lockstep for clusters of NATS servers alone, which lockstep builds on demand
-// in the version asked for, with the overlay.
+// Command program is the lockstep command for clusters of NATS servers alone. The lockstep command builds it on
+// demand in the requested version, with the overlay.
 package main
 
 import (

@@ -15,13 +15,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Case is one of the fifteen scenarios with what was published about it.
+// Case is one of the fifteen scenarios with its published results.
 type Case struct {
 	Name, Help string
 	// Build makes the scenario, with the published filters only or with ours.
 	Build func(ours bool) *Scenario
-	// Filters and States are the published size, Outcome the published number of successes in 100
-	// iterations.
+	// Filters and States are the published size, Outcome the published number of successes in 100 iterations.
 	Filters, States, Outcome int
 }
 
@@ -44,32 +43,42 @@ var Cases = []Case{
 	{"HigherRound", "votes of later rounds do no harm", HigherRound, 1, 3, 37},
 }
 
-// Cluster is what the scenarios run on: a message lost is lost in silence.
+// Cluster is the system of the scenarios: it loses messages silently.
 var Cluster = tendermint.Cluster{Loss: tendermint.Silent}
 
-// Steps is the length of an iteration that does not end before.
+// Steps is the maximum length of an iteration.
 const Steps = 6000
 
-// Strategy is the paper's, with its depth. Time is fair, since several scenarios judge by it.
+// Strategy is the paper's, with its depth. Time is fair, since several scenarios check it.
 var Strategy lockstep.Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true, Steps: Steps}
 
 // Plan is the campaign of a scenario.
 func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
-	return lockstep.Plan{System: Cluster, Spec: tendermint.Safety, Scenario: sc, Strategy: Strategy, Runs: runs, Seed: seed, Steps: Steps, KeepGoing: true, Keep: 1}
+	return lockstep.Plan{
+		System:    Cluster,
+		Spec:      tendermint.Safety,
+		Scenario:  sc,
+		Strategy:  Strategy,
+		Runs:      runs,
+		Seed:      seed,
+		Steps:     Steps,
+		KeepGoing: true,
+		Keep:      1,
+	}
 }
 
-// Row is a line of the table: what the campaigns of a case showed.
+// Row is a line of the table: the results of a case's campaigns.
 type Row struct {
 	Case
 	Runs, Ours, Plain, Control int
-	Share                      float64 // of the steps that the scenario took, with ours
-	Vacuous                    int     // vacuous runs, with ours
+	Share                      float64 // of the scenario's steps among all steps, with our filters
+	Vacuous                    int     // vacuous runs, with our filters
 	Never                      []string
 	Reasons                    map[string]int
 	Finding                    string
 }
 
-// Measure makes the campaigns of a case: with ours, with the published filters only, and the control.
+// Measure runs the campaigns of a case: with our filters, with the published filters only, and the control.
 func (c Case) Measure(ctx context.Context, runs int, seed uint64) (*Row, error) {
 	r := &Row{Case: c, Runs: runs, Reasons: map[string]int{}}
 	for _, part := range []struct {
@@ -100,12 +109,25 @@ func (c Case) Measure(ctx context.Context, runs int, seed uint64) (*Row, error) 
 	return r, nil
 }
 
-// Write writes the line, and below it what is wrong.
+// Write writes the line, followed by its problems.
 func (r *Row) Write(out io.Writer) {
 	percent := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(r.Runs)) }
 	filters, states := r.Build(true).Size()
-	fmt.Fprintf(out, "%-22s %8d%% %7s %7s %8s %7.1f%% %6d/%d %6d/%d %7d\n", r.Name, r.Outcome, percent(r.Plain), percent(r.Ours), percent(r.Control),
-		100*r.Share, r.Filters, filters, r.States, states, r.Vacuous)
+	fmt.Fprintf(
+		out,
+		"%-22s %8d%% %7s %7s %8s %7.1f%% %6d/%d %6d/%d %7d\n",
+		r.Name,
+		r.Outcome,
+		percent(r.Plain),
+		percent(r.Ours),
+		percent(r.Control),
+		100*r.Share,
+		r.Filters,
+		filters,
+		r.States,
+		states,
+		r.Vacuous,
+	)
 	for _, part := range r.Never {
 		fmt.Fprintf(out, "    never: %s\n", part)
 	}
@@ -117,14 +139,33 @@ func (r *Row) Write(out io.Writer) {
 	}
 }
 
-// Head is the line above the table.
-var Head = fmt.Sprintf("%-22s %9s %7s %7s %8s %8s %8s %8s %7s\n", "scenario", "published", "plain", "ours", "control", "guided", "filters", "states", "vacuous")
+// Head is the header of the table.
+var Head = fmt.Sprintf(
+	"%-22s %9s %7s %7s %8s %8s %8s %8s %7s\n",
+	"scenario",
+	"published",
+	"plain",
+	"ours",
+	"control",
+	"guided",
+	"filters",
+	"states",
+	"vacuous",
+)
 
-// Guided are targets with the scenarios of this package.
+// Guided adds the scenarios of this package to targets.
 func Guided(targets []target.Target) []target.Target {
 	var list []target.Scenario
 	for _, c := range Cases {
-		list = append(list, target.Scenario{Name: c.Name, Help: c.Help, Set: []string{"loss=silent"}, Build: func() lockstep.Scenario { return c.Build(true) }})
+		list = append(
+			list,
+			target.Scenario{
+				Name:  c.Name,
+				Help:  c.Help,
+				Set:   []string{"loss=silent"},
+				Build: func() lockstep.Scenario { return c.Build(true) },
+			},
+		)
 	}
 	list = append(list, liars...)
 	var guided []target.Target
@@ -134,13 +175,17 @@ func Guided(targets []target.Target) []target.Target {
 	return guided
 }
 
-// liars are the random adversaries, as many as the protocol survives and one more.
+// liars are the random adversaries, one with as many Byzantine validators as the protocol tolerates and one with one
+// more.
 var liars = []target.Scenario{
 	{Name: "Liars", Help: "one of four validators, drawn for each run, lies at random", Build: lying(1, 4)},
-	{Name: "Contrary", Help: "one of four, drawn for each run, votes nil as a rule", Build: func() lockstep.Scenario { return tendermint.Contrary(1) }},
+	{Name: "Contrary", Help: "one of four, drawn for each run, votes nil as a rule",
+		Build: func() lockstep.Scenario { return tendermint.Contrary(1) }},
 	{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: lying(2, 4)},
-	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"}, Build: lying(2, 7)},
-	{Name: "TooManyLiarsOfSeven", Help: "three of seven lie: more than the protocol survives", Set: []string{"nodes=7"}, Build: lying(3, 7)},
+	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"},
+		Build: lying(2, 7)},
+	{Name: "TooManyLiarsOfSeven", Help: "three of seven lie: more than the protocol survives", Set: []string{"nodes=7"},
+		Build: lying(3, 7)},
 }
 
 func lying(k, nodes int) func() lockstep.Scenario {

@@ -1,13 +1,13 @@
-// Package bftscenarios holds the fifteen Tendermint scenarios of the Netrix paper (Table 3 there),
-// re-created by their intent on Tendermint 0.34, CometBFT 0.38 and CometBFT 1.0. Some of the published
-// tests could not fail, or not succeed, or broke the fault model; what differs here is said beside each scenario.
+// Package bftscenarios holds the fifteen Tendermint scenarios of the Netrix paper (its Table 3), re-created by their
+// intent on Tendermint 0.34, CometBFT 0.38 and CometBFT 1.0. Some of the published tests could not fail, or could not
+// succeed, or violated the fault model. The comment of each scenario states its differences.
 //
-// A scenario is built in two forms: with the published filters alone, and with ours. The
-// machine that judges is the same.
+// A scenario has two forms: with the published filters alone, and with ours. Both use the same machine to check the
+// run.
 //
-// The validators are four, as in the paper: h is 1, who proposes first, the faulty one is 2, who
-// proposes next, and the others are 3 and 4. A liar changes its own messages only: that reaches everyone,
-// because nobody else has anything of it to pass on. Lost messages are lost in silence.
+// There are four validators, as in the paper. Validator h is 1 and proposes first. The faulty one is 2 and proposes
+// next. The others are 3 and 4. The Byzantine validator changes only its own messages. The forged messages reach all
+// validators, because no other validator has messages of it to forward. Messages are lost silently.
 package bftscenarios
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// The validators, and how many of them may lie.
+// The validators, and the number of Byzantine ones.
 const (
 	h    = 1
 	liar = 2
@@ -29,15 +29,15 @@ const (
 	all  = 3*f + 1
 )
 
-// faulty is the fault model of all of them.
+// faulty is the fault model of all scenarios.
 var faulty = lockstep.Budget{Byzantine: f, Losses: lockstep.Unlimited}
 
 var votes = Type(tendermint.Prevote, tendermint.Precommit)
 
-// zero is the block that is proposed first, and fresh another that is proposed later.
+// zero is the first proposed block, and fresh another block that is proposed later.
 var zero, fresh = Variable[string]("the first block"), Variable[string]("another block")
 
-// about holds for messages of the first height that are as asked for.
+// about holds for messages of the first height that satisfy a predicate.
 func about(text string, holds func(*tendermint.Message) bool) Condition {
 	return Body(text, func(m *tendermint.Message) bool { return m.Height == 1 && holds(m) })
 }
@@ -63,40 +63,50 @@ func voted(event string, by lockstep.Node, text string, holds func(*tendermint.V
 
 // precommitted holds when a validator signs a precommit for the block of a variable.
 func precommitted(block Var[string], by lockstep.Node) Condition {
-	return ValueWith(block, tendermint.EventPrecommit, "for "+block.String(), func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
+	return ValueWith(block, tendermint.EventPrecommit, "for "+block.String(),
+		func(v *tendermint.Vote, b string) bool { return v.Height == 1 && v.Block == b }).And(At(by))
 }
 
 // committed holds when a correct validator decides at the first height.
 func committed() Condition {
-	return Value(tendermint.EventCommit, "the first height", func(c *tendermint.Commit) bool { return c.Height == 1 }).And(At(h, 3, 4))
+	return Value(
+		tendermint.EventCommit,
+		"the first height",
+		func(c *tendermint.Commit) bool { return c.Height == 1 },
+	).And(At(h, 3, 4))
 }
 
-// reached is the counter of the validators that have come to a round, which watch counts.
+// reached is the counter of the validators that have reached a round, which watch counts.
 func reached(round int32) Counter {
 	return Count(fmt.Sprintf("validators in round %d", round)).Distinct(ByNode)
 }
 
-// watch counts who comes to a round.
+// watch counts the validators that reach a round.
 func watch(sc *Scenario, round int32) {
-	sc.If(Value(tendermint.EventStep, fmt.Sprintf("round %d", round), func(s *tendermint.Step) bool { return s.Height > 1 || s.Round >= round })).
-		Named(fmt.Sprintf("count who is in round %d", round)).Aside().Then(reached(round).Incr(), Continue())
+	sc.If(Value(tendermint.EventStep, fmt.Sprintf("round %d", round),
+		func(s *tendermint.Step) bool { return s.Height > 1 || s.Round >= round })).
+		Named(fmt.Sprintf("count who is in round %d", round)).
+		Aside().
+		Then(reached(round).Incr(), Continue())
 }
 
-// remember notes the first proposal.
+// remember records the first proposal.
 func remember(sc *Scenario) {
 	sc.If(IsSend(), Type(tendermint.Proposal), inRound(0)).Named("remember the first block").Aside().Once().
 		Then(SetBody(zero, "what is proposed", func(m *tendermint.Message) string { return m.Block }), Continue())
 }
 
-// isZero holds for what proposes the first block.
+// isZero holds for messages that propose the first block.
 var isZero = BodyWith(zero, "the first block", func(m *tendermint.Message, b string) bool { return m.Block == b })
 
-// nils lets the liar vote for nothing.
+// nils makes the Byzantine validator vote nil.
 func nils(sc *Scenario) {
-	sc.If(signed(liar), From(liar)).Named("the liar votes nil").Then(ballot("vote nil", func(*Moment, *tendermint.Message) *tendermint.Ballot { return nil }))
+	sc.If(signed(liar), From(liar)).
+		Named("the liar votes nil").
+		Then(ballot("vote nil", func(*Moment, *tendermint.Message) *tendermint.Ballot { return nil }))
 }
 
-// ballot changes a vote of the liar: nil is a vote for nothing in the same round.
+// ballot changes a vote of the Byzantine validator: nil is a nil vote in the same round.
 func ballot(text string, what func(*Moment, *tendermint.Message) *tendermint.Ballot) Action {
 	forger := tendermint.Forger{Faulty: trace.NodesOf(liar), Nodes: all}
 	return Forge(text, func(m *Moment) string {
@@ -114,31 +124,39 @@ func ballot(text string, what func(*Moment, *tendermint.Message) *tendermint.Bal
 	})
 }
 
-// blind keeps proposals from the liar, so that it does not decide by itself and leave.
+// blind withholds proposals from the Byzantine validator, so that it does not decide on its own and leave.
 func blind(sc *Scenario, while Condition) {
-	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(liar)).Named("the liar sees no proposal").Then(Drop())
+	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(liar)).
+		Named("the liar sees no proposal").
+		Then(Drop())
 }
 
-// freshly lets the liar vote for the other block once there is one, and for nothing before.
+// freshly makes the Byzantine validator vote for the other block once there is one, and nil before.
 func freshly(sc *Scenario) {
 	const proposals = "proposals of another block"
-	sc.If(IsSend(), Type(tendermint.Proposal), later, isZero.Not(), fresh.IsSet().Not()).Named("remember another block").Aside().
-		Then(SetBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }), Record(proposals), Continue())
-	sc.If(signed(liar), From(liar)).Named("the liar votes for the other block").Then(ballot("vote for the other block", func(m *Moment, msg *tendermint.Message) *tendermint.Ballot {
-		for i := range m.Run.Messages() {
-			p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message)
-			if ok && p.Kind == tendermint.Proposal && p.Height == 1 && p.Round > 0 && p.Block != first(m) {
-				return &tendermint.Ballot{Round: msg.Round, Like: p}
+	sc.If(IsSend(), Type(tendermint.Proposal), later, isZero.Not(), fresh.IsSet().Not()).
+		Named("remember another block").
+		Aside().
+		Then(SetBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }),
+			Record(proposals), Continue())
+	sc.If(signed(liar), From(liar)).
+		Named("the liar votes for the other block").
+		Then(ballot("vote for the other block", func(m *Moment, msg *tendermint.Message) *tendermint.Ballot {
+			for i := range m.Run.Messages() {
+				p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message)
+				if ok && p.Kind == tendermint.Proposal && p.Height == 1 && p.Round > 0 && p.Block != first(m) {
+					return &tendermint.Ballot{Round: msg.Round, Like: p}
+				}
 			}
-		}
-		return nil
-	}))
+			return nil
+		}))
 }
 
 // first is the block of the first proposal of a run.
 func first(m *Moment) string {
 	for i := range m.Run.Messages() {
-		if p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message); ok && p.Kind == tendermint.Proposal && p.Height == 1 && p.Round == 0 {
+		if p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message); ok && p.Kind == tendermint.Proposal &&
+			p.Height == 1 && p.Round == 0 {
 			return p.Block
 		}
 	}
@@ -148,10 +166,11 @@ func first(m *Moment) string {
 // UnlockRounds is the number of rounds in which h may unlock in ExpectUnlock.
 const UnlockRounds = 8
 
-// ExpectUnlock: h locks the first block, all others vote nil in some later round, and h then prevotes
-// another block though nobody has shown it a polka for that. It succeeds where a polka for nil unlocks, as in Tendermint
-// and in CometBFT before 1.0 (tendermint #6849, #6850), and not where h comes to the round UnlockRounds and has kept its
-// lock. Published, a vote for nil counted as well, and the first proposal was never delivered.
+// ExpectUnlock makes h lock the first block. All others vote nil in some later round. Then h prevotes another block
+// although no validator has shown it a polka for that. The scenario succeeds if a polka for nil unlocks, as in
+// Tendermint and in CometBFT before 1.0 (tendermint #6849, #6850). It does not succeed if h reaches the round
+// UnlockRounds with its lock. In the published scenario a vote for nil counted as well, and the first proposal was
+// never delivered.
 func ExpectUnlock(bool) *Scenario {
 	sc := New("ExpectUnlock").Faults(faulty)
 	m := sc.Machine()
@@ -160,7 +179,10 @@ func ExpectUnlock(bool) *Scenario {
 		return v.Height == 1 && v.Block != b && v.Block != tendermint.Nil
 	}).And(At(h)), "h is unlocked").MarkSuccess().EndRun()
 	locked.On(committed(), "decided").MarkDead().EndRun()
-	locked.On(Value(tendermint.EventStep, "the last round", func(s *tendermint.Step) bool { return s.Round == UnlockRounds }).And(At(h)), "h keeps its lock").MarkDead().EndRun()
+	locked.On(Value(tendermint.EventStep, "the last round",
+		func(s *tendermint.Step) bool { return s.Round == UnlockRounds }).And(At(h)), "h keeps its lock").
+		MarkDead().
+		EndRun()
 	m.On(committed(), "decided")
 	remember(sc)
 	nils(sc)
@@ -169,7 +191,7 @@ func ExpectUnlock(bool) *Scenario {
 	return sc
 }
 
-// Relocked: h, locked on the first block, locks another for which there is a polka.
+// Relocked makes h, locked on the first block, lock another block that has a polka.
 func Relocked(bool) *Scenario {
 	sc := New("Relocked").Faults(faulty)
 	m := sc.Machine()
@@ -187,10 +209,10 @@ func Relocked(bool) *Scenario {
 	return sc
 }
 
-// LockedCommit: all lock the first block but cannot decide it, the next proposal is nothing, and
-// a block is decided all the same. Published, all precommits of round 0 were changed
-// to nil, which takes four liars; here everyone hears only one of the others, and the liar's nil. Ours
-// keeps the liar from leaving, so that it is there to propose.
+// LockedCommit makes all validators lock the first block but not decide it. The next proposal is empty, and yet they
+// decide a block. The published scenario changed all precommits of round 0 to nil, which takes four Byzantine
+// validators. Here every validator hears only one of the others, and the nil vote of the Byzantine one. Our filter
+// keeps the Byzantine validator from leaving, so that it is there to propose.
 func LockedCommit(ours bool) *Scenario {
 	sc := New("LockedCommit").Faults(faulty)
 	m := sc.Machine()
@@ -198,7 +220,12 @@ func LockedCommit(ours bool) *Scenario {
 	m.On(reached(1).Ge(2*f+1), "round 1").On(committed(), "decided").MarkSuccess().EndRun()
 	watch(sc, 1)
 	nils(sc)
-	hears := map[lockstep.Node]lockstep.Nodes{1: trace.NodesOf(3), 3: trace.NodesOf(4), 4: trace.NodesOf(1), liar: trace.NodesOf(1)}
+	hears := map[lockstep.Node]lockstep.Nodes{
+		1:    trace.NodesOf(3),
+		3:    trace.NodesOf(4),
+		4:    trace.NodesOf(1),
+		liar: trace.NodesOf(1),
+	}
 	if ours {
 		hears[liar] = trace.NodesOf(1, 3)
 	}
@@ -213,7 +240,7 @@ func LockedCommit(ours bool) *Scenario {
 	return sc
 }
 
-// garble replaces a message by so many random bytes.
+// garble replaces a message by random bytes.
 func garble(n int) Action {
 	return Forge("garble", func(m *Moment) string {
 		raw := make([]byte, n)
@@ -221,11 +248,18 @@ func garble(n int) Action {
 			raw[i] = byte(m.Rand().Uint32())
 		}
 		msg := m.Body().(*tendermint.Message)
-		return fmt.Sprintf("%s; channel=%x conn=%d seq=%d raw=%s", tendermint.Garbled, msg.Channel, msg.Conn, msg.Seq, hex.EncodeToString(raw))
+		return fmt.Sprintf(
+			"%s; channel=%x conn=%d seq=%d raw=%s",
+			tendermint.Garbled,
+			msg.Channel,
+			msg.Conn,
+			msg.Seq,
+			hex.EncodeToString(raw),
+		)
 	})
 }
 
-// lagging lets h stay behind until the others have come to a round, and then catch up.
+// lagging lets h stay behind until the others have reached a round, and then catch up.
 func lagging(name string, round int32) (*Scenario, *Machine) {
 	sc := New(name).Faults(faulty)
 	m := sc.Machine()
@@ -236,15 +270,15 @@ func lagging(name string, round int32) (*Scenario, *Machine) {
 	return sc, m
 }
 
-// How many rounds h stays behind in LaggingReplica and ForeverLaggingReplica.
+// The numbers of rounds that h stays behind in LaggingReplica and ForeverLaggingReplica.
 const (
 	Rounds        = 10
 	ForeverRounds = 5
 )
 
-// LaggingReplica: h stays in round 0 while the others go through ten rounds, and then all decide. Ours withholds
-// votes of all rounds from h until then: those of a later round would let it catch up, and gossip
-// does not send again what is lost in silence.
+// LaggingReplica keeps h in round 0 while the others go through ten rounds, and then all decide. Ours withholds votes
+// of all rounds from h until then. Votes of a later round would let it catch up, and gossip does not resend silently
+// lost messages.
 func LaggingReplica(ours bool) *Scenario {
 	sc, m := lagging("LaggingReplica", Rounds)
 	if ours {
@@ -258,12 +292,17 @@ func LaggingReplica(ours bool) *Scenario {
 	return sc
 }
 
-// ForeverLaggingReplica: h hears only votes of rounds that are two behind, until the others have
-// come to round five; then all decide. Published, a variable for the round was never set.
+// ForeverLaggingReplica lets h receive only votes that are two rounds behind, until the others have reached round
+// five; then all decide. The published scenario never set its variable for the round.
 func ForeverLaggingReplica(ours bool) *Scenario {
 	sc, m := lagging("ForeverLaggingReplica", ForeverRounds)
 	now := Variable[int32]("the newest round")
-	sc.If(Value(tendermint.EventStep, "the first height", func(s *tendermint.Step) bool { return s.Height == 1 && s.Step == "prevote" })).Named("remember the round").Aside().
+	sc.If(Value(tendermint.EventStep, "the first height", func(s *tendermint.Step) bool {
+		return s.Height == 1 &&
+			s.Step == "prevote"
+	})).
+		Named("remember the round").
+		Aside().
 		Then(SetValue(now, "its round", func(s *tendermint.Step) int32 { return s.Round }), Continue())
 	fate := Drop()
 	if ours {
@@ -271,37 +310,46 @@ func ForeverLaggingReplica(ours bool) *Scenario {
 		sc.If(m.InState("catch up")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
 		blind(sc, m.InState(Start))
 	}
-	sc.If(m.InState(Start), votes, To(h), BodyWith(now, "newer than two rounds ago", func(m *tendermint.Message, r int32) bool { return m.Height == 1 && m.Round > r-2 })).
-		Named("h hears old votes only").Then(fate)
+	sc.If(m.InState(Start), votes, To(h), BodyWith(now, "newer than two rounds ago",
+		func(m *tendermint.Message, r int32) bool { return m.Height == 1 && m.Round > r-2 })).
+		Named("h hears old votes only").
+		Then(fate)
 	if !ours {
 		sc.If(signed(h), From(h), inRound(0)).Named("no votes of h in round 0").Then(Drop())
 	}
 	return sc
 }
 
-// RoundSkip: the prevotes of h are withheld until all have come to round 2.
+// RoundSkip withholds the prevotes of h until all validators have reached round 2.
 func RoundSkip(bool) *Scenario {
 	sc := New("RoundSkip").Faults(faulty)
 	m := sc.Machine()
-	m.On(reached(2).Ge(all), "round 2").On(IsReceive().And(Type(tendermint.Prevote), InSet("withheld")), "late prevote").MarkSuccess().EndRun()
+	m.On(reached(2).Ge(all), "round 2").
+		On(IsReceive().And(Type(tendermint.Prevote), InSet("withheld")), "late prevote").
+		MarkSuccess().
+		EndRun()
 	m.On(committed(), "decided").MarkDead().EndRun()
 	watch(sc, 2)
 	nils(sc)
 	sc.If(m.InState("round 2")).Named("release").Aside().Once().Then(ReleaseAll("late"), Continue())
-	sc.If(m.InState(Start), Type(tendermint.Prevote), From(h), signed(h)).Named("withhold").Then(Record("withheld"), Store("late"))
+	sc.If(m.InState(Start), Type(tendermint.Prevote), From(h), signed(h)).
+		Named("withhold").
+		Then(Record("withheld"), Store("late"))
 	return sc
 }
 
-// Quiet is for how long nothing may happen in BlockVotes and NotNilDecide, in virtual time.
+// Quiet is the time without events that BlockVotes and NotNilDecide expect, in virtual time.
 const Quiet = 300 * time.Millisecond
 
-// BlockVotes: without 2f+1 prevotes nobody leaves round 0. Published, everyone heard 2f prevotes
-// of others, which make 2f+1 with its own; ours lets everyone hear one less.
+// BlockVotes checks that without 2f+1 prevotes no validator leaves round 0. In the published scenario every validator
+// received 2f prevotes of others, which make 2f+1 with its own. Our filter delivers one less.
 func BlockVotes(ours bool) *Scenario {
 	sc := New("BlockVotes").Faults(faulty)
 	m := sc.Machine()
 	m.On(committed(), "decided").MarkDead().EndRun()
-	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").MarkDead().EndRun()
+	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").
+		MarkDead().
+		EndRun()
 	m.On(Since(trace.Time(Quiet)), "nobody moved").MarkSuccess().EndRun()
 	heard := 2 * f
 	if ours {
@@ -310,13 +358,16 @@ func BlockVotes(ours bool) *Scenario {
 	return sc.Use(AtMost(heard, Type(tendermint.Prevote), ByReceiver))
 }
 
-// PrecommitInvariant: nobody precommits a block that nobody could see.
+// PrecommitInvariant checks that no validator precommits a block that no validator could see.
 func PrecommitInvariant(bool) *Scenario {
 	sc := New("PrecommitInvariant").Faults(faulty)
 	m := sc.Machine()
 	seen := m.On(IsSend().And(Type(tendermint.Proposal), inRound(0)), "proposed")
 	for n := range trace.AllNodes(all).All() {
-		seen.On(precommitted(zero, n).And(Value(tendermint.EventPrecommit, "round 0", func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").MarkDead().EndRun()
+		seen.On(precommitted(zero, n).And(Value(tendermint.EventPrecommit, "round 0",
+			func(v *tendermint.Vote) bool { return v.Round == 0 })), "precommitted").
+			MarkDead().
+			EndRun()
 	}
 	seen.On(reached(1).Ge(all), "round 1").MarkSuccess().EndRun()
 	watch(sc, 1)
@@ -325,13 +376,16 @@ func PrecommitInvariant(bool) *Scenario {
 	return sc
 }
 
-// CommitAfterRoundSkip: votes of h of round 0 arrive when all are in round 1, and the block of round 0 is
-// decided.
+// CommitAfterRoundSkip delivers votes of h of round 0 when all are in round 1, and the validators decide the block of
+// round 0.
 func CommitAfterRoundSkip(bool) *Scenario {
 	sc := New("CommitAfterRoundSkip").Faults(faulty)
 	m := sc.Machine()
 	one := m.On(reached(1).Ge(all), "round 1")
-	one.On(ValueWith(zero, tendermint.EventCommit, "the first block", func(c *tendermint.Commit, b string) bool { return c.Height == 1 && c.Block == b }), "decided").MarkSuccess().EndRun()
+	one.On(ValueWith(zero, tendermint.EventCommit, "the first block",
+		func(c *tendermint.Commit, b string) bool { return c.Height == 1 && c.Block == b }), "decided").
+		MarkSuccess().
+		EndRun()
 	one.On(committed(), "another is decided").MarkDead().EndRun()
 	m.On(committed(), "decided early").MarkDead().EndRun()
 	watch(sc, 1)
@@ -342,11 +396,11 @@ func CommitAfterRoundSkip(bool) *Scenario {
 	return sc
 }
 
-// DifferentDecisions tries to make 3, who hears nothing newer, decide the first block, which h has locked, while the
-// others decide another: when they have come to round 2, what was withheld from 3 reaches it. It
-// succeeds when somebody decides then; that nobody decides differently the spec says. Published, it succeeded when
-// h had precommitted the first block and not another. Ours keeps the liar from leaving, and
-// loses only the prevotes of h: without its precommits nobody leaves round 0.
+// DifferentDecisions tries to make 3, which receives nothing newer, decide the first block, which h has locked, while
+// the others decide another. When the others have reached round 2, the messages withheld from 3 arrive. The scenario
+// succeeds when a validator decides then; the spec checks that no two validators decide differently. The published
+// scenario succeeded when h had precommitted the first block and not another. Our filter keeps the Byzantine
+// validator from leaving, and loses only the prevotes of h: without its precommits no validator leaves round 0.
 func DifferentDecisions(ours bool) *Scenario {
 	const delay = 3
 	sc := New("DifferentDecisions").Faults(faulty)
@@ -360,7 +414,9 @@ func DifferentDecisions(ours bool) *Scenario {
 	watch(sc, 2)
 	remember(sc)
 	sc.If(m.InState("3 hears all")).Named("release").Aside().Once().Then(ReleaseAll("old"), Continue())
-	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, liar, 4)).Named("withhold").Then(Store("old"))
+	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, liar, 4)).
+		Named("withhold").
+		Then(Store("old"))
 	sc.If(m.InState("3 hears all").Not(), To(delay), later).Named("3 hears nothing newer").Then(Drop())
 	unheard := votes
 	if ours {
@@ -376,8 +432,8 @@ func DifferentDecisions(ours bool) *Scenario {
 	return sc
 }
 
-// NilPrevotes: a validator, drawn for each run, that has a polka for nil precommits nil. Published, 2f+1
-// prevotes of others were counted, copies included.
+// NilPrevotes checks that a validator, drawn for each run, with a polka for nil precommits nil. The published
+// scenario counted 2f+1 prevotes of others, including copies.
 func NilPrevotes(bool) *Scenario {
 	sc := New("NilPrevotes").Faults(faulty)
 	p := sc.Pick("p", 1)
@@ -385,21 +441,38 @@ func NilPrevotes(bool) *Scenario {
 	signer := By("signer", func(m *Moment) uint64 { return uint64(m.Body().(*tendermint.Message).By) })
 	heard := Count("nil prevotes").Distinct(signer)
 	m.On(heard.Ge(2*f), "polka").
-		On(Value(tendermint.EventPrecommit, "nil", func(v *tendermint.Vote) bool { return v.Height == 1 && v.Block == tendermint.Nil }).And(AtGroup(p)), "precommitted nil").MarkSuccess().EndRun()
+		On(Value(tendermint.EventPrecommit, "nil", func(v *tendermint.Vote) bool {
+			return v.Height == 1 &&
+				v.Block == tendermint.Nil
+		}).And(AtGroup(p)), "precommitted nil").
+		MarkSuccess().EndRun()
 	sc.If(Type(tendermint.Proposal)).Named("nobody sees a proposal").Then(Drop())
-	sc.If(IsReceive(), Type(tendermint.Prevote), ToGroup(p), inRound(0), about("for nil", func(m *tendermint.Message) bool { return m.Block == tendermint.Nil })).
-		Named("count").Aside().Then(heard.Incr())
+	sc.If(IsReceive(), Type(tendermint.Prevote), ToGroup(p), inRound(0),
+		about("for nil", func(m *tendermint.Message) bool { return m.Block == tendermint.Nil })).
+		Named("count").
+		Aside().
+		Then(heard.Incr())
 	return sc
 }
 
-// ProposalNilPrevote: a validator that sees no proposal in time prevotes nil. Here it is 3:
-// h proposes. Ours keeps the votes of others from it: often they decide before its time is over.
+// ProposalNilPrevote checks that a validator that receives no proposal in time prevotes nil. Here it is 3: h
+// proposes. Our filter withholds the votes of others from it: often they decide before its timeout.
 func ProposalNilPrevote(ours bool) *Scenario {
 	const blind = 3
 	sc := New("ProposalNilPrevote").Faults(faulty)
 	m := sc.Machine()
-	m.On(voted(tendermint.EventPrevote, blind, "nil", func(v *tendermint.Vote) bool { return v.Round == 0 && v.Block == tendermint.Nil }), "prevoted nil").MarkSuccess().EndRun()
-	m.On(voted(tendermint.EventPrevote, blind, "a block", func(v *tendermint.Vote) bool { return v.Round == 0 && v.Block != tendermint.Nil }), "prevoted a block").MarkDead().EndRun()
+	m.On(voted(tendermint.EventPrevote, blind, "nil", func(v *tendermint.Vote) bool {
+		return v.Round == 0 &&
+			v.Block == tendermint.Nil
+	}), "prevoted nil").
+		MarkSuccess().
+		EndRun()
+	m.On(voted(tendermint.EventPrevote, blind, "a block", func(v *tendermint.Vote) bool {
+		return v.Round == 0 &&
+			v.Block != tendermint.Nil
+	}), "prevoted a block").
+		MarkDead().
+		EndRun()
 	sc.If(Type(tendermint.Proposal), To(blind), inRound(0)).Named("it sees no proposal").Then(Drop())
 	if ours {
 		sc.If(votes, To(blind), inRound(0)).Named("it hears no votes").Then(Drop())
@@ -407,11 +480,14 @@ func ProposalNilPrevote(ours bool) *Scenario {
 	return sc
 }
 
-// NotNilDecide: nobody decides nil, though nil has many votes.
+// NotNilDecide checks that no validator decides nil, although nil has many votes.
 func NotNilDecide(bool) *Scenario {
 	sc := New("NotNilDecide").Faults(faulty)
 	m := sc.Machine()
-	m.On(Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }), Fail)
+	m.On(
+		Value(tendermint.EventCommit, "nil", func(c *tendermint.Commit) bool { return c.Block == tendermint.Nil }),
+		Fail,
+	)
 	m.On(reached(2).Ge(all), "round 2").MarkSuccess().EndRun()
 	m.On(committed(), "decided").MarkDead().EndRun()
 	watch(sc, 2)
@@ -420,8 +496,8 @@ func NotNilDecide(bool) *Scenario {
 	return sc
 }
 
-// harmless is a scenario in which all correct validators hear a lie and decide after it. Published, it was enough that somebody
-// decided, which they do without a liar, too.
+// harmless is a scenario in which all correct validators receive a forged message and decide after it. The published
+// scenario only required that a validator decides, which happens without a Byzantine validator, too.
 func harmless(name string, lie Condition) *Scenario {
 	sc := New(name).Faults(faulty)
 	heard := Count("who heard the liar").Distinct(ByReceiver)
@@ -432,18 +508,23 @@ func harmless(name string, lie Condition) *Scenario {
 	return sc
 }
 
-// GarbledMessage: the others decide though the liar sends nothing but noise.
+// GarbledMessage checks that the others decide although the Byzantine validator sends only random bytes.
 func GarbledMessage(bool) *Scenario {
 	sc := harmless("GarbledMessage", Type(tendermint.Garbled))
 	sc.If(From(liar)).Named("the liar sends noise").Then(garble(100))
 	return sc
 }
 
-// HigherRound: the others decide though the votes of the liar are of later rounds.
+// HigherRound checks that the others decide although the votes of the Byzantine validator are of later rounds.
 func HigherRound(bool) *Scenario {
-	sc := harmless("HigherRound", votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })))
-	sc.If(signed(liar), From(liar)).Named("the liar votes two rounds ahead").Then(ballot("two rounds ahead", func(_ *Moment, m *tendermint.Message) *tendermint.Ballot {
-		return &tendermint.Ballot{Round: m.Round + 2, Like: m}
-	}))
+	sc := harmless(
+		"HigherRound",
+		votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })),
+	)
+	sc.If(signed(liar), From(liar)).
+		Named("the liar votes two rounds ahead").
+		Then(ballot("two rounds ahead", func(_ *Moment, m *tendermint.Message) *tendermint.Ballot {
+			return &tendermint.Ballot{Round: m.Round + 2, Like: m}
+		}))
 	return sc
 }

@@ -16,8 +16,9 @@ import (
 
 var runs = flag.Int("table", 0, "make the table of the scenarios with so many iterations of each")
 
-// The fifteen scenarios succeed, without a part of them that is vacuous, and nothing is found; but a polka for nil
-// unlocks nobody in CometBFT 1.0. With -table they are measured instead, all or, in pieces, those of -run 'Scenarios/(Expect|Lag)'.
+// The fifteen scenarios succeed without vacuous parts and without findings; but a polka for nil unlocks no validator
+// in CometBFT 1.0. With -table the test measures the scenarios instead. -run 'Scenarios/(Expect|Lag)' selects some of
+// them.
 func TestScenarios(t *testing.T) {
 	if *runs > 0 {
 		fmt.Printf("%s, %d iterations each with %s, seed 20261\n\n%s", tendermint.Version(), *runs, Strategy, Head)
@@ -25,14 +26,19 @@ func TestScenarios(t *testing.T) {
 	took, made := time.Duration(0), 0
 	defer func() {
 		if made > 0 {
-			fmt.Printf("\n%.1f s of processor time for %d iterations, %.0f s for 1,000\n", took.Seconds(), made, 1000*took.Seconds()/float64(made))
+			fmt.Printf(
+				"\n%.1f s of processor time for %d iterations, %.0f s for 1,000\n",
+				took.Seconds(),
+				made,
+				1000*took.Seconds()/float64(made),
+			)
 		}
 	}()
 	for _, c := range Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			if *runs > 0 {
 				took += measure(t, c)
-				made += 3 * *runs // with ours, with the published filters, and the control
+				made += 3 * *runs // with our filters, with the published filters, and the control
 				return
 			}
 			result, err := lockstep.Explore(t.Context(), Plan(c.Build(true), 1, 1))
@@ -56,7 +62,7 @@ func TestScenarios(t *testing.T) {
 // deviates reports whether the library unlocks on a polka for nil.
 func deviates() bool { return !strings.HasPrefix(tendermint.Version(), "v1.") }
 
-// measure makes a line of the table, and returns the processor time that it took.
+// measure produces a line of the table, and returns the CPU time that it took.
 func measure(t *testing.T, c Case) time.Duration {
 	began := processor.Used()
 	r, err := c.Measure(t.Context(), *runs, 20261)

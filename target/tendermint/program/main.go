@@ -1,5 +1,5 @@
-// Command program is lockstep for Tendermint or CometBFT alone, which lockstep builds on demand
-// in the version asked for.
+// Command program is the lockstep command for Tendermint or CometBFT alone. The lockstep command builds it on demand
+// in the requested version.
 package main
 
 import (

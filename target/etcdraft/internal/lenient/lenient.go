@@ -1,11 +1,10 @@
-// Package lenient lets two versions of etcd's raft live in one program. Both register
-// their messages under the same names with google.golang.org/protobuf, which panics at
-// the second unless the environment says otherwise. Neither version looks its messages
-// up by name, so the conflict is harmless.
+// Package lenient allows two versions of etcd's raft in one program. Both register their messages under the same
+// names with google.golang.org/protobuf. The second registration panics unless an environment variable allows it.
+// Neither version looks its messages up by name, so the conflict is harmless.
 //
-// The package must be initialized before the versions are. Go initializes packages whose
-// imports are ready in the order of their import paths, and this one imports os alone
-// and sorts before go.etcd.io. [Done] puts the environment back.
+// The package must be initialized before the versions are. Go initializes packages whose imports are ready in the
+// order of their import paths. This package imports os alone and sorts before go.etcd.io. [Done] restores the
+// environment.
 package lenient
 
 import "os"

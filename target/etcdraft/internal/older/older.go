@@ -1,6 +1,6 @@
-// Package older binds the releases of etcd's raft before v3.7, whose messages are values: v3.5.2, and under the tag
-// v3.6 that release in its place. This file is what they have in common, in names that do not depend on a release; the
-// files beside it bind these names to one.
+// Package older binds the releases of etcd's raft before v3.7, whose messages are values: v3.5.2 by default, and v3.6
+// with the build tag v3.6. This file holds the common part, in names that do not depend on a release. The other files
+// bind these names to one release.
 package older
 
 import (
@@ -21,13 +21,13 @@ var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[rawNode]())
 // Name is the target's name.
 func (Library) Name() string { return name }
 
-// Check reports when the library is laid out in another way than expected.
+// Check reports an error if the memory layout of the library differs from the expected one.
 func (Library) Check() error { return layoutErr }
 
-// Async says whether the release has asynchronous storage writes.
+// Async reports whether the release has asynchronous storage writes.
 func (Library) Async() bool { return async }
 
-// Mutant is none: there are no mutants of these releases.
+// Mutant is empty: these releases have no mutants.
 func (Library) Mutant() string { return "" }
 
 // NewNetwork makes a network of nodes.
@@ -44,7 +44,7 @@ func (w *network) Reset() { w.bodies.Reset() }
 // Body is the library's own message.
 func (w *network) Body(body trace.ID) any { return w.bodies.Get(body) }
 
-// Content is a message in neutral words.
+// Content is the version-independent content of a message.
 func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
 	c := raftlib.Content{From: lockstep.Node(m.From), Type: raftlib.Type(m.Type), Term: m.Term, LogTerm: m.LogTerm,
@@ -103,8 +103,8 @@ func (n *node) Start(source raftlib.Source) (err error) {
 	return nil
 }
 
-// Receive hands a message to the library. It changes messages that it forwards, and
-// the entries of proposals, so it gets its own of these.
+// Receive hands a message to the library. The library changes forwarded messages and the entries of proposals, so it
+// gets its own copies of these.
 func (n *node) Receive(body trace.ID) error {
 	m := n.bodies.Get(body)
 	switch m.Type {
@@ -115,7 +115,7 @@ func (n *node) Receive(body trace.ID) error {
 	return n.raw.Step(m)
 }
 
-// ProposeChange asks for another configuration.
+// ProposeChange proposes another configuration.
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := changeV2{Transition: transition(c.Joint)}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
@@ -127,7 +127,7 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	return n.raw.ProposeConfChange(v2)
 }
 
-// Parse reads the change in an entry.
+// Parse decodes the change in an entry.
 func (n *node) Parse(e raftspec.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s singleChange) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.Type), lockstep.Node(s.NodeID)
@@ -156,7 +156,7 @@ func must(err error) {
 	}
 }
 
-// SnapshotSent says how sending a snapshot ended.
+// SnapshotSent reports whether a snapshot was sent successfully.
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := snapshotFailure
 	if ok {
@@ -165,7 +165,7 @@ func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	n.raw.ReportSnapshot(uint64(to), status)
 }
 
-// Ready takes what the library has ready.
+// Ready returns the library's next Ready.
 func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
@@ -193,8 +193,7 @@ func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 // send takes over the messages for other nodes.
 func (n *node) send(messages []message) { n.Out.Mail, n.out = len(messages), messages }
 
-// Post hands a message over. The receiver must not append to the sender's array, as it could not
-// over a real network.
+// Post hands a message over. The receiver must not append to the sender's array, as it could not over a real network.
 func (n *node) Post(i int) raftlib.Envelope {
 	m := n.out[i]
 	m.Entries = m.Entries[:len(m.Entries):len(m.Entries)]
@@ -202,7 +201,7 @@ func (n *node) Post(i int) raftlib.Envelope {
 	return raftlib.Envelope{To: lockstep.Node(m.To), Term: m.Term, Type: raftlib.Type(m.Type)}
 }
 
-// Advance says that the Ready is done with.
+// Advance reports that the Ready has been processed.
 func (n *node) Advance() {
 	if !n.network.config.Async {
 		n.raw.Advance(n.native)

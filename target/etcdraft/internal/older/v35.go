@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// What the binding uses of v3.5.2, the version that the Netrix paper tested.
+// The parts of v3.5.2 that the binding uses. The Netrix paper tested this version.
 
 type (
 	entryType     = pb.Entry
@@ -47,7 +47,7 @@ var (
 	isEmpty        = raft.IsEmptySnap
 )
 
-// name is the target's name, and async whether the release has asynchronous storage writes.
+// name is the target's name, and async reports whether the release has asynchronous storage writes.
 const (
 	name  = "etcdraft35"
 	async = false
@@ -59,11 +59,11 @@ func writeAsync(*configType, bool) {}
 
 func snapshotOf(m *message) *snapshotType { return &m.Snapshot }
 
-// NextAppend takes up the next write.
+// NextAppend takes the next write.
 func (n *node) NextAppend(*raftlib.Arena) (*raftlib.Ready, bool) { return nil, false }
 
-// NextApply takes up the next entries to apply.
+// NextApply takes the next entries to apply.
 func (n *node) NextApply(*raftlib.Arena) (*raftlib.Ready, bool) { return nil, false }
 
-// Done hands back the responses of the work taken up.
+// Done returns the responses of the work taken.
 func (n *node) Done() {}

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// What the binding uses of v3.6.
+// The parts of v3.6 that the binding uses.
 
 type (
 	entryType     = pb.Entry
@@ -47,7 +47,7 @@ var (
 	isEmpty        = raft.IsEmptySnap
 )
 
-// name is the target's name, and async whether the release has asynchronous storage writes.
+// name is the target's name, and async reports whether the release has asynchronous storage writes.
 const (
 	name  = "etcdraft"
 	async = true
@@ -63,7 +63,7 @@ func writeAsync(c *configType, on bool) { c.AsyncStorageWrites = on }
 
 func snapshotOf(m *message) *snapshotType { return m.Snapshot }
 
-// NextAppend takes up the next write.
+// NextAppend takes the next write.
 func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	m, ok := n.threads.NextAppend()
 	if !ok {
@@ -76,7 +76,7 @@ func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return &n.Out, true
 }
 
-// NextApply takes up the next entries to apply.
+// NextApply takes the next entries to apply.
 func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	m, ok := n.threads.NextApply()
 	if !ok {
@@ -86,7 +86,7 @@ func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return &n.Out, true
 }
 
-// Done says that what was taken up is done, and sends the answers.
+// Done reports that the work taken is complete, and sends the responses.
 func (n *node) Done() {
 	n.send(n.threads.Done(n.config.ID, func(m message) { _ = n.raw.Step(m) }))
 }

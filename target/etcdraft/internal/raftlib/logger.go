@@ -2,11 +2,11 @@ package raftlib
 
 import "fmt"
 
-// Logger is the library's logger in every version. It is silent, and panics where the
-// library gives up, so that the panic becomes a finding.
+// Logger is the library's logger in every version. It discards messages, and panics where the library gives up, so
+// that the panic becomes a finding.
 type Logger struct{}
 
-// Debug and the others are silent.
+// Debug and the others discard their messages.
 func (Logger) Debug(...any)            {}
 func (Logger) Debugf(string, ...any)   {}
 func (Logger) Info(...any)             {}

@@ -30,7 +30,7 @@ const (
 	MsgPreVoteResp    Type = 18
 )
 
-// Types is the number of types, those that do not travel included.
+// Types is the number of types, including those that do not travel.
 const Types = int(MsgPreVoteResp) + 1
 
 // The names of the types that the transport reports on.
@@ -62,7 +62,7 @@ func init() {
 	}
 }
 
-// Content is what a message says.
+// Content is the content of a message.
 type Content struct {
 	From                         lockstep.Node
 	Type                         Type
@@ -73,8 +73,7 @@ type Content struct {
 	Snapshot                     Snapshot
 }
 
-// Text is the content in the grammar of the library's own logs. Data puts the data of
-// an entry into words.
+// Text is the content in the format of the library's own logs. Data formats the data of an entry.
 func (c Content) Text(data func(raftspec.Entry) string) string {
 	var b strings.Builder
 	if c.Term != 0 {
@@ -107,7 +106,7 @@ func (c Content) String() string {
 	return c.Text(func(e raftspec.Entry) string { return fmt.Sprintf("%d bytes", len(e.Data)) })
 }
 
-// Nodes is a list of the library's numbers as a set.
+// Nodes converts a list of the library's IDs to a set.
 func Nodes(ids []uint64) lockstep.Nodes {
 	var s lockstep.Nodes
 	for _, id := range ids {
@@ -116,7 +115,7 @@ func Nodes(ids []uint64) lockstep.Nodes {
 	return s
 }
 
-// IDs is a set as a list of the library's numbers.
+// IDs converts a set to a list of the library's IDs.
 func IDs(s lockstep.Nodes) []uint64 {
 	if s == 0 {
 		return nil
@@ -128,7 +127,7 @@ func IDs(s lockstep.Nodes) []uint64 {
 	return ids
 }
 
-// Bodies keeps the messages of a run by their numbers.
+// Bodies stores the messages of a run by number.
 type Bodies[M any] struct{ list []M }
 
 // Reset forgets all messages.
@@ -137,8 +136,8 @@ func (b *Bodies[M]) Reset() {
 	b.list = b.list[:0]
 }
 
-// Put keeps the next message; the engine numbers them in this order.
+// Put stores the next message; the engine numbers them in this order.
 func (b *Bodies[M]) Put(m M) { b.list = append(b.list, m) }
 
-// Get is the message kept under a number.
+// Get is the message stored under a number.
 func (b *Bodies[M]) Get(body trace.ID) M { return b.list[body-1] }

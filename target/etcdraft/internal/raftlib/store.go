@@ -7,15 +7,14 @@ import (
 	"github.com/lockstep-go/lockstep/kit/storage"
 )
 
-// Store is the storage of a node. It implements the library's Storage for every version:
-// E is the version's entry, H its hard state, C its configuration and S its snapshot.
+// Store is the storage of a node. It provides the library's Storage interface for every version: E is the version's
+// entry, H its hard state, C its configuration and S its snapshot.
 //
-// It is a disk with a write-ahead log, as in package storage. Entries are written before the
-// hard state that goes with them, and a snapshot becomes valid with the hard state, as the
-// library asks of its users.
+// It is a disk with a write-ahead log, as in package storage. Entries are written before the hard state that goes
+// with them. A snapshot becomes valid with the hard state, as the library asks of its users.
 type Store[E, H, C, S any] struct {
 	Lib Functions[E, H, C, S]
-	// Source makes a snapshot of the application as it is now.
+	// Source makes a snapshot of the application in its current state.
 	Source func() Snapshot
 
 	disk storage.Disk
@@ -24,7 +23,7 @@ type Store[E, H, C, S any] struct {
 	hard *storage.Cell[Hard]
 }
 
-// Functions are the version's own ways with its types.
+// Functions are the version's own operations on its types.
 type Functions[E, H, C, S any] struct {
 	Entry    func(E) raftspec.Entry
 	Index    func(E) uint64
@@ -40,7 +39,8 @@ type Functions[E, H, C, S any] struct {
 // Boot fills the storage for the start of a run.
 func (s *Store[E, H, C, S]) Boot(snap Snapshot) {
 	if s.log == nil {
-		s.base, s.log, s.hard = storage.NewCell(&s.disk, Snapshot{}), storage.NewLog[E](&s.disk), storage.NewCell(&s.disk, Hard{})
+		s.base, s.log, s.hard = storage.NewCell(&s.disk, Snapshot{}), storage.NewLog[E](&s.disk),
+			storage.NewCell(&s.disk, Hard{})
 	}
 	s.base.Set(snap)
 	s.SetHard(Hard{Term: snap.Term, Commit: snap.Index})
@@ -48,13 +48,12 @@ func (s *Store[E, H, C, S]) Boot(snap Snapshot) {
 	s.log.Clear(snap.Index)
 }
 
-// InitialState is what a node of the library starts from.
+// InitialState is the state from which a node of the library starts.
 func (s *Store[E, H, C, S]) InitialState() (H, C, error) {
 	return s.Lib.Hard(s.hard.Get()), s.Lib.Conf(s.base.Get().Conf), nil
 }
 
-// Entries are those from lo up to, not including, hi: as many as the size allows, but one
-// at least.
+// Entries are the entries from lo up to, but not including, hi: as many as the size allows, but at least one.
 func (s *Store[E, H, C, S]) Entries(lo, hi, maxSize uint64) ([]E, error) {
 	if lo <= s.log.Base() {
 		return nil, s.Lib.Compacted
@@ -94,11 +93,10 @@ func (s *Store[E, H, C, S]) LastIndex() (uint64, error) { return s.log.Last(), n
 // FirstIndex is the index of the first entry after the snapshot.
 func (s *Store[E, H, C, S]) FirstIndex() (uint64, error) { return s.First(), nil }
 
-// Snapshot makes one: the application as it is now.
+// Snapshot makes a snapshot of the current application.
 func (s *Store[E, H, C, S]) Snapshot() (S, error) { return s.Lib.Snapshot(s.Source()), nil }
 
-// Append writes entries; those that were stored from the first one's index on are gone with
-// the first of them.
+// Append writes entries; it drops the stored entries from the first one's index on.
 func (s *Store[E, H, C, S]) Append(list []E) {
 	for len(list) > 0 && s.Lib.Index(list[0]) <= s.log.Base() { // compacted meanwhile
 		list = list[1:]
@@ -129,8 +127,7 @@ func (s *Store[E, H, C, S]) Install(snap Snapshot, h Hard) {
 	})
 }
 
-// Compact replaces the log up to the snapshot's index. A snapshot is durable before the log
-// before it goes.
+// Compact replaces the log up to the snapshot's index. The snapshot is durable before the log entries are dropped.
 func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 	if snap.Index > s.log.Base() {
 		s.disk.Together(func() {
@@ -141,7 +138,7 @@ func (s *Store[E, H, C, S]) Compact(snap Snapshot) {
 	}
 }
 
-// Direct makes durable what is written, and what will be written until it is called with false.
+// Direct makes past and future writes durable until it is called with false.
 func (s *Store[E, H, C, S]) Direct(on bool) { s.disk.Direct(on) }
 
 // Open is the number of writes that are not durable.
@@ -150,7 +147,7 @@ func (s *Store[E, H, C, S]) Open() int { return s.disk.Open() }
 // Crash loses the last of the writes that are not durable.
 func (s *Store[E, H, C, S]) Crash(draw func(int) int) (kept, of int) { return s.disk.Crash(draw) }
 
-// Truncate loses what comes after an index.
+// Truncate loses everything after an index.
 func (s *Store[E, H, C, S]) Truncate(last uint64) {
 	if last < s.log.Base() || last >= s.log.Last() {
 		return
@@ -174,5 +171,5 @@ func (s *Store[E, H, C, S]) Last() uint64 { return s.log.Last() }
 // Entry is the entry at an index of the log.
 func (s *Store[E, H, C, S]) Entry(index uint64) raftspec.Entry { return s.Lib.Entry(s.log.At(index)) }
 
-// Base is the snapshot that stands before the log.
+// Base is the snapshot that precedes the log.
 func (s *Store[E, H, C, S]) Base() Snapshot { return s.base.Get() }

@@ -34,8 +34,8 @@ func newStore() *store {
 	return s
 }
 
-// TestStoreLikeMemoryStorage does the same to a Store and to the library's own
-// MemoryStorage and asks both the same questions.
+// TestStoreLikeMemoryStorage applies the same operations to a Store and to the library's own MemoryStorage, and
+// compares their answers.
 func TestStoreLikeMemoryStorage(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -67,7 +67,8 @@ func change(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 	case 1:
 		i := last + 1 + r.Uint64N(3)
 		s.Install(raftlib.Snapshot{Index: i, Term: 9}, raftlib.Hard{Term: 9, Commit: i})
-		if err := m.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: &i, Term: new(uint64(9))}}); err != nil {
+		if err := m.ApplySnapshot(&pb.Snapshot{Metadata: &pb.SnapshotMetadata{Index: &i,
+			Term: new(uint64(9))}}); err != nil {
 			t.Fatal(err)
 		}
 	default:
@@ -77,7 +78,10 @@ func change(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 		}
 		var list []*pb.Entry
 		for i := range 1 + r.Uint64N(3) {
-			list = append(list, &pb.Entry{Index: new(from + i), Term: new(r.Uint64N(5) + 1), Data: make([]byte, r.IntN(20))})
+			list = append(
+				list,
+				&pb.Entry{Index: new(from + i), Term: new(r.Uint64N(5) + 1), Data: make([]byte, r.IntN(20))},
+			)
 		}
 		s.Append(list)
 		if err := m.Append(list); err != nil {
@@ -122,7 +126,7 @@ func compare(t *testing.T, r *rand.Rand, s *store, m *raft.MemoryStorage) {
 	}
 }
 
-// TestCrash keeps what was synced and loses, or keeps, what was not.
+// TestCrash keeps synced writes, and loses or keeps the others.
 func TestCrash(t *testing.T) {
 	for _, lose := range []int{0, 1} {
 		s := newStore()
@@ -145,7 +149,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestTruncate loses the tail and what speaks of it.
+// TestTruncate loses the tail of the log and the state that refers to it.
 func TestTruncate(t *testing.T) {
 	s := newStore()
 	s.Boot(raftlib.Snapshot{Index: 1, Term: 1})

@@ -2,18 +2,17 @@ package raftlib
 
 import "slices"
 
-// Threads is the work that the library gives its two storage threads, where writes are
-// asynchronous: messages with the answers to be sent when it is done. M is the version's
-// message.
+// Threads is the work that the library gives its two storage threads with asynchronous writes: messages with the
+// responses to send when the work is done. M is the version's message.
 type Threads[M any] struct {
 	Lib ThreadFunctions[M]
 
-	appends, applies []M // in the order in which they were given out
-	work             M   // taken up
-	others           []M // room for what goes to other nodes
+	appends, applies []M // in the order in which the library issued them
+	work             M   // in progress
+	others           []M // buffer for messages to other nodes
 }
 
-// ThreadFunctions are the version's own ways with its messages.
+// ThreadFunctions are the version's own operations on its messages.
 type ThreadFunctions[M any] struct {
 	Append, Apply uint64 // the names of the two threads
 	To            func(M) uint64
@@ -23,12 +22,12 @@ type ThreadFunctions[M any] struct {
 	Hold func(to *M, messages []M)
 }
 
-// Reset begins a life of the node.
+// Reset begins an incarnation of the node.
 func (t *Threads[M]) Reset() { t.appends, t.applies = t.appends[:0], t.applies[:0] }
 
-// Sort queues the work of the threads and returns the messages for other nodes, which are
-// valid until the next call. With hold, requests for votes wait for the write of the term, the
-// vote and the log that they speak of, as answers do in the library.
+// Sort queues the work of the threads and returns the messages for other nodes, which are valid until the next call.
+// With hold, requests for votes wait for the write of the term, the vote and the log that they refer to, as responses
+// do in the library.
 func (t *Threads[M]) Sort(messages []M, hold bool) []M {
 	before := len(t.appends)
 	t.others = t.others[:0]
@@ -56,10 +55,10 @@ func (t *Threads[M]) Sort(messages []M, hold bool) []M {
 	return t.others
 }
 
-// NextAppend takes up the next write.
+// NextAppend takes the next write.
 func (t *Threads[M]) NextAppend() (M, bool) { return t.next(&t.appends) }
 
-// NextApply takes up the next entries to apply.
+// NextApply takes the next entries to apply.
 func (t *Threads[M]) NextApply() (M, bool) { return t.next(&t.applies) }
 
 func (t *Threads[M]) next(queue *[]M) (first M, ok bool) {
@@ -71,8 +70,7 @@ func (t *Threads[M]) next(queue *[]M) (first M, ok bool) {
 	return t.work, true
 }
 
-// Done hands the answers of what was taken up that are for the node itself to a function, and
-// returns the others.
+// Done passes the responses of the finished work that are for the node itself to a function, and returns the others.
 func (t *Threads[M]) Done(self uint64, step func(M)) []M {
 	t.others = t.others[:0]
 	for _, m := range t.Lib.Responses(t.work) {

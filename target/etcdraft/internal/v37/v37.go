@@ -1,4 +1,4 @@
-// Package v37 binds go.etcd.io/raft/v3 v3.7: what differs from other versions is here.
+// Package v37 binds go.etcd.io/raft/v3 v3.7: it holds everything that differs from other versions.
 package v37
 
 import (
@@ -24,22 +24,22 @@ var layout, layoutErr = raftlib.LayoutOf(reflect.TypeFor[raft.RawNode]())
 // Name is the target's name.
 func (Library) Name() string { return "etcdraft" }
 
-// Check reports why the version cannot be controlled.
+// Check reports why the engine cannot control the version.
 func (Library) Check() error { return layoutErr }
 
-// Async says whether the version has asynchronous storage writes.
+// Async reports whether the version has asynchronous storage writes.
 func (Library) Async() bool { return true }
 
-// Mutant names the mutant that is on, in a program that carries mutants of the library.
+// Mutant names the active mutant, in a program that carries mutants of the library.
 func (Library) Mutant() string { return target.Mutant() }
 
-// NewNetwork makes what the nodes of one deployment share.
+// NewNetwork makes the network that the nodes of one deployment share.
 func (Library) NewNetwork(c raftlib.Config) raftlib.Network { return &network{config: c} }
 
 type network struct {
 	config raftlib.Config
 	bodies raftlib.Bodies[*pb.Message]
-	conf   raftspec.Conf // the one last asked for, and in the words of the library
+	conf   raftspec.Conf // the last requested configuration, and its conversion to the library's type
 	state  *pb.ConfState
 }
 
@@ -49,20 +49,28 @@ func (w *network) Reset() { w.bodies.Reset() }
 // Body is the library's message.
 func (w *network) Body(body trace.ID) any { return w.bodies.Get(body) }
 
-// Content is what a message says.
+// Content is the content of a message.
 func (w *network) Content(body trace.ID) raftlib.Content {
 	m := w.bodies.Get(body)
-	c := raftlib.Content{From: lockstep.Node(m.GetFrom()), Type: raftlib.Type(m.GetType()), Term: m.GetTerm(), LogTerm: m.GetLogTerm(),
-		Index: m.GetIndex(), Commit: m.GetCommit(), Reject: m.GetReject(), Hint: m.GetRejectHint(),
-		Snapshot: neutral(m.Snapshot)}
+	c := raftlib.Content{
+		From:     lockstep.Node(m.GetFrom()),
+		Type:     raftlib.Type(m.GetType()),
+		Term:     m.GetTerm(),
+		LogTerm:  m.GetLogTerm(),
+		Index:    m.GetIndex(),
+		Commit:   m.GetCommit(),
+		Reject:   m.GetReject(),
+		Hint:     m.GetRejectHint(),
+		Snapshot: neutral(m.Snapshot),
+	}
 	for _, e := range m.Entries {
 		c.Entries = append(c.Entries, entry(e))
 	}
 	return c
 }
 
-// confState puts a configuration into the words of the library, which does not change it: nodes that
-// start from the same share one.
+// confState converts a configuration to the library's type. The library does not change it: nodes that start from the
+// same configuration share one.
 func (w *network) confState(c raftspec.Conf) *pb.ConfState {
 	if w.state == nil || w.conf != c {
 		w.conf, w.state = c, confState(c)
@@ -110,7 +118,7 @@ type node struct {
 	threads raftlib.Threads[*pb.Message]
 }
 
-// Start makes a node of the library from what is stored.
+// Start makes a node of the library from its storage.
 func (n *node) Start(source raftlib.Source) (err error) {
 	if n.raw, err = raft.NewRawNode(&n.config); err != nil {
 		return err
@@ -120,8 +128,8 @@ func (n *node) Start(source raftlib.Source) (err error) {
 	return nil
 }
 
-// Receive gives a message to the library. The library changes messages that it forwards, and
-// the entries of proposals, so it gets its own of these.
+// Receive gives a message to the library. The library changes forwarded messages and the entries of proposals, so it
+// gets its own copies of these.
 func (n *node) Receive(body trace.ID) error {
 	m := n.bodies.Get(body)
 	switch m.GetType() {
@@ -132,11 +140,14 @@ func (n *node) Receive(body trace.ID) error {
 	return n.raw.Step(m)
 }
 
-// ProposeChange asks for another configuration.
+// ProposeChange proposes another configuration.
 func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	v2 := &pb.ConfChangeV2{Transition: pb.ConfChangeTransition(c.Joint).Enum()}
 	c.Each(func(change raftlib.SingleChange, node lockstep.Node) {
-		v2.Changes = append(v2.Changes, &pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))})
+		v2.Changes = append(
+			v2.Changes,
+			&pb.ConfChangeSingle{Type: pb.ConfChangeType(change).Enum(), NodeId: new(uint64(node))},
+		)
 	})
 	if c.V1 {
 		return n.raw.ProposeConfChange(&pb.ConfChange{Type: v2.Changes[0].Type, NodeId: v2.Changes[0].NodeId})
@@ -144,7 +155,7 @@ func (n *node) ProposeChange(c raftlib.ConfChange) error {
 	return n.raw.ProposeConfChange(v2)
 }
 
-// Parse reads a committed membership change.
+// Parse decodes a committed membership change.
 func (n *node) Parse(e raftspec.Entry) raftlib.ConfChange {
 	return raftlib.NewConfChange(change(e).Changes, func(s *pb.ConfChangeSingle) (raftlib.SingleChange, lockstep.Node) {
 		return raftlib.SingleChange(s.GetType()), lockstep.Node(s.GetNodeId())
@@ -173,7 +184,7 @@ func must(err error) {
 	}
 }
 
-// SnapshotSent tells what became of a snapshot that was sent.
+// SnapshotSent reports whether a snapshot was sent successfully.
 func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	status := raft.SnapshotFailure
 	if ok {
@@ -182,7 +193,7 @@ func (n *node) SnapshotSent(to lockstep.Node, ok bool) {
 	n.raw.ReportSnapshot(uint64(to), status)
 }
 
-// Ready reports what the input caused and whether there is anything.
+// Ready returns the result of the input and reports whether there is any.
 func (n *node) Ready(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	if !n.raw.HasReady() {
 		return nil, false
@@ -222,22 +233,22 @@ func (n *node) send(messages []*pb.Message) {
 	}
 }
 
-// Post keeps a message of the Ready, as the next body of the run.
+// Post stores a message of the Ready as the next body of the run.
 func (n *node) Post(i int) raftlib.Envelope {
 	m := n.out[i]
 	n.bodies.Put(m)
 	return raftlib.Envelope{To: lockstep.Node(m.GetTo()), Term: m.GetTerm(), Type: raftlib.Type(m.GetType())}
 }
 
-// Advance says that the Ready is done with. The library asks for the Ready and does not look
-// at it: it has noted what to do, so that there is no need to keep it.
+// Advance reports that the Ready has been processed. The library does not read the Ready that it receives, because it
+// has recorded the work itself. There is no need to keep the Ready.
 func (n *node) Advance() {
 	if !n.config.AsyncStorageWrites {
 		n.raw.Advance(raft.Ready{})
 	}
 }
 
-// NextAppend takes up the next piece of work of the append thread.
+// NextAppend takes the next task of the append thread.
 func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	m, ok := n.threads.NextAppend()
 	if !ok {
@@ -250,7 +261,7 @@ func (n *node) NextAppend(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return &n.Out, true
 }
 
-// NextApply takes up the next piece of work of the apply thread.
+// NextApply takes the next task of the apply thread.
 func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	m, ok := n.threads.NextApply()
 	if !ok {
@@ -260,7 +271,7 @@ func (n *node) NextApply(arena *raftlib.Arena) (*raftlib.Ready, bool) {
 	return &n.Out, true
 }
 
-// Done hands back the responses of the work taken up.
+// Done returns the responses of the work taken.
 func (n *node) Done() {
 	n.send(n.threads.Done(n.config.ID, func(m *pb.Message) { _ = n.raw.Step(m) }))
 }
@@ -275,7 +286,7 @@ func entries(list []*pb.Entry, arena *raftlib.Arena) []raftspec.Entry {
 	}
 	to := arena.Take(len(list))
 	for i, e := range list {
-		t := &to[i] // field by field: a processor waits when it is to copy what has just been built
+		t := &to[i] // field by field: the CPU stalls when it copies a value that has just been written
 		t.Index, t.Term, t.Kind, t.Data = e.GetIndex(), e.GetTerm(), raftspec.Kind(e.GetType()), e.Data
 	}
 	return to
@@ -287,7 +298,8 @@ func hard(h *pb.HardState) raftlib.Hard {
 
 func conf(c *pb.ConfState) raftspec.Conf {
 	return raftspec.Conf{Voters: raftlib.Nodes(c.GetVoters()), Outgoing: raftlib.Nodes(c.GetVotersOutgoing()),
-		Learners: raftlib.Nodes(c.GetLearners()), LearnersNext: raftlib.Nodes(c.GetLearnersNext()), AutoLeave: c.GetAutoLeave()}
+		Learners: raftlib.Nodes(c.GetLearners()), LearnersNext: raftlib.Nodes(c.GetLearnersNext()),
+		AutoLeave: c.GetAutoLeave()}
 }
 
 func confState(c raftspec.Conf) *pb.ConfState {

@@ -1,5 +1,5 @@
-// Package versions lists the versions of etcd's raft that the scenarios run on. It is apart from
-// them because a program that is built for another version cannot have all of these.
+// Package versions lists the versions of etcd's raft that the scenarios run on. It is separate from the scenarios
+// because a program built for another version cannot link all of these.
 package versions
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 )
 
-// All are the version of the Netrix paper, and the newest.
+// All are the version of the Netrix paper, and the newest version.
 var All = []raftscenarios.Version{
 	{Name: "v3.5.2", On: func(c etcdraft.Cluster) lockstep.System { return v35.Cluster(c) }},
 	{Name: "v3.7", On: func(c etcdraft.Cluster) lockstep.System { return c }},

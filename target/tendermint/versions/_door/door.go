@@ -1,6 +1,6 @@
-// Package lockstep is a door to what CometBFT 1.0 keeps in its folder internal. It has nothing but
-// other names for it. It is in a module whose path is below the library's, which is what the go
-// tool asks of those who import internal packages; nobody but Lockstep's adapter uses it.
+// Package lockstep re-exports names from CometBFT 1.0's directory internal. It contains nothing else. Its module path
+// is below the library's, because the go tool requires that for imports of internal packages. Only Lockstep's adapter
+// uses it.
 package lockstep
 
 import (

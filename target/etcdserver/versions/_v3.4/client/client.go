@@ -1,4 +1,4 @@
-// Package clientv3 has the names that are in a package of etcd 3.4, for who knows it by its later path.
+// Package clientv3 re-exports names of an etcd 3.4 package under the import path of later releases.
 package clientv3
 
 import (
@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// What clients have to do with.
+// The types that clients use.
 type (
 	AlarmResponse          = clientv3.AlarmResponse
 	Client                 = clientv3.Client
@@ -42,7 +42,7 @@ const (
 	SortDescend       = clientv3.SortDescend
 )
 
-// How requests are made.
+// The constructors of requests.
 var (
 	Compare             = clientv3.Compare
 	CreateRevision      = clientv3.CreateRevision
@@ -66,22 +66,22 @@ var (
 	WithSort            = clientv3.WithSort
 )
 
-// Config is as much as is used of the configuration of a client.
+// Config is the part of a client's configuration that the target uses.
 type Config struct {
 	Endpoints          []string
-	Logger             *zap.Logger // later releases have one; here nothing is logged
+	Logger             *zap.Logger // later releases have one; here the client logs nothing
 	Username, Password string
 	DialTimeout        time.Duration
 }
 
-// Clients have names of chance, by which the process knows them, and one that died with its member is never forgotten: a run
-// that is made again would find its own names taken. So they are numbers, of which each is given once.
+// Clients have random names in a process-wide registry, which never forgets a client that died with its member. A
+// rerun would find its own names taken. Therefore names are numbers, each of which is used once.
 func init() { uuid.SetRand(&numbers{}) }
 
-// numbers is a source of numbers, each of which is the next.
+// numbers is a source of consecutive numbers.
 type numbers struct{ last uint64 }
 
-// Read gives the next number.
+// Read returns the next number.
 func (n *numbers) Read(to []byte) (int, error) {
 	n.last++
 	clear(to)
@@ -93,5 +93,13 @@ func (n *numbers) Read(to []byte) (int, error) {
 func New(c Config) (*Client, error) {
 	silent := zap.NewProductionConfig()
 	silent.OutputPaths, silent.ErrorOutputPaths = nil, nil
-	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints, LogConfig: &silent, Username: c.Username, Password: c.Password, DialTimeout: c.DialTimeout})
+	return clientv3.New(
+		clientv3.Config{
+			Endpoints:   c.Endpoints,
+			LogConfig:   &silent,
+			Username:    c.Username,
+			Password:    c.Password,
+			DialTimeout: c.DialTimeout,
+		},
+	)
 }

@@ -1,4 +1,4 @@
-// Package etcdserverpb has the names that are in a package of etcd 3.4, for who knows it by its later path.
+// Package etcdserverpb re-exports names of an etcd 3.4 package under the import path of later releases.
 package etcdserverpb
 
 import "go.etcd.io/etcd/etcdserver/etcdserverpb"
@@ -6,16 +6,16 @@ import "go.etcd.io/etcd/etcdserver/etcdserverpb"
 // Member is a member of a cluster.
 type Member = etcdserverpb.Member
 
-// RangeRequest asks for keys.
+// RangeRequest requests keys.
 type RangeRequest = etcdserverpb.RangeRequest
 
-// AlarmRequest asks for alarms, or to end them.
+// AlarmRequest requests the list of alarms, or the end of some.
 type AlarmRequest = etcdserverpb.AlarmRequest
 
-// AlarmResponse has those that there are.
+// AlarmResponse lists the active alarms.
 type AlarmResponse = etcdserverpb.AlarmResponse
 
-// What is done to alarms, and which there are.
+// The actions and types of alarms.
 const (
 	AlarmRequest_GET        = etcdserverpb.AlarmRequest_GET        //nolint:revive // the name that others know
 	AlarmRequest_DEACTIVATE = etcdserverpb.AlarmRequest_DEACTIVATE //nolint:revive // the name that others know
@@ -23,10 +23,10 @@ const (
 	AlarmType_CORRUPT       = etcdserverpb.AlarmType_CORRUPT       //nolint:revive // the name that others know
 )
 
-// NewMaintenanceClient makes a client of operators.
+// NewMaintenanceClient makes a client for maintenance.
 var NewMaintenanceClient = etcdserverpb.NewMaintenanceClient
 
-// What goes over the stream of a watch.
+// The messages of a watch stream.
 type (
 	WatchRequest                 = etcdserverpb.WatchRequest
 	WatchResponse                = etcdserverpb.WatchResponse

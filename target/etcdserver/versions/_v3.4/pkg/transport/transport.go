@@ -1,10 +1,10 @@
-// Package transport has the names that are in a package of etcd 3.4, for who knows it by its later path.
+// Package transport re-exports names of an etcd 3.4 package under the import path of later releases.
 package transport
 
 import "go.etcd.io/etcd/pkg/transport"
 
-// TLSInfo says how connections are kept secret.
+// TLSInfo is the TLS configuration of connections.
 type TLSInfo = transport.TLSInfo
 
-// NewTimeoutTransport makes a client of HTTP whose connections are to have deadlines.
+// NewTimeoutTransport makes an HTTP client whose connections have deadlines.
 var NewTimeoutTransport = transport.NewTimeoutTransport

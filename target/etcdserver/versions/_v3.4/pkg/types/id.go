@@ -1,7 +1,7 @@
-// Package types has the names that are in a package of etcd 3.4, for who knows it by its later path.
+// Package types re-exports names of an etcd 3.4 package under the import path of later releases.
 package types
 
 import "go.etcd.io/etcd/pkg/types"
 
-// ID is the number of a member.
+// ID is the ID of a member.
 type ID = types.ID

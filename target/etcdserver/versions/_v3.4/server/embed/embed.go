@@ -1,4 +1,4 @@
-// Package embed has the names that are in a package of etcd 3.4, for who knows it by its later path.
+// Package embed re-exports names of an etcd 3.4 package under the import path of later releases.
 package embed
 
 import (
@@ -14,25 +14,25 @@ type (
 	Etcd = embed.Etcd
 )
 
-// ClusterStateFlagExisting says that the server joins a cluster.
+// ClusterStateFlagExisting means that the server joins an existing cluster.
 const ClusterStateFlagExisting = embed.ClusterStateFlagExisting
 
 // StartEtcd starts a server.
 var StartEtcd = embed.StartEtcd
 
-// NewConfig is the usual configuration, but for the logger, which later releases have.
+// NewConfig is the default configuration, with the logger of later releases.
 func NewConfig() *Config {
 	c := embed.NewConfig()
 	c.Logger = "zap"
 	return c
 }
 
-// NewZapLoggerBuilder lets a server have a logger.
+// NewZapLoggerBuilder sets the logger of a server.
 func NewZapLoggerBuilder(log *zap.Logger) func(*Config) error {
 	return embed.NewZapCoreLoggerBuilder(log, log.Core(), zapcore.AddSync(nothing{}))
 }
 
-// nothing is what nothing is written to.
+// nothing is a writer that discards everything.
 type nothing struct{}
 
 func (nothing) Write(text []byte) (int, error) { return len(text), nil }

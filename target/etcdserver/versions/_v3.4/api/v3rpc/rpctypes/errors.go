@@ -1,9 +1,9 @@
-// Package rpctypes has the names that are in a package of etcd 3.4, for who knows it by its later path.
+// Package rpctypes re-exports names of an etcd 3.4 package under the import path of later releases.
 package rpctypes
 
 import "go.etcd.io/etcd/etcdserver/api/v3rpc/rpctypes"
 
-// The errors that clients hear of.
+// The errors that clients receive.
 var (
 	ErrUnhealthy              = rpctypes.ErrUnhealthy
 	ErrMemberNotEnoughStarted = rpctypes.ErrMemberNotEnoughStarted
