@@ -74,6 +74,7 @@ var parts = []struct {
 		"transport",
 		[]string{
 			"hashicorpraft/transport.go",
+			"netrix/server.go",
 			"hashicorpraft/serve.go",
 			"hashicorpraft/pipeline.go",
 			"*/network.go",
