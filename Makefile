@@ -22,7 +22,9 @@ demo: build ## find, shrink, explain and draw the papers' bug
 	./bin/lockstep demo
 
 # The command is in the root module: nothing is fetched for the others.
+# Without cgo the C compiler is not run for each package of the standard library that has C in it.
 build: export GOWORK = off
+build: export CGO_ENABLED = 0
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
