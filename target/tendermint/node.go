@@ -199,8 +199,8 @@ func (r *replica) receive(from lockstep.Node, body any) {
 // change.
 func (r *replica) listen() error {
 	events := *private[eventSwitch](r.state, "evsw")
-	for kind, f := range map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted,
-		eventValidBlock: r.stepped} { //lockstep:unordered each by itself
+	listeners := map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted, eventValidBlock: r.stepped}
+	for kind, f := range listeners { //lockstep:unordered each by itself
 		if err := events.AddListenerForEvent("lockstep", kind, func(eventData) { f() }); err != nil {
 			return err
 		}
