@@ -91,14 +91,14 @@ exact: build ## a table: how many of 100 seeds are the same, byte for byte, in 1
 	cd target/etcdserver && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 	cd target/nats && LOCKSTEP_PROCESSES=10 ../../bin/lockstep go test -count=1 -timeout 1h -v -run Exactly .
 
-versions: build older ## known mistakes of hashicorp/raft and CometBFT, in the versions that had them and in those that mended them, and etcd 3.4
-	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownMistakes .; done; \
-	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags v1.3 -run KnownMistakes .; done
+versions: build older ## known bugs of hashicorp/raft and CometBFT, in the versions that had them and in those that fixed them, and etcd 3.4
+	@set -e; cd target/hashicorpraft; for v in v1.7.0 v1.7.1 v1.8.0; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownBugs .; done; \
+	for v in v1.3.10 v1.3.11; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags v1.3 -run KnownBugs .; done
 	@set -e; cd target/tendermint; for v in v0.34 v1.0; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags $$v ./...; done; \
-	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownMistakes .; done; \
+	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownBugs .; done; \
 	for v in v0.30.0 v0.30.1; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags v0.30 -timeout 1h -run Halts . -halts 300; done
 
-older: build ## the tests of etcd's servers with a release of 3.4, whose known mistakes are told and do not fail
+older: build ## the tests of etcd's servers with a release of 3.4, whose known bugs are told and do not fail
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile v0.5) -timeout 30m .
 
 # Time is real there: nothing else should run. EACH is the time for a row of a table.
@@ -113,8 +113,8 @@ systems: build ## days of campaigns on servers in processes: the tables of the p
 	cd target/etcd && $(LONG) -run 'StaleMeasured|Linearizable' -long
 	cd target/bftsmart && $(LONG) -run 'Scenarios|Replay|Alone' -only . -runs 10 -replay . -times 5 -alone 10
 	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.4 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
-	MISTAKES=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
-	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -count=1 -timeout 0 -v -run KnownMistakes . -known 100; done
+	BUGS=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
+	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -count=1 -timeout 0 -v -run KnownBugs . -known 100; done
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
 	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .

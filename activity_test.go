@@ -23,7 +23,7 @@ type activityWatcher struct {
 }
 
 func (a *activity) New(lockstep.Info) lockstep.Watcher { return &activityWatcher{} }
-func (a *activity) Take(_ int, noted any) {
+func (a *activity) Collect(_ int, noted any) {
 	n := noted.(activityWatcher)
 	for name, k := range n.events {
 		a.events[name] += k
@@ -36,7 +36,7 @@ func (a *activity) Take(_ int, noted any) {
 
 func (w *activityWatcher) Reset()     { *w = activityWatcher{events: map[string]int{}} }
 func (w *activityWatcher) Noted() any { return *w }
-func (w *activityWatcher) Look(r *lockstep.Run) {
+func (w *activityWatcher) Observe(r *lockstep.Run) {
 	for _, e := range r.Events() {
 		w.events[e.Type]++
 	}
@@ -69,21 +69,21 @@ func TestActivityIsCounted(t *testing.T) {
 		for _, c := range r.Events {
 			got[c.Name] = c.N
 		}
-		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.Quiet != seen.quiet {
+		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.IdleRuns != seen.quiet {
 			t.Errorf(
 				"counted %v, %d requests, %d quiet runs; seen %v, %d, %d",
 				got,
 				r.Requests,
-				r.Quiet,
+				r.IdleRuns,
 				seen.events,
 				seen.requests,
 				seen.quiet,
 			)
 		}
-		if r.Quiet == 0 || r.Quiet == r.Runs || r.Requests == 0 {
-			t.Errorf("the sample shows nothing: %d quiet of %d, %d requests", r.Quiet, r.Runs, r.Requests)
+		if r.IdleRuns == 0 || r.IdleRuns == r.Runs || r.Requests == 0 {
+			t.Errorf("the sample shows nothing: %d quiet of %d, %d requests", r.IdleRuns, r.Runs, r.Requests)
 		}
-		if !reflect.DeepEqual(plain.Events, r.Events) || plain.Quiet != r.Quiet {
+		if !reflect.DeepEqual(plain.Events, r.Events) || plain.IdleRuns != r.IdleRuns {
 			t.Errorf("an observer changes the counts: %v, %v", plain.Events, r.Events)
 		}
 	}

@@ -14,12 +14,12 @@ type bouncer struct{}
 
 func (bouncer) Start(c *sim.Context[int]) {
 	c.Send(lockstep.Node(int(c.Self())%c.Nodes()+1), 1)
-	c.SetAlarm(10)
+	c.SetTimeout(10)
 }
 func (bouncer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	c.Send(lockstep.Node(int(c.Self())%c.Nodes()+1), m)
 }
-func (bouncer) Alarm(c *sim.Context[int])                { c.SetAlarm(10) }
+func (bouncer) Timeout(c *sim.Context[int])              { c.SetTimeout(10) }
 func (bouncer) Request(*sim.Context[int], int32, string) {}
 
 // Once warm, the engine and the strategies allocate nothing per step. Further runs of a campaign cost at most a few
@@ -29,12 +29,12 @@ func TestNoAllocationPerStep(t *testing.T) {
 		return sim.With(bouncer{}, sim.Capabilities[int]{Reset: func() {}})
 	}}
 	for _, s := range []lockstep.Strategy{
-		strategy.Walk{Deliver: 10, Alarm: 1, Steps: 2000}, strategy.Baseline{Steps: 2000},
+		strategy.Walk{Deliver: 10, Timer: 1, Steps: 2000}, strategy.Baseline{Steps: 2000},
 		strategy.Partition{Stages: 5, Steps: 200}, strategy.Lossy{Rounds: 500},
 		strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8},
 		strategy.Uniform{Rounds: 500, Period: 4, Isolations: 8, Sampler: strategy.Paper},
 		strategy.PCTCP{Depth: 4, Events: 2000, Steps: 2000}, strategy.POS{Steps: 2000},
-		strategy.Shadow{Swarm: true, Drops: 1, Dups: 2, Distance: 2, Steps: 2000},
+		strategy.Queues{Swarm: true, Drops: 1, Dups: 2, Distance: 2, Steps: 2000},
 		strategy.Delay{Swarm: true, Steps: 2000},
 	} {
 		var steps int64

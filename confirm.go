@@ -9,9 +9,9 @@ import (
 // confirm repeats the failing run just made, on the same deployment, and compares the results. It reruns a
 // deterministic system once from its seed, with the recorder on. A run of a best-effort system was recorded when it
 // happened; confirm replays it several times by the names of its messages.
-func (w *worker) confirm(f *Found, digest uint64) error {
-	if w.info.Repeats == Roughly {
-		return w.confirmRoughly(f)
+func (w *worker) confirm(f *Failure, digest uint64) error {
+	if w.info.Determinism == BestEffort {
+		return w.confirmBestEffort(f)
 	}
 	if w.keep {
 		defer w.play(w.noted())()
@@ -42,7 +42,7 @@ func (w *worker) confirm(f *Found, digest uint64) error {
 // noted is the player of the run just made, based on the notes of the scheduler's choices.
 func (w *worker) noted() *Player {
 	p := NewPlayer(slices.Clone(w.notes), slices.Clone(w.run.Rounds()))
-	p.seedOf, p.drawn = w.start.SeedOf, w.sched.Tell(true).Drawn
+	p.seedOf, p.drawn = w.start.SeedOf, w.sched.Report(true).Drawn
 	return p
 }
 
@@ -55,10 +55,10 @@ func (w *worker) play(p *Player) func() {
 
 // confirmRoughly counts in how many repetitions the recorded run fails again. The scenario moves nothing meanwhile:
 // the recording includes its steps and the values that the system drew.
-func (w *worker) confirmRoughly(f *Found) error {
+func (w *worker) confirmBestEffort(f *Failure) error {
 	script := trace.ScriptOf(f.Trace).Exploring()
-	defer w.play(NewPlayer(script, f.Trace.Rounds).Patiently())()
-	w.run.retell(f.Trace)
+	defer w.play(NewPlayer(script, f.Trace.Rounds).Wait())()
+	w.run.fromTrace(f.Trace)
 	defer func() { w.run.hand.mute, w.run.draws.again = false, false }()
 	for range w.Repetitions {
 		outcome, err := w.one(f.Trace.Header.Run)

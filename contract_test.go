@@ -23,7 +23,7 @@ import (
 // failed.
 func TestFindingsAreValues(t *testing.T) {
 	shared := &lockstep.Finding{Property: "judge", Text: "shared", Values: []string{"v"}}
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if len(r.Events()) > 0 {
 			return shared
 		}
@@ -33,11 +33,11 @@ func TestFindingsAreValues(t *testing.T) {
 		t,
 		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: spec, Runs: 100, KeepGoing: true},
 	)
-	if len(result.Found) < 90 {
-		t.Fatalf("%d findings", len(result.Found))
+	if len(result.Failures) < 90 {
+		t.Fatalf("%d findings", len(result.Failures))
 	}
 	steps := map[int]bool{}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		if f.Finding.Step != f.Trace.Outcome.Steps || f.Flaky != "" {
 			t.Errorf("run %d: step %d, its trace has %d (%s)", f.Run, f.Finding.Step, f.Trace.Outcome.Steps, f.Flaky)
 		}
@@ -72,13 +72,13 @@ func TestDigestCoversWhatHappened(t *testing.T) {
 		c.Type = func(int) string { return kind }
 		return c
 	}
-	if digest(t, typed("Vote"), toy.Alarm1) == digest(t, typed("Veto"), toy.Alarm1) {
+	if digest(t, typed("Vote"), toy.Timer1) == digest(t, typed("Veto"), toy.Timer1) {
 		t.Error("messages of two types have the same digest")
 	}
 	emits := func(event string) lockstep.System {
 		return toy.Cluster(func(c *sim.Context[int], _ int) { c.Emit(event, nil) })
 	}
-	steps := []lockstep.Step{toy.Alarm1, toy.Deliver(1)}
+	steps := []lockstep.Step{toy.Timer1, toy.Deliver(1)}
 	if digest(t, emits("elected"), steps...) == digest(t, emits("deposed"), steps...) {
 		t.Error("events of two types, equally long, have the same digest")
 	}
@@ -101,11 +101,11 @@ func TestSerial(t *testing.T) {
 			panic("two")
 		}
 	}), Info: func(i *lockstep.Info) { i.Serial = true },
-		Placed: func(*lockstep.Place) error { most.Store(max(most.Load(), alive.Add(1))); return nil },
+		Placed: func(*lockstep.Env) error { most.Store(max(most.Load(), alive.Add(1))); return nil },
 		Closed: func() { alive.Add(-1) }}
-	for _, repeats := range []lockstep.Repeats{lockstep.Exactly, lockstep.Roughly} {
+	for _, repeats := range []lockstep.Determinism{lockstep.Deterministic, lockstep.BestEffort} {
 		system := count
-		system.Info = func(i *lockstep.Info) { i.Serial, i.Repeats = true, repeats }
+		system.Info = func(i *lockstep.Info) { i.Serial, i.Determinism = true, repeats }
 		result := enginetest.Explore(
 			t,
 			lockstep.Plan{
@@ -117,8 +117,8 @@ func TestSerial(t *testing.T) {
 				Keep:      5,
 			},
 		)
-		if len(result.Found) != 5 || most.Load() != 1 || alive.Load() != 0 {
-			t.Errorf("%d findings, %d deployments at once, %d left", len(result.Found), most.Load(), alive.Load())
+		if len(result.Failures) != 5 || most.Load() != 1 || alive.Load() != 0 {
+			t.Errorf("%d findings, %d deployments at once, %d left", len(result.Failures), most.Load(), alive.Load())
 		}
 	}
 }
@@ -126,19 +126,19 @@ func TestSerial(t *testing.T) {
 // Each deployment has its worker's number and a directory of its own, which is removed afterwards.
 func TestPlace(t *testing.T) {
 	var mutex sync.Mutex
-	folders := map[string]int{}
+	dirs := map[string]int{}
 	scratch := t.TempDir()
-	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(p *lockstep.Place) error {
-		dir, err := p.Folder()
+	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(p *lockstep.Env) error {
+		dir, err := p.Dir()
 		if err != nil {
 			return err
 		}
-		if again, _ := p.Folder(); again != dir {
-			t.Errorf("two folders %s and %s", dir, again)
+		if again, _ := p.Dir(); again != dir {
+			t.Errorf("two directories %s and %s", dir, again)
 		}
 		mutex.Lock()
 		defer mutex.Unlock()
-		folders[dir] = p.Worker
+		dirs[dir] = p.Worker
 		return os.WriteFile(dir+"/file", nil, 0o666)
 	}}
 	enginetest.Explore(
@@ -146,20 +146,20 @@ func TestPlace(t *testing.T) {
 		lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 400, Workers: 2, Scratch: scratch},
 	)
 	workers := map[int]bool{}
-	for dir, worker := range folders {
+	for dir, worker := range dirs {
 		workers[worker] = true
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", dir, err)
 		}
 	}
-	if len(folders) != 2 || len(workers) != 2 {
-		t.Errorf("folders by worker: %v", folders)
+	if len(dirs) != 2 || len(workers) != 2 {
+		t.Errorf("directories by worker: %v", dirs)
 	}
 	if left, _ := os.ReadDir(scratch); len(left) != 0 {
-		t.Errorf("%d things left in the scratch folder", len(left))
+		t.Errorf("%d things left in the scratch directory", len(left))
 	}
 	missing := lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Scratch: scratch + "/none", Workers: 1}
-	if err := fails(t, missing); !strings.Contains(err, "toy cannot be deployed: lockstep: no folder for worker 0") {
+	if err := fails(t, missing); !strings.Contains(err, "toy cannot be deployed: lockstep: no directory for worker 0") {
 		t.Error(err)
 	}
 }
@@ -167,7 +167,7 @@ func TestPlace(t *testing.T) {
 // An inconclusive run is unknown with its reason, its deployment is replaced, and the campaign continues.
 func TestInconclusive(t *testing.T) {
 	deployed, steps := 0, 0
-	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Place) error { deployed++; return nil },
+	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Env) error { deployed++; return nil },
 		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 			if steps++; steps%100 == 0 {
 				return fmt.Errorf("node 2: %w", &lockstep.Inconclusive{Reason: "process 2 died"})
@@ -176,7 +176,7 @@ func TestInconclusive(t *testing.T) {
 		}}
 	plan := lockstep.Plan{
 		System:   system,
-		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 20},
+		Strategy: strategy.Walk{Deliver: 5, Timer: 1, Steps: 20},
 		Runs:     100,
 		Workers:  1,
 	}
@@ -243,7 +243,7 @@ func TestCancelEndsAHangingRun(t *testing.T) {
 	}
 	result, err := lockstep.Explore(
 		ctx,
-		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 50}, Runs: 1000, Workers: 1},
+		lockstep.Plan{System: system, Strategy: strategy.Walk{Deliver: 1, Timer: 1, Steps: 50}, Runs: 1000, Workers: 1},
 	)
 	if err != nil || !result.Interrupted || result.Runs != 3 || result.Inconclusive != 0 {
 		t.Errorf(
@@ -259,7 +259,7 @@ func TestCancelEndsAHangingRun(t *testing.T) {
 // Canceling also ends a run of the engine's own that is too long to wait for.
 func TestCancelEndsALongRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Steps() == 5000 {
 			cancel()
 		}
@@ -273,7 +273,7 @@ func TestCancelEndsALongRun(t *testing.T) {
 		ctx,
 		lockstep.Plan{
 			System:   toy.Cluster(nil),
-			Strategy: strategy.Walk{Deliver: 1, Alarm: 1},
+			Strategy: strategy.Walk{Deliver: 1, Timer: 1},
 			Spec:     spec,
 			Runs:     2,
 			Workers:  1,
@@ -287,10 +287,10 @@ func TestCancelEndsALongRun(t *testing.T) {
 // A finding of a best-effort system is repeated by the names of its messages and reported as k of n; a finding that
 // never fails again is flaky.
 func TestRoughly(t *testing.T) {
-	failures := func(share int) *lockstep.Found {
+	failures := func(share int) *lockstep.Failure {
 		calls := 0
-		rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
-		spec := toy.Judge{AtEnd: func(*lockstep.Run) *lockstep.Finding {
+		rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
+		spec := toy.Checker{AtEnd: func(*lockstep.Run) *lockstep.Finding {
 			if calls++; calls == 1 || share > 0 && calls%share == 0 {
 				return &toy.Anything
 			}
@@ -300,7 +300,7 @@ func TestRoughly(t *testing.T) {
 			t,
 			lockstep.Plan{
 				System:      rough,
-				Strategy:    strategy.Walk{Deliver: 2, Drop: 1, Alarm: 1, Steps: 30},
+				Strategy:    strategy.Walk{Deliver: 2, Drop: 1, Timer: 1, Steps: 30},
 				Spec:        spec,
 				Runs:        1,
 				Workers:     1,
@@ -326,7 +326,7 @@ func TestRecheck(t *testing.T) {
 		rolled := 0
 		doubtful := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Recheck = 5 },
 			Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
-				if rolled++; dice && s.Kind == trace.Alarm {
+				if rolled++; dice && s.Kind == trace.Timer {
 					out.Event(lockstep.Event{Node: s.Node, Type: fmt.Sprintf("rolled-%d", rolled)})
 				}
 				return d.Do(ctx, s, out)
@@ -335,7 +335,7 @@ func TestRecheck(t *testing.T) {
 			t,
 			lockstep.Plan{
 				System:   doubtful,
-				Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30},
+				Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 30},
 				Runs:     20,
 				Workers:  1,
 			},
@@ -355,9 +355,9 @@ func TestRecheck(t *testing.T) {
 // The repetitions take the recorded steps, those of the scenario included.
 func TestRoughlyFollowsTheRecording(t *testing.T) {
 	var made []string
-	rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+	rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
 	words := ""
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Steps() == 0 {
 			words = ""
 		}
@@ -367,7 +367,7 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 		made = append(made, words)
 		return &toy.Anything
 	}}
-	dropper := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int {
+	dropper := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Control) int {
 		for _, m := range r.Sent() {
 			if m.To == 3 {
 				h.Do(lockstep.Step{Kind: trace.Drop, Msg: m.ID})
@@ -379,7 +379,7 @@ func TestRoughlyFollowsTheRecording(t *testing.T) {
 		t,
 		lockstep.Plan{
 			System:      rough,
-			Strategy:    strategy.Walk{Deliver: 2, Alarm: 1, Steps: 20},
+			Strategy:    strategy.Walk{Deliver: 2, Timer: 1, Steps: 20},
 			Spec:        spec,
 			Scenario:    dropper,
 			Runs:        1,
@@ -401,17 +401,17 @@ func TestOneClock(t *testing.T) {
 		New:   func(self lockstep.Node, _ int) sim.Node[int] { return ticker{self} },
 	}
 	one := toy.Wrapped{System: two, Info: func(i *lockstep.Info) { i.OneClock = true }}
-	alarm2 := lockstep.Step{Kind: trace.Alarm, Node: 2}
-	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{alarm2}}); !strings.Contains(
+	timer2 := lockstep.Step{Kind: trace.Timer, Node: 2}
+	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{timer2}}); !strings.Contains(
 		err,
-		"another alarm is due before it, and all nodes live by one clock",
+		"another timer is due before it, and all nodes live by one clock",
 	) {
 		t.Error(err)
 	}
 	// independent timers: any may
-	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{alarm2}, Runs: 1})
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
-		if r.Last().Kind == trace.Alarm && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*trace.Time(r.Steps()) {
+	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{timer2}, Runs: 1})
+	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+		if r.Last().Kind == trace.Timer && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*trace.Time(r.Steps()) {
 			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
 		}
 		return nil
@@ -427,8 +427,8 @@ func TestOneClock(t *testing.T) {
 // ticker's timer fires every 10 units, that of node 2 every 15.
 type ticker struct{ self lockstep.Node }
 
-func (n ticker) Start(c *sim.Context[int])                   { c.SetAlarm(trace.Time(5 + 5*n.self)) }
-func (n ticker) Alarm(c *sim.Context[int])                   { n.Start(c) }
+func (n ticker) Start(c *sim.Context[int])                   { c.SetTimeout(trace.Time(5 + 5*n.self)) }
+func (n ticker) Timeout(c *sim.Context[int])                 { n.Start(c) }
 func (ticker) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (ticker) Request(*sim.Context[int], int32, string)      {}
 
@@ -439,24 +439,24 @@ func TestHoldOnFIFO(t *testing.T) {
 	fifo.FIFO = true
 	for _, c := range []struct {
 		name string
-		free func(h *lockstep.Hand)
+		free func(h *lockstep.Control)
 		want []string
 	}{
-		{"held", func(*lockstep.Hand) {}, []string{"1 got 1", "1 got 3", "3 got 1", "3 got 3"}},
+		{"held", func(*lockstep.Control) {}, []string{"1 got 1", "1 got 3", "3 got 1", "3 got 3"}},
 		{
 			"released",
-			func(h *lockstep.Hand) { h.Release(2) },
+			func(h *lockstep.Control) { h.Release(2) },
 			[]string{"1 got 1", "2 got 1", "2 got 3", "1 got 3", "3 got 1", "3 got 3"},
 		},
 		{
 			"dropped",
-			func(h *lockstep.Hand) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) },
+			func(h *lockstep.Control) { h.Do(lockstep.Step{Kind: trace.Drop, Msg: 2}) },
 			[]string{"1 got 1", "1 got 3", "2 got 3", "3 got 1", "3 got 3"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			idle := 0
-			sc := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int {
+			sc := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Control) int {
 				if r.Last().Kind == trace.Start {
 					idle = 0
 				}
@@ -490,7 +490,7 @@ type eagerness struct{ silentScheduler }
 func (*eagerness) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	switch turn.Steps() {
 	case 0, 2:
-		*next = toy.Alarm1
+		*next = toy.Timer1
 		return true
 	case 1:
 		*next = toy.Deliver(1)
@@ -507,8 +507,8 @@ func (*eagerness) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 
 type silentScheduler struct{}
 
-func (silentScheduler) Reset(*lockstep.Start)          {}
-func (silentScheduler) Tell(bool) (a lockstep.Account) { return a }
+func (silentScheduler) Reset(*lockstep.Start)                   {}
+func (silentScheduler) Report(bool) (a lockstep.SchedulerStats) { return a }
 
 // A message that the system itself loses is gone, counts as lost, and appears as lost in the trace.
 func TestLose(t *testing.T) {
@@ -524,7 +524,7 @@ func TestLose(t *testing.T) {
 		},
 	}
 	lostBefore := 0
-	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		lostBefore = r.Faults().Lost
 		if len(r.InFlight()) != 0 || r.IsInFlight(2) {
 			return &lockstep.Finding{Property: "judge", Text: "still in flight"}
@@ -535,7 +535,7 @@ func TestLose(t *testing.T) {
 		t,
 		lockstep.Plan{
 			System:   breaks,
-			Strategy: toy.Steps{toy.Alarm1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}},
+			Strategy: toy.Steps{toy.Timer1, toy.Deliver(3), {Kind: trace.Crash, Node: 2}},
 			Spec:     spec,
 		},
 	)
@@ -633,7 +633,7 @@ func TestEnclose(t *testing.T) {
 			panic("two")
 		}
 	}), inside: &inside, runs: &runs}
-	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{OnStep: func(*lockstep.Run) *lockstep.Finding {
 		if inside != 1 {
 			return &lockstep.Finding{Property: "outside", Text: "the run is not enclosed"}
 		}
@@ -650,10 +650,10 @@ func TestEnclose(t *testing.T) {
 			KeepGoing: true,
 		},
 	)
-	if len(result.Found) == 0 || runs != 30+len(result.Found) || inside != 0 {
-		t.Errorf("%d findings, %d runs enclosed, still inside %d", len(result.Found), runs, inside)
+	if len(result.Failures) == 0 || runs != 30+len(result.Failures) || inside != 0 {
+		t.Errorf("%d findings, %d runs enclosed, still inside %d", len(result.Failures), runs, inside)
 	}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		if f.Finding.Property != "panic" || f.Flaky != "" {
 			t.Errorf("%s (%s)", f.Finding, f.Flaky)
 		}
@@ -666,7 +666,7 @@ type enclosing struct {
 	refuse       func(run func()) (*lockstep.Finding, error) // instead of only calling run
 }
 
-func (s enclosing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s enclosing) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := s.System.Deploy(ctx, p)
 	return enclosed{d, s}, err
 }
@@ -676,8 +676,8 @@ type enclosed struct {
 	by enclosing
 }
 
-func (d enclosed) Abilities() lockstep.Abilities {
-	a := d.Deployment.Abilities()
+func (d enclosed) Capabilities() lockstep.Capabilities {
+	a := d.Deployment.Capabilities()
 	a.Enclose = func(run func()) (*lockstep.Finding, error) {
 		*d.by.inside++
 		*d.by.runs++
@@ -732,7 +732,7 @@ func TestEncloseJudges(t *testing.T) {
 func TestWaitEndsEarly(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		var got trace.Time
-		spec := toy.Judge{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
+		spec := toy.Checker{OnStep: func(run *lockstep.Run) *lockstep.Finding { got = run.Now(); return nil }}
 		if _, err := lockstep.Record(
 			t.Context(),
 			lockstep.Plan{System: waiting{early}, Strategy: strategy.Walk{Wait: 1, Steps: 3}, Spec: spec},
@@ -756,10 +756,10 @@ type waiting struct{ early bool }
 func (waiting) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "waiting", Nodes: 1, Pace: 100, Supports: trace.KindsOf(trace.Wait)}, nil
 }
-func (w waiting) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return w, nil }
-func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error                  { return nil }
-func (waiting) Abilities() lockstep.Abilities                                          { return lockstep.Abilities{} }
-func (waiting) Close() error                                                           { return nil }
+func (w waiting) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return w, nil }
+func (waiting) Reset(context.Context, uint64, *lockstep.Outbox) error                { return nil }
+func (waiting) Capabilities() lockstep.Capabilities                                  { return lockstep.Capabilities{} }
+func (waiting) Close() error                                                         { return nil }
 func (w waiting) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	if w.early {
 		out.Stop(out.Now() - 99)
@@ -772,7 +772,7 @@ func TestTexts(t *testing.T) {
 	made := 0
 	talks := toy.Cluster(nil)
 	talks.Text = func(int) string { made++; return strings.Repeat("x", 3*trace.MaxText) }
-	plan := lockstep.Plan{System: talks, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}, Runs: 20, Workers: 1}
+	plan := lockstep.Plan{System: talks, Strategy: toy.Steps{toy.Timer1, toy.Deliver(1)}, Runs: 20, Workers: 1}
 	enginetest.Explore(t, plan)
 	if made != 0 {
 		t.Errorf("%d texts of runs that nobody reads", made)
@@ -792,10 +792,10 @@ func TestTexts(t *testing.T) {
 func TestNotCountedIsNotZero(t *testing.T) {
 	result := enginetest.Explore(
 		t,
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Judge{}, Runs: 10},
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Spec: toy.Checker{}, Runs: 10},
 	)
-	if len(result.Unjudged()) != 0 || result.Judged[0].N != lockstep.NotCounted {
-		t.Errorf("unjudged %q, counted %+v", result.Unjudged(), result.Judged)
+	if len(result.Unchecked()) != 0 || result.Checked[0].N != lockstep.NotCounted {
+		t.Errorf("unjudged %q, counted %+v", result.Unchecked(), result.Checked)
 	}
 }
 
@@ -810,7 +810,7 @@ func TestPlayerWaits(t *testing.T) {
 		plan := lockstep.Plan{
 			System:   late{&after},
 			Strategy: toy.Steps{{Kind: trace.Wait, For: 100}, toy.Deliver(1)},
-			Spec: toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+			Spec: toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 				if len(r.Messages()) > 0 && r.Message(1).Fate == trace.Delivered {
 					return &toy.Anything
 				}
@@ -818,12 +818,12 @@ func TestPlayerWaits(t *testing.T) {
 			}},
 		}
 		recorded := toy.One(t, plan)
-		bench, err := lockstep.NewBenchFor(plan, recorded)
+		bench, err := lockstep.NewRunnerFor(plan, recorded)
 		if err != nil {
 			t.Fatal(err)
 		}
 		after = c.slower
-		o, err := bench.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil).Patiently())
+		o, err := bench.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil).Wait())
 		if err != nil || (o.Finding != nil) != c.shows || o.Steps > 20 {
 			t.Errorf("sent after %d waits: %+v, %v", c.slower, o, err)
 		}
@@ -836,14 +836,14 @@ type late struct{ after *int }
 
 func (late) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
-		Name:     "late",
-		Nodes:    1,
-		Pace:     100,
-		Repeats:  lockstep.Roughly,
-		Supports: trace.KindsOf(trace.Wait, trace.Deliver),
+		Name:        "late",
+		Nodes:       1,
+		Pace:        100,
+		Determinism: lockstep.BestEffort,
+		Supports:    trace.KindsOf(trace.Wait, trace.Deliver),
 	}, nil
 }
-func (l late) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (l late) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &lateDeployment{after: l.after}, nil
 }
 
@@ -865,5 +865,5 @@ func (d *lateDeployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.O
 	}
 	return nil
 }
-func (d *lateDeployment) Abilities() (a lockstep.Abilities) { return a }
-func (d *lateDeployment) Close() error                      { return nil }
+func (d *lateDeployment) Capabilities() (a lockstep.Capabilities) { return a }
+func (d *lateDeployment) Close() error                            { return nil }

@@ -16,7 +16,7 @@ import (
 
 // recordedAlways makes every run of a system a recorded one.
 func recordedAlways(s lockstep.System) lockstep.System {
-	return toy.Wrapped{System: s, Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+	return toy.Wrapped{System: s, Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
 }
 
 // traceHash records every run of one campaign of 1000 runs, or of ten campaigns with different seeds, and hashes the
@@ -41,10 +41,10 @@ func traceHash(t *testing.T, s lockstep.Strategy, workers int) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(result.Found) != 1000 {
-			t.Fatalf("%d traces of 1000", len(result.Found))
+		if len(result.Failures) != 1000 {
+			t.Fatalf("%d traces of 1000", len(result.Failures))
 		}
-		for _, f := range result.Found {
+		for _, f := range result.Failures {
 			if err := trace.Write(h, f.Trace); err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestTracesAreByteIdentical(t *testing.T) {
 		Deliver:   10,
 		Drop:      1,
 		Duplicate: 1,
-		Alarm:     1,
+		Timer:     1,
 		Request:   1,
 		Crash:     1,
 		Restart:   1,
@@ -134,7 +134,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 			}
 			if !keepGoing &&
 				(result.Runs != first.Runs || result.Steps != first.Steps ||
-					result.Digest != first.Digest || result.Judged[0] != first.Judged[0]) {
+					result.Digest != first.Digest || result.Checked[0] != first.Checked[0]) {
 				t.Errorf("%d workers: %+v, one: %+v", workers, result, first)
 			}
 		}
@@ -152,13 +152,13 @@ func TestRunsAreIndependent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range whole.Found {
+		for _, f := range whole.Failures {
 			if f.Flaky != "" {
 				t.Errorf("%s: run %d: %s", k.Name, f.Run, f.Flaky)
 			}
 		}
 		if terms, err := k.Default.Fit(lockstep.Info{Nodes: 3, Supports: ^trace.Kinds(0)}); err != nil ||
-			len(whole.Found) == 0 && !terms.Sequential {
+			len(whole.Failures) == 0 && !terms.Sequential {
 			t.Errorf("%s: nothing found in 3000 runs", k.Name)
 		}
 	}

@@ -9,7 +9,7 @@
 // each from its own seed. In a run, the engine asks the strategy for the next step and performs it on the system.
 // Then watchers, scenario and spec observe its effects, until there is a verdict. Packages above this one repeat
 // recorded runs (replay), make them shorter (shrink), and rewrite them as rounds (closure). They store and draw runs
-// (keep, report), and do all of this in a Go test (locktest).
+// (keep, report), and do all of this in a Go test (locksteptest).
 //
 // A run is a pure function of plan, seed and number. The same three give the same trace, byte for byte, with any
 // number of workers. A system that cannot promise this says so in its [Info]. The engine then records its runs as

@@ -19,7 +19,7 @@ import (
 //
 // Chance is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a trace and shrinks
 // better. A Chance is not safe for concurrent use.
-type Chance struct {
+type Source struct {
 	// By is the node that draws from this source, for systems whose nodes draw in a nondeterministic order. Each node
 	// then gets its own recorded draws again. It is 0 for systems whose draws are ordered.
 	By  Node
@@ -30,7 +30,7 @@ type Chance struct {
 
 // Seed begins a new run; a deployment calls it in Reset. The stream distinguishes the sources of a deployment.
 // Without an outbox, outside the engine, nothing is recorded.
-func (c *Chance) Seed(out *Outbox, seed, stream uint64) {
+func (c *Source) Seed(out *Outbox, seed, stream uint64) {
 	if c.own == nil {
 		c.own = rand.New(&c.pcg)
 	}
@@ -39,7 +39,7 @@ func (c *Chance) Seed(out *Outbox, seed, stream uint64) {
 }
 
 // IntN draws a number from 0 to n-1. It panics if n is less than 1.
-func (c *Chance) IntN(n int) int {
+func (c *Source) IntN(n int) int {
 	if c.out == nil || !c.out.run.draws.on {
 		return c.own.IntN(n)
 	}
@@ -47,7 +47,7 @@ func (c *Chance) IntN(n int) int {
 }
 
 // Uint64 draws any number.
-func (c *Chance) Uint64() uint64 {
+func (c *Source) Uint64() uint64 {
 	if c.out == nil || !c.out.run.draws.on {
 		return c.pcg.Uint64()
 	}
@@ -55,7 +55,7 @@ func (c *Chance) Uint64() uint64 {
 }
 
 // Chance is a source for the draws of the step under way; it needs no seeding.
-func (o *Outbox) Chance() *Chance {
+func (o *Outbox) Source() *Source {
 	c := &o.run.chance
 	if c.out == nil {
 		c.Seed(o, o.run.draws.seed, drawStream)
@@ -111,7 +111,7 @@ func (d *draws) told() []trace.Draw {
 }
 
 // retell prepares for runs that replay the run of a trace.
-func (d *draws) retell(t *trace.Trace) {
+func (d *draws) fromTrace(t *trace.Trace) {
 	d.again, d.known, d.counts = true, map[stepName][]trace.Draw{}, map[uint64]int{}
 	d.rand = rand.New(&d.pcg)
 	var sent []*trace.Message
@@ -152,7 +152,7 @@ func (d *draws) nameOf(s *Step, m *trace.Message) stepName {
 }
 
 // draw makes a draw of the step under way.
-func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Chance) uint64 {
+func (r *Run) draw(fresh func(*rand.Rand) uint64, c *Source) uint64 {
 	d := &r.draws
 	if !d.begun {
 		d.begin(r)
@@ -205,7 +205,7 @@ func (d *draws) begin(r *Run) {
 
 // retell prepares for runs that replay the run of a trace, unchanged or changed. The scenario moves nothing
 // meanwhile: its steps are part of the trace.
-func (r *Run) retell(t *trace.Trace) {
+func (r *Run) fromTrace(t *trace.Trace) {
 	r.hand.mute = true
-	r.draws.retell(t)
+	r.draws.fromTrace(t)
 }

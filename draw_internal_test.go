@@ -11,8 +11,8 @@ import (
 func TestDrawsOfNodes(t *testing.T) {
 	r := &Run{}
 	r.out.run = r
-	var one, two, engine Chance
-	for i, c := range []*Chance{&engine, &one, &two} {
+	var one, two, engine Source
+	for i, c := range []*Source{&engine, &one, &two} {
 		c.By = Node(i)
 		c.Seed(&r.out, 1, uint64(i))
 	}
@@ -39,9 +39,9 @@ func TestUnknownDrawsOfNodes(t *testing.T) {
 	drawn := func(others int) (list [3]int) {
 		r := &Run{}
 		r.out.run = r
-		r.draws.retell(&trace.Trace{})
+		r.draws.fromTrace(&trace.Trace{})
 		r.draws.reset(7, false)
-		one, two := Chance{By: 1}, Chance{By: 2}
+		one, two := Source{By: 1}, Source{By: 2}
 		one.Seed(&r.out, 1, 1)
 		two.Seed(&r.out, 1, 2)
 		for i := range list {

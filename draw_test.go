@@ -20,21 +20,21 @@ type dice struct{ self lockstep.Node }
 
 func (n *dice) Start(c *sim.Context[int]) {
 	c.Emit("start", c.Rand().Uint64())
-	c.SetAlarm(1)
+	c.SetTimeout(1)
 }
 func (n *dice) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (n *dice) Alarm(c *sim.Context[int]) {
-	c.Emit("alarm", [2]int{c.Chance().IntN(1_000_000), c.Chance().IntN(1_000_000)})
-	c.SetAlarm(1)
+func (n *dice) Timeout(c *sim.Context[int]) {
+	c.Emit("timer", [2]int{c.Source().IntN(1_000_000), c.Source().IntN(1_000_000)})
+	c.SetTimeout(1)
 }
 func (n *dice) Request(c *sim.Context[int], id int32, _ string) {
-	c.Emit("request", [2]int{int(id), c.Chance().IntN(1_000_000)})
+	c.Emit("request", [2]int{int(id), c.Source().IntN(1_000_000)})
 }
 
 var dicePlan = lockstep.Plan{
 	System: sim.Cluster[int]{Name: "dice", Nodes: 3, Requests: []string{"a", "b", "c"}, Draws: "numbers",
 		New: func(n lockstep.Node, _ int) sim.Node[int] { return &dice{n} }},
-	Strategy: strategy.Walk{Alarm: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40},
+	Strategy: strategy.Walk{Timer: 3, Request: 1, Crash: 1, Restart: 1, Steps: 40},
 	Seed:     3,
 }
 
@@ -63,7 +63,7 @@ func record(t *testing.T, run int) *trace.Trace {
 // retold reruns the run of a trace, by a script or by any scheduler.
 func retold(t *testing.T, of *trace.Trace, s lockstep.Scheduler) *trace.Trace {
 	t.Helper()
-	b, err := lockstep.NewBenchFor(dicePlan, of)
+	b, err := lockstep.NewRunnerFor(dicePlan, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestDrawsGoByNames(t *testing.T) {
 func TestRecordingDrawsNothing(t *testing.T) {
 	plan := dicePlan
 	var told []string
-	plan.Spec = toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+	plan.Spec = toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		for _, e := range r.Events() {
 			told = append(told, fmt.Sprint(e.Value))
 		}
@@ -173,8 +173,8 @@ func TestRecordingDrawsNothing(t *testing.T) {
 func TestRecall(t *testing.T) {
 	of := record(t, 0)
 	script := trace.Script{
-		{Step: toy.Alarm1, Draws: trace.Drew(7, 3_000_005)},
-		{Step: toy.Alarm1, Draws: trace.Drew(9)},
+		{Step: toy.Timer1, Draws: trace.Drew(7, 3_000_005)},
+		{Step: toy.Timer1, Draws: trace.Drew(9)},
 	}
 	got := retold(t, of, lockstep.NewPlayer(script, nil))
 	if d := got.Records[1].Events[0].Text; d != "[7 5]" {
@@ -187,7 +187,7 @@ func TestRecall(t *testing.T) {
 
 // The stream of a Chance is that of math/rand/v2, in an engine and outside.
 func TestChance(t *testing.T) {
-	var c lockstep.Chance
+	var c lockstep.Source
 	c.Seed(nil, 1, 2)
 	want := rand.New(rand.NewPCG(1, 2))
 	through := rand.New(&c)
@@ -202,10 +202,10 @@ func TestChance(t *testing.T) {
 	}
 }
 
-func ExampleChance() {
+func ExampleSource() {
 	// Outside the engine it is a source like any other; a deployment's Reset gives the
 	// outbox, and then every draw is recorded with its step.
-	var c lockstep.Chance
+	var c lockstep.Source
 	c.Seed(nil, 1, 0)
 	fmt.Println(c.IntN(6), c.IntN(6), c.IntN(6))
 	// Output: 3 0 4

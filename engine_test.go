@@ -41,22 +41,22 @@ func TestSteps(t *testing.T) {
 	}{
 		{
 			"any order",
-			toy.Steps{toy.Alarm1, toy.Deliver(3), toy.Deliver(1), toy.Deliver(2)},
+			toy.Steps{toy.Timer1, toy.Deliver(3), toy.Deliver(1), toy.Deliver(2)},
 			[]string{"3 got 1", "1 got 1", "2 got 1"},
 		},
-		{"drop", toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 2}, toy.Deliver(3)}, []string{"3 got 1"}},
+		{"drop", toy.Steps{toy.Timer1, {Kind: trace.Drop, Msg: 2}, toy.Deliver(3)}, []string{"3 got 1"}},
 		{
 			"duplicate",
-			toy.Steps{toy.Alarm1, {Kind: trace.Duplicate, Msg: 2}, toy.Deliver(4), toy.Deliver(2)},
+			toy.Steps{toy.Timer1, {Kind: trace.Duplicate, Msg: 2}, toy.Deliver(4), toy.Deliver(2)},
 			[]string{"2 got 1", "2 got 1"},
 		},
 		{
 			"replace",
-			toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 2}, toy.Deliver(3), toy.Deliver(2)},
+			toy.Steps{toy.Timer1, {Kind: trace.Replace, Msg: 2}, toy.Deliver(3), toy.Deliver(2)},
 			[]string{"3 got 1", "2 got 100"},
 		},
 		{"a forged message leaves its copy alone", toy.Steps{
-			toy.Alarm1,
+			toy.Timer1,
 			{Kind: trace.Duplicate, Msg: 2},
 			{Kind: trace.Replace, Msg: 2},
 			toy.Deliver(4),
@@ -64,7 +64,7 @@ func TestSteps(t *testing.T) {
 		},
 			[]string{"2 got 1", "2 got 100"}},
 		{"a forged copy leaves its original alone", toy.Steps{
-			toy.Alarm1,
+			toy.Timer1,
 			{Kind: trace.Duplicate, Msg: 2},
 			{Kind: trace.Replace, Msg: 4},
 			toy.Deliver(4),
@@ -74,7 +74,7 @@ func TestSteps(t *testing.T) {
 		{"request", toy.Steps{{Kind: trace.Request, Node: 2, Request: 2}}, []string{"2 request 2"}},
 		{
 			"cut keeps what is in flight",
-			toy.Steps{toy.Alarm1, {Kind: trace.Cut, From: all &^ 2, To: 2}, toy.Deliver(2)},
+			toy.Steps{toy.Timer1, {Kind: trace.Cut, From: all &^ 2, To: 2}, toy.Deliver(2)},
 			[]string{"2 got 1"},
 		},
 		{
@@ -82,22 +82,22 @@ func TestSteps(t *testing.T) {
 			toy.Steps{
 				{Kind: trace.Cut, From: 1, To: 6},
 				{Kind: trace.Heal, From: all, To: all},
-				toy.Alarm1,
+				toy.Timer1,
 				toy.Deliver(2),
 			},
 			[]string{"2 got 1"},
 		},
 		{
 			"a node reaches itself across a cut",
-			toy.Steps{{Kind: trace.Cut, From: all, To: all}, toy.Alarm1, toy.Deliver(1)},
+			toy.Steps{{Kind: trace.Cut, From: all, To: all}, toy.Timer1, toy.Deliver(1)},
 			[]string{"1 got 1"},
 		},
 		{"restart keeps what is durable", toy.Steps{
-			toy.Alarm1,
+			toy.Timer1,
 			toy.Deliver(1),
 			{Kind: trace.Crash, Node: 1},
 			{Kind: trace.Restart, Node: 1},
-			toy.Alarm1,
+			toy.Timer1,
 			toy.Deliver(4),
 		},
 			[]string{"1 got 1", "1 got 3"}},
@@ -119,8 +119,8 @@ func TestCutLosesWhatIsSent(t *testing.T) {
 		t,
 		lockstep.Plan{
 			System: toy.Cluster(nil),
-			Strategy: toy.Steps{{Kind: trace.Cut, From: 2, To: 1, OneWay: true}, toy.Alarm1,
-				{Kind: trace.Cut, From: 1, To: 6}, toy.Alarm1},
+			Strategy: toy.Steps{{Kind: trace.Cut, From: 2, To: 1, OneWay: true}, toy.Timer1,
+				{Kind: trace.Cut, From: 1, To: 6}, toy.Timer1},
 		},
 	)
 	var lost []string
@@ -159,22 +159,22 @@ func TestImpossibleSteps(t *testing.T) {
 		{
 			"twice",
 			toy.Cluster(nil),
-			toy.Steps{toy.Alarm1, toy.Deliver(1), toy.Deliver(1)},
+			toy.Steps{toy.Timer1, toy.Deliver(1), toy.Deliver(1)},
 			"step 3 (deliver message 1) is impossible: the message is not in flight",
 		},
 		{
 			"drop delivered",
 			toy.Cluster(nil),
-			toy.Steps{toy.Alarm1, toy.Deliver(1), {Kind: trace.Drop, Msg: 1}},
+			toy.Steps{toy.Timer1, toy.Deliver(1), {Kind: trace.Drop, Msg: 1}},
 			"not in flight",
 		},
 		{
 			"duplicate lost",
 			toy.Cluster(nil),
-			toy.Steps{toy.Alarm1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Duplicate, Msg: 1}},
+			toy.Steps{toy.Timer1, {Kind: trace.Drop, Msg: 1}, {Kind: trace.Duplicate, Msg: 1}},
 			"not in flight",
 		},
-		{"receiver down", toy.Cluster(nil), toy.Steps{toy.Alarm1, crash, toy.Deliver(2)}, "its receiver is down"},
+		{"receiver down", toy.Cluster(nil), toy.Steps{toy.Timer1, crash, toy.Deliver(2)}, "its receiver is down"},
 		{"crash twice", toy.Cluster(nil), toy.Steps{crash, crash}, "the node is in that condition already"},
 		{
 			"restart up",
@@ -184,22 +184,22 @@ func TestImpossibleSteps(t *testing.T) {
 		},
 		{"no node", toy.Cluster(nil), toy.Steps{{Kind: trace.Crash, Node: 9}}, "nodes are 1..3"},
 		{
-			"no alarm",
+			"no timer",
 			toy.Cluster(nil),
-			toy.Steps{{Kind: trace.Alarm, Node: 2}},
-			"no alarm is set at that node, or it is down",
+			toy.Steps{{Kind: trace.Timer, Node: 2}},
+			"no timer is set at that node, or it is down",
 		},
 		{
-			"alarm of no node",
+			"timer of no node",
 			toy.Cluster(nil),
-			toy.Steps{{Kind: trace.Alarm}},
-			"no alarm is set at that node, or it is down",
+			toy.Steps{{Kind: trace.Timer}},
+			"no timer is set at that node, or it is down",
 		},
 		{
-			"alarm down",
+			"timer down",
 			toy.Cluster(nil),
-			toy.Steps{{Kind: trace.Crash, Node: 1}, toy.Alarm1},
-			"no alarm is set at that node, or it is down",
+			toy.Steps{{Kind: trace.Crash, Node: 1}, toy.Timer1},
+			"no timer is set at that node, or it is down",
 		},
 		{
 			"no request",
@@ -214,11 +214,11 @@ func TestImpossibleSteps(t *testing.T) {
 			"the node is down",
 		},
 		{"start", toy.Cluster(nil), toy.Steps{{}}, "toy supports only deliver"},
-		{"no forging", honest, toy.Steps{toy.Alarm1, {Kind: trace.Replace, Msg: 1}}, "toy supports only deliver, drop"},
+		{"no forging", honest, toy.Steps{toy.Timer1, {Kind: trace.Replace, Msg: 1}}, "toy supports only deliver, drop"},
 		{
 			"FIFO",
 			fifo,
-			toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(5)},
+			toy.Steps{toy.Timer1, toy.Timer1, toy.Deliver(5)},
 			"an older message is in flight on the same link, and links are FIFO",
 		},
 	} {
@@ -230,7 +230,7 @@ func TestImpossibleSteps(t *testing.T) {
 	}
 	if got := toy.Events(toy.One(
 		t,
-		lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1, toy.Deliver(2), toy.Deliver(5)}},
+		lockstep.Plan{System: fifo, Strategy: toy.Steps{toy.Timer1, toy.Timer1, toy.Deliver(2), toy.Deliver(5)}},
 	)); len(got) != 2 {
 		t.Errorf("FIFO in order: %q", got)
 	}
@@ -238,10 +238,10 @@ func TestImpossibleSteps(t *testing.T) {
 
 func TestVirtualTime(t *testing.T) {
 	var times []trace.Time
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding { times = append(times, r.Now()); return nil }}
+	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding { times = append(times, r.Now()); return nil }}
 	steps := toy.Steps{
-		toy.Alarm1,
-		toy.Alarm1,
+		toy.Timer1,
+		toy.Timer1,
 		{Kind: trace.Deliver, Msg: 1, At: 35},
 		toy.Deliver(2),
 		{Kind: trace.Deliver, Msg: 3, At: 5},
@@ -259,9 +259,9 @@ func TestVirtualTime(t *testing.T) {
 
 // Each limit ends the run with the verdict unknown and the limit as the reason.
 func TestLimits(t *testing.T) {
-	alarms := make(toy.Steps, 50)
-	for i := range alarms {
-		alarms[i] = toy.Alarm1
+	timers := make(toy.Steps, 50)
+	for i := range timers {
+		timers[i] = toy.Timer1
 	}
 	for _, c := range []struct {
 		limits lockstep.Limits
@@ -273,7 +273,7 @@ func TestLimits(t *testing.T) {
 	} {
 		result, err := lockstep.Explore(
 			context.Background(),
-			lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Spec: toy.AtEnd, Limits: c.limits, Runs: 3},
+			lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Spec: toy.AtEnd, Limits: c.limits, Runs: 3},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -285,7 +285,7 @@ func TestLimits(t *testing.T) {
 	// The plan's own length is not a limit.
 	result, err := lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: alarms, Steps: 20, Runs: 3},
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Steps: 20, Runs: 3},
 	)
 	if err != nil || result.Verdict() != trace.Pass || result.Steps != 60 {
 		t.Errorf("with 20 steps: %v, %v, %v", result.Verdict(), result.Steps, err)
@@ -297,13 +297,13 @@ func TestLimits(t *testing.T) {
 func TestSettling(t *testing.T) {
 	all := trace.AllNodes(3)
 	faults := toy.Steps{
-		toy.Alarm1,
+		toy.Timer1,
 		{Kind: trace.Drop, Msg: 1},
 		{Kind: trace.Cut, From: 1, To: 6},
 		{Kind: trace.Crash, Node: 3},
 		{Kind: trace.Crash, Node: 1},
 	}
-	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if !r.Settled() || r.Up() != all || r.Cut(1) != 0 || len(r.Pending()) != 0 {
 			return &lockstep.Finding{Property: "judge", Text: "not settled"}
 		}
@@ -354,16 +354,16 @@ func TestPanicIsAFinding(t *testing.T) {
 	}
 	small, err := shrink.Run(context.Background(), lockstep.Plan{System: system}, f.Trace, shrink.Options{})
 	if err != nil || small.Trace.Outcome.Steps != 2 {
-		t.Errorf("shrunk to %v, %v; an alarm and a delivery are enough", small, err)
+		t.Errorf("shrunk to %v, %v; an timer and a delivery are enough", small, err)
 	}
 }
 
 // A panic of a spec or a strategy is an error of the tool's user, not a finding.
 func TestPanicElsewhereIsAnError(t *testing.T) {
-	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { panic("bad spec") }}
+	spec := toy.Checker{OnStep: func(*lockstep.Run) *lockstep.Finding { panic("bad spec") }}
 	if err := fails(
 		t,
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Spec: spec},
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Spec: spec},
 	); !strings.Contains(
 		err,
 		"panic outside the system under test, in the strategy, the scenario or the spec: bad spec",
@@ -379,8 +379,8 @@ func TestBrokenDeployment(t *testing.T) {
 	}
 	if err := fails(
 		t,
-		lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}},
-	); err != "toy: step 1 (alarm node 1): broken" {
+		lockstep.Plan{System: system, Strategy: toy.Steps{toy.Timer1}},
+	); err != "toy: step 1 (timer node 1): broken" {
 		t.Error(err)
 	}
 }
@@ -397,7 +397,7 @@ func TestFlaky(t *testing.T) {
 			return d.Do(ctx, s, out)
 		},
 	}
-	spec := toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		for _, e := range r.Events() {
 			if e.Type == "odd" {
 				return &lockstep.Finding{Property: "judge", Text: "odd"}
@@ -405,7 +405,7 @@ func TestFlaky(t *testing.T) {
 		}
 		return nil
 	}}
-	plan := lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1}, Spec: spec, Runs: 5, Workers: 1}
+	plan := lockstep.Plan{System: system, Strategy: toy.Steps{toy.Timer1}, Spec: spec, Runs: 5, Workers: 1}
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -417,18 +417,18 @@ func TestFlaky(t *testing.T) {
 
 // tally is a scenario made from a function.
 type tally struct {
-	look func(*lockstep.Run, *lockstep.Hand) int
+	look func(*lockstep.Run, *lockstep.Control) int
 	n    *int
 }
 
-func (tally) Name() string                                { return "tally" }
-func (tally) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
-func (s tally) New(lockstep.Info) lockstep.Director       { return tally{s.look, new(int)} }
-func (s tally) Reset(*rand.Rand)                          { *s.n = 0 }
-func (s tally) Look(r *lockstep.Run, h *lockstep.Hand)    { *s.n += s.look(r, h) }
-func (tally) Idle(*lockstep.Run, *lockstep.Hand) bool     { return false }
-func (tally) End(*lockstep.Run, *lockstep.Hand)           {}
-func (s tally) Tell() (vacuous string, counts []lockstep.Count) {
+func (tally) Name() string                                   { return "tally" }
+func (tally) Fit(lockstep.Info) (*lockstep.Budget, error)    { return nil, nil }
+func (s tally) New(lockstep.Info) lockstep.Director          { return tally{s.look, new(int)} }
+func (s tally) Reset(*rand.Rand)                             { *s.n = 0 }
+func (s tally) Observe(r *lockstep.Run, h *lockstep.Control) { *s.n += s.look(r, h) }
+func (tally) Idle(*lockstep.Run, *lockstep.Control) bool     { return false }
+func (tally) End(*lockstep.Run, *lockstep.Control)           {}
+func (s tally) Report() (vacuous string, counts []lockstep.Count) {
 	if *s.n == 0 {
 		vacuous = "nothing was tallied"
 	}
@@ -438,7 +438,7 @@ func (s tally) Tell() (vacuous string, counts []lockstep.Count) {
 func TestScenario(t *testing.T) {
 	// The strategy only fires timers; the scenario makes all deliveries. It holds messages to node 2 and releases
 	// them when node 3 has received one.
-	look := func(r *lockstep.Run, h *lockstep.Hand) int {
+	look := func(r *lockstep.Run, h *lockstep.Control) int {
 		for _, m := range r.Sent() {
 			switch m.To {
 			case 2:
@@ -455,7 +455,7 @@ func TestScenario(t *testing.T) {
 		return len(r.Sent())
 	}
 	free := 0
-	spec := toy.Judge{
+	spec := toy.Checker{
 		OnStep: func(r *lockstep.Run) *lockstep.Finding { free = len(r.InFlight()); return nil },
 		AtEnd:  toy.AtEnd.AtEnd,
 	}
@@ -463,7 +463,7 @@ func TestScenario(t *testing.T) {
 		t,
 		lockstep.Plan{
 			System:   toy.Cluster(nil),
-			Strategy: toy.Steps{toy.Alarm1},
+			Strategy: toy.Steps{toy.Timer1},
 			Scenario: resetting{tally{look: look}},
 			Spec:     spec,
 		},
@@ -479,26 +479,26 @@ func TestScenario(t *testing.T) {
 	if err != nil || again.Trace.Outcome.Verdict != trace.Fail || again.Difference != "" {
 		t.Errorf("replay: %+v, %v", again, err)
 	}
-	idle := resetting{tally{look: func(*lockstep.Run, *lockstep.Hand) int { return 0 }}}
+	idle := resetting{tally{look: func(*lockstep.Run, *lockstep.Control) int { return 0 }}}
 	result, err := lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: idle, Runs: 4},
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: idle, Runs: 4},
 	)
 	if err != nil || result.Verdict() != trace.Vacuous || result.Verdicts[trace.Vacuous] != 4 {
 		t.Errorf("an idle scenario: %v, %v", result.Verdicts, err)
 	}
-	early := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int { h.Finish(); return 1 }}}
+	early := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Control) int { h.Finish(); return 1 }}}
 	result, err = lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: early, Runs: 1},
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: early, Runs: 1},
 	)
 	if err != nil || result.Steps != 0 || result.Verdict() != trace.Pass {
 		t.Errorf("a scenario that finishes: %v steps, %v", result.Steps, err)
 	}
-	angry := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Hand) int { h.Fail(toy.Anything); return 1 }}}
+	angry := resetting{tally{look: func(r *lockstep.Run, h *lockstep.Control) int { h.Fail(toy.Anything); return 1 }}}
 	if tr := toy.One(
 		t,
-		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}, Scenario: angry, Spec: toy.Judge{}},
+		lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}, Scenario: angry, Spec: toy.Checker{}},
 	); tr.Outcome.Steps != 0 {
 		t.Errorf("a scenario that fails at once: %v", tr.Outcome)
 	}
@@ -520,7 +520,7 @@ func TestSystemHearsOfSettling(t *testing.T) {
 			return d.Do(ctx, s, out)
 		},
 	}
-	plan := lockstep.Plan{System: told, Strategy: toy.Steps{toy.Alarm1, toy.Alarm1}, Settle: 10}
+	plan := lockstep.Plan{System: told, Strategy: toy.Steps{toy.Timer1, toy.Timer1}, Settle: 10}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ type talker struct {
 	watched *[2]int
 }
 
-func (s talker) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s talker) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := s.System.Deploy(ctx, p)
 	return talks{d, s.watched}, err
 }
@@ -82,11 +82,11 @@ func (e *eventWalker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return e.Scheduler.Next(turn, next)
 }
 
-func (e *eventWalker) Tell(drawn bool) lockstep.Account {
+func (e *eventWalker) Report(drawn bool) lockstep.SchedulerStats {
 	if e.seen == 0 {
 		panic("a scheduler that looks at events has seen none")
 	}
-	return e.Scheduler.Tell(drawn)
+	return e.Scheduler.Report(drawn)
 }
 
 // Events without an observer are counted and are part of the digest like others. A system learns that it is watched

@@ -38,16 +38,16 @@ func ExampleRecord() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, err := lockstep.Record(context.Background(), plan, 7)
 	fmt.Println(run.Header.Run, run.Outcome.Verdict, run.Records[1].Text, err)
-	// Output: 7 pass 1 alarm <nil>
+	// Output: 7 pass 1 timer <nil>
 }
 
 // A bench makes single runs: here one with the same system and seed as a recorded one, but
 // with other choices.
-func ExampleBench() {
+func ExampleRunner() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, _ := lockstep.Record(context.Background(), plan, 7)
 	plan.Strategy = strategy.Uniform{Period: 4, Rounds: 8}
-	bench, err := lockstep.NewBenchFor(plan, run)
+	bench, err := lockstep.NewRunnerFor(plan, run)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -62,7 +62,7 @@ func ExampleBench() {
 func ExamplePlayer() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, _ := lockstep.Record(context.Background(), plan, 7)
-	bench, err := lockstep.NewBenchFor(plan, run)
+	bench, err := lockstep.NewRunnerFor(plan, run)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -70,8 +70,8 @@ func ExamplePlayer() {
 	defer bench.Close()
 	player := lockstep.NewPlayer(trace.ScriptOf(run), run.Rounds)
 	outcome, err := bench.Run(context.Background(), run.Header.Run, player)
-	_, strayed := player.Strayed()
-	fmt.Println(outcome.Steps == run.Outcome.Steps, len(player.Took()) == run.Outcome.Steps, strayed, err)
+	_, diverged := player.Diverged()
+	fmt.Println(outcome.Steps == run.Outcome.Steps, len(player.Took()) == run.Outcome.Steps, diverged, err)
 	// Output: true true false <nil>
 }
 
@@ -103,7 +103,7 @@ func Example_grid() {
 	//         | phase 1         |         |               |
 	// round   | 1 Prepare       | 2 Ack   | 3 Propose     | 4 Promise
 	// --------+-----------------+---------+---------------+--------------
-	// node 1  | alarm           | log=a   |               | output=a
+	// node 1  | timer           | log=a   |               | output=a
 	//         | phase=1         |         |               | * output a
 	// node 2  | phase=1         |         | ~isolated~    | ~isolated~
 	// node 3  | phase=1         |         | log=a         | output=a

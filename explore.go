@@ -13,18 +13,18 @@ import (
 // if the tool itself fails. Findings are in the result. When the context ends, the result covers the runs made so
 // far.
 func Explore(ctx context.Context, plan Plan) (*Result, error) {
-	crew, err := NewCrew(plan)
+	runner, err := NewBatchRunner(plan)
 	if err != nil {
 		return nil, err
 	}
-	result, err := crew.Make(ctx, 0, crew.plan.Runs, 0)
-	crew.Conclude(result)
-	return result, errors.Join(err, crew.Close())
+	result, err := runner.Make(ctx, 0, runner.plan.Runs, 0)
+	runner.Conclude(result)
+	return result, errors.Join(err, runner.Close())
 }
 
 // campaign is an exploration in progress: of all runs of a plan, or of a batch of them.
 type campaign struct {
-	*Crew
+	*BatchRunner
 	*prepared
 	ctx    context.Context
 	end    int // the run after the last
@@ -64,20 +64,20 @@ type ran struct {
 	digest       uint64
 	outcome      trace.Outcome
 	inconclusive bool
-	found        *Found
+	found        *Failure
 	rechecked    bool
 	divergence   *Divergence
 }
 
-func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campaign {
-	c := &campaign{Crew: crew, prepared: crew.plan, ctx: ctx, end: end, before: found}
+func newCampaign(ctx context.Context, runner *BatchRunner, first, end, found int) *campaign {
+	c := &campaign{BatchRunner: runner, prepared: runner.plan, ctx: ctx, end: end, before: found}
 	c.found.Store(int64(found))
 	c.result = &Result{
 		Target:            c.info.Name,
 		Strategy:          c.Strategy.String(),
 		Seed:              c.Seed,
 		From:              first,
-		Repeats:           c.info.Repeats,
+		Determinism:       c.info.Determinism,
 		Guarantee:         c.terms.Guarantee,
 		Verdicts:          map[trace.Verdict]int{},
 		Reasons:           map[string]int{},
@@ -86,7 +86,7 @@ func newCampaign(ctx context.Context, crew *Crew, first, end, found int) *campai
 	if first == 0 {
 		c.result.Digest = c.Seed
 	}
-	c.result.Judged = c.unchecked()
+	c.result.Checked = c.unchecked()
 	return c
 }
 
@@ -105,10 +105,10 @@ func (p *prepared) unchecked() (list []Count) {
 
 // worker returns the worker with the given number.
 func (c *campaign) worker(number int) *worker {
-	w := c.crew[number]
+	w := c.runner[number]
 	if w == nil {
 		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // a new number: abandoned workers keep theirs
-		c.crew[number] = w
+		c.runner[number] = w
 	}
 	w.ctx = c.ctx
 	return w
@@ -193,15 +193,15 @@ func (c *campaign) repeat(w *worker, one *ran) (err error) {
 
 // report passes a finding to Plan.Found as soon as it has a trace, up to the plan's maximum. It returns whether this
 // is done.
-func (c *campaign) report(f *Found) bool {
-	if c.Found == nil || f.Trace == nil {
-		return c.Found == nil
+func (c *campaign) report(f *Failure) bool {
+	if c.OnFailure == nil || f.Trace == nil {
+		return c.OnFailure == nil
 	}
 	c.reporting.Lock()
 	defer c.reporting.Unlock()
 	if c.before+c.reported < c.Keep {
 		c.reported++
-		c.Found(f)
+		c.OnFailure(f)
 	}
 	return true
 }
@@ -211,13 +211,13 @@ func (c *campaign) report(f *Found) bool {
 func (c *campaign) doubts(one *ran) bool {
 	every := c.info.Recheck
 	return every > 0 && one.number%every == every-1 && one.outcome.Verdict == trace.Pass &&
-		c.info.Repeats == Exactly && !c.terms.Sequential
+		c.info.Determinism == Deterministic && !c.terms.Sequential
 }
 
 // ran makes one run.
 func (w *worker) ran(one *ran) (err error) {
 	w.number.Store(int64(one.number))
-	recorded := w.info.Repeats == Roughly || w.traced
+	recorded := w.info.Determinism == BestEffort || w.traced
 	if recorded {
 		one.outcome, err = w.noting(one.number)
 	} else {
@@ -225,7 +225,7 @@ func (w *worker) ran(one *ran) (err error) {
 	}
 	one.digest, one.inconclusive = w.run.digest, w.inconclusive
 	if f := one.outcome.Finding; err == nil && f != nil {
-		one.found = &Found{Run: one.number, Finding: *f}
+		one.found = &Failure{Run: one.number, Finding: *f}
 		if recorded {
 			one.found.Trace = w.recorded(one.outcome)
 		}
@@ -260,7 +260,7 @@ func (c *campaign) merge(part *Result, list []noted) []noted {
 	for len(list) > 0 && list[0].run < c.result.From+c.result.Runs {
 		n := list[0]
 		for i, by := range n.by {
-			c.Observers[i].Take(n.run, by)
+			c.Observers[i].Collect(n.run, by)
 		}
 		if c.distinct != nil {
 			c.distinct.schedules[n.digest] = struct{}{}

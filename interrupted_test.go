@@ -18,15 +18,15 @@ type timed struct {
 
 func (s timed) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
-		Name:     "timed",
-		Nodes:    1,
-		Supports: trace.KindsOf(trace.Wait),
-		Pace:     1,
-		Repeats:  lockstep.Roughly,
-		Events:   []string{"bad"},
+		Name:        "timed",
+		Nodes:       1,
+		Supports:    trace.KindsOf(trace.Wait),
+		Pace:        1,
+		Determinism: lockstep.BestEffort,
+		Events:      []string{"bad"},
 	}, nil
 }
-func (s timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
+func (s timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return s, nil }
 
 func (s timed) Reset(context.Context, uint64, *lockstep.Outbox) error {
 	*s.runs++
@@ -42,8 +42,8 @@ func (s timed) Do(ctx context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 	return nil
 }
 
-func (s timed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (s timed) Close() error                  { return nil }
+func (s timed) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (s timed) Close() error                        { return nil }
 
 // A finding stays if the campaign's time ends during its repetition.
 func TestFoundAsTimeIsUp(t *testing.T) {
@@ -76,7 +76,7 @@ type stuck struct {
 	begun chan struct{}
 }
 
-func (s stuck) Deploy(ctx context.Context, _ *lockstep.Place) (lockstep.Deployment, error) {
+func (s stuck) Deploy(ctx context.Context, _ *lockstep.Env) (lockstep.Deployment, error) {
 	close(s.begun)
 	<-ctx.Done()
 	return nil, ctx.Err()

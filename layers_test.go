@@ -36,7 +36,7 @@ var layers = [][]string{
 		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
 	{"closure", "shrink", "replay"},
 	{"keep", "report", "compare", "coverage"},
-	{"cli", "distal/command", "fleet", "locktest", "internal/stretch"},
+	{"cli", "distal/command", "fleet", "locksteptest", "internal/batch"},
 	{
 		"cmd/lockstep",
 		"fleet/program",

@@ -8,17 +8,17 @@ import (
 )
 
 // severally reports whether the strategy learns in several lineages.
-func (c *Crew) severally() bool { return c.plan.terms.Lineages > 1 }
+func (c *BatchRunner) severally() bool { return c.plan.terms.Lineages > 1 }
 
 // epoch is the first run of the epoch of a run.
-func (c *Crew) epoch(run int) int {
+func (c *BatchRunner) epoch(run int) int {
 	all := c.plan.terms.Lineages * c.plan.terms.Epoch
 	return run / all * all
 }
 
 // Learn passes to the batch runner what a lineage learned in its runs from first on; see [Learner]. A batch runner
 // needs this for all runs of earlier epochs before it makes runs. It already knows what its own runs learned.
-func (c *Crew) Learn(first int, learned []byte) {
+func (c *BatchRunner) Learn(first int, learned []byte) {
 	if c.learned == nil {
 		c.learned = map[int][]byte{}
 	}
@@ -26,7 +26,7 @@ func (c *Crew) Learn(first int, learned []byte) {
 }
 
 // Learned is what the runs of a lineage from first on have learned, as far as the batch runner knows.
-func (c *Crew) Learned(first int) []byte { return c.learned[first] }
+func (c *BatchRunner) Learned(first int) []byte { return c.learned[first] }
 
 // makeSeverally makes the runs of several lineages: those of one epoch concurrently, one epoch after the other.
 func (c *campaign) makeSeverally(first int) {
@@ -58,7 +58,7 @@ func (c *campaign) makeSeverally(first int) {
 }
 
 // teach brings the scheduler of a worker to the beginning of a run's epoch.
-func (c *Crew) teach(w *worker, run int) error {
+func (c *BatchRunner) teach(w *worker, run int) error {
 	learner, ok := w.sched.(Learner)
 	if !ok {
 		return fmt.Errorf(

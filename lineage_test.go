@@ -51,9 +51,9 @@ func TestLineages(t *testing.T) {
 		if err != nil || at.Digest != want.Digest || at.Verdicts["fail"] != want.Verdicts["fail"] {
 			t.Fatalf("%d workers: digest %x, one %x: %v", plan.Workers, at.Digest, want.Digest, err)
 		}
-		var crews []*lockstep.Crew
+		var crews []*lockstep.BatchRunner
 		for range rapid.IntRange(1, 3).Draw(t, "crews") {
-			c, err := lockstep.NewCrew(plan)
+			c, err := lockstep.NewBatchRunner(plan)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,12 +90,12 @@ func TestLineagesRefuse(t *testing.T) {
 		40: "nobody said what was learned from run 0 on",
 		7:  "begins at a multiple of 20 runs",
 	} {
-		crew, err := lockstep.NewCrew(severally(2, 20, 100))
+		runner, err := lockstep.NewBatchRunner(severally(2, 20, 100))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer crew.Close()
-		if _, err := crew.Make(t.Context(), first, first+20, 0); err == nil || !strings.Contains(err.Error(), want) {
+		defer runner.Close()
+		if _, err := runner.Make(t.Context(), first, first+20, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("run %d: %v", first, err)
 		}
 	}
@@ -103,24 +103,24 @@ func TestLineagesRefuse(t *testing.T) {
 
 // Two batch runners share a campaign of two lineages. Each makes the runs of one lineage, and they exchange what they
 // have learned.
-func ExampleCrew_Learn() {
+func ExampleBatchRunner_Learn() {
 	plan := severally(2, 50, 200)
-	one, _ := lockstep.NewCrew(plan)
-	two, _ := lockstep.NewCrew(plan)
+	one, _ := lockstep.NewBatchRunner(plan)
+	two, _ := lockstep.NewBatchRunner(plan)
 	defer one.Close()
 	defer two.Close()
 	digest := uint64(0)
 	for epoch := 0; epoch < 200; epoch += 100 {
-		for i, crew := range []*lockstep.Crew{one, two} {
+		for i, runner := range []*lockstep.BatchRunner{one, two} {
 			first := epoch + 50*i
-			part, err := crew.Make(context.Background(), first, first+50, 0)
+			part, err := runner.Make(context.Background(), first, first+50, 0)
 			if err != nil {
 				fmt.Println(err)
 				return
 			}
 			digest += part.Digest
-			one.Learn(first, crew.Learned(first))
-			two.Learn(first, crew.Learned(first))
+			one.Learn(first, runner.Learned(first))
+			two.Learn(first, runner.Learned(first))
 		}
 	}
 	whole, err := lockstep.Explore(context.Background(), plan)

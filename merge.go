@@ -31,7 +31,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Messages += next.Messages
 	r.Requests += next.Requests
 	r.Virtual += next.Virtual
-	r.Quiet += next.Quiet
+	r.IdleRuns += next.IdleRuns
 	r.Inconclusive += next.Inconclusive
 	r.Stalls += next.Stalls
 	r.Left += next.Left
@@ -39,7 +39,7 @@ func (r *Result) Add(next *Result, keep int) {
 	r.Diverged += next.Diverged
 	r.StateRuns += next.StateRuns
 	r.Digest += next.Digest
-	r.Seen.add(next.Seen)
+	r.Stats.add(next.Stats)
 	r.Exhausted, r.Reached, r.Interrupted = next.Exhausted, next.Reached, next.Interrupted
 	if r.Verdicts == nil {
 		r.Verdicts = map[trace.Verdict]int{}
@@ -48,14 +48,14 @@ func (r *Result) Add(next *Result, keep int) {
 	for verdict, n := range next.Verdicts {
 		r.Verdicts[verdict] += n
 	}
-	r.Events, r.Failures = addByName(r.Events, next.Events), addByName(r.Failures, next.Failures)
-	r.Judged, r.Effects = addJudged(r.Judged, next.Judged), addCounts(r.Effects, next.Effects)
+	r.Events, r.ByProperty = addByName(r.Events, next.Events), addByName(r.ByProperty, next.ByProperty)
+	r.Checked, r.Effects = addChecked(r.Checked, next.Checked), addCounts(r.Effects, next.Effects)
 	r.addLists(next, keep)
 }
 
 // addLists merges the lists that only few runs contribute to.
 func (r *Result) addLists(next *Result, keep int) {
-	r.Found = append(r.Found, atMost(next.Found, keep-len(r.Found))...)
+	r.Failures = append(r.Failures, atMost(next.Failures, keep-len(r.Failures))...)
 	r.Divergences = append(r.Divergences, atMost(next.Divergences, maxDivergences-len(r.Divergences))...)
 	r.addNondeterminism(next.Nondeterminism)
 	if len(next.Reasons) > 0 {
@@ -106,7 +106,7 @@ func addByName(sum, next []Count) []Count {
 }
 
 // addJudged merges how often properties were checked.
-func addJudged(sum, counts []Count) []Count {
+func addChecked(sum, counts []Count) []Count {
 	for i, c := range counts {
 		if i == len(sum) {
 			sum = append(sum, Count{Name: c.Name, N: NotCounted, Optional: c.Optional})
@@ -149,15 +149,15 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 	if w.info.OneClock {
 		r.Virtual += w.run.now
 	}
-	r.Quiet += btoi(w.run.quiet())
+	r.IdleRuns += btoi(w.run.quiet())
 	r.Digest += mix.Seed(one.digest, one.number)
 	if one.inconclusive {
 		r.Inconclusive, r.InconclusiveTail = r.Inconclusive+1, r.InconclusiveTail+1
 	}
 	if w.terms.Measured != nil || w.terms.Sequential {
-		told := w.sched.Tell(false)
+		told := w.sched.Report(false)
 		b.done = told.Done
-		r.Seen.add(told.Seen)
+		r.Stats.add(told.Stats)
 	}
 	if len(w.watchers) > 0 {
 		n := noted{run: one.number, digest: one.digest}
@@ -172,23 +172,23 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 	r.Events = events
 	w.countChecks(r)
 	if w.director != nil {
-		_, counts := w.director.Tell()
+		_, counts := w.director.Report()
 		r.Effects = addCounts(r.Effects, counts)
 	}
 }
 
 // countChecks counts how often each property was checked in the run just made.
 func (w *worker) countChecks(r *Result) {
-	judged := w.judged
-	if judged == nil {
-		judged = w.monitor.Conclude(false).Judged
+	checked := w.checked
+	if checked == nil {
+		checked = w.monitor.Conclude(false).Checked
 	}
-	for i, n := range judged {
-		if i == len(r.Judged) {
-			r.Judged = append(r.Judged, Count{N: NotCounted})
+	for i, n := range checked {
+		if i == len(r.Checked) {
+			r.Checked = append(r.Checked, Count{N: NotCounted})
 		}
-		r.Judged[i].N = plus(r.Judged[i].N, n)
-		r.Judged[i].Runs += btoi(n > 0)
+		r.Checked[i].N = plus(r.Checked[i].N, n)
+		r.Checked[i].Runs += btoi(n > 0)
 	}
 }
 
@@ -199,9 +199,9 @@ func (r *Result) conclude(one *ran) {
 		if f.Flaky != "" {
 			verdict = trace.Flaky
 		} else {
-			r.Failures = addByName(r.Failures, []Count{{Name: f.Finding.Property, N: 1}})
+			r.ByProperty = addByName(r.ByProperty, []Count{{Name: f.Finding.Property, N: 1}})
 		}
-		r.Found = append(r.Found, *f)
+		r.Failures = append(r.Failures, *f)
 	}
 	r.Verdicts[verdict]++
 	if reason := one.outcome.Reason; verdict == trace.Unknown {

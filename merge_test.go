@@ -17,7 +17,7 @@ import (
 // troubledPlan is a plan with every kind of run that is counted separately.
 var troubledPlan = lockstep.Plan{System: toy.Troubled{Recheck: 3, Diverges: true, Inconclusive: 8,
 	Nondeterminism: []string{"a.go:1"}},
-	Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000},
+	Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 30}, Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000},
 	Runs: 200}
 
 // The result of a campaign with divergences, inconclusive runs and runs that reach a limit does not depend on
@@ -111,14 +111,14 @@ func TestResultIsBounded(t *testing.T) {
 		text := fmt.Sprint("text ", run)
 		sum.Add(&lockstep.Result{Runs: 1, Verdicts: map[trace.Verdict]int{trace.Unknown: 1},
 			Reasons: map[string]int{text: 1},
-			Unknown: []lockstep.Unknown{{Run: run, Reason: text}}, Found: []lockstep.Found{{Run: run}}, Diverged: 1,
+			Unknown: []lockstep.Unknown{{Run: run, Reason: text}}, Failures: []lockstep.Failure{{Run: run}}, Diverged: 1,
 			Divergences: []lockstep.Divergence{{Run: run}}, Nondeterminism: []string{text}}, 7)
 	}
 	if sum.Runs != 1000 || sum.Diverged != 1000 || len(sum.Divergences) != 100 || len(sum.Reasons) != 101 ||
 		sum.Reasons["(other)"] != 900 ||
-		len(sum.Unknown) != 10 || len(sum.Nondeterminism) != 10 || len(sum.Found) != 7 {
+		len(sum.Unknown) != 10 || len(sum.Nondeterminism) != 10 || len(sum.Failures) != 7 {
 		t.Errorf("%d divergences, %d reasons, %d unknown, %d sources, %d found", len(sum.Divergences), len(sum.Reasons),
-			len(sum.Unknown), len(sum.Nondeterminism), len(sum.Found))
+			len(sum.Unknown), len(sum.Nondeterminism), len(sum.Failures))
 	}
 }
 
@@ -127,7 +127,7 @@ func TestFoundIsBounded(t *testing.T) {
 	var runs []int
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix,
 		Runs: 500, KeepGoing: true, Keep: 3, Workers: 2,
-		Found: func(f *lockstep.Found) {
+		OnFailure: func(f *lockstep.Failure) {
 			if f.Trace == nil || f.Trace.Outcome.Finding == nil {
 				t.Errorf("run %d has no trace", f.Run)
 			}
@@ -137,7 +137,7 @@ func TestFoundIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Findings() <= 3 || len(result.Found) != 3 || len(runs) != 3 {
-		t.Errorf("%d findings, %d kept, passed on: %v", result.Findings(), len(result.Found), runs)
+	if result.Findings() <= 3 || len(result.Failures) != 3 || len(runs) != 3 {
+		t.Errorf("%d findings, %d kept, passed on: %v", result.Findings(), len(result.Failures), runs)
 	}
 }

@@ -7,7 +7,7 @@ type Observer interface {
 	New(Info) Watcher
 	// Take receives the watcher's notes on each run of the result, in run order and sequentially, for any number of
 	// workers.
-	Take(run int, noted any)
+	Collect(run int, noted any)
 }
 
 // Watcher observes one run after the other.
@@ -16,7 +16,7 @@ type Watcher interface {
 	Reset()
 	// Look is called after the start of a run and after every step, before the scenario and the spec see it. The
 	// method run.Settling distinguishes the steps of the settling stage.
-	Look(run *Run)
+	Observe(run *Run)
 	// Noted returns the run's data for the observer. It must not change with the next run.
 	Noted() any
 }
@@ -45,7 +45,7 @@ func newDistinct() *distinct {
 
 func (d *distinct) New(Info) Watcher { return &distinctWatcher{met: map[uint64]struct{}{}} }
 
-func (d *distinct) Take(_ int, noted any) {
+func (d *distinct) Collect(_ int, noted any) {
 	d.counted++
 	for _, h := range noted.([]uint64) {
 		d.states[h] = struct{}{}
@@ -60,7 +60,7 @@ type distinctWatcher struct {
 
 func (w *distinctWatcher) Reset() { w.fresh = nil }
 
-func (w *distinctWatcher) Look(r *Run) {
+func (w *distinctWatcher) Observe(r *Run) {
 	h := uint64(r.up)
 	for n := range r.up.All() {
 		f, ok := r.Fingerprint(n)

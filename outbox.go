@@ -124,15 +124,15 @@ func (o *Outbox) Watched() bool { return o.run.watched }
 //go:noinline
 func (r *Run) growEvents() { r.events = slices.Grow(r.events, 1) }
 
-// SetAlarm arms the one timer of a node. A strategy may fire it at any time; a strategy that follows virtual time
+// SetTimer arms the one timer of a node. A strategy may fire it at any time; a strategy that follows virtual time
 // fires it at the given time. A system with several timers per node arms the earliest.
-func (o *Outbox) SetAlarm(n Node, at trace.Time) {
-	o.run.alarms = o.run.alarms.With(n)
-	o.run.alarmAt[n] = at
+func (o *Outbox) SetTimer(n Node, at trace.Time) {
+	o.run.timers = o.run.timers.With(n)
+	o.run.timerAt[n] = at
 }
 
-// StopAlarm disarms the timer of a node.
-func (o *Outbox) StopAlarm(n Node) { o.run.alarms = o.run.alarms.Without(n) }
+// StopTimer disarms the timer of a node.
+func (o *Outbox) StopTimer(n Node) { o.run.timers = o.run.timers.Without(n) }
 
 // Down reports that a node stopped on its own: its process exited. The node is down until a Restart step, as after a
 // Crash step, and costs nothing of the fault budget.
@@ -142,7 +142,7 @@ func (o *Outbox) Down(n Node) {
 		return
 	}
 	r.setUp(r.up.Without(n))
-	r.alarms = r.alarms.Without(n)
+	r.timers = r.timers.Without(n)
 	r.mix(uint64(n))
 }
 
@@ -151,12 +151,12 @@ func (o *Outbox) Offer(p trace.Pending) { o.run.pending = append(o.run.pending, 
 
 // Tell reports as text what the step under way is about, if the engine did not know it before: the content of a
 // request, or which of the node's timers fires.
-func (o *Outbox) Tell(text string) {
+func (o *Outbox) Describe(text string) {
 	switch r := o.run; r.Last().Kind {
 	case trace.Request:
 		r.given = text
-	case trace.Alarm:
-		r.rang = text
+	case trace.Timer:
+		r.fired = text
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 // gossip is nodes that send to all when their timer fires, and emit an event for every third message.
 type gossip struct{ heard int }
 
-func (*gossip) Start(c *sim.Context[int]) { c.SetAlarm(1) }
-func (*gossip) Alarm(c *sim.Context[int]) {
+func (*gossip) Start(c *sim.Context[int]) { c.SetTimeout(1) }
+func (*gossip) Timeout(c *sim.Context[int]) {
 	c.Broadcast(1)
-	c.SetAlarm(1)
+	c.SetTimeout(1)
 }
 func (g *gossip) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
 	if g.heard++; g.heard%3 == 0 {
@@ -33,11 +33,11 @@ type flights struct {
 }
 
 func (f *flights) New(lockstep.Info) lockstep.Watcher { return f }
-func (*flights) Take(int, any)                        {}
+func (*flights) Collect(int, any)                     {}
 func (*flights) Reset()                               {}
 func (*flights) Noted() any                           { return nil }
 
-func (f *flights) Look(run *lockstep.Run) {
+func (f *flights) Observe(run *lockstep.Run) {
 	all, to1 := 0, []trace.ID{}
 	for i := range run.Messages() {
 		m := &run.Messages()[i]
@@ -77,7 +77,7 @@ func TestInFlight(t *testing.T) {
 		Name:  "gossip",
 		Nodes: 3,
 		New:   func(lockstep.Node, int) sim.Node[int] { return &gossip{} },
-		Begin: func(o *lockstep.Outbox, _ *lockstep.Chance) any { out = o; return nil },
+		Begin: func(o *lockstep.Outbox, _ *lockstep.Source) any { out = o; return nil },
 	}
 	guide := scenario.New("hold").
 		Faults(lockstep.Budget{Losses: lockstep.Unlimited, Crashes: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
@@ -88,7 +88,7 @@ func TestInFlight(t *testing.T) {
 		Deliver:   6,
 		Drop:      1,
 		Duplicate: 1,
-		Alarm:     2,
+		Timer:     2,
 		Crash:     1,
 		Restart:   2,
 		Cut:       1,

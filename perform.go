@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the number of steps after which a run checks whether it should end.
-const patience = 1 << 10
+// timeout is the number of steps after which a run checks whether it should end.
+const timeout = 1 << 10
 
 // take takes the chooser's steps until there are no more, and before each of them those of the scenario. It checks
 // that a step is possible, updates the state of the run, lets the system perform the step, and lets all observers
@@ -15,7 +15,7 @@ const patience = 1 << 10
 func (w *worker) take(by chooser, end int) bool {
 	r := w.run
 	s, last := r.next(), r.Last()
-	for r.left = 0; r.left > 0 || w.goesOn(end); {
+	for r.left = 0; r.left > 0 || w.continues(end); {
 		*s = Step{}
 		if len(r.queue) == 0 || !r.unqueue(s) {
 			ok := by.Next(w.turn, s)
@@ -69,7 +69,7 @@ func (w *worker) take(by chooser, end int) bool {
 			r.draws.given = nil
 		}
 		if err != nil {
-			return r.spoilt(s, err)
+			return r.discarded(s, err)
 		}
 		r.keepLimits()
 		if (!w.calm || len(r.events) > 0) && !w.look() {
@@ -90,7 +90,7 @@ func (w *worker) sweep(s *Step, end int) bool {
 		if id > r.until {
 			break
 		}
-		if r.left <= 0 && !w.goesOn(end) {
+		if r.left <= 0 && !w.continues(end) {
 			return r.broken == nil
 		}
 		s.Msg = id
@@ -113,7 +113,7 @@ func (w *worker) sweep(s *Step, end int) bool {
 		err := w.system.Do(w.ctx, s, &r.out)
 		w.inSystem = false
 		if err != nil {
-			return r.spoilt(s, err)
+			return r.discarded(s, err)
 		}
 		r.keepLimits()
 		if len(r.events) > 0 && !w.look() {
@@ -131,7 +131,7 @@ func (r *Run) leaves(m *trace.Message) bool {
 
 // goesOn reports whether a run continues after the end of its stage, or at a step where it checks whether it should
 // end.
-func (w *worker) goesOn(end int) bool {
+func (w *worker) continues(end int) bool {
 	r := w.run
 	if r.ended || r.steps >= end {
 		return false
@@ -139,7 +139,7 @@ func (w *worker) goesOn(end int) bool {
 	if err := w.ctx.Err(); err != nil {
 		return r.breaks(err)
 	}
-	r.left = min(end-r.steps, patience)
+	r.left = min(end-r.steps, timeout)
 	return true
 }
 
@@ -159,8 +159,8 @@ func (r *Run) impossible(s *Step, why string) bool {
 	return r.breaks(fmt.Errorf("step %d (%s) is impossible: %s", r.steps+1, s, why))
 }
 
-// spoilt ends the run at a step that the system could not take.
-func (r *Run) spoilt(s *Step, err error) bool {
+// discarded ends the run at a step that the system could not take.
+func (r *Run) discarded(s *Step, err error) bool {
 	return r.breaks(fmt.Errorf("%s: step %d (%s): %w", r.info.Name, r.steps, s, err))
 }
 
@@ -191,12 +191,12 @@ func (r *Run) enter(s *Step) {
 		r.duplicate(s.Msg)
 	case trace.Replace:
 		r.replace(s)
-	case trace.Alarm:
-		r.alarms, r.rang = r.alarms.Without(s.Node), ""
-		r.now = max(r.now, r.alarmAt[s.Node])
+	case trace.Timer:
+		r.timers, r.fired = r.timers.Without(s.Node), ""
+		r.now = max(r.now, r.timerAt[s.Node])
 	case trace.Crash:
 		r.setUp(r.up.Without(s.Node))
-		r.alarms = r.alarms.Without(s.Node)
+		r.timers = r.timers.Without(s.Node)
 		r.faults.Crashed = r.faults.Crashed.With(s.Node)
 	case trace.Restart:
 		r.setUp(r.up.With(s.Node))

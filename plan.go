@@ -81,7 +81,7 @@ type Plan struct {
 	// times. A finding of a best-effort system comes before its repetitions, which may take long. A caller that
 	// stores the findings loses none, however the campaign ends. If there are more findings than Keep, the first one
 	// passed need not be the first in run order, which the result keeps.
-	Found func(*Found)
+	OnFailure func(*Failure)
 }
 
 // Limits bound one run. A run that reaches one has the verdict unknown, with the limit

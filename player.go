@@ -14,33 +14,33 @@ import (
 //
 // Replaying, shrinking and the repetition of findings all use a Player.
 type Player struct {
-	script trace.Script
-	rounds []trace.Round // of the run that the script is from
-	at     int
-	names  trace.Namer
-	took   []int
-	waits  patient
-	waiter bool // it waits for the system
-	strays int  // first action that was skipped or took another message; len(script): none
-	seedOf int  // the run whose seed to ask for, or -1
-	drawn  map[string]string
+	script      trace.Script
+	rounds      []trace.Round // of the run that the script is from
+	at          int
+	names       trace.Namer
+	took        []int
+	waits       patient
+	waiter      bool // it waits for the system
+	divergences int  // first action that was skipped or took another message; len(script): none
+	seedOf      int  // the run whose seed to ask for, or -1
+	drawn       map[string]string
 }
 
 // NewPlayer makes a player of a script. The rounds are those of the run that it is from, if that run has rounds.
 func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
-	return &Player{script: script, rounds: rounds, strays: len(script), seedOf: -1}
+	return &Player{script: script, rounds: rounds, divergences: len(script), seedOf: -1}
 }
 
 // Patiently makes the player wait for messages and requests that the system has not sent or offered yet, and returns
 // the player. A best-effort system may be slower in a rerun. Many messages of a script with omitted steps never come.
-func (p *Player) Patiently() *Player {
+func (p *Player) Wait() *Player {
 	p.waiter = true
 	return p
 }
 
 // Reset begins a new run.
 func (p *Player) Reset(s *Start) {
-	p.at, p.took, p.strays, p.waits = 0, p.took[:0], len(p.script), patient{}
+	p.at, p.took, p.divergences, p.waits = 0, p.took[:0], len(p.script), patient{}
 	p.names.Reset()
 	if len(p.script) > 0 && p.script[0].Step.Kind == trace.Start && p.script[0].Draws != nil {
 		p.at, p.took, s.Draws = 1, append(p.took, 0), p.script[0].Draws
@@ -76,7 +76,7 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 			turn.Recall(a.Draws)
 			return true
 		}
-		p.stray()
+		p.divergence()
 	}
 	if !turn.settling {
 		p.open(turn, len(p.rounds))
@@ -100,7 +100,7 @@ func (w *patient) again(at int) bool {
 // early reports whether the system has not sent or offered yet the message or request of an action, and may still do
 // so.
 func (p *Player) early(turn *Turn, a *trace.Action) bool {
-	if !p.waiter || turn.info.Repeats != Roughly || !turn.info.Supports.Has(trace.Wait) {
+	if !p.waiter || turn.info.Determinism != BestEffort || !turn.info.Supports.Has(trace.Wait) {
 		return false
 	}
 	if a.Step.Kind == trace.Request {
@@ -116,7 +116,7 @@ func (p *Player) open(turn *Turn, number int) {
 	}
 }
 
-func (p *Player) stray() { p.strays = min(p.strays, p.at-1) }
+func (p *Player) divergence() { p.divergences = min(p.divergences, p.at-1) }
 
 // resolve finds the message of an action and reports whether the step is possible.
 func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
@@ -144,7 +144,7 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	if id := p.names.Find(name); id != 0 && turn.messages[id-1].Fate.OnItsWay() {
 		return id
 	}
-	p.stray()
+	p.divergence()
 	alike := func(id trace.ID) bool {
 		m := &turn.messages[id-1]
 		return m.From == name.From && m.To == name.To && m.Type == name.Type
@@ -168,7 +168,7 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 func (p *Player) Took() []int { return p.took }
 
 // Strayed is the index of the first action that could not be taken as written, and whether there is one.
-func (p *Player) Strayed() (int, bool) { return p.strays, p.strays < len(p.script) }
+func (p *Player) Diverged() (int, bool) { return p.divergences, p.divergences < len(p.script) }
 
 // Tell returns the parameters drawn for the run that the script is from.
-func (p *Player) Tell(bool) Account { return Account{Drawn: p.drawn} }
+func (p *Player) Report(bool) SchedulerStats { return SchedulerStats{Drawn: p.drawn} }

@@ -44,7 +44,7 @@ func (r *Run) refusal(s *Step) string {
 			return fmt.Sprintf("the forged body has %d bytes, allowed are %d", size, trace.MaxBody)
 		}
 		return r.gone(s.Msg)
-	case trace.Alarm:
+	case trace.Timer:
 		return r.silent(s.Node)
 	case trace.Crash, trace.Restart:
 		if !r.isNode(s.Node) {
@@ -114,12 +114,12 @@ func (r *Run) unlosable(id trace.ID) string {
 
 // silent returns the reason why the timer of a node cannot fire.
 func (r *Run) silent(n Node) string {
-	armed := r.alarms & r.up
+	armed := r.timers & r.up
 	switch {
 	case !r.isNode(n) || !armed.Has(n):
-		return "no alarm is set at that node, or it is down"
-	case r.info.OneClock && !r.due((armed &^ r.heldAlarms).With(n)).Has(n):
-		return "another alarm is due before it, and all nodes live by one clock"
+		return "no timer is set at that node, or it is down"
+	case r.info.OneClock && !r.due((armed &^ r.heldTimers).With(n)).Has(n):
+		return "another timer is due before it, and all nodes live by one clock"
 	}
 	return ""
 }

@@ -94,7 +94,7 @@ func (r *Result) Problems() []Problem {
 
 // endedEarly reports whether the campaign ended with its only finding: further runs might have exercised the rest.
 func (r *Result) endedEarly() bool {
-	return r.Findings() == 1 && len(r.Found) == 1 && r.Found[0].Run == r.From+r.Runs-1
+	return r.Findings() == 1 && len(r.Failures) == 1 && r.Failures[0].Run == r.From+r.Runs-1
 }
 
 // Verdict is the verdict on the whole campaign: that of its worst problem, in the order fail, flaky, vacuous and
@@ -112,8 +112,8 @@ func (r *Result) Verdict() trace.Verdict {
 
 // failures lists the failing runs by property: those that failed again, or those that did not.
 func (r *Result) failures(verdict trace.Verdict, kind string) (list []Problem) {
-	for i := range r.Found {
-		f := &r.Found[i]
+	for i := range r.Failures {
+		f := &r.Failures[i]
 		if (f.Flaky != "") != (kind == ProblemFlaky) {
 			continue
 		}
@@ -147,7 +147,7 @@ func (r *Result) failures(verdict trace.Verdict, kind string) (list []Problem) {
 
 // countFailures sets the numbers of all failing runs, of which the result keeps only the first.
 func (r *Result) countFailures(list []Problem) []Problem {
-	for _, c := range r.Failures {
+	for _, c := range r.ByProperty {
 		at := slices.IndexFunc(list, func(p Problem) bool { return p.Property == c.Name })
 		if at < 0 {
 			at = len(list)
@@ -159,7 +159,7 @@ func (r *Result) countFailures(list []Problem) []Problem {
 }
 
 // text is a problem's description of the first failing run of a property.
-func (f *Found) text() string {
+func (f *Failure) text() string {
 	text := ""
 	switch {
 	case f.Flaky != "":
@@ -261,7 +261,7 @@ func (r *Result) vacuous() (list []Problem) {
 		list = append(list, Problem{Kind: ProblemVacuousPart, Severity: SeverityWarning, Count: r.Runs,
 			Text: fmt.Sprintf("the part of the scenario %q never took effect", name)})
 	}
-	for _, name := range r.Unjudged() {
+	for _, name := range r.Unchecked() {
 		list = append(list, Problem{Kind: ProblemVacuousProperty, Severity: SeverityWarning,
 			Property: name, Count: r.Runs, Text: fmt.Sprintf("property %s was never checked", name)})
 	}
@@ -275,10 +275,10 @@ const seldom = 0.2
 // may look at states.
 func (r *Result) idleRuns() []Problem {
 	why := ""
-	if len(r.Events) > 0 && 2*r.Quiet > r.Runs || len(r.Events) == 0 && len(r.Unjudged()) > 0 {
+	if len(r.Events) > 0 && 2*r.IdleRuns > r.Runs || len(r.Events) == 0 && len(r.Unchecked()) > 0 {
 		why = "most runs are idle"
 	}
-	for _, j := range r.Judged {
+	for _, j := range r.Checked {
 		if why == "" && j.N > 0 && r.Runs >= 1/seldom && float64(j.Runs) < seldom*float64(r.Runs) {
 			why = fmt.Sprintf("property %s was checked in few runs only", j.Name)
 		}

@@ -14,8 +14,8 @@ import (
 )
 
 // found is a failing run.
-func found(run int, property, flaky string) lockstep.Found {
-	return lockstep.Found{Run: run, Finding: lockstep.Finding{Property: property, Text: "two leaders"}, Flaky: flaky,
+func found(run int, property, flaky string) lockstep.Failure {
+	return lockstep.Failure{Run: run, Finding: lockstep.Finding{Property: property, Text: "two leaders"}, Flaky: flaky,
 		Failed: 1, Repeated: 1}
 }
 
@@ -35,27 +35,27 @@ func TestProblems(t *testing.T) {
 		{"time up", lockstep.Result{Runs: 9, Interrupted: true, Verdicts: passes(9)}, trace.Pass, nil},
 		{"stopped", lockstep.Result{Runs: 9, Interrupted: true, Stopped: true, Verdicts: passes(9)}, trace.Unknown,
 			[]string{"warning stopped: interrupted after 9 runs"}},
-		{"one failure", lockstep.Result{Runs: 9, Found: []lockstep.Found{found(8, "one", "")},
+		{"one failure", lockstep.Result{Runs: 9, Failures: []lockstep.Failure{found(8, "one", "")},
 			Verdicts: map[trace.Verdict]int{trace.Fail: 1, trace.Pass: 8},
-			Judged:   []lockstep.Count{{Name: "other"}}}, trace.Fail,
+			Checked:  []lockstep.Count{{Name: "other"}}}, trace.Fail,
 			[]string{"error failure: one in 1 of 9 runs, first in run 8: two leaders [8]"}},
-		{"two properties, more than are kept", lockstep.Result{Runs: 90, Found: []lockstep.Found{found(3, "one", ""),
+		{"two properties, more than are kept", lockstep.Result{Runs: 90, Failures: []lockstep.Failure{found(3, "one", ""),
 			found(5, "two", ""), found(6, "one", "")},
-			Failures: []lockstep.Count{{Name: "one", N: 20}, {Name: "three", N: 2}, {Name: "two", N: 1}},
-			Verdicts: map[trace.Verdict]int{trace.Fail: 24, trace.Pass: 66},
-			Judged:   []lockstep.Count{{Name: "other"}}, Events: []lockstep.Count{{Name: "e", N: 90}}},
+			ByProperty: []lockstep.Count{{Name: "one", N: 20}, {Name: "three", N: 2}, {Name: "two", N: 1}},
+			Verdicts:   map[trace.Verdict]int{trace.Fail: 24, trace.Pass: 66},
+			Checked:    []lockstep.Count{{Name: "other"}}, Events: []lockstep.Count{{Name: "e", N: 90}}},
 			trace.Fail, []string{"error failure: one in 20 of 90 runs, first in run 3: two leaders [3 6]",
 				"error failure: two in 1 of 90 runs, first in run 5: two leaders [5]",
 				"error failure: three in 2 of 90 runs (traces not kept) []",
 				"error failure: 1 failing run (traces not kept) []",
 				"warning vacuous-property: property other was never checked"}},
-		{"flaky", lockstep.Result{Runs: 9, Found: []lockstep.Found{found(3, "one",
+		{"flaky", lockstep.Result{Runs: 9, Failures: []lockstep.Failure{found(3, "one",
 			"the second time nothing was found")}, Verdicts: map[trace.Verdict]int{trace.Flaky: 1, trace.Pass: 8}},
 			trace.Flaky,
 			[]string{
 				"error flaky: one in 1 of 9 runs, first in run 3, but the second time nothing was found: two leaders [3]",
 			}},
-		{"best effort", lockstep.Result{Runs: 9, Found: []lockstep.Found{{Run: 3,
+		{"best effort", lockstep.Result{Runs: 9, Failures: []lockstep.Failure{{Run: 3,
 			Finding: lockstep.Finding{Property: "one", Text: "two leaders"}, Failed: 7, Repeated: 10}},
 			Verdicts: map[trace.Verdict]int{trace.Fail: 1, trace.Pass: 8}},
 			trace.Fail,
@@ -122,7 +122,7 @@ func TestProblems(t *testing.T) {
 func ExampleResult_Problems() {
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: toy.Troubled{Recheck: 20,
 		Diverges: true, Nondeterminism: []string{"node.go:7 reads the clock"}},
-		Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 30}, Runs: 20})
+		Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 30}, Runs: 20})
 	for _, p := range result.Problems() {
 		fmt.Println(p.Severity, p.Kind, p.Text, p.Runs, p.Places)
 	}

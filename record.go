@@ -49,7 +49,7 @@ func (c *recorder) begin(h trace.Header) {
 }
 
 // Look notes the step just taken and its effects.
-func (c *recorder) Look(r *Run) {
+func (c *recorder) Observe(r *Run) {
 	c.gone = append(c.gone, r.vanished...)
 	for i := range r.events {
 		c.events = append(c.events, r.events[i])
@@ -90,8 +90,8 @@ func (c *recorder) told(r *Run) note {
 		n.step.Request = c.forged // bodies forged for steps not taken do not count
 	case trace.Request:
 		n.text = r.given
-	case trace.Alarm:
-		n.text = r.rang
+	case trace.Timer:
+		n.text = r.fired
 	}
 	return n
 }
@@ -193,7 +193,7 @@ func (c *recorder) stepText(r *Run, n *note) string {
 		return messageText(r, &r.messages[s.Msg-1])
 	case trace.Request:
 		return fmt.Sprintf("client->%d %s", s.Node, trace.Cap(n.text))
-	case trace.Alarm:
+	case trace.Timer:
 		if n.text != "" {
 			return fmt.Sprintf("%d %s %s", s.Node, s.Kind, trace.Cap(n.text))
 		}

@@ -9,24 +9,24 @@ import (
 
 // Result is the result of a campaign.
 type Result struct {
-	Target   string
-	Strategy string
-	Seed     uint64
-	From     int        // number of the first run: 0 except for a batch of a campaign
-	Repeats  Repeats    // whether the same steps have the same effects
-	Runs     int        // runs made, up to the one that ended the campaign
-	Steps    int64      // of all runs
-	Messages int64      // sent in all runs
-	Requests int64      // given in all runs
-	Virtual  trace.Time // that passed in all runs, if the system has one clock
-	Events   []Count    // in all runs, by type
-	Quiet    int        // runs without observable events
-	Verdicts map[trace.Verdict]int
-	Reasons  map[string]int // why runs were unknown
-	Found    []Found        // the failing runs in order, at most as many as the plan keeps
-	Failures []Count        // all failing runs by property, except flaky ones
-	Judged   []Count        // how often each property could have failed, if the spec counts
-	Effects  []Count        // how often each part of the scenario took effect
+	Target      string
+	Strategy    string
+	Seed        uint64
+	From        int         // number of the first run: 0 except for a batch of a campaign
+	Determinism Determinism // whether the same steps have the same effects
+	Runs        int         // runs made, up to the one that ended the campaign
+	Steps       int64       // of all runs
+	Messages    int64       // sent in all runs
+	Requests    int64       // given in all runs
+	Virtual     trace.Time  // that passed in all runs, if the system has one clock
+	Events      []Count     // in all runs, by type
+	IdleRuns    int         // runs without observable events
+	Verdicts    map[trace.Verdict]int
+	Reasons     map[string]int // why runs were unknown
+	Failures    []Failure      // the failing runs in order, at most as many as the plan keeps
+	ByProperty  []Count        // all failing runs by property, except flaky ones
+	Checked     []Count        // how often each property could have failed, if the spec counts
+	Effects     []Count        // how often each part of the scenario took effect
 	// Inconclusive is the number of runs that say nothing because of their environment. InconclusiveTail is the
 	// number of consecutive inconclusive runs at the end, and InconclusiveLimit the plan's limit.
 	Inconclusive, InconclusiveTail, InconclusiveLimit int
@@ -38,7 +38,7 @@ type Result struct {
 	// fingerprints. Only the first few runs and then one of many count, which costs little.
 	States, StateRuns int
 	// Seen has the measurements that the guarantee rests on, if the strategy measures its runs.
-	Seen Seen
+	Stats RunStats
 	// Reached says how far a strategy got that works through a space, e.g. that it is complete to its bound.
 	Reached string
 	// Exhausted says that a strategy has made all of its runs.
@@ -70,7 +70,7 @@ type Unknown struct {
 }
 
 // Found is a failing run.
-type Found struct {
+type Failure struct {
 	Run     int
 	Finding Finding
 	Trace   *trace.Trace
@@ -84,7 +84,7 @@ type Found struct {
 }
 
 // Confirmed says as text how often the run failed again.
-func (f *Found) Confirmed() string {
+func (f *Failure) Confirmed() string {
 	switch {
 	case f.Flaky != "":
 		return "not confirmed: " + f.Flaky
@@ -101,37 +101,37 @@ func (f *Found) Confirmed() string {
 func (r *Result) Findings() int { return r.Verdicts[trace.Fail] + r.Verdicts[trace.Flaky] }
 
 // First is the first failing run, or nil.
-func (r *Result) First() *Found {
-	if len(r.Found) == 0 {
+func (r *Result) First() *Failure {
+	if len(r.Failures) == 0 {
 		return nil
 	}
-	return &r.Found[0]
+	return &r.Failures[0]
 }
 
 // NotReproduced marks a failing run of Found as flaky, because it differed when it was repeated outside of the
 // campaign, and says how. The results of its first repetitions no longer count.
 func (r *Result) NotReproduced(i int, how string) {
-	f := &r.Found[i]
+	f := &r.Failures[i]
 	if f.Flaky != "" {
 		return
 	}
 	f.Flaky, f.Nondeterminism = how, r.Nondeterminism
 	r.Verdicts[trace.Fail]--
 	r.Verdicts[trace.Flaky]++
-	at := slices.IndexFunc(r.Failures, func(c Count) bool { return c.Name == f.Finding.Property })
+	at := slices.IndexFunc(r.ByProperty, func(c Count) bool { return c.Name == f.Finding.Property })
 	if at < 0 {
 		return
 	}
-	if r.Failures[at].N--; r.Failures[at].N == 0 {
-		r.Failures = slices.Delete(r.Failures, at, at+1)
+	if r.ByProperty[at].N--; r.ByProperty[at].N == 0 {
+		r.ByProperty = slices.Delete(r.ByProperty, at, at+1)
 	}
 }
 
-// VacuousParts names the parts and properties that the campaign never exercised: see Idle and Unjudged. A campaign
+// VacuousParts names the parts and properties that the campaign never exercised: see Idle and Unchecked. A campaign
 // without findings has shown little about them.
 func (r *Result) VacuousParts() []string {
 	names := r.Idle()
-	for _, p := range r.Unjudged() {
+	for _, p := range r.Unchecked() {
 		names = append(names, "property "+p)
 	}
 	return names
@@ -140,8 +140,8 @@ func (r *Result) VacuousParts() []string {
 // Idle names the parts of the scenario that never took effect in any run, except optional ones.
 func (r *Result) Idle() []string { return zero(r.Effects) }
 
-// Unjudged names the properties that could never have failed, as far as the spec counts.
-func (r *Result) Unjudged() []string { return zero(r.Judged) }
+// Unchecked names the properties that could never have failed, as far as the spec counts.
+func (r *Result) Unchecked() []string { return zero(r.Checked) }
 
 // zero names the counts that stayed zero and are not optional.
 func zero(counts []Count) (names []string) {

@@ -15,10 +15,10 @@ import (
 type Run struct {
 	info   Info
 	system Deployment
-	can    Abilities
+	can    Capabilities
 	limits Limits
 	out    Outbox
-	hand   Hand
+	hand   Control
 
 	progress
 	network
@@ -32,7 +32,7 @@ type Run struct {
 	sweeps   bool          // the scheduler may leave messages to the engine
 	rounds   []trace.Round // the rounds built from opened so far, by Rounds
 	all      Nodes
-	alarmAt  []trace.Time // by node
+	timerAt  []trace.Time // by node
 	pending  []trace.Pending
 	reserved []trace.Pending // held by a director from the strategy
 	forged   []string        // bodies forged for Replace steps
@@ -40,7 +40,7 @@ type Run struct {
 	lines    lineups
 
 	draws  draws
-	chance Chance // of Outbox.Chance
+	chance Source // of Outbox.Chance
 
 	watched   bool // events have an observer
 	wantTexts bool
@@ -66,10 +66,10 @@ type progress struct {
 	digest     uint64
 	up         Nodes
 	calm       bool // all nodes are up, and messages are delivered and dropped in any order
-	alarms     Nodes
-	heldAlarms Nodes    // held by a director from the strategy
+	timers     Nodes
+	heldTimers Nodes    // held by a director from the strategy
 	given      string   // text of the request last given
-	rang       string   // name of the timer that fired last
+	fired      string   // name of the timer that fired last
 	requests   int      // given so far
 	bodies     trace.ID // bodies that the system holds
 	until      trace.ID // the last message of the sweep
@@ -99,7 +99,7 @@ func newTurn(info Info, limits Limits) *Turn {
 		limits.Time = math.MaxInt64
 	}
 	turn := &Turn{Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
-		alarmAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
+		timerAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
 	turn.out.run, turn.hand.turn, turn.hand.run = &turn.Run, turn, &turn.Run
 	return turn
 }
@@ -121,7 +121,7 @@ func (r *Run) reset() {
 	r.between, r.before = r.between[:0], r.before[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
 	r.opened, r.rounds = r.opened[:0], r.rounds[:0]
-	clear(r.alarmAt)
+	clear(r.timerAt)
 }
 
 // end ends the run at a limit.
@@ -162,26 +162,26 @@ func (r *Run) All() Nodes { return r.all }
 // Up is the set of nodes that are not crashed.
 func (r *Run) Up() Nodes { return r.up }
 
-// Alarms is the set of nodes whose timer may fire.
-func (r *Run) Alarms() Nodes {
-	if free := r.alarms & r.up &^ r.heldAlarms; !r.info.OneClock {
+// Timers is the set of nodes whose timer may fire.
+func (r *Run) Timers() Nodes {
+	if free := r.timers & r.up &^ r.heldTimers; !r.info.OneClock {
 		return free
 	}
-	return r.dueAlarms()
+	return r.dueTimers()
 }
 
-// AnyAlarm reports whether any timer may fire: whether Alarms has a node.
-func (r *Run) AnyAlarm() bool { return r.alarms&r.up&^r.heldAlarms != 0 }
+// AnyTimer reports whether any timer may fire: whether Timers has a node.
+func (r *Run) AnyTimer() bool { return r.timers&r.up&^r.heldTimers != 0 }
 
 //go:noinline
-func (r *Run) dueAlarms() Nodes { return r.due(r.alarms & r.up &^ r.heldAlarms) }
+func (r *Run) dueTimers() Nodes { return r.due(r.timers & r.up &^ r.heldTimers) }
 
 // due is the set of the given timers that are due first.
-func (r *Run) due(alarms Nodes) Nodes {
+func (r *Run) due(timers Nodes) Nodes {
 	var first Nodes
 	var at trace.Time
-	for n := range alarms.All() {
-		switch t := r.alarmAt[n]; {
+	for n := range timers.All() {
+		switch t := r.timerAt[n]; {
 		case first == 0 || t < at:
 			first, at = trace.NodesOf(n), t
 		case t == at:
@@ -191,8 +191,8 @@ func (r *Run) due(alarms Nodes) Nodes {
 	return first
 }
 
-// AlarmAt is the time for which a node's timer is set.
-func (r *Run) AlarmAt(n Node) trace.Time { return r.alarmAt[n] }
+// TimerAt is the time for which a node's timer is set.
+func (r *Run) TimerAt(n Node) trace.Time { return r.timerAt[n] }
 
 // Pending lists the requests that may be given to a node.
 func (r *Run) Pending() []trace.Pending { return r.pending }
@@ -315,7 +315,7 @@ func (r *Run) takePending(id int32) (trace.Pending, bool) {
 
 // releaseAll gives everything that a director holds back to the strategy.
 func (r *Run) releaseAll() {
-	r.heldAlarms = 0
+	r.heldTimers = 0
 	r.pending = append(r.pending, r.reserved...)
 	r.reserved = r.reserved[:0]
 	for i := range r.messages {

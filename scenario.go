@@ -26,16 +26,16 @@ type Director interface {
 	// Look is called after the start of a run and after every step. It sees the step (run.Last), the messages it sent
 	// (run.Sent) and its events (run.Events), and acts through the hand. While run.Settling reports true the hand
 	// moves nothing.
-	Look(run *Run, hand *Hand)
+	Observe(run *Run, hand *Control)
 	// Idle is called when the strategy has no step left. A director that makes a step possible, by releasing or doing
 	// something, reports true and the run continues.
-	Idle(run *Run, hand *Hand) bool
+	Idle(run *Run, hand *Control) bool
 	// End is called when the run ends without a finding, and may fail it.
-	End(run *Run, hand *Hand)
+	End(run *Run, hand *Control)
 	// Tell reports what the scenario did in the run just ended. If the scenario never took effect, vacuous says why
 	// the run does not count; otherwise it is empty. The counts say how often each part of the scenario took effect,
 	// always in the same order. They are valid until the next run.
-	Tell() (vacuous string, counts []Count)
+	Report() (vacuous string, counts []Count)
 }
 
 // Count is how often a named part of a scenario took effect, or how often a property could have failed.
@@ -54,7 +54,7 @@ const NotCounted = -1
 
 // Hand is a director's means to act on a run. In a replay, the director's steps come from the trace. There the
 // director still checks, but moves nothing.
-type Hand struct {
+type Control struct {
 	turn *Turn
 	run  *Run // of turn
 	mute bool
@@ -62,7 +62,7 @@ type Hand struct {
 
 // Hold takes a message in flight away from the strategy until it is released, or delivered or dropped by Do. On a
 // FIFO link it blocks the messages sent after it.
-func (h *Hand) Hold(id trace.ID) {
+func (h *Control) Hold(id trace.ID) {
 	r := h.run
 	if h.Moves() && r.messages[id-1].Fate == trace.InFlight {
 		r.hold(id)
@@ -70,7 +70,7 @@ func (h *Hand) Hold(id trace.ID) {
 }
 
 // Release gives a held message back to the strategy.
-func (h *Hand) Release(id trace.ID) {
+func (h *Control) Release(id trace.ID) {
 	r := h.run
 	if h.Moves() && r.messages[id-1].Fate == trace.Held {
 		r.release(id)
@@ -78,7 +78,7 @@ func (h *Hand) Release(id trace.ID) {
 }
 
 // Do queues a step to take before the strategy is asked again. A step that is impossible at its turn is skipped.
-func (h *Hand) Do(s Step) {
+func (h *Control) Do(s Step) {
 	if h.Moves() {
 		h.run.queue = append(h.run.queue, s)
 	}
@@ -86,35 +86,35 @@ func (h *Hand) Do(s Step) {
 
 // Forge makes the step that gives a message in flight another body, as a Byzantine sender would. The body is in the
 // format that the system reads.
-func (h *Hand) Forge(id trace.ID, body string) Step { return h.run.forge(id, body) }
+func (h *Control) Forge(id trace.ID, body string) Step { return h.run.forge(id, body) }
 
 // Replay writes the next step of a player's script to next and reports true, or reports false at the end of the
 // script. It does not take the step: see Do.
-func (h *Hand) Replay(p *Player, next *Step) bool { return p.Next(h.turn, next) }
+func (h *Control) Replay(p *Player, next *Step) bool { return p.Next(h.turn, next) }
 
 // Moves reports whether the hand can move anything: not in a replay, and not while the
 // run settles.
-func (h *Hand) Moves() bool { return !h.mute && !h.run.settling }
+func (h *Control) Moves() bool { return !h.mute && !h.run.settling }
 
 // Muted is a hand on the same run that moves nothing, for checking what a director would do.
-func (h *Hand) Muted() *Hand { return &Hand{turn: h.turn, run: h.run, mute: true} }
+func (h *Control) Muted() *Control { return &Control{turn: h.turn, run: h.run, mute: true} }
 
-// HoldAlarms keeps the timers of nodes from the strategy until they are released. Do can still fire them.
-func (h *Hand) HoldAlarms(nodes Nodes) {
+// HoldTimers keeps the timers of nodes from the strategy until they are released. Do can still fire them.
+func (h *Control) HoldTimers(nodes Nodes) {
 	if h.Moves() {
-		h.run.heldAlarms |= nodes
+		h.run.heldTimers |= nodes
 	}
 }
 
-// ReleaseAlarms gives the timers of nodes back to the strategy.
-func (h *Hand) ReleaseAlarms(nodes Nodes) {
+// ReleaseTimers gives the timers of nodes back to the strategy.
+func (h *Control) ReleaseTimers(nodes Nodes) {
 	if h.Moves() {
-		h.run.heldAlarms &^= nodes
+		h.run.heldTimers &^= nodes
 	}
 }
 
 // Reserve takes a waiting request away from the strategy, so that only Do can give it.
-func (h *Hand) Reserve(id int32) {
+func (h *Control) Reserve(id int32) {
 	if h.Moves() {
 		if p, ok := h.run.takePending(id); ok {
 			h.run.reserved = append(h.run.reserved, p)
@@ -123,21 +123,21 @@ func (h *Hand) Reserve(id int32) {
 }
 
 // Abort ends the campaign with an error: the scenario itself is wrong.
-func (h *Hand) Abort(err error) {
+func (h *Control) Abort(err error) {
 	if h.run.broken == nil {
 		h.run.broken = err
 	}
 }
 
 // Fail ends the run with a finding.
-func (h *Hand) Fail(f Finding) {
+func (h *Control) Fail(f Finding) {
 	if h.run.finding == nil {
 		h.run.finding = &f
 	}
 }
 
 // Finish ends the run: the scenario has reached its goal. The settling stage still follows.
-func (h *Hand) Finish() {
+func (h *Control) Finish() {
 	if r := h.run; !r.settling {
 		r.ended, r.left = true, 0
 	}

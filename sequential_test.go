@@ -33,8 +33,8 @@ type pedantry struct {
 }
 
 func (p *pedantry) Reset(*lockstep.Start) { p.runs++; p.left = p.runs }
-func (p *pedantry) Tell(bool) lockstep.Account {
-	return lockstep.Account{
+func (p *pedantry) Report(bool) lockstep.SchedulerStats {
+	return lockstep.SchedulerStats{
 		Done:    p.runs == p.last,
 		Reached: fmt.Sprintf("made %d runs", p.runs),
 		Drawn:   map[string]string{"left": fmt.Sprint(p.runs)},
@@ -47,7 +47,7 @@ func (p *pedantry) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if len(turn.InFlight()) > 0 {
 		next.Kind, next.Msg = trace.Deliver, turn.InFlight()[0]
 	} else {
-		next.Kind, next.Node = trace.Alarm, turn.Alarms().First()
+		next.Kind, next.Node = trace.Timer, turn.Timers().First()
 	}
 	return next.Kind == trace.Deliver || next.Node != 0
 }
@@ -64,10 +64,10 @@ func TestSequential(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Runs != 25 || result.Reached != "made 25 runs" || len(result.Found) != 25 {
-			t.Fatalf("%d workers: %d runs, %d found, %s", workers, result.Runs, len(result.Found), result.Reached)
+		if result.Runs != 25 || result.Reached != "made 25 runs" || len(result.Failures) != 25 {
+			t.Fatalf("%d workers: %d runs, %d found, %s", workers, result.Runs, len(result.Failures), result.Reached)
 		}
-		for i, f := range result.Found {
+		for i, f := range result.Failures {
 			chosen := 0
 			for _, r := range f.Trace.Records {
 				if !r.Settle && r.Step.Kind != trace.Start {
@@ -93,7 +93,7 @@ func (p pupil) Fit(lockstep.Info) (lockstep.Terms, error) {
 	if p.fail && p.learned > 0 {
 		return lockstep.Terms{}, errors.New("learned something impossible")
 	}
-	t := lockstep.Terms{Measured: func(seen lockstep.Seen) lockstep.Guarantee {
+	t := lockstep.Terms{Measured: func(seen lockstep.RunStats) lockstep.Guarantee {
 		return lockstep.Guarantee{Class: "anything", PerRun: 1 / float64(seen.Events)}
 	}}
 	if p.learned == 0 {
@@ -108,8 +108,8 @@ type seer struct{ n int }
 
 func (s *seer) Reset(start *lockstep.Start)              { s.n = start.Run }
 func (s *seer) Next(*lockstep.Turn, *lockstep.Step) bool { return false }
-func (s *seer) Tell(bool) lockstep.Account {
-	return lockstep.Account{Seen: lockstep.Seen{Events: s.n, Width: 1}}
+func (s *seer) Report(bool) lockstep.SchedulerStats {
+	return lockstep.SchedulerStats{Stats: lockstep.RunStats{Events: s.n, Width: 1}}
 }
 
 // A strategy learns once, before the campaign, and its guarantee accounts for the largest run seen.
@@ -119,8 +119,8 @@ func TestLearning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Strategy != "pupil:learned=1" || result.Seen.Events != 100 || result.Guarantee.PerRun != 0.01 {
-		t.Errorf("%s, %+v, %s", result.Strategy, result.Seen, result.Guarantee)
+	if result.Strategy != "pupil:learned=1" || result.Stats.Events != 100 || result.Guarantee.PerRun != 0.01 {
+		t.Errorf("%s, %+v, %s", result.Strategy, result.Stats, result.Guarantee)
 	}
 	plan.Strategy = pupil{fail: true}
 	if _, err := lockstep.Explore(context.Background(), plan); err == nil ||

@@ -9,7 +9,7 @@ type settler struct {
 	script *Player // its steps come first; may be nil
 	stage  int
 	layer  trace.ID // deliver the messages sent up to this one
-	alarms Nodes    // still to fire in this cycle
+	timers Nodes    // still to fire in this cycle
 	given  int      // requests given so far; the next goes to the next node in turn
 	left   int      // requests still to be given in this cycle
 	moved  bool     // the cycle took at least one step
@@ -20,7 +20,7 @@ const (
 	settleRestart
 	settleDeliver
 	settleRequest
-	settleAlarm
+	settleTimer
 	settleWait
 )
 
@@ -56,12 +56,12 @@ func (s *settler) Next(turn *Turn, next *Step) bool {
 			if s.request(turn, next) {
 				return true
 			}
-			s.stage, s.alarms = settleAlarm, turn.Alarms()
-		case settleAlarm:
-			if s.alarms &= turn.Alarms(); s.alarms != 0 {
-				n := s.alarms.First()
-				s.alarms, s.moved = s.alarms.Without(n), true
-				*next = Step{Kind: trace.Alarm, Node: n}
+			s.stage, s.timers = settleTimer, turn.Timers()
+		case settleTimer:
+			if s.timers &= turn.Timers(); s.timers != 0 {
+				n := s.timers.First()
+				s.timers, s.moved = s.timers.Without(n), true
+				*next = Step{Kind: trace.Timer, Node: n}
 				return true
 			}
 			s.stage = settleWait

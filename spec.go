@@ -42,7 +42,7 @@ type Conclusion struct {
 	// Judged is how often each property could have failed, in the order of the spec's Properties. With it, a campaign
 	// distinguishes a property that held from one that was never exercised. NotCounted, or a list that is too short,
 	// means that the monitor does not count. It is valid until the next run.
-	Judged []int
+	Checked []int
 	// Undecided is why the run could not be checked, because the monitor reached a limit of its own. Such a run has
 	// the verdict unknown: it did not pass.
 	Undecided string

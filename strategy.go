@@ -24,7 +24,7 @@ type Terms struct {
 	// Guarantee states the probability that one run hits a given target of the strategy's class.
 	Guarantee Guarantee
 	// Measured is the guarantee for a campaign whose runs have these measurements; nil if it does not depend on them.
-	Measured func(Seen) Guarantee
+	Measured func(RunStats) Guarantee
 	// Runs is the number of runs after which the strategy has made all distinct runs; a campaign need not make more.
 	// It is 0 if there is no such number. If Runs is set, Given says what the strategy does not vary, e.g. the
 	// requests of clients. Given is empty if the strategy varies everything.
@@ -62,7 +62,7 @@ type Scheduler interface {
 	Next(turn *Turn, next *Step) bool
 	// Tell reports on the last run, and on the runs so far. Rendering Drawn and Reached as text takes time; the
 	// engine wants them only if words is true.
-	Tell(words bool) Account
+	Report(words bool) SchedulerStats
 }
 
 // Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to the lineages in
@@ -97,11 +97,11 @@ type Start struct {
 }
 
 // Account is a scheduler's report on its runs.
-type Account struct {
+type SchedulerStats struct {
 	// Drawn lists the parameters that were drawn for the run, for the header of its trace.
 	Drawn map[string]string
 	// Seen measures the run, if the guarantee depends on it.
-	Seen Seen
+	Stats RunStats
 	// Done says that the strategy has exhausted a space, which ends the campaign normally, and Reached says as text
 	// how far the scheduler got.
 	Done    bool
@@ -109,7 +109,7 @@ type Account struct {
 }
 
 // Seen has a strategy's measurements of the runs that its guarantee depends on.
-type Seen struct {
+type RunStats struct {
 	Events  int     // events that happened or could have happened in a run, the maximum over runs
 	Width   int     // of the partial order of these events, the maximum over runs
 	Runs    int     // runs measured
@@ -117,7 +117,7 @@ type Seen struct {
 	Inverse float64 // the sum, over these runs, of the inverse probability of their choices
 }
 
-func (s *Seen) add(t Seen) {
+func (s *RunStats) add(t RunStats) {
 	s.Events, s.Width = max(s.Events, t.Events), max(s.Width, t.Width)
 	s.Runs, s.Changes, s.Inverse = s.Runs+t.Runs, s.Changes+t.Changes, s.Inverse+t.Inverse
 }

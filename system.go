@@ -16,7 +16,7 @@ type System interface {
 	Describe() (Info, error)
 	// Deploy makes one deployment. Reset is called on it before any other method. The context bounds what Deploy
 	// itself fetches and starts; the deployment outlives it.
-	Deploy(context.Context, *Place) (Deployment, error)
+	Deploy(context.Context, *Env) (Deployment, error)
 }
 
 // Info is a system's description of itself before the first run.
@@ -62,7 +62,7 @@ type Info struct {
 	// 0 means 1.
 	Pace trace.Time
 	// Repeats says whether the same steps have the same effects.
-	Repeats Repeats
+	Determinism Determinism
 	// Recheck is n if a campaign should rerun one of n passing runs and compare. It is for deterministic systems
 	// whose determinism should be checked; 0: none.
 	Recheck int
@@ -74,20 +74,20 @@ type Info struct {
 }
 
 // Repeats grades the determinism of a system.
-type Repeats uint8
+type Determinism uint8
 
 // The grades of determinism.
 const (
 	// Exactly: the same seed and steps have the same effects, always.
-	Exactly Repeats = iota
+	Deterministic Determinism = iota
 	// Roughly: they often have the same effects. Every run is recorded as it happens, and a finding is confirmed by
 	// repeating it several times.
-	Roughly
+	BestEffort
 )
 
 // String is the grade as text.
-func (r Repeats) String() string {
-	if r == Exactly {
+func (r Determinism) String() string {
+	if r == Deterministic {
 		return "deterministic"
 	}
 	return "best effort"
@@ -112,53 +112,53 @@ func (i *Info) pace() trace.Time { return max(i.Pace, 1) }
 
 // Place is the environment of a deployment: its worker's number, which distinguishes its ports from those of other
 // deployments, and a directory of its own.
-type Place struct {
+type Env struct {
 	// Worker is the number of the worker, from 0. Two concurrent deployments never have the same.
 	Worker int
 
 	root    string // parent of the directory
-	folder  *scratch.Folder
+	dir     *scratch.Dir
 	warming func() (done func()) // nil: no caller wants to know
 }
 
 // WarmUp calls a function that does the work that a process must do once, before the first run that counts. Its time
 // counts neither for the watchdog nor, by [Plan.Warming], for the time of a campaign.
-func (p *Place) WarmUp(do func() error) error {
+func (p *Env) WarmUp(do func() error) error {
 	if p.warming != nil {
 		defer p.warming()()
 	}
 	return do()
 }
 
-// Folder is the deployment's own directory. It is created at the first call, and removed when the deployment has been
+// Directory is the deployment's own directory. It is created at the first call, and removed when the deployment has been
 // closed. The directory of a killed process is removed when the next one is created beside it.
-func (p *Place) Folder() (string, error) {
-	if p.folder == nil {
-		folder, err := scratch.New(p.root, strconv.Itoa(p.Worker))
+func (p *Env) Dir() (string, error) {
+	if p.dir == nil {
+		dir, err := scratch.New(p.root, strconv.Itoa(p.Worker))
 		if err != nil {
-			return "", fmt.Errorf("lockstep: no folder for worker %d: %w", p.Worker, err)
+			return "", fmt.Errorf("lockstep: no directory for worker %d: %w", p.Worker, err)
 		}
-		p.folder = folder
+		p.dir = dir
 	}
-	return p.folder.Path, nil
+	return p.dir.Path, nil
 }
 
 // Prefer sets the parent of the deployment's directory, if the plan sets none and the directory does not exist yet.
 // It is for a deployment whose files should be in memory.
-func (p *Place) Prefer(root string) {
-	if p.root == "" && p.folder == nil {
+func (p *Env) Prefer(root string) {
+	if p.root == "" && p.dir == nil {
 		p.root = root
 	}
 }
 
 // clear removes the directory.
-func (p *Place) clear() error {
-	if p.folder == nil {
+func (p *Env) clear() error {
+	if p.dir == nil {
 		return nil
 	}
-	folder := p.folder
-	p.folder = nil
-	return folder.Remove()
+	dir := p.dir
+	p.dir = nil
+	return dir.Remove()
 }
 
 // Deployment is one running system under the engine's control. Normally it moves only in a step: when Reset or Do
@@ -175,13 +175,13 @@ type Deployment interface {
 	// messages, out.Message gives the envelope. Do must not change the step.
 	Do(ctx context.Context, step *Step, out *Outbox) error
 	// Abilities returns the optional capabilities of the deployment. The engine asks once.
-	Abilities() Abilities
+	Capabilities() Capabilities
 	// Close releases the deployment's resources.
 	Close() error
 }
 
 // Abilities are the optional capabilities of a deployment, beyond taking steps; each may be missing.
-type Abilities struct {
+type Capabilities struct {
 	// Fingerprint hashes the state of a node. Equal states have equal fingerprints.
 	Fingerprint func(Node) uint64
 	// Body is the system's own message, by the Body of its envelope.

@@ -47,7 +47,7 @@ func (d *doubter) Conclude(draw bool) (c lockstep.Conclusion) {
 func TestUndecided(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   toy.Cluster(nil),
-		Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 3},
+		Strategy: strategy.Walk{Deliver: 1, Timer: 1, Steps: 3},
 		Spec:     doubtful{},
 		Runs:     50,
 	}
@@ -70,7 +70,7 @@ func TestUndecided(t *testing.T) {
 func TestPictures(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   toy.Cluster(nil),
-		Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 5},
+		Strategy: strategy.Walk{Deliver: 1, Timer: 1, Steps: 5},
 		Spec:     doubtful{fails: true},
 		Runs:     50,
 	}

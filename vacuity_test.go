@@ -25,7 +25,7 @@ func ExampleBudget() {
 	result, err := lockstep.Explore(
 		context.Background(),
 		lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix, Runs: 20,
-			Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Crash: 1, Restart: 2, Steps: 100},
+			Strategy: strategy.Walk{Deliver: 5, Timer: 1, Crash: 1, Restart: 2, Steps: 100},
 			Budget:   &lockstep.Budget{Crashes: 1}},
 	)
 	fmt.Println(result.Verdict(), result.Reasons, err)

@@ -21,7 +21,7 @@ type cold struct {
 	told bool
 }
 
-func (c cold) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c cold) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	slow := func() error {
 		time.Sleep(time.Hour)
 		return nil
@@ -65,7 +65,7 @@ func TestWarmUpIsNotWatched(t *testing.T) {
 // An error while warming up is one of the deployment.
 func TestWarmUpFails(t *testing.T) {
 	broken := errors.New("no memory")
-	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(place *lockstep.Place) error {
+	system := toy.Wrapped{System: toy.Cluster(nil), Placed: func(place *lockstep.Env) error {
 		return place.WarmUp(func() error { return broken })
 	}}
 	if _, err := lockstep.Explore(

@@ -21,7 +21,7 @@ const Hang = "hang"
 const mostLeft = 4
 
 // life is the part of a worker that the watchdog can see.
-type life struct {
+type incarnation struct {
 	asked  atomic.Bool  // cleared by the worker's next step
 	number atomic.Int64 // the run under way
 	id     atomic.Pointer[string]
@@ -38,23 +38,23 @@ type moment struct {
 }
 
 // sign shows that the worker is alive. The worker calls it now and then.
-func (l *life) sign() {
+func (l *incarnation) sign() {
 	if l.asked.Load() {
 		l.asked.Store(false)
 	}
 }
 
 // alive reports whether the worker has called sign since the last call of alive, or is warming up its process.
-func (l *life) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
+func (l *incarnation) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
 
 // name records the goroutine that makes the runs.
-func (l *life) name() {
+func (l *incarnation) name() {
 	id := stack.ID()
 	l.id.Store(&id)
 }
 
 // stack is the stack of that goroutine.
-func (l *life) stack() string {
+func (l *incarnation) stack() string {
 	if id := l.id.Load(); id != nil {
 		return stack.Of(*id)
 	}
@@ -76,7 +76,7 @@ func (w *worker) enters() {
 }
 
 // hanging is the trace of the recorded run that hangs, as far as it got.
-func (l *life) hanging() *trace.Trace {
+func (l *incarnation) hanging() *trace.Trace {
 	m := l.moment.Load()
 	if m == nil {
 		return nil
@@ -134,8 +134,8 @@ func (c *campaign) attempt(w *worker, first, end int, look <-chan time.Time) (ba
 
 // leave abandons a worker, its goroutine and its deployment.
 func (c *campaign) leave(number int) {
-	c.crew[number].left.Store(true)
-	c.crew[number] = nil
+	c.runner[number].left.Store(true)
+	c.runner[number] = nil
 	c.left.Add(1)
 }
 
@@ -180,7 +180,7 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 			b.err = fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", run, c.Seed, w.stack())
 			break
 		}
-		f := &Found{Run: run, Finding: *t.Outcome.Finding, Trace: t}
+		f := &Failure{Run: run, Finding: *t.Outcome.Finding, Trace: t}
 		if run == suspect {
 			f.Failed, f.Repeated = 1, 1
 		}
@@ -202,7 +202,7 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 }
 
 // watched makes a run under the plan's watchdog. If the run hangs, watched returns its worker, which it replaces.
-func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *worker, err error) {
+func watched[T any](b *Runner, do func(*worker) (T, error)) (result T, hung *worker, err error) {
 	w := b.worker
 	look, stop := w.Watch()
 	defer stop()
@@ -222,7 +222,7 @@ func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *work
 	err = w.ctx.Err()
 	b.worker = newWorker(w.prepared, w.place.Worker+1)
 	if b.of != nil {
-		b.worker.run.retell(b.of)
+		b.worker.run.fromTrace(b.of)
 		b.worker.run.lines.order, b.worker.run.lines.free = w.run.lines.order, w.run.lines.free
 	}
 	if b.left++; err == nil && b.left > mostLeft {
@@ -236,7 +236,7 @@ func watched[T any](b *Bench, do func(*worker) (T, error)) (result T, hung *work
 }
 
 // runWatched makes a run under the plan's watchdog.
-func (b *Bench) runWatched(number int) (trace.Outcome, error) {
+func (b *Runner) runWatched(number int) (trace.Outcome, error) {
 	outcome, hung, err := watched(b, func(w *worker) (trace.Outcome, error) { return w.one(number) })
 	if hung == nil {
 		b.tell(number, err)
@@ -250,7 +250,7 @@ func (b *Bench) runWatched(number int) (trace.Outcome, error) {
 }
 
 // recordWatched records a run under the plan's watchdog.
-func (b *Bench) recordWatched(number int) (*trace.Trace, error) {
+func (b *Runner) recordWatched(number int) (*trace.Trace, error) {
 	b.worker.traced = true
 	t, hung, err := watched(b, func(w *worker) (*trace.Trace, error) { return w.record(number) })
 	if hung == nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/sim"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -70,7 +70,7 @@ func trapped(tr *trap) lockstep.Plan {
 		if m == 7 {
 			tr.stuckInside()
 		}
-	}), Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40}, Runs: 200, Workers: 1, Watch: tr.watch}
+	}), Strategy: strategy.Walk{Deliver: 3, Timer: 1, Steps: 40}, Runs: 200, Workers: 1, Watch: tr.watch}
 }
 
 // A hanging run is a finding with its step, its stack and its trace. The campaign continues under KeepGoing.
@@ -100,7 +100,7 @@ func TestHang(t *testing.T) {
 	if err != nil || again.Trace.Outcome.Finding == nil || again.Trace.Outcome.Finding.Property != lockstep.Hang {
 		t.Errorf("replayed: %+v, %v", again, err)
 	}
-	k, err := keep.Run(context.Background(), plan, f.Trace, keep.Options{Dir: t.TempDir()})
+	k, err := artifact.Run(context.Background(), plan, f.Trace, artifact.Options{Dir: t.TempDir()})
 	if err != nil || k.File == "" || k.NotShrunk == nil {
 		t.Errorf("kept: %+v, %v", k, err)
 	}
@@ -140,7 +140,7 @@ func TestBenchHang(t *testing.T) {
 	if err != nil || found.First() == nil {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	b, err := lockstep.NewBench(plan)
+	b, err := lockstep.NewRunner(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestHangGoesOn(t *testing.T) {
 		!strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
 		t.Errorf("error %v", err)
 	}
-	if len(r.Found) < 2 || r.Runs <= r.Found[0].Run+1 {
-		t.Errorf("%d found in %d runs", len(r.Found), r.Runs)
+	if len(r.Failures) < 2 || r.Runs <= r.Failures[0].Run+1 {
+		t.Errorf("%d found in %d runs", len(r.Failures), r.Runs)
 	}
 }
 

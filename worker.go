@@ -15,7 +15,7 @@ import (
 type worker struct {
 	*prepared
 	ctx      context.Context // of the run under way
-	place    Place
+	place    Env
 	run      *Run // of turn
 	turn     *Turn
 	system   Deployment // nil before the first run and after a run that broke it
@@ -42,17 +42,17 @@ type worker struct {
 	inSystem     bool  // the system under test is executing
 	watching     bool  // there is a watchdog
 	inconclusive bool  // the last run was inconclusive
-	judged       []int // in the last run, if the monitor has already reported it
+	checked      []int // in the last run, if the monitor has already reported it
 	// the first run of the scheduler's epoch, if there are several lineages
 	taught int
-	life
+	incarnation
 }
 
 func newWorker(p *prepared, number int) *worker {
 	w := &worker{
 		prepared: p,
 		ctx:      context.Background(),
-		place:    Place{Worker: number, root: p.Scratch},
+		place:    Env{Worker: number, root: p.Scratch},
 		turn:     newTurn(p.info, p.Limits),
 		sched:    p.Strategy.New(p.info),
 		monitor:  p.Spec.New(p.info),
@@ -112,7 +112,7 @@ func (w *worker) noting(number int) (trace.Outcome, error) {
 // recorded renders the run just noted as text.
 func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
 	w.book.header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
-	t := w.book.finish(outcome, w.run, w.sched.Tell(true).Drawn)
+	t := w.book.finish(outcome, w.run, w.sched.Report(true).Drawn)
 	if outcome.Finding != nil {
 		t.Pictures = w.monitor.Conclude(true).Pictures
 	}
@@ -147,7 +147,7 @@ func (w *worker) deploy() (err error) {
 		w.system = nil
 		return fmt.Errorf("%s cannot be deployed: %w", w.info.Name, errors.Join(err, w.place.clear()))
 	}
-	w.run.system, w.run.can = w.system, w.system.Abilities()
+	w.run.system, w.run.can = w.system, w.system.Capabilities()
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (w *worker) enclosed(enclose func(func()) (*Finding, error), number int) (t
 	if broken != nil {
 		return trace.Outcome{}, broken
 	}
-	return w.judge(finding), nil
+	return w.checker(finding), nil
 }
 
 // guarded makes a run and turns a panic of the system into a finding.
@@ -212,7 +212,7 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 	if err != nil {
 		return outcome, err
 	}
-	return w.judge(finding), nil
+	return w.checker(finding), nil
 }
 
 // begin prepares all parts of the worker for a new run.
@@ -228,7 +228,7 @@ func (w *worker) begin(number int) {
 	w.calm = w.alone && w.events
 	_, blind := w.monitor.(nothing)
 	w.run.watched = !blind || !w.alone || w.terms.Events
-	w.judged = nil
+	w.checked = nil
 	w.run.reset()
 	w.run.sweeps = w.terms.Sweeps && !w.lent && w.calm && !w.keep
 	w.monitor.Reset()
@@ -286,11 +286,11 @@ func (w *worker) explore() bool {
 	if w.Steps > 0 {
 		end = min(end, w.Steps)
 	}
-	goesOn := w.take(w.sched, end)
-	if goesOn && !r.ended && r.steps >= end && end != w.Steps {
+	continues := w.take(w.sched, end)
+	if continues && !r.ended && r.steps >= end && end != w.Steps {
 		r.end(fmt.Sprintf("more than %d steps", end))
 	}
-	return goesOn
+	return continues
 }
 
 // settle takes fair steps, if the plan wants some, until nothing moves or their number is used up. If the scheduler
@@ -334,28 +334,28 @@ func (w *worker) note(chose bool) {
 // look lets all observers look at the step just taken.
 func (w *worker) look() bool {
 	if w.alone {
-		return w.judges()
+		return w.checkers()
 	}
 	r := w.run
 	if w.rec != nil {
-		w.rec.Look(r)
+		w.rec.Observe(r)
 	}
 	for _, watcher := range w.looking {
-		watcher.Look(r)
+		watcher.Observe(r)
 	}
 	if w.director != nil {
-		w.director.Look(r, &r.hand)
+		w.director.Observe(r, &r.hand)
 	}
 	if w.Budget != nil && r.over == "" {
 		if why := w.Budget.exceeded(r); why != "" {
 			r.end(why)
 		}
 	}
-	return w.judges() && r.finding == nil && r.broken == nil
+	return w.checkers() && r.finding == nil && r.broken == nil
 }
 
 // judges lets the monitor check the step just taken.
-func (w *worker) judges() bool {
+func (w *worker) checkers() bool {
 	f := w.monitor.Step(w.run)
 	if f != nil {
 		w.run.finding = f
@@ -364,7 +364,7 @@ func (w *worker) judges() bool {
 }
 
 // judge turns the end of a run into its outcome. It copies the finding, because the monitor or director may reuse it.
-func (w *worker) judge(f *Finding) trace.Outcome {
+func (w *worker) checker(f *Finding) trace.Outcome {
 	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
 	if w.Budget != nil {
 		if o.Reason = w.Budget.exceeded(w.run); o.Reason != "" {
@@ -382,12 +382,12 @@ func (w *worker) judge(f *Finding) trace.Outcome {
 		o.Reason = w.run.over
 	default:
 		c := w.monitor.Conclude(false)
-		o.Reason, w.judged = c.Undecided, c.Judged
+		o.Reason, w.checked = c.Undecided, c.Checked
 	}
 	if o.Reason != "" {
 		o.Verdict = trace.Unknown
 	} else if w.director != nil {
-		if o.Reason, _ = w.director.Tell(); o.Reason != "" {
+		if o.Reason, _ = w.director.Report(); o.Reason != "" {
 			o.Verdict = trace.Vacuous
 		}
 	}
@@ -413,7 +413,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.judge(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
+	return w.checker(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon drops a deployment that may be in any state.

@@ -36,7 +36,7 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 			n.Go(wait)
 			return
 		}
-		n.WhenQuiet(func() bool {
+		n.OnQuiescent(func() bool {
 			select {
 			case sum := <-sums:
 				tell(sum)
@@ -55,7 +55,7 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 	return nil
 }
 
-// With ReceiveAtOnce and WhenQuiet the node reports the same as with goroutines that wait, at the same times.
+// With ReceiveAtOnce and OnQuiescent the node reports the same as with goroutines that wait, at the same times.
 func TestAtOnce(t *testing.T) {
 	told := func(receive func(*bubble.Node, func(lockstep.Node, any)), look bool) (list []string) {
 		c := bubble.Cluster{
@@ -88,12 +88,12 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A panic in a function given to ReceiveAtOnce, RequestAtOnce or WhenQuiet is the node's.
+// A panic in a function given to ReceiveAtOnce, RequestAtOnce or OnQuiescent is the node's.
 func TestAtOncePanics(t *testing.T) {
 	for name, handle := range map[string]func(*bubble.Node){
 		"request": nil,
 		"handler": func(*bubble.Node) { panic("in the handler") },
-		"look":    func(n *bubble.Node) { n.WhenQuiet(func() bool { panic("in the look") }) },
+		"look":    func(n *bubble.Node) { n.OnQuiescent(func() bool { panic("in the look") }) },
 	} {
 		c := bubble.Cluster{Name: "panics", Nodes: 2, Start: func(n *bubble.Node) error {
 			n.RequestAtOnce(func(int32, string) { panic("in the request") })

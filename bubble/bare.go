@@ -18,7 +18,7 @@ type Bare struct {
 }
 
 // NewBare makes a bare cluster; Run starts it.
-func NewBare(c Cluster, place *lockstep.Place) (*Bare, error) {
+func NewBare(c Cluster, place *lockstep.Env) (*Bare, error) {
 	d, err := c.Deploy(context.Background(), place)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (b *Bare) Deliver(i int) {
 		b.settle()
 		return
 	}
-	if n := b.d.lives[m.to-1]; n != nil { // the node may have exited
+	if n := b.d.incarnations[m.to-1]; n != nil { // the node may have exited
 		n.give(arrival{from: m.from, body: m.body})
 	}
 	b.settle()
@@ -65,7 +65,7 @@ func (b *Bare) Ask(n lockstep.Node) bool {
 	}
 	p := b.asks[0]
 	b.asks = b.asks[1:]
-	if to := b.d.lives[n-1]; to != nil {
+	if to := b.d.incarnations[n-1]; to != nil {
 		to.give(arrival{id: p.ID, body: p.Text})
 	}
 	b.settle()

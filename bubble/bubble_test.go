@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
-	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -39,13 +39,13 @@ func locker(n *bubble.Node) error {
 	for _, to := range n.Others() {
 		n.Send(to, "Ask", trace.Tag{}, "may I?")
 	}
-	patience := time.NewTimer(100*time.Millisecond + time.Duration(n.Self())*time.Millisecond)
-	defer patience.Stop()
+	timeout := time.NewTimer(100*time.Millisecond + time.Duration(n.Self())*time.Millisecond)
+	defer timeout.Stop()
 	for yes := 0; yes < n.Nodes()-1; {
 		select {
 		case <-inbox:
 			yes++
-		case <-patience.C: // no node refused
+		case <-timeout.C: // no node refused
 			yes = n.Nodes()
 		case <-n.Context().Done():
 			return nil
@@ -236,7 +236,7 @@ func TestAllowLeft(t *testing.T) {
 	leaky := bubble.Cluster{Name: "leaky", Nodes: 2, Start: func(n *bubble.Node) error {
 		go forGood(make(chan struct{}))
 		if n.Self() == 2 {
-			go forEver(make(chan struct{}))
+			go indefinitely(make(chan struct{}))
 		}
 		return nil
 	}}
@@ -248,9 +248,9 @@ func TestAllowLeft(t *testing.T) {
 		want    string
 	}{
 		{"none", nil, nil, "left-behind"},
-		{"one of two", []string{"forGood"}, nil, "1 goroutines were left: chan receive in bubble_test.forEver"},
-		{"both", []string{"forGood", "forEver"}, nil, ""},
-		{"both, with another finding", []string{"forGood", "forEver"}, toy.AtEnd, "judge"},
+		{"one of two", []string{"forGood"}, nil, "1 goroutines were left: chan receive in bubble_test.indefinitely"},
+		{"both", []string{"forGood", "indefinitely"}, nil, ""},
+		{"both, with another finding", []string{"forGood", "indefinitely"}, toy.AtEnd, "judge"},
 	} {
 		leaky.AllowLeft = func(stack string) bool {
 			return slices.ContainsFunc(
@@ -275,7 +275,7 @@ func TestAllowLeft(t *testing.T) {
 	}
 }
 
-func forEver(never <-chan struct{}) { <-never }
+func indefinitely(never <-chan struct{}) { <-never }
 
 // A function that OnStop adds while the incarnation ends is called, too.
 func TestStopLate(t *testing.T) {
@@ -308,7 +308,7 @@ func TestStopBlocks(t *testing.T) {
 			Repetitions: 1,
 		},
 	)
-	if result.Runs != 3 || len(result.Found) != 3 || result.Found[0].Finding.Property != "left-behind" {
+	if result.Runs != 3 || len(result.Failures) != 3 || result.Failures[0].Finding.Property != "left-behind" {
 		t.Errorf("%v %v", result.Verdicts, result.Reasons)
 	}
 }
@@ -338,9 +338,9 @@ func TestHung(t *testing.T) {
 			stop, end := context.WithCancel(context.Background())
 			defer end()
 			cluster := bubble.Cluster{
-				Name:     name,
-				Nodes:    1,
-				Patience: 200 * time.Millisecond,
+				Name:    name,
+				Nodes:   1,
+				Timeout: 200 * time.Millisecond,
 				Start: func(n *bubble.Node) error {
 					if n.World().Seed()%2 == 0 {
 						test.hang(stop)
@@ -410,9 +410,9 @@ func TestDisk(t *testing.T) {
 	cluster := bubble.Cluster{Name: "counter", Nodes: 3, Start: counting, Requests: []string{"1", "2", "3", "4", "5"},
 		Disk: bubble.DiskModel{Slow: 0.5, Longest: time.Second}}
 	torn := map[int]int{}
-	judge := spec.New("durable", func(lockstep.Info) *durable { return &durable{torn: torn} })
+	checker := spec.New("durable", func(lockstep.Info) *durable { return &durable{torn: torn} })
 	walk := strategy.Walk{Wait: 2, Request: 3, Crash: 1, Restart: 3, Steps: 40}
-	result := explore(t, lockstep.Plan{System: cluster, Strategy: walk, Spec: judge, Runs: 300, Workers: 1, Settle: 50})
+	result := explore(t, lockstep.Plan{System: cluster, Strategy: walk, Spec: checker, Runs: 300, Workers: 1, Settle: 50})
 	if f := result.First(); f != nil {
 		t.Fatal(f.Finding)
 	}
@@ -429,8 +429,8 @@ type durable struct {
 // End returns nil: only events are checked.
 func (*durable) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (d *durable) Reset()      { d.counted = [4]int{} }
-func (d *durable) Judged() int { return 1 }
+func (d *durable) Reset()       { d.counted = [4]int{} }
+func (d *durable) Checked() int { return 1 }
 func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case "found":
@@ -448,14 +448,14 @@ func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // The directory of a node survives crashes and is empty in the next run.
 func TestFolder(t *testing.T) {
 	cluster := bubble.Cluster{Name: "files", Nodes: 2, Start: func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
 		name := filepath.Join(dir, "lives")
 		before, _ := os.ReadFile(name)
-		if len(before) != n.Life()-1 {
-			return fmt.Errorf("life %d finds %q", n.Life(), before)
+		if len(before) != n.Incarnation()-1 {
+			return fmt.Errorf("life %d finds %q", n.Incarnation(), before)
 		}
 		return os.WriteFile(name, append(before, '.'), 0o600)
 	}}
@@ -472,19 +472,19 @@ func TestFolder(t *testing.T) {
 func TestCrash(t *testing.T) {
 	cluster := bubble.Cluster{Name: "chatty", Nodes: 2, Start: func(n *bubble.Node) error {
 		for range 100 { // the loop ignores the node's context
-			n.Send(3-n.Self(), "Life", trace.Tag{}, n.Life())
+			n.Send(3-n.Self(), "Life", trace.Tag{}, n.Incarnation())
 			time.Sleep(50 * time.Millisecond)
 		}
 		return nil
 	}}
-	lives := [3]int{0, 1, 1}
-	judge := spec.All(ofLastLife{&lives})
+	incarnations := [3]int{0, 1, 1}
+	checker := spec.All(ofLastIncarnation{&incarnations})
 	result := explore(
 		t,
 		lockstep.Plan{
 			System:   cluster,
 			Strategy: strategy.Walk{Wait: 5, Deliver: 5, Crash: 1, Restart: 2, Steps: 60},
-			Spec:     judge,
+			Spec:     checker,
 			Runs:     50,
 			Workers:  1,
 		},
@@ -495,22 +495,22 @@ func TestCrash(t *testing.T) {
 }
 
 // ofLastLife requires that the present incarnation of a node sends its messages.
-type ofLastLife struct{ lives *[3]int }
+type ofLastIncarnation struct{ incarnations *[3]int }
 
-func (ofLastLife) Properties() []string                 { return []string{"of-last-life"} }
-func (o ofLastLife) New(lockstep.Info) lockstep.Monitor { return o }
-func (o ofLastLife) Reset()                             { *o.lives = [3]int{0, 1, 1} }
-func (ofLastLife) End(*lockstep.Run) *lockstep.Finding  { return nil }
-func (ofLastLife) EventsOnly() bool                     { return false }
-func (ofLastLife) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
-func (o ofLastLife) Step(r *lockstep.Run) *lockstep.Finding {
+func (ofLastIncarnation) Properties() []string                 { return []string{"of-last-life"} }
+func (o ofLastIncarnation) New(lockstep.Info) lockstep.Monitor { return o }
+func (o ofLastIncarnation) Reset()                             { *o.incarnations = [3]int{0, 1, 1} }
+func (ofLastIncarnation) End(*lockstep.Run) *lockstep.Finding  { return nil }
+func (ofLastIncarnation) EventsOnly() bool                     { return false }
+func (ofLastIncarnation) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
+func (o ofLastIncarnation) Step(r *lockstep.Run) *lockstep.Finding {
 	if last := r.Last(); last != nil && last.Kind == trace.Restart {
-		o.lives[last.Node]++
+		o.incarnations[last.Node]++
 	}
 	for _, m := range r.Sent() {
-		if life := r.Body(m.ID).(int); life != o.lives[m.From] || !r.Up().Has(m.From) {
+		if incarnation := r.Body(m.ID).(int); incarnation != o.incarnations[m.From] || !r.Up().Has(m.From) {
 			return &lockstep.Finding{
-				Text: fmt.Sprintf("node %d sent in life %d, it is in life %d", m.From, life, o.lives[m.From]),
+				Text: fmt.Sprintf("node %d sent in life %d, it is in life %d", m.From, incarnation, o.incarnations[m.From]),
 			}
 		}
 	}
@@ -530,7 +530,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestInGoTest(t *testing.T) {
-	locktest.Run(
+	locksteptest.Run(
 		t,
 		lockstep.Plan{System: lockers, Strategy: strategy.Walk{Deliver: 1, Steps: 50}, Spec: oneOwner, Runs: 100},
 	)

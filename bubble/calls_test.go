@@ -191,14 +191,14 @@ var acts = []struct {
 func TestCalls(t *testing.T) {
 	acted := map[string]int{}
 	start := func(n *bubble.Node) error {
-		root, err := n.Folder()
+		root, err := n.Dir()
 		if err != nil {
 			return err
 		}
 		if err := bubble.Compare(n); err != nil {
 			return fmt.Errorf("after a start: %w", err)
 		}
-		b := &busy{node: n, root: root, r: n.Rand(), made: n.Life() * 1000}
+		b := &busy{node: n, root: root, r: n.Rand(), made: n.Incarnation() * 1000}
 		for range 60 {
 			act := acts[b.r.IntN(len(acts))]
 			file := b.some(false)
@@ -237,7 +237,7 @@ func TestCalls(t *testing.T) {
 func alone(t *testing.T, files bubble.Files, start func(*bubble.Node) error) []string {
 	t.Helper()
 	var refused []string
-	judge := spec.OnEvent(
+	checker := spec.OnEvent(
 		"refused",
 		bubble.RefusedCall,
 		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -257,7 +257,7 @@ func alone(t *testing.T, files bubble.Files, start func(*bubble.Node) error) []s
 		lockstep.Plan{
 			System:   cluster,
 			Strategy: strategy.Walk{Wait: 1, Steps: 2000},
-			Spec:     judge,
+			Spec:     checker,
 			Runs:     1,
 			Seed:     1,
 			Scratch:  memory(),
@@ -275,7 +275,7 @@ func alone(t *testing.T, files bubble.Files, start func(*bubble.Node) error) []s
 // A call that the model lacks is refused, and an event reports its name.
 func TestRefusedCalls(t *testing.T) {
 	refused := alone(t, bubble.Files{}, func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -305,7 +305,7 @@ func TestRefusedCalls(t *testing.T) {
 // Times of files are those of the run, and nodes do not see properties of the machine.
 func TestVirtual(t *testing.T) {
 	alone(t, bubble.Files{}, func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -346,7 +346,7 @@ func TestVirtual(t *testing.T) {
 func TestErrors(t *testing.T) {
 	counts := map[string]int{}
 	alone(t, bubble.Files{Errors: 0.3, Full: 0.2}, func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Chance is a random source for the draws of a node or of the run: as [lockstep.Chance], but for any number of
+// Chance is a random source for the draws of a node or of the run: as [lockstep.Source], but for any number of
 // goroutines. A draw belongs to the step in which it is made and is recorded with it. So leaving out a step changes no
 // draw of another step. Shrinking lowers draws: 0 should be the mildest. A Chance is a source of math/rand/v2 as well.
 //
 // Draws after the end of the run, by goroutines that are ending or were given up, are not recorded.
-type Chance struct {
+type Source struct {
 	lot    *lot
 	stream uint64
-	source lockstep.Chance
+	source lockstep.Source
 	late   bool // it was reseeded, independent of the engine
 }
 
@@ -57,15 +57,15 @@ func (l *lot) share() {
 }
 
 // chance makes the source of a stream, for draws of a node or, if by is 0, of the engine.
-func (l *lot) chance(by lockstep.Node, stream uint64) *Chance {
-	c := &Chance{lot: l, stream: stream}
+func (l *lot) chance(by lockstep.Node, stream uint64) *Source {
+	c := &Source{lot: l, stream: stream}
 	c.source.By = by
 	c.source.Seed(l.out, l.seed, stream)
 	return c
 }
 
 // own is the source to draw from. The caller holds the lock.
-func (c *Chance) own() *lockstep.Chance {
+func (c *Source) own() *lockstep.Source {
 	if c.lot.over && !c.late {
 		c.late = true
 		c.source.Seed(nil, c.lot.seed, c.stream)
@@ -74,24 +74,24 @@ func (c *Chance) own() *lockstep.Chance {
 }
 
 // IntN draws a number from 0 to n-1. It panics if n is less than 1.
-func (c *Chance) IntN(n int) int {
+func (c *Source) IntN(n int) int {
 	c.lot.mutex.Lock()
 	defer c.lot.mutex.Unlock()
 	return c.own().IntN(n)
 }
 
 // Uint64 draws any number.
-func (c *Chance) Uint64() uint64 {
+func (c *Source) Uint64() uint64 {
 	c.lot.mutex.Lock()
 	defer c.lot.mutex.Unlock()
 	return c.own().Uint64()
 }
 
 // strikes draws whether an event happens that has this probability.
-func (c *Chance) strikes(share float64) bool {
+func (c *Source) strikes(share float64) bool {
 	const parts = 1_000_000
 	return share > 0 && c.IntN(parts) >= parts-int(math.Ceil(share*parts))
 }
 
 // rand is the source for code that needs a generator of math/rand/v2.
-func (c *Chance) rand() *rand.Rand { return rand.New(c) }
+func (c *Source) rand() *rand.Rand { return rand.New(c) }

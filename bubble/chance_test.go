@@ -18,7 +18,7 @@ import (
 // retold reruns the run of a trace, by a script.
 func retold(t *testing.T, plan lockstep.Plan, of *trace.Trace, script trace.Script) (*trace.Trace, *lockstep.Player) {
 	t.Helper()
-	b, err := lockstep.NewBenchFor(plan, of)
+	b, err := lockstep.NewRunnerFor(plan, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func shrunk(t *testing.T, plan lockstep.Plan) *shrink.Shrunk {
 	if err != nil || result.First() == nil {
 		t.Fatalf("found nothing, %v", err)
 	}
-	small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Tries: 2000})
+	small, err := shrink.Run(t.Context(), plan, result.First().Trace, shrink.Options{Attempts: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 	}
 	counts := map[int]bool{}
 	for run := range 20 {
-		bench, err := lockstep.NewBench(plan)
+		bench, err := lockstep.NewRunner(plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,10 +153,10 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 
 // dice report what they draw: from the node's source, in both forms, and from one of the run.
 func dice(n *bubble.Node) error {
-	of := n.World().Chance(uint64(100 + n.Self()))
-	n.Emit("start", n.Chance().IntN(1_000_000))
+	of := n.World().Source(uint64(100 + n.Self()))
+	n.Emit("start", n.Source().IntN(1_000_000))
 	n.Request(func(id int32, _ string) {
-		n.Emit("request", fmt.Sprint(id, n.Rand().Uint64(), n.Chance().IntN(1_000_000), of.IntN(1_000_000)))
+		n.Emit("request", fmt.Sprint(id, n.Rand().Uint64(), n.Source().IntN(1_000_000), of.IntN(1_000_000)))
 	})
 	return nil
 }
@@ -196,10 +196,10 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 		for range 10 {
 			n.Go(func() {
 				for range 100 {
-					n.Chance().IntN(6)
+					n.Source().IntN(6)
 				}
 				<-n.Context().Done()
-				n.Chance().Uint64()
+				n.Source().Uint64()
 			})
 		}
 		return nil
@@ -213,7 +213,7 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 }
 
 // hasty reports an entry as kept before the write to the disk.
-func hasty(n *bubble.Node) error {
+func early(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })
 	n.Request(func(int32, string) {
@@ -225,18 +225,18 @@ func hasty(n *bubble.Node) error {
 
 // Shrinking reduces a finding by a crash to the weakest loss that shows it, and the trace has the loss as text.
 func TestWeakestLossOfWrites(t *testing.T) {
-	judge := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
+	checker := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
 	plan := lockstep.Plan{
 		System: bubble.Cluster{
 			Name:     "hasty",
 			Nodes:    3,
-			Start:    hasty,
+			Start:    early,
 			Exact:    true,
 			Requests: slices.Repeat([]string{"keep"}, 8),
 			Disk:     bubble.DiskModel{Slow: 0.5, Longest: time.Second},
 		},
 		Strategy: strategy.Walk{Wait: 2, Request: 6, Crash: 1, Restart: 2, Steps: 60},
-		Spec:     judge,
+		Spec:     checker,
 		Runs:     100,
 		Seed:     1,
 	}
@@ -252,8 +252,8 @@ type keeping struct{ kept [4]int } // by node
 // End returns nil: only events are checked.
 func (*keeping) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (k *keeping) Reset()      { *k = keeping{} }
-func (k *keeping) Judged() int { return 1 }
+func (k *keeping) Reset()       { *k = keeping{} }
+func (k *keeping) Checked() int { return 1 }
 func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
 	case "kept":
@@ -269,9 +269,9 @@ func (k *keeping) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // loser loses some of three things: none, some by further draws, or all. It makes the further draws for all as well.
 func loser(n *bubble.Node) error {
 	n.Request(func(int32, string) {
-		way, lost := n.Chance().IntN(3), ""
+		way, lost := n.Source().IntN(3), ""
 		for _, thing := range []string{"a", "b", "c"} {
-			if way > 0 && (n.Chance().IntN(4) == 3 || way == 2) {
+			if way > 0 && (n.Source().IntN(4) == 3 || way == 2) {
 				lost += thing
 			}
 		}

@@ -13,9 +13,9 @@ import (
 
 // Defaults of a cluster.
 const (
-	DefaultPace     = 100 * time.Millisecond
-	DefaultPatience = 10 * time.Second
-	DefaultCPUs     = 2
+	DefaultPace    = 100 * time.Millisecond
+	DefaultTimeout = 10 * time.Second
+	DefaultCPUs    = 2
 )
 
 // recheckEvery is the number of runs for each run that the engine reruns and compares.
@@ -68,8 +68,8 @@ type Cluster struct {
 	Pace time.Duration
 	// Disk says how long writes to disks take; with the zero value they take no time.
 	Disk DiskModel
-	// Patience is the timeout of a step, in real time; 0 means DefaultPatience.
-	Patience time.Duration
+	// Timeout is the timeout of a step, in real time; 0 means DefaultTimeout.
+	Timeout time.Duration
 	// Exact declares that runs are deterministic without the overlay. Then nothing in a node depends on the order in
 	// which its goroutines run, and no two nodes emit events at the same instant. Repetition can refute it.
 	Exact bool
@@ -132,12 +132,12 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if err != nil {
 		return lockstep.Info{}, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
-	if c.Pace < 0 || c.Patience < 0 || c.Process.CPUs < 0 {
+	if c.Pace < 0 || c.Timeout < 0 || c.Process.CPUs < 0 {
 		return lockstep.Info{}, fmt.Errorf(
-			"bubble: cluster %s: pace %v, patience %v and %d processors must not be negative",
+			"bubble: cluster %s: pace %v, timeout %v and %d processors must not be negative",
 			c.Name,
 			c.Pace,
-			c.Patience,
+			c.Timeout,
 			c.Process.CPUs,
 		)
 	}
@@ -158,34 +158,34 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 	if messages.Parse != nil {
 		supports |= trace.KindsOf(trace.Replace)
 	}
-	repeats, recheck := lockstep.Roughly, 0
+	repeats, recheck := lockstep.BestEffort, 0
 	if c.Exact || Exact {
-		repeats, recheck = lockstep.Exactly, recheckEvery
+		repeats, recheck = lockstep.Deterministic, recheckEvery
 	}
 	return lockstep.Info{
-		Name:     c.Name,
-		Build:    c.Build,
-		Options:  c.Options,
-		Nodes:    c.Nodes,
-		Supports: supports,
-		FIFO:     messages.FIFO,
-		Rounds:   messages.Rounds,
-		Phases:   messages.Phases,
-		Aside:    messages.Aside,
-		Types:    messages.Types,
-		Roles:    c.Roles,
-		Events:   c.Events,
-		OneClock: true,
-		Pace:     trace.Time(cmp.Or(c.Pace, DefaultPace)),
-		Draws:    "random numbers",
-		Repeats:  repeats,
-		Recheck:  recheck,
-		Serial:   c.Process.Serial || Exact,
+		Name:        c.Name,
+		Build:       c.Build,
+		Options:     c.Options,
+		Nodes:       c.Nodes,
+		Supports:    supports,
+		FIFO:        messages.FIFO,
+		Rounds:      messages.Rounds,
+		Phases:      messages.Phases,
+		Aside:       messages.Aside,
+		Types:       messages.Types,
+		Roles:       c.Roles,
+		Events:      c.Events,
+		OneClock:    true,
+		Pace:        trace.Time(cmp.Or(c.Pace, DefaultPace)),
+		Draws:       "random numbers",
+		Determinism: repeats,
+		Recheck:     recheck,
+		Serial:      c.Process.Serial || Exact,
 	}, nil
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	messages, sockets, err := c.network()
 	if err != nil {
 		return nil, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
@@ -195,7 +195,7 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 			return nil, err
 		}
 	}
-	c.Pace, c.Patience = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Patience, DefaultPatience)
+	c.Pace, c.Timeout = cmp.Or(c.Pace, DefaultPace), cmp.Or(c.Timeout, DefaultTimeout)
 	c.Process.CPUs = cmp.Or(c.Process.CPUs, DefaultCPUs)
 	var files *Files
 	if c.Freeze != nil && c.Freeze.Files != nil {
@@ -204,11 +204,11 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.De
 	}
 	deployed := func() *deployment {
 		return &deployment{Cluster: c, messages: messages, sockets: sockets, model: files, place: place,
-			lives: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
+			incarnations: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
 	}
 	release := wideStacks()
 	if c.Process.Serial || Exact {
-		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver(c.Patience)
+		processors, narrow, undo := runtime.GOMAXPROCS(1), release, takeOver(c.Timeout)
 		release = func() {
 			narrow()
 			undo()

@@ -22,29 +22,29 @@ import (
 // main goroutine calls its methods.
 type deployment struct {
 	Cluster
-	messages Messages
-	sockets  *Sockets // nil: the cluster sends messages with Node.Send
-	model    *Files   // the fault model of files; nil: none
-	place    *lockstep.Place
-	world    *World
-	lives    []*Node // the running incarnation of each node; nil while it is down
-	counts   []int   // of incarnations
-	disks    []map[string]kept
-	bodies   []any                   // by number of the body - 1
-	asked    map[int32]trace.Pending // the requests offered, unless they were withdrawn
-	timer    *time.Timer             // ends a wait
-	decoders map[string]wire.Decoder // of connections
-	split    map[string]string       // types of the data that travels on them in two parts
-	files    bool                    // some node has a directory
-	lost     []arrival               // on cut links, in this step
-	frozen   int                     // number of frozen incarnations of this run
-	release  func()                  // undoes the changes to the settings of the process
-	runs     int
-	moved    lockstep.Nodes // in this step
-	machine  []*machine     // of the nodes, with a fault model of files
-	lot      *lot           // of the run
-	chance   *Chance        // for choose
-	warming  bool           // the run only warms the process up
+	messages     Messages
+	sockets      *Sockets // nil: the cluster sends messages with Node.Send
+	model        *Files   // the fault model of files; nil: none
+	place        *lockstep.Env
+	world        *World
+	incarnations []*Node // the running incarnation of each node; nil while it is down
+	counts       []int   // of incarnations
+	disks        []map[string]kept
+	bodies       []any                   // by number of the body - 1
+	asked        map[int32]trace.Pending // the requests offered, unless they were withdrawn
+	timer        *time.Timer             // ends a wait
+	decoders     map[string]wire.Decoder // of connections
+	split        map[string]string       // types of the data that travels on them in two parts
+	files        bool                    // some node has a directory
+	lost         []arrival               // on cut links, in this step
+	frozen       int                     // number of frozen incarnations of this run
+	release      func()                  // undoes the changes to the settings of the process
+	runs         int
+	moved        lockstep.Nodes // in this step
+	machine      []*machine     // of the nodes, with a fault model of files
+	lot          *lot           // of the run
+	chance       *Source        // for choose
+	warming      bool           // the run only warms the process up
 
 	busy   atomic.Bool  // the bubble should become quiescent
 	quiets atomic.Int64 // how often it did
@@ -76,12 +76,12 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	d.world, d.bodies, d.counts, d.asked =
 		newWorld(d.lot), d.bodies[:0], make([]int, d.Nodes), map[int32]trace.Pending{}
 	d.decoders, d.split = map[string]wire.Decoder{}, map[string]string{}
-	d.chance = d.world.Chance(stepStream)
+	d.chance = d.world.Source(stepStream)
 	// before all draws and everything random
 	rules(d.world)
 	d.timer = time.AfterFunc(time.Hour, d.world.happened)
 	d.timer.Stop()
-	d.world.life = func(n lockstep.Node) *Node { return d.lives[n-1] }
+	d.world.incarnation = func(n lockstep.Node) *Node { return d.incarnations[n-1] }
 	d.frozen = 0
 	if d.sockets != nil {
 		d.world.socket = true
@@ -102,7 +102,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 	for i, text := range d.Requests {
 		d.world.Offer(trace.Pending{ID: int32(i + 1), To: d.all(), Text: text})
 	}
-	for i := range d.lives {
+	for i := range d.incarnations {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
 		if !Exact { // without the overlay, the Go scheduler would otherwise decide which node emits first
@@ -117,37 +117,37 @@ func (d *deployment) start(self lockstep.Node) {
 	i := self - 1
 	d.counts[i]++
 	n := &Node{
-		self:   self,
-		nodes:  d.Nodes,
-		life:   d.counts[i],
-		world:  d.world,
-		disks:  d.disks[i],
-		model:  d.Disk,
-		wake:   make(chan struct{}, 1),
-		chance: d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8),
+		self:        self,
+		nodes:       d.Nodes,
+		incarnation: d.counts[i],
+		world:       d.world,
+		disks:       d.disks[i],
+		model:       d.Disk,
+		wake:        make(chan struct{}, 1),
+		chance:      d.lot.chance(self, uint64(self)+uint64(d.counts[i])<<8),
 	}
-	n.folder = func() (string, error) {
+	n.dir = func() (string, error) {
 		d.world.mutex.Lock()
 		defer d.world.mutex.Unlock()
 		d.files = true
-		return folderOf(d.place, self)
+		return dirOf(d.place, self)
 	}
 	if c := d.world.clocks[self]; c != (ClockError{}) {
 		setClock(n.number(), c)
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	d.lives[i] = n
+	d.incarnations[i] = n
 	n.run(d.Start)
 }
 
 // mostLives is the limit of a node's incarnations in a run with frozen goroutines. The runtime has a slot for each of
 // 16384 (see Node.number), and one more incarnation would thaw the first.
-const mostLives = 255
+const mostIncarnations = 255
 
 // crash ends an incarnation.
 func (d *deployment) crash(self lockstep.Node) error {
-	n := d.lives[self-1]
-	d.lives[self-1] = nil
+	n := d.incarnations[self-1]
+	d.incarnations[self-1] = nil
 	if d.Freeze == nil {
 		n.thaw() // otherwise it could not end
 	}
@@ -223,7 +223,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		if c, ok := d.bodies[m.Body-1].(*chunk); ok {
 			c.deliver()
 		} else {
-			d.lives[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
+			d.incarnations[m.To-1].give(arrival{from: m.From, body: d.bodies[m.Body-1]})
 		}
 	case trace.Drop:
 		m := out.Message(s.Msg)
@@ -233,18 +233,18 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 			return err
 		}
 	case trace.Request:
-		d.lives[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request].Text})
+		d.incarnations[s.Node-1].give(arrival{id: s.Request, body: d.asked[s.Request].Text})
 	case trace.Crash:
 		if err := d.crash(s.Node); err != nil {
 			return err
 		}
 	case trace.Restart:
-		if d.frozen > 0 && d.counts[s.Node-1] == mostLives {
+		if d.frozen > 0 && d.counts[s.Node-1] == mostIncarnations {
 			return &lockstep.Inconclusive{
 				Reason: fmt.Sprintf(
 					"node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes",
 					s.Node,
-					mostLives,
+					mostIncarnations,
 				),
 			}
 		}
@@ -273,7 +273,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 func (d *deployment) lose(a arrival) {
 	if c, ok := a.body.(*chunk); ok {
 		c.lose()
-	} else if n := d.lives[a.from-1]; n != nil && n.lost != nil {
+	} else if n := d.incarnations[a.from-1]; n != nil && n.lost != nil {
 		n.give(a)
 	}
 }
@@ -328,7 +328,7 @@ func (d *deployment) sleep(long time.Duration) {
 	time.Sleep(long)
 }
 
-// quiet waits until every goroutine of the bubble is blocked. Then it calls the functions given to WhenQuiet, and
+// quiet waits until every goroutine of the bubble is blocked. Then it calls the functions given to OnQuiescent, and
 // repeats both until no function causes activity.
 func (d *deployment) quiet() {
 	for more := true; more; more = d.world.look() {
@@ -455,7 +455,7 @@ func (d *deployment) states(out *lockstep.Outbox) {
 	w.mutex.Unlock()
 	defer w.mutex.Lock()
 	for self := range d.moved.All() {
-		if n := d.lives[self-1]; n == nil {
+		if n := d.incarnations[self-1]; n == nil {
 			out.State(self, "down")
 		} else if n.state != nil {
 			out.State(self, d.told(n))
@@ -493,17 +493,17 @@ func (d *deployment) text(number trace.ID) string {
 }
 
 // Abilities are the capabilities of the programs and of the bubble.
-func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{
+func (d *deployment) Capabilities() lockstep.Capabilities {
+	a := lockstep.Capabilities{
 		Enclose:        d.enclose,
 		Body:           func(body trace.ID) any { return d.bodies[body-1] },
 		Text:           d.text,
 		Lasting:        true,
-		Nondeterminism: suspects,
+		Nondeterminism: sources,
 	}
 	if len(d.Roles) > 0 {
 		a.Role = func(n lockstep.Node) string {
-			if node := d.lives[n-1]; node != nil && node.role != nil {
+			if node := d.incarnations[n-1]; node != nil && node.role != nil {
 				return node.role()
 			}
 			return ""
@@ -514,7 +514,7 @@ func (d *deployment) Abilities() lockstep.Abilities {
 
 // wipe empties the directories of the nodes.
 func (d *deployment) wipe() error {
-	root, err := d.place.Folder()
+	root, err := d.place.Dir()
 	if err != nil {
 		return err
 	}

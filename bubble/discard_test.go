@@ -83,7 +83,7 @@ func TestDiscard(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		shared.wait(n)
 		newQueues().wait(n)
-		n.Emit("up", n.Life())
+		n.Emit("up", n.Incarnation())
 		<-n.Context().Done()
 		return nil
 	}

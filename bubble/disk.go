@@ -47,10 +47,10 @@ type Disk[D any] struct {
 
 // store is a disk as the deployment keeps it.
 type store[D any] struct {
-	mutex sync.Mutex
-	value *D
-	clone func(*D) *D
-	lives []**D // the pointers by which the running incarnation finds the value
+	mutex        sync.Mutex
+	value        *D
+	clone        func(*D) *D
+	incarnations []**D // the pointers by which the running incarnation finds the value
 }
 
 // kept is a store of any type.
@@ -77,7 +77,7 @@ func DiskOf[D any](n *Node, name string, fresh func() *D, clone func(*D) *D) *Di
 	if n.dead.Load() {
 		value = clone(value)
 	} else {
-		s.lives = append(s.lives, d.value)
+		s.incarnations = append(s.incarnations, d.value)
 	}
 	return d
 }
@@ -87,10 +87,10 @@ func (s *store[D]) split() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	copied := s.clone(s.value)
-	for _, at := range s.lives {
+	for _, at := range s.incarnations {
 		*at = copied
 	}
-	s.lives = nil
+	s.incarnations = nil
 }
 
 // Read calls f with the value, which f must neither change nor retain.

@@ -24,7 +24,7 @@ const (
 func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 	ended := make(chan any, 1) // with the panic of the bubble, or nil
 	d.number, d.world, d.lot = "", nil, &lot{}
-	clear(d.lives)
+	clear(d.incarnations)
 	collect(d.runs)
 	d.runs++
 	go func() {
@@ -44,7 +44,7 @@ func (d *deployment) enclose(run func()) (*lockstep.Finding, error) {
 		})
 		finished = true
 	}()
-	look, stop := watchdog.After(d.Patience)()
+	look, stop := watchdog.After(d.Timeout)()
 	defer stop()
 	for last := d.quiets.Load(); ; {
 		select {
@@ -78,14 +78,14 @@ func (d *deployment) end() {
 	d.lot.end()
 	d.busy.Store(true)
 	defer d.busy.Store(false)
-	for i, n := range d.lives {
+	for i, n := range d.incarnations {
 		if n != nil {
 			n.thaw()
 			if d.sockets != nil {
 				unplug(n.number(), false)
 			}
 			n.end()
-			d.lives[i] = nil
+			d.incarnations[i] = nil
 		}
 	}
 	d.quiet()
@@ -138,10 +138,10 @@ func leftOnly(p any) bool { return strings.Contains(fmt.Sprint(p), "main bubble 
 func (d *deployment) hung() error {
 	all := inBubble(dump(), d.number)
 	culprits := slices.DeleteFunc(all, func(g goroutine) bool { return g.durable() || g.is("synctest.Wait") })
-	remedy := "a goroutine that runs for ever without waiting must sleep or wait for something"
+	remedy := "a goroutine that runs indefinitely without waiting must sleep or wait for something"
 	switch {
 	case len(culprits) == 0:
-		remedy = "it was slow; give the cluster more Patience"
+		remedy = "it was slow; give the cluster more Timeout"
 	case !slices.ContainsFunc(culprits, func(g goroutine) bool { return !g.locked() }):
 		remedy = "a goroutine that waits for a mutex is not quiet to a bubble: its holder must not wait for time or messages meanwhile; built with \"lockstep go\", it may"
 	case slices.ContainsFunc(culprits, func(g goroutine) bool { return g.outside() }):
@@ -150,7 +150,7 @@ func (d *deployment) hung() error {
 	return &lockstep.Inconclusive{
 		Reason: fmt.Sprintf(
 			"not quiet after %v of real time: %s; %s\n%s",
-			d.Patience,
+			d.Timeout,
 			summary(culprits),
 			remedy,
 			stacksOf(culprits),

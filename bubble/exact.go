@@ -47,8 +47,8 @@ func rules(w *World) {
 	runtime.LockstepForget()
 	runtime.LockstepClear()
 	runtime.LockstepDrain()
-	runtime.LockstepOnPanic = func(life int32, value any) {
-		if n := w.life(node(life)); n != nil && n.number() == life {
+	runtime.LockstepOnPanic = func(incarnation int32, value any) {
+		if n := w.incarnation(node(incarnation)); n != nil && n.number() == incarnation {
 			w.fail(failure{n.self, "panic", value, stack.Text(3)})
 		}
 	}
@@ -59,7 +59,7 @@ func rules(w *World) {
 func beginRun(warming bool, cpus int) { runtime.LockstepBeginRun(warming, cpus) }
 
 // suspects are the sources of nondeterminism in the nodes: what may come out differently in another process.
-func suspects() []string {
+func sources() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {
 		if at := places(s.PCs); !byLockstep(at) {
@@ -114,14 +114,14 @@ func harmless(places []string) bool {
 }
 
 // freeze stops the goroutines of an incarnation for good.
-func freeze(life int32) { runtime.LockstepFreeze(life) }
+func freeze(incarnation int32) { runtime.LockstepFreeze(incarnation) }
 
 // thaw lets them continue.
-func thaw(life int32) { runtime.LockstepThaw(life) }
+func thaw(incarnation int32) { runtime.LockstepThaw(incarnation) }
 
 // setClock sets the clock that the goroutines of an incarnation see.
-func setClock(life int32, c ClockError) {
-	runtime.LockstepClock(life, int64(c.Ahead), int64(c.Drift))
+func setClock(incarnation int32, c ClockError) {
+	runtime.LockstepClock(incarnation, int64(c.Ahead), int64(c.Drift))
 }
 
 // asNode assigns the calling goroutine to a node, until the caller calls the returned function.
@@ -143,8 +143,8 @@ func onNode(n int32) { runtime.LockstepSetNode(n) }
 // takeOver prepares the process for deterministic runs, and returns a function that undoes that. The rules stay on:
 // turning them on or off while a bubble exists would corrupt its state. A goroutine that runs for half of the timeout
 // yields, so that the watchdog can give the run up.
-func takeOver(patience time.Duration) func() {
-	runtime.LockstepPatience(int64(patience / 2))
+func takeOver(timeout time.Duration) func() {
+	runtime.LockstepPatience(int64(timeout / 2))
 	runtime.LockstepSeed(0)
 	runtime.LockstepDeploy()
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
@@ -183,7 +183,7 @@ func discard(bubble string) {
 // carry makes the sockets of the run's nodes in-memory sockets, and passes the data on them to the world. A share of
 // the writes travels in two parts.
 func carry(w *World, nodes int, share float64) {
-	c := w.Chance(splitStream)
+	c := w.Source(splitStream)
 	net.LockstepBegin(nodes, func(c *net.LockstepChunk) {
 		w.mutex.Lock()
 		w.sent = append(w.sent, sending{from: node(c.From), to: node(c.To), kind: c.Kind, body: (*chunk)(c)})
@@ -194,16 +194,16 @@ func carry(w *World, nodes int, share float64) {
 			return 0
 		}
 		return 1 + c.IntN(size-1)
-	}, w.folder)
+	}, w.dir)
 }
 
-// folder is the directory of a node, by its number. It is empty if the node has none.
-func (w *World) folder(number int32) string {
-	n := w.life(node(number))
+// directory is the directory of a node, by its number. It is empty if the node has none.
+func (w *World) dir(number int32) string {
+	n := w.incarnation(node(number))
 	if n == nil {
 		return ""
 	}
-	dir, err := n.Folder()
+	dir, err := n.Dir()
 	if err != nil {
 		return ""
 	}
@@ -217,10 +217,10 @@ func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
 func carryNoMore() { net.LockstepEnd() }
 
 // bury lets the goroutines of an incarnation continue without a network.
-func bury(life int32) { net.LockstepBury(life) }
+func bury(incarnation int32) { net.LockstepBury(incarnation) }
 
 // unplug removes the sockets of an incarnation. Its peers notice that, unless the power failed.
-func unplug(life int32, powerFailed bool) { net.LockstepDown(life, powerFailed) }
+func unplug(incarnation int32, powerFailed bool) { net.LockstepDown(incarnation, powerFailed) }
 
 // chunk is data, or a change of a connection, that travels on sockets.
 type chunk net.LockstepChunk

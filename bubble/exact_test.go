@@ -19,7 +19,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
@@ -244,13 +244,13 @@ func TestManyPointers(t *testing.T) {
 
 // A node that freezes in a crash does nothing more, though its goroutines were not asked to end, and starts again.
 func TestFreeze(t *testing.T) {
-	beats, lives := 0, 0
+	beats, incarnations := 0, 0
 	stubborn := bubble.Cluster{Name: "stubborn", Nodes: 3, Freeze: &bubble.Freeze{}, Start: func(n *bubble.Node) error {
-		lives++
-		life := n.Life()
+		incarnations++
+		incarnation := n.Incarnation()
 		for range 1000 {
 			time.Sleep(50 * time.Millisecond)
-			if n.Life() != life || !n.Alive() {
+			if n.Incarnation() != incarnation || !n.Alive() {
 				panic("a frozen goroutine moved")
 			}
 			beats++
@@ -263,8 +263,8 @@ func TestFreeze(t *testing.T) {
 	if err != nil { // not explore, which checks for leaks
 		t.Fatal(err)
 	}
-	if f := result.First(); f != nil || lives <= 60 || beats == 0 {
-		t.Errorf("found %+v, %d lives, %d beats in the last run", f, lives, beats)
+	if f := result.First(); f != nil || incarnations <= 60 || beats == 0 {
+		t.Errorf("found %+v, %d lives, %d beats in the last run", f, incarnations, beats)
 	}
 }
 
@@ -451,7 +451,7 @@ func TestNondeterminism(t *testing.T) {
 // A source of nondeterminism at one place is reported once, however often each run reaches it.
 func TestNondeterminismIsReportedOnce(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		for range 1 + n.Chance().IntN(9) {
+		for range 1 + n.Source().IntN(9) {
 			runtime.ReadMemStats(&runtime.MemStats{})
 		}
 		return nil
@@ -547,7 +547,7 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 func TestFresh(t *testing.T) {
 	const asked = "LOCKSTEP_FRESH_TEST"
 	if os.Getenv(asked) != "" {
-		locktest.Run(
+		locksteptest.Run(
 			t,
 			lockstep.Plan{System: lockers, Strategy: strategy.DefaultPOS, Spec: oneOwner, Runs: 200, Seed: 1},
 		)
@@ -581,7 +581,7 @@ func TestFreshDiffers(t *testing.T) {
 			}
 			return nil
 		}
-		locktest.Run(
+		locksteptest.Run(
 			t,
 			lockstep.Plan{
 				System:   bubble.Cluster{Name: "leak", Nodes: 2, Start: start},
@@ -695,9 +695,9 @@ func TestKeepsItsTurn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lives, order := 0, ""
+			incarnations, order := 0, ""
 			start := func(*bubble.Node) error {
-				if lives++; lives > 1 { // the first is for the warm-up
+				if incarnations++; incarnations > 1 { // the first is for the warm-up
 					go func() { order += "the next" }()
 					take()
 					order += "the slow one, "
@@ -707,7 +707,7 @@ func TestKeepsItsTurn(t *testing.T) {
 			campaign(
 				t,
 				lockstep.Plan{
-					System:   bubble.Cluster{Name: "slow", Nodes: 1, Start: start, Patience: time.Minute},
+					System:   bubble.Cluster{Name: "slow", Nodes: 1, Start: start, Timeout: time.Minute},
 					Strategy: strategy.Walk{Wait: 1, Steps: 2},
 					Runs:     1,
 				},
@@ -738,16 +738,16 @@ func TestOthersWait(t *testing.T) {
 			all += n
 		}
 	}()
-	lives := 0
+	incarnations := 0
 	start := func(*bubble.Node) error {
-		lives++
+		incarnations++
 		_, err := syscall.Write(pipe[1], []byte{1}) // makes the goroutine read, and wait again, during a run
 		return err
 	}
 	campaign(
 		t,
 		lockstep.Plan{
-			System:   bubble.Cluster{Name: "undisturbed", Nodes: 1, Start: start, Patience: time.Hour},
+			System:   bubble.Cluster{Name: "undisturbed", Nodes: 1, Start: start, Timeout: time.Hour},
 			Strategy: strategy.Walk{Wait: 1, Steps: 50},
 			Runs:     20,
 		},
@@ -755,7 +755,7 @@ func TestOthersWait(t *testing.T) {
 	if err := syscall.Close(pipe[1]); err != nil {
 		t.Fatal(err)
 	}
-	if n := <-read; n != lives || n < 20 {
-		t.Errorf("%d read of %d", n, lives)
+	if n := <-read; n != incarnations || n < 20 {
+		t.Errorf("%d read of %d", n, incarnations)
 	}
 }

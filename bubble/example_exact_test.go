@@ -50,7 +50,7 @@ func ExampleTurns() {
 		time.Sleep(time.Millisecond)
 		return nil
 	}}
-	bench, err := lockstep.NewBench(lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}})
+	bench, err := lockstep.NewRunner(lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}})
 	if err != nil {
 		panic(err)
 	}
@@ -70,8 +70,8 @@ func ExampleTurns() {
 }
 
 // Apart shows the lines before the first difference, and then lines of both outputs.
-func ExampleApart() {
-	text, err := bubble.Apart(
+func ExampleDifference() {
+	text, err := bubble.Difference(
 		strings.NewReader("begin\nseed\nturn of 1\nturn of 2\n"),
 		strings.NewReader("begin\nseed\nturn of 1\nturn of 3\n"),
 	)

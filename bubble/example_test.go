@@ -72,22 +72,22 @@ func ExampleNode_Lost() {
 
 // Data written to a disk survives a crash.
 func ExampleDiskOf() {
-	type lives struct{ count int }
+	type incarnations struct{ count int }
 	cluster := bubble.Cluster{Name: "lives", Nodes: 3, Start: func(n *bubble.Node) error {
 		disk := bubble.DiskOf(
 			n,
 			"lives",
-			func() *lives { return &lives{} },
-			func(l *lives) *lives { c := *l; return &c },
+			func() *incarnations { return &incarnations{} },
+			func(l *incarnations) *incarnations { c := *l; return &c },
 		)
 		if n.Self() == 1 {
-			disk.WriteNow(func(l *lives) { l.count++ }) // however slow the disk is
+			disk.WriteNow(func(l *incarnations) { l.count++ }) // however slow the disk is
 		} else {
-			disk.Write(func(l *lives) { l.count++ })
+			disk.Write(func(l *incarnations) { l.count++ })
 		}
-		disk.Read(func(l *lives) {
-			if l.count != n.Life() {
-				panic(fmt.Sprintf("life %d finds %d", n.Life(), l.count))
+		disk.Read(func(l *incarnations) {
+			if l.count != n.Incarnation() {
+				panic(fmt.Sprintf("life %d finds %d", n.Incarnation(), l.count))
 			}
 		})
 		return nil
@@ -106,7 +106,7 @@ func ExampleRepetition() {
 
 // A node whose program answers by a channel. The goroutine that performs the steps delivers its messages and collects
 // its answers.
-func ExampleNode_WhenQuiet() {
+func ExampleNode_OnQuiescent() {
 	echo := bubble.Cluster{Name: "echo", Nodes: 2, Start: func(n *bubble.Node) error {
 		words, answers := make(chan string, 1), make(chan string, 1)
 		n.Go(func() {
@@ -117,7 +117,7 @@ func ExampleNode_WhenQuiet() {
 		n.OnStop(func() { close(words) })
 		n.ReceiveAtOnce(func(from lockstep.Node, body any) {
 			words <- body.(string)
-			n.WhenQuiet(func() bool {
+			n.OnQuiescent(func() bool {
 				n.Emit("answer", <-answers)
 				return false
 			})
@@ -174,7 +174,7 @@ func ExampleNode_RequestAtOnce() {
 
 // A bare cluster has no engine: the caller delivers messages.
 func ExampleNewBare() {
-	b, err := bubble.NewBare(lockers, &lockstep.Place{})
+	b, err := bubble.NewBare(lockers, &lockstep.Env{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -209,17 +209,17 @@ func ExampleDigests() {
 // incarnation finds.
 func ExampleNode() {
 	start := func(n *bubble.Node) error {
-		folder, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
-		name := filepath.Join(folder, "thrown")
+		name := filepath.Join(dir, "thrown")
 		before, _ := os.ReadFile(name)
-		n.State(func() string { return fmt.Sprintf("life %d of node %d of %d", n.Life(), n.Self(), n.Nodes()) })
+		n.State(func() string { return fmt.Sprintf("life %d of node %d of %d", n.Incarnation(), n.Self(), n.Nodes()) })
 		n.Role(func() string { return "thrower" })
 		thrown, end := make(chan int), make(chan struct{})
 		n.OnStop(func() { close(end) })
-		n.Request(func(int32, string) { thrown <- 1 + n.Chance().IntN(6) })
+		n.Request(func(int32, string) { thrown <- 1 + n.Source().IntN(6) })
 		n.Go(func() {
 			for n.Alive() {
 				select {
@@ -263,7 +263,7 @@ func ExampleNode() {
 // step in which they occur.
 func ExampleWorld() {
 	begin := func(w *bubble.World) {
-		dice, bytes := w.Chance(7), w.Rand(8)
+		dice, bytes := w.Source(7), w.Rand(8)
 		next := int32(0)
 		ask := func() {
 			next++
@@ -307,11 +307,11 @@ func ExampleWorld() {
 }
 
 // A node draws a random number. The trace records it with the step, so that shrinking may lower it.
-func ExampleChance() {
+func ExampleSource() {
 	cluster := bubble.Cluster{Name: "die", Nodes: 1, Requests: []string{"throw"}, Start: func(n *bubble.Node) error {
 		n.Request(func(int32, string) {
-			n.Emit("thrown", 1+n.Chance().IntN(6))
-			n.Emit("wide", n.Chance().Uint64())
+			n.Emit("thrown", 1+n.Source().IntN(6))
+			n.Emit("wide", n.Source().Uint64())
 			n.Emit("for others", n.Rand().IntN(6)) // code that needs math/rand/v2
 		})
 		return nil

@@ -50,7 +50,7 @@ func (d *deployment) takeExits(out *lockstep.Outbox) {
 
 // fallen ends the incarnation of a node that exited, as the kernel ends a process.
 func (d *deployment) fallen(n *Node) {
-	d.lives[n.self-1] = nil
+	d.incarnations[n.self-1] = nil
 	d.offerUntaken(n)
 	n.crash(d.choose)
 	if d.sockets != nil {

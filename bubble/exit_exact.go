@@ -19,7 +19,7 @@ func (w *World) exited(number int32, how string, status int) {
 	w.mutex.Lock()
 	w.halted = true
 	w.mutex.Unlock()
-	if n := w.life(node(number)); n != nil && n.number() == number && !n.dead.Load() {
+	if n := w.incarnation(node(number)); n != nil && n.number() == number && !n.dead.Load() {
 		n.dead.Store(true)
 		w.crash(n)
 		call, place := exitCall(how, status)

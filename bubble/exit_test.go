@@ -104,8 +104,8 @@ func TestExitAllowed(t *testing.T) {
 			c.Name, c.Nodes = "exiting", 3
 			c.AllowExit = func(n lockstep.Node, status int) bool { return n == 2 && status == 7 }
 			c.Start = func(n *bubble.Node) error {
-				n.Emit("start", n.Life())
-				if n.Self() == 2 && n.Life() == 1 {
+				n.Emit("start", n.Incarnation())
+				if n.Self() == 2 && n.Incarnation() == 1 {
 					go func() {
 						for range 1000 {
 							time.Sleep(250 * time.Millisecond)

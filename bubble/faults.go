@@ -63,15 +63,15 @@ func (w *World) Pause(n lockstep.Node, long time.Duration) error {
 	if !Exact {
 		return fmt.Errorf("bubble: a pause %w", errOverlay)
 	}
-	life := w.life(n)
-	if life == nil || life.paused {
+	incarnation := w.incarnation(n)
+	if incarnation == nil || incarnation.paused {
 		return nil
 	}
 	defer asEngine()()
-	life.paused = true
-	freeze(life.number())
+	incarnation.paused = true
+	freeze(incarnation.number())
 	w.Event(lockstep.Event{Node: n, Type: Paused, Value: long})
-	time.AfterFunc(long, func() { life.thaw() })
+	time.AfterFunc(long, func() { incarnation.thaw() })
 	return nil
 }
 
@@ -94,8 +94,8 @@ func (w *World) SetClock(n lockstep.Node, c ClockError) error {
 		return fmt.Errorf("bubble: the drift is %d millionths, allowed are -%d to %d", c.Drift, mostDrift, mostDrift)
 	}
 	w.clocks[n] = c
-	if life := w.life(n); life != nil {
-		setClock(life.number(), c)
+	if incarnation := w.incarnation(n); incarnation != nil {
+		setClock(incarnation.number(), c)
 	}
 	w.Event(lockstep.Event{Node: n, Type: Clock, Value: c})
 	return nil

@@ -213,7 +213,7 @@ func TestBareFaults(t *testing.T) {
 			return nil
 		},
 	}
-	b, err := bubble.NewBare(cluster, &lockstep.Place{})
+	b, err := bubble.NewBare(cluster, &lockstep.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}

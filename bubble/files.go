@@ -83,7 +83,7 @@ type machine struct {
 	disk   *disk.Disk
 	world  *World
 	model  Files
-	chance *Chance
+	chance *Source
 }
 
 // machines makes the disks of a run, empty.
@@ -95,7 +95,7 @@ func (d *deployment) machines() error {
 	var all []*machine
 	for i := range d.Nodes {
 		self := lockstep.Node(i + 1)
-		root, err := folderOf(d.place, self)
+		root, err := dirOf(d.place, self)
 		if err != nil {
 			return err
 		}

@@ -296,7 +296,7 @@ func (k *kernel) openFile(c *call, dirfd, arg int, flags, mode uintptr) (r1, r2 
 		_ = syscall.Close(int(r1))
 		return k.refuse(m, "open of a file that the model does not know", syscall.EIO)
 	}
-	k.open[r1] = &opened{machine: m, inode: p.inode, life: runtime.LockstepNode(), flags: flags}
+	k.open[r1] = &opened{machine: m, inode: p.inode, incarnation: runtime.LockstepNode(), flags: flags}
 	return r1, r2, 0
 }
 

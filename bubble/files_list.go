@@ -120,13 +120,13 @@ func (k *kernel) seek(c *call) (r1, r2 uintptr, err errno) {
 // of some runs.
 func inMemory() string {
 	const (
-		folder = "/dev/shm"
-		tmpfs  = 0x01021994
-		room   = 2 << 30
+		dir   = "/dev/shm"
+		tmpfs = 0x01021994
+		space = 2 << 30
 	)
 	var f syscall.Statfs_t
-	if syscall.Statfs(folder, &f) != nil || f.Type != tmpfs || f.Bavail*uint64(f.Bsize) < room {
+	if syscall.Statfs(dir, &f) != nil || f.Type != tmpfs || f.Bavail*uint64(f.Bsize) < space {
 		return ""
 	}
-	return folder
+	return dir
 }

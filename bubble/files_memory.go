@@ -25,7 +25,7 @@ func (k *kernel) mmap(c *call) (r1, r2 uintptr, err errno) {
 			offset: int64(c.Arg(5)),
 			write:  c.Arg(2)&syscall.PROT_WRITE != 0,
 		}
-		p.life = runtime.LockstepNode()
+		p.incarnation = runtime.LockstepNode()
 		k.maps = append(k.maps, p)
 	}
 	return r1, r2, err

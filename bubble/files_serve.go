@@ -37,12 +37,12 @@ type kernel struct {
 
 // opened is an open file or directory of a node.
 type opened struct {
-	machine *machine
-	inode   *disk.Inode
-	life    int32
-	flags   uintptr
-	listed  bool     // names are the entries of a directory that list has still to return
-	names   []dirent // in the order of the run
+	machine     *machine
+	inode       *disk.Inode
+	incarnation int32
+	flags       uintptr
+	listed      bool     // names are the entries of a directory that list has still to return
+	names       []dirent // in the order of the run
 }
 
 // mapping is a shared mapping of a file in memory.
@@ -87,20 +87,22 @@ func serveNoMore() {
 
 // leaveFiles detaches an incarnation that has ended: it changes no file any more. The model keeps what the incarnation
 // has written to mappings.
-func leaveFiles(life int32) {
+func leaveFiles(incarnation int32) {
 	k := served
-	k.dead[life] = true
+	k.dead[incarnation] = true
 	k.maps = slices.DeleteFunc(k.maps, func(p *mapping) bool {
-		if p.life == life {
+		if p.incarnation == incarnation {
 			k.look(p)
 			k.lost = append(k.lost, p)
 		}
-		return p.life == life
+		return p.incarnation == incarnation
 	})
 }
 
 // closeFiles closes the files of an incarnation whose goroutines never run again. That releases its locks.
-func closeFiles(life int32) { served.close(func(o *opened) bool { return o.life == life }) }
+func closeFiles(incarnation int32) {
+	served.close(func(o *opened) bool { return o.incarnation == incarnation })
+}
 
 func (k *kernel) close(which func(*opened) bool) {
 	k.lost = slices.DeleteFunc(k.lost, func(p *mapping) bool {
@@ -168,8 +170,8 @@ func (k *kernel) pretend(c *call) (r1, r2 uintptr, err errno) {
 		syscall.SYS_MPROTECT,
 		syscall.SYS_IOCTL:
 	default:
-		life := runtime.LockstepNode()
-		if k.denied[life]++; k.denied[life] > mostDenied {
+		incarnation := runtime.LockstepNode()
+		if k.denied[incarnation]++; k.denied[incarnation] > mostDenied {
 			select {}
 		}
 		return failed(syscall.EIO)
@@ -187,7 +189,7 @@ func (k *kernel) deceives(c *call) bool {
 	case syscall.SYS_WRITE, syscall.SYS_PWRITE64, syscall.SYS_FTRUNCATE, syscall.SYS_FALLOCATE:
 		o := k.descriptor(c, 0)
 		return o != nil &&
-			slices.ContainsFunc(k.lost, func(p *mapping) bool { return p.inode == o.inode && p.life == o.life })
+			slices.ContainsFunc(k.lost, func(p *mapping) bool { return p.inode == o.inode && p.incarnation == o.incarnation })
 	}
 	return false
 }

@@ -32,7 +32,7 @@ type count struct {
 // keeper writes numbers to a file and reports each one as durable; after a start it reports how many the file has.
 func keeper(sync bool) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -75,17 +75,17 @@ func kept() lockstep.Spec {
 
 // memory is a directory in memory, if there is one: real disks are slow, and are not tested here.
 func memory() string {
-	const folder = "/dev/shm"
-	if _, err := os.Stat(folder); err != nil {
+	const dir = "/dev/shm"
+	if _, err := os.Stat(dir); err != nil {
 		return ""
 	}
-	return folder
+	return dir
 }
 
 // suffering is a plan in which nodes crash.
-func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, judge lockstep.Spec) lockstep.Plan {
+func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, checker lockstep.Spec) lockstep.Plan {
 	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: &bubble.Freeze{Files: &files}, Start: start}
-	return lockstep.Plan{System: cluster, Strategy: storm, Spec: judge, Runs: runs, Seed: 3, Scratch: memory()}
+	return lockstep.Plan{System: cluster, Strategy: storm, Spec: checker, Runs: runs, Seed: 3, Scratch: memory()}
 }
 
 // suffer performs runs in which nodes crash, and checks that they are deterministic.
@@ -94,10 +94,10 @@ func suffer(
 	runs int,
 	files bubble.Files,
 	start func(*bubble.Node) error,
-	judge lockstep.Spec,
+	checker lockstep.Spec,
 ) *lockstep.Result {
 	t.Helper()
-	plan := suffering(runs, files, start, judge)
+	plan := suffering(runs, files, start, checker)
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestPowerFailure(t *testing.T) {
 // not get the flag, because a real disk would take real time.
 func TestOpenedToSync(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func TestOpenedToSync(t *testing.T) {
 
 // listing makes files and reports the order of their names in the directory, and checks it again after a rewind.
 func listing(n *bubble.Node) error {
-	dir, err := n.Folder()
+	dir, err := n.Dir()
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func TestOrderOfNames(t *testing.T) {
 			continue
 		}
 		var seen []string
-		judge := spec.OnEvent(
+		checker := spec.OnEvent(
 			"listed",
 			"listed",
 			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -216,7 +216,7 @@ func TestOrderOfNames(t *testing.T) {
 				Start:  listing,
 			},
 			Strategy: strategy.Walk{Wait: 1, Steps: 2},
-			Spec:     judge,
+			Spec:     checker,
 			Runs:     3,
 			Seed:     4,
 			Scratch:  scratch,
@@ -253,13 +253,13 @@ func writeAnew(path string) error {
 // releases the lock before it freezes.
 func TestGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
 		for n.Alive() {
 			tickets <- struct{}{}
-			err := writeAnew(filepath.Join(dir, fmt.Sprint(n.Life())))
+			err := writeAnew(filepath.Join(dir, fmt.Sprint(n.Incarnation())))
 			<-tickets
 			if err != nil {
 				return err
@@ -302,11 +302,11 @@ var deceived int
 // A node in its grace time never reads from a mapping that its write to the file is missing.
 func TestMappingInGrace(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
-		file, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(n.Life())), os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(n.Incarnation())), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
@@ -345,25 +345,25 @@ func TestMappingInGrace(t *testing.T) {
 func TestManyLives(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		for n.Context().Err() == nil {
-			n.Emit("life", n.Life())
+			n.Emit("life", n.Incarnation())
 			time.Sleep(time.Second)
 		}
 		return nil
 	}
 	most := 0
-	judge := spec.OnEvent("in-order", "life", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		life := e.Value.(int)
-		if most = max(most, life); life < *last {
-			return &lockstep.Finding{Text: fmt.Sprintf("life %d after life %d", life, *last)}
+	checker := spec.OnEvent("in-order", "life", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		incarnation := e.Value.(int)
+		if most = max(most, incarnation); incarnation < *last {
+			return &lockstep.Finding{Text: fmt.Sprintf("life %d after life %d", incarnation, *last)}
 		}
-		*last = life
+		*last = incarnation
 		return nil
 	})
 	result, err := lockstep.Explore(
 		t.Context(),
 		lockstep.Plan{
 			System:   bubble.Cluster{Name: "lives", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Start: start},
-			Spec:     judge,
+			Spec:     checker,
 			Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 2000},
 			Runs:     1,
 			Seed:     1,
@@ -379,7 +379,7 @@ func TestManyLives(t *testing.T) {
 // A killed process leaves its files as they were, and its locks are free.
 func TestKilled(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -391,30 +391,30 @@ func TestKilled(t *testing.T) {
 			return err
 		}
 		data := make([]byte, 1)
-		if _, err := f.ReadAt(data, 0); n.Life() > 1 && (err != nil || int(data[0]) != n.Life()-1) {
-			return fmt.Errorf("in life %d there is %d, %w", n.Life(), data, err)
+		if _, err := f.ReadAt(data, 0); n.Incarnation() > 1 && (err != nil || int(data[0]) != n.Incarnation()-1) {
+			return fmt.Errorf("in life %d there is %d, %w", n.Incarnation(), data, err)
 		}
-		if _, err := f.WriteAt([]byte{byte(n.Life())}, 0); err != nil {
+		if _, err := f.WriteAt([]byte{byte(n.Incarnation())}, 0); err != nil {
 			return err
 		}
-		n.Emit("count", count{false, n.Life()})
+		n.Emit("count", count{false, n.Incarnation()})
 		<-n.Context().Done()
 		return nil
 	}
-	lives := 0
-	judge := spec.OnEvent("lives", "count", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		lives = max(lives, e.Value.(count).n)
+	incarnations := 0
+	checker := spec.OnEvent("lives", "count", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		incarnations = max(incarnations, e.Value.(count).n)
 		return nil
 	})
-	if f := suffer(t, 20, bubble.Files{}, start, judge).First(); f != nil || lives < 3 {
-		t.Errorf("%d lives, found %+v", lives, f)
+	if f := suffer(t, 20, bubble.Files{}, start, checker).First(); f != nil || incarnations < 3 {
+		t.Errorf("%d lives, found %+v", incarnations, f)
 	}
 }
 
 // A node that reads beyond the end of a mapped file fails without ending the process, with a finding.
 func TestFault(t *testing.T) {
 	start := func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}

@@ -21,10 +21,10 @@ import (
 func TestNothingGoesOn(t *testing.T) {
 	var turns atomic.Int64
 	cluster := bubble.Cluster{
-		Name:     "restless",
-		Nodes:    1,
-		Freeze:   &bubble.Freeze{Grace: time.Second},
-		Patience: 200 * time.Millisecond,
+		Name:    "restless",
+		Nodes:   1,
+		Freeze:  &bubble.Freeze{Grace: time.Second},
+		Timeout: 200 * time.Millisecond,
 		Start: func(n *bubble.Node) error {
 			for n.Alive() {
 				time.Sleep(time.Millisecond)
@@ -86,7 +86,7 @@ func hanging(
 		}
 	}
 	run := 0
-	c.Name, c.Freeze, c.Patience = "hanging", &bubble.Freeze{}, 200*time.Millisecond
+	c.Name, c.Freeze, c.Timeout = "hanging", &bubble.Freeze{}, 200*time.Millisecond
 	c.Begin = func(*bubble.World) { run++ }
 	c.Start = func(n *bubble.Node) error {
 		if run != hung {

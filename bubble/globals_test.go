@@ -73,7 +73,7 @@ func TestTransports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := lockstep.Plan{System: talkers(get),
 				Strategy: strategy.Walk{Deliver: 40, Wait: 10, Crash: 1, Restart: 1, Steps: 300}, Seed: 3}
-			bench, err := lockstep.NewBench(plan)
+			bench, err := lockstep.NewRunner(plan)
 			if err != nil {
 				t.Fatal(err)
 			}

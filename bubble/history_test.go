@@ -86,7 +86,7 @@ func TestTies(t *testing.T) {
 }
 
 // Apart shows the first difference of two runs of a seed, with the place.
-func TestApart(t *testing.T) {
+func TestDifference(t *testing.T) {
 	laps := 0
 	c := bubble.Cluster{Name: "apart", Nodes: 2, Start: func(n *bubble.Node) error {
 		time.Sleep(time.Second)
@@ -98,7 +98,7 @@ func TestApart(t *testing.T) {
 		}
 		return nil
 	}}
-	bench, err := lockstep.NewBench(lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 1, Steps: 20}, Seed: 1})
+	bench, err := lockstep.NewRunner(lockstep.Plan{System: c, Strategy: strategy.Walk{Wait: 1, Steps: 20}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func TestApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	same, err := bubble.Apart(bytes.NewReader(turns[0].Bytes()), bytes.NewReader(turns[2].Bytes()))
+	same, err := bubble.Difference(bytes.NewReader(turns[0].Bytes()), bytes.NewReader(turns[2].Bytes()))
 	if err != nil || same != "" || digests[0] != digests[2] {
 		t.Errorf("runs that are the same: %s, %v, %v", same, digests, err)
 	}
-	apart, err := bubble.Apart(&turns[0], &turns[1])
+	apart, err := bubble.Difference(&turns[0], &turns[1])
 	if err != nil || !strings.Contains(apart, "drawOneMore") || digests[0] == digests[1] {
 		t.Errorf("%s, %v, %v", apart, digests, err)
 	}

@@ -105,7 +105,7 @@ var limits = []limit{
 	},
 	{
 		virtual,
-		"files below `Node.Folder`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them",
+		"files below `Node.Directory`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them",
 		"TestCalls",
 		"os.Create* os.Open* os.ReadFile os.WriteFile os.Mkdir* os.Remove* os.Rename os.Link os.Symlink os.Readlink os.ReadDir os.CopyFS os.DirFS " +
 			"os.Stat os.Lstat os.Truncate os.Ch[motw]*s os.Chmod os.Chown os.Lchown os.File.* os.Root.* " +

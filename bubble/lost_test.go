@@ -88,7 +88,7 @@ func TestReplace(t *testing.T) {
 		bodies = append(bodies, e.Value)
 		return nil
 	})
-	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
+	sc := New("Byzantine node").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
 	plan := lockstep.Plan{
 		System:   callers,
@@ -116,7 +116,7 @@ func TestReplaceReplayed(t *testing.T) {
 	lied := spec.OnEvent("no lies", "heard", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		return &lockstep.Finding{Property: "no lies", Text: e.Value.(string)}
 	})
-	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
+	sc := New("Byzantine node").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
 	plan := lockstep.Plan{
 		System:   callers,
@@ -142,7 +142,7 @@ func TestReplaceReplayed(t *testing.T) {
 // have no effect. With and without the scenario the recordings are the same, except for its name, and so are those of
 // watched runs.
 func TestForgedInVain(t *testing.T) {
-	sc := New("liar").Faults(lockstep.Budget{Byzantine: 1})
+	sc := New("Byzantine node").Faults(lockstep.Budget{Byzantine: 1})
 	sc.If(Type("Word")).Then(Replace("lie hello"))
 	plan := lockstep.Plan{
 		System:   callers,

@@ -45,7 +45,7 @@ func TestRefusedClusters(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (bubble.Cluster{Network: &bubble.Sockets{}}).Deploy(t.Context(), &lockstep.Place{}); err == nil {
+	if _, err := (bubble.Cluster{Network: &bubble.Sockets{}}).Deploy(t.Context(), &lockstep.Env{}); err == nil {
 		t.Error("a cluster with a network that is none is deployed")
 	}
 }

@@ -18,14 +18,14 @@ import (
 // Node is one incarnation of a node: the interface of its program to the engine, from a start to the next crash. Its
 // methods may be called from any goroutine of the program.
 type Node struct {
-	self   lockstep.Node
-	nodes  int
-	life   int
-	world  *World
-	chance *Chance
-	disks  map[string]kept
-	model  DiskModel
-	folder func() (string, error)
+	self        lockstep.Node
+	nodes       int
+	incarnation int
+	world       *World
+	chance      *Source
+	disks       map[string]kept
+	model       DiskModel
+	dir         func() (string, error)
 
 	dead   atomic.Bool
 	ctx    context.Context
@@ -77,7 +77,7 @@ func (n *Node) Others() []lockstep.Node {
 }
 
 // Life is the number of this incarnation of the node in the run, from 1.
-func (n *Node) Life() int { return n.life }
+func (n *Node) Incarnation() int { return n.incarnation }
 
 // World is the state that the nodes of the run share.
 func (n *Node) World() *World { return n.world }
@@ -89,7 +89,7 @@ func (n *Node) Context() context.Context { return n.ctx }
 func (n *Node) Alive() bool { return !n.dead.Load() }
 
 // Chance is a random source of the incarnation. It depends on the run's seed.
-func (n *Node) Chance() *Chance { return n.chance }
+func (n *Node) Source() *Source { return n.chance }
 
 // Rand is the same source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
 // shrinks better.
@@ -130,10 +130,10 @@ func (n *Node) ReceiveAtOnce(f func(from lockstep.Node, body any)) {
 	n.set(func() { n.receive, n.atOnce = f, true })
 }
 
-// WhenQuiet sets a function to be called once, when the bubble is quiescent. The goroutine that performs the run's
+// OnQuiescent sets a function to be called once, when the bubble is quiescent. The goroutine that performs the run's
 // steps calls it, as with ReceiveAtOnce. The function can inspect what the node made of a message without a goroutine
 // that waits for it. It returns whether it caused activity of the node other than sending.
-func (n *Node) WhenQuiet(look func() (moved bool)) {
+func (n *Node) OnQuiescent(look func() (moved bool)) {
 	w := n.world
 	w.mutex.Lock()
 	w.looks = append(w.looks, lookout{n, look})
@@ -196,10 +196,10 @@ func (n *Node) set(change func()) {
 	n.rouse()
 }
 
-// Folder is a directory of the node that is empty at the beginning of a run and survives crashes. Without [Files] in
+// Directory is a directory of the node that is empty at the beginning of a run and survives crashes. Without [Files] in
 // the cluster, the operating system serves its files. Then writes by goroutines of an ended incarnation remain visible,
 // and a crash loses nothing. A [Disk] is stricter.
-func (n *Node) Folder() (string, error) { return n.folder() }
+func (n *Node) Dir() (string, error) { return n.dir() }
 
 // Go runs f in a goroutine of the node. A panic in it is a finding. Idle goroutines are reused, because their stacks
 // have grown already.
@@ -304,7 +304,7 @@ func (n *Node) lend() func() {
 	}
 }
 
-// lookout is a function given to WhenQuiet, with its node.
+// lookout is a function given to OnQuiescent, with its node.
 type lookout struct {
 	node *Node
 	look func() bool
@@ -387,11 +387,11 @@ func (n *Node) stop(stops []func()) {
 }
 
 // number identifies the goroutines of this incarnation: the node's number, plus 64 for each incarnation.
-func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.life) }
+func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.incarnation) }
 
 // folderOf makes the directory of a node in that of its deployment.
-func folderOf(place *lockstep.Place, n lockstep.Node) (string, error) {
-	root, err := place.Folder()
+func dirOf(place *lockstep.Env, n lockstep.Node) (string, error) {
+	root, err := place.Dir()
 	if err != nil {
 		return "", err
 	}

@@ -17,8 +17,8 @@ type reader struct{ seen *[]string }
 // End returns nil: only events are checked.
 func (reader) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (reader) Reset()      {}
-func (reader) Judged() int { return 1 }
+func (reader) Reset()       {}
+func (reader) Checked() int { return 1 }
 func (r reader) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	*r.seen = append(*r.seen, e.Type)
 	return nil

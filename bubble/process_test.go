@@ -151,7 +151,7 @@ func TestProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wrong := ""
 			start := func(n *bubble.Node) error {
-				want := fmt.Sprintf(c.want, n.Self(), n.Life(), '0'+int(n.Self()))
+				want := fmt.Sprintf(c.want, n.Self(), n.Incarnation(), '0'+int(n.Self()))
 				want, _, _ = strings.Cut(want, "%!(EXTRA")
 				if got := fmt.Sprint(c.see()); got != want {
 					wrong += fmt.Sprintf("node %d sees %s, want %s\n", n.Self(), got, want)
@@ -405,7 +405,7 @@ func TestInit(t *testing.T) {
 			)
 			return nil
 		}
-		bench, err := lockstep.NewBench(
+		bench, err := lockstep.NewRunner(
 			lockstep.Plan{
 				System:   bubble.Cluster{Name: "initialized", Nodes: 1, Start: start},
 				Strategy: strategy.Walk{Wait: 1, Steps: 1},

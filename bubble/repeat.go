@@ -19,7 +19,7 @@ type Repeated struct {
 
 // Repetition performs each of the first runs of a plan twice, from its seed, and compares the recordings byte for byte.
 func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, err error) {
-	bench, err := lockstep.NewBench(plan)
+	bench, err := lockstep.NewRunner(plan)
 	if err != nil {
 		return r, err
 	}
@@ -45,7 +45,7 @@ func Repetition(ctx context.Context, plan lockstep.Plan, runs int) (r Repeated, 
 // Digests are hashes of the recordings of the first runs of a plan. If runs are deterministic, the digests are the same
 // in every process.
 func Digests(ctx context.Context, plan lockstep.Plan, runs int) (digests []string, err error) {
-	bench, err := lockstep.NewBench(plan)
+	bench, err := lockstep.NewRunner(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func digestOf(recording []byte) string {
 }
 
 // recording is the trace of a run in the format of its file.
-func recording(ctx context.Context, bench *lockstep.Bench, number int) ([]byte, error) {
+func recording(ctx context.Context, bench *lockstep.Runner, number int) ([]byte, error) {
 	t, err := bench.Record(ctx, number, nil)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func carry(*World, int, float64) {}
 func carryNoMore()               {}
 func unplug(int32, bool)         {}
 func bury(int32)                 {}
-func suspects() []string         { return nil }
+func sources() []string          { return nil }
 
 // chunk is data on sockets, which need the overlay.
 type chunk struct{}

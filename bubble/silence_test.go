@@ -27,7 +27,7 @@ func (outage) String() string                                  { return "outage"
 func (outage) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 func (outage) New(lockstep.Info) lockstep.Scheduler            { return outage{} }
 func (outage) Reset(*lockstep.Start)                           {}
-func (outage) Tell(bool) (a lockstep.Account)                  { return a }
+func (outage) Report(bool) (a lockstep.SchedulerStats)         { return a }
 func (outage) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for _, e := range turn.Events() {
 		switch e.Type {
@@ -174,13 +174,13 @@ func TestUnixPathLeftBehind(t *testing.T) {
 				n.Emit("end", nil)
 				return nil
 			}
-			dir, err := n.Folder()
+			dir, err := n.Dir()
 			if err != nil {
 				return err
 			}
 			path := filepath.Join(dir, "socket")
 			_, err = net.Listen("unix", path)
-			if n.Life() == 1 {
+			if n.Incarnation() == 1 {
 				return err
 			}
 			if !errors.Is(err, syscall.EADDRINUSE) {

@@ -511,7 +511,7 @@ func TestRawConn(t *testing.T) {
 // typesOf are the types of the messages of a run, with their counts.
 func typesOf(t *testing.T, cluster bubble.Cluster) map[string]int {
 	t.Helper()
-	bench, err := lockstep.NewBench(lockstep.Plan{System: cluster, Strategy: fair, Seed: 1})
+	bench, err := lockstep.NewRunner(lockstep.Plan{System: cluster, Strategy: fair, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,18 +27,18 @@ var turns = sync.OnceValue(func() []runtime.LockstepTurn { return make([]runtime
 //
 // Turns returns the digest of the run, as [Digests] does. Do not compare the first run of a bench, because its lines
 // include the preparation of the run.
-func Turns(ctx context.Context, bench *lockstep.Bench, number int, to io.Writer) (digest string, err error) {
-	room := turns()
-	end := runtime.LockstepTakeTurns(room)
+func Turns(ctx context.Context, bench *lockstep.Runner, number int, to io.Writer) (digest string, err error) {
+	space := turns()
+	end := runtime.LockstepTakeTurns(space)
 	text, err := recording(ctx, bench, number)
-	room = room[:end()]
+	space = space[:end()]
 	if err != nil {
 		return "", err
 	}
 	w := bufio.NewWriter(to)
 	known := map[[8]uintptr]string{}
-	for i := range room {
-		t := &room[i]
+	for i := range space {
+		t := &space[i]
 		at, is := known[t.PCs]
 		if !is {
 			at = strings.Join(places(t.PCs[:]), " < ")
@@ -61,7 +61,7 @@ const (
 
 // Apart compares the output of [Turns] for two runs, and shows their first difference. It returns some equal lines, and
 // then lines of the first run, marked 1, and of the second, marked 2. The result is empty if the outputs are equal.
-func Apart(first, second io.Reader) (string, error) {
+func Difference(first, second io.Reader) (string, error) {
 	lines := [2]*bufio.Scanner{bufio.NewScanner(first), bufio.NewScanner(second)}
 	var same []string
 	for number := 1; ; number++ {

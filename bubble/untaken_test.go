@@ -67,10 +67,10 @@ type takes struct {
 }
 
 func (w *takes) New(lockstep.Info) lockstep.Watcher { return w }
-func (w *takes) Take(_ int, noted any)              { w.runs = append(w.runs, noted.([]string)) }
+func (w *takes) Collect(_ int, noted any)           { w.runs = append(w.runs, noted.([]string)) }
 func (w *takes) Reset()                             { w.now = nil }
 func (w *takes) Noted() any                         { return w.now }
-func (w *takes) Look(r *lockstep.Run) {
+func (w *takes) Observe(r *lockstep.Run) {
 	for _, e := range r.Events() {
 		if e.Type == "taken" {
 			w.now = append(w.now, e.Value.(string))
@@ -85,7 +85,7 @@ func TestUntakenWithdrawn(t *testing.T) {
 			if n.Self() == 2 && withdrawn {
 				n.Receive(func(lockstep.Node, any) { n.World().Withdraw(1) })
 			}
-			if n.Self() == 1 && n.Life() == 1 {
+			if n.Self() == 1 && n.Incarnation() == 1 {
 				n.Send(2, "Word", trace.Tag{}, nil)
 			}
 			return nil
@@ -122,10 +122,10 @@ func TestUntakenWithdrawn(t *testing.T) {
 type atCrash struct{ crashes, offered int }
 
 func (w *atCrash) New(lockstep.Info) lockstep.Watcher { return w }
-func (w *atCrash) Take(int, any)                      {}
+func (w *atCrash) Collect(int, any)                   {}
 func (w *atCrash) Reset()                             { *w = atCrash{} }
 func (w *atCrash) Noted() any                         { return nil }
-func (w *atCrash) Look(r *lockstep.Run) {
+func (w *atCrash) Observe(r *lockstep.Run) {
 	if r.Last().Kind == trace.Crash {
 		w.crashes++
 		w.offered += len(r.Pending())

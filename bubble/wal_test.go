@@ -20,8 +20,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// mistakes are known bugs of stores with a write-ahead log.
-type mistakes struct {
+// bugs are known bugs of stores with a write-ahead log.
+type bugs struct {
 	unsynced     bool // a record counts as kept before its sync
 	torn         bool // recovery does not check the checksum of a record
 	snapshotData bool // the rename of a snapshot comes before its sync
@@ -32,7 +32,7 @@ type mistakes struct {
 // store is a store with a write-ahead log that calls package os directly. Its value is a list of records, which begins
 // with those of the snapshot and continues in the log.
 type store struct {
-	mistakes
+	bugs
 	dir     string
 	log     *os.File
 	first   int // number of the first record in the log
@@ -43,8 +43,8 @@ type store struct {
 func payload(i int) []byte { return bytes.Repeat([]byte{byte(i + 1)}, 100+i*997%3500) }
 
 // openStore recovers the store. It fails if the result is not a prefix of the written records.
-func openStore(dir string, m mistakes) (*store, error) {
-	s := &store{mistakes: m, dir: dir}
+func openStore(dir string, m bugs) (*store, error) {
+	s := &store{bugs: m, dir: dir}
 	snapshot, err := os.ReadFile(filepath.Join(dir, "snapshot"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -154,9 +154,9 @@ func (s *store) syncDir() error {
 }
 
 // server keeps records, and makes a snapshot now and then.
-func server(m mistakes) func(*bubble.Node) error {
+func server(m bugs) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -186,15 +186,15 @@ func server(m mistakes) func(*bubble.Node) error {
 func TestStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		m     mistakes
+		m     bugs
 		found [2]bool // by level
 	}{
-		{"none", mistakes{}, [2]bool{}},
-		{"unsynced", mistakes{unsynced: true}, [2]bool{true, true}},
-		{"torn", mistakes{torn: true}, [2]bool{true, true}},
-		{"snapshot data", mistakes{snapshotData: true}, [2]bool{true, true}},
-		{"recovered", mistakes{recovered: true}, [2]bool{true, true}},
-		{"directory", mistakes{directory: true}, [2]bool{false, true}},
+		{"none", bugs{}, [2]bool{}},
+		{"unsynced", bugs{unsynced: true}, [2]bool{true, true}},
+		{"torn", bugs{torn: true}, [2]bool{true, true}},
+		{"snapshot data", bugs{snapshotData: true}, [2]bool{true, true}},
+		{"recovered", bugs{recovered: true}, [2]bool{true, true}},
+		{"directory", bugs{directory: true}, [2]bool{false, true}},
 	} {
 		for _, level := range []disk.Level{disk.Ext4, disk.POSIX} {
 			t.Run(c.name+" "+level.String(), func(t *testing.T) {
@@ -213,12 +213,12 @@ func TestStore(t *testing.T) {
 func TestWeakestLoss(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		m     mistakes
+		m     bugs
 		level disk.Level
 		want  string
 	}{
-		{"snapshot data", mistakes{snapshotData: true}, disk.Ext4, "snapshot has 0 of 4 bytes"},
-		{"directory", mistakes{directory: true}, disk.POSIX, "the name log"},
+		{"snapshot data", bugs{snapshotData: true}, disk.Ext4, "snapshot has 0 of 4 bytes"},
+		{"directory", bugs{directory: true}, disk.POSIX, "the name log"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plan := suffering(600, bubble.Files{Level: c.level, PowerFailures: 0.8}, server(c.m), kept())
@@ -229,7 +229,7 @@ func TestWeakestLoss(t *testing.T) {
 					texts(small.Trace, bubble.PowerFailure),
 					func(s string) bool { return s == "nothing" },
 				)
-				t.Logf("seed %d: %s, %d tries: %s", plan.Seed, small.Is, small.Tries, losses)
+				t.Logf("seed %d: %s, %d tries: %s", plan.Seed, small.Is, small.Attempts, losses)
 				if len(losses) == 1 && strings.Contains(losses[0], c.want) && !strings.Contains(losses[0], ",") {
 					return
 				}

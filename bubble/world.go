@@ -18,14 +18,14 @@ type World struct {
 	// Value is the state that Begin made for the run; nodes read it through Node.World.
 	Value any
 
-	lot    *lot                      // the source of all random draws
-	start  int64                     // start of the run, in nanoseconds
-	life   func(lockstep.Node) *Node // the running incarnation of a node, or nil
-	clocks [65]ClockError
-	socket bool          // the network is Sockets
-	lent   bool          // the engine's goroutine acts as one of a node
-	waits  atomic.Bool   // a goroutine waits until something happens
-	kick   chan struct{} // wakes that goroutine
+	lot         *lot                      // the source of all random draws
+	start       int64                     // start of the run, in nanoseconds
+	incarnation func(lockstep.Node) *Node // the running incarnation of a node, or nil
+	clocks      [65]ClockError
+	socket      bool          // the network is Sockets
+	lent        bool          // the engine's goroutine acts as one of a node
+	waits       atomic.Bool   // a goroutine waits until something happens
+	kick        chan struct{} // wakes that goroutine
 
 	mutex     sync.Mutex
 	crashed   map[int32]bool // incarnations, by the number that their goroutines carry
@@ -66,11 +66,11 @@ func (w *World) Seed() uint64 { return w.lot.seed }
 
 // Chance is a new source that depends on the run's seed and the given number. If goroutines draw from two sources in
 // the same step, in any order, the sources should belong to different nodes: see [Node.Chance].
-func (w *World) Chance(number uint64) *Chance { return w.lot.chance(0, number) }
+func (w *World) Source(number uint64) *Source { return w.lot.chance(0, number) }
 
 // Rand is such a source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
 // shrinks better.
-func (w *World) Rand(number uint64) *rand.Rand { return w.Chance(number).rand() }
+func (w *World) Rand(number uint64) *rand.Rand { return w.Source(number).rand() }
 
 // Now is the time of the run.
 func (w *World) Now() time.Duration { return time.Duration(now().UnixNano() - w.start) }
@@ -127,7 +127,7 @@ func (w *World) Withdraw(id int32) {
 	w.happened()
 }
 
-// look calls the functions that nodes passed to WhenQuiet, except those of paused nodes. It reports whether they caused
+// look calls the functions that nodes passed to OnQuiescent, except those of paused nodes. It reports whether they caused
 // activity.
 func (w *World) look() (moved bool) {
 	w.mutex.Lock()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -19,11 +19,11 @@ const memoryOfProcess = 1 << 30
 // Other processes make the runs if a process can make only one run at a time, and the load of the machine does not
 // affect a run.
 func processes(plan lockstep.Plan) (int, error) {
-	crew, err := lockstep.NewCrew(plan)
+	runner, err := lockstep.NewBatchRunner(plan)
 	if err != nil {
 		return 0, err
 	}
-	p, info, terms := crew.Prepared()
+	p, info, terms := runner.Prepared()
 	n := p.Workers
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
@@ -32,10 +32,10 @@ func processes(plan lockstep.Plan) (int, error) {
 		}
 	}
 	n = min(n, p.Runs)
-	if n < 2 || !info.Serial || info.Repeats != lockstep.Exactly || terms.Sequential || terms.Lineages > 1 {
+	if n < 2 || !info.Serial || info.Determinism != lockstep.Deterministic || terms.Sequential || terms.Lineages > 1 {
 		n = 0
 	}
-	return n, crew.Close()
+	return n, runner.Close()
 }
 
 // abreast starts this number of processes of this program, which make the runs at the same time.
@@ -50,19 +50,19 @@ func (c *runCmd) abreast(ctx context.Context, e *Env, plan lockstep.Plan, n int)
 	}
 	args := append(c.stretches(), "--workers", "1")
 	g, start := &Gathered{}, time.Now()
-	sum, traces, err := stretch.Abreast{
+	sum, traces, err := batch.Abreast{
 		Programs: n,
 		Warming:  plan.Warming,
-		Start: func(ctx context.Context) (*stretch.Program, error) {
-			return stretch.Start(ctx, file, args, variables...)
+		Start: func(ctx context.Context) (*batch.Program, error) {
+			return batch.Start(ctx, file, args, variables...)
 		},
-		Found: func(f lockstep.Found, packed stretch.Trace) {
+		Found: func(f lockstep.Failure, packed batch.Trace) {
 			t, err := packed.Read()
-			if f.Trace = t; plan.Found != nil && err == nil { // an unreadable trace is an error at the end
-				plan.Found(&f)
+			if f.Trace = t; plan.OnFailure != nil && err == nil { // an unreadable trace is an error at the end
+				plan.OnFailure(&f)
 			}
 		},
-		Took: func(s *stretch.Sum) {
+		Took: func(s *batch.Sum) {
 			if !plan.Distinct { // the user did not ask for it
 				s.Result.Schedules, s.Result.States, s.Result.StateRuns = 0, 0, 0
 			}

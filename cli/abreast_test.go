@@ -27,11 +27,11 @@ func (a alone) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (a alone) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (a alone) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if err := os.WriteFile(filepath.Join(os.Getenv(aloneVariable), fmt.Sprint(os.Getpid())), nil, 0o600); err != nil {
 		return nil, err
 	}
-	if _, err := p.Folder(); err != nil {
+	if _, err := p.Dir(); err != nil {
 		return nil, err
 	}
 	return a.Cluster.Deploy(ctx, p)

@@ -18,11 +18,11 @@ func campaignOf(t *testing.T, args []string) (digest, again string) {
 		&errOut); status == statusFailure {
 		t.Fatalf("%q: %s", args, errOut.String())
 	}
-	var d struct{ Digest, Again string }
+	var d struct{ Digest, Command string }
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
-	return d.Digest, d.Again
+	return d.Digest, d.Command
 }
 
 // The command that a campaign prints reruns it when pasted into a shell.
@@ -36,7 +36,7 @@ func TestAgain(t *testing.T) {
 		},
 		{
 			"run", "smr-bug", "--runs", "300", "--keep-going", "--no-shrink", "--steps", "60", "--settle", "0",
-			"--patience", "2m",
+			"--step-timeout", "2m",
 		},
 		{
 			"run", "register", "--strategy", "partition", "--runs", "20", "--coverage", "--operations", "read,write it",

@@ -24,7 +24,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
@@ -92,12 +92,12 @@ the machine's memory.`
 // variables are the values that help texts refer to, so that the help matches the code.
 var variables = kong.Vars{
 	"version":   lockstep.Version,
-	"tries":     fmt.Sprint(shrink.DefaultTries),
-	"shrinkFor": keep.DefaultShrinkFor.String(),
+	"tries":     fmt.Sprint(shrink.DefaultAttempts),
+	"shrinkFor": artifact.DefaultShrinkFor.String(),
 	"runs":      fmt.Sprint(defaultRuns),
 	"usual":     usualStrategy,
 	"guided":    guidedStrategy,
-	"patience":  watchdog.Default.String(),
+	"timeout":   watchdog.Default.String(),
 }
 
 // examples are lines for the help of every command line.
@@ -203,7 +203,7 @@ func (a App) execute(ctx context.Context, self string, args []string, out, errOu
 		args:  args,
 		model: parser.Model.Node,
 		asked: os.Getenv(programVariable),
-		write: keep.WriteFile,
+		write: artifact.WriteFile,
 	}
 	_ = os.Unsetenv(programVariable) // programs that this one starts must not inherit it
 	if err == nil {

@@ -32,7 +32,7 @@ func (s stopping) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (s stopping) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s stopping) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := s.Cluster.Deploy(ctx, p)
 	return &stoppingDeployment{d, s}, err
 }
@@ -174,7 +174,7 @@ func (b broken) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (broken) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (broken) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return nil, errors.New("there is no network")
 }
 
@@ -253,14 +253,14 @@ func TestInterruptShrinking(t *testing.T) {
 		&errOut,
 	)
 	var got struct {
-		Tries       int
+		Attempts    int
 		Exhausted   bool
 		Interrupted bool
 	}
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("status %d: %v\n%s%s", status, err, out.String(), errOut.String())
 	}
-	if status != statusFinding || !got.Interrupted || got.Exhausted || got.Tries == 0 || got.Tries > 40 {
+	if status != statusFinding || !got.Interrupted || got.Exhausted || got.Attempts == 0 || got.Attempts > 40 {
 		t.Errorf("status %d, %+v", status, got)
 	}
 	if _, err := trace.ReadFile("small.trace"); err != nil {
@@ -346,7 +346,7 @@ func (versioned) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (versioned) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (versioned) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	return toy.Cluster(nil).Deploy(ctx, p)
 }
 
@@ -361,7 +361,7 @@ func TestReplayedBuild(t *testing.T) {
 		{"", "v1.7.3", ""},
 		{"", "v1.8.0", "this program has v1.7.3"},
 	} {
-		at := place{target: target.Of("versioned", "names its version", versioned{}, toy.Judge{}), build: c.program}
+		at := place{target: target.Of("versioned", "names its version", versioned{}, toy.Checker{}), build: c.program}
 		if s, err := at.system(nil); err != nil {
 			t.Error(err)
 		} else if info, err := s.Describe(); err != nil || info.Build != cmp.Or(c.program, "v1.7.3") {

@@ -39,7 +39,7 @@ func (c *runCmd) meter(plan *lockstep.Plan) (*coverage.Meter, error) {
 	}
 	names := slices.Clone(c.Operations)
 	for _, w := range sequences {
-		names = append(names, w.Aims[0].(cover.PartitionSequence).Operations()...)
+		names = append(names, w.Goals[0].(cover.PartitionSequence).Operations()...)
 	}
 	operation := func(text string) string { return nameOf(text, names) }
 	plan.Observers = []lockstep.Observer{
@@ -61,7 +61,7 @@ func (c *runCmd) sequences(info lockstep.Info, s lockstep.Strategy) ([]coverage.
 		sampling := cover.Sampling{Nodes: info.Nodes, Balanced: p.Balanced, Operations: c.Operations, During: p.During}
 		watch, err := coverage.WatchPartitionSequence(sequence, sampling)
 		if err != nil || p.Seek || len(sequence.Operations()) > 0 && len(c.Operations) == 0 {
-			watch = coverage.Watch{Name: "the partition sequence " + sequence.String(), Aims: []cover.Goal{sequence},
+			watch = coverage.Watch{Name: "the partition sequence " + sequence.String(), Goals: []cover.Goal{sequence},
 				Often: true}
 		}
 		watches = append(watches, watch)
@@ -83,7 +83,7 @@ func (c *runCmd) sequences(info lockstep.Info, s lockstep.Strategy) ([]coverage.
 	if len(watches) > 0 && watches[0].Name == name {
 		return watches, nil
 	}
-	return append(watches, coverage.Watch{Name: name, Aims: []cover.Goal{sequence}, Often: true}), nil
+	return append(watches, coverage.Watch{Name: name, Goals: []cover.Goal{sequence}, Often: true}), nil
 }
 
 // nameOf returns the first of the operations that a request's text contains, or the text itself.
@@ -126,7 +126,7 @@ func watchesFor(info lockstep.Info, s lockstep.Strategy, operations []string) ([
 	}
 	for _, role := range info.Roles {
 		watches = append(watches, coverage.Watch{Name: role + " in a minority", WhenMet: true,
-			Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: role}}})
+			Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: role}}})
 	}
 	watches = append(watches, coverage.WatchIrregular(info.Nodes)...)
 	if len(operations) > 0 {

@@ -34,7 +34,7 @@ type needed struct {
 
 // tools are the programs that Lockstep can use.
 var tools = []needed{
-	{"go", []string{"go"}, "targets that are built on demand: run ./folder, --set version=V"},
+	{"go", []string{"go"}, "targets that are built on demand: run ./directory, --set version=V"},
 	{"javac", []string{"javac"}, "servers in Java, with a JDK: zookeeper, kafka, cassandra, ratis, bftsmart"},
 	{"mvn", []string{"mvn"}, "fetching these servers"},
 	{"chromium", []string{"chromium", "chromium-browser", "google-chrome"}, "the project's tests of HTML pages"},

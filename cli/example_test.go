@@ -48,10 +48,10 @@ func ExampleParseStrategies() {
 
 func ExampleCheckOut() {
 	fmt.Println(cli.CheckOut("example_test.go"))
-	// Output: --out example_test.go: example_test.go is not a folder
+	// Output: --out example_test.go: example_test.go is not a directory
 }
 
 func ExampleCheckFiles() {
 	fmt.Println(cli.CheckFiles("report", "nowhere/page.html", "junit", ""))
-	// Output: --report nowhere/page.html: there is no folder nowhere
+	// Output: --report nowhere/page.html: there is no directory nowhere
 }

@@ -10,7 +10,7 @@ import (
 
 // explored has the flags that select what is explored. Several commands share them.
 type explored struct {
-	Target    string   `arg:"" help:"What to test: lockstep list names targets; or the folder or import path of a main package."`
+	Target    string   `arg:"" help:"What to test: lockstep list names targets; or the directory or import path of a main package."`
 	Nodes     *int     `placeholder:"N" help:"Number of nodes."`
 	Set       []string `placeholder:"K=V" sep:"none" help:"Option of the target; may be repeated."`
 	Steps     int      `placeholder:"N" help:"Length of a run in steps; 0 leaves it to the strategy."`

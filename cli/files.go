@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/target"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -23,7 +23,7 @@ func CheckOut(dir string) error {
 		info, err := os.Stat(at)
 		if err == nil {
 			if !info.IsDir() {
-				return fmt.Errorf("--out %s: %s is not a folder", dir, at)
+				return fmt.Errorf("--out %s: %s is not a directory", dir, at)
 			}
 			break
 		}
@@ -49,7 +49,7 @@ func CheckFiles(pairs ...string) error {
 			continue
 		}
 		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-			return fmt.Errorf("--%s %s: there is no folder %s", flag, file, filepath.Dir(file))
+			return fmt.Errorf("--%s %s: there is no directory %s", flag, file, filepath.Dir(file))
 		}
 	}
 	return nil
@@ -57,14 +57,14 @@ func CheckFiles(pairs ...string) error {
 
 // Keep shrinks, draws and stores a failing run. If it cannot store the trace, it writes it to the directory for
 // temporary files or to standard error, so that the finding is not lost. It returns the failure even so.
-func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o keep.Options) (*keep.Kept, error) {
+func (e *Env) Keep(plan lockstep.Plan, found *trace.Trace, o artifact.Options) (*artifact.Kept, error) {
 	o.Write, o.Tool = e.write, tool()
 	allowed := e.allowances(plan)
 	o.Replay = func(file string) string { return e.Replay(file, allowed...) }
 	if self, err := os.Executable(); err == nil {
 		o.Fresh = func(file string) []string { return append([]string{self, "replay", file}, setFlags(allowed)...) }
 	}
-	k, err := keep.Run(e.Ctx, plan, found, o)
+	k, err := artifact.Run(e.Ctx, plan, found, o)
 	if k.File == "" {
 		k.File, err = e.rescue(k.Trace, err)
 	}
@@ -97,9 +97,9 @@ func (e *Env) store(dir, name string, t *trace.Trace) (string, error) {
 func (e *Env) tryStore(dir, name string, t *trace.Trace) (string, error) {
 	file := filepath.Join(dir, name+".trace")
 	t.Header.Tool = tool()
-	err := keep.MakeFolder(dir)
+	err := artifact.MakeDir(dir)
 	if err == nil {
-		err = keep.Trace(e.write, file, t)
+		err = artifact.Trace(e.write, file, t)
 	}
 	return file, err
 }
@@ -108,13 +108,13 @@ func (e *Env) tryStore(dir, name string, t *trace.Trace) (string, error) {
 // with an unpredictable name, for this user alone, so that no other user can have put a link into it.
 func (e *Env) rescue(t *trace.Trace, err error) (string, error) {
 	if dir, made := os.MkdirTemp("", "lockstep-rescue-*"); made == nil {
-		spare := filepath.Join(dir, keep.NameOf(t)+".trace")
-		if keep.Trace(e.write, spare, t) == nil {
+		spare := filepath.Join(dir, artifact.NameOf(t)+".trace")
+		if artifact.Trace(e.write, spare, t) == nil {
 			return spare, fmt.Errorf("%w; it is in %s instead", err, spare)
 		}
 		_ = os.RemoveAll(dir)
 	}
-	fmt.Fprintln(e.Err, "lockstep: no folder takes the trace, so here it is:")
+	fmt.Fprintln(e.Err, "lockstep: no directory takes the trace, so here it is:")
 	_ = trace.Write(e.Err, t)
 	return "", err
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -34,10 +34,10 @@ func fullIn(full ...string) func(string, func(io.Writer) error) error {
 	return func(file string, content func(io.Writer) error) error {
 		for _, dir := range full {
 			if strings.HasPrefix(file, dir) {
-				return keep.WriteFile(file, func(w io.Writer) error { return content(&fullDisk{w, 20}) })
+				return artifact.WriteFile(file, func(w io.Writer) error { return content(&fullDisk{w, 20}) })
 			}
 		}
-		return keep.WriteFile(file, content)
+		return artifact.WriteFile(file, content)
 	}
 }
 
@@ -77,13 +77,13 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("halves of files are left: %q %q", left, hidden)
 		}
 		if everywhere {
-			_, text, _ := strings.Cut(errOut.String(), "no folder takes the trace, so here it is:\n")
+			_, text, _ := strings.Cut(errOut.String(), "no directory takes the trace, so here it is:\n")
 			text, _, _ = strings.Cut(text, "lockstep: ")
 			if _, err := trace.Read(strings.NewReader(text)); err != nil {
 				t.Errorf("what is printed is not the trace: %v\n%s", err, errOut.String())
 			}
 			if left, _ := filepath.Glob(filepath.Join(spare, "*")); len(left) > 0 {
-				t.Errorf("an empty folder is left: %q", left)
+				t.Errorf("an empty directory is left: %q", left)
 			}
 		} else if saved, _ := filepath.Glob(filepath.Join(spare, "lockstep-rescue-*", "*.trace")); len(saved) == 0 ||
 			!strings.Contains(err.Error(), "instead") {
@@ -101,17 +101,17 @@ func TestRescueFollowsNoLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := &trace.Trace{Header: trace.Header{Target: "smr", Nodes: 1}, Outcome: trace.Outcome{Verdict: trace.Pass}}
-	if err := os.Symlink(elsewhere, filepath.Join(shared, keep.NameOf(run)+".trace")); err != nil {
+	if err := os.Symlink(elsewhere, filepath.Join(shared, artifact.NameOf(run)+".trace")); err != nil {
 		t.Fatal(err)
 	}
-	e := &Env{Err: io.Discard, write: keep.WriteFile}
+	e := &Env{Err: io.Discard, write: artifact.WriteFile}
 	file, err := e.rescue(run, errors.New("full"))
 	if _, wrong := trace.ReadFile(file); wrong != nil || err == nil ||
 		!strings.Contains(err.Error(), "it is in "+file+" instead") {
 		t.Errorf("%s: %v, %v", file, wrong, err)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder is %v, %v", info.Mode(), err)
+		t.Errorf("the directory is %v, %v", info.Mode(), err)
 	}
 	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "my data" {
 		t.Errorf("the link was followed: %q, %v", text, err)

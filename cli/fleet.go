@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -38,8 +38,8 @@ type Gathered struct {
 	Result *lockstep.Result
 	// Coverage and Closure are the measurements, if the user asked for them.
 	Coverage *coverage.Sum
-	Closure  *closure.Measured
-	Traces   []stretch.Trace // of the findings, in their order
+	Closure  *lockstepform.Measured
+	Traces   []batch.Trace // of the findings, in their order
 	Elapsed  time.Duration
 	Curve    []campaign.Sample
 	Stopped  bool // the user stopped the campaign
@@ -136,12 +136,12 @@ func (c *runCmd) result(ctx context.Context, e *Env, plan lockstep.Plan) (*locks
 		}
 	}
 	g := c.gathered
-	crew, err := lockstep.NewCrew(plan)
+	runner, err := lockstep.NewBatchRunner(plan)
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(crew.Close(), stretch.Unpack(g.Result, g.Traces))
-	crew.Conclude(g.Result)
+	err = errors.Join(runner.Close(), batch.Unpack(g.Result, g.Traces))
+	runner.Conclude(g.Result)
 	if g.Failed != "" {
 		err = errors.Join(err, errors.New(g.Failed))
 	}

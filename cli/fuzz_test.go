@@ -82,7 +82,7 @@ func recordedRuns(t testing.TB) [][]byte {
 // hostileTraces name what a trace must not name, and numbers that would keep a reader busy.
 func hostileTraces() []string {
 	trace := func(header string, lines ...string) string {
-		text := `{"lockstep":3,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
+		text := `{"lockstep":4,"tool":"x",` + header + `,"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
 			`{"step":0,"do":"start"}` + "\n"
 		for _, line := range lines {
 			text += line + "\n"
@@ -106,7 +106,7 @@ func hostileTraces() []string {
 		trace(smr + `,"settle":1000000000000000`),
 		trace(smr + `,"settle":2000`),
 		trace(smr, `{"step":1,"do":"wait","for":9000000000000000000}`),
-		trace(smr, `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`),
+		trace(smr, `{"step":1,"do":"timer","node":1,"at":9000000000000000000}`),
 		trace(
 			smr,
 			`{"sent":1,"from":1,"to":2,"type":"`+many+`","tag":{"phase":2147483647,"round":-2147483648}}`,
@@ -124,7 +124,7 @@ func hostileTraces() []string {
 		),
 		trace(`"target":"smr","options":{"nodes":"64"}`),
 		trace(`"target":"register","options":{"nodes":"999999999999"}`),
-		`{"lockstep":3,"options":` + strings.Repeat("[", 20_000),
+		`{"lockstep":4,"options":` + strings.Repeat("[", 20_000),
 		trace("\"target\":\"\\u001b[2J\\u202e\""),
 		trace(
 			smr,
@@ -242,7 +242,7 @@ func FuzzTrace(f *testing.F) {
 		commands := [][]string{
 			{"explain", "--html", filepath.Join(dir, "x.html"), "--shiviz", filepath.Join(dir, "x.log")},
 			{"replay"},
-			{"shrink", "--tries", "30", "--for", "5s", "--out", filepath.Join(dir, "small.trace")},
+			{"shrink", "--attempts", "30", "--for", "5s", "--out", filepath.Join(dir, "small.trace")},
 		}
 		if _, err := trace.ReadFile(name); err != nil { // all commands report this error alike
 			commands = commands[len(file)%3:][:1]
@@ -260,7 +260,7 @@ func FuzzTrace(f *testing.F) {
 
 // Traces within all limits that are large and made to be slow: each command still ends soon.
 func TestLargeTraces(t *testing.T) {
-	header := `{"lockstep":3,"tool":"x","target":"smr-bug","options":{"nodes":"3"},"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
+	header := `{"lockstep":4,"tool":"x","target":"smr-bug","options":{"nodes":"3"},"strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" + `{"step":0,"do":"start"}` + "\n"
 	values := make([]string, 1000)
 	for i := range values {
 		values[i] = strings.Repeat("a", 2000+i)
@@ -272,7 +272,7 @@ func TestLargeTraces(t *testing.T) {
 	steps := func(n int) (text string, about string) {
 		var b, numbers strings.Builder
 		for i := range n {
-			fmt.Fprintf(&b, `{"step":%d,"do":"alarm","node":%d}`+"\n", i+1, i%3+1)
+			fmt.Fprintf(&b, `{"step":%d,"do":"timer","node":%d}`+"\n", i+1, i%3+1)
 			fmt.Fprintf(&numbers, "%d,", i)
 		}
 		return b.String(), "[" + numbers.String() + "0]"

@@ -24,7 +24,7 @@ func (s looping) Describe() (lockstep.Info, error) {
 	return info, err
 }
 
-func (s looping) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s looping) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := s.Cluster.Deploy(ctx, p)
 	return &loopingDeployment{d}, err
 }
@@ -48,7 +48,7 @@ func TestHang(t *testing.T) {
 	status := app.execute(
 		context.Background(),
 		"lockstep",
-		[]string{"run", "looping", "--patience", "100ms", "--workers", "1", "--closure"},
+		[]string{"run", "looping", "--step-timeout", "100ms", "--workers", "1", "--closure"},
 		&out,
 		&errOut,
 	)

@@ -139,7 +139,7 @@ func writeListed(w io.Writer, list []listed) {
 			fmt.Fprintf(w, "      %-14s %s (%s)\n", o.Key, o.Help, o.Default)
 		}
 		if l.Strategy != "" {
-			fmt.Fprintf(w, "      %-14s unless told otherwise %s\n", "--strategy", l.Strategy)
+			fmt.Fprintf(w, "      %-14s by default %s\n", "--strategy", l.Strategy)
 		}
 		l.writeDetail(w)
 	}

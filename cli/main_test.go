@@ -34,14 +34,14 @@ var testApp = App{
 			Versions: []string{"v1.1.0", "v1.0.0"},
 		},
 		{
-			Name:     "mended",
-			Help:     "the same with its bug mended",
-			Package:  "example.com/toy/mended",
+			Name:     "fixed",
+			Help:     "the same with its bug fixed",
+			Package:  "example.com/toy/fixed",
 			Module:   "example.com/toy",
 			Dir:      os.Getenv("TOY"),
 			Library:  "example.com/count",
 			Versions: []string{"v1.0.0"},
-			Changed:  "mended",
+			Changed:  "fixed",
 			Overlay: func(library fs.FS) (map[string][]byte, error) {
 				text, err := fs.ReadFile(library, "count.go")
 				return map[string][]byte{

@@ -10,7 +10,7 @@ import (
 
 // The default step timeout is the one that the target needs; the command line overrides it.
 func TestPatience(t *testing.T) {
-	slow := target.Target{Patience: time.Hour}
+	slow := target.Target{StepTimeout: time.Hour}
 	for _, c := range []struct {
 		target      target.Target
 		asked, want time.Duration
@@ -20,8 +20,8 @@ func TestPatience(t *testing.T) {
 		{slow, time.Minute, time.Minute},
 		{slow, 0, 0},
 	} {
-		if got := patience(c.target, c.asked); got != c.want {
-			t.Errorf("asked for %s of a target that needs %s: %s", c.asked, c.target.Patience, got)
+		if got := timeout(c.target, c.asked); got != c.want {
+			t.Errorf("asked for %s of a target that needs %s: %s", c.asked, c.target.StepTimeout, got)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	"github.com/lockstep-go/lockstep/internal/testkit/toy"
-	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
@@ -28,7 +28,7 @@ import (
 type troubled struct{ system lockstep.System }
 
 func (t troubled) Describe() (lockstep.Info, error) { return t.system.Describe() }
-func (t troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (t troubled) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	return t.system.Deploy(ctx, p)
 }
 
@@ -58,7 +58,7 @@ var (
 		return nil
 	})
 	// first fails only in the first run of a seed.
-	first = toy.Judge{OnStep: func(r *lockstep.Run) *lockstep.Finding {
+	first = toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Steps() > 0 || len(r.Events()) > 0 {
 			return nil
 		}
@@ -97,7 +97,7 @@ var troubles = []trouble{
 	{name: "inconclusive below the limit", system: toy.Troubled{Inconclusive: 8}, spec: counted,
 		kind: lockstep.ProblemInconclusive, severity: lockstep.SeverityWarning, verdict: trace.Unknown, test: true,
 		junit: true},
-	{name: "limit reached", spec: toy.Judge{Undecided: "more than 100 operations"},
+	{name: "limit reached", spec: toy.Checker{Undecided: "more than 100 operations"},
 		kind: lockstep.ProblemUnknown, severity: lockstep.SeverityError, verdict: trace.Unknown, status: 1, test: true,
 		junit: true},
 	{name: "vacuous scenario", spec: counted, scenario: idle,
@@ -115,7 +115,7 @@ var troubles = []trouble{
 }
 
 // walk is the strategy of all these campaigns.
-const walk = "walk:deliver=2,alarm=1,drop=0,request=0,steps=30"
+const walk = "walk:deliver=2,timer=1,drop=0,request=0,steps=30"
 
 // Each kind of problem passes through every front end. If it is an error, no front end is green; if it is not, none is
 // red. All front ends print the problem.
@@ -124,7 +124,7 @@ func TestProblemsInEveryFrontEnd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			list := c.list(t)
-			red := map[string]bool{"locktest": c.locktest(t, list), "exit status": c.console(t, list), "JSON": c.json(t,
+			red := map[string]bool{"locksteptest": c.locksteptest(t, list), "exit status": c.console(t, list), "JSON": c.json(t,
 				list)}
 			for name, is := range c.files(t, list) {
 				red[name] = is
@@ -201,14 +201,14 @@ func (c *trouble) says(t *testing.T, where, text string, list []lockstep.Problem
 	}
 }
 
-func (c *trouble) locktest(t *testing.T, list []lockstep.Problem) bool {
+func (c *trouble) locksteptest(t *testing.T, list []lockstep.Problem) bool {
 	f := &enginetest.FakeT{TestName: "TestTrouble"}
 	if c.ended {
 		f.Until = time.Now()
 	}
-	f.Run(func(tb testing.TB) { locktest.Run(tb, c.plan()) })
+	f.Run(func(tb testing.TB) { locksteptest.Run(tb, c.plan()) })
 	text := f.Text.String()
-	c.says(t, "locktest", text, list)
+	c.says(t, "locksteptest", text, list)
 	if f.Bad != c.test {
 		t.Errorf("the test fails: %v\n%s", f.Bad, text)
 	}

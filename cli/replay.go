@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/replay"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
@@ -136,7 +136,7 @@ func (r *recorded) plan(t *trace.Trace, at *place) (lockstep.Plan, error) {
 	if t.Header.Build != "" && t.Header.Build != info.Build {
 		return lockstep.Plan{}, other(info.Build)
 	}
-	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(patience(at.target, watchdog.Default))}
+	plan := lockstep.Plan{System: s, Spec: at.target.Spec, Watch: watchdog.After(timeout(at.target, watchdog.Default))}
 	if guide, err := at.target.Scenario(t.Header.Scenario); err == nil { // the scenario checks runs, too
 		plan.Scenario = guide.Build()
 	}
@@ -211,7 +211,7 @@ func (c *replayCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	if err := keep.Replayed(again.Trace); err != nil {
+	if err := artifact.Replayed(again.Trace); err != nil {
 		return err
 	}
 	o := again.Trace.Outcome
@@ -245,10 +245,10 @@ func (c *replayCmd) Run(e *Env) error {
 
 type shrinkCmd struct {
 	recorded
-	Out   string        `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
-	Tries int           `placeholder:"N" help:"Most runs to make; 0 is ${tries}."`
-	For   time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
-	JSON  bool          `name:"json" help:"Print one JSON object."`
+	Out      string        `placeholder:"FILE" help:"Where the smaller run goes; the default is the trace's name with .small.trace."`
+	Attempts int           `placeholder:"N" help:"Most runs to make; 0 is ${tries}."`
+	For      time.Duration `placeholder:"1m" help:"Most time to spend; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
+	JSON     bool          `name:"json" help:"Print one JSON object."`
 }
 
 // Help returns the longer help.
@@ -265,7 +265,7 @@ type shrunk struct {
 	Finding     *trace.Finding `json:"finding"`
 	Was         string         `json:"was"`
 	Is          string         `json:"is"`
-	Tries       int            `json:"tries"`
+	Attempts    int            `json:"tries"`
 	Exhausted   bool           `json:"exhausted"`
 	Interrupted bool           `json:"interrupted"`
 }
@@ -282,7 +282,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if err := CheckFiles("out", c.Out); err != nil {
 		return err
 	}
-	small, err := keep.Shrink(e.Ctx, plan, t, shrink.Options{Tries: c.Tries}, c.For)
+	small, err := artifact.Shrink(e.Ctx, plan, t, shrink.Options{Attempts: c.Attempts}, c.For)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 		out = strings.TrimSuffix(strings.TrimSuffix(c.Trace, ".trace"), ".found") + ".small.trace"
 	}
 	small.Trace.Header.Tool = tool()
-	if err := keep.Trace(e.write, out, small.Trace); err != nil {
+	if err := artifact.Trace(e.write, out, small.Trace); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", out, err)
 	}
 	e.Found()
@@ -299,7 +299,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 	if c.JSON {
 		return e.JSON(
 			shrunk{Trace: out, Target: t.Header.Target, Build: t.Header.Build, Verdict: o.Verdict, Finding: o.Finding,
-				Was: small.Was, Is: small.Is, Tries: small.Tries, Exhausted: small.Exhausted,
+				Was: small.Was, Is: small.Is, Attempts: small.Attempts, Exhausted: small.Exhausted,
 				Interrupted: e.Interrupted()},
 		)
 	}
@@ -315,7 +315,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 		"from %s\nto   %s, in %d tries%s\ntrace %s\n",
 		small.Was,
 		small.Is,
-		small.Tries,
+		small.Attempts,
 		interrupted,
 		out,
 	)
@@ -425,7 +425,7 @@ const formFor = 10 * time.Second
 func (c *explainCmd) rewrite(e *Env, plan lockstep.Plan, t *trace.Trace) (*trace.Trace, string) {
 	ctx, cancel := context.WithTimeout(e.Ctx, formFor)
 	defer cancel()
-	form, note := keep.Form(ctx, plan, t)
+	form, note := artifact.Form(ctx, plan, t)
 	if form == nil && ctx.Err() != nil && e.Ctx.Err() == nil {
 		note = fmt.Sprintf("no lock-step form: none was found within %v", formFor)
 	}

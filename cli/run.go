@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
-	"github.com/lockstep-go/lockstep/internal/stretch"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/batch"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
@@ -29,7 +29,7 @@ type runCmd struct {
 	Scenario          string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
 	Runs              int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For               time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
-	Patience          time.Duration `default:"${patience}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits for ever."`
+	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
 	KeepGoing         bool          `help:"Continue after a finding."`
 	NoShrink          bool          `help:"Keep the first finding as it was found."`
 	ShrinkFor         time.Duration `placeholder:"1m" help:"Most time to spend on shrinking; 0 is ${shrinkFor} for a system that repeats itself only roughly, and no limit for others."`
@@ -61,7 +61,7 @@ const unbounded = math.MaxInt32
 // Help returns the longer help.
 func (runCmd) Help() string {
 	return `A target is linked in, or it is a program that is built on demand: one of those that lockstep list names, in
-the version that --set version=V asks for, or the main package in a folder, which calls cli.Main with its targets
+the version that --set version=V asks for, or the main package in a directory, which calls cli.Main with its targets
 (PACKAGE:NAME, where it has several). What was built is kept in the user's cache.
 
 Where runs repeat exactly and a process can make only one at a time, as with programs in virtual time, each of several
@@ -106,7 +106,7 @@ func (c *runCmd) Run(e *Env) error {
 	}
 	if c.Stretches {
 		share(plan.Workers)
-		return stretch.Serve(e.Ctx, plan, stretch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
+		return batch.Serve(e.Ctx, plan, batch.Measures{Coverage: meter, Closure: c.Closure}, os.Stdin, e.Out)
 	}
 	if err := errors.Join(CheckOut(c.Out), CheckFiles("report", c.Report, "junit", c.JUnit)); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.retell(e, plan, sum))
+	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.fromTrace(e, plan, sum))
 	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
@@ -139,14 +139,14 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
-	sum := &campaign.Campaign{Again: c.again(e)}
+	sum := &campaign.Campaign{Command: c.again(e)}
 	plan.Progress = func(r *lockstep.Result) {
 		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
 	}
-	if info, err := plan.System.Describe(); c.KeepGoing || err == nil && info.Repeats == lockstep.Roughly {
+	if info, err := plan.System.Describe(); c.KeepGoing || err == nil && info.Determinism == lockstep.BestEffort {
 		c.stored = &stored{files: map[int]string{}}
-		plan.Found = func(f *lockstep.Found) { c.stored.add(e, c.Out, f) }
+		plan.OnFailure = func(f *lockstep.Failure) { c.stored.add(e, c.Out, f) }
 	}
 	result, err := c.result(ctx, e, plan)
 	_ = show.Done()
@@ -185,7 +185,7 @@ func (c *runCmd) measure(e *Env, plan lockstep.Plan, sum *campaign.Campaign) err
 		sum.Closure = g.Closure.Types
 		return nil
 	}
-	m, err := closure.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
+	m, err := lockstepform.Measure(e.Ctx, plan, max(sum.Result.Runs, 1))
 	if m != nil {
 		sum.Closure = m.Types
 	}
@@ -214,14 +214,14 @@ func (c *runCmd) files(e *Env, sum *campaign.Campaign) error {
 // plan returns the plan that the flags describe, with the options that a scenario needs. Flags override the scenario's
 // options.
 func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
-	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "patience", int64(c.Patience)); err != nil {
+	if err := notNegative("runs", int64(c.Runs), "for", int64(c.For), "timeout", int64(c.StepTimeout)); err != nil {
 		return lockstep.Plan{}, err
 	}
 	plan, err := c.explored.plan(at, needs)
 	if err != nil {
 		return plan, err
 	}
-	plan.Watch = watchdog.After(patience(at.target, c.Patience))
+	plan.Watch = watchdog.After(timeout(at.target, c.StepTimeout))
 	plan.Strategy, err = strategy.Parse(c.Strategy)
 	plan.Runs, plan.KeepGoing, plan.Distinct = c.Runs, c.KeepGoing, c.Report != ""
 	switch {
@@ -233,10 +233,10 @@ func (c *runCmd) plan(at *place, needs []string) (lockstep.Plan, error) {
 	return plan, err
 }
 
-// patience returns the step timeout of a target: the requested one, or else the one that the target needs.
-func patience(t target.Target, asked time.Duration) time.Duration {
+// timeout returns the step timeout of a target: the requested one, or else the one that the target needs.
+func timeout(t target.Target, asked time.Duration) time.Duration {
 	if asked == watchdog.Default {
-		return cmp.Or(t.Patience, asked)
+		return cmp.Or(t.StepTimeout, asked)
 	}
 	return asked
 }
@@ -288,8 +288,8 @@ func (c *runCmd) words() []string {
 	if c.KeepGoing {
 		words = append(words, "--keep-going")
 	}
-	if c.Patience != watchdog.Default {
-		words = append(words, "--patience", c.Patience.String())
+	if c.StepTimeout != watchdog.Default {
+		words = append(words, "--step-timeout", c.StepTimeout.String())
 	}
 	return words
 }
@@ -298,14 +298,14 @@ func (c *runCmd) words() []string {
 func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	var failed error
 	var found []campaign.Occurrence
-	for i := range sum.Result.Found {
-		f := &sum.Result.Found[i]
+	for i := range sum.Result.Failures {
+		f := &sum.Result.Failures[i]
 		file, err := c.stored.file(f.Run), error(nil)
 		switch {
 		case i == 0:
 			file, err = c.keepFirst(e, plan, f, sum)
 		case file == "":
-			file, err = e.store(c.Out, keep.NameIn(c.Out, f.Trace, f.Run), f.Trace)
+			file, err = e.store(c.Out, artifact.NameIn(c.Out, f.Trace, f.Run), f.Trace)
 		}
 		failed = errors.Join(failed, err)
 		sum.Traces = append(sum.Traces, file)
@@ -316,13 +316,13 @@ func (c *runCmd) keep(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error 
 }
 
 // keepFirst shrinks, draws and stores the first finding. The result then has its smaller form.
-func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *campaign.Campaign) (string, error) {
+func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum *campaign.Campaign) (string, error) {
 	k, err := e.Keep(
 		plan,
 		f.Trace,
-		keep.Options{
+		artifact.Options{
 			Dir:       c.Out,
-			Name:      keep.NameIn(c.Out, f.Trace, f.Run),
+			Name:      artifact.NameIn(c.Out, f.Trace, f.Run),
 			Found:     true,
 			NoShrink:  c.NoShrink || f.Flaky != "",
 			ShrinkFor: c.ShrinkFor,
@@ -332,7 +332,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Found, sum *c
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
-		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Tries)
+		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
 	}
 	if k.Differs {
 		sum.Result.NotReproduced(0, k.Fresh)

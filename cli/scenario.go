@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/target"
@@ -33,7 +33,7 @@ func (c *runCmd) guide(at *place) (target.Scenario, error) {
 
 // retell stores one run of a guided campaign with a page and with what the scenario did at each moment. The run is the
 // first finding, or else the first run.
-func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+func (c *runCmd) fromTrace(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
 	if c.Scenario == "" {
 		return nil
 	}
@@ -45,9 +45,9 @@ func (c *runCmd) retell(e *Env, plan lockstep.Plan, sum *campaign.Campaign) erro
 		if err != nil {
 			return err
 		}
-		k, err := e.Keep(plan, t, keep.Options{
+		k, err := e.Keep(plan, t, artifact.Options{
 			Dir:      c.Out,
-			Name:     keep.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)),
+			Name:     artifact.SafeName(fmt.Sprintf("%s-%s-seed%d-run%d", t.Header.Target, c.Scenario, c.Seed, number)),
 			NoShrink: true,
 		})
 		if err != nil {

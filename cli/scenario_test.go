@@ -104,7 +104,7 @@ func TestUsualStrategies(t *testing.T) {
 	}
 	if _, out, _ := guidedRun(t, "list"); !strings.Contains(
 		out,
-		"--strategy     unless told otherwise walk:steps=40\n",
+		"--strategy     by default walk:steps=40\n",
 	) {
 		t.Errorf("%s", out)
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -37,9 +37,9 @@ const (
 func (e *Env) shapesOf(system lockstep.System, info lockstep.Info) (*shapes, error) {
 	s := strategy.Lossy{Rounds: shapePhases * max(len(info.Rounds), 4), Loss: 0.2}
 	if _, unfit := s.Fit(info); unfit != nil || !info.Supports.Has(trace.Deliver) {
-		return nil, nil //nolint:nilerr // there is nothing to look at, which is no mistake
+		return nil, nil //nolint:nilerr // there is nothing to look at, which is no bug
 	}
-	found, err := closure.ShapesOf(e.Ctx, lockstep.Plan{System: system, Strategy: s, Workers: 1}, shapeRuns)
+	found, err := lockstepform.ShapesOf(e.Ctx, lockstep.Plan{System: system, Strategy: s, Workers: 1}, shapeRuns)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
 )
 
 // stored has the findings that were stored as soon as they were found, so that they survive any end of the campaign.
@@ -14,8 +14,8 @@ type stored struct {
 }
 
 // add stores a finding. If that fails now, the command stores it at the end, or reports the error then.
-func (s *stored) add(e *Env, dir string, f *lockstep.Found) {
-	file, err := e.tryStore(dir, keep.NameIn(dir, f.Trace, f.Run), f.Trace)
+func (s *stored) add(e *Env, dir string, f *lockstep.Failure) {
+	file, err := e.tryStore(dir, artifact.NameIn(dir, f.Trace, f.Run), f.Trace)
 	if err != nil {
 		return
 	}

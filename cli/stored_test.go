@@ -33,7 +33,7 @@ func (s endless) Describe() (lockstep.Info, error) {
 }
 
 // Deploy slows the system down, so that the campaign does not fill the disk.
-func (s endless) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s endless) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := s.Cluster.Deploy(ctx, p)
 	return slow{d}, err
 }
@@ -114,10 +114,10 @@ func TestFindingsAreStoredOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != len(result.Found) || len(files) < 3 {
-		t.Errorf("%d files, %d findings", len(files), len(result.Found))
+	if len(files) != len(result.Failures) || len(files) < 3 {
+		t.Errorf("%d files, %d findings", len(files), len(result.Failures))
 	}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		if _, err := os.Stat(fmt.Sprintf("lockstep-out/smr-bug-prefix-seed1-run%d.trace", f.Run)); err != nil {
 			t.Error(err)
 		}

@@ -52,7 +52,7 @@ func (e *Env) locate(name string, set []string) (place, error) {
 		return place{program: p, version: version, set: rest}, nil
 	case unknown != nil:
 		return place{}, fmt.Errorf(
-			"unknown target %q: one of %s, or the folder or import path of a main package",
+			"unknown target %q: one of %s, or the directory or import path of a main package",
 			name,
 			strings.Join(e.app.names(), ", "),
 		)

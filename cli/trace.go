@@ -38,11 +38,11 @@ func (c *traceCmd) Run(e *Env) error {
 		return err
 	}
 	of := runCmd{
-		explored: c.explored,
-		Strategy: c.Strategy,
-		Scenario: c.Scenario,
-		Runs:     c.Number + 1,
-		Patience: watchdog.Default,
+		explored:    c.explored,
+		Strategy:    c.Strategy,
+		Scenario:    c.Scenario,
+		Runs:        c.Number + 1,
+		StepTimeout: watchdog.Default,
 	}
 	if err := cmp.Or(notNegative("run", int64(c.Number)), CheckFiles("out", c.Out)); err != nil {
 		return err

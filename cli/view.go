@@ -63,7 +63,7 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 		s.Events = append(s.Events, sort{Type: name})
 	}
 	l.Seen = s
-	if info.Repeats == lockstep.Roughly || info.Serial { // one run may take long
+	if info.Determinism == lockstep.BestEffort || info.Serial { // one run may take long
 		return nil
 	}
 	_, err := lockstep.Explore(
@@ -85,7 +85,7 @@ func (e *Env) look(l *listed, system lockstep.System, info lockstep.Info) error 
 func (s *view) New(lockstep.Info) lockstep.Watcher { return &looker{} }
 
 // Take adds the observations of a run.
-func (s *view) Take(_ int, noted any) {
+func (s *view) Collect(_ int, noted any) {
 	n := noted.(*view)
 	s.Messages, s.Events = merge(s.Messages, n.Messages), merge(s.Events, n.Events)
 }
@@ -110,7 +110,7 @@ type looker struct{ noted *view }
 func (l *looker) Reset() { l.noted = &view{} }
 
 // Look notes types of messages and events that are new.
-func (l *looker) Look(run *lockstep.Run) {
+func (l *looker) Observe(run *lockstep.Run) {
 	for i := range run.Sent() {
 		m := &run.Sent()[i]
 		l.noted.Messages = note(l.noted.Messages, m.Type, func() any { return run.Body(m.ID) })

@@ -91,7 +91,7 @@ func TestStrategies(t *testing.T) {
 		strategy.Uniform{Period: 4, Rounds: 4},
 		strategy.Systematic{
 			Steps:  20,
-			Alarms: 1,
+			Timers: 1,
 			Delays: strategy.Unbounded,
 			Reduce: strategy.SleepSets,
 		},

@@ -80,7 +80,7 @@ func (p *profiler) New(info lockstep.Info) lockstep.Watcher {
 }
 
 // Take adds a run.
-func (p *profiler) Take(_ int, noted any) {
+func (p *profiler) Collect(_ int, noted any) {
 	c := noted.(counts)
 	p.rounds += c.rounds
 	p.quorumRounds += c.quorumRounds
@@ -103,7 +103,7 @@ type profile struct {
 func (p *profile) Reset() { p.now, p.effect = counts{}, 0 }
 
 // Look counts the effects of the last step, in its round.
-func (p *profile) Look(run *lockstep.Run) {
+func (p *profile) Observe(run *lockstep.Run) {
 	p.run = run
 	if run.Settling() {
 		return

@@ -10,10 +10,10 @@ import (
 
 // A Watch is a set of aims that a Meter counts together.
 type Watch struct {
-	Name string
-	Aims []cover.Goal
+	Name  string
+	Goals []cover.Goal
 	// Chance is what the theorems assume about one test of these aims; without P the meter counts but predicts nothing.
-	Chance cover.Probability
+	Probability cover.Probability
 	// WhenMet omits the reading while no run was a test of the aims. It is for aims that do not concern many campaigns.
 	WhenMet bool
 	// Often also counts the runs that cover the first aim.
@@ -47,9 +47,9 @@ func WatchGoals(criterion cover.Criterion, space cover.Space) (Watch, error) {
 	if err != nil {
 		return Watch{}, err
 	}
-	w := Watch{Name: criterion.String(), Chance: chance}
+	w := Watch{Name: criterion.String(), Probability: chance}
 	for g := range goals {
-		w.Aims = append(w.Aims, g)
+		w.Goals = append(w.Goals, g)
 	}
 	return w, nil
 }
@@ -65,14 +65,14 @@ func WatchSequences(length int, operations ...cover.Op) (Watch, error) {
 	if err := listable("sequences", chance.Goals); err != nil {
 		return Watch{}, err
 	}
-	w := Watch{Name: fmt.Sprintf("sequences of %d operations", length), Chance: chance}
+	w := Watch{Name: fmt.Sprintf("sequences of %d operations", length), Probability: chance}
 	for i := range int(chance.Goals.Int64()) {
 		sequence := make(cover.Sequence, length)
 		for j := length - 1; j >= 0; j-- {
 			sequence[j] = operations[i%len(operations)]
 			i /= len(operations)
 		}
-		w.Aims = append(w.Aims, sequence)
+		w.Goals = append(w.Goals, sequence)
 	}
 	return w, nil
 }
@@ -85,10 +85,10 @@ func WatchIrregular(nodes int) []Watch {
 	for a := 1; a <= nodes; a++ {
 		for b := 1; b <= nodes; b++ {
 			if a != b {
-				deaf.Aims = append(deaf.Aims, cover.OneWayCut{Node: a, To: b})
+				deaf.Goals = append(deaf.Goals, cover.OneWayCut{Node: a, To: b})
 			}
 			if a < b {
-				around.Aims = append(around.Aims, cover.IndirectPath{A: a, B: b})
+				around.Goals = append(around.Goals, cover.IndirectPath{A: a, B: b})
 			}
 		}
 	}
@@ -103,10 +103,10 @@ func WatchPartitionSequence(sequence cover.PartitionSequence, sampling cover.Sam
 		return Watch{}, err
 	}
 	return Watch{
-		Name:   "the partition sequence " + sequence.String(),
-		Aims:   []cover.Goal{sequence},
-		Chance: chance,
-		Often:  true,
+		Name:        "the partition sequence " + sequence.String(),
+		Goals:       []cover.Goal{sequence},
+		Probability: chance,
+		Often:       true,
 	}, nil
 }
 
@@ -144,10 +144,10 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 			}
 		}
 		names[w.Name] = true
-		if len(w.Aims) == 0 {
+		if len(w.Goals) == 0 {
 			return nil, &cover.RangeError{What: "aims of " + w.Name, Value: 0, Want: "at least 1"}
 		}
-		for _, aim := range w.Aims {
+		for _, aim := range w.Goals {
 			if aim == nil {
 				return nil, &cover.RangeError{
 					What:  "goal of " + w.Name,
@@ -156,8 +156,8 @@ func NewMeter(watches ...Watch) (*Meter, error) {
 				}
 			}
 		}
-		if w.Chance.P != nil {
-			if err := w.Chance.Check(); err != nil {
+		if w.Probability.P != nil {
+			if err := w.Probability.Check(); err != nil {
 				return nil, err
 			}
 		}
@@ -172,13 +172,13 @@ func (m *Meter) Add(run []cover.Stage) {
 	m.sum.Runs++
 	for i, w := range m.watches {
 		c := &m.sum.Watches[i]
-		c.Tests += w.Aims[0].Tests(run)
-		if w.Often && w.Aims[0].In(run) {
+		c.Tests += w.Goals[0].Tests(run)
+		if w.Often && w.Goals[0].In(run) {
 			c.Hits++
 		}
 		var covered []int
 		for _, aim := range w.left {
-			if w.Aims[aim].In(run) {
+			if w.Goals[aim].In(run) {
 				covered = append(covered, aim)
 			}
 		}
@@ -229,7 +229,7 @@ func (m *Meter) Read() []Reading {
 		if w.WhenMet && c.Tests == 0 {
 			continue
 		}
-		r := Reading{Name: w.Name, Runs: m.sum.Runs, Tests: c.Tests, Goals: len(w.Aims), Hits: c.Hits}
+		r := Reading{Name: w.Name, Runs: m.sum.Runs, Tests: c.Tests, Goals: len(w.Goals), Hits: c.Hits}
 		for _, n := range c.News {
 			r.Covered += len(n.Aims)
 			r.Curve = append(r.Curve, Point{Run: n.Run, Tests: n.Tests, Covered: r.Covered})
@@ -238,11 +238,11 @@ func (m *Meter) Read() []Reading {
 		if last := len(r.Curve) - 1; r.Runs > 0 && (last < 0 || r.Curve[last].Run < r.Runs) {
 			r.Curve = append(r.Curve, Point{Run: r.Runs, Tests: c.Tests, Covered: r.Covered})
 		}
-		if w.Chance.P != nil {
+		if w.Probability.P != nil {
 			for j := range r.Curve {
-				r.Curve[j].Expected = theory(w.Chance, r.Curve[j].Tests).Fraction
+				r.Curve[j].Expected = theory(w.Probability, r.Curve[j].Tests).Fraction
 			}
-			t := theory(w.Chance, c.Tests)
+			t := theory(w.Probability, c.Tests)
 			r.Theory = &t
 		}
 		readings = append(readings, r)
@@ -271,7 +271,7 @@ func (m *Meter) Missing(name string) []cover.Goal {
 		if w.Name == name {
 			var list []cover.Goal
 			for _, aim := range w.left {
-				list = append(list, w.Aims[aim])
+				list = append(list, w.Goals[aim])
 			}
 			return list
 		}

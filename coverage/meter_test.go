@@ -47,14 +47,14 @@ func TestMeterCounts(t *testing.T) {
 		must(coverage.WatchSequences(2, reads, cover.Op{Name: "write 0"}, cover.Op{Name: "write 1", Node: 3})),
 		{
 			Name: "roles",
-			Aims: []cover.Goal{
+			Goals: []cover.Goal{
 				cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
 				cover.RoleGoal{Kind: cover.Isolates, A: "nobody"},
 			},
 		},
 		{
 			Name: "sequences",
-			Aims: []cover.Goal{
+			Goals: []cover.Goal{
 				must(cover.ParsePartitionSequence("n1(minority)|* then n2(minority)|*")),
 				must(cover.ParsePartitionSequence("n1|n2: read@1")),
 			},
@@ -65,8 +65,8 @@ func TestMeterCounts(t *testing.T) {
 		covered, tests := map[int]bool{}, 0
 		curve := reading.Curve
 		for r, run := range runs {
-			tests += watches[i].Aims[0].Tests(run)
-			for a, aim := range watches[i].Aims {
+			tests += watches[i].Goals[0].Tests(run)
+			for a, aim := range watches[i].Goals {
 				if aim.In(run) {
 					covered[a] = true
 				}
@@ -87,7 +87,7 @@ func TestMeterCounts(t *testing.T) {
 		}
 		last := reading.Curve[len(reading.Curve)-1]
 		if reading.Covered != len(covered) || reading.Tests != tests || reading.Runs != 25 ||
-			reading.Goals != len(watches[i].Aims) ||
+			reading.Goals != len(watches[i].Goals) ||
 			last.Run != 25 {
 			t.Errorf("%s: read %+v, want %d covered by %d tests", reading.Name, reading, len(covered), tests)
 		}
@@ -105,7 +105,7 @@ func TestMeterCounts(t *testing.T) {
 		if len(missing) != reading.Goals-reading.Covered {
 			t.Errorf("%s: %d missing of %d, covered %d", reading.Name, len(missing), reading.Goals, reading.Covered)
 		}
-		if (reading.Theory != nil) != (watches[i].Chance.P != nil) {
+		if (reading.Theory != nil) != (watches[i].Probability.P != nil) {
 			t.Errorf("%s: theory %v", reading.Name, reading.Theory)
 		}
 	}
@@ -170,10 +170,10 @@ func TestMeterEmpty(t *testing.T) {
 func TestMeterRefusesChance(t *testing.T) {
 	aims := []cover.Goal{cover.PartitionGoal{}}
 	for _, w := range [][]coverage.Watch{
-		{{Name: "a", Aims: aims, Chance: cover.Probability{P: big.NewRat(2, 1), Goals: big.NewInt(1)}}},
-		{{Name: "a", Aims: aims, Chance: cover.Probability{P: big.NewRat(1, 2), Goals: big.NewInt(1)}}},
-		{{Name: "a", Aims: aims}, {Name: "a", Aims: aims}},
-		{{Name: "a", Aims: []cover.Goal{nil}}},
+		{{Name: "a", Goals: aims, Probability: cover.Probability{P: big.NewRat(2, 1), Goals: big.NewInt(1)}}},
+		{{Name: "a", Goals: aims, Probability: cover.Probability{P: big.NewRat(1, 2), Goals: big.NewInt(1)}}},
+		{{Name: "a", Goals: aims}, {Name: "a", Goals: aims}},
+		{{Name: "a", Goals: []cover.Goal{nil}}},
 	} {
 		if _, err := coverage.NewMeter(w...); err == nil {
 			t.Errorf("%+v is accepted", w)
@@ -301,7 +301,7 @@ func ExampleMeter() {
 func ExampleWatchPartitionSequence() {
 	sequence, _ := cover.ParsePartitionSequence("n1+n2(2)|2 then n1(1)|*")
 	watch, err := coverage.WatchPartitionSequence(sequence, cover.Sampling{Nodes: 4})
-	fmt.Println(watch.Name, watch.Chance.P, err)
+	fmt.Println(watch.Name, watch.Probability.P, err)
 	// Output: the partition sequence n1+n2(2)|2 then n1(1)|* 1/12 <nil>
 }
 

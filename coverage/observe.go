@@ -32,7 +32,7 @@ func (o *Observer) New(info lockstep.Info) lockstep.Watcher {
 }
 
 // Take adds a run to the meter.
-func (o *Observer) Take(_ int, noted any) { o.Meter.Add(noted.([]cover.Stage)) }
+func (o *Observer) Collect(_ int, noted any) { o.Meter.Add(noted.([]cover.Stage)) }
 
 // watcher records the stages of a run.
 type watcher struct {
@@ -51,7 +51,7 @@ func (w *watcher) Reset() {
 }
 
 // Look processes a step of the exploring stage.
-func (w *watcher) Look(run *lockstep.Run) {
+func (w *watcher) Observe(run *lockstep.Run) {
 	if run.Settling() {
 		return
 	}

@@ -24,7 +24,7 @@ type diary struct {
 	took   func([]cover.Stage)
 }
 
-func (d *diary) Take(_ int, noted any) {
+func (d *diary) Collect(_ int, noted any) {
 	d.stages = noted.([]cover.Stage)
 	if d.took != nil {
 		d.took(d.stages)
@@ -43,7 +43,7 @@ func TestObserverReadsSteps(t *testing.T) {
 		return lockstep.Step{Kind: trace.Request, Request: id, Node: n}
 	}
 	crash := func(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Crash, Node: n} }
-	alarm := func(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Alarm, Node: n} }
+	timer := func(n lockstep.Node) lockstep.Step { return lockstep.Step{Kind: trace.Timer, Node: n} }
 	for _, c := range []struct {
 		name    string
 		steps   steps.List
@@ -60,43 +60,43 @@ func TestObserverReadsSteps(t *testing.T) {
 		},
 		{
 			"a cut in two steps is one partition",
-			steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), alarm(1)},
+			steps.List{cut(set(1), set(2, 3, 4, 5)), cut(set(2, 3), set(4, 5)), timer(1)},
 			false,
 			"1|2,3|4,5",
 		},
 		{
 			"a cut that nothing happens under",
-			steps.List{alarm(1), cut(set(1), set(2)), heal, alarm(2)},
+			steps.List{timer(1), cut(set(1), set(2)), heal, timer(2)},
 			false,
 			"1,2,3,4,5",
 		},
-		{"a bridge", steps.List{cut(set(1, 2), set(4, 5)), alarm(1)}, false, "1,2,3|3,4,5"},
+		{"a bridge", steps.List{cut(set(1, 2), set(4, 5)), timer(1)}, false, "1,2,3|3,4,5"},
 		{
 			"one way is cut",
-			steps.List{oneWay(set(1, 2), set(3, 4, 5)), alarm(1), heal, alarm(1)},
+			steps.List{oneWay(set(1, 2), set(3, 4, 5)), timer(1), heal, timer(1)},
 			false,
 			"cut one way; 1,2,3,4,5",
 		},
 		{
 			"one way after the other",
-			steps.List{oneWay(set(1, 2), set(3, 4, 5)), oneWay(set(3, 4, 5), set(1, 2)), alarm(1)},
+			steps.List{oneWay(set(1, 2), set(3, 4, 5)), oneWay(set(3, 4, 5), set(1, 2)), timer(1)},
 			false,
 			"1,2|3,4,5",
 		},
 		{
 			"cut links with a way around them",
-			steps.List{cut(set(1), set(3)), cut(set(2), set(4)), alarm(1)},
+			steps.List{cut(set(1), set(3)), cut(set(2), set(4)), timer(1)},
 			false,
 			"cut with a way around",
 		},
 		{
 			"two cuts that leave a bridge",
-			steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), alarm(1)},
+			steps.List{cut(set(1), set(2, 3)), cut(set(2), set(3)), timer(1)},
 			false,
 			"1,4,5|2,4,5|3,4,5",
 		},
-		{"a crash is no cut", steps.List{crash(2), alarm(1)}, false, "1,2,3,4,5"},
-		{"unless it is to be one", steps.List{alarm(1), crash(2), alarm(1)}, true, "1,2,3,4,5; 1,3,4,5|2"},
+		{"a crash is no cut", steps.List{crash(2), timer(1)}, false, "1,2,3,4,5"},
+		{"unless it is to be one", steps.List{timer(1), crash(2), timer(1)}, true, "1,2,3,4,5; 1,3,4,5|2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &diary{Observer: coverage.Observer{Crashes: c.crashes}}
@@ -136,10 +136,10 @@ type kernels struct {
 }
 
 func (k *kernels) New(lockstep.Info) lockstep.Watcher { return k }
-func (k *kernels) Take(_ int, noted any)              { k.runs = append(k.runs, noted.([]string)) }
+func (k *kernels) Collect(_ int, noted any)           { k.runs = append(k.runs, noted.([]string)) }
 func (k *kernels) Reset()                             { k.now = nil }
 func (k *kernels) Noted() any                         { return k.now }
-func (k *kernels) Look(run *lockstep.Run) {
+func (k *kernels) Observe(run *lockstep.Run) {
 	rounds := run.Rounds()
 	if len(rounds) == 0 || run.Settling() || run.Last().Kind == trace.Start {
 		return
@@ -224,7 +224,7 @@ func TestObserverReadsIrregular(t *testing.T) {
 			context.Background(),
 			lockstep.Plan{
 				System:    register.Cluster{Nodes: 5},
-				Strategy:  steps.List{c.step, {Kind: trace.Alarm, Node: 1}},
+				Strategy:  steps.List{c.step, {Kind: trace.Timer, Node: 1}},
 				Runs:      1,
 				Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},
 			},
@@ -247,7 +247,7 @@ func TestImpossibleRole(t *testing.T) {
 		return coverage.Watch{
 			Name:    name,
 			WhenMet: true,
-			Aims:    []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}},
+			Goals:   []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: name}},
 		}
 	}
 	meter := must(coverage.NewMeter(role("leader"), role("follower")))
@@ -276,8 +276,8 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 		t.Fatal(err)
 	}
 	leader := coverage.Watch{
-		Name: "leader",
-		Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}},
+		Name:  "leader",
+		Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: register.RoleLeader}},
 	}
 	meter, err := coverage.NewMeter(isolate, separate, leader)
 	if err != nil {
@@ -293,8 +293,8 @@ func readings(t *testing.T, s lockstep.Strategy, workers int) []coverage.Reading
 // The curve is ordered by runs, not by completion: the number of workers does not matter.
 func TestObserverWorkers(t *testing.T) {
 	for _, s := range []lockstep.Strategy{
-		strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, Steps: 60},
-		strategy.Walk{Deliver: 20, Alarm: 2, Cut: 1, Heal: 1, Steps: 300},
+		strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, Steps: 60},
+		strategy.Walk{Deliver: 20, Timer: 2, Cut: 1, Heal: 1, Steps: 300},
 	} {
 		one := readings(t, s, 1)
 		if !reflect.DeepEqual(one, readings(t, s, 3)) {
@@ -365,7 +365,7 @@ func ExampleObserver() {
 	}
 	_, err = lockstep.Explore(context.Background(), lockstep.Plan{
 		System:    register.Cluster{Nodes: 5, Reads: register.Quorum},
-		Strategy:  strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60},
+		Strategy:  strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, During: 2, Steps: 60},
 		Spec:      register.Linearizability,
 		Runs:      9,
 		Observers: []lockstep.Observer{&coverage.Observer{Meter: meter}},

@@ -80,7 +80,7 @@ func (m *Meter) Take() Sum {
 	m.sum = Sum{Watches: make([]Counted, len(m.watches))}
 	for _, w := range m.watches {
 		w.left = w.left[:0]
-		for i := range w.Aims {
+		for i := range w.Goals {
 			w.left = append(w.left, i)
 		}
 	}
@@ -91,7 +91,7 @@ func (m *Meter) Take() Sum {
 func (m *Meter) Put(next Sum) error {
 	for i, c := range next.Watches {
 		for _, n := range c.News {
-			if i >= len(m.watches) || len(n.Aims) > 0 && n.Aims[len(n.Aims)-1] >= len(m.watches[i].Aims) {
+			if i >= len(m.watches) || len(n.Aims) > 0 && n.Aims[len(n.Aims)-1] >= len(m.watches[i].Goals) {
 				return fmt.Errorf(
 					"coverage of %d watches with other aims, where there are %d",
 					len(next.Watches),

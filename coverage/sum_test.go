@@ -16,8 +16,8 @@ func TestSums(t *testing.T) {
 	watches := []coverage.Watch{
 		must(coverage.WatchGoals(cover.Split{K: 2}, space)),
 		must(coverage.WatchGoals(cover.Separate{K: 1, L: 3}, space)),
-		{Name: "leader", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}}, Often: true},
-		{Name: "nobody", Aims: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}, WhenMet: true},
+		{Name: "leader", Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}}, Often: true},
+		{Name: "nobody", Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}, WhenMet: true},
 	}
 	rng := seeded(9)
 	for range 40 {

@@ -32,9 +32,9 @@ func (a *Arm) reward(l *Ledger, p *Part) {
 // news returns the reward of a part, from 0 to 1.
 func news(l *Ledger, p *Part) float64 {
 	known := len(l.Findings)
-	for i := range p.Result.Found {
+	for i := range p.Result.Failures {
 		same := func(f Finding) bool {
-			return f.Run < p.First && f.Property == p.Result.Found[i].Finding.Property && f.Shape == p.Shapes[i]
+			return f.Run < p.First && f.Property == p.Result.Failures[i].Finding.Property && f.Shape == p.Shapes[i]
 		}
 		if !slices.ContainsFunc(l.Findings[:known], same) {
 			return 1

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -80,7 +80,7 @@ func (c *Client) Workers(ctx context.Context) ([]Report, error) {
 }
 
 // Traces returns the traces of the findings that a campaign keeps.
-func (c *Client) Traces(ctx context.Context, l *Ledger) (list []stretch.Trace, err error) {
+func (c *Client) Traces(ctx context.Context, l *Ledger) (list []batch.Trace, err error) {
 	for _, f := range l.Findings {
 		t, err := c.store.getTrace(ctx, l.Job.ID, f.Run)
 		if err != nil {

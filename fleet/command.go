@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/cli"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
@@ -204,7 +204,7 @@ func jobOf(e *cli.Env, c cli.Elsewhere, flags ...string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	p, err := stretch.Start(e.Ctx, file, slices.Concat(c.Args, flags), variables...)
+	p, err := batch.Start(e.Ctx, file, slices.Concat(c.Args, flags), variables...)
 	if err != nil {
 		return Job{}, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/fleet"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
@@ -44,7 +44,7 @@ func Example() {
 
 	file, variables, _ := self("", nil)
 	args := []string{"run", "smr-bug", "--runs", "1000", "--seed", "7", "--stretches"}
-	program, err := stretch.Start(ctx, file, args, variables...) // the program describes the campaign
+	program, err := batch.Start(ctx, file, args, variables...) // the program describes the campaign
 	if err != nil {
 		panic(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/internal/words"
-	"github.com/lockstep-go/lockstep/keep"
 )
 
 type findingsCmd struct {
@@ -66,9 +66,9 @@ func fetchTrace(ctx context.Context, e *cli.Env, from view, dir, id string, run 
 	if err != nil {
 		return "", err
 	}
-	if err := keep.MakeFolder(dir); err != nil {
+	if err := artifact.MakeDir(dir); err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, keep.NameIn(dir, t, run)+".trace")
-	return file, keep.Trace(e.Write, file, t)
+	file := filepath.Join(dir, artifact.NameIn(dir, t, run)+".trace")
+	return file, artifact.Trace(e.Write, file, t)
 }

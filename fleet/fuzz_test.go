@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
-	"github.com/lockstep-go/lockstep/keep"
+	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -41,11 +41,11 @@ func seeds(f *testing.F) {
 	job := testJob(100, true)
 	add := func(p *Part) { f.Add(uint8(sendsPart), uint8(p.First), []byte(text(f, p)), stored) }
 	for i, k := range []kind{passes, finds, errs, invalid} {
-		ask := stretch.Ask{First: 4 * (i % 3), End: 4*(i%3) + 4}
-		add(testPart(f, job, ask, k, map[int]stretch.Trace{}))
+		ask := batch.Ask{First: 4 * (i % 3), End: 4*(i%3) + 4}
+		add(testPart(f, job, ask, k, map[int]batch.Trace{}))
 	}
-	p := testPart(f, job, stretch.Ask{End: 4}, finds, map[int]stretch.Trace{})
-	p.Worker, p.Result.Found[0].Finding.Text, p.Result.Found[0].Finding.Property = evil, evil, evil
+	p := testPart(f, job, batch.Ask{End: 4}, finds, map[int]batch.Trace{})
+	p.Worker, p.Result.Failures[0].Finding.Text, p.Result.Failures[0].Finding.Property = evil, evil, evil
 	add(p)
 	for kind := range byte(4) {
 		f.Add(uint8(sendsEdited), uint8(kind), []byte{kind, 0, 0, 7, 3, 11, 5, 40, 9}, stored)
@@ -86,13 +86,13 @@ func FuzzWorker(f *testing.F) {
 			p := testPart(
 				t,
 				testJob(100, true),
-				stretch.Ask{End: 4},
+				batch.Ask{End: 4},
 				kinds[int(first)%len(kinds)],
-				map[int]stretch.Trace{},
+				map[int]batch.Trace{},
 			)
 			fuzzPart(t, 0, edited(t, p, message), stored)
 		case sendsReport:
-			b := &books{staff: map[string]Report{}, seen: map[string]time.Time{}}
+			b := &ledgers{staff: map[string]Report{}, seen: map[string]time.Time{}}
 			b.hear(message)
 			printed(t, b.status())
 		case sendsTrace:
@@ -181,8 +181,8 @@ func fuzzPart(t *testing.T, first int, message, storedTrace []byte) {
 		l.give(1)
 	}
 	before := text(t, l.Sum)
-	b := &books{ledgers: map[string]*Ledger{"000001": l}, log: cleanLog(func(line string) { clean(t, line) })}
-	err := b.receive(partSubject("000001", first), message, true, func(string, int) (packed stretch.Trace, err error) {
+	b := &ledgers{ledgers: map[string]*Ledger{"000001": l}, log: cleanLog(func(line string) { clean(t, line) })}
+	err := b.receive(partSubject("000001", first), message, true, func(string, int) (packed batch.Trace, err error) {
 		return packed, json.Unmarshal(storedTrace, &packed)
 	})
 	l.add()
@@ -217,8 +217,8 @@ func sound(t *testing.T, l *Ledger) {
 		r.Schedules < 0 {
 		t.Fatalf("%d verdicts: %+v", runs, r)
 	}
-	if len(l.Findings) != len(r.Found) || len(r.Found) > campaign.Findings(r) || len(r.Found) > l.Job.Hello.Keep {
-		t.Fatalf("%d findings, %d found: %v", len(l.Findings), len(r.Found), r.Verdicts)
+	if len(l.Findings) != len(r.Failures) || len(r.Failures) > campaign.Findings(r) || len(r.Failures) > l.Job.Hello.Keep {
+		t.Fatalf("%d findings, %d found: %v", len(l.Findings), len(r.Failures), r.Verdicts)
 	}
 	for _, f := range l.Findings {
 		clean(t, f.Property)
@@ -228,7 +228,7 @@ func sound(t *testing.T, l *Ledger) {
 
 // fuzzTrace stores a trace and writes it to files.
 func fuzzTrace(t *testing.T, run int, message []byte) {
-	var packed stretch.Trace
+	var packed batch.Trace
 	if json.Unmarshal(message, &packed) != nil {
 		return
 	}
@@ -240,12 +240,12 @@ func fuzzTrace(t *testing.T, run int, message []byte) {
 		t.Fatalf("it could be opened and not read: %v", err)
 	}
 	dir := filepath.Join("some", "where")
-	err = keep.Trace(func(file string, content func(io.Writer) error) error {
+	err = artifact.Trace(func(file string, content func(io.Writer) error) error {
 		if filepath.Dir(file) != dir {
 			t.Fatalf("%q is written", file)
 		}
 		return content(io.Discard)
-	}, filepath.Join(dir, keep.NameOfRun(opened, run)+".trace"), opened)
+	}, filepath.Join(dir, artifact.NameOfRun(opened, run)+".trace"), opened)
 	if err != nil {
 		t.Logf("it cannot be written: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -16,7 +16,7 @@ import (
 type Job struct {
 	ID string `json:"id"`
 	// Hello is the program's description of the campaign on the machine of the client.
-	Hello stretch.Hello `json:"hello"`
+	Hello batch.Hello `json:"hello"`
 	// Target and Set determine the program that makes the runs, and Args are its arguments.
 	Target string   `json:"target"`
 	Set    []string `json:"set,omitempty"`
@@ -40,7 +40,7 @@ const (
 
 // Part is a worker's report of a batch. The traces are in the object store.
 type Part struct {
-	stretch.Made
+	batch.Made
 	Campaign  string   `json:"campaign"`
 	Version   string   `json:"version"`
 	Program   string   `json:"program"`
@@ -64,14 +64,14 @@ type Finding struct {
 type Ledger struct {
 	Job Job    `json:"job"`
 	Why string `json:"why,omitempty"` // the reason for the campaign's end
-	stretch.Sum
+	batch.Sum
 	Findings []Finding         `json:"findings,omitempty"`
 	Curve    []campaign.Sample `json:"curve,omitempty"`
 	Elapsed  time.Duration     `json:"elapsed"`
 	// Next is the first run that was not given out. Out has the batches that were given out and not yet added, in
 	// order.
-	Next int           `json:"next"`
-	Out  []stretch.Ask `json:"out,omitempty"`
+	Next int         `json:"next"`
+	Out  []batch.Ask `json:"out,omitempty"`
 	// Speed is the number of runs that a worker makes in a second, according to the last report.
 	Speed float64 `json:"speed"`
 	Arm   Arm     `json:"arm,omitzero"`
@@ -89,7 +89,7 @@ type Ledger struct {
 
 // newLedger creates the state of a campaign.
 func newLedger(job Job) *Ledger {
-	return &Ledger{Job: job, changed: true, Sum: stretch.NewSum(job.Hello)}
+	return &Ledger{Job: job, changed: true, Sum: batch.NewSum(job.Hello)}
 }
 
 // slice is the number of runs that a learning strategy reports at a time.
@@ -99,35 +99,35 @@ const slice = 256
 // Towards the end they get shorter, so that all workers end at about the same time, but not shorter than a leastShare
 // of a second.
 const (
-	firstStretch = 4
-	mostStretch  = 1 << 20
-	leastShare   = 0.05
+	firstBatch = 4
+	mostBatch  = 1 << 20
+	leastShare = 0.05
 )
 
 // size returns the length of the next batch for this number of workers.
 func (l *Ledger) size(workers int) int {
 	if l.Speed <= 0 {
-		return firstStretch
+		return firstBatch
 	}
 	share := float64(l.Job.Hello.Runs-l.Next) / float64(2*max(workers, 1))
-	return min(max(1, int(min(l.Speed, max(share, leastShare*l.Speed)))), mostStretch)
+	return min(max(1, int(min(l.Speed, max(share, leastShare*l.Speed)))), mostBatch)
 }
 
 // give gives out one more batch for this number of workers, or none if all are given out.
-func (l *Ledger) give(workers int) (stretch.Ask, bool) {
+func (l *Ledger) give(workers int) (batch.Ask, bool) {
 	end := l.Job.Hello.Runs
 	if l.Job.Ended != "" || l.Next >= end || l.decided() {
-		return stretch.Ask{}, false
+		return batch.Ask{}, false
 	}
 	switch h := l.Job.Hello; {
 	case h.Lineages > 1 && h.EpochOf(l.Next) > l.Result.Runs:
-		return stretch.Ask{}, false // the strategy has not learned from all of the epoch before
+		return batch.Ask{}, false // the strategy has not learned from all of the epoch before
 	case h.Lineages > 1:
 		end = min(l.Next+h.Epoch, end)
 	case !h.Sequential:
 		end = min(l.Next+l.size(workers), end)
 	}
-	ask := stretch.Ask{First: l.Next, End: end, Found: campaign.Findings(l.Result)}
+	ask := batch.Ask{First: l.Next, End: end, Found: campaign.Findings(l.Result)}
 	l.Next, l.changed = end, true
 	l.Out = append(l.Out, ask)
 	return ask, true
@@ -146,8 +146,8 @@ func (l *Ledger) decided() bool {
 }
 
 // waiting returns the batches that are given out and not done.
-func (l *Ledger) waiting() []stretch.Ask {
-	return slices.DeleteFunc(slices.Clone(l.Out), func(a stretch.Ask) bool { return l.arrived[a.First] != nil })
+func (l *Ledger) waiting() []batch.Ask {
+	return slices.DeleteFunc(slices.Clone(l.Out), func(a batch.Ask) bool { return l.arrived[a.First] != nil })
 }
 
 // errOld reports that a part was added before, and errHeld that it waits for others.
@@ -178,7 +178,7 @@ func (l *Ledger) hold(p *Part) error {
 }
 
 // asked reports whether a batch is one that was given out, or a slice of one.
-func (l *Ledger) asked(a stretch.Ask) bool {
+func (l *Ledger) asked(a batch.Ask) bool {
 	if l.Job.Hello.Sequential {
 		return len(l.Out) > 0 && a.First >= 0 && a.First%slice == 0 && a.End == min(a.First+slice, l.Job.Hello.Runs) &&
 			a.Found == l.Out[0].Found
@@ -220,16 +220,16 @@ func (l *Ledger) addOne(p *Part) {
 	l.changed = true
 	delete(l.arrived, p.First)
 	delete(l.Attempts, p.First)
-	l.Out = slices.DeleteFunc(l.Out, func(a stretch.Ask) bool { return a.End <= p.End })
+	l.Out = slices.DeleteFunc(l.Out, func(a batch.Ask) bool { return a.End <= p.End })
 	if p.Error != "" {
 		l.end(Failed, p.Error)
 		return
 	}
-	known := len(r.Found)
+	known := len(r.Failures)
 	l.Arm.reward(l, p)
 	l.Sum.Add(&p.Made, l.Job.Hello.Keep)
-	for i := known; i < len(r.Found); i++ {
-		f := r.Found[i]
+	for i := known; i < len(r.Failures); i++ {
+		f := r.Failures[i]
 		l.Findings = append(
 			l.Findings,
 			Finding{Campaign: l.Job.ID, Run: f.Run, Property: f.Finding.Property, Text: f.Finding.Text,
@@ -273,11 +273,11 @@ func (l *Ledger) reduce() {
 	clear(r.Reasons)
 	r.Divergences, r.Nondeterminism, r.Unknown, r.Events, l.Curve, l.Coverage, l.Closure = nil, nil, nil, nil, nil, nil,
 		nil
-	n := min(len(l.Findings), len(r.Found), reducedFindings)
-	l.Findings, r.Found = l.Findings[:n], r.Found[:n]
+	n := min(len(l.Findings), len(r.Failures), reducedFindings)
+	l.Findings, r.Failures = l.Findings[:n], r.Failures[:n]
 	cut := func(text string) string { return text[:min(len(text), reducedText)] }
 	for i := range n {
-		f, g := &l.Findings[i], &r.Found[i]
+		f, g := &l.Findings[i], &r.Failures[i]
 		f.Text, f.Shape, g.Flaky = cut(f.Text), cut(f.Shape), cut(g.Flaky)
 		g.Finding = lockstep.Finding{Property: g.Finding.Property, Text: cut(g.Finding.Text)}
 	}

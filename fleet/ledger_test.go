@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 	"github.com/lockstep-go/lockstep/trace"
@@ -31,7 +31,7 @@ func plan(bug, keepGoing bool, runs int) lockstep.Plan {
 
 // jobFor returns the job of a plan, without a program.
 func jobFor(p lockstep.Plan) Job {
-	return Job{ID: "000001", Args: []string{"run"}, Hello: stretch.Hello{Version: lockstep.Version,
+	return Job{ID: "000001", Args: []string{"run"}, Hello: batch.Hello{Version: lockstep.Version,
 		Program: "0123456789abcdef", Target: targetOf(p), Strategy: p.Strategy.String(),
 		Seed: p.Seed, Runs: p.Runs, Keep: p.Keep, KeepGoing: p.KeepGoing}}
 }
@@ -46,17 +46,17 @@ func targetOf(p lockstep.Plan) string {
 }
 
 // partOf returns the part that a worker would send.
-func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map[int]stretch.Trace) *Part {
-	r, err := crew.Make(t.Context(), ask.First, ask.End, ask.Found)
+func partOf(t *rapid.T, runner *lockstep.BatchRunner, job Job, ask batch.Ask, store map[int]batch.Trace) *Part {
+	r, err := runner.Make(t.Context(), ask.First, ask.End, ask.Found)
 	if err != nil {
 		t.Fatal(err)
 	}
-	traces, err := stretch.Pack(r)
+	traces, err := batch.Pack(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &Part{
-		Made:      stretch.Made{Ask: ask, Result: r},
+		Made:      batch.Made{Ask: ask, Result: r},
 		Campaign:  job.ID,
 		Version:   job.Hello.Version,
 		Program:   job.Hello.Program,
@@ -64,18 +64,18 @@ func partOf(t *rapid.T, crew *lockstep.Crew, job Job, ask stretch.Ask, store map
 	}
 	for i, x := range traces {
 		p.Shapes = append(p.Shapes, x.Shape)
-		store[r.Found[i].Run] = x
+		store[r.Failures[i].Run] = x
 	}
 	return p
 }
 
 // stored returns a traceSource that reads traces from a map.
-func stored(store map[int]stretch.Trace) traceSource {
-	return func(run int) (stretch.Trace, error) {
+func stored(store map[int]batch.Trace) traceSource {
+	return func(run int) (batch.Trace, error) {
 		if t, ok := store[run]; ok {
 			return t, nil
 		}
-		return stretch.Trace{}, errors.New("there is none")
+		return batch.Trace{}, errors.New("there is none")
 	}
 }
 
@@ -105,19 +105,19 @@ func TestLedger(t *testing.T) {
 		want[i] = r
 	}
 	if want[1].Runs == 200 || want[2].Verdicts["fail"] <= 2 || want[2].Runs != 200 {
-		t.Fatal("the plans are not what this test is for", want[1].Runs, len(want[2].Found))
+		t.Fatal("the plans are not what this test is for", want[1].Runs, len(want[2].Failures))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.IntRange(0, len(plans)-1).Draw(t, "plan")
-		crew, err := lockstep.NewCrew(plans[i])
+		runner, err := lockstep.NewBatchRunner(plans[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer crew.Close()
+		defer runner.Close()
 		l := newLedger(jobFor(plans[i]))
 		written := again(t, l)
 		var sent []*Part // in the stream, not acknowledged
-		store := map[int]stretch.Trace{}
+		store := map[int]batch.Trace{}
 		for moves := 0; l.Job.Ended == "" && moves < 2000; moves++ {
 			switch rapid.IntRange(0, 5).Draw(t, "move") {
 			case 0:
@@ -125,7 +125,7 @@ func TestLedger(t *testing.T) {
 				written = again(t, l)
 			case 1: // a worker makes a waiting batch, or repeats one that was made
 				if len(l.Out) > 0 {
-					sent = append(sent, partOf(t, crew, l.Job, rapid.SampledFrom(l.Out).Draw(t, "stretch"), store))
+					sent = append(sent, partOf(t, runner, l.Job, rapid.SampledFrom(l.Out).Draw(t, "stretch"), store))
 				}
 			case 2:
 				if len(sent) > 0 {
@@ -149,7 +149,7 @@ func TestLedger(t *testing.T) {
 			t.Skip("it did not come to an end")
 		}
 		w, r := want[i], l.Result
-		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Found) != len(w.Found) ||
+		if r.Digest != w.Digest || r.Runs != w.Runs || r.Steps != w.Steps || len(r.Failures) != len(w.Failures) ||
 			r.Verdict() != w.Verdict() ||
 			l.Job.Ended != Done {
 			t.Errorf(
@@ -157,15 +157,15 @@ func TestLedger(t *testing.T) {
 				l.Job.Ended,
 				r.Digest,
 				r.Runs,
-				len(r.Found),
+				len(r.Failures),
 				w.Digest,
 				w.Runs,
-				len(w.Found),
+				len(w.Failures),
 			)
 		}
 		for k, f := range l.Findings {
-			if f.Run != w.Found[k].Run || f.Text != w.Found[k].Finding.Text || f.Shape == "" {
-				t.Errorf("finding %d: %+v, want run %d", k, f, w.Found[k].Run)
+			if f.Run != w.Failures[k].Run || f.Text != w.Failures[k].Finding.Text || f.Shape == "" {
+				t.Errorf("finding %d: %+v, want run %d", k, f, w.Failures[k].Run)
 			}
 		}
 	})
@@ -174,10 +174,10 @@ func TestLedger(t *testing.T) {
 // A batch takes about a second, whatever a run takes, and the campaign's time is counted.
 func TestSizes(t *testing.T) {
 	l := newLedger(jobFor(plan(false, true, 1_000_000)))
-	if a, _ := l.give(1); a.End-a.First != firstStretch {
+	if a, _ := l.give(1); a.End-a.First != firstBatch {
 		t.Errorf("the first is %+v", a)
 	}
-	for speed, want := range map[float64]int{0.1: 1, 250: 250, 1e9: mostStretch} {
+	for speed, want := range map[float64]int{0.1: 1, 250: 250, 1e9: mostBatch} {
 		l.Speed, l.Next = speed, 0
 		if a, _ := l.give(1); a.End != min(want, 1_000_000) {
 			t.Errorf("at %g runs a second: %+v", speed, a)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 )
 
 // permutations returns the permutations of the numbers below n.
@@ -56,7 +56,7 @@ func expected(kinds []kind, keepGoing bool) (ended string, runs, findings int) {
 type delivery struct {
 	t         *testing.T
 	l, stored *Ledger
-	store     map[int]stretch.Trace
+	store     map[int]batch.Trace
 	queue     []*Part // not acknowledged
 }
 
@@ -103,8 +103,8 @@ func TestOrders(t *testing.T) {
 				for restart := -1; restart <= batches; restart++ {
 					cases++
 					name := fmt.Sprint(keepGoing, kinds, order, restart)
-					d := &delivery{t: t, l: newLedger(testJob(4*batches+4, keepGoing)), store: map[int]stretch.Trace{}}
-					var asks []stretch.Ask
+					d := &delivery{t: t, l: newLedger(testJob(4*batches+4, keepGoing)), store: map[int]batch.Trace{}}
+					var asks []batch.Ask
 					for range batches {
 						ask, _ := d.l.give(1)
 						asks = append(asks, ask)

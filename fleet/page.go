@@ -18,9 +18,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/internal/words"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
@@ -59,14 +59,14 @@ func (s *Server) web(ctx context.Context) *http.Server {
 func (s *Server) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, "text/html", campaign.FleetPage, s.books.look())
+		answer(w, "text/html", campaign.FleetPage, s.ledgers.look())
 	})
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, "text/plain; version=0.0.4", writeMetrics, s.books.look())
+		answer(w, "text/plain; version=0.0.4", writeMetrics, s.ledgers.look())
 	})
 	mux.HandleFunc("GET /campaign/{id}", func(w http.ResponseWriter, r *http.Request) {
-		for _, c := range s.books.look().Campaigns {
+		for _, c := range s.ledgers.look().Campaigns {
 			if c.ID == r.PathValue("id") {
 				answer(w, "text/html", campaign.Page, c.Campaign)
 				return
@@ -75,10 +75,10 @@ func (s *Server) pages() http.Handler {
 		http.NotFound(w, r)
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, "application/json", writeJSON, s.books.status())
+		answer(w, "application/json", writeJSON, s.ledgers.status())
 	})
 	mux.HandleFunc("GET /findings", func(w http.ResponseWriter, r *http.Request) {
-		found, err := s.books.findings(r.URL.Query().Get("campaign"))
+		found, err := s.ledgers.findings(r.URL.Query().Get("campaign"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
@@ -183,7 +183,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	for r.Context().Err() == nil {
 		extend(w)
 		var b bytes.Buffer
-		if campaign.FleetLive(&b, s.books.look()) != nil {
+		if campaign.FleetLive(&b, s.ledgers.look()) != nil {
 			return
 		}
 		text, err := json.Marshal(b.String())
@@ -209,10 +209,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 func writeJSON[T any](w io.Writer, v *T) error { return json.NewEncoder(w).Encode(v) }
 
 // finding reads the trace of the requested finding, or answers that there is none.
-func (s *Server) finding(w http.ResponseWriter, r *http.Request) (*stretch.Trace, *trace.Trace, bool) {
+func (s *Server) finding(w http.ResponseWriter, r *http.Request) (*batch.Trace, *trace.Trace, bool) {
 	run, err := strconv.Atoi(r.PathValue("run"))
 	id := r.PathValue("id")
-	if err != nil || !s.books.has(id, run) {
+	if err != nil || !s.ledgers.has(id, run) {
 		http.NotFound(w, r)
 		return nil, nil, false
 	}
@@ -262,11 +262,11 @@ func (s *Server) findingTrace(w http.ResponseWriter, r *http.Request) {
 // traceFile returns the file name of the requested trace.
 func traceFile(r *http.Request, t *trace.Trace) string {
 	run, _ := strconv.Atoi(r.PathValue("run")) // the run was parsed before
-	return words.Clean(keep.NameOfRun(t, run)) + ".trace"
+	return words.Clean(artifact.NameOfRun(t, run)) + ".trace"
 }
 
 // has reports whether a campaign has a finding.
-func (b *books) has(id string, run int) bool {
+func (b *ledgers) has(id string, run int) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	l := b.ledgers[id]
@@ -274,21 +274,21 @@ func (b *books) has(id string, run int) bool {
 }
 
 // status returns the current status.
-func (b *books) status() *status {
+func (b *ledgers) status() *status {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return statusOf(b.sorted(), slices.Collect(maps.Values(b.staff)))
 }
 
 // findings returns the current findings of a campaign or plan.
-func (b *books) findings(name string) ([]Finding, error) {
+func (b *ledgers) findings(name string) ([]Finding, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return findingsOf(b.sorted(), name)
 }
 
 // look returns a copy of the fleet's current state.
-func (b *books) look() *campaign.Fleet {
+func (b *ledgers) look() *campaign.Fleet {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	f := &campaign.Fleet{Refused: b.refused}
@@ -352,7 +352,7 @@ func (l *Ledger) copied() *campaign.Campaign {
 	c := l.campaign()
 	r := *l.Result
 	r.Verdicts, r.Reasons = cloned(r.Verdicts), cloned(r.Reasons)
-	r.Events, r.Judged, r.Effects = slices.Clone(r.Events), slices.Clone(r.Judged), slices.Clone(r.Effects)
+	r.Events, r.Checked, r.Effects = slices.Clone(r.Events), slices.Clone(r.Checked), slices.Clone(r.Effects)
 	c.Result, c.Curve = &r, slices.Clone(c.Curve)
 	return c
 }

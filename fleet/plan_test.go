@@ -13,8 +13,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/internal/sketch"
-	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 )
 
@@ -207,9 +207,9 @@ func TestNews(t *testing.T) {
 	}
 	l.States = hashes(0, 1000)
 	part := func(shape string, states sketch.Sketch) *Part {
-		p := &Part{Made: stretch.Made{Ask: stretch.Ask{First: 50, End: 60}, Result: &lockstep.Result{}, States: states}}
+		p := &Part{Made: batch.Made{Ask: batch.Ask{First: 50, End: 60}, Result: &lockstep.Result{}, States: states}}
 		if shape != "" {
-			p.Result.Found, p.Shapes = []lockstep.Found{
+			p.Result.Failures, p.Shapes = []lockstep.Failure{
 				{Run: 55, Finding: lockstep.Finding{Property: "prefix"}},
 			}, []string{
 				shape,
@@ -237,7 +237,7 @@ func TestNews(t *testing.T) {
 	if l.Arm != (Arm{Brought: 1, Parts: 2}) {
 		t.Errorf("%+v", l.Arm)
 	}
-	b := &books{ledgers: map[string]*Ledger{"1": l, "2": newLedger(jobFor(plan(true, true, 100)))}}
+	b := &ledgers{ledgers: map[string]*Ledger{"1": l, "2": newLedger(jobFor(plan(true, true, 100)))}}
 	l.Job.Plan = "x"
 	b.ledgers["2"].Arm = Arm{Brought: 1, Parts: 1}
 	if b.fade(l); l.Arm.Parts != 2*Discount || b.ledgers["2"].Arm.Parts != 1 {

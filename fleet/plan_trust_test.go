@@ -19,7 +19,7 @@ func TestPlanNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	hostile := filepath.Join(dir, "hostile.trace")
-	if err := os.WriteFile(hostile, []byte(`{"lockstep":3,"tool":"x","target":"maelstrom","options":{"bin":"`+evil+`","workload":"echo","nodes":"3","topology":"grid"},"strategy":"s","seed":1,"run":0,"nodes":3}
+	if err := os.WriteFile(hostile, []byte(`{"lockstep":4,"tool":"x","target":"maelstrom","options":{"bin":"`+evil+`","workload":"echo","nodes":"3","topology":"grid"},"strategy":"s","seed":1,"run":0,"nodes":3}
 {"step":0,"do":"start"}
 {"verdict":"pass","steps":0,"lines":2}
 `), 0o666); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/internal/words"
 )
 
@@ -43,7 +43,7 @@ func (l *Ledger) reject(first int, worker string, why error) {
 		return
 	}
 	l.quarantine(first, worker, why)
-	at := slices.IndexFunc(l.Out, func(a stretch.Ask) bool {
+	at := slices.IndexFunc(l.Out, func(a batch.Ask) bool {
 		return first == a.First || l.Job.Hello.Sequential && first > a.First && first < a.End && first%slice == 0
 	})
 	if at < 0 || l.arrived[first] != nil || first < l.Result.Runs {

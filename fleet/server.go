@@ -48,11 +48,11 @@ type Server struct {
 	// ViewToken admits users to the page.
 	ViewToken string
 
-	config Config
-	local  string         // the address for this process
-	nats   *server.Server // nil if the NATS server is external
-	store  *store
-	books  *books
+	config  Config
+	local   string         // the address for this process
+	nats    *server.Server // nil if the NATS server is external
+	store   *store
+	ledgers *ledgers
 }
 
 // cleanLog returns a log whose lines cannot change the terminal, whatever text peers send.
@@ -88,7 +88,7 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 				leastPayload,
 			)
 		} else if err = s.store.create(ctx); err == nil {
-			s.books, err = openBooks(ctx, s.store, s.config.Log)
+			s.ledgers, err = openLedgers(ctx, s.store, s.config.Log)
 		}
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func reachable(a net.Addr, host string) string {
 }
 
 // Run adds up results until the context ends.
-func (s *Server) Run(ctx context.Context) error { return s.books.run(ctx) }
+func (s *Server) Run(ctx context.Context) error { return s.ledgers.run(ctx) }
 
 // Close ends the server. The files have its complete state.
 func (s *Server) Close() {

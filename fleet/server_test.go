@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -85,7 +85,7 @@ func jobOfArgs(t *testing.T, args ...string) Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := stretch.Start(t.Context(), self, args, variables...)
+	p, err := batch.Start(t.Context(), self, args, variables...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestHostile(t *testing.T) {
 	if err != nil || l.Result.Digest != want.Digest || l.Result.Runs != 500 {
 		t.Errorf("%v; digest %x after %d runs, want %x", err, l.Result.Digest, l.Result.Runs, want.Digest)
 	}
-	if f := s.books.look(); f.Refused == 0 {
+	if f := s.ledgers.look(); f.Refused == 0 {
 		t.Error("nothing was refused")
 	}
 }
@@ -166,11 +166,11 @@ func insider(t *testing.T, s *Server) {
 	if err := c.store.conn.Publish(commandSubject, bytes.Repeat([]byte("x"), mostPayload+1)); err == nil {
 		t.Error("a message that is too large was sent")
 	}
-	_, _ = c.store.workers.Put(t.Context(), "liar", []byte("{"))
+	_, _ = c.store.workers.Put(t.Context(), "Byzantine node", []byte("{"))
 	_, _ = c.store.jobs.Put(t.Context(), "000009", []byte(`{"id":"000009","target":"/bin/sh","args":["run"]}`))
 	stale := jobOfArgs(t, "smr", "--runs", "10")
 	stale.Hello.Version = "0.0.1"
-	hollow := Job{Hello: stretch.Hello{Version: lockstep.Version, Program: "a.b.>", Runs: 1, Keep: 1}}
+	hollow := Job{Hello: batch.Hello{Version: lockstep.Version, Program: "a.b.>", Runs: 1, Keep: 1}}
 	for _, job := range []Job{stale, hollow, {}} {
 		if ids, err := c.Give(t.Context(), job); err == nil {
 			t.Errorf("%+v was taken as %v", job.Hello, ids)
@@ -359,7 +359,7 @@ func TestMeasures(t *testing.T) {
 func TestPage(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "worker")
-	if err := put(t.Context(), s.store.workers, "liar", Report{
+	if err := put(t.Context(), s.store.workers, "Byzantine node", Report{
 		Worker:  "<b>worker</b>",
 		Refused: map[string]string{"1": "<b>worker</b>"},
 	}); err != nil {
@@ -388,7 +388,7 @@ func TestPage(t *testing.T) {
 		}
 		return resp.StatusCode, string(text)
 	}
-	finding := fmt.Sprintf("finding/000001/%d", s.books.ledgers["000001"].Findings[0].Run)
+	finding := fmt.Sprintf("finding/000001/%d", s.ledgers.ledgers["000001"].Findings[0].Run)
 	for _, path := range []string{"", "metrics", "events", "campaign/000001", finding} {
 		if status, text := get(path, "wrong"); status != http.StatusUnauthorized || strings.Contains(text, "smr") {
 			t.Errorf("%s was shown to somebody: %d", path, status)
@@ -470,7 +470,7 @@ func TestReports(t *testing.T) {
 	if late > 2*early+16<<20 {
 		t.Errorf("the heap grew from %d to %d bytes", early, late)
 	}
-	if n := len(s.books.look().Workers); n > reporters || n == 0 {
+	if n := len(s.ledgers.look().Workers); n > reporters || n == 0 {
 		t.Errorf("%d workers are seen, %d reported", n, reporters)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -41,8 +41,8 @@ func traceName(id string, run int) string { return id + "/" + strconv.Itoa(run) 
 // lessonBucket returns the object store of what the lineages of a campaign have learned, by the first run.
 func lessonBucket(id string) string { return "LOCKSTEP_LEARNED_" + id }
 
-// patience is the time without a sign of a worker after which its batch is given to another.
-const patience = 6 * time.Second
+// timeout is the time without a sign of a worker after which its batch is given to another.
+const timeout = 6 * time.Second
 
 // store is the connection to the fleet's streams and stores, for all sides.
 type store struct {
@@ -261,7 +261,7 @@ func (s *store) ledger(ctx context.Context, id string) (*Ledger, error) {
 }
 
 // putTrace stores the trace of a finding. The same run has the same trace, whichever worker makes it.
-func (s *store) putTrace(ctx context.Context, id string, run int, t stretch.Trace) error {
+func (s *store) putTrace(ctx context.Context, id string, run int, t batch.Trace) error {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -281,10 +281,10 @@ func (s *store) putLesson(ctx context.Context, id string, first int, text []byte
 }
 
 // getLessons reads what was learned in a range of runs.
-func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int) (list []stretch.Lesson, err error) {
+func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int) (list []batch.Lesson, err error) {
 	lessons, err := s.js.ObjectStore(ctx, lessonBucket(id))
 	for first := from; err == nil && first < end; first += epoch {
-		l := stretch.Lesson{First: first}
+		l := batch.Lesson{First: first}
 		if l.Learned, err = lessons.GetBytes(ctx, strconv.Itoa(first)); err == nil {
 			list = append(list, l)
 		}
@@ -293,8 +293,8 @@ func (s *store) getLessons(ctx context.Context, id string, from, end, epoch int)
 }
 
 // storedTrace reads the trace of a finding as it is stored. If it cannot be read now, the error is errUnavailable.
-func (s *store) storedTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
-	limited, cancel := context.WithTimeout(ctx, patience)
+func (s *store) storedTrace(ctx context.Context, id string, run int) (t batch.Trace, err error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	object, err := s.traces.Get(limited, traceName(id, run))
 	if err != nil {
@@ -317,9 +317,9 @@ func (s *store) storedTrace(ctx context.Context, id string, run int) (t stretch.
 }
 
 // getTrace reads the trace of a finding, and waits if the server is temporarily gone. The pictures get plain names.
-func (s *store) getTrace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
+func (s *store) getTrace(ctx context.Context, id string, run int) (t batch.Trace, err error) {
 	t, err = s.storedTrace(ctx, id, run)
-	for tries := 0; errors.Is(err, errUnavailable) && tries < 30 && ctx.Err() == nil; tries++ {
+	for attempts := 0; errors.Is(err, errUnavailable) && attempts < 30 && ctx.Err() == nil; attempts++ {
 		pause(ctx, time.Second)
 		t, err = s.storedTrace(ctx, id, run)
 	}

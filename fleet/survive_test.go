@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 	"github.com/nats-io/nats-server/v2/server"
@@ -35,14 +35,14 @@ func servingIn(t *testing.T, dir string) (*Server, func()) {
 }
 
 // giveTest gives a test campaign to a server and returns the first batches that it gives out.
-func giveTest(t *testing.T, s *Server, job Job) []stretch.Ask {
+func giveTest(t *testing.T, s *Server, job Job) []batch.Ask {
 	t.Helper()
 	c := dialed(t, s)
 	ids, err := c.Give(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asks []stretch.Ask
+	var asks []batch.Ask
 	wait(t, func() bool {
 		l, err := c.store.ledger(t.Context(), ids[0])
 		if err != nil {
@@ -93,9 +93,9 @@ func TestErrorBeforeEarlierBatch(t *testing.T) {
 	job.ID = "000001"
 	send(t, dialed(t, s), testPart(t, job, asks[1], errs, nil))
 	wait(t, func() bool {
-		s.books.mutex.Lock()
-		defer s.books.mutex.Unlock()
-		return s.books.ledgers["000001"].arrived[asks[1].First] != nil
+		s.ledgers.mutex.Lock()
+		defer s.ledgers.mutex.Unlock()
+		return s.ledgers.ledgers["000001"].arrived[asks[1].First] != nil
 	})
 	time.Sleep(4 * turn) // the server gives out more batches meanwhile, which must not panic
 	end()
@@ -131,7 +131,7 @@ func TestQuarantined(t *testing.T) {
 	send(t, c, testPart(t, job, asks[0], invalid, nil))
 	wait(t, func() bool { return quarantined() == 2 })
 	var page bytes.Buffer
-	if err := campaign.FleetPage(&page, s.books.look()); err != nil ||
+	if err := campaign.FleetPage(&page, s.ledgers.look()); err != nil ||
 		!strings.Contains(page.String(), "Quarantined results") ||
 		!strings.Contains(page.String(), "the message is not a part") {
 		t.Errorf("the page does not show what is quarantined: %v", err)
@@ -146,7 +146,7 @@ func TestQuarantined(t *testing.T) {
 	end()
 	s, _ = servingIn(t, dir)
 	c = dialed(t, s)
-	if l := s.books.ledgers["000001"]; l.Quarantined != 2 || l.Result.Runs != 0 || l.Attempts[0] != 1 ||
+	if l := s.ledgers.ledgers["000001"]; l.Quarantined != 2 || l.Result.Runs != 0 || l.Attempts[0] != 1 ||
 		l.Attempts[asks[1].First] != 1 {
 		t.Errorf("after a restart %d are quarantined, %v attempts, %d runs", l.Quarantined, l.Attempts, l.Result.Runs)
 	}

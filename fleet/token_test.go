@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 )
 
 // withToken puts a token into a command's environment.
@@ -232,22 +232,22 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.books.log = cleanLog(func(line string) { log.WriteString(line + "\n") })
+	s.ledgers.log = cleanLog(func(line string) { log.WriteString(line + "\n") })
 	l := newLedger(testJob(100, true))
-	store := map[int]stretch.Trace{}
+	store := map[int]batch.Trace{}
 	ask, _ := l.give(1)
 	l.Job.ID = "000001"
 	p := testPart(t, l.Job, ask, finds, store)
-	p.Result.Found[0].Finding.Text = evil
+	p.Result.Failures[0].Finding.Text = evil
 	if err := l.take(p, stored(store)); err != nil {
 		t.Fatal(err)
 	}
 	l.add()
 	l.Job.Hello.Target, l.Result.Target, l.Why = evil, evil, evil
-	s.books.ledgers["000001"] = l
+	s.ledgers.ledgers["000001"] = l
 	bad := testPart(t, l.Job, ask, passes, store)
 	bad.Worker, bad.Program, bad.First, bad.End = evil, evil, 4, 8
-	if err := s.books.receive(partSubject("000001", 4), []byte(text(t, bad)), true, nil); err == nil {
+	if err := s.ledgers.receive(partSubject("000001", 4), []byte(text(t, bad)), true, nil); err == nil {
 		t.Error("it was taken")
 	}
 	if err := put(t.Context(), s.store.workers, "w", Report{
@@ -257,7 +257,7 @@ func TestEscapes(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.books.write(t.Context(), l); err != nil {
+	if err := s.ledgers.write(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"status", "findings"} {

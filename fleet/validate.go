@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/internal/sketch"
-	"github.com/lockstep-go/lockstep/internal/stretch"
 	"github.com/lockstep-go/lockstep/internal/words"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
@@ -41,7 +41,7 @@ const (
 var errUnavailable = errors.New("the trace cannot be read now")
 
 // traceSource reads the stored trace of a run.
-type traceSource func(run int) (stretch.Trace, error)
+type traceSource func(run int) (batch.Trace, error)
 
 // readPart reads the message of a part. The subject names the campaign and the batch.
 func readPart(subject string, message []byte) (id string, first int, p *Part, err error) {
@@ -101,16 +101,16 @@ func (l *Ledger) checkPart(p *Part, traces traceSource) (err error) {
 			return err
 		}
 	}
-	for i := range p.Result.Found {
-		t, err := traces(p.Result.Found[i].Run)
+	for i := range p.Result.Failures {
+		t, err := traces(p.Result.Failures[i].Run)
 		if err == nil {
-			err = l.checkTrace(&p.Result.Found[i], p.Shapes[i], t)
+			err = l.checkTrace(&p.Result.Failures[i], p.Shapes[i], t)
 		}
 		if err != nil {
-			return fmt.Errorf("the trace of run %d: %w", p.Result.Found[i].Run, err)
+			return fmt.Errorf("the trace of run %d: %w", p.Result.Failures[i].Run, err)
 		}
 	}
-	trial := stretch.NewSum(l.Job.Hello)
+	trial := batch.NewSum(l.Job.Hello)
 	trial.Add(&p.Made, l.Job.Hello.Keep) // a panic here must not reach the sum
 	return nil
 }
@@ -206,23 +206,23 @@ func (l *Ledger) checkTotals(p *Part) error {
 		{"units of time", int64(r.Virtual), maxTotal},
 		{"stalls", int64(r.Stalls), maxTotal}, {"goroutines left", int64(r.Left), maxTotal},
 		{"schedules", int64(r.Schedules), maxTotal}, {"states", int64(r.States), maxTotal},
-		{"idle runs", int64(r.Quiet), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)},
+		{"idle runs", int64(r.IdleRuns), int64(r.Runs)}, {"inconclusive runs", int64(r.Inconclusive), int64(r.Runs)},
 		{"runs rechecked", int64(r.Rechecked), int64(r.Runs)},
 		{"runs with states", int64(r.StateRuns), int64(r.Runs)},
 		{"runs that differ", int64(r.Diverged), int64(r.Rechecked)},
 		{"divergences", int64(len(r.Divergences)), int64(r.Diverged)},
 		{"inconclusive runs at the end", int64(r.InconclusiveTail), int64(r.Inconclusive)},
 		{"unknown runs listed", int64(len(r.Unknown)), int64(r.Verdicts[trace.Unknown])},
-		{"events in a run", int64(r.Seen.Events), maxTotal}, {"width", int64(r.Seen.Width), maxTotal},
-		{"runs measured", int64(r.Seen.Runs), int64(r.Runs)},
-		{"changes", int64(r.Seen.Changes), maxTotal},
+		{"events in a run", int64(r.Stats.Events), maxTotal}, {"width", int64(r.Stats.Width), maxTotal},
+		{"runs measured", int64(r.Stats.Runs), int64(r.Runs)},
+		{"changes", int64(r.Stats.Changes), maxTotal},
 	} {
 		if c.n < 0 || c.n > c.limit {
 			return fmt.Errorf("%d %s, possible are 0 to %d", c.n, c.name, c.limit)
 		}
 	}
-	if r.Seen.Inverse < 0 {
-		return fmt.Errorf("a sum of probabilities of %g", r.Seen.Inverse)
+	if r.Stats.Inverse < 0 {
+		return fmt.Errorf("a sum of probabilities of %g", r.Stats.Inverse)
 	}
 	return nil
 }
@@ -241,13 +241,13 @@ func (l *Ledger) checkCounts(p *Part) error {
 		return fmt.Errorf("%d reasons for %d runs of unknown verdict", reasons, r.Verdicts[trace.Unknown])
 	}
 	failures := 0
-	for _, c := range r.Failures {
+	for _, c := range r.ByProperty {
 		failures += c.N
 	}
 	if failures != r.Verdicts[trace.Fail] {
 		return fmt.Errorf("%d failures by property, %d runs fail", failures, r.Verdicts[trace.Fail])
 	}
-	for _, c := range r.Judged {
+	for _, c := range r.Checked {
 		if c.Runs > r.Runs {
 			return fmt.Errorf("%.50q was checked in %d of %d runs", c.Name, c.Runs, r.Runs)
 		}
@@ -259,8 +259,8 @@ func (l *Ledger) checkCounts(p *Part) error {
 		}
 		sources = slices.Concat(sources, d.Nondeterminism)
 	}
-	for i := range r.Found {
-		sources = slices.Concat(sources, r.Found[i].Nondeterminism)
+	for i := range r.Failures {
+		sources = slices.Concat(sources, r.Failures[i].Nondeterminism)
 	}
 	for _, u := range r.Unknown {
 		if !p.has(u.Run) || len(u.Reason) > maxText {
@@ -281,8 +281,8 @@ func (l *Ledger) checkCounts(p *Part) error {
 	}
 	return errors.Join(
 		checkList("events", nil, r.Events, 0),
-		checkList("failures", nil, r.Failures, 0),
-		checkList("properties", l.Result.Judged, r.Judged, lockstep.NotCounted),
+		checkList("failures", nil, r.ByProperty, 0),
+		checkList("properties", l.Result.Checked, r.Checked, lockstep.NotCounted),
 		checkList("parts of the scenario", l.Result.Effects, r.Effects, 0),
 	)
 }
@@ -313,17 +313,17 @@ func checkList(what string, known, counts []lockstep.Count, least int) error {
 // checkFindings reports why the findings of a part cannot be those of its runs.
 func (l *Ledger) checkFindings(p *Part) error {
 	h, r := l.Job.Hello, p.Result
-	if want := min(campaign.Findings(r), max(0, h.Keep-p.Ask.Found)); len(r.Found) != want || len(p.Shapes) != want {
+	if want := min(campaign.Findings(r), max(0, h.Keep-p.Ask.Found)); len(r.Failures) != want || len(p.Shapes) != want {
 		return fmt.Errorf(
 			"%d findings with %d shapes, %d failing runs are to be kept",
-			len(r.Found),
+			len(r.Failures),
 			len(p.Shapes),
 			want,
 		)
 	}
 	flaky, last := 0, p.First-1
-	for i := range r.Found {
-		f := &r.Found[i]
+	for i := range r.Failures {
+		f := &r.Failures[i]
 		switch {
 		case f.Run <= last || !p.has(f.Run) || !h.KeepGoing && f.Run != p.First+r.Runs-1:
 			return fmt.Errorf(
@@ -348,8 +348,8 @@ func (l *Ledger) checkFindings(p *Part) error {
 			flaky++
 		}
 	}
-	if flaky > r.Verdicts[trace.Flaky] || len(r.Found)-flaky > r.Verdicts[trace.Fail] {
-		return fmt.Errorf("%d of %d findings are flaky, the verdicts are %v", flaky, len(r.Found), r.Verdicts)
+	if flaky > r.Verdicts[trace.Flaky] || len(r.Failures)-flaky > r.Verdicts[trace.Fail] {
+		return fmt.Errorf("%d of %d findings are flaky, the verdicts are %v", flaky, len(r.Failures), r.Verdicts)
 	}
 	return nil
 }
@@ -395,7 +395,7 @@ func (l *Ledger) checkMeasures(p *Part) error {
 }
 
 // checkTrace reports why a stored trace cannot be that of a finding.
-func (l *Ledger) checkTrace(f *lockstep.Found, shape string, packed stretch.Trace) error {
+func (l *Ledger) checkTrace(f *lockstep.Failure, shape string, packed batch.Trace) error {
 	t, err := openTrace(&packed)
 	if err != nil {
 		return err
@@ -419,13 +419,13 @@ func (l *Ledger) checkTrace(f *lockstep.Found, shape string, packed stretch.Trac
 }
 
 // openTrace reads a stored trace. It turns the names of the pictures into file names without a directory.
-func openTrace(packed *stretch.Trace) (*trace.Trace, error) {
+func openTrace(packed *batch.Trace) (*trace.Trace, error) {
 	if n := len(packed.Pictures); n > maxPictures {
 		return nil, fmt.Errorf("%d pictures, at most %d are allowed", n, maxPictures)
 	}
 	for i := range packed.Pictures {
 		p := &packed.Pictures[i]
-		if p.Name = words.Clean(keep.SafeName(p.Name)); p.Name == "" || len(p.Name) > maxName {
+		if p.Name = words.Clean(artifact.SafeName(p.Name)); p.Name == "" || len(p.Name) > maxName {
 			return nil, fmt.Errorf("a picture whose name has %d bytes, allowed are 1 to %d", len(p.Name), maxName)
 		}
 	}
@@ -437,12 +437,12 @@ func (p *Part) normalize() {
 	p.Worker = words.Clean(p.Worker)
 	p.Traces, p.Learned = nil, nil
 	if p.Error != "" {
-		p.Made, p.Shapes = stretch.Made{Ask: p.Ask, Error: words.Clean(p.Error[:min(len(p.Error), maxError)])}, nil
+		p.Made, p.Shapes = batch.Made{Ask: p.Ask, Error: words.Clean(p.Error[:min(len(p.Error), maxError)])}, nil
 		return
 	}
 	p.Result.Guarantee = lockstep.Guarantee{} // the campaign's own counts
-	for i := range p.Result.Found {
-		f := &p.Result.Found[i].Finding
+	for i := range p.Result.Failures {
+		f := &p.Result.Failures[i].Finding
 		f.Property, f.Stack, p.Shapes[i] = words.Clean(f.Property), "", words.Clean(p.Shapes[i])
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -33,14 +33,14 @@ func testJob(runs int, keepGoing bool) Job {
 	return Job{
 		ID:   "000001",
 		Args: []string{"run"},
-		Hello: stretch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
+		Hello: batch.Hello{Version: lockstep.Version, Program: "0123456789abcdef", Target: "smr", Strategy: "walk",
 			Seed: 7, Runs: runs, Keep: 10, KeepGoing: keepGoing,
 			Properties: []lockstep.Count{{Name: "prefix", N: lockstep.NotCounted}}},
 	}
 }
 
 // testTrace returns the trace of a failing run.
-func testTrace(t testing.TB, run int) stretch.Trace {
+func testTrace(t testing.TB, run int) batch.Trace {
 	t.Helper()
 	x := &trace.Trace{
 		Header: trace.Header{
@@ -58,7 +58,7 @@ func testTrace(t testing.TB, run int) stretch.Trace {
 	if err := trace.Write(&b, x); err != nil {
 		t.Fatal(err)
 	}
-	return stretch.Trace{
+	return batch.Trace{
 		Text:     b.Bytes(),
 		Shape:    report.Shape(x),
 		Pictures: []trace.Picture{{Name: "history.html", Data: []byte("drawn")}},
@@ -66,11 +66,11 @@ func testTrace(t testing.TB, run int) stretch.Trace {
 }
 
 // testPart returns the part of a batch of a test job, and stores the traces of its findings.
-func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stretch.Trace) *Part {
+func testPart(t testing.TB, job Job, ask batch.Ask, k kind, store map[int]batch.Trace) *Part {
 	t.Helper()
 	n := ask.End - ask.First
 	p := &Part{
-		Made:      stretch.Made{Ask: ask},
+		Made:      batch.Made{Ask: ask},
 		Campaign:  job.ID,
 		Version:   job.Hello.Version,
 		Program:   job.Hello.Program,
@@ -89,7 +89,7 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 			trace.Pass: n,
 		},
 		Reasons: map[string]int{},
-		Judged:  []lockstep.Count{{Name: "prefix", N: n}},
+		Checked: []lockstep.Count{{Name: "prefix", N: n}},
 	}
 	p.Result = r
 	switch k {
@@ -99,14 +99,14 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 		if !job.Hello.KeepGoing {
 			r.Runs, n = 1, 1
 		}
-		r.Verdicts, r.Failures = map[trace.Verdict]int{
+		r.Verdicts, r.ByProperty = map[trace.Verdict]int{
 			trace.Pass: n - 1,
 			trace.Fail: 1,
 		}, []lockstep.Count{
 			{Name: "prefix", N: 1},
 		}
 		run := ask.First + n - 1
-		r.Found = []lockstep.Found{
+		r.Failures = []lockstep.Failure{
 			{Run: run, Finding: lockstep.Finding{Property: "prefix", Text: "it differs"}, Failed: 1, Repeated: 1},
 		}
 		x := testTrace(t, run)
@@ -118,9 +118,9 @@ func testPart(t testing.TB, job Job, ask stretch.Ask, k kind, store map[int]stre
 }
 
 // oneBatch returns a ledger that has given out one batch, and the part of that batch.
-func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]stretch.Trace) {
+func oneBatch(t testing.TB, k kind) (*Ledger, *Part, map[int]batch.Trace) {
 	t.Helper()
-	l, store := newLedger(testJob(90, true)), map[int]stretch.Trace{}
+	l, store := newLedger(testJob(90, true)), map[int]batch.Trace{}
 	ask, ok := l.give(1)
 	if !ok {
 		t.Fatal("nothing is given out")
@@ -163,7 +163,7 @@ func TestCheckPart(t *testing.T) {
 		"messages":          func(p *Part) { p.Result.Messages = 1 << 60 },
 		"requests":          func(p *Part) { p.Result.Requests = -1 },
 		"virtual":           func(p *Part) { p.Result.Virtual = -1 },
-		"quiet":             func(p *Part) { p.Result.Quiet = 1000 },
+		"quiet":             func(p *Part) { p.Result.IdleRuns = 1000 },
 		"inconclusive":      func(p *Part) { p.Result.Inconclusive = -1 },
 		"rechecked":         func(p *Part) { p.Result.Rechecked = 1000 },
 		"stalls":            func(p *Part) { p.Result.Stalls = -1 },
@@ -176,8 +176,8 @@ func TestCheckPart(t *testing.T) {
 			p.Result.Divergences =
 				[]lockstep.Divergence{{Run: 99}}
 		},
-		"seen":         func(p *Part) { p.Result.Seen.Runs = -1 },
-		"inverse":      func(p *Part) { p.Result.Seen.Inverse = -1 },
+		"seen":         func(p *Part) { p.Result.Stats.Runs = -1 },
+		"inverse":      func(p *Part) { p.Result.Stats.Inverse = -1 },
 		"reasons":      func(p *Part) { p.Result.Reasons["why"] = -1 },
 		"more reasons": func(p *Part) { p.Result.Reasons["why"] = 2 },
 		"long reason":  func(p *Part) { p.Result.Reasons[strings.Repeat("x", maxText+1)] = 0 },
@@ -185,9 +185,9 @@ func TestCheckPart(t *testing.T) {
 		"long reach":   func(p *Part) { p.Result.Reached = strings.Repeat("x", maxText+1) },
 		"events":       func(p *Part) { p.Result.Events = []lockstep.Count{{Name: "e", N: -1}} },
 		"many events":  func(p *Part) { p.Result.Events = make([]lockstep.Count, maxCounts+1) },
-		"failures":     func(p *Part) { p.Result.Failures = []lockstep.Count{{Name: "prefix", N: 1}} },
+		"failures":     func(p *Part) { p.Result.ByProperty = []lockstep.Count{{Name: "prefix", N: 1}} },
 		"negative failures": func(p *Part) {
-			p.Result.Failures = []lockstep.Count{{Name: "a", N: 2},
+			p.Result.ByProperty = []lockstep.Count{{Name: "a", N: 2},
 				{Name: "b", N: -2}}
 		},
 		"unknown run": func(p *Part) { p.Result.Unknown = []lockstep.Unknown{{Run: 1}} },
@@ -196,11 +196,11 @@ func TestCheckPart(t *testing.T) {
 			p.Result.Rechecked, p.Result.Diverged = 1, 1
 			p.Result.Divergences = []lockstep.Divergence{{Nondeterminism: []string{strings.Repeat("x", maxText+1)}}}
 		},
-		"properties": func(p *Part) { p.Result.Judged[0].N = -7 },
-		"optional":   func(p *Part) { p.Result.Judged[0].Optional = true },
-		"renamed":    func(p *Part) { p.Result.Judged[0].Name = "other" },
+		"properties": func(p *Part) { p.Result.Checked[0].N = -7 },
+		"optional":   func(p *Part) { p.Result.Checked[0].Optional = true },
+		"renamed":    func(p *Part) { p.Result.Checked[0].Name = "other" },
 		"effects":    func(p *Part) { p.Result.Effects = []lockstep.Count{{Name: "cut", N: -1}} },
-		"findings":   func(p *Part) { p.Result.Found = make([]lockstep.Found, 2) },
+		"findings":   func(p *Part) { p.Result.Failures = make([]lockstep.Failure, 2) },
 		"hidden":     func(p *Part) { p.Result.Verdicts = map[trace.Verdict]int{"pass": 3, "fail": 1} },
 		"sketch":     func(p *Part) { p.States = []byte{1, 2, 3} },
 		"register":   func(p *Part) { p.Schedules = bytes.Repeat([]byte{200}, 4096) },
@@ -211,10 +211,10 @@ func TestCheckPart(t *testing.T) {
 				Watches: []coverage.Counted{{News: []coverage.News{{Run: 1, Aims: []int{-1}}}}},
 			}
 		},
-		"closure runs": func(p *Part) { p.Closure = &closure.Measured{Runs: 1000} },
+		"closure runs": func(p *Part) { p.Closure = &lockstepform.Measured{Runs: 1000} },
 		"closure types": func(p *Part) {
-			p.Closure = &closure.Measured{Runs: 1,
-				Types: []closure.TypeCount{{Late: -1}}}
+			p.Closure = &lockstepform.Measured{Runs: 1,
+				Types: []lockstepform.TypeCount{{Late: -1}}}
 		},
 	} {
 		l, p, store := oneBatch(t, passes)
@@ -243,47 +243,47 @@ func text(t testing.TB, v any) string {
 
 // A finding must belong to one of the runs, and must have that run's trace.
 func TestCheckFindings(t *testing.T) {
-	for name, spoil := range map[string]func(*Part, map[int]stretch.Trace){
-		"run before": func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Run = -1 },
-		"run after":  func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Run = 4 },
-		"property":   func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Finding.Property = "" },
-		"long property": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Found[0].Finding.Property = strings.Repeat("x", maxName+1)
+	for name, spoil := range map[string]func(*Part, map[int]batch.Trace){
+		"run before": func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Run = -1 },
+		"run after":  func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Run = 4 },
+		"property":   func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Finding.Property = "" },
+		"long property": func(p *Part, _ map[int]batch.Trace) {
+			p.Result.Failures[0].Finding.Property = strings.Repeat("x", maxName+1)
 		},
-		"long text": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Found[0].Finding.Text = strings.Repeat("x", maxText+1)
+		"long text": func(p *Part, _ map[int]batch.Trace) {
+			p.Result.Failures[0].Finding.Text = strings.Repeat("x", maxText+1)
 		},
-		"long shape": func(p *Part, _ map[int]stretch.Trace) { p.Shapes[0] = strings.Repeat("x", maxText+1) },
-		"repeated":   func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Failed = 2 },
-		"inside":     func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Trace = &trace.Trace{} },
-		"flaky":      func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Flaky = "it passed" },
-		"shapes":     func(p *Part, _ map[int]stretch.Trace) { p.Shapes = nil },
-		"shape":      func(p *Part, _ map[int]stretch.Trace) { p.Shapes[0] = "another" },
-		"twice": func(p *Part, _ map[int]stretch.Trace) {
-			p.Result.Verdicts, p.Result.Failures = map[trace.Verdict]int{"pass": 2, "fail": 2},
+		"long shape": func(p *Part, _ map[int]batch.Trace) { p.Shapes[0] = strings.Repeat("x", maxText+1) },
+		"repeated":   func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Failed = 2 },
+		"inside":     func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Trace = &trace.Trace{} },
+		"flaky":      func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Flaky = "it passed" },
+		"shapes":     func(p *Part, _ map[int]batch.Trace) { p.Shapes = nil },
+		"shape":      func(p *Part, _ map[int]batch.Trace) { p.Shapes[0] = "another" },
+		"twice": func(p *Part, _ map[int]batch.Trace) {
+			p.Result.Verdicts, p.Result.ByProperty = map[trace.Verdict]int{"pass": 2, "fail": 2},
 				[]lockstep.Count{{Name: "prefix", N: 2}}
-			p.Result.Found, p.Shapes = append(p.Result.Found, p.Result.Found...), append(p.Shapes, p.Shapes...)
+			p.Result.Failures, p.Shapes = append(p.Result.Failures, p.Result.Failures...), append(p.Shapes, p.Shapes...)
 		},
-		"no trace": func(p *Part, s map[int]stretch.Trace) { delete(s, p.Result.Found[0].Run) },
-		"garbage": func(_ *Part, s map[int]stretch.Trace) {
-			s[3] = stretch.Trace{Text: []byte("garbage"), Shape: s[3].Shape}
+		"no trace": func(p *Part, s map[int]batch.Trace) { delete(s, p.Result.Failures[0].Run) },
+		"garbage": func(_ *Part, s map[int]batch.Trace) {
+			s[3] = batch.Trace{Text: []byte("garbage"), Shape: s[3].Shape}
 		},
-		"other property": func(p *Part, _ map[int]stretch.Trace) { p.Result.Found[0].Finding.Property = "agreement" },
+		"other property": func(p *Part, _ map[int]batch.Trace) { p.Result.Failures[0].Finding.Property = "agreement" },
 		"other target": func(_ *Part,
-			s map[int]stretch.Trace) {
+			s map[int]batch.Trace) {
 			s[3] = changed(s[3], `"target":"smr"`, `"target":"raft"`)
 		},
-		"other seed":      func(_ *Part, s map[int]stretch.Trace) { s[3] = changed(s[3], `"seed":7`, `"seed":8`) },
-		"picture unnamed": func(_ *Part, s map[int]stretch.Trace) { s[3].Pictures[0].Name = "" },
+		"other seed":      func(_ *Part, s map[int]batch.Trace) { s[3] = changed(s[3], `"seed":7`, `"seed":8`) },
+		"picture unnamed": func(_ *Part, s map[int]batch.Trace) { s[3].Pictures[0].Name = "" },
 		"pictures": func(_ *Part,
-			s map[int]stretch.Trace) {
+			s map[int]batch.Trace) {
 			x := s[3]
 			x.Pictures = make([]trace.Picture, 99)
 			s[3] = x
 		},
 	} {
 		l, p, store := oneBatch(t, finds)
-		good, fresh := testPart(t, l.Job, p.Ask, finds, store), map[int]stretch.Trace{}
+		good, fresh := testPart(t, l.Job, p.Ask, finds, store), map[int]batch.Trace{}
 		for run, x := range store {
 			x.Pictures = slices.Clone(x.Pictures)
 			fresh[run] = x
@@ -298,7 +298,7 @@ func TestCheckFindings(t *testing.T) {
 	}
 }
 
-func changed(x stretch.Trace, from, to string) stretch.Trace {
+func changed(x batch.Trace, from, to string) batch.Trace {
 	x.Text = bytes.Replace(x.Text, []byte(from), []byte(to), 1)
 	return x
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/internal/words"
 )
 
@@ -21,7 +21,7 @@ type view interface {
 	status(ctx context.Context) (*status, error)
 	// findings returns the findings of a campaign or a plan; all findings if the name is empty.
 	findings(ctx context.Context, name string) ([]Finding, error)
-	trace(ctx context.Context, id string, run int) (stretch.Trace, error)
+	trace(ctx context.Context, id string, run int) (batch.Trace, error)
 	Close()
 }
 
@@ -77,7 +77,7 @@ func (c *Client) findings(ctx context.Context, name string) ([]Finding, error) {
 	return findingsOf(ledgers, name)
 }
 
-func (c *Client) trace(ctx context.Context, id string, run int) (stretch.Trace, error) {
+func (c *Client) trace(ctx context.Context, id string, run int) (batch.Trace, error) {
 	return c.store.getTrace(ctx, id, run)
 }
 
@@ -148,7 +148,7 @@ func (c *pageClient) findings(ctx context.Context, name string) ([]Finding, erro
 	return list.Findings, err
 }
 
-func (c *pageClient) trace(ctx context.Context, id string, run int) (t stretch.Trace, err error) {
+func (c *pageClient) trace(ctx context.Context, id string, run int) (t batch.Trace, err error) {
 	if err = c.get(ctx, fmt.Sprintf("/finding/%s/%d/stored", url.PathEscape(id), run), &t); err == nil {
 		_, err = openTrace(&t)
 	}

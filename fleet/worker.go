@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Work is a batch to be made.
 type Work struct {
-	stretch.Ask
+	batch.Ask
 	Campaign string `json:"campaign"`
 }
 
@@ -52,15 +52,15 @@ type Worker struct {
 	mutex    sync.Mutex // protects the following fields
 	report   Report
 	jobs     map[string]Job
-	accepted map[string]bool             // campaigns that this worker can serve
-	programs map[string]*stretch.Program // by campaign
-	used     []string                    // their campaigns, in order of last use
-	held     map[string]jetstream.Msg    // by subject: batches that others must not be given
+	accepted map[string]bool           // campaigns that this worker can serve
+	programs map[string]*batch.Program // by campaign
+	used     []string                  // their campaigns, in order of last use
+	held     map[string]jetstream.Msg  // by subject: batches that others must not be given
 }
 
 // Join works until the context ends.
 func (w *Worker) Join(ctx context.Context) error {
-	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*stretch.Program{},
+	w.jobs, w.accepted, w.programs, w.held = map[string]Job{}, map[string]bool{}, map[string]*batch.Program{},
 		map[string]jetstream.Msg{}
 	w.Log = cleanLog(w.Log)
 	if w.Name == "" {
@@ -138,7 +138,7 @@ func (w *Worker) heartbeat(ctx context.Context) {
 		}
 		text, _ := json.Marshal(w.report)
 		w.mutex.Unlock()
-		limited, cancel := context.WithTimeout(ctx, patience/3)
+		limited, cancel := context.WithTimeout(ctx, timeout/3)
 		_, _ = w.workers.Put(limited, w.Name, text) // the next report comes soon
 		cancel()
 		select {
@@ -266,7 +266,7 @@ func (w *Worker) refuse(job Job, err error) {
 }
 
 // program returns the program that makes the runs of a campaign. It starts the program if necessary.
-func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error) {
+func (w *Worker) program(ctx context.Context, job Job) (*batch.Program, error) {
 	w.starting.Lock() // starting may take long, but blocks no other goroutine
 	defer w.starting.Unlock()
 	if p := w.started(job.ID); p != nil {
@@ -284,7 +284,7 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 	if w.Workers > 0 {
 		args = append(slices.Clone(args), "--workers", fmt.Sprint(w.Workers))
 	}
-	p, err := stretch.Start(ctx, file, args, variables...)
+	p, err := batch.Start(ctx, file, args, variables...)
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func (w *Worker) program(ctx context.Context, job Job) (*stretch.Program, error)
 const mostPrograms = 4
 
 // started returns the program of a campaign, or nil.
-func (w *Worker) started(id string) *stretch.Program {
+func (w *Worker) started(id string) *batch.Program {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if i := slices.Index(w.used, id); i >= 0 {
@@ -335,19 +335,19 @@ func (w *Worker) one(ctx context.Context, m jetstream.Msg) {
 	}
 	delivery, err := m.Metadata()
 	if err == nil {
-		err = w.stretches(ctx, job, work.Ask, delivery.NumDelivered >= tries)
+		err = w.stretches(ctx, job, work.Ask, delivery.NumDelivered >= attempts)
 	}
 	switch {
 	case err == nil:
 		_ = m.Ack()
-	case ctx.Err() == nil && w.goesOn(job.ID):
+	case ctx.Err() == nil && w.continues(job.ID):
 		w.Log(fmt.Sprintf("runs %d to %d of campaign %s: %v", work.First, work.End-1, job.ID, err))
 		_ = m.NakWithDelay(time.Second)
 	}
 }
 
 // goesOn reports whether a campaign has not ended.
-func (w *Worker) goesOn(id string) bool {
+func (w *Worker) continues(id string) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	_, ok := w.jobs[id]
@@ -355,17 +355,17 @@ func (w *Worker) goesOn(id string) bool {
 }
 
 // tries is the number of attempts at a batch before its failure ends the campaign.
-const tries = 3
+const attempts = 3
 
 // stretches makes a batch: in one piece or, if the strategy learns, from the campaign's beginning in slices.
-func (w *Worker) stretches(ctx context.Context, job Job, ask stretch.Ask, last bool) error {
+func (w *Worker) stretches(ctx context.Context, job Job, ask batch.Ask, last bool) error {
 	size := ask.End - ask.First
 	if job.Hello.Sequential {
 		size = slice
 		w.drop(job.ID) // the program may have learned from a failed attempt
 	}
 	for first := ask.First; first < ask.End && ctx.Err() == nil; first += size {
-		done, err := w.make(ctx, job, stretch.Ask{First: first, End: min(first+size, ask.End), Found: ask.Found}, last)
+		done, err := w.make(ctx, job, batch.Ask{First: first, End: min(first+size, ask.End), Found: ask.Found}, last)
 		if err != nil || done {
 			return err
 		}
@@ -382,7 +382,7 @@ func (w *Worker) drop(id string) {
 
 // make makes runs, stores the result, and reports whether the campaign ends with them. A failure of the last attempt is
 // reported as the campaign's failure.
-func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) (done bool, err error) {
+func (w *Worker) make(ctx context.Context, job Job, ask batch.Ask, last bool) (done bool, err error) {
 	p, err := w.program(ctx, job)
 	if err != nil {
 		w.refuse(job, err)
@@ -395,7 +395,7 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 	begin := time.Now()
 	made, err := p.Make(ask, lessons...)
 	if err != nil {
-		made = &stretch.Made{Ask: ask, Error: err.Error()}
+		made = &batch.Made{Ask: ask, Error: err.Error()}
 	}
 	if made.Error != "" {
 		w.drop(job.ID)
@@ -426,7 +426,7 @@ func (w *Worker) make(ctx context.Context, job Job, ask stretch.Ask, last bool) 
 
 // lessons returns what was learned from the first given run up to the epoch of the second, if there are several
 // lineages. The server gives out no batch of an epoch before all of this is stored.
-func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []stretch.Lesson, err error) {
+func (w *Worker) lessons(ctx context.Context, job Job, from, run int) (list []batch.Lesson, err error) {
 	if job.Hello.Lineages < 2 {
 		return nil, nil
 	}
@@ -444,7 +444,7 @@ func (w *Worker) tell(ctx context.Context, job Job, part *Part) error {
 	part.Traces = nil
 	for i, t := range traces {
 		part.Shapes = append(part.Shapes, t.Shape)
-		run := part.Result.Found[i].Run
+		run := part.Result.Failures[i].Run
 		if err := w.insist(ctx, job, func() error { return w.putTrace(ctx, job.ID, run, t) }); err != nil {
 			return err
 		}
@@ -470,7 +470,7 @@ func (w *Worker) fit(part *Part) error {
 		return err
 	}
 	if limit := w.conn.MaxPayload(); int64(len(text)) > limit {
-		part.Made = stretch.Made{
+		part.Made = batch.Made{
 			Ask: part.Ask,
 			Error: fmt.Sprintf("the result of runs %d to %d has %d bytes, the server takes %d: see max_payload of NATS",
 				part.First, part.End-1, len(text), limit),
@@ -483,7 +483,7 @@ func (w *Worker) fit(part *Part) error {
 // insist repeats an action until it succeeds or the campaign has ended.
 func (w *Worker) insist(ctx context.Context, job Job, do func() error) error {
 	for {
-		if err := do(); err == nil || ctx.Err() != nil || !w.goesOn(job.ID) {
+		if err := do(); err == nil || ctx.Err() != nil || !w.continues(job.ID) {
 			return ctx.Err()
 		}
 		pause(ctx, idle)

@@ -15,18 +15,18 @@ var making sync.Map
 
 // Cached returns a directory of that name in the user's cache. If the directory is missing, fill creates its content:
 // once per process, even if several goroutines request it. No caller ever sees an incomplete directory.
-func Cached(name string, fill func(folder string) error) (string, error) {
+func Cached(name string, fill func(dir string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("there is no directory for what servers need: %w", err)
 	}
 	root := filepath.Join(cache, "lockstep", "servers")
-	folder := filepath.Join(root, name)
-	lock, _ := making.LoadOrStore(folder, new(sync.Mutex))
+	dir := filepath.Join(root, name)
+	lock, _ := making.LoadOrStore(dir, new(sync.Mutex))
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
-	if _, err := os.Stat(folder); err == nil {
-		return folder, nil
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", err
@@ -43,12 +43,12 @@ func Cached(name string, fill func(folder string) error) (string, error) {
 	if err := fill(made); err != nil {
 		return "", err
 	}
-	if err := os.Rename(made, folder); err != nil {
-		if _, there := os.Stat(folder); there != nil {
+	if err := os.Rename(made, dir); err != nil {
+		if _, there := os.Stat(dir); there != nil {
 			return "", err
 		} // another process was faster
 	}
-	return folder, nil
+	return dir, nil
 }
 
 // notices is where Notify writes.

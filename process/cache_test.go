@@ -18,23 +18,23 @@ func TestCached(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	made := 0
-	fill := func(folder string) error {
+	fill := func(dir string) error {
 		made++
-		return os.WriteFile(filepath.Join(folder, "file"), nil, 0o644)
+		return os.WriteFile(filepath.Join(dir, "file"), nil, 0o644)
 	}
-	folder, err := Cached("thing", func(string) error { return errors.New("no") })
-	if err == nil || folder != "" {
-		t.Errorf("%q, %v", folder, err)
+	dir, err := Cached("thing", func(string) error { return errors.New("no") })
+	if err == nil || dir != "" {
+		t.Errorf("%q, %v", dir, err)
 	}
 	for range 2 {
-		if folder, err = Cached("thing", fill); err != nil {
+		if dir, err = Cached("thing", fill); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(filepath.Join(folder, "file")); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
 			t.Error(err)
 		}
 	}
-	left, err := os.ReadDir(filepath.Dir(folder))
+	left, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil || len(left) != 1 || made != 1 {
 		t.Errorf("made %d times, %v, %v", made, left, err)
 	}
@@ -70,8 +70,8 @@ const cacheVariable = "LOCKSTEP_PROCESS_CACHE"
 
 // fillForever is that program.
 func fillForever() {
-	_, err := Cached("thing", func(folder string) error {
-		fmt.Println(folder)
+	_, err := Cached("thing", func(dir string) error {
+		fmt.Println(dir)
 		select {}
 	})
 	fmt.Println(err)
@@ -87,11 +87,11 @@ func TestCachedKilled(t *testing.T) {
 	if _, err := os.Stat(half); err != nil {
 		t.Fatal("there is nothing to remove", err)
 	}
-	folder, err := Cached("other", func(string) error { return nil })
+	dir, err := Cached("other", func(string) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
 }

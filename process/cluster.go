@@ -25,8 +25,8 @@ var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 type Cluster struct {
 	*Supervisor
 	Network *Network
-	// Patience is the timeout for servers to start and to agree.
-	Patience time.Duration
+	// Timeout is the timeout for servers to start and to agree.
+	StartTimeout time.Duration
 	// Seed is the seed of the run.
 	Seed uint64
 	// Spent records where the time of the run goes.
@@ -50,12 +50,12 @@ type Cluster struct {
 
 // NewCluster creates servers for the given number of nodes in the directory of a deployment. None of them is started.
 // With stall, a cut stalls connections; otherwise it closes them.
-func NewCluster(place *lockstep.Place, nodes int, stall bool) (*Cluster, error) {
-	folder, err := place.Folder()
+func NewCluster(place *lockstep.Env, nodes int, stall bool) (*Cluster, error) {
+	dir, err := place.Dir()
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := NewSupervisor(folder)
+	keeper, err := NewSupervisor(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func (c *Cluster) Server(n lockstep.Node) *Server { return c.servers[n-1] }
 func (c *Cluster) Begin() error {
 	c.endAll()
 	for _, v := range c.servers {
-		if err := empty(v.Folder); err != nil {
-			return fmt.Errorf("process: the folder of %s: %w", v.Name, err)
+		if err := empty(v.Dir); err != nil {
+			return fmt.Errorf("process: the directory of %s: %w", v.Name, err)
 		}
 	}
 	c.due, c.begun = trace.AllNodes(len(c.servers)), true
@@ -119,7 +119,7 @@ func (c *Cluster) fresh() {
 		c.hold(lockstep.Node(i+1), false)
 		_, c.marks[i] = v.Log.Since(c.marks[i])
 	}
-	c.Network.Cut(Whole)
+	c.Network.Cut(NoCuts)
 	c.hands.begin()
 	c.did, c.settling = 0, false
 	c.began, c.Spent = time.Now(), Spent{}
@@ -142,13 +142,13 @@ func (c *Cluster) Resume() error {
 }
 
 // empty removes the content of a directory.
-func empty(folder string) error {
-	entries, err := os.ReadDir(folder)
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(folder, e.Name())); err != nil {
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -298,7 +298,7 @@ func (c *Cluster) look(out *lockstep.Outbox) error {
 			}
 			if c.log != nil && c.log(line) {
 				// which differs from run to run
-				text := strings.ReplaceAll(strings.TrimSpace(line), v.Folder+string(filepath.Separator), "")
+				text := strings.ReplaceAll(strings.TrimSpace(line), v.Dir+string(filepath.Separator), "")
 				out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventLog, Text: text})
 			}
 		}

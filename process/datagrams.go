@@ -38,7 +38,7 @@ func (d *deployment) deliver(ctx context.Context, m *trace.Message) error {
 	number := d.hands.numbers[m.Body]
 	return Retry(
 		ctx,
-		d.Patience,
+		d.StartTimeout,
 		fmt.Sprintf("nodes %d and %d do not connect", m.From, m.To),
 		func(context.Context) error {
 			if d.Network.Carry(number) || !d.Up().Has(m.From) {

@@ -83,8 +83,8 @@ func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	}
 	d.Collect(out)
 	err := d.perform(ctx, s, out)
-	if err == nil && d.driver.Quiet != nil && (!d.settling || d.system.Datagrams) {
-		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiet(ctx, s) })
+	if err == nil && d.driver.Quiesce != nil && (!d.settling || d.system.Datagrams) {
+		err = Timed(&d.Spent.Waiting, func() error { return d.driver.Quiesce(ctx, s) })
 	}
 	return errors.Join(err, d.look(out))
 }
@@ -109,7 +109,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 
 // wait lets time pass. If servers started or links changed, the nodes that can agree do so before the wait begins.
 func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep.Outbox) error {
-	agree, pass := d.driver.Agree, d.driver.Pass
+	agree, pass := d.driver.Agree, d.driver.Advance
 	if agree == nil {
 		agree = d.Agreeing
 	}
@@ -136,8 +136,8 @@ func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep
 }
 
 // Abilities are the roles of servers, and the content of packets.
-func (d *deployment) Abilities() lockstep.Abilities {
-	var a lockstep.Abilities
+func (d *deployment) Capabilities() lockstep.Capabilities {
+	var a lockstep.Capabilities
 	if d.driver.Role != nil {
 		a.Role = func(n lockstep.Node) string {
 			ctx, cancel := context.WithTimeout(context.Background(), asking) // Role is called without a context

@@ -17,13 +17,13 @@ import (
 )
 
 func Example() {
-	folder, err := os.MkdirTemp("", "example-*")
+	dir, err := os.MkdirTemp("", "example-*")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(folder)
-	keeper, err := process.NewSupervisor(folder)
+	defer os.RemoveAll(dir)
+	keeper, err := process.NewSupervisor(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -62,7 +62,7 @@ func ExampleNetwork() {
 		}
 		return 0
 	})
-	network.Cut(process.Whole)
+	network.Cut(process.NoCuts)
 	network.Hold(2, 1, true)                 // traffic from 2 to 1 waits
 	network.Delay(1, 2, 10*time.Millisecond) // traffic from 1 to 2 is delayed
 	// no server listens there, so that no connection exists
@@ -109,7 +109,7 @@ func ExampleNetwork_Control() {
 	fmt.Fprintln(conn, "hello")
 	var came []process.Held
 	for len(came) == 0 {
-		_ = network.Quiet(context.Background(), time.Millisecond)
+		_ = network.AwaitIdle(context.Background(), time.Millisecond)
 		came, _, _ = network.Sent()
 	}
 	fmt.Println(came[0].From, came[0].To, came[0].Type, came[0].Text)
@@ -165,13 +165,13 @@ func ExampleLink_Loose() {
 }
 
 func ExampleSupervisor_Another() {
-	folder, err := os.MkdirTemp("", "lockstep-*")
+	dir, err := os.MkdirTemp("", "lockstep-*")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(folder)
-	keeper, err := process.NewSupervisor(folder)
+	defer os.RemoveAll(dir)
+	keeper, err := process.NewSupervisor(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -38,11 +38,11 @@ func (n *Network) Unbound() {
 }
 
 // Risen waits until a packet above the limit waits, or for at most the timeout, and reports whether there is one.
-func (n *Network) Risen(ctx context.Context, patience time.Duration) (bool, error) {
+func (n *Network) Risen(ctx context.Context, timeout time.Duration) (bool, error) {
 	n.mutex.Lock()
 	above := n.packets.heights.above
 	n.mutex.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-above:

@@ -13,8 +13,8 @@ import (
 // Bounds of a host process: how often it may start the server before a new process replaces it, and the timeout of a
 // command.
 const (
-	maxLives      = 200
-	orderPatience = 10 * time.Second
+	maxIncarnations = 200
+	orderTimeout    = 10 * time.Second
 )
 
 // revive starts the server again inside its process, if that process can do so. Otherwise it ends the process.
@@ -24,7 +24,7 @@ func (v *Server) revive() bool {
 	}
 	if order(v.Host, "start") {
 		v.idle = false
-		v.lives++
+		v.incarnations++
 		return true
 	}
 	v.end()
@@ -34,7 +34,7 @@ func (v *Server) revive() bool {
 // order sends a command to a host, and reports whether the host executed it. It has a timeout and no context, because
 // the server must also be killed when the campaign is interrupted.
 func order(host, what string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), orderPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), orderTimeout)
 	defer cancel()
 	answer, err := Send(ctx, host, what)
 	return err == nil && answer == "done"

@@ -89,7 +89,7 @@ func restart(t *testing.T, v *Server, address string, cmd *exec.Cmd) {
 }
 
 // lives reports whether a process exists.
-func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
+func incarnations(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 // A server with a host ends and starts inside its process, which stays. If the host does not obey, the process ends.
 func TestHost(t *testing.T) {
@@ -97,8 +97,8 @@ func TestHost(t *testing.T) {
 	pid := v.Pid()
 	for range 3 {
 		v.Kill()
-		if v.Running() || !lives(pid) || echoes(address)(t.Context()) || s.Check() != nil {
-			t.Fatalf("killed: running %v, its process lives %v, %v", v.Running(), lives(pid), s.Check())
+		if v.Running() || !incarnations(pid) || echoes(address)(t.Context()) || s.Check() != nil {
+			t.Fatalf("killed: running %v, its process lives %v, %v", v.Running(), incarnations(pid), s.Check())
 		}
 		v.Kill() // killing repeatedly is harmless
 		if err := v.Await(t.Context(), echoes(address)); err == nil {
@@ -113,16 +113,16 @@ func TestHost(t *testing.T) {
 		t.Fatal(answer, err)
 	}
 	v.Kill()
-	if v.Running() || lives(pid) {
+	if v.Running() || incarnations(pid) {
 		t.Error("a host that does not obey lives on")
 	}
 	restart(t, v, address, again())
 	if v.Pid() == pid {
 		t.Error("there is no fresh process")
 	}
-	pid, v.lives = v.Pid(), maxLives
+	pid, v.incarnations = v.Pid(), maxIncarnations
 	v.Kill()
-	if lives(pid) {
+	if incarnations(pid) {
 		t.Error("a process that is old enough lives on")
 	}
 }
@@ -160,13 +160,13 @@ func TestCloseKills(t *testing.T) {
 			if idle {
 				v.Kill()
 			}
-			if !lives(pid) {
+			if !incarnations(pid) {
 				t.Fatal("it does not live")
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if lives(pid) {
+			if incarnations(pid) {
 				t.Error("closed, but its process lives on")
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}

@@ -25,8 +25,8 @@ type Link struct {
 	loose    bool // packets are independent of each other
 	detached bool // and of their connections
 
-	beside   *net.TCPAddr  // the link is also open while the server listens there
-	patience time.Duration // timeout for a server that does not listen yet
+	beside  *net.TCPAddr  // the link is also open while the server listens there
+	timeout time.Duration // timeout for a server that does not listen yet
 
 	// The network's mutex guards these.
 	alive    bool // the server listens
@@ -40,14 +40,14 @@ type Link struct {
 // Early lets clients dial the link before its server listens at the target, while the server listens at the address
 // beside. A connection then waits for the server, and is reset after the timeout. It is for servers that dial each
 // other as soon as one begins to listen, and back off for long after a refusal.
-func (l *Link) Early(beside string, patience time.Duration) error {
+func (l *Link) Early(beside string, timeout time.Duration) error {
 	address, err := loopback(beside)
 	if err != nil {
 		return err
 	}
 	l.network.mutex.Lock()
 	defer l.network.mutex.Unlock()
-	l.beside, l.patience = address, patience
+	l.beside, l.timeout = address, timeout
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (p *pair) dial() *net.TCPConn {
 		if err == nil {
 			return far
 		}
-		if time.Since(begin) >= p.link.patience {
+		if time.Since(begin) >= p.link.timeout {
 			return nil
 		}
 		select {

@@ -25,8 +25,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	defer l.mutex.Unlock()
 	for rest := p; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		if room := keptBytes - len(l.part); room > 0 {
-			l.part = append(l.part, line[:min(len(line), room)]...)
+		if space := keptBytes - len(l.part); space > 0 {
+			l.part = append(l.part, line[:min(len(line), space)]...)
 		}
 		if whole {
 			l.add(string(bytes.TrimRight(l.part, "\r")))

@@ -75,7 +75,7 @@ func (d *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 
 // echoServers returns the system, which passes the address of each deployment to tell.
 func echoServers(tell func(address string)) System {
-	return System{Name: "echoes", Nodes: 3, Pace: time.Millisecond, Patience: time.Minute, Events: []string{"answer"},
+	return System{Name: "echoes", Nodes: 3, Pace: time.Millisecond, StartTimeout: time.Minute, Events: []string{"answer"},
 		New: func(_ context.Context, c *Cluster) (Driver, error) {
 			d, err := newEchoing(c)
 			if err != nil {
@@ -113,7 +113,7 @@ func TestCluster(t *testing.T) {
 }
 
 // leftNothing checks that eventually no process listens at addresses and that a directory is empty.
-func leftNothing(t *testing.T, addresses []string, folder string) {
+func leftNothing(t *testing.T, addresses []string, dir string) {
 	t.Helper()
 	for _, a := range addresses {
 		processes.Until(func() bool {
@@ -127,7 +127,7 @@ func leftNothing(t *testing.T, addresses []string, folder string) {
 		processes.Until(func() bool { return len(running(a)) == 0 })
 	}
 	processes.Until(func() bool {
-		left, err := filepath.Glob(filepath.Join(folder, "*"))
+		left, err := filepath.Glob(filepath.Join(dir, "*"))
 		return err == nil && len(left) == 0
 	})
 }
@@ -165,18 +165,18 @@ var answered = spec.OnEvent("answered", "answer", func(*struct{}, *lockstep.Run,
 })
 
 // mother performs runs until it is killed, and stores its findings in a second directory.
-func mother(folder, store string) {
+func mother(dir, store string) {
 	plan := lockstep.Plan{
 		System:      echoServers(func(a string) { fmt.Println(a) }),
 		Spec:        answered,
 		Workers:     2,
 		Runs:        1 << 30,
-		Scratch:     folder,
+		Scratch:     dir,
 		KeepGoing:   true,
 		Keep:        1 << 30,
 		Repetitions: 3,
 		Strategy:    strategy.Walk{Request: 3, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Wait: 1, Steps: 12},
-		Found: func(f *lockstep.Found) {
+		OnFailure: func(f *lockstep.Failure) {
 			file := filepath.Join(store, fmt.Sprint(f.Run))
 			data := &bytes.Buffer{}
 			if err := errors.Join(
@@ -198,8 +198,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	all := 0
 	for i := range 20 {
-		folder, store := t.TempDir(), t.TempDir()
-		program := processes.Begin(t, motherVariable+"="+folder, storeVariable+"="+store)
+		dir, store := t.TempDir(), t.TempDir()
+		program := processes.Begin(t, motherVariable+"="+dir, storeVariable+"="+store)
 		places := []string{program.Line(), program.Line()}
 		if i%2 == 0 { // not before the first finding, however slow the machine is
 			processes.Until(func() bool { _, err := os.Stat(filepath.Join(store, "noted")); return err == nil })
@@ -210,7 +210,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		if !strings.HasPrefix(places[0], "127.") || !strings.HasPrefix(places[1], "127.") {
 			t.Fatalf("the mother says %q", places)
 		}
-		leftNothing(t, places, folder)
+		leftNothing(t, places, dir)
 	}
 	t.Logf("%d findings were stored", all)
 	if all == 0 {

@@ -259,4 +259,4 @@ func (n *Network) Direct(pids []int) error {
 }
 
 // Whole is a network without cuts.
-func Whole(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }
+func NoCuts(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

@@ -199,7 +199,7 @@ func (n *Network) release(number int) bool {
 }
 
 // Quiet waits until no packet has come or gone for the given time.
-func (n *Network) Quiet(ctx context.Context, silence time.Duration) error {
+func (n *Network) AwaitIdle(ctx context.Context, silence time.Duration) error {
 	begin := time.Now()
 	for {
 		n.mutex.Lock()

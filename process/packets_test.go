@@ -88,7 +88,7 @@ func TestPackets(t *testing.T) {
 		if n.Carry(came[0].Number + 1) {
 			t.Error("what has not come goes on")
 		}
-		if err := n.Quiet(t.Context(), time.Millisecond); err != nil {
+		if err := n.AwaitIdle(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		if more, lost, err := n.Sent(); len(more)+len(lost) > 0 || err != nil {
@@ -336,20 +336,20 @@ func TestEarly(t *testing.T) {
 	if conn, err := net.Dial("tcp", via); err == nil { // otherwise the link refused the connection while it opened
 		defer conn.Close()
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
-			t.Error("the patience has no end")
+			t.Error("the timeout has no end")
 		}
 	}
 }
 
 // lettered is a system of echo servers whose requests to each other are messages of the engine.
 var lettered = System{
-	Name:     "letters",
-	Nodes:    3,
-	Pace:     time.Millisecond,
-	Patience: time.Minute,
-	Messages: true,
-	Types:    []string{"line"},
-	Events:   []string{"fate"},
+	Name:         "letters",
+	Nodes:        3,
+	Pace:         time.Millisecond,
+	StartTimeout: time.Minute,
+	Messages:     true,
+	Types:        []string{"line"},
+	Events:       []string{"fate"},
 	New: func(_ context.Context, c *Cluster) (Driver, error) {
 		d, err := newEchoing(c)
 		if err != nil {
@@ -375,10 +375,10 @@ var lettered = System{
 			}
 			fmt.Fprintf(conn, "dial %s echo hello\n", d.via[s.Node%3])
 			context.AfterFunc(ctx, func() { conn.Close() })
-			return d.Network.Quiet(ctx, 30*time.Millisecond)
+			return d.Network.AwaitIdle(ctx, 30*time.Millisecond)
 		}
-		driver.Quiet = func(ctx context.Context, _ *lockstep.Step) error {
-			return d.Network.Quiet(ctx, time.Millisecond)
+		driver.Quiesce = func(ctx context.Context, _ *lockstep.Step) error {
+			return d.Network.AwaitIdle(ctx, time.Millisecond)
 		}
 		return driver, nil
 	},

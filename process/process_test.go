@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 		serve(address)
 		return
 	}
-	if folder := os.Getenv(motherVariable); folder != "" {
-		mother(folder, os.Getenv(storeVariable))
+	if dir := os.Getenv(motherVariable); dir != "" {
+		mother(dir, os.Getenv(storeVariable))
 		return
 	}
 	if os.Getenv(cacheVariable) != "" {
@@ -200,9 +200,9 @@ func TestServer(t *testing.T) {
 func TestServerIsNotReady(t *testing.T) {
 	s, v, _ := supervised(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("no patience"))
+	cancel(errors.New("no timeout"))
 	if err := v.Await(ctx, func(context.Context) bool { return false }); err == nil ||
-		!strings.Contains(err.Error(), "one is not ready: no patience; the end of its log:\n\tlistening") {
+		!strings.Contains(err.Error(), "one is not ready: no timeout; the end of its log:\n\tlistening") {
 		t.Error(err)
 	}
 	s.Memory = 1
@@ -343,7 +343,7 @@ func TestCutCloses(t *testing.T) {
 			!strings.Contains(err.Error(), "refused") {
 			t.Errorf("%d: under a cut: %v", i, err)
 		}
-		n.Cut(Whole)
+		n.Cut(NoCuts)
 	}
 	listens(t, l, true)
 	said(t, dial(t, via), "after")
@@ -391,8 +391,8 @@ func TestStalls(t *testing.T) {
 	conn := dial(t, via)
 	said(t, conn, "before")
 	for name, stall := range map[string]func(bool){
-		"there": func(on bool) { n.Cut(map[bool]func(lockstep.Node) lockstep.Nodes{true: one, false: Whole}[on]) },
-		"back":  func(on bool) { n.Cut(map[bool]func(lockstep.Node) lockstep.Nodes{true: back, false: Whole}[on]) },
+		"there": func(on bool) { n.Cut(map[bool]func(lockstep.Node) lockstep.Nodes{true: one, false: NoCuts}[on]) },
+		"back":  func(on bool) { n.Cut(map[bool]func(lockstep.Node) lockstep.Nodes{true: back, false: NoCuts}[on]) },
 		"held":  func(on bool) { n.Hold(1, 2, on) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -470,12 +470,12 @@ func TestStallsResets(t *testing.T) {
 			}
 		}
 		if c.stalls {
-			n.Cut(Whole)
+			n.Cut(NoCuts)
 		}
 		if _, err := other.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%+v: the connection is not reset: %v", c, err)
 		}
-		n.Cut(Whole)
+		n.Cut(NoCuts)
 		_ = far.Close()
 	}
 	processes.Until(func() bool { return l.Connections() == 0 })
@@ -507,11 +507,11 @@ func TestKeepsOrder(t *testing.T) {
 	}()
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 40 {
-		n.Cut([]func(lockstep.Node) lockstep.Nodes{one, Whole, back}[r.IntN(3)])
+		n.Cut([]func(lockstep.Node) lockstep.Nodes{one, NoCuts, back}[r.IntN(3)])
 		n.Delay(1, 2, time.Duration(r.IntN(3))*time.Millisecond)
 		time.Sleep(time.Millisecond)
 	}
-	n.Cut(Whole)
+	n.Cut(NoCuts)
 	if there := <-got; !bytes.Equal(there, sent) {
 		t.Errorf("%d of %d bytes arrived, or others", len(there), len(sent))
 	}

@@ -19,17 +19,17 @@ func Program(ctx context.Context, pkg, version string) (string, error) {
 	if strings.HasPrefix(pkg, "-") || strings.HasPrefix(version, "-") { // the go tool would parse it as a flag
 		return "", fmt.Errorf("process: the package %q in version %q: neither may begin with -", pkg, version)
 	}
-	folder, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(folder string) error {
+	dir, err := Cached(strings.NewReplacer("/", "-", ":", "-").Replace(pkg+"@"+version), func(dir string) error {
 		Notify("building %s@%s, once: it is kept in the user's cache", pkg, version)
-		return buildProgram(ctx, folder, pkg, version)
+		return buildProgram(ctx, dir, pkg, version)
 	})
 	if err != nil {
 		return "", fmt.Errorf("process: building %s@%s: %w", pkg, version, err)
 	}
-	return filepath.Join(folder, "program"), nil
+	return filepath.Join(dir, "program"), nil
 }
 
-func buildProgram(ctx context.Context, folder, pkg, version string) error {
+func buildProgram(ctx context.Context, dir, pkg, version string) error {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		return errors.New("the go tool is missing")
@@ -43,7 +43,7 @@ func buildProgram(ctx context.Context, folder, pkg, version string) error {
 	for _, arguments := range [][]string{
 		{"mod", "init", "program"},
 		{"get", "--", pkg + "@" + version},
-		{"build", "-o", filepath.Join(folder, "program"), "--", pkg},
+		{"build", "-o", filepath.Join(dir, "program"), "--", pkg},
 	} {
 		cmd := exec.CommandContext(ctx, tool, arguments...)
 		cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")

@@ -66,13 +66,13 @@ func holds(pid int, file string) bool { return slices.Contains(files(pid), file)
 
 // files lists the open files of a process.
 func files(pid int) (names []string) {
-	folder := fmt.Sprintf("/proc/%d/fd", pid)
-	entries, err := os.ReadDir(folder)
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
-		if link, err := os.Readlink(folder + "/" + e.Name()); err == nil {
+		if link, err := os.Readlink(dir + "/" + e.Name()); err == nil {
 			names = append(names, link)
 		}
 	}

@@ -23,7 +23,7 @@ func (c *Cluster) Steady(
 		if err := c.Launch(); err != nil {
 			return err
 		}
-		if err := c.Await(ctx, nodes, c.Patience, ready); err != nil {
+		if err := c.Await(ctx, nodes, c.StartTimeout, ready); err != nil {
 			return err
 		}
 		c.did = 0
@@ -43,10 +43,10 @@ const asking = 2 * time.Second
 func (c *Cluster) Await(
 	ctx context.Context,
 	nodes lockstep.Nodes,
-	patience time.Duration,
+	timeout time.Duration,
 	ready func(context.Context, lockstep.Node) bool,
 ) error {
-	limit, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took more than %s", patience))
+	limit, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took more than %s", timeout))
 	defer cancel()
 	errs := make([]error, len(c.servers))
 	var all sync.WaitGroup
@@ -71,8 +71,8 @@ func (c *Cluster) Await(
 
 // Retry retries a function ten times a second until it succeeds. If it does not succeed within the timeout, the run is
 // inconclusive. The reason has failure, which describes the operation that fails, and the last error.
-func Retry(ctx context.Context, patience time.Duration, failure string, do func(context.Context) error) error {
-	limit, cancel := context.WithTimeout(ctx, patience)
+func Retry(ctx context.Context, timeout time.Duration, failure string, do func(context.Context) error) error {
+	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		err := do(limit)
@@ -82,7 +82,7 @@ func Retry(ctx context.Context, patience time.Duration, failure string, do func(
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case limit.Err() != nil:
-			return Inconclusive(fmt.Errorf("%s within %s: %w", failure, patience, err))
+			return Inconclusive(fmt.Errorf("%s within %s: %w", failure, timeout, err))
 		}
 		_ = Sleep(limit, retrying) // the next attempt reports the timeout
 	}

@@ -21,7 +21,7 @@ import (
 // The first run begins with empty directories. A resumed run has the same servers, and restarts those that ended.
 func TestResume(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Place), 3, false)
+	c, err := NewCluster(new(lockstep.Env), 3, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.command, c.Patience = d.driver().Command, time.Minute
-	file := filepath.Join(d.Server(1).Folder, "data")
+	c.command, c.StartTimeout = d.driver().Command, time.Minute
+	file := filepath.Join(d.Server(1).Dir, "data")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestResume(t *testing.T) {
 // Lines that a server printed before a run do not belong to that run.
 func TestLinesOfRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Place), 1, false)
+	c, err := NewCluster(new(lockstep.Env), 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestLinesOfRun(t *testing.T) {
 // A server may consist of several processes: connections of each belong to the node.
 func TestNodeOfGroup(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := NewCluster(new(lockstep.Place), 2, false)
+	c, err := NewCluster(new(lockstep.Env), 2, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,29 +175,29 @@ func TestCalls(t *testing.T) {
 // the campaign.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tries := 0
+		attempts := 0
 		try := func(enough int) func(context.Context) error {
-			tries = 0
+			attempts = 0
 			return func(context.Context) error {
-				if tries++; tries < enough {
+				if attempts++; attempts < enough {
 					return errors.New("not yet")
 				}
 				return nil
 			}
 		}
-		if err := Retry(t.Context(), time.Second, "it does not work", try(5)); err != nil || tries != 5 {
-			t.Errorf("%v after %d tries", err, tries)
+		if err := Retry(t.Context(), time.Second, "it does not work", try(5)); err != nil || attempts != 5 {
+			t.Errorf("%v after %d tries", err, attempts)
 		}
-		var spoilt *lockstep.Inconclusive
-		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &spoilt) ||
+		var discarded *lockstep.Inconclusive
+		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &discarded) ||
 			err.Error() != "it does not work within 1s: not yet" {
-			t.Errorf("%v after %d tries", err, tries)
+			t.Errorf("%v after %d tries", err, attempts)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) ||
-			tries != 1 {
-			t.Errorf("%v after %d tries", err, tries)
+			attempts != 1 {
+			t.Errorf("%v after %d tries", err, attempts)
 		}
 	})
 }

@@ -24,7 +24,7 @@ type Supervisor struct {
 	// Memory and File bound the memory and the size of a single file of one server, in bytes.
 	Memory, File int64
 
-	folder  string
+	dir     string
 	locks   []net.Listener // hold the addresses
 	port    int
 	servers []*Server
@@ -44,11 +44,11 @@ var deployments atomic.Uint32
 
 // NewSupervisor creates a supervisor whose servers use directories below the given one. If the tester is killed, that
 // directory is removed.
-func NewSupervisor(folder string) (*Supervisor, error) {
-	if err := child.Folder(folder); err != nil {
+func NewSupervisor(dir string) (*Supervisor, error) {
+	if err := child.Dir(dir); err != nil {
 		return nil, err
 	}
-	s := &Supervisor{Memory: DefaultMemory, File: DefaultFile, folder: folder, port: firstPort}
+	s := &Supervisor{Memory: DefaultMemory, File: DefaultFile, dir: dir, port: firstPort}
 	var err error
 	s.Address, err = s.Another()
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *Supervisor) Port() string {
 
 // Server creates a server, which is not started, with a directory of that name.
 func (s *Supervisor) Server(name string) (*Server, error) {
-	v := &Server{Name: name, Folder: filepath.Join(s.folder, name), keeper: s}
-	if err := os.MkdirAll(v.Folder, 0o755); err != nil {
-		return nil, fmt.Errorf("process: no folder for %s: %w", name, err)
+	v := &Server{Name: name, Dir: filepath.Join(s.dir, name), keeper: s}
+	if err := os.MkdirAll(v.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("process: no directory for %s: %w", name, err)
 	}
 	s.servers = append(s.servers, v)
 	return v, nil
@@ -111,7 +111,7 @@ func (s *Supervisor) Close() error {
 		all.Go(v.end)
 	}
 	all.Wait()
-	err := child.Keep(s.folder)
+	err := child.Keep(s.dir)
 	for _, lock := range s.locks {
 		err = errors.Join(err, lock.Close())
 	}
@@ -122,8 +122,8 @@ func (s *Supervisor) Close() error {
 type Server struct {
 	// Name is its name in reports.
 	Name string
-	// Folder is the server's directory. It survives the process.
-	Folder string
+	// Directory is the server's directory. It survives the process.
+	Dir string
 	// Log contains its standard output and error.
 	Log Log
 	// Host is an address at which the server's process accepts commands to end the server in-process and start it
@@ -132,11 +132,11 @@ type Server struct {
 	// the server.
 	Host string
 
-	keeper *Supervisor
-	child  *child.Child // nil: not started, or ended
-	idle   bool         // the process runs and the server in it does not
-	lives  int          // starts of the server in this process
-	pid    atomic.Int64 // of the child, for links that identify the dialer
+	keeper       *Supervisor
+	child        *child.Child // nil: not started, or ended
+	idle         bool         // the process runs and the server in it does not
+	incarnations int          // starts of the server in this process
+	pid          atomic.Int64 // of the child, for links that identify the dialer
 }
 
 // limited starts a program under bounds, once it reads a line. Without that, a tester killed before the guard knows the
@@ -159,7 +159,7 @@ func (v *Server) Start(cmd *exec.Cmd) error {
 	bound := exec.Command("/bin/sh", append([]string{"-c", limited, blocks, cmd.Path}, cmd.Args[1:]...)...)
 	bound.Dir, bound.Env, bound.Stdout, bound.Stderr = cmd.Dir, cmd.Env, &v.Log, &v.Log
 	if bound.Dir == "" {
-		bound.Dir = v.Folder
+		bound.Dir = v.Dir
 	}
 	told, tell, err := os.Pipe()
 	if err != nil {
@@ -175,7 +175,7 @@ func (v *Server) Start(cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("process: %s does not start: %w", v.Name, err)
 	}
-	v.child, v.lives = c, 1
+	v.child, v.incarnations = c, 1
 	v.pid.Store(int64(c.Pid()))
 	return nil
 }
@@ -212,7 +212,7 @@ func (v *Server) Await(ctx context.Context, ready func(context.Context) bool) er
 func (v *Server) Kill() {
 	switch {
 	case v.idle:
-	case v.Running() && v.Host != "" && v.lives < maxLives && order(v.Host, "stop"):
+	case v.Running() && v.Host != "" && v.incarnations < maxIncarnations && order(v.Host, "stop"):
 		v.idle = true
 	default:
 		v.end()

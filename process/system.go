@@ -42,8 +42,8 @@ type System struct {
 	Body func(data []byte) any
 	// Stall makes a cut stall connections. Otherwise it closes them.
 	Stall bool
-	// Pace is the duration of a Wait step, and Patience the timeout for servers to start and to agree.
-	Pace, Patience time.Duration
+	// Pace is the duration of a Wait step, and Timeout the timeout for servers to start and to agree.
+	Pace, StartTimeout time.Duration
 	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are
 	// those of Messages. EventLog and EventTime need not be named.
 	Events, Roles, Requests, Types, Rounds []string
@@ -74,11 +74,11 @@ type Driver struct {
 	// Cluster.Agreeing.
 	Agree func(*lockstep.Outbox) lockstep.Nodes
 	// Pass lets time pass, after the nodes that Agree returned have become ready. Nil: it sleeps.
-	Pass func(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error
+	Advance func(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error
 	// GiveUp makes clients give up after a whole Wait step.
 	GiveUp bool
 	// Quiet waits until all effects of a step were observed, before the settling stage. Nil: there is no wait.
-	Quiet func(context.Context, *lockstep.Step) error
+	Quiesce func(context.Context, *lockstep.Step) error
 	// Inspect reads the state of servers, whenever time passes in the settling stage.
 	Inspect func(context.Context, *lockstep.Outbox) error
 	// Log selects lines of the servers' logs for the trace. Nil selects none.
@@ -97,11 +97,11 @@ func (s System) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{
-		Name:    s.Name,
-		Options: s.Options,
-		Nodes:   s.Nodes,
-		Pace:    trace.Time(s.Pace),
-		Repeats: lockstep.Roughly,
+		Name:        s.Name,
+		Options:     s.Options,
+		Nodes:       s.Nodes,
+		Pace:        trace.Time(s.Pace),
+		Determinism: lockstep.BestEffort,
 		Events: append(
 			s.Events[:len(s.Events):len(s.Events)],
 			EventLog,
@@ -141,14 +141,14 @@ func (s System) check() error {
 		return fmt.Errorf("process: %s has %d nodes, allowed are 1..64", s.Name, s.Nodes)
 	case s.Datagrams && !s.Messages, (s.Forge != nil || s.Body != nil) && !s.Datagrams:
 		return fmt.Errorf("process: %s has Datagrams without Messages, or Forge or Body without Datagrams", s.Name)
-	case s.Pace < 0 || s.Patience <= 0:
-		return fmt.Errorf("process: %s has pace %s and patience %s, which must be positive", s.Name, s.Pace, s.Patience)
+	case s.Pace < 0 || s.StartTimeout <= 0:
+		return fmt.Errorf("process: %s has pace %s and timeout %s, which must be positive", s.Name, s.Pace, s.StartTimeout)
 	}
 	return nil
 }
 
 // Deploy creates a deployment; its servers start with the first run.
-func (s System) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (s System) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := s.deploy(ctx, place)
 	if err != nil {
 		return nil, err
@@ -158,12 +158,12 @@ func (s System) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Dep
 
 // Once starts the servers without an engine, calls the function when all are ready, and ends them.
 func (s System) Once(ctx context.Context, do func(*Cluster) error) error {
-	var place lockstep.Place
-	folder, err := place.Folder()
+	var place lockstep.Env
+	dir, err := place.Dir()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer os.RemoveAll(dir)
 	d, err := s.deploy(ctx, &place)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s System) Once(ctx context.Context, do func(*Cluster) error) error {
 	return errors.Join(err, d.Close())
 }
 
-func (s System) deploy(ctx context.Context, place *lockstep.Place) (*deployment, error) {
+func (s System) deploy(ctx context.Context, place *lockstep.Env) (*deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s System) deploy(ctx context.Context, place *lockstep.Place) (*deployment,
 	if err != nil {
 		return nil, err
 	}
-	c.Patience = s.Patience
+	c.StartTimeout = s.StartTimeout
 	driver, err := s.New(ctx, c)
 	if err == nil && (driver.Command == nil || driver.Request == nil) {
 		err = fmt.Errorf("process: the driver of %s has no Command or no Request", s.Name)

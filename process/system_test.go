@@ -15,7 +15,7 @@ import (
 
 // noted is a system of sleeping servers whose driver records which of its functions are called.
 func noted(reuse bool, note func(string)) System {
-	return System{Name: "noted", Nodes: 1, Patience: time.Minute, Reuse: reuse, Messages: true,
+	return System{Name: "noted", Nodes: 1, StartTimeout: time.Minute, Reuse: reuse, Messages: true,
 		New: func(context.Context, *Cluster) (Driver, error) {
 			return Driver{
 				Stop:  func() { note("stop") },
@@ -33,11 +33,11 @@ func noted(reuse bool, note func(string)) System {
 				Before:  func(s *lockstep.Step, _ *lockstep.Outbox) { note("before " + s.Kind.String()) },
 				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { note("request"); return nil },
 				Agree:   func(*lockstep.Outbox) lockstep.Nodes { note("agree"); return 0 },
-				Pass: func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error {
+				Advance: func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error {
 					note("pass")
 					return nil
 				},
-				Quiet:   func(context.Context, *lockstep.Step) error { note("quiet"); return nil },
+				Quiesce: func(context.Context, *lockstep.Step) error { note("quiet"); return nil },
 				Inspect: func(context.Context, *lockstep.Outbox) error { note("inspect"); return nil },
 				Close:   func() { note("close") },
 			}, nil
@@ -92,9 +92,9 @@ func TestWrongSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	good := noted(false, func(string) {})
 	for want, change := range map[string]func(*System){
-		"process: noted has no New, so no servers":                               func(s *System) { s.New = nil },
-		"process: noted has 65 nodes, allowed are 1..64":                         func(s *System) { s.Nodes = 65 },
-		"process: noted has pace -1ns and patience 1m0s, which must be positive": func(s *System) { s.Pace = -1 },
+		"process: noted has no New, so no servers":                              func(s *System) { s.New = nil },
+		"process: noted has 65 nodes, allowed are 1..64":                        func(s *System) { s.Nodes = 65 },
+		"process: noted has pace -1ns and timeout 1m0s, which must be positive": func(s *System) { s.Pace = -1 },
 		"process: noted has Datagrams without Messages, or Forge or Body without Datagrams": func(s *System) {
 			s.Messages, s.Datagrams = false, true
 		},
@@ -103,7 +103,7 @@ func TestWrongSystem(t *testing.T) {
 		s := good
 		change(&s)
 		_, described := s.Describe()
-		_, deployed := s.Deploy(t.Context(), &lockstep.Place{})
+		_, deployed := s.Deploy(t.Context(), &lockstep.Env{})
 		if described == nil || deployed == nil || described.Error() != want || deployed.Error() != want {
 			t.Errorf("%v and %v instead of %s", described, deployed, want)
 		}
@@ -116,7 +116,7 @@ func TestWrongSystem(t *testing.T) {
 		t.Errorf("%v, %v", info.Supports, err)
 	}
 	good.New = func(context.Context, *Cluster) (Driver, error) { return Driver{}, nil }
-	if _, err := good.Deploy(t.Context(), &lockstep.Place{}); err == nil ||
+	if _, err := good.Deploy(t.Context(), &lockstep.Env{}); err == nil ||
 		err.Error() != "process: the driver of noted has no Command or no Request" {
 		t.Error(err)
 	}

@@ -47,10 +47,10 @@ func BenchmarkDeliveries(b *testing.B) {
 	for _, spread := range []string{"", "-spread"} {
 		b.Run("go"+spread, func(b *testing.B) { deliveries(b, processes("ring"), spread != "") })
 		b.Run("java"+spread, func(b *testing.B) {
-			java, folder := compiled(b, "testdata/Ring.java")
+			java, dir := compiled(b, "testdata/Ring.java")
 			system := processes("")
 			system.Command = func(lockstep.Node, string) *exec.Cmd {
-				return exec.Command(java, "-XX:+UseSerialGC", "-Xmx128m", "-cp", folder, "Ring")
+				return exec.Command(java, "-XX:+UseSerialGC", "-Xmx128m", "-cp", dir, "Ring")
 			}
 			deliveries(b, system, spread != "")
 		})
@@ -104,7 +104,7 @@ type deployedOnce struct {
 	begun time.Time
 }
 
-func (d *deployedOnce) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (d *deployedOnce) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	deployed, err := d.System.Deploy(ctx, p)
 	if err == nil {
 		err = remote.AskAll(context.Background(), deployed, 4)
@@ -115,7 +115,7 @@ func (d *deployedOnce) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.
 
 // bareOrders sends orders to the replicas one after the other, without an engine.
 func bareOrders(b *testing.B, system remote.System, orders int) float64 {
-	d, err := system.Deploy(context.Background(), &lockstep.Place{})
+	d, err := system.Deploy(context.Background(), &lockstep.Env{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 // deployment is the replicas of one worker.
 type deployment struct {
 	system System
-	place  *lockstep.Place
+	place  *lockstep.Env
 	server *server
 	nodes  []replica
 	bodies [][]byte // by number of the body - 1
@@ -41,7 +41,7 @@ type replica struct {
 	effects int // of the current order
 }
 
-func deploy(s System, p *lockstep.Place) (*deployment, error) {
+func deploy(s System, p *lockstep.Env) (*deployment, error) {
 	if s.Token == "" {
 		s.Token = rand.Text()
 	}
@@ -64,15 +64,15 @@ func (d *deployment) launch(i int) error {
 	if d.system.Command == nil {
 		return nil
 	}
-	root, err := d.place.Folder()
+	root, err := d.place.Dir()
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(root, strconv.Itoa(i+1))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	dir := filepath.Join(root, strconv.Itoa(i+1))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	cmd := d.system.Command(lockstep.Node(i+1), folder)
+	cmd := d.system.Command(lockstep.Node(i+1), dir)
 	d.environment(cmd, i)
 	d.together(func() { d.nodes[i].child, err = child.Start(cmd) })
 	return err
@@ -181,7 +181,7 @@ func (d *deployment) revive(ctx context.Context) error {
 		err := d.connect(ctx, i)
 		if err != nil && d.system.Fresh {
 			// an overloaded machine makes a run inconclusive, and does not end a campaign
-			return d.worthless(ctx, i, err)
+			return d.inconclusive(ctx, i, err)
 		}
 		if err != nil {
 			return err
@@ -250,7 +250,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 			&wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]},
 			out,
 		)
-	case trace.Alarm:
+	case trace.Timer:
 		name := d.fire(s.Node, out)
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
 	case trace.Request:
@@ -274,7 +274,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 			err = d.connect(ctx, int(s.Node-1))
 		}
 		if err != nil {
-			return d.worthless(ctx, int(s.Node-1), err)
+			return d.inconclusive(ctx, int(s.Node-1), err)
 		}
 		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Start, Texts: out.Texts()}, out)
 	case trace.Replace:
@@ -347,9 +347,9 @@ func (d *deployment) tell(ctx context.Context, node lockstep.Node, o *wire.Order
 func (d *deployment) order(ctx context.Context, i int, o *wire.Order, out *lockstep.Outbox) (uint32, error) {
 	o.Run, o.Now = d.run, wire.Long(out.Now())
 	d.nodes[i].effects = 0
-	number, err := d.nodes[i].session.order(o, d.system.Limits.patience())
+	number, err := d.nodes[i].session.order(o, d.system.Limits.timeout())
 	if err != nil {
-		return 0, d.worthless(ctx, i, err)
+		return 0, d.inconclusive(ctx, i, err)
 	}
 	if st := d.system.Stats; st != nil {
 		st.Orders.Add(1)
@@ -363,11 +363,11 @@ func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *locks
 	for {
 		r, err := session.report(ctx)
 		if err != nil {
-			return d.worthless(ctx, i, err)
+			return d.inconclusive(ctx, i, err)
 		}
 		done, err := d.take(i, r, number, out)
 		if err != nil {
-			return d.worthless(ctx, i, err)
+			return d.inconclusive(ctx, i, err)
 		}
 		if done {
 			session.due.Store(0)
@@ -376,8 +376,8 @@ func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *locks
 	}
 }
 
-// worthless returns the error of a run that a replica made inconclusive.
-func (d *deployment) worthless(ctx context.Context, i int, err error) error {
+// inconclusive returns the error of a run that a replica made inconclusive.
+func (d *deployment) inconclusive(ctx context.Context, i int, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -387,14 +387,14 @@ func (d *deployment) worthless(ctx context.Context, i int, err error) error {
 // fire removes a node's earliest timer, and arms the timer for the next one.
 func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 	name := d.nodes[node-1].timers.Fire()
-	out.Tell(name)
+	out.Describe(name)
 	d.nodes[node-1].timers.Arm(node, out)
 	return name
 }
 
 // Abilities are roles and bodies.
-func (d *deployment) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
+func (d *deployment) Capabilities() lockstep.Capabilities {
+	a := lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	if d.system.Body != nil {
 		a.Body = func(body trace.ID) any { return d.system.Body(d.bodies[body-1]) }
 	}

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 		beReplica(ring)
 	case "campaign":
 		campaign()
-	case "liar":
-		beReplica(liar)
+	case "Byzantine node":
+		beReplica(byzantine)
 	case "babbler":
 		beReplica(babbler)
 	case "late":
@@ -56,7 +56,7 @@ type world interface {
 	Self() lockstep.Node
 	Nodes() int
 	Send(to lockstep.Node, m mail)
-	SetAlarm(after trace.Time)
+	SetTimeout(after trace.Time)
 	Emit(event, text string)
 	Rand() *rand.Rand
 }
@@ -64,9 +64,9 @@ type world interface {
 // elector elects leaders. It loses its vote in a crash, which is the bug.
 type elector struct{ term, voted, grants int }
 
-func (e *elector) start(w world) { w.SetAlarm(trace.Time(10 + w.Rand().IntN(10))) }
+func (e *elector) start(w world) { w.SetTimeout(trace.Time(10 + w.Rand().IntN(10))) }
 
-func (e *elector) alarm(w world) {
+func (e *elector) timer(w world) {
 	e.term++
 	e.grants = 0
 	for n := range w.Nodes() {
@@ -111,7 +111,7 @@ type simWorld struct{ *sim.Context[mail] }
 func (w simWorld) Emit(event, text string) { w.Context.Emit(event, text) }
 
 func (s *inSim) Start(c *sim.Context[mail])                { s.start(simWorld{c}) }
-func (s *inSim) Alarm(c *sim.Context[mail])                { s.alarm(simWorld{c}) }
+func (s *inSim) Timeout(c *sim.Context[mail])              { s.timer(simWorld{c}) }
 func (s *inSim) Request(*sim.Context[mail], int32, string) {}
 func (s *inSim) Receive(c *sim.Context[mail], from lockstep.Node, m mail) {
 	s.receive(simWorld{c}, from, m)
@@ -131,10 +131,10 @@ type remoteWorld struct {
 	rand *rand.Rand
 }
 
-func (w remoteWorld) Self() lockstep.Node       { return lockstep.Node(w.Node()) }
-func (w remoteWorld) Rand() *rand.Rand          { return w.rand }
-func (w remoteWorld) SetAlarm(after trace.Time) { w.Timer("alarm", uint64(after)) }
-func (w remoteWorld) Emit(event, text string)   { w.Event(event, text) }
+func (w remoteWorld) Self() lockstep.Node         { return lockstep.Node(w.Node()) }
+func (w remoteWorld) Rand() *rand.Rand            { return w.rand }
+func (w remoteWorld) SetTimeout(after trace.Time) { w.Timer("timer", uint64(after)) }
+func (w remoteWorld) Emit(event, text string)     { w.Event(event, text) }
 func (w remoteWorld) Send(to lockstep.Node, m mail) {
 	w.Client.Send(
 		client.Message{
@@ -155,7 +155,7 @@ func serve(ctx context.Context, options client.Options) error {
 		Reset: func(seed uint64) { e = elector{}; w.rand = rand.New(rand.NewPCG(seed, uint64(c.Node()-1))) },
 		Start: func() { e.start(w) },
 		Stop:  func() { e = elector{} },
-		Fire:  func(string) { e.alarm(w) },
+		Fire:  func(string) { e.timer(w) },
 		Deliver: func(from int, kind string, body []byte) {
 			term, _ := binary.Uvarint(body)
 			e.receive(w, lockstep.Node(from), mail{kind, int(term)})
@@ -177,7 +177,7 @@ func beReplica(program func(context.Context, client.Options) error) {
 // processes are electors that run this test program.
 func processes(as string) remote.System {
 	return remote.System{Name: "electors", Nodes: 3, Types: nil, Draws: "time-outs", Requests: []string{"nothing"},
-		Limits: remote.Limits{Patience: time.Minute},
+		Limits: remote.Limits{Timeout: time.Minute},
 		Command: func(lockstep.Node, string) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), replicaVariable+"="+as)
@@ -188,7 +188,7 @@ func processes(as string) remote.System {
 var crashes = strategy.Walk{
 	Deliver:   10,
 	Duplicate: 1,
-	Alarm:     2,
+	Timer:     2,
 	Crash:     1,
 	Restart:   2,
 	Request:   1,
@@ -244,7 +244,7 @@ func TestWholeWay(t *testing.T) {
 		Workers:  2,
 	}
 	f := enginetest.First(t, plan)
-	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 1000})
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

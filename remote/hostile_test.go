@@ -25,8 +25,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// liar is a replica that behaves correctly, except for one fault.
-func liar(ctx context.Context, options client.Options) error {
+// Byzantine node is a replica that behaves correctly, except for one fault.
+func byzantine(ctx context.Context, options client.Options) error {
 	c := client.Connect(options)
 	lie := os.Getenv("LOCKSTEP_TEST_LIE")
 	return c.Run(ctx, client.Handlers{Start: func() {
@@ -74,9 +74,9 @@ func TestLiars(t *testing.T) {
 	} {
 		t.Run(lie, func(t *testing.T) {
 			t.Setenv("LOCKSTEP_TEST_LIE", lie)
-			system := processes("liar")
+			system := processes("Byzantine node")
 			if lie == "silence" {
-				system.Limits.Patience = 300 * time.Millisecond
+				system.Limits.Timeout = 300 * time.Millisecond
 			}
 			plan := lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1}
 			result, err := lockstep.Explore(t.Context(), plan)
@@ -114,7 +114,7 @@ func listening(t *testing.T, stats *remote.Stats) (url string, d lockstep.Deploy
 		Stats:  stats,
 	}.Deploy(
 		context.Background(),
-		&lockstep.Place{},
+		&lockstep.Env{},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -30,14 +30,14 @@ func TestIntruder(t *testing.T) {
 	system := processes("elector")
 	system.Stats = &stats
 	plain := system.Command
-	system.Command = func(node lockstep.Node, folder string) *exec.Cmd {
-		started = append(started, plain(node, folder))
+	system.Command = func(node lockstep.Node, dir string) *exec.Cmd {
+		started = append(started, plain(node, dir))
 		return started[len(started)-1]
 	}
 	tokens := map[string]bool{}
 	for range 2 {
 		started = nil
-		d, err := system.Deploy(t.Context(), &lockstep.Place{})
+		d, err := system.Deploy(t.Context(), &lockstep.Env{})
 		if err != nil {
 			t.Fatal(err)
 		}

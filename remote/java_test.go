@@ -13,11 +13,11 @@ import (
 )
 
 // compiled compiles the Java client, its example and other files into a directory.
-func compiled(t testing.TB, files ...string) (java, folder string) {
+func compiled(t testing.TB, files ...string) (java, dir string) {
 	t.Helper()
 	compiler := outside.Program(t, "javac")
-	folder = t.TempDir()
-	arguments := append([]string{"--release", "11", "-d", folder}, files...)
+	dir = t.TempDir()
+	arguments := append([]string{"--release", "11", "-d", dir}, files...)
 	err := filepath.WalkDir("../clients/java/src/main", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".java") {
 			arguments = append(arguments, path)
@@ -30,12 +30,12 @@ func compiled(t testing.TB, files ...string) (java, folder string) {
 	if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return outside.Program(t, "java"), folder
+	return outside.Program(t, "java"), dir
 }
 
 // The tester finds the bug of replicas in Java, and the finding is deterministic.
 func TestJava(t *testing.T) {
-	java, folder := compiled(t)
+	java, dir := compiled(t)
 	system := processes("")
 	system.Command = func(lockstep.Node, string) *exec.Cmd {
 		return exec.Command(
@@ -44,7 +44,7 @@ func TestJava(t *testing.T) {
 			"-XX:+UseSerialGC",
 			"-Xmx64m",
 			"-cp",
-			folder,
+			dir,
 			"io.github.lockstepgo.example.Election",
 		)
 	}

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/testkit/enginetest"
 	self "github.com/lockstep-go/lockstep/internal/testkit/processes"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -34,11 +34,11 @@ func campaign() {
 	if err != nil {
 		panic(err)
 	}
-	k, err := keep.Run(
+	k, err := artifact.Run(
 		context.Background(),
 		plan,
 		result.First().Trace,
-		keep.Options{Dir: os.Getenv(markVariable), NoShrink: true},
+		artifact.Options{Dir: os.Getenv(markVariable), NoShrink: true},
 	)
 	if err != nil {
 		panic(err)

@@ -39,8 +39,8 @@ func TestSpread(t *testing.T) {
 func TestSilence(t *testing.T) {
 	t.Setenv("LOCKSTEP_TEST_LIE", "silence")
 	for _, spread := range []bool{false, true} {
-		system := processes("liar")
-		system.Spread, system.Limits.Patience = spread, 300*time.Millisecond
+		system := processes("Byzantine node")
+		system.Spread, system.Limits.Timeout = spread, 300*time.Millisecond
 		result, err := lockstep.Explore(
 			t.Context(),
 			lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1},

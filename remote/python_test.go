@@ -21,19 +21,19 @@ import (
 var seesWrites = spec.New("reads see answered writes", func(lockstep.Info) *reads { return &reads{} })
 
 type reads struct {
-	wrote  bool
-	judged int
+	wrote   bool
+	checked int
 }
 
 func (r *reads) Reset()                              { *r = reads{} }
-func (r *reads) Judged() int                         { return r.judged }
+func (r *reads) Checked() int                        { return r.checked }
 func (r *reads) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (r *reads) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type == "wrote" {
 		r.wrote = true
 		return nil
 	}
-	r.judged++
+	r.checked++
 	if r.wrote && e.Value == "-" {
 		return &lockstep.Finding{Text: fmt.Sprintf("node %d reads nothing after a write was answered", e.Node)}
 	}
@@ -44,7 +44,7 @@ func (r *reads) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // uses the standard library, and was written from the documentation of the protocol alone.
 func TestPython(t *testing.T) {
 	python := outside.Program(t, "python3")
-	folder, err := filepath.Abs("../clients/python")
+	dir, err := filepath.Abs("../clients/python")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +52,11 @@ func TestPython(t *testing.T) {
 		Name:     "register",
 		Nodes:    3,
 		Requests: []string{"write a", "read"},
-		Limits:   remote.Limits{Patience: time.Minute},
+		Limits:   remote.Limits{Timeout: time.Minute},
 		Types:    []string{"write", "written"},
 		Events:   []string{"wrote", "read"},
 		Command: func(lockstep.Node, string) *exec.Cmd {
-			cmd := exec.Command(python, filepath.Join(folder, "register.py"))
+			cmd := exec.Command(python, filepath.Join(dir, "register.py"))
 			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 			return cmd
 		},
@@ -70,7 +70,7 @@ func TestPython(t *testing.T) {
 		Workers:  1,
 	}
 	f := enginetest.First(t, plan)
-	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 300})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func newServer(system *System) (*server, error) {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s.http = http.Server{Handler: s.guarded(mux), Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0),
-		ReadHeaderTimeout: system.Limits.patience(), MaxHeaderBytes: 64 << 10}
+		ReadHeaderTimeout: system.Limits.timeout(), MaxHeaderBytes: 64 << 10}
 	s.served.Go(func() { _ = s.http.Serve(listener) })
 	s.served.Go(s.watch)
 	return s, nil
@@ -69,8 +69,8 @@ func newServer(system *System) (*server, error) {
 
 // watch ends sessions whose orders are not done in time.
 func (s *server) watch() {
-	patience := s.system.Limits.patience()
-	ticker := time.NewTicker(max(patience/10, time.Millisecond))
+	timeout := s.system.Limits.timeout()
+	ticker := time.NewTicker(max(timeout/10, time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -82,7 +82,7 @@ func (s *server) watch() {
 			s.mutex.Unlock()
 			for _, t := range seats {
 				if t != nil {
-					t.expire(now, patience)
+					t.expire(now, timeout)
 				}
 			}
 		}
@@ -268,8 +268,8 @@ func (s *server) seat(node int) *session {
 
 // await waits until a node is connected, or failed is closed.
 func (s *server) await(ctx context.Context, node int, failed <-chan struct{}) (*session, error) {
-	patience := time.NewTimer(s.system.Limits.patience())
-	defer patience.Stop()
+	timeout := time.NewTimer(s.system.Limits.timeout())
+	defer timeout.Stop()
 	for {
 		if t := s.seat(node); t != nil {
 			return t, nil
@@ -278,8 +278,8 @@ func (s *server) await(ctx context.Context, node int, failed <-chan struct{}) (*
 		case <-s.came:
 		case <-failed:
 			return nil, errors.New("it ended before it connected")
-		case <-patience.C:
-			return nil, fmt.Errorf("it did not connect within %s", s.system.Limits.patience())
+		case <-timeout.C:
+			return nil, fmt.Errorf("it did not connect within %s", s.system.Limits.timeout())
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

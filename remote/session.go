@@ -75,13 +75,13 @@ func (s *session) ended() bool {
 }
 
 // order sends an order to the replica and returns the order's number.
-func (s *session) order(o *wire.Order, patience time.Duration) (uint32, error) {
+func (s *session) order(o *wire.Order, timeout time.Duration) (uint32, error) {
 	if s.ended() {
 		return 0, errors.New(s.why)
 	}
 	s.orders++
 	o.Number = s.orders
-	s.due.Store(time.Now().Add(patience).UnixNano())
+	s.due.Store(time.Now().Add(timeout).UnixNano())
 	return o.Number, s.channel.order(o)
 }
 
@@ -99,8 +99,8 @@ func (s *session) report(ctx context.Context) (*wire.Report, error) {
 }
 
 // expire ends the session if its order is not done in time, even if no goroutine reads it.
-func (s *session) expire(now time.Time, patience time.Duration) {
+func (s *session) expire(now time.Time, timeout time.Duration) {
 	if due := s.due.Load(); due != 0 && now.UnixNano() > due {
-		s.end(fmt.Sprintf("it was not quiet within %s", patience))
+		s.end(fmt.Sprintf("it was not quiet within %s", timeout))
 	}
 }

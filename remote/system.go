@@ -24,7 +24,7 @@ type System struct {
 	Nodes int
 	// Command returns the command that starts a replica. Its environment receives the engine's address, and no other
 	// replica uses its directory. Nil means that the replicas are started externally, and connect to Listen.
-	Command func(node lockstep.Node, folder string) *exec.Cmd
+	Command func(node lockstep.Node, dir string) *exec.Cmd
 	// Listen is the address to listen at; empty means a free port of the loopback.
 	Listen string
 	// Token authenticates replicas: a connection without it is refused. Empty means that every deployment draws a token
@@ -91,17 +91,17 @@ type Clients struct {
 
 // Limits bound the resources of a replica. A replica that exceeds them makes its run inconclusive.
 type Limits struct {
-	// Patience is the timeout of an order, and of a replica's start; 0 means 10 s.
-	Patience time.Duration
+	// Timeout is the timeout of an order, and of a replica's start; 0 means 10 s.
+	Timeout time.Duration
 	// Effects is how many messages, timers and events one order may cause; 0 means 10,000.
 	Effects int
 	// Bytes is the maximum size of one report; 0 means 4 MB.
 	Bytes int
 }
 
-func (l Limits) patience() time.Duration { return cmp.Or(l.Patience, 10*time.Second) }
-func (l Limits) effects() int            { return cmp.Or(l.Effects, 10_000) }
-func (l Limits) bytes() int              { return cmp.Or(l.Bytes, 4<<20) }
+func (l Limits) timeout() time.Duration { return cmp.Or(l.Timeout, 10*time.Second) }
+func (l Limits) effects() int           { return cmp.Or(l.Effects, 10_000) }
+func (l Limits) bytes() int             { return cmp.Or(l.Bytes, 4<<20) }
 
 // Describe returns the properties and capabilities of the system.
 func (s System) Describe() (lockstep.Info, error) {
@@ -111,16 +111,16 @@ func (s System) Describe() (lockstep.Info, error) {
 	info := lockstep.Info{Name: s.Name, Build: s.Build, Options: s.Options, Nodes: s.Nodes, FIFO: s.FIFO,
 		Types: s.Types, Events: s.Events, Rounds: s.Rounds, Roles: s.Roles, Draws: s.Draws,
 		Requests: append([]string{}, s.Requests...), Serial: s.Serial || s.Command == nil || s.Listen != "",
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer,
 			trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal)}
 	if s.Forge != nil {
 		info.Supports |= trace.KindsOf(trace.Replace)
 	}
 	if s.Timeless {
-		info.Supports &^= trace.KindsOf(trace.Alarm)
+		info.Supports &^= trace.KindsOf(trace.Timer)
 	}
 	if s.Own {
-		info.Repeats, info.Pace = lockstep.Roughly, trace.Time(s.pace())
+		info.Determinism, info.Pace = lockstep.BestEffort, trace.Time(s.pace())
 		info.Supports |= trace.KindsOf(trace.Wait)
 	}
 	return info, nil
@@ -178,7 +178,7 @@ func (s System) checkListen() error {
 }
 
 // Deploy starts a server and the replicas.
-func (s System) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s System) Deploy(_ context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}

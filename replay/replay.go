@@ -29,7 +29,7 @@ type Replayed struct {
 // is not used. It returns an error if the plan cannot be run, its system is not that of the trace, or the environment
 // is broken.
 func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
-	b, err := lockstep.NewBenchFor(plan, t)
+	b, err := lockstep.NewRunnerFor(plan, t)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func Run(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Replayed, er
 	return r, err
 }
 
-func repeat(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
-	if b.Info().Repeats == lockstep.Roughly {
+func repeat(ctx context.Context, b *lockstep.Runner, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
+	if b.Info().Determinism == lockstep.BestEffort {
 		return several(ctx, b, plan, t)
 	}
 	r, err := once(ctx, b, t)
@@ -64,8 +64,8 @@ func repeat(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace
 }
 
 // once replays the trace and compares.
-func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, error) {
-	player := lockstep.NewPlayer(trace.ScriptOf(t), t.Rounds).Patiently()
+func once(ctx context.Context, b *lockstep.Runner, t *trace.Trace) (*Replayed, error) {
+	player := lockstep.NewPlayer(trace.ScriptOf(t), t.Rounds).Wait()
 	again, err := b.Record(ctx, t.Header.Run, player)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func once(ctx context.Context, b *lockstep.Bench, t *trace.Trace) (*Replayed, er
 
 // several replays the trace as often as the plan says and counts the failures. The engine's own confirmation only
 // counts. Each repetition here is recorded and compared with the trace, so that the best one can be shown.
-func several(ctx context.Context, b *lockstep.Bench, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
+func several(ctx context.Context, b *lockstep.Runner, plan lockstep.Plan, t *trace.Trace) (*Replayed, error) {
 	var best *Replayed
 	failed, of := 0, plan.Repetitions
 	if of == 0 {
@@ -122,7 +122,7 @@ func (r *Replayed) Words(t *trace.Trace) string {
 	case o.Finding != nil:
 		s = "another finding: " + o.Finding.String()
 	case t.Outcome.Finding != nil && o.Verdict == trace.Pass:
-		s = "mended: the run now passes"
+		s = "fixed: the run now passes"
 	case r.Difference == "":
 		return fmt.Sprintf("verdict %s, as recorded", o.Verdict)
 	default:

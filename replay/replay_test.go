@@ -42,7 +42,7 @@ func TestReplayEndsInTheSameFinding(t *testing.T) {
 		Deliver:   20,
 		Drop:      1,
 		Duplicate: 1,
-		Alarm:     2,
+		Timer:     2,
 		Request:   1,
 		Crash:     1,
 		Restart:   2,
@@ -66,7 +66,7 @@ func TestReplayEndsInTheSameFinding(t *testing.T) {
 				again.Difference != "" {
 				t.Fatalf("%s run %d: %v, %v", s, f.Run, again.Trace.Outcome, err)
 			}
-			small, err := shrink.Run(t.Context(), buggy, stored, shrink.Options{Tries: 500})
+			small, err := shrink.Run(t.Context(), buggy, stored, shrink.Options{Attempts: 500})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestReplayEndsInTheSameFinding(t *testing.T) {
 // is.
 func TestTheSamePropertyFails(t *testing.T) {
 	system := toy.Cluster(nil)
-	tr := toy.One(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2), toy.Deliver(3)}})
+	tr := toy.One(t, lockstep.Plan{System: system, Strategy: toy.Steps{toy.Timer1, toy.Deliver(2), toy.Deliver(3)}})
 	blank := *tr
 	blank.Records = slices.Clone(tr.Records)
 	blank.Records[0].States = slices.Clone(tr.Records[0].States)
@@ -119,7 +119,7 @@ func TestTheSamePropertyFails(t *testing.T) {
 
 // A violation of another property is reported as another finding.
 func TestAnotherFinding(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(2)}})
+	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1, toy.Deliver(2)}})
 	again, err := replay.Run(
 		t.Context(),
 		lockstep.Plan{System: toy.Cluster(func(*sim.Context[int], int) { panic("no") }), Spec: toy.AtEnd},
@@ -139,24 +139,24 @@ func TestMended(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultUniform, 5000
 	tr := toy.Find(t, plan)[0].Trace
-	mended := toy.Wrapped{
+	fixed := toy.Wrapped{
 		System: smr.Cluster{Nodes: 3},
 		Info:   func(i *lockstep.Info) { i.Name, i.Options = "smr-bug", tr.Header.Options },
 	}
-	again, err := replay.Run(t.Context(), lockstep.Plan{System: mended, Spec: smr.Prefix}, tr)
+	again, err := replay.Run(t.Context(), lockstep.Plan{System: fixed, Spec: smr.Prefix}, tr)
 	if err != nil || again.Trace.Outcome.Verdict != trace.Pass {
 		t.Fatalf("%+v, %v", again, err)
 	}
 	if !strings.HasPrefix(again.Difference, "step ") || !strings.Contains(again.Difference, "last=") {
 		t.Errorf("difference: %s", again.Difference)
 	}
-	if words := again.Words(tr); !strings.HasPrefix(words, "mended: the run now passes; the first difference: step ") {
+	if words := again.Words(tr); !strings.HasPrefix(words, "fixed: the run now passes; the first difference: step ") {
 		t.Error(words)
 	}
-	tr = toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
+	tr = toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}})
 	tr.Records = append(
 		tr.Records,
-		trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Alarm, Node: 3}, Text: "3 alarm"},
+		trace.Record{Number: 2, Step: lockstep.Step{Kind: trace.Timer, Node: 3}, Text: "3 timer"},
 	)
 	again, err = replay.Run(t.Context(), lockstep.Plan{System: toy.Cluster(nil), Spec: toy.AtEnd}, tr)
 	if err != nil || !strings.Contains(again.Difference, "the trace has 1 steps") {
@@ -166,7 +166,7 @@ func TestMended(t *testing.T) {
 
 // Only runs with different results are flaky.
 func TestFlaky(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}})
+	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1, toy.Deliver(1)}})
 	calls := 0
 	odd := toy.Cluster(func(c *sim.Context[int], m int) {
 		calls++
@@ -181,9 +181,9 @@ func TestFlaky(t *testing.T) {
 
 // A broken environment is an error, neither flaky nor a pass.
 func TestBrokenEnvironment(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
+	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}})
 	inUse := errors.New("port in use")
-	broken := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Place) error { return inUse }}
+	broken := toy.Wrapped{System: toy.Cluster(nil), Placed: func(*lockstep.Env) error { return inUse }}
 	if _, err := replay.Run(t.Context(), lockstep.Plan{System: broken, Spec: toy.AtEnd}, tr); !errors.Is(err, inUse) {
 		t.Error(err)
 	}
@@ -191,15 +191,15 @@ func TestBrokenEnvironment(t *testing.T) {
 
 // A run of a system with best-effort determinism is repeated several times.
 func TestSeveralTimes(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1, toy.Deliver(1)}})
+	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1, toy.Deliver(1)}})
 	calls := 0
-	spec := toy.Judge{AtEnd: func(*lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{AtEnd: func(*lockstep.Run) *lockstep.Finding {
 		if calls++; calls%3 == 0 {
 			return nil
 		}
 		return &toy.Anything
 	}}
-	rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+	rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
 	again, err := replay.Run(t.Context(), lockstep.Plan{System: rough, Spec: spec, Repetitions: 9}, tr)
 	if err != nil || again.Failed != 6 || again.Of != 9 || again.Trace.Outcome.Verdict != trace.Fail {
 		t.Fatalf("%+v, %v", again, err)
@@ -211,7 +211,7 @@ func TestSeveralTimes(t *testing.T) {
 
 // Another system, another build or other options reject a trace.
 func TestReplayOnTheWrongSystem(t *testing.T) {
-	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Alarm1}})
+	tr := toy.One(t, lockstep.Plan{System: toy.Cluster(nil), Strategy: toy.Steps{toy.Timer1}})
 	built := new(trace.Trace)
 	*built = *tr
 	built.Header.Build = "v1"
@@ -249,14 +249,14 @@ func TestReplayOnTheWrongSystem(t *testing.T) {
 
 // A liveness finding at the end of the settling stage can be replayed and shrunk, too.
 func TestReplayAfterSettling(t *testing.T) {
-	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Settled() && r.Faults().Crashed.Has(2) {
 			return &toy.Anything
 		}
 		return nil
 	}}
 	plan := lockstep.Plan{System: toy.Cluster(nil), Spec: spec, Settle: 30, Runs: 200,
-		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Crash: 1, Restart: 1, Steps: 60}}
+		Strategy: strategy.Walk{Deliver: 5, Timer: 1, Crash: 1, Restart: 1, Steps: 60}}
 	tr := reread(t, toy.Find(t, plan)[0].Trace)
 	again, err := replay.Run(t.Context(), plan, tr)
 	if err != nil || again.Trace.Outcome.Finding == nil {
@@ -289,5 +289,5 @@ func ExampleReplayed_Words() {
 	again, err := replay.Run(context.Background(), lockstep.Plan{System: smr.Cluster{Nodes: 3}, Spec: smr.Prefix}, run)
 	fmt.Println(again.Words(run), err)
 	// Output:
-	// mended: the run now passes; the first difference: step 9 (deliver 2->1 Prepare phase=2): message was "1->2 Ack phase=2 last=1 log=-", now "1->2 Ack phase=2 last=0 log=-" <nil>
+	// fixed: the run now passes; the first difference: step 9 (deliver 2->1 Prepare phase=2): message was "1->2 Ack phase=2 last=1 log=-", now "1->2 Ack phase=2 last=0 log=-" <nil>
 }

@@ -30,7 +30,7 @@ func TestGridHidesNoStep(t *testing.T) {
 		for range n {
 			tr.Records = append(
 				tr.Records,
-				trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"},
+				trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"},
 			)
 		}
 		return tr
@@ -56,12 +56,12 @@ func TestGridHidesNoStep(t *testing.T) {
 		trace.Round{Number: 5, Phase: 2, Name: "Ask", Kernel: 7},
 		trace.Round{Number: 6, Phase: 2, Name: "Answer", Kernel: 7},
 	)
-	if text := drawn(t, tr, 200); !strings.Contains(text, "2 quiet") || strings.Contains(text, "alarm") {
+	if text := drawn(t, tr, 200); !strings.Contains(text, "2 quiet") || strings.Contains(text, "timer") {
 		t.Errorf("quiet rounds are not joined:\n%s", text)
 	}
 	tr.Header.Shrunk = "from 9 rounds"
-	if text := drawn(t, tr, 200); !strings.Contains(text, "6 Answer") || !strings.Contains(text, "alarm") {
-		t.Errorf("a round or an alarm of a shrunk run is hidden:\n%s", text)
+	if text := drawn(t, tr, 200); !strings.Contains(text, "6 Answer") || !strings.Contains(text, "timer") {
+		t.Errorf("a round or an timer of a shrunk run is hidden:\n%s", text)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestOutagesAreShaded(t *testing.T) {
 	}
 	tr := &trace.Trace{Header: trace.Header{Target: "toy", Nodes: 3}, Outcome: trace.Outcome{Verdict: trace.Pass}}
 	want := []string{"...", "..x", "..x", "...", "~..", "...", "...", "~..", "..."}
-	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Alarm, 1, 0, 0, false),
+	for i, s := range []trace.Step{{}, step(trace.Crash, 3, 0, 0, false), step(trace.Timer, 1, 0, 0, false),
 		step(trace.Restart, 3, 0, 0, false),
 		step(trace.Cut, 0, 1, 6, false), step(trace.Heal, 0, 1, 2, false), step(trace.Heal, 0, 1, 4, false),
 		step(trace.Cut, 0, 6, 1, true), step(trace.Heal, 0, 2, 1, true)} {

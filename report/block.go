@@ -75,7 +75,7 @@ func drawRow(b *strings.Builder, name string, label int, columns []column, o Opt
 }
 
 // mayBeQuiet are the kinds of step that get a line only if they have an effect.
-var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Wait)
+var mayBeQuiet = trace.KindsOf(trace.Deliver, trace.Drop, trace.Timer, trace.Wait)
 
 // stepList draws a run that is not in rounds, one step per line.
 type stepList struct {

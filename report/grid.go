@@ -290,9 +290,9 @@ func (c *column) add(rec *trace.Record, arrows map[trace.ID]trace.Sent, all bool
 		if all {
 			c.foot[footLinks] = append(c.foot[footLinks], rec.Step.String())
 		}
-	case trace.Alarm:
+	case trace.Timer:
 		if n := int(rec.Step.Node); all && n >= 1 && n <= len(c.cells) {
-			c.cells[n-1] = append(c.cells[n-1], "alarm")
+			c.cells[n-1] = append(c.cells[n-1], "timer")
 		}
 	case trace.Cut, trace.Heal:
 		c.foot[footLinks] = append(c.foot[footLinks], plain.Clean(rec.Text))

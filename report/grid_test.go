@@ -50,7 +50,7 @@ func TestGridFitsAndIsClean(t *testing.T) {
 				tr.Records,
 				trace.Record{
 					Number: i,
-					Step:   trace.Step{Kind: trace.Alarm, Node: 1},
+					Step:   trace.Step{Kind: trace.Timer, Node: 1},
 					Text:   nasty,
 					Round:  min(i, rounds),
 					Sent:   []trace.Sent{{Message: trace.Message{ID: trace.ID(i + 1), From: 1, To: 2, Type: nasty}}},

@@ -155,8 +155,8 @@ func (s *story) fillStep(l *lane, at func(trace.Node) *lane, r rows, i int) {
 		l.lost = true
 	case trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 		at(n).put(row, i, cellLine{rec.Step.Kind.String(), "fault"})
-	case trace.Alarm:
-		at(n).put(row, i, cellLine{"alarm", "act"})
+	case trace.Timer:
+		at(n).put(row, i, cellLine{"timer", "act"})
 	case trace.Request:
 		l.put(
 			r.clients,

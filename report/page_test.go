@@ -76,7 +76,7 @@ func TestPageSaysWhatIsCut(t *testing.T) {
 	for len(tr.Records) < 50 {
 		tr.Records = append(
 			tr.Records,
-			trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"},
+			trace.Record{Number: len(tr.Records), Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"},
 		)
 	}
 	tr.Outcome.Finding.Step = 49

@@ -85,8 +85,8 @@ func sample(inRounds bool) *trace.Trace {
 	add(
 		4,
 		trace.Record{
-			Step:   trace.Step{Kind: trace.Alarm, Node: 2},
-			Text:   "2 alarm",
+			Step:   trace.Step{Kind: trace.Timer, Node: 2},
+			Text:   "2 timer",
 			States: []trace.State{{Node: 2, Text: "x=2"}},
 			Events: []trace.Event{{Type: "decided", Node: 2, Text: "2"}},
 		},

@@ -230,7 +230,7 @@ func (s *scene) placeColumns() {
 // placeRows sets the height of every row.
 func (s *scene) placeRows() {
 	y := headHeight
-	_, liars := s.story.forged()
+	_, byzantine := s.story.forged()
 	for row := range s.rows.count() {
 		lines := 0
 		for i := range s.lanes {
@@ -242,7 +242,7 @@ func (s *scene) placeRows() {
 			class, h = "other", max(28, lines*lineHeight+2*cellPadding)
 		}
 		name := s.rows.name(row)
-		if class == "node" && liars.Has(trace.Node(row-s.rows.first+1)) {
+		if class == "node" && byzantine.Has(trace.Node(row-s.rows.first+1)) {
 			name = "◆ " + name // the sign of a forged message
 		}
 		s.Rows = append(

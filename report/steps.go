@@ -124,7 +124,7 @@ func (s *story) actor(i int) trace.Node {
 		if m := s.mails[rec.Step.Msg]; m != nil {
 			n = m.To
 		}
-	case trace.Alarm, trace.Crash, trace.Restart, trace.Request, trace.Pause, trace.Jump:
+	case trace.Timer, trace.Crash, trace.Restart, trace.Request, trace.Pause, trace.Jump:
 		n = rec.Step.Node
 	}
 	if int(n) > s.trace.Header.Nodes {
@@ -163,7 +163,7 @@ func (s *story) what(i int) string {
 	switch {
 	case kind == trace.Start:
 		what = "start"
-	case kind == trace.Alarm, kind == trace.Crash, kind == trace.Restart, kind == trace.Pause, kind == trace.Jump:
+	case kind == trace.Timer, kind == trace.Crash, kind == trace.Restart, kind == trace.Pause, kind == trace.Jump:
 		what = fmt.Sprintf("%s at node %d", kind, rec.Step.Node)
 	case kind == trace.Cut, kind == trace.Heal:
 		what = rec.Step.String()

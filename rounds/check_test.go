@@ -17,9 +17,9 @@ import (
 // which is over by then.
 type climber struct{ phase int32 }
 
-func (n *climber) Start(c *sim.Context[trace.Tag])                { c.SetAlarm(1) }
+func (n *climber) Start(c *sim.Context[trace.Tag])                { c.SetTimeout(1) }
 func (n *climber) Request(*sim.Context[trace.Tag], int32, string) {}
-func (n *climber) Alarm(c *sim.Context[trace.Tag])                { n.phase++; n.tell(c, 0); c.SetAlarm(1) }
+func (n *climber) Timeout(c *sim.Context[trace.Tag])              { n.phase++; n.tell(c, 0); c.SetTimeout(1) }
 func (n *climber) tell(c *sim.Context[trace.Tag], round int32) {
 	c.Broadcast(trace.Tag{Phase: n.phase, Round: round})
 }
@@ -93,12 +93,12 @@ func TestRoundsAreClosed(t *testing.T) {
 // next phase, which has not begun, and in round A of this phase, which is over.
 type leaper struct{ climber }
 
-func (n *leaper) Alarm(c *sim.Context[trace.Tag]) {
+func (n *leaper) Timeout(c *sim.Context[trace.Tag]) {
 	if n.phase == 0 && c.Self() == 1 {
 		n.phase = 1
 		n.tell(c, 0)
 	}
-	c.SetAlarm(1)
+	c.SetTimeout(1)
 }
 
 func (n *leaper) Receive(c *sim.Context[trace.Tag], from lockstep.Node, m trace.Tag) {

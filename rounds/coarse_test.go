@@ -94,7 +94,7 @@ func (l *losing) Reset(*lockstep.Start) { l.driver.Reset(len(l.loses)) }
 func (l *losing) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return l.driver.Next(turn, next)
 }
-func (l *losing) Tell(bool) lockstep.Account               { return lockstep.Account{} }
+func (l *losing) Report(bool) lockstep.SchedulerStats      { return lockstep.SchedulerStats{} }
 func (l *losing) Loses(m *trace.Message) bool              { return l.now[m.From].Has(m.To) }
 func (l *losing) Give(*lockstep.Turn, *lockstep.Step) bool { return false }
 func (l *losing) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
@@ -212,7 +212,7 @@ func TestForeignCutsStay(t *testing.T) {
 	for _, first := range matrices(3) {
 		sc := scenario.New("a cut of its own")
 		sc.If(scenario.Did(trace.Start)).
-			Then(scenario.Do("cut 1 from 2", func(_ *scenario.Moment, hand *lockstep.Hand) {
+			Then(scenario.Do("cut 1 from 2", func(_ *scenario.Moment, hand *lockstep.Control) {
 				hand.Do(lockstep.Step{Kind: trace.Cut, From: trace.NodesOf(1), To: trace.NodesOf(2)})
 			}))
 		follow(t, lossPlan{loses: []matrix{first, make(matrix, 4), first}}, 3, sc, foreign)
@@ -229,7 +229,7 @@ func TestForeignHealing(t *testing.T) {
 			sc := scenario.New("a helper")
 			sc.If(scenario.Did(trace.Wait)).
 				Once().
-				Then(scenario.Do("heal all", func(m *scenario.Moment, hand *lockstep.Hand) {
+				Then(scenario.Do("heal all", func(m *scenario.Moment, hand *lockstep.Control) {
 					hand.Do(lockstep.Step{Kind: trace.Heal, From: m.Run.All(), To: m.Run.All()})
 				}))
 			_, err := lockstep.Explore(
@@ -547,7 +547,7 @@ func TestLossOfBaselineOnServers(t *testing.T) {
 // found by its kind of fault and not by the other, shrinks to a single isolation, and replays.
 func TestFindingsOnServers(t *testing.T) {
 	for _, c := range []struct {
-		by     strategy.Means
+		by     strategy.IsolationMethod
 		finds  lockstep.Spec
 		passes lockstep.Spec
 		shrunk string // the steps at the borders of its rounds
@@ -590,7 +590,7 @@ func TestFindingsOnServers(t *testing.T) {
 // TestServersSettle checks that after the settling stage, in which time passes, all cuts of a run are healed and all
 // crashed nodes are up.
 func TestServersSettle(t *testing.T) {
-	for _, by := range []strategy.Means{strategy.ByCut, strategy.ByCrash} {
+	for _, by := range []strategy.IsolationMethod{strategy.ByCut, strategy.ByCrash} {
 		s := strategy.Uniform{Period: 4, Isolations: 4, Rounds: 4, Sampler: strategy.Exact, By: by}
 		broken, passed := 0, 0
 		result, err := lockstep.Explore(

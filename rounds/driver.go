@@ -43,7 +43,7 @@ type Plan interface {
 	Give(turn *lockstep.Turn, next *lockstep.Step) bool
 	// Ring chooses among the timers that would fire in this round by the rules. Other timers fire as steps that Give
 	// writes.
-	Ring(byRule lockstep.Nodes) lockstep.Nodes
+	Fire(byRule lockstep.Nodes) lockstep.Nodes
 	// Order sorts the messages of the round, given in the order of sending, into the order in which they are
 	// delivered or lost.
 	Order(turn *lockstep.Turn, mail []trace.ID)
@@ -56,7 +56,7 @@ type Rules struct{}
 func (Rules) Loses(*trace.Message) bool { return false }
 
 // Ring lets all timers fire.
-func (Rules) Ring(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
+func (Rules) Fire(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 
 // Order keeps the order of sending.
 func (Rules) Order(*lockstep.Turn, []trace.ID) {}
@@ -69,7 +69,7 @@ func Need(info lockstep.Info) trace.Kinds {
 	case Ticks(&info):
 		return trace.KindsOf(trace.Deliver, trace.Drop)
 	default:
-		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
+		return trace.KindsOf(trace.Deliver, trace.Drop, trace.Timer)
 	}
 }
 
@@ -89,7 +89,7 @@ func Coarse(info lockstep.Info) bool {
 
 // Ticks reports whether time passes by waits alone: the system has no timers to fire.
 func Ticks(info *lockstep.Info) bool {
-	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Alarm)
+	return info.Supports.Has(trace.Wait) && !info.Supports.Has(trace.Timer)
 }
 
 // onlyCrashes reports whether crashes are the only way to isolate nodes.
@@ -122,7 +122,7 @@ type Driver struct {
 	want   []lockstep.Nodes // coarse: by sender, the receivers to cut it off from
 	mine   []lockstep.Nodes // coarse: by sender, the receivers that the driver keeps it cut off from
 	down   lockstep.Nodes   // coarse: the nodes that the driver keeps crashed
-	alarms lockstep.Nodes   // still to fire
+	timers lockstep.Nodes   // still to fire
 	tick   bool             // time must still pass
 	active int              // rounds so far that had messages
 	mail   []trace.ID       // of this round
@@ -200,7 +200,7 @@ func (d *Driver) Isolates(how Isolation) { d.apart = how }
 
 // Reset begins a new run of the given number of rounds.
 func (d *Driver) Reset(number int) {
-	d.number, d.opened, d.stage, d.alarms, d.active = number, 0, open, 0, 0
+	d.number, d.opened, d.stage, d.timers, d.active = number, 0, open, 0, 0
 	d.mail, d.at = d.mail[:0], 0
 	d.begun, d.phase, d.ended, d.kept, d.block = 0, 0, 0, d.kept[:0], 0
 }
@@ -254,7 +254,7 @@ func (d *Driver) advance(turn *lockstep.Turn, next *lockstep.Step) bool {
 			}
 			d.stage = ring
 		}
-		if (d.alarms != 0 || d.tick) && d.ring(turn, next) {
+		if (d.timers != 0 || d.tick) && d.ring(turn, next) {
 			return true
 		}
 		d.stage = open
@@ -275,12 +275,12 @@ func (d *Driver) ring(turn *lockstep.Turn, next *lockstep.Step) bool {
 		*next = turn.Wait()
 		return true
 	}
-	d.alarms &= turn.Alarms()
-	if d.alarms == 0 {
+	d.timers &= turn.Timers()
+	if d.timers == 0 {
 		return false
 	}
-	next.Kind, next.Node = trace.Alarm, d.alarms.First()
-	d.alarms = d.alarms.Without(next.Node)
+	next.Kind, next.Node = trace.Timer, d.timers.First()
+	d.timers = d.timers.Without(next.Node)
 	return true
 }
 
@@ -308,15 +308,15 @@ func (d *Driver) open(turn *lockstep.Turn) {
 		d.begun, d.ended = len(turn.Messages()), d.phase
 	}
 	d.opened++
-	d.alarms, d.tick = 0, start && d.ticks
+	d.timers, d.tick = 0, start && d.ticks
 	if start {
-		d.alarms = kernel
+		d.timers = kernel
 		if d.apart != Frozen {
-			d.alarms = turn.All()
+			d.timers = turn.All()
 		}
 	}
 	if !d.ruled {
-		d.alarms = d.plan.Ring(d.alarms)
+		d.timers = d.plan.Fire(d.timers)
 	}
 	d.kernel, d.whole, d.stage = kernel, kernel == turn.All(), give
 	if d.coarse {

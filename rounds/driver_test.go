@@ -35,12 +35,12 @@ type gossiper struct {
 
 func (g *gossiper) Start(c *sim.Context[int]) {
 	if !g.silent {
-		c.SetAlarm(1)
+		c.SetTimeout(1)
 	}
 }
-func (g *gossiper) Alarm(c *sim.Context[int]) {
+func (g *gossiper) Timeout(c *sim.Context[int]) {
 	g.tell(c, int(c.Self())<<8|len(g.heard))
-	c.SetAlarm(1)
+	c.SetTimeout(1)
 }
 func (g *gossiper) Request(c *sim.Context[int], id int32, _ string)          { g.tell(c, int(id)<<16) }
 func (g *gossiper) Receive(c *sim.Context[int], _ lockstep.Node, rumour int) { g.tell(c, rumour) }
@@ -86,7 +86,7 @@ func (p *turning) Reset(s *lockstep.Start) { p.inner.Reset(p.number - s.Run) } /
 func (p *turning) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return p.inner.Next(turn, next)
 }
-func (p *turning) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (p *turning) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 func (p *turning) Open(round int, _ *lockstep.Turn) (int, lockstep.Nodes) {
 	p.kernel, p.left = p.kernels[round%len(p.kernels)], p.give[round]
 	return round/len(p.kernels) + 1, p.kernel
@@ -101,7 +101,7 @@ func (p *turning) Give(_ *lockstep.Turn, next *lockstep.Step) bool {
 	*next, p.left = p.left[0], p.left[1:]
 	return true
 }
-func (p *turning) Ring(byRule lockstep.Nodes) lockstep.Nodes {
+func (p *turning) Fire(byRule lockstep.Nodes) lockstep.Nodes {
 	if p.silent {
 		return 0
 	}
@@ -185,11 +185,11 @@ func checkRounds(t *testing.T, tr *trace.Trace, kernels []lockstep.Nodes) {
 			}
 			taken[s.Msg] = true
 			open = slices.DeleteFunc(open, func(id trace.ID) bool { return id == s.Msg })
-		case trace.Alarm:
+		case trace.Timer:
 			first := names > 0 && (round-1)%names == 0 || names == 0 && len(flying) == 0
 			if !first || !tr.Rounds[round-1].Kernel.Has(s.Node) || len(order) > 0 {
 				t.Fatalf(
-					"the alarm of node %d fires in round %d with kernel %s, in flight were %v",
+					"the timer of node %d fires in round %d with kernel %s, in flight were %v",
 					s.Node,
 					round,
 					tr.Rounds[round-1].Kernel,
@@ -258,18 +258,18 @@ func TestRules(t *testing.T) {
 func TestOwnDecisions(t *testing.T) {
 	all := []lockstep.Nodes{trace.AllNodes(3)}
 	tr := record(t, gossip(), turns{number: 4, kernels: all, silent: true, reverse: true,
-		give: map[int][]lockstep.Step{1: {{Kind: trace.Alarm, Node: 2}}}})
+		give: map[int][]lockstep.Step{1: {{Kind: trace.Timer, Node: 2}}}})
 	var got []string
 	for _, r := range tr.Records[1:] {
 		got = append(got, fmt.Sprint(r.Round, " ", &r.Step))
 	}
-	want := []string{"2 alarm node 2", "2 deliver message 3", "2 deliver message 2", "2 deliver message 1"}
+	want := []string{"2 timer node 2", "2 deliver message 3", "2 deliver message 2", "2 deliver message 1"}
 	if len(got) < 4 || !slices.Equal(got[:4], want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, r := range tr.Records[2:] {
-		if r.Step.Kind == trace.Alarm {
-			t.Errorf("another alarm: %s", &r.Step)
+		if r.Step.Kind == trace.Timer {
+			t.Errorf("another timer: %s", &r.Step)
 		}
 	}
 }
@@ -301,7 +301,7 @@ type ticking struct{ sim.Cluster[int] }
 
 func (s ticking) Describe() (lockstep.Info, error) {
 	info, err := s.Cluster.Describe()
-	info.Supports = info.Supports&^trace.KindsOf(trace.Alarm) | trace.KindsOf(trace.Wait)
+	info.Supports = info.Supports&^trace.KindsOf(trace.Timer) | trace.KindsOf(trace.Wait)
 	return info, err
 }
 
@@ -311,9 +311,9 @@ func ticker() ticking {
 	return ticking{system}
 }
 
-// TestWaitsInPlaceOfAlarms checks a system without timers whose messages the engine controls. Time passes once in
+// TestWaitsInPlaceOfTimers checks a system without timers whose messages the engine controls. Time passes once in
 // each round in which timers would fire.
-func TestWaitsInPlaceOfAlarms(t *testing.T) {
+func TestWaitsInPlaceOfTimers(t *testing.T) {
 	s := turns{
 		number:  6,
 		kernels: []lockstep.Nodes{trace.AllNodes(3)},
@@ -337,7 +337,7 @@ func TestCounts(t *testing.T) {
 	var d *rounds.Driver
 	s := turns{number: 5, kernels: []lockstep.Nodes{trace.AllNodes(3)}, silent: true, driver: &d,
 		give: map[int][]lockstep.Step{1: {{Kind: trace.Request, Node: 1, Request: 1}}}}
-	b, err := lockstep.NewBench(lockstep.Plan{System: gossip(), Strategy: s})
+	b, err := lockstep.NewRunner(lockstep.Plan{System: gossip(), Strategy: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func ExampleNeed() {
 	info, _ = servers{3, cuts | crashes}.Describe()
 	fmt.Println(rounds.Need(info))
 	// Output:
-	// deliver, drop, alarm
+	// deliver, drop, timer
 	// cut, heal, wait
 }
 

@@ -22,7 +22,7 @@ func TestIsolation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rang, lost, kept, arrived := 0, 0, []trace.ID(nil), []trace.ID(nil)
+			fired, lost, kept, arrived := 0, 0, []trace.ID(nil), []trace.ID(nil)
 			for _, r := range tr.Records {
 				for _, m := range r.Sent {
 					if (m.From == 3 || m.To == 3) && r.Round > 0 && r.Round <= 5 {
@@ -30,9 +30,9 @@ func TestIsolation(t *testing.T) {
 					}
 				}
 				switch r.Step.Kind {
-				case trace.Alarm:
+				case trace.Timer:
 					if r.Step.Node == 3 && r.Round <= 6 {
-						rang++
+						fired++
 					}
 				case trace.Drop:
 					if m, _ := tr.Message(r.Step.Msg); m.From == 3 || m.To == 3 {
@@ -47,8 +47,8 @@ func TestIsolation(t *testing.T) {
 				}
 			}
 			_, leads := system.(smr.Cluster) // there, only the leader of a phase has a timer
-			if (rang > 0) != (how != rounds.Frozen) && !leads {
-				t.Errorf("%T, %d: the isolated node's alarm rang %d times", system, how, rang)
+			if (fired > 0) != (how != rounds.Frozen) && !leads {
+				t.Errorf("%T, %d: the isolated node's timer rang %d times", system, how, fired)
 			}
 			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held ||
 				(len(arrived) > 0) != (how == rounds.Held) ||

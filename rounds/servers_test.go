@@ -35,7 +35,7 @@ func (s servers) Describe() (lockstep.Info, error) {
 	}, nil
 }
 
-func (s servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (s servers) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &serving{servers: s}, nil
 }
 
@@ -89,8 +89,8 @@ func (s *serving) state(n lockstep.Node) string {
 	return fmt.Sprintf("epoch=%d has=%d", s.epoch, s.has[n])
 }
 
-func (s *serving) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (s *serving) Close() error                  { return nil }
+func (s *serving) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (s *serving) Close() error                        { return nil }
 
 // servers promise oneLeader, which cuts violate, and memory, which crashes violate.
 var (

@@ -9,12 +9,12 @@ import (
 
 // Action is something that a filter does. It is an immutable value.
 type Action struct {
-	text    string
-	on      on
-	goesOn  bool
-	class   Class
-	tame    bool // it only remembers, checks or makes a request: with such actions alone a run has no faults
-	compile func(*compiler) act
+	text      string
+	on        on
+	continues bool
+	class     Class
+	tame      bool // it only remembers, checks or makes a request: with such actions alone a run has no faults
+	compile   func(*compiler) act
 }
 
 // act is an action prepared for one worker. It reports whether it took effect.
@@ -35,7 +35,7 @@ func (a Action) String() string { return a.text }
 
 // Do is a custom action in Go. The text describes it in reports. It must not keep state of its own: one scenario
 // serves many workers.
-func Do(text string, do func(*Moment, *lockstep.Hand)) Action {
+func Do(text string, do func(*Moment, *lockstep.Control)) Action {
 	return Action{text: text, compile: func(*compiler) act {
 		return func(m *Moment) bool {
 			do(m, m.hand)
@@ -67,7 +67,7 @@ func Pass() Action {
 // Continue continues the cascade with the next filter after this one. It cannot be combined with an action that
 // decides over a message.
 func Continue() Action {
-	return Action{text: "continue", goesOn: true, tame: true, compile: func(*compiler) act {
+	return Action{text: "continue", continues: true, tame: true, compile: func(*compiler) act {
 		return func(*Moment) bool { return false }
 	}}
 }

@@ -51,11 +51,11 @@ func (r *ringer) Reset() { *r = ringer{self: r.self} }
 
 func (r *ringer) Start(c *sim.Context[note]) {
 	if r.self == 1 {
-		c.SetAlarm(10)
+		c.SetTimeout(10)
 	}
 }
 
-func (r *ringer) Alarm(c *sim.Context[note]) { r.ask(c) }
+func (r *ringer) Timeout(c *sim.Context[note]) { r.ask(c) }
 
 func (r *ringer) Request(c *sim.Context[note], _ int32, _ string) { r.ask(c) }
 
@@ -114,7 +114,7 @@ func asking() sim.Cluster[note] {
 // watched lists the moments of a run of a bell at which a condition holds.
 func watched(c scenario.Condition) {
 	sc := scenario.New("watch")
-	sc.If(c).Then(scenario.Do("print", func(m *scenario.Moment, _ *lockstep.Hand) { fmt.Println(m) }))
+	sc.If(c).Then(scenario.Do("print", func(m *scenario.Moment, _ *lockstep.Control) { fmt.Println(m) }))
 	once(sc)
 }
 

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 		{"delay of nothing", func(sc *Scenario) { sc.If(From(1)).Then(Delay(0)) }, "a delay of 0, it must be positive"},
 		{
 			"chance out of range",
-			func(sc *Scenario) { sc.If(Chance(1.5)).Then(Drop()) },
+			func(sc *Scenario) { sc.If(WithProbability(1.5)).Then(Drop()) },
 			"a chance of 1.5, allowed is [0,1]",
 		},
 		{"parts too large", func(sc *Scenario) {
@@ -173,7 +173,7 @@ func TestNotShadowed(t *testing.T) {
 		"an earlier one with a limit":    func(sc *Scenario) { sc.If(Type("Ask")).Once().Then(Drop()) },
 		"an earlier one that goes on":    func(sc *Scenario) { sc.If(Type("Ask")).Then(Count("n").Incr(), Continue()) },
 		"an earlier one of another type": func(sc *Scenario) { sc.If(Type("Answer")).Then(Drop()) },
-		"an earlier one by chance":       func(sc *Scenario) { sc.If(Chance(0.5)).Then(Drop()) },
+		"an earlier one by chance":       func(sc *Scenario) { sc.If(WithProbability(0.5)).Then(Drop()) },
 		"an earlier one in plain Go": func(sc *Scenario) {
 			sc.If(
 				Cond("text", func(*Moment) bool { return false }),
@@ -224,8 +224,8 @@ func TestCheckUnsupported(t *testing.T) {
 	}
 }
 
-// TestMistakesInARun has errors that appear only in a run: they end the campaign with an error, not with a finding.
-func TestMistakesInARun(t *testing.T) {
+// TestBugsInARun has errors that appear only in a run: they end the campaign with an error, not with a finding.
+func TestBugsInARun(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		then func(*Scenario)

@@ -162,7 +162,7 @@ func (c *compiler) filter(f *Filter) readyFilter {
 		r.actions = append(r.actions, a.compile(c))
 		r.needs = r.needs || a.on == touches || a.on == decides
 		c.fits(f, a)
-		r.goesOn = r.goesOn || a.goesOn
+		r.continues = r.continues || a.continues
 		if a.on == decides {
 			decided = append(decided, a.text)
 		} else if a.on == touches && len(decided) > 0 {
@@ -172,7 +172,7 @@ func (c *compiler) filter(f *Filter) readyFilter {
 	if len(decided) > 1 {
 		c.problem("it says more than once what becomes of the message: %s", strings.Join(decided, ", "))
 	}
-	if len(decided) > 0 && r.goesOn {
+	if len(decided) > 0 && r.continues {
 		c.problem("it decides over the message (%s) and cannot let the cascade continue", decided[0])
 	}
 	return r
@@ -204,8 +204,8 @@ func (c *compiler) shadowed(f *readyFilter) {
 	for i := range c.director.filters[:f.number-1] {
 		e := &c.director.filters[i]
 		changes := e.Filter.when.facts.memory() &&
-			slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.goesOn })
-		if e.omitted || e.limited || e.goesOn || e.needs && !f.needs || changes ||
+			slices.ContainsFunc(c.director.filters[i+1:f.number-1], func(b readyFilter) bool { return b.continues })
+		if e.omitted || e.limited || e.continues || e.needs && !f.needs || changes ||
 			!f.Filter.when.facts.implies(e.Filter.when.facts) {
 			continue
 		}

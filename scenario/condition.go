@@ -230,7 +230,7 @@ func Since(t trace.Time) Condition {
 }
 
 // Chance holds with the probability p, drawn from the run's seed at each evaluation.
-func Chance(p float64) Condition {
+func WithProbability(p float64) Condition {
 	return Condition{fmt.Sprintf("with chance %v", p), func(c *compiler) test {
 		if !(p >= 0 && p <= 1) {
 			c.problem("a chance of %v, allowed is [0,1]", p)

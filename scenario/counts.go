@@ -17,7 +17,7 @@ const (
 )
 
 // Tell reports what the scenario did in the run just ended.
-func (d *director) Tell() (vacuous string, counts []lockstep.Count) {
+func (d *director) Report() (vacuous string, counts []lockstep.Count) {
 	return d.vacuous(), d.count()
 }
 

@@ -56,7 +56,7 @@ type readyFilter struct {
 	when           test
 	actions        []act
 	needs          bool // it acts on a message in flight
-	goesOn         bool // the cascade continues after it
+	continues      bool // the cascade continues after it
 	omitted        bool
 	matched, acted int
 	used           map[uint64]int // matches with an effect, by key
@@ -108,7 +108,7 @@ func (d *director) Reset(source *rand.Rand) {
 }
 
 // Look processes a step.
-func (d *director) Look(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if d.done {
 		return
 	}
@@ -174,7 +174,7 @@ func (d *director) see(m *Moment) {
 	for i := range d.filters {
 		if f := &d.filters[i]; d.matches(f, m) {
 			d.carryOut(f, m)
-			if !f.goesOn || d.done {
+			if !f.continues || d.done {
 				return
 			}
 		}
@@ -260,7 +260,7 @@ func (f *readyFilter) use(key uint64) {
 }
 
 // reserve reserves requests.
-func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) reserve(run *lockstep.Run, hand *lockstep.Control) {
 	if len(d.reserved) == 0 || !hand.Moves() {
 		return
 	}
@@ -275,7 +275,7 @@ func (d *director) reserve(run *lockstep.Run, hand *lockstep.Hand) {
 }
 
 // releaseDue releases the messages whose delay is over.
-func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Control) {
 	d.delayed = slices.DeleteFunc(d.delayed, func(x delayed) bool {
 		if x.at <= run.Now() {
 			hand.Release(x.id)
@@ -286,8 +286,8 @@ func (d *director) releaseDue(run *lockstep.Run, hand *lockstep.Hand) {
 }
 
 // Idle advances the clock to the next delayed message when nothing else can happen.
-func (d *director) Idle(run *lockstep.Run, hand *lockstep.Hand) bool {
-	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.AnyAlarm() || len(run.Pending()) > 0 {
+func (d *director) Idle(run *lockstep.Run, hand *lockstep.Control) bool {
+	if len(d.delayed) == 0 || d.observe != nil || len(run.InFlight()) > 0 || run.AnyTimer() || len(run.Pending()) > 0 {
 		return false
 	}
 	first := slices.MinFunc(d.delayed, func(a, b delayed) int { return int(a.at - b.at) })
@@ -320,7 +320,7 @@ func (d *director) fail(m *Moment, text string) {
 }
 
 // End checks the end of a run.
-func (d *director) End(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) End(run *lockstep.Run, hand *lockstep.Control) {
 	if d.observe != nil {
 		d.observe.end()
 		return

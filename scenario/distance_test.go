@@ -47,10 +47,10 @@ func ExampleAblate() {
 	sc.If(Type("Answer"), From(2), m.InState(Start)).Named("hold").Then(Store("late"))
 	sc.If(IsReceive(), From(3)).Named("release").Then(ReleaseAll("late"))
 	a, err := Ablate(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 1000,
-		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}}, nil)
+		Strategy: strategy.Walk{Deliver: 1, Timer: 1}}, nil)
 	fmt.Print(a, err)
 	// Output:
-	// 3 before 2, and a lie with walk:deliver=1,drop=0,alarm=1,request=0,steps=0, 1000 runs each
+	// 3 before 2, and a lie with walk:deliver=1,drop=0,timer=1,request=0,steps=0, 1000 runs each
 	// successes  distance  class      without
 	//      1000                       nothing
 	//         0         ∞  byzantine  filter 1 (forge)
@@ -69,7 +69,7 @@ func ExampleMinimise() {
 	sc.If(Type("Answer"), From(2)).Named("drop").Then(Drop())
 	sc.If(Type("Answer"), From(3)).Named("at once").Then(Deliver())
 	smaller, err := Minimise(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 100,
-		Strategy: strategy.Walk{Deliver: 1, Alarm: 1}}, 0.9, nil)
+		Strategy: strategy.Walk{Deliver: 1, Timer: 1}}, 0.9, nil)
 	fmt.Println(smaller, err)
 	// Output:
 	// nothing from 2: 100 of 100 runs succeed without filter 3 (at once), filter 1 (count), 100 with all <nil>
@@ -130,7 +130,7 @@ func TestDelayDistances(t *testing.T) {
 // TestObservationMovesNothing: measuring distances causes no fault in the run.
 func TestObservationMovesNothing(t *testing.T) {
 	sc := New("everything")
-	sc.If(Did(trace.Start)).Then(Crash(Only(2)), Cut(Only(1), Only(3)), HoldAlarms(Only(1)), Continue())
+	sc.If(Did(trace.Start)).Then(Crash(Only(2)), Cut(Only(1), Only(3)), HoldTimers(Only(1)), Continue())
 	sc.If(Type("Ask")).Named("asks").Then(Drop())
 	sc.If(Type("Answer")).Named("answers").Then(Drop())
 	sc.If(IsEvent("heard")).Then(Finish())

@@ -165,7 +165,7 @@ func ExampleRecord() {
 func ExampleDelay() {
 	sc := New("slow link")
 	sc.If(To(3)).Then(Delay(50))
-	sc.If(At(3), IsReceive()).Then(Do("print the time", func(m *Moment, _ *lockstep.Hand) {
+	sc.If(At(3), IsReceive()).Then(Do("print the time", func(m *Moment, _ *lockstep.Control) {
 		fmt.Println("time", m.Run.Now())
 	}))
 	once(sc)
@@ -229,7 +229,7 @@ func ExampleForge() {
 	sc.If(Type("Ask")).Then(Forge("add the receiver", func(m *Moment) string {
 		return note{"Ask", m.Body().(note).Number + 10*int(m.Message.To)}.String()
 	}))
-	sc.If(IsReceive(), Type("Answer")).Then(Do("print", func(m *Moment, _ *lockstep.Hand) { fmt.Println(m, m.Body()) }))
+	sc.If(IsReceive(), Type("Answer")).Then(Do("print", func(m *Moment, _ *lockstep.Control) { fmt.Println(m, m.Body()) }))
 	once(sc)
 	// Output:
 	// receive 2->1 Answer Answer 21
@@ -242,7 +242,7 @@ func ExampleRewrite() {
 		n.Number = -n.Number
 		return n
 	}))
-	sc.If(IsReceive(), Type("Ask")).Then(Do("print", func(m *Moment, _ *lockstep.Hand) { fmt.Println(m, m.Body()) }))
+	sc.If(IsReceive(), Type("Ask")).Then(Do("print", func(m *Moment, _ *lockstep.Control) { fmt.Println(m, m.Body()) }))
 	once(sc)
 	// Output:
 	// receive 1->2 Ask Ask -1
@@ -252,7 +252,7 @@ func ExampleRewrite() {
 func ExampleEquivocate() {
 	sc := New("two truths")
 	sc.If(Type("Ask")).Then(Equivocate("Ask 100", "Ask 200", Only(3)))
-	sc.If(IsReceive(), Type("Ask")).Then(Do("print", func(m *Moment, _ *lockstep.Hand) { fmt.Println(m, m.Body()) }))
+	sc.If(IsReceive(), Type("Ask")).Then(Do("print", func(m *Moment, _ *lockstep.Control) { fmt.Println(m, m.Body()) }))
 	once(sc)
 	// Output:
 	// receive 1->2 Ask Ask 100
@@ -282,8 +282,8 @@ func ExamplePause() {
 	sc.If(IsEvent("heard")).Once().Then(Jump(Only(1, 2)))
 	once(sc)
 	// Output:
-	// scenario sleepy: filter 1 (event heard): bell does not support pause (it supports deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal)
-	// scenario dizzy: filter 1 (event heard): bell does not support jump (it supports deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal)
+	// scenario sleepy: filter 1 (event heard): bell does not support pause (it supports deliver, drop, duplicate, replace, timer, crash, restart, request, cut, heal)
+	// scenario dizzy: filter 1 (event heard): bell does not support jump (it supports deliver, drop, duplicate, replace, timer, crash, restart, request, cut, heal)
 }
 
 func ExampleRestart() {
@@ -297,7 +297,7 @@ func ExampleRestart() {
 	//   6 restart node 1
 	//   7 receive 3->1 Answer
 	//     event 1 heard
-	//   8 alarm node 1
+	//   8 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   9 receive 1->2 Ask
@@ -319,7 +319,7 @@ func ExampleCut() {
 	// Output:
 	// 0 start | filter 1 (start): cut 1 and 3
 	//   1 cut 1 <-> 3
-	//   2 alarm node 1
+	//   2 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   3 receive 1->2 Ask
@@ -336,7 +336,7 @@ func ExampleCutOneWay() {
 	// Output:
 	// 0 start | filter 1 (start): cut one way 3 and 1
 	//   1 cut 3 -> 1
-	//   2 alarm node 1
+	//   2 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   3 receive 1->2 Ask
@@ -357,7 +357,7 @@ func ExampleHeal() {
 	// 0 start | filter 1 (start): cut 1 and 3, heal 3 and 1
 	//   1 cut 1 <-> 3
 	//   2 heal 3 <-> 1
-	//   3 alarm node 1
+	//   3 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   4 receive 1->2 Ask
@@ -382,7 +382,7 @@ func ExampleHealAll() {
 	// 0 start | filter 1 (start): isolate 1, heal all
 	//   1 cut 1 <-> 2,3
 	//   2 heal 1,2,3 <-> 1,2,3
-	//   3 alarm node 1
+	//   3 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   4 receive 1->2 Ask
@@ -417,7 +417,7 @@ func ExampleIsolate() {
 	//  10 receive 3->2 Answer
 	//     event 2 heard | filter 1 (event heard): isolate here
 	//  11 cut 2 <-> 1,3
-	//  12 alarm node 1
+	//  12 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	// verdict pass
@@ -432,19 +432,19 @@ func ExamplePartition() {
 	//   1 cut 1 <-> 2
 	//   2 cut 1 <-> 3
 	//   3 cut 2 <-> 3
-	//   4 alarm node 1
+	//   4 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	// verdict pass
 }
 
-func ExampleFireAlarm() {
+func ExampleFireTimer() {
 	sc := New("early")
-	sc.If(Did(trace.Start)).Then(FireAlarm(Only(1)))
+	sc.If(Did(trace.Start)).Then(FireTimer(Only(1)))
 	show(sc)
 	// Output:
-	// 0 start | filter 1 (start): fire alarm of 1
-	//   1 alarm node 1
+	// 0 start | filter 1 (start): fire timer of 1
+	//   1 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   2 receive 1->2 Ask
@@ -459,22 +459,22 @@ func ExampleFireAlarm() {
 	// verdict pass
 }
 
-func ExampleHoldAlarms() {
-	sc := New("no alarm")
-	sc.If(Did(trace.Start)).Then(HoldAlarms(Only(1)))
+func ExampleHoldTimers() {
+	sc := New("no timer")
+	sc.If(Did(trace.Start)).Then(HoldTimers(Only(1)))
 	show(sc)
 	// Output:
-	// 0 start | filter 1 (start): hold alarms of 1
+	// 0 start | filter 1 (start): hold timers of 1
 	// verdict pass
 }
 
-func ExampleReleaseAlarms() {
-	sc := New("alarm after the first request")
-	sc.If(Did(trace.Start)).Then(HoldAlarms(Only(1)))
-	sc.If(IsEvent("done")).Once().Then(ReleaseAlarms(Only(1)), FireAlarm(Only(1)))
+func ExampleReleaseTimers() {
+	sc := New("timer after the first request")
+	sc.If(Did(trace.Start)).Then(HoldTimers(Only(1)))
+	sc.If(IsEvent("done")).Once().Then(ReleaseTimers(Only(1)), FireTimer(Only(1)))
 	showOn(asking(), sc)
 	// Output:
-	// 0 start | filter 1 (start): hold alarms of 1
+	// 0 start | filter 1 (start): hold timers of 1
 	//   1 request at node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
@@ -486,8 +486,8 @@ func ExampleReleaseAlarms() {
 	//     event 1 heard
 	//   5 receive 3->1 Answer
 	//     event 1 heard
-	//     event 1 done | filter 2 (event done): release alarms of 1, fire alarm of 1
-	//   6 alarm node 1
+	//     event 1 done | filter 2 (event done): release timers of 1, fire timer of 1
+	//   6 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   7 receive 1->2 Ask
@@ -533,7 +533,7 @@ func ExampleRequest() {
 	//  10 receive 2->3 Answer
 	//     event 3 heard
 	//     event 3 done
-	//  11 alarm node 1
+	//  11 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//  12 receive 1->2 Ask
@@ -584,7 +584,7 @@ func ExampleFailWith() {
 
 func ExampleDo() {
 	sc := New("by hand")
-	sc.If(Type("Ask"), To(2), IsSend()).Then(Do("drop it by hand", func(m *Moment, h *lockstep.Hand) {
+	sc.If(Type("Ask"), To(2), IsSend()).Then(Do("drop it by hand", func(m *Moment, h *lockstep.Control) {
 		h.Do(lockstep.Step{Kind: trace.Drop, Msg: m.Message.ID})
 	}))
 	show(sc)

@@ -33,16 +33,16 @@ func ExampleIsEvent() {
 }
 
 func ExampleDid() {
-	watched(Did(trace.Start, trace.Alarm))
+	watched(Did(trace.Start, trace.Timer))
 	// Output:
 	// start
-	// alarm node 1
+	// timer node 1
 }
 
 func ExampleDuring() {
-	watched(During(trace.Alarm))
+	watched(During(trace.Timer))
 	// Output:
-	// alarm node 1
+	// timer node 1
 	// send 1->2 Ask
 	// send 1->3 Ask
 }
@@ -138,14 +138,14 @@ func ExampleCond() {
 }
 
 func ExampleSince() {
-	watched(Since(10).And(Did(trace.Start, trace.Alarm)))
+	watched(Since(10).And(Did(trace.Start, trace.Timer)))
 	// Output:
-	// alarm node 1
+	// timer node 1
 }
 
-func ExampleChance() {
-	watched(Chance(1).And(IsEvent("done")))
-	watched(Chance(0))
+func ExampleWithProbability() {
+	watched(WithProbability(1).And(IsEvent("done")))
+	watched(WithProbability(0))
 	// Output:
 	// event 1 done
 }
@@ -157,9 +157,9 @@ func ExampleCondition_And() {
 }
 
 func ExampleCondition_Or() {
-	watched(IsEvent("done").Or(Did(trace.Alarm)))
+	watched(IsEvent("done").Or(Did(trace.Timer)))
 	// Output:
-	// alarm node 1
+	// timer node 1
 	// event 1 done
 }
 
@@ -167,7 +167,7 @@ func ExampleCondition_Not() {
 	watched(IsSend().Or(IsReceive()).Not())
 	// Output:
 	// start
-	// alarm node 1
+	// timer node 1
 	// event 1 heard
 	// event 1 heard
 	// event 1 done
@@ -182,9 +182,9 @@ func ExampleAll() {
 }
 
 func ExampleAny() {
-	watched(Any(IsEvent("done"), Did(trace.Alarm)))
+	watched(Any(IsEvent("done"), Did(trace.Timer)))
 	// Output:
-	// alarm node 1
+	// timer node 1
 	// event 1 done
 }
 
@@ -262,7 +262,7 @@ func ExampleCounter_Incr() {
 
 func ExampleCounter_Reset() {
 	n := Count("n")
-	sc := New("count anew")
+	sc := New("count again")
 	sc.If(IsReceive(), n.Ge(2)).Then(n.Reset())
 	sc.If(IsReceive()).Then(n.Incr())
 	show(sc)
@@ -305,7 +305,7 @@ func ExampleCounter_Per() {
 	//     send 1->2 Answer
 	//   9 receive 1->2 Answer
 	//     event 2 heard
-	//  10 alarm node 1
+	//  10 timer node 1
 	//     send 1->2 Ask | filter 1 (send and Ask and asked per receiver >= 1): drop
 	//     send 1->3 Ask | filter 1 (send and Ask and asked per receiver >= 1): drop
 	//  11 drop 1->2 Ask
@@ -322,7 +322,7 @@ func ExampleCounter_Lt() {
 func comparing(c Condition) {
 	sc := New("comparing")
 	sc.If(IsReceive()).Then(Count("n").Incr(), Continue())
-	sc.If(IsReceive(), c).Then(Do("print", func(m *Moment, _ *lockstep.Hand) { fmt.Println(m) }))
+	sc.If(IsReceive(), c).Then(Do("print", func(m *Moment, _ *lockstep.Control) { fmt.Println(m) }))
 	once(sc)
 }
 

@@ -50,7 +50,7 @@ func ExampleVariable() {
 	//  11 receive 3->2 Answer
 	//     event 2 heard
 	//     event 2 done
-	//  12 alarm node 1
+	//  12 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//  13 receive 1->2 Ask
@@ -119,29 +119,29 @@ func ExampleCounter_Distinct() {
 func ExampleMachine_InStateFor() {
 	b := bell()
 	b.Requests = []string{"x"}
-	sc := New("patience")
+	sc := New("timeout")
 	m := sc.Machine()
 	m.On(IsReceive(), "asked")
 	sc.If(m.InStateFor(3, "asked"), Type("Answer")).Then(Drop())
 	sc.If(Type("Answer"), From(2)).Then(Delay(5))
 	showOn(b, sc)
 	// Output:
-	// 2 receive 1->2 Ask | machine patience: asked
+	// 2 receive 1->2 Ask | machine timeout: asked
 	//     send 2->1 Answer | filter 2 (Answer and from 2): delay by 5
 	//   3 receive 1->3 Ask
 	//     send 3->1 Answer
 	//   4 receive 3->1 Answer
 	//     event 1 heard
-	//   5 alarm node 1
+	//   5 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   6 receive 2->1 Answer
 	//     event 1 heard
 	//   7 receive 1->2 Ask
-	//     send 2->1 Answer | filter 1 (patience in asked for 3 and Answer): drop
+	//     send 2->1 Answer | filter 1 (timeout in asked for 3 and Answer): drop
 	//   8 drop 2->1 Answer
 	//   9 receive 1->3 Ask
-	//     send 3->1 Answer | filter 1 (patience in asked for 3 and Answer): drop
+	//     send 3->1 Answer | filter 1 (timeout in asked for 3 and Answer): drop
 	//  10 drop 3->1 Answer
 	// verdict pass
 }
@@ -198,7 +198,7 @@ func ExampleSever() {
 		plan := bellPlan(sc)
 		plan.Runs, plan.Workers = 1, 1
 		arrived := 0
-		sc.If(IsReceive(), Type("Ask"), To(2)).Aside().Then(Do("count", func(*Moment, *lockstep.Hand) { arrived++ }))
+		sc.If(IsReceive(), Type("Ask"), To(2)).Aside().Then(Do("count", func(*Moment, *lockstep.Control) { arrived++ }))
 		if _, err := lockstep.Explore(context.Background(), plan); err != nil {
 			fmt.Println(err)
 		}

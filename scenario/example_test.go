@@ -94,7 +94,7 @@ func ExampleFilter_Per() {
 	//     send 1->2 Answer
 	//   9 receive 1->2 Answer
 	//     event 2 heard
-	//  10 alarm node 1
+	//  10 timer node 1
 	//     send 1->2 Ask | filter 2 (Ask): drop
 	//     send 1->3 Ask | filter 2 (Ask): drop
 	//  11 drop 1->2 Ask
@@ -138,7 +138,7 @@ func ExampleScenario_Pick() {
 	// Output:
 	// drawn: mute=2
 	//   0 start
-	//   1 alarm node 1
+	//   1 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   2 receive 1->2 Ask
@@ -159,7 +159,7 @@ func ExampleScenario_Split() {
 	// Output:
 	// drawn: small=2 rest=1,3
 	//   0 start
-	//   1 alarm node 1
+	//   1 timer node 1
 	//     send 1->2 Ask | filter 1 (part small from rest): drop
 	//     send 1->3 Ask
 	//   2 drop 1->2 Ask
@@ -186,10 +186,10 @@ func ExampleScenario_Without() {
 func ExampleScenario_Reserve() {
 	sc := New("nobody asks")
 	sc.Reserve()
-	sc.If(Did(trace.Alarm)).Then(Request("", Only(2)))
+	sc.If(Did(trace.Timer)).Then(Request("", Only(2)))
 	showOn(asking(), sc)
 	// Output:
-	// 1 alarm node 1 | filter 1 (alarm): request "" at 2
+	// 1 timer node 1 | filter 1 (timer): request "" at 2
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   2 request at node 2
@@ -258,12 +258,12 @@ func ExampleScenario_Size() {
 func ExampleMachine_At() {
 	sc := New("back and forth")
 	m := sc.Machine()
-	m.On(Did(trace.Alarm), "asked").On(IsEvent("done"), Start)
+	m.On(Did(trace.Timer), "asked").On(IsEvent("done"), Start)
 	m.At("asked").On(IsEvent("heard"), "half").On(IsEvent("done"), "all").MarkSuccess()
 	sc.If(To(3)).Then(Deliver())
 	show(sc)
 	// Output:
-	// 1 alarm node 1 | machine back and forth: asked
+	// 1 timer node 1 | machine back and forth: asked
 	//     send 1->2 Ask
 	//     send 1->3 Ask | filter 1 (to 3): deliver
 	//   2 receive 1->3 Ask
@@ -418,7 +418,7 @@ func ExampleDropFirst() {
 	//     send 3->2 Answer
 	//   7 receive 3->2 Answer
 	//     event 2 heard
-	//   8 alarm node 1
+	//   8 timer node 1
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   9 receive 1->2 Ask
@@ -496,10 +496,10 @@ func ExampleWhere() {
 		}
 		return set
 	})
-	sc.If(Did(trace.Alarm)).Then(Crash(busy))
+	sc.If(Did(trace.Timer)).Then(Crash(busy))
 	show(sc)
 	// Output:
-	// 1 alarm node 1 | filter 1 (alarm): crash whoever has mail
+	// 1 timer node 1 | filter 1 (timer): crash whoever has mail
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   2 crash node 2

@@ -19,17 +19,17 @@ func Pause(g Group) Action { return each("pause ", g, trace.Pause) }
 // Jump lets the clocks of a group jump.
 func Jump(g Group) Action { return each("let the clock jump of ", g, trace.Jump) }
 
-// FireAlarm fires the timers of a group, if they are set.
-func FireAlarm(g Group) Action { return each("fire alarm of ", g, trace.Alarm) }
+// FireTimer fires the timers of a group, if they are set.
+func FireTimer(g Group) Action { return each("fire timer of ", g, trace.Timer) }
 
-// HoldAlarms keeps the strategy from firing the timers of a group.
-func HoldAlarms(g Group) Action {
-	return withGroup("hold alarms of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.HoldAlarms(in) })
+// HoldTimers keeps the strategy from firing the timers of a group.
+func HoldTimers(g Group) Action {
+	return withGroup("hold timers of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.HoldTimers(in) })
 }
 
-// ReleaseAlarms gives the timers of a group back to the strategy.
-func ReleaseAlarms(g Group) Action {
-	return withGroup("release alarms of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.ReleaseAlarms(in) })
+// ReleaseTimers gives the timers of a group back to the strategy.
+func ReleaseTimers(g Group) Action {
+	return withGroup("release timers of ", g, func(m *Moment, in lockstep.Nodes) { m.hand.ReleaseTimers(in) })
 }
 
 // Cut cuts the links between two groups: messages sent on them from now on are lost. Messages in flight, or held back

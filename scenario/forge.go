@@ -78,7 +78,7 @@ type injection struct {
 }
 
 // inject gives the copy just made its body.
-func (d *director) inject(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) inject(run *lockstep.Run, hand *lockstep.Control) {
 	for i, in := range d.injects {
 		if in.of == run.Last().Msg && len(run.Sent()) == 1 {
 			d.injects = append(d.injects[:i], d.injects[i+1:]...)

@@ -34,7 +34,7 @@ type Moment struct {
 	Node lockstep.Node
 
 	director *director
-	hand     *lockstep.Hand
+	hand     *lockstep.Control
 }
 
 // Body is the system's own message, if the system gives access, or nil.

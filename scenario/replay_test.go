@@ -49,7 +49,7 @@ func TestStoredMessagesAreReplayed(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   toy.Cluster(nil),
 		Scenario: replays(),
-		Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 60},
+		Strategy: strategy.Walk{Deliver: 5, Timer: 1, Steps: 60},
 	}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
@@ -122,7 +122,7 @@ func TestNothingIsNotActed(t *testing.T) {
 		plan := lockstep.Plan{
 			System:   toy.Cluster(nil),
 			Scenario: sc,
-			Strategy: strategy.Walk{Deliver: 5, Alarm: 1, Steps: 60},
+			Strategy: strategy.Walk{Deliver: 5, Timer: 1, Steps: 60},
 			Runs:     20,
 		}
 		acted := 0

@@ -84,8 +84,8 @@ func guided() *Scenario {
 	sc.If(IsEvent(smr.Output)).Then(ReleaseAll("late"), Continue())
 	sc.If(IsEvent(smr.Output)).Once().Then(Crash(victim))
 	sc.If(Did(trace.Crash)).Then(Restart(Here()))
-	sc.If(Round("Ack"), Chance(0.2)).Then(Duplicate())
-	sc.If(Round("Promise"), Chance(0.2)).Then(Delay(7))
+	sc.If(Round("Ack"), WithProbability(0.2)).Then(Duplicate())
+	sc.If(Round("Promise"), WithProbability(0.2)).Then(Delay(7))
 	sc.If(Round("Promise"), Phase(1)).Then(DelayUntil(Round("Prepare").And(Phase(2))))
 	return sc
 }
@@ -119,7 +119,7 @@ func TestReplayAndShrink(t *testing.T) {
 		Spec:     smr.Prefix,
 		Runs:     3_000,
 		Seed:     1,
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Steps: 150},
 	}
 	found := enginetest.Explore(t, plan).First()
 	if found == nil {
@@ -136,7 +136,7 @@ func TestReplayAndShrink(t *testing.T) {
 		}
 	}
 	plan.Scenario = guided()
-	shrunk, err := shrink.Run(t.Context(), plan, found.Trace, shrink.Options{Tries: 3000})
+	shrunk, err := shrink.Run(t.Context(), plan, found.Trace, shrink.Options{Attempts: 3000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,10 +169,10 @@ func TestBudget(t *testing.T) {
 				sc.If(Did(trace.Restart)).Once().Then(Crash(Only(2)))
 			}, ""},
 		{"messages to the dead are not lost", func(b *lockstep.Budget) { b.Losses, b.Links = 0, 0 },
-			func(sc *Scenario) { sc.If(Did(trace.Alarm)).Then(Crash(Only(2))) }, ""},
-		{"two liars of one", func(b *lockstep.Budget) { b.Byzantine = 1 },
+			func(sc *Scenario) { sc.If(Did(trace.Timer)).Then(Crash(Only(2))) }, ""},
+		{"two Byzantine nodes of one", func(b *lockstep.Budget) { b.Byzantine = 1 },
 			func(sc *Scenario) { sc.If(Type("Answer")).Then(Replace("Answer 7")) }, "2 Byzantine nodes, 1 allowed"},
-		{"one liar, who is silent and crashes too",
+		{"one Byzantine node, who is silent and crashes too",
 			func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
 			func(sc *Scenario) {
 				sc.If(Type("Ask"), To(2)).Then(Replace("Ask 7"))
@@ -205,7 +205,7 @@ func TestBudget(t *testing.T) {
 				return
 			}
 			if result.Verdict() != trace.Unknown || result.Reasons["fault budget exceeded: "+tt.reason] != 1 ||
-				len(result.Found) > 0 {
+				len(result.Failures) > 0 {
 				t.Errorf("verdict %s %v, want unknown: %s", result.Verdict(), result.Reasons, tt.reason)
 			}
 		})
@@ -234,29 +234,29 @@ func TestBudgetOfStrategy(t *testing.T) {
 		Runs:      2000,
 		Seed:      1,
 		KeepGoing: true,
-		Strategy:  strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 100},
+		Strategy:  strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Steps: 100},
 		Budget:    &lockstep.Budget{},
 	}
 	result := enginetest.Explore(t, plan)
-	if len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
-		t.Errorf("verdicts %v with %d findings: a loss exceeds the empty budget", result.Verdicts, len(result.Found))
+	if len(result.Failures) > 0 || result.Verdicts[trace.Unknown] == 0 {
+		t.Errorf("verdicts %v with %d findings: a loss exceeds the empty budget", result.Verdicts, len(result.Failures))
 	}
 	plan.Budget = &lockstep.Budget{Losses: lockstep.Unlimited}
-	if result = enginetest.Explore(t, plan); len(result.Found) == 0 {
+	if result = enginetest.Explore(t, plan); len(result.Failures) == 0 {
 		t.Error("nothing was found with losses allowed")
 	}
 	harmless := New("harmless").Faults(lockstep.Budget{})
 	harmless.If(IsEvent(smr.Output)).Then(Count("outputs").Incr())
 	plan.Scenario = harmless
-	if result = enginetest.Explore(t, plan); len(result.Found) == 0 {
+	if result = enginetest.Explore(t, plan); len(result.Failures) == 0 {
 		t.Error("the scenario's budget went before the plan's")
 	}
 	plan.Budget = nil
-	if result = enginetest.Explore(t, plan); len(result.Found) > 0 || result.Verdicts[trace.Unknown] == 0 {
+	if result = enginetest.Explore(t, plan); len(result.Failures) > 0 || result.Verdicts[trace.Unknown] == 0 {
 		t.Errorf(
 			"verdicts %v with %d findings: without a budget of the plan's the scenario's counts",
 			result.Verdicts,
-			len(result.Found),
+			len(result.Failures),
 		)
 	}
 	plan.Budget = &lockstep.Budget{Losses: -2}

@@ -97,7 +97,7 @@ type delivery struct {
 }
 
 // deliver queues deliveries in their order, as soon as all copies are made.
-func (d *director) deliver(hand *lockstep.Hand, batch []delivery) {
+func (d *director) deliver(hand *lockstep.Control, batch []delivery) {
 	if slices.ContainsFunc(batch, func(x delivery) bool { return x.again }) {
 		d.batches = append(d.batches, batch)
 		return
@@ -108,7 +108,7 @@ func (d *director) deliver(hand *lockstep.Hand, batch []delivery) {
 }
 
 // replay assigns a copy that was just made to the first batch of deliveries that waits for it.
-func (d *director) replay(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *director) replay(run *lockstep.Run, hand *lockstep.Control) {
 	for i, batch := range d.batches {
 		for k, x := range batch {
 			if x.again && x.id == run.Last().Msg && len(run.Sent()) == 1 {

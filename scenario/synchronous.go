@@ -46,7 +46,7 @@ type inOrder struct {
 func (o *inOrder) Reset(*lockstep.Start) { o.given, o.since = 0, map[int32]bool{} }
 
 // Tell returns an empty account.
-func (o *inOrder) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (o *inOrder) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.
 func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
@@ -60,9 +60,9 @@ func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 		return true
 	}
-	alarm := o.alarm(turn)
+	timer := o.timer(turn)
 	for _, p := range turn.Pending() {
-		if to := p.To & turn.Up(); to != 0 && (alarm == 0 || !o.since[p.ID]) {
+		if to := p.To & turn.Up(); to != 0 && (timer == 0 || !o.since[p.ID]) {
 			o.given++
 			o.since[p.ID] = true
 			next.Kind, next.Request, next.Node = trace.Request, p.ID, to.Nth((o.given-1)%to.Len())
@@ -70,14 +70,14 @@ func (o *inOrder) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		}
 	}
 	clear(o.since)
-	next.Kind, next.Node = trace.Alarm, alarm
-	return alarm != 0
+	next.Kind, next.Node = trace.Timer, timer
+	return timer != 0
 }
 
-// alarm is the node whose timer is due first, or 0.
-func (o *inOrder) alarm(turn *lockstep.Turn) (first lockstep.Node) {
-	for n := range turn.Alarms().All() {
-		if first == 0 || turn.AlarmAt(n) < turn.AlarmAt(first) {
+// timer is the node whose timer is due first, or 0.
+func (o *inOrder) timer(turn *lockstep.Turn) (first lockstep.Node) {
+	for n := range turn.Timers().All() {
+		if first == 0 || turn.TimerAt(n) < turn.TimerAt(first) {
 			first = n
 		}
 	}

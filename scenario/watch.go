@@ -27,7 +27,7 @@ func ExplainRun(ctx context.Context, plan lockstep.Plan, run int, out io.Writer)
 	c := *s
 	c.watch = w
 	plan.Scenario = &c
-	b, err := lockstep.NewBench(plan)
+	b, err := lockstep.NewRunner(plan)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,6 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, config, files):
     """Shows the name of a file above its block, and leaves out what is only for tests. What is not in the site is
     named and not linked."""
-    markdown = re.sub(r"^```(\w+) (?:file|mend)=(\S+)$", r'```\1 title="\2"', markdown, flags=re.M)
+    markdown = re.sub(r"^```(\w+) (?:file|fix)=(\S+)$", r'```\1 title="\2"', markdown, flags=re.M)
     markdown = re.sub(r"^```(\w+) (?:fails|output)$", r"```\1", markdown, flags=re.M)
     return re.sub(r"\[([^]]*)\]\(\.\./([^)]*)\)", r"\1 (`\2`)", markdown)

@@ -49,7 +49,7 @@ func (s *shrinker) calmer(now script) (script, bool) {
 
 // inTime reports whether a script is a long run of a deterministic system that progresses on its own.
 func (s *shrinker) inTime(now script) bool {
-	return len(now) >= many && s.info.Repeats == lockstep.Exactly && s.info.Supports.Has(trace.Wait) &&
+	return len(now) >= many && s.info.Determinism == lockstep.Deterministic && s.info.Supports.Has(trace.Wait) &&
 		s.info.Supports.Has(trace.Deliver)
 }
 
@@ -87,10 +87,10 @@ func (s *shrinker) calm(t timetable) (timetable, bool) {
 // end. Which node comes first in a race depends on everything before, so each number of acts is also tried with other
 // times.
 func (s *shrinker) latest(t timetable) timetable {
-	const least, tries = 4, 32
+	const least, attempts = 4, 32
 	random := rand.New(rand.NewPCG(5, 6))
 	for n := least; n < len(t.acts); n *= 2 {
-		for try := 0; try < tries && s.goesOn(); try++ {
+		for try := 0; try < attempts && s.continues(); try++ {
 			next := t.last(n, s.info.Pace)
 			if try > 0 {
 				next = next.varied(random, s.info.Pace)
@@ -122,7 +122,7 @@ func (t timetable) last(n int, pace trace.Time) timetable {
 // A race that is lost without one half of the requests may be won without the other half, or a moment later.
 func (s *shrinker) descend(t timetable) timetable {
 	random := rand.New(rand.NewPCG(3, 4))
-	for idle := 0; idle < stubborn && len(t.acts) > 0 && s.goesOn(); idle++ {
+	for idle := 0; idle < stubborn && len(t.acts) > 0 && s.continues(); idle++ {
 		next := t.poorer(random)
 		if random.IntN(2) == 0 {
 			next = next.varied(random, s.info.Pace)
@@ -138,7 +138,7 @@ func (s *shrinker) descend(t timetable) timetable {
 }
 
 // goesOn reports whether another attempt is allowed.
-func (s *shrinker) goesOn() bool { return s.left > 0 && s.err == nil && s.ctx.Err() == nil }
+func (s *shrinker) continues() bool { return s.left > 0 && s.err == nil && s.ctx.Err() == nil }
 
 // follow runs a timetable and reports whether it fails. It removes the acts that were not taken. It also adds the
 // requests that were given in addition, if the resulting timetable fails, too.
@@ -257,7 +257,7 @@ type part struct {
 // up to a removal stays the same.
 func (s *shrinker) thin(t timetable, p part) timetable {
 	for size := p.count(t); size > 0; size /= 2 {
-		for end := p.count(t); end > 0 && s.goesOn(); end -= size {
+		for end := p.count(t); end > 0 && s.continues(); end -= size {
 			next, ok := s.follow(p.without(t, max(end-size, 0), end))
 			if ok && next.less(t) {
 				t = next

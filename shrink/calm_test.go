@@ -45,15 +45,15 @@ func (*forgetful) Describe() (lockstep.Info, error) {
 			trace.Request,
 			trace.Wait,
 		),
-		Repeats: lockstep.Exactly,
+		Determinism: lockstep.Deterministic,
 	}, nil
 }
 
-func (*forgetful) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (*forgetful) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &forgetful{}, nil
 }
-func (*forgetful) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (*forgetful) Close() error                  { return nil }
+func (*forgetful) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (*forgetful) Close() error                        { return nil }
 
 func (f *forgetful) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*f = forgetful{asked: map[trace.ID]int32{}, up: trace.AllNodes(3)}
@@ -160,11 +160,11 @@ func TestCalm(t *testing.T) {
 		plan := lockstep.Plan{System: &forgetful{}, Spec: kept(but), Strategy: busy, Seed: 1}
 		found := long(t, plan)
 		plan.Strategy = nil
-		small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Tries: 1000})
+		small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Attempts: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Log(small.Was, "became", small.Is, "in", small.Tries)
+		t.Log(small.Was, "became", small.Is, "in", small.Attempts)
 		n := count(small.Trace)
 		if n[trace.Request] != but+1 || n[trace.Crash] != 1 || n[trace.Restart] != 1 || n[trace.Drop] != 0 {
 			t.Errorf("%d answers are lost by as many requests, a crash and a restart: %v", but+1, n)
@@ -183,7 +183,7 @@ func TestCalmIsTheSameTwice(t *testing.T) {
 	plan.Strategy = nil
 	var first *shrink.Shrunk
 	for range 2 {
-		small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Tries: 60})
+		small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Attempts: 60})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func (d *detour) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for all := turn.Messages(); d.names.Named() < len(all); {
 		d.names.Add(&all[d.names.Named()])
 	}
-	if !turn.Settling() && d.strays(turn, next) {
+	if !turn.Settling() && d.divergences(turn, next) {
 		return true
 	}
 	if !d.Player.Next(turn, next) {
@@ -72,7 +72,7 @@ func (d *detour) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // strays takes a step of the detour, if one is scheduled now and possible.
-func (d *detour) strays(turn *lockstep.Turn, next *lockstep.Step) bool {
+func (d *detour) divergences(turn *lockstep.Turn, next *lockstep.Step) bool {
 	var a trace.Action
 	ok := false
 	switch {
@@ -122,12 +122,12 @@ func (d *detour) newest(turn *lockstep.Turn) (trace.Action, bool) {
 
 // any returns an action of any kind that may be possible.
 func (d *detour) any(turn *lockstep.Turn) (trace.Action, bool) {
-	flying, alarms, waiting := turn.InFlight(), turn.Alarms(), turn.Pending()
+	flying, timers, waiting := turn.InFlight(), turn.Timers(), turn.Pending()
 	switch d.random.IntN(8) {
 	case 0, 1:
-		if alarms != 0 {
+		if timers != 0 {
 			return trace.Action{
-				Step: lockstep.Step{Kind: trace.Alarm, Node: alarms.Nth(d.random.IntN(alarms.Len()))},
+				Step: lockstep.Step{Kind: trace.Timer, Node: timers.Nth(d.random.IntN(timers.Len()))},
 			}, true
 		}
 	case 2:

@@ -25,17 +25,17 @@ func TestGroups(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   toy.Cluster(nil),
 		Spec:     often,
-		Strategy: strategy.Walk{Deliver: 2, Alarm: 1, Steps: 1000},
+		Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 1000},
 		Runs:     10,
 	}
 	tr := toy.Find(t, plan)[0].Trace
 	plan.Strategy = nil
-	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Tries: 100})
+	small, err := shrink.Run(t.Context(), plan, tr, shrink.Options{Attempts: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(small.Was, "became", small.Is, "in", small.Tries)
+	t.Log(small.Was, "became", small.Is, "in", small.Attempts)
 	if was, is := len(tr.Records), len(small.Trace.Records); was < 300 || is > was-100 {
-		t.Errorf("%s became %s in %d tries", small.Was, small.Is, small.Tries)
+		t.Errorf("%s became %s in %d tries", small.Was, small.Is, small.Attempts)
 	}
 }

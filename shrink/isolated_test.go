@@ -11,7 +11,7 @@ import (
 
 // A finding shrinks with every behavior of isolated nodes.
 func TestShrinkIsolated(t *testing.T) {
-	for _, how := range []strategy.Apart{strategy.Frozen, strategy.CutOff, strategy.Held} {
+	for _, how := range []strategy.Isolation{strategy.Frozen, strategy.CutOff, strategy.Held} {
 		s := strategy.DefaultUniform
 		s.Isolated = how
 		plan := lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix, Strategy: s, Runs: 3000}

@@ -27,7 +27,7 @@ type chancy struct {
 	doomed trace.Time // when it is detected
 }
 
-func (c *chancy) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (c *chancy) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &chancy{one: c.one, idle: c.idle}, nil
 }
 
@@ -94,12 +94,12 @@ func TestLuck(t *testing.T) {
 			KeepGoing: true,
 			Keep:      3000,
 		}
-		found := slices.DeleteFunc(toy.Find(t, plan), func(f lockstep.Found) bool { return len(f.Trace.Records) < 400 })
+		found := slices.DeleteFunc(toy.Find(t, plan), func(f lockstep.Failure) bool { return len(f.Trace.Records) < 400 })
 		if plan.Strategy = nil; len(found) < 10 {
 			t.Fatalf("%s: of the runs that fail only %d are long", c.name, len(found))
 		}
 		for _, f := range found[:10] {
-			small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
+			small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 300})
 			if err != nil {
 				t.Fatal(err)
 			}

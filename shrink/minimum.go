@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the number of attempts after which the search stops trying to leave a local minimum. The constant
+// timeout is the number of attempts after which the search stops trying to leave a local minimum. The constant
 // restarts is how often the search returns to the smallest script in the meantime.
 const (
-	patience = 8_000
+	timeout  = 8_000
 	restarts = 4
 )
 
@@ -25,7 +25,7 @@ func (s *shrinker) search(best, first script, others []trace.Action) script {
 	best = s.recast(best, random)
 	s.keep(best)
 	now := best
-	for idle, back := 0, 0; idle < patience && s.left > 0 && s.err == nil && len(best)-best.head() > 1; {
+	for idle, back := 0, 0; idle < timeout && s.left > 0 && s.err == nil && len(best)-best.head() > 1; {
 		before := s.left
 		if next := s.richer(now, first, others, random); next != nil {
 			if next = s.minimal(next, random); !now.less(next) {
@@ -38,7 +38,7 @@ func (s *shrinker) search(best, first script, others []trace.Action) script {
 			now = s.recast(now, random)
 			best, idle, back = now, 0, 0
 			s.keep(best)
-		case back > patience/restarts:
+		case back > timeout/restarts:
 			now, back = best, 0
 		}
 	}
@@ -63,7 +63,7 @@ func (s *shrinker) richer(now, first script, others []trace.Action, random *rand
 // recast lets one node take the role of another for an interval of the script. It tries all pairs of nodes and all
 // intervals. Work that two nodes did twice is then done once.
 func (s *shrinker) recast(now script, random *rand.Rand) script {
-	for end := s.left - patience; ; {
+	for end := s.left - timeout; ; {
 		next, ok := s.recastOnce(now, end)
 		if !ok {
 			return now
@@ -218,7 +218,7 @@ func played(a trace.Action, was, is lockstep.Node) trace.Action {
 }
 
 // roundTries bounds the attempts to shrink the lock-step form of a run.
-const roundTries = 3_000
+const roundAttempts = 3_000
 
 // again shrinks the lock-step form of a run, if it exists, and converts the result into a script. Shrinking in rounds
 // removes whole phases, which changes of a few steps cannot achieve.
@@ -230,7 +230,7 @@ func (s *shrinker) again(now script) (script, bool) {
 	if err != nil {
 		return now, s.broke(err)
 	}
-	form, err := closure.Form(s.ctx, s.plan, t)
+	form, err := lockstepform.Form(s.ctx, s.plan, t)
 	if err != nil {
 		return now, s.broke(err)
 	}
@@ -238,7 +238,7 @@ func (s *shrinker) again(now script) (script, bool) {
 		return now, false
 	}
 	kept, left, was := s.kept, s.left, s.was
-	given := min(left, roundTries)
+	given := min(left, roundAttempts)
 	s.kept, s.left, s.was = nil, given, extentOf(form.Trace)
 	_, err = s.schedule(form.Trace)
 	inRounds := s.kept
@@ -274,8 +274,8 @@ func actions(t *trace.Trace) script {
 // relativeTries bounds the runs of the plan's strategy to find others with the same failure; relatives is how many of
 // those suffice.
 const (
-	relativeTries = 4_000
-	relatives     = 12
+	relativeAttempts = 4_000
+	relatives        = 12
 )
 
 // related executes other runs of the plan's strategy, no longer than the current one, and shrinks those with the same
@@ -288,7 +288,7 @@ func (s *shrinker) related(length int) (found []script) {
 		return nil
 	}
 	other := &limited{s.plan.Strategy.New(s.info), length}
-	for k := 1; k <= relativeTries && len(found) < relatives && s.left > 0 && s.err == nil; k++ {
+	for k := 1; k <= relativeAttempts && len(found) < relatives && s.left > 0 && s.err == nil; k++ {
 		s.left--
 		s.bench.KeepOrder(false) // the strategy maintains its own order
 		outcome, err := s.bench.Run(s.ctx, s.number+k, other)

@@ -57,7 +57,7 @@ func send(p *sim.Process[packet], bug bool) {
 func receive(p *sim.Process[packet]) {
 	expected := 1
 	for {
-		_, m, _ := p.Await(sim.Forever)
+		_, m, _ := p.Await(sim.Indefinitely)
 		if m.Bit == expected {
 			p.Emit("got", m.Data)
 			expected = 1 - expected
@@ -80,8 +80,8 @@ var inSequence = spec.OnEvent("sequence", "got", func(last *int, _ *lockstep.Run
 // protocol, and with the bug fixed the shrunk run passes.
 func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 	for _, s := range []lockstep.Strategy{
-		strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
-		strategy.Systematic{Network: strategy.ShadowQueues, Steps: 30, Alarms: 2, Losses: 2, Delays: 2},
+		strategy.Queues{Run: 10, Commit: 10, Timer: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
+		strategy.Systematic{Network: strategy.QueueNetwork, Steps: 30, Timers: 2, Losses: 2, Delays: 2},
 	} {
 		plan := lockstep.Plan{System: alternatingBit(true), Spec: inSequence, Strategy: s, Runs: 200_000, Workers: 1}
 		found := toy.Find(t, plan)[0].Trace
@@ -103,7 +103,7 @@ func TestShrinkingKeepsTheOrderOfLinks(t *testing.T) {
 		if f := again.Trace.Outcome.Finding; f != nil {
 			t.Errorf("%s: the protocol without the bug fails the shrunk run: %s", s, f)
 		}
-		if words := again.Words(small.Trace); !strings.HasPrefix(words, "mended") {
+		if words := again.Words(small.Trace); !strings.HasPrefix(words, "fixed") {
 			t.Errorf("%s: %s", s, words)
 		}
 	}
@@ -118,15 +118,15 @@ type servers struct {
 }
 
 func (*servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: 3, Pace: 10, Events: []string{"stored"}, Repeats: lockstep.Exactly,
+	return lockstep.Info{Name: "servers", Nodes: 3, Pace: 10, Events: []string{"stored"}, Determinism: lockstep.Deterministic,
 		Supports: trace.KindsOf(trace.Wait, trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request)}, nil
 }
 
-func (*servers) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (*servers) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &servers{}, nil
 }
-func (*servers) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (*servers) Close() error                  { return nil }
+func (*servers) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (*servers) Close() error                        { return nil }
 
 func (s *servers) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*s = servers{cut: trace.NewLinks(3), up: trace.AllNodes(3)}
@@ -202,17 +202,17 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			"losses",
 			alternatingBit(true),
 			inSequence,
-			strategy.Shadow{Run: 10, Commit: 10, Alarm: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
+			strategy.Queues{Run: 10, Commit: 10, Timer: 3, Request: 1, Drop: 2, Drops: 20, Steps: 300},
 			nil,
 		},
 		{
 			"losses and copies",
 			alternatingBit(true),
 			inSequence,
-			strategy.Shadow{
+			strategy.Queues{
 				Run:     10,
 				Commit:  10,
-				Alarm:   3,
+				Timer:   3,
 				Request: 1,
 				Drop:    2,
 				Drops:   20,
@@ -226,10 +226,10 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			"swaps",
 			toy.Cluster(nil),
 			outOfOrder,
-			strategy.Shadow{
+			strategy.Queues{
 				Run:      5,
 				Commit:   5,
-				Alarm:    5,
+				Timer:    5,
 				Request:  1,
 				Drop:     1,
 				Drops:    20,
@@ -243,10 +243,10 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			"swaps of a place",
 			toy.Cluster(nil),
 			seldomGot(20),
-			strategy.Shadow{
+			strategy.Queues{
 				Run:      5,
 				Commit:   5,
-				Alarm:    5,
+				Timer:    5,
 				Request:  1,
 				Drop:     1,
 				Drops:    20,
@@ -262,10 +262,10 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			"swaps of three places",
 			toy.Cluster(nil),
 			seldomGot(12),
-			strategy.Shadow{
+			strategy.Queues{
 				Run:      5,
 				Commit:   5,
-				Alarm:    5,
+				Timer:    5,
 				Request:  1,
 				Drop:     2,
 				Drops:    20,
@@ -277,14 +277,14 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			},
 			nil,
 		},
-		{"swarm", toy.Cluster(nil), seldomGot(20), strategy.DefaultShadow, nil},
+		{"swarm", toy.Cluster(nil), seldomGot(20), strategy.DefaultQueues, nil},
 		{"systematic", alternatingBit(true), inSequence,
-			strategy.Systematic{Network: strategy.ShadowQueues, Steps: 30, Alarms: 2, Losses: 2, Delays: 2}, nil},
+			strategy.Systematic{Network: strategy.QueueNetwork, Steps: 30, Timers: 2, Losses: 2, Delays: 2}, nil},
 		{
 			"any order",
 			toy.Cluster(nil),
 			outOfOrder,
-			strategy.Systematic{Steps: 30, Alarms: 5, Losses: 1, Delays: 3},
+			strategy.Systematic{Steps: 30, Timers: 5, Losses: 1, Delays: 3},
 			nil,
 		},
 		{
@@ -293,26 +293,26 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 			seldomGot(10),
 			strategy.Guided{
 				Inner: strategy.Inner{
-					Strategy: strategy.Shadow{Run: 5, Commit: 5, Alarm: 5, Request: 1, Drop: 1, Drops: 5, Steps: 200},
+					Strategy: strategy.Queues{Run: 5, Commit: 5, Timer: 5, Request: 1, Drop: 1, Drops: 5, Steps: 200},
 				},
 				Fresh: 0.5,
 				Keep:  10,
 			},
 			nil,
 		},
-		{"links in order", fifo, seldomGot(20), strategy.Walk{Deliver: 5, Drop: 1, Alarm: 1, Steps: 300}, nil},
+		{"links in order", fifo, seldomGot(20), strategy.Walk{Deliver: 5, Drop: 1, Timer: 1, Steps: 300}, nil},
 		{
 			"crashes",
 			toy.Cluster(nil),
 			seldomGot(20),
-			strategy.Walk{Deliver: 5, Drop: 1, Alarm: 2, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Down: 1, Steps: 400},
+			strategy.Walk{Deliver: 5, Drop: 1, Timer: 2, Crash: 1, Restart: 1, Cut: 1, Heal: 1, Down: 1, Steps: 400},
 			nil,
 		},
 		{
 			"budget",
 			toy.Cluster(nil),
 			seldomGot(20),
-			strategy.Walk{Deliver: 5, Alarm: 2, Crash: 1, Restart: 1, Down: 1, Steps: 400},
+			strategy.Walk{Deliver: 5, Timer: 2, Crash: 1, Restart: 1, Down: 1, Steps: 400},
 			&lockstep.Budget{Crashes: 3, Losses: lockstep.Unlimited},
 		},
 		{
@@ -358,7 +358,7 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 				Workers:   1,
 			}
 			for _, f := range findAFew(t, plan) {
-				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 5000})
+				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 5000})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -380,12 +380,12 @@ func TestShrunkRunsStayWithinTheModel(t *testing.T) {
 }
 
 // findAFew returns up to three failing runs.
-func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Found) {
+func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Failure) {
 	t.Helper()
 	ctx, enough := context.WithCancel(t.Context())
 	defer enough()
-	plan.Found = func(*lockstep.Found) {
-		if found = append(found, lockstep.Found{}); len(found) == plan.Keep {
+	plan.OnFailure = func(*lockstep.Failure) {
+		if found = append(found, lockstep.Failure{}); len(found) == plan.Keep {
 			enough()
 		}
 	}
@@ -393,10 +393,10 @@ func findAFew(t *testing.T, plan lockstep.Plan) (found []lockstep.Found) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Found) == 0 {
+	if len(result.Failures) == 0 {
 		t.Fatal("nothing found")
 	}
-	return result.Found
+	return result.Failures
 }
 
 // noMore checks that a shrunk run does not exceed the extent of the original run.
@@ -454,7 +454,7 @@ func (m model) holds(which string, t *trace.Trace) {
 		m.Errorf("the links are FIFO, and messages of the %s run overtake each other", which)
 	}
 	switch s := m.strategy.(type) {
-	case strategy.Shadow:
+	case strategy.Queues:
 		never(trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Replace)
 		atMost(trace.Drop, s.Drops)
 		atMost(trace.Duplicate, s.Dups)
@@ -467,10 +467,10 @@ func (m model) holds(which string, t *trace.Trace) {
 		model{m.T, m.info, s.Inner.Strategy}.holds(which, t)
 	case strategy.Systematic:
 		never(trace.Crash, trace.Restart, trace.Replace)
-		atMost(trace.Alarm, s.Alarms)
+		atMost(trace.Timer, s.Timers)
 		atMost(trace.Drop, s.Losses)
 		atMost(trace.Duplicate, s.Duplicates)
-		if s.Network == strategy.ShadowQueues {
+		if s.Network == strategy.QueueNetwork {
 			m.queued(which, t, s.Distance)
 		}
 	case strategy.Walk:

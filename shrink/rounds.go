@@ -47,7 +47,7 @@ func (s *shrinker) read(t *trace.Trace) (now schedule, ok bool) {
 				return now, true
 			}
 		}
-		if s.info.Repeats == lockstep.Roughly {
+		if s.info.Determinism == lockstep.BestEffort {
 			return now, true
 		}
 	}
@@ -56,7 +56,7 @@ func (s *shrinker) read(t *trace.Trace) (now schedule, ok bool) {
 
 // isRun reports whether a schedule reproduces a run, step by step.
 func (s *shrinker) isRun(c schedule, t *trace.Trace) bool {
-	if s.info.Repeats == lockstep.Roughly {
+	if s.info.Determinism == lockstep.BestEffort {
 		return false
 	}
 	again, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
@@ -99,7 +99,7 @@ func (s *shrinker) improves(now, c schedule) (schedule, bool) {
 // smallEnough reports whether the run of a schedule has no more steps than the original run; fewer rounds may have more
 // steps. For slow systems, only the final check decides.
 func (s *shrinker) smallEnough(c schedule) bool {
-	if s.info.Repeats == lockstep.Roughly {
+	if s.info.Determinism == lockstep.BestEffort {
 		return true
 	}
 	t, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
@@ -230,7 +230,7 @@ func (s schedule) byRule() schedule {
 	for i := range c.phases {
 		p := &c.phases[i]
 		p.order = nil
-		p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.step.Kind == trace.Alarm })
+		p.acts = slices.DeleteFunc(p.acts, func(a act) bool { return a.step.Kind == trace.Timer })
 	}
 	return c
 }

@@ -139,7 +139,7 @@ func (d *scheduleReader) read(r *trace.Record) {
 		d.taken[i][l] = append(d.taken[i][l], r.Step.Kind == trace.Drop)
 	case trace.Replace:
 		p.forged = append(p.forged, forgery{l, len(d.taken[i][l]) + 1, r.Body})
-	case trace.Alarm:
+	case trace.Timer:
 		names := len(d.trace.Header.Rounds)
 		if byRule := names == 0 || (r.Round-1)%names == 0; byRule && !s.exact {
 			return
@@ -265,7 +265,7 @@ func (s *scheduled) Reset(*lockstep.Start) {
 	s.after = lockstep.Step{}
 }
 
-func (s *scheduled) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (s *scheduled) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 func (s *scheduled) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if s.after.Kind != trace.Start {
@@ -341,7 +341,7 @@ func (s *scheduled) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-func (s *scheduled) Ring(byRule lockstep.Nodes) lockstep.Nodes {
+func (s *scheduled) Fire(byRule lockstep.Nodes) lockstep.Nodes {
 	if s.exact {
 		return 0
 	}

@@ -42,7 +42,7 @@ func (s *shrinker) script(t *trace.Trace) (was string, err error) {
 	now = s.greedy(s.byGroups(now))
 	reserve := s.left / 4 // reserved to lower the draws of the remaining steps
 	s.left -= reserve
-	if s.info.Repeats == lockstep.Exactly && len(now)-now.head() > 2 {
+	if s.info.Determinism == lockstep.Deterministic && len(now)-now.head() > 2 {
 		for _, next := range s.related(len(first)) {
 			if next.less(now) {
 				now = next
@@ -164,7 +164,7 @@ func btoi(b bool) int {
 // tidy removes the actions that were skipped and those after the failure. In a system with best-effort determinism, an
 // action that the last repetition skipped may matter in others, and stays.
 func (s *shrinker) tidy(a script) script {
-	if s.info.Repeats == lockstep.Roughly {
+	if s.info.Determinism == lockstep.BestEffort {
 		return a
 	}
 	return s.taken(a)
@@ -243,7 +243,7 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 // each other's roles. Therefore without also tries the later actions with the nodes rotated.
 func (s *shrinker) without(now script, at, size int) (script, bool) {
 	turns := 1
-	if size >= 4 && s.info.Repeats == lockstep.Exactly && !s.inTime(now) {
+	if size >= 4 && s.info.Determinism == lockstep.Deterministic && !s.inTime(now) {
 		turns = s.info.Nodes
 	}
 	for turn := range turns {
@@ -306,7 +306,7 @@ func actor(a trace.Action) lockstep.Node {
 	switch a.Step.Kind {
 	case trace.Deliver:
 		return a.Msg.To
-	case trace.Alarm:
+	case trace.Timer:
 		return a.Step.Node
 	default:
 		return 0

@@ -24,7 +24,7 @@ func TestSettlingIsShrunk(t *testing.T) {
 		{"whenever three arrived", func(r *lockstep.Run) bool { return delivered(r) >= 3 }, 0, 4},
 		{"settled", func(r *lockstep.Run) bool { return r.Settled() }, 20, 20},
 	} {
-		judge := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+		checker := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 			if c.fails(r) {
 				return &toy.Anything
 			}
@@ -32,8 +32,8 @@ func TestSettlingIsShrunk(t *testing.T) {
 		}}
 		plan := lockstep.Plan{
 			System:   toy.Cluster(nil),
-			Spec:     judge,
-			Strategy: strategy.Walk{Alarm: 1, Steps: 5},
+			Spec:     checker,
+			Strategy: strategy.Walk{Timer: 1, Steps: 5},
 			Settle:   20,
 		}
 		small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{})

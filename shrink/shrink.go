@@ -24,30 +24,30 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultTries       = 100_000
+	DefaultAttempts    = 100_000
 	DefaultRepetitions = 5
 	DefaultShare       = 0.6
 )
 
 // Options configure the effort.
 type Options struct {
-	// Tries is the maximum number of runs; 0 means DefaultTries.
-	Tries int
+	// Tries is the maximum number of runs; 0 means DefaultAttempts.
+	Attempts int
 	// Repetitions and Share are for a system with best-effort determinism. A candidate counts as failing if at least
 	// this share of the repetitions fails. 0 means DefaultRepetitions and DefaultShare.
 	Repetitions int
 	Share       float64
 	// Progress, if set, is called after every run. Its arguments are the number of runs so far, and a function that
 	// returns the size of the smallest failing candidate.
-	Progress func(tries int, size func() string)
+	Progress func(attempts int, size func() string)
 }
 
 // Shrunk is the result of shrinking a failing run.
 type Shrunk struct {
-	Trace *trace.Trace
-	Tries int    // number of runs executed
-	Was   string // the original size, as text
-	Is    string // the new size, as text
+	Trace    *trace.Trace
+	Attempts int    // number of runs executed
+	Was      string // the original size, as text
+	Is       string // the new size, as text
 	// Exhausted says that the attempts were used up before the search was finished.
 	Exhausted bool
 }
@@ -88,7 +88,7 @@ func unsettled(t *trace.Trace) *trace.Trace {
 
 // run shrinks a run as it is.
 func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*Shrunk, error) {
-	b, err := lockstep.NewBenchFor(plan, t)
+	b, err := lockstep.NewRunnerFor(plan, t)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +100,11 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 		number:   t.Header.Run,
 		property: t.Outcome.Finding.Property,
 		options:  o,
-		left:     o.Tries,
+		left:     o.Attempts,
 		settle:   t.Header.Settle,
 		was:      extentOf(t),
 	}
-	if s.info.Repeats == lockstep.Exactly {
+	if s.info.Determinism == lockstep.Deterministic {
 		s.options.Repetitions, s.options.Share = 1, 1
 	}
 	s.ordered = b.KeepOrder(true)
@@ -114,12 +114,12 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 
 func (o *Options) complete() error {
 	switch {
-	case o.Tries < 0 || o.Repetitions < 0:
-		return fmt.Errorf("shrink: %d tries and %d repetitions, neither must be negative", o.Tries, o.Repetitions)
+	case o.Attempts < 0 || o.Repetitions < 0:
+		return fmt.Errorf("shrink: %d tries and %d repetitions, neither must be negative", o.Attempts, o.Repetitions)
 	case !(o.Share >= 0 && o.Share <= 1):
 		return fmt.Errorf("shrink: share is %v, allowed is [0,1]", o.Share)
 	}
-	o.Tries = cmp.Or(o.Tries, DefaultTries)
+	o.Attempts = cmp.Or(o.Attempts, DefaultAttempts)
 	o.Repetitions = cmp.Or(o.Repetitions, DefaultRepetitions)
 	o.Share = cmp.Or(o.Share, DefaultShare)
 	return nil
@@ -135,7 +135,7 @@ type candidate interface {
 type shrinker struct {
 	ctx      context.Context
 	plan     lockstep.Plan
-	bench    *lockstep.Bench
+	bench    *lockstep.Runner
 	info     lockstep.Info
 	number   int
 	property string
@@ -196,7 +196,7 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Tries, out.Exhausted = s.tried, s.left <= 0 && s.ctx.Err() == nil
+	out.Attempts, out.Exhausted = s.tried, s.left <= 0 && s.ctx.Err() == nil
 	if err := s.record(t, out); err != nil {
 		return nil, err
 	}

@@ -43,20 +43,20 @@ func TestShrinkProperties(t *testing.T) {
 			rt.Skip("nothing found")
 		}
 		tr := result.First().Trace
-		tries := rapid.IntRange(1, 2000).Draw(rt, "tries")
-		small, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Tries: tries})
+		attempts := rapid.IntRange(1, 2000).Draw(rt, "tries")
+		small, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Attempts: attempts})
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if small.Trace.Outcome.Finding.Property != "prefix" || small.Tries > tries {
+		if small.Trace.Outcome.Finding.Property != "prefix" || small.Attempts > attempts {
 			rt.Fatalf("%+v", small)
 		}
 		if len(tr.Rounds) == 0 && len(small.Trace.Records) > len(tr.Records) ||
 			len(small.Trace.Rounds) > len(tr.Rounds) {
 			rt.Fatalf("grew from %d steps to %d", len(tr.Records), len(small.Trace.Records))
 		}
-		again, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Tries: tries})
-		if err != nil || again.Is != small.Is || again.Tries != small.Tries {
+		again, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Attempts: attempts})
+		if err != nil || again.Is != small.Is || again.Attempts != small.Attempts {
 			rt.Fatalf("the second time %+v, the first %+v, %v", again, small, err)
 		}
 	})
@@ -66,7 +66,7 @@ func TestShrinkErrors(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultWalk, 5000
 	tr := toy.Find(t, plan)[0].Trace
-	if _, err := shrink.Run(t.Context(), buggy, tr, shrink.Options{Tries: -1}); err == nil {
+	if _, err := shrink.Run(t.Context(), buggy, tr, shrink.Options{Attempts: -1}); err == nil {
 		t.Error("negative tries are accepted")
 	}
 	other := lockstep.Plan{
@@ -125,9 +125,9 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 // In a system with best-effort determinism, a candidate counts only if it fails often enough. Here every run with
 // enough deliveries fails, and one in four of the others by chance.
 func TestRoughly(t *testing.T) {
-	system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Repeats = lockstep.Roughly }}
+	system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
 	runs := 0
-	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		delivered := 0
 		for _, m := range r.Messages() {
 			if !r.IsInFlight(m.ID) {
@@ -142,7 +142,7 @@ func TestRoughly(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   system,
 		Spec:     spec,
-		Strategy: strategy.Walk{Deliver: 3, Alarm: 1, Steps: 40},
+		Strategy: strategy.Walk{Deliver: 3, Timer: 1, Steps: 40},
 		Workers:  1,
 	}
 	tr := toy.Find(t, plan)[0].Trace

@@ -18,7 +18,7 @@ func TestSpread(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LOCKSTEP_SPREAD")); err == nil {
 		seeds = n
 	}
-	var lengths, tries []int
+	var lengths, attempts []int
 	for seed := range seeds {
 		plan := buggy
 		plan.Strategy, plan.Seed, plan.Runs = strategy.DefaultWalk, uint64(seed), 20000
@@ -30,17 +30,17 @@ func TestSpread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lengths, tries = append(lengths, small.Trace.Outcome.Steps), append(tries, small.Tries)
+		lengths, attempts = append(lengths, small.Trace.Outcome.Steps), append(attempts, small.Attempts)
 	}
 	slices.Sort(lengths)
-	slices.Sort(tries)
+	slices.Sort(attempts)
 	near := 0
 	for _, n := range lengths {
 		if n <= best+best/10 {
 			near++
 		}
 	}
-	t.Logf("%d of %d within a tenth of %d steps; lengths %v, tries %v", near, seeds, best, lengths, tries)
+	t.Logf("%d of %d within a tenth of %d steps; lengths %v, tries %v", near, seeds, best, lengths, attempts)
 	if lengths[0] < best || 20*near < 19*seeds {
 		t.Errorf("the best known is %d steps, and 95 %% should be within a tenth of it: %v", best, lengths)
 	}

@@ -23,7 +23,7 @@ func answered(r *lockstep.Run) (n int) {
 // tail first, with a few attempts. Neither its length nor its content after the last relevant step matters.
 func TestTheTailGoesFirst(t *testing.T) {
 	const enough = 3
-	spec := toy.Judge{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
+	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if answered(r) < enough {
 			return nil
 		}
@@ -31,11 +31,11 @@ func TestTheTailGoesFirst(t *testing.T) {
 	}}
 	plan := lockstep.Plan{System: &forgetful{}, Spec: spec, Strategy: busy, Seed: 1}
 	found := toy.One(t, plan)
-	small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Tries: 15})
+	small, err := shrink.Run(t.Context(), plan, found, shrink.Options{Attempts: 15})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s became %s in %d tries", small.Was, small.Is, small.Tries)
+	t.Logf("%s became %s in %d tries", small.Was, small.Is, small.Attempts)
 	last := small.Trace.Records[len(small.Trace.Records)-1]
 	if m, _ := small.Trace.Message(last.Step.Msg); last.Step.Kind != trace.Deliver || m.Type != "ok" {
 		t.Errorf("the last step is %s %s, not the last of the %d answers", last.Step.Kind, last.Text, enough)
@@ -70,8 +70,8 @@ func TestShrinkingNeverGrows(t *testing.T) {
 			if len(f.Trace.Records) < 400 {
 				continue
 			}
-			for _, tries := range []int{1, 30, 100} {
-				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: tries})
+			for _, attempts := range []int{1, 30, 100} {
+				small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: attempts})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,9 +83,9 @@ func TestShrinkingNeverGrows(t *testing.T) {
 
 // In a run that fails before its first step, nothing can be removed.
 func TestNothingToShrink(t *testing.T) {
-	spec := toy.Judge{OnStep: func(*lockstep.Run) *lockstep.Finding { return &toy.Anything }}
+	spec := toy.Checker{OnStep: func(*lockstep.Run) *lockstep.Finding { return &toy.Anything }}
 	plan := lockstep.Plan{System: &forgetful{}, Spec: spec, Strategy: busy, Seed: 1}
-	small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{Tries: 15})
+	small, err := shrink.Run(t.Context(), plan, toy.One(t, plan), shrink.Options{Attempts: 15})
 	if err != nil {
 		t.Fatal(err)
 	}

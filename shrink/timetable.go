@@ -118,7 +118,7 @@ func (t *teller) Reset(s *lockstep.Start) {
 }
 
 // Tell reports nothing.
-func (t *teller) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (t *teller) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 func (t *teller) traffic(on line) *traffic {
 	l := t.lines[on]

@@ -25,13 +25,13 @@ const fickleNodes = 3
 
 func (*fickle) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
-		Name:     "fickle",
-		Nodes:    fickleNodes,
-		Pace:     100,
-		Types:    []string{"a", "b"},
-		Events:   []string{"past"},
-		OneClock: true,
-		Repeats:  lockstep.Exactly,
+		Name:        "fickle",
+		Nodes:       fickleNodes,
+		Pace:        100,
+		Types:       []string{"a", "b"},
+		Events:      []string{"past"},
+		OneClock:    true,
+		Determinism: lockstep.Deterministic,
 		Supports: trace.KindsOf(
 			trace.Deliver,
 			trace.Drop,
@@ -45,11 +45,11 @@ func (*fickle) Describe() (lockstep.Info, error) {
 	}, nil
 }
 
-func (*fickle) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (*fickle) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &fickle{}, nil
 }
-func (*fickle) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (*fickle) Close() error                  { return nil }
+func (*fickle) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (*fickle) Close() error                        { return nil }
 
 func (f *fickle) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*f = fickle{past: mix.Hash(1), next: 50, up: trace.AllNodes(fickleNodes)}
@@ -100,7 +100,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	const steps = 600
 	fails := &lockstep.Finding{Property: "judge", Text: "it ends here"}
-	judges := map[string]toy.Judge{
+	checkers := map[string]toy.Checker{
 		"within": {OnStep: func(r *lockstep.Run) *lockstep.Finding {
 			if r.Steps() < steps {
 				return nil
@@ -121,9 +121,9 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 		Down:    1,
 		Steps:   steps,
 	}
-	for name, judge := range judges {
+	for name, checker := range checkers {
 		for seed := range uint64(10) {
-			plan := lockstep.Plan{System: &fickle{}, Spec: judge, Strategy: walk, Seed: seed, Runs: 1}
+			plan := lockstep.Plan{System: &fickle{}, Spec: checker, Strategy: walk, Seed: seed, Runs: 1}
 			found := toy.Find(t, plan)[0].Trace
 			if d := trace.Difference(found, again(t, plan, found)); d != "" {
 				t.Errorf("%s, seed %d: %s", name, seed, d)
@@ -135,7 +135,7 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 // again returns the run of the timetable of a run.
 func again(t *testing.T, plan lockstep.Plan, found *trace.Trace) *trace.Trace {
 	t.Helper()
-	bench, err := lockstep.NewBenchFor(plan, found)
+	bench, err := lockstep.NewRunnerFor(plan, found)
 	if err != nil {
 		t.Fatal(err)
 	}

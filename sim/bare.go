@@ -14,7 +14,7 @@ func NewBare[M any](c Cluster[M]) Bare[M] { return Bare[M]{d: c.deploy()} }
 
 // Reset returns every node to its initial state and starts it.
 func (b Bare[M]) Reset(seed uint64) {
-	b.d.senders, b.d.alarms, b.d.events = b.d.senders[:0], 0, b.d.events[:0]
+	b.d.senders, b.d.timers, b.d.events = b.d.senders[:0], 0, b.d.events[:0]
 	b.d.start(seed)
 }
 
@@ -36,12 +36,12 @@ func (b Bare[M]) Deliver(i int) {
 	p.node.Receive(p, b.d.senders[i].from, b.d.bodies[i])
 }
 
-// Alarms returns the set of nodes with an armed timer.
-func (b Bare[M]) Alarms() lockstep.Nodes { return b.d.alarms }
+// Timers returns the set of nodes with an armed timer.
+func (b Bare[M]) Timers() lockstep.Nodes { return b.d.timers }
 
-// Alarm fires the timer of a node.
-func (b Bare[M]) Alarm(n lockstep.Node) {
-	b.d.alarms = b.d.alarms.Without(n)
+// Timer fires the timer of a node.
+func (b Bare[M]) Timeout(n lockstep.Node) {
+	b.d.timers = b.d.timers.Without(n)
 	b.d.places[n-1].fire()
 }
 

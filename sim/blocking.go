@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Forever, as the timeout of an Await, means that there is no timeout.
-const Forever trace.Time = 0
+// Indefinitely, as the timeout of an Await, means that there is no timeout.
+const Indefinitely trace.Time = 0
 
 // Blocking turns a program in the blocking style into the New of a Cluster. The program is called when the node starts,
 // and again when it restarts after a crash. When the program returns, the node has halted. Its deferred functions run
@@ -70,7 +70,7 @@ func (p *Process[M]) Broadcast(m M) { p.ctx.Broadcast(m) }
 func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 
 // Chance returns the node's own source of random numbers, see [Context.Chance].
-func (p *Process[M]) Chance() *lockstep.Chance { return p.ctx.Chance() }
+func (p *Process[M]) Source() *lockstep.Source { return p.ctx.Source() }
 
 // SetTimer sets the timer with this name, see [Context.SetTimer]. Next returns it when it fires.
 func (p *Process[M]) SetTimer(name string, after trace.Time) { p.ctx.SetTimer(name, after) }
@@ -78,7 +78,7 @@ func (p *Process[M]) SetTimer(name string, after trace.Time) { p.ctx.SetTimer(na
 // StopTimer stops the timer with this name.
 func (p *Process[M]) StopTimer(name string) { p.ctx.StopTimer(name) }
 
-// Await blocks until a message arrives or the timeout elapses; in the latter case it reports false. With Forever there
+// Await blocks until a message arrives or the timeout elapses; in the latter case it reports false. With Indefinitely there
 // is no timeout. Requests and timers that arrive in the meantime wait for the next call of Next.
 func (p *Process[M]) Await(timeout trace.Time) (from lockstep.Node, m M, ok bool) {
 	for p.wait(timeout); p.got.Kind == Request || p.got.Kind == Timer; p.block() {
@@ -100,10 +100,10 @@ func (p *Process[M]) Next(timeout trace.Time) Arrival[M] {
 
 // wait sets the timeout and blocks.
 func (p *Process[M]) wait(timeout trace.Time) {
-	if timeout == Forever {
-		p.ctx.StopAlarm()
+	if timeout == Indefinitely {
+		p.ctx.StopTimeout()
 	} else {
-		p.ctx.SetAlarm(timeout)
+		p.ctx.SetTimeout(timeout)
 	}
 	p.block()
 }
@@ -158,7 +158,7 @@ func (b *blockingNode[M]) wake(a Arrival[M]) {
 	if _, ok := b.resume(); !ok {
 		b.halted = true
 		b.process.ctx.timers.Clear()
-		b.process.ctx.StopAlarm()
+		b.process.ctx.StopTimeout()
 	}
 }
 
@@ -167,8 +167,8 @@ func (b *blockingNode[M]) Receive(_ *Context[M], from lockstep.Node, m M) {
 	b.wake(Arrival[M]{Kind: Message, From: from, Message: m})
 }
 
-// Alarm wakes the program because its timeout elapsed.
-func (b *blockingNode[M]) Alarm(*Context[M]) { b.wake(Arrival[M]{}) }
+// Timer wakes the program because its timeout elapsed.
+func (b *blockingNode[M]) Timeout(*Context[M]) { b.wake(Arrival[M]{}) }
 
 // timer wakes the program because a named timer fired.
 func (b *blockingNode[M]) timer(_ *Context[M], name string) {

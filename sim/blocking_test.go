@@ -33,7 +33,7 @@ func records(t *testing.T, system lockstep.System, list ...lockstep.Step) []stri
 
 func give(id int32) lockstep.Step { return lockstep.Step{Kind: trace.Request, Node: 1, Request: id} }
 
-var ring = at(trace.Alarm, 1)
+var ring = at(trace.Timer, 1)
 
 // A blocking program receives messages, requests, named timers and timeouts, each with its kind; Await leaves requests
 // and timers to Next.
@@ -62,10 +62,10 @@ func TestBlockingNext(t *testing.T) {
 		"",
 		"client->1 a; next 2 1 a 0 ",
 		"1->1 message hello; next 1 0  1 hello",
-		"1 alarm early; next 3 0 early 0 ",
+		"1 timer early; next 3 0 early 0 ",
 		"client->1 b",
-		"1 alarm late",
-		"1 alarm; await  false; next 2 2 b 120",
+		"1 timer late",
+		"1 timer; await  false; next 2 2 b 120",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
@@ -78,14 +78,14 @@ type timed struct{ stopped *[]string }
 func (n timed) Start(c *sim.Context[int]) {
 	c.SetTimer("beat", 3)
 	c.SetTimer("election", 5)
-	c.SetAlarm(4)
+	c.SetTimeout(4)
 }
 func (n timed) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (n timed) Request(c *sim.Context[int], _ int32, _ string) {
 	c.StopTimer("election")
 	c.StopTimer("never set")
 }
-func (n timed) Alarm(c *sim.Context[int]) { c.Emit("alarm", c.Now()) }
+func (n timed) Timeout(c *sim.Context[int]) { c.Emit("timer", c.Now()) }
 func (n timed) Timer(c *sim.Context[int], name string) {
 	c.Emit(name, c.Now())
 	if name == "beat" {
@@ -122,16 +122,16 @@ func TestNamedTimers(t *testing.T) {
 	)
 	want := []string{
 		"",
-		"1 alarm beat; beat 3",
-		"1 alarm; alarm 4",
-		"1 alarm election; election 5",
-		"1 alarm beat; beat 6",
+		"1 timer beat; beat 3",
+		"1 timer; timer 4",
+		"1 timer election; election 5",
+		"1 timer beat; beat 6",
 		"1 crash",
 		"1 restart",
 		"client->1 calm",
-		"1 alarm beat; beat 9",
-		"1 alarm; alarm 10",
-		"1 alarm beat; beat 12",
+		"1 timer beat; beat 9",
+		"1 timer; timer 10",
+		"1 timer beat; beat 12",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
@@ -201,7 +201,7 @@ func TestGenerated(t *testing.T) {
 		Generated: 40,
 		New: sim.Blocking(func(p *sim.Process[int]) {
 			for {
-				p.Emit("asked", p.Next(sim.Forever).Text)
+				p.Emit("asked", p.Next(sim.Indefinitely).Text)
 			}
 		}),
 	}

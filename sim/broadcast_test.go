@@ -27,8 +27,8 @@ func (n *crier) tell(c *sim.Context[int]) {
 	}
 }
 
-func (n *crier) Start(c *sim.Context[int]) { c.SetAlarm(5) }
-func (n *crier) Alarm(c *sim.Context[int]) { n.tell(c); c.SetAlarm(5) }
+func (n *crier) Start(c *sim.Context[int])   { c.SetTimeout(5) }
+func (n *crier) Timeout(c *sim.Context[int]) { n.tell(c); c.SetTimeout(5) }
 func (n *crier) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
 	if n.got++; n.got%3 == 0 {
 		n.tell(c)
@@ -43,7 +43,7 @@ func TestBroadcastIsAMessageToEach(t *testing.T) {
 		Deliver:   20,
 		Drop:      2,
 		Duplicate: 1,
-		Alarm:     3,
+		Timer:     3,
 		Crash:     1,
 		Restart:   2,
 		Cut:       2,

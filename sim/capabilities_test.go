@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// A named timer calls the capability Timer, or Alarm if there is none, whatever methods the program has.
+// A named timer calls the capability Timer, or Timer if there is none, whatever methods the program has.
 func TestTimerCapability(t *testing.T) {
 	for _, with := range []bool{true, false} {
 		system := sim.Cluster[int]{Name: "timed", Nodes: 1, New: func(lockstep.Node, int) sim.Node[int] {
@@ -19,7 +19,7 @@ func TestTimerCapability(t *testing.T) {
 			}
 			return sim.With(n, sim.Capabilities[int]{Timer: n.Timer})
 		}}
-		want := map[bool]string{true: "1 alarm beat; beat 3", false: "1 alarm beat; alarm 3"}[with]
+		want := map[bool]string{true: "1 timer beat; beat 3", false: "1 timer beat; timer 3"}[with]
 		if got := records(t, system, ring); got[1] != want {
 			t.Errorf("Timer %v: %q, want %q", with, got[1], want)
 		}

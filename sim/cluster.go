@@ -20,8 +20,8 @@ type Node[M any] interface {
 	Start(c *Context[M])
 	// Receive is called when a message arrives.
 	Receive(c *Context[M], from lockstep.Node, m M)
-	// Alarm is called when the node's timer fires.
-	Alarm(c *Context[M])
+	// Timer is called when the node's timer fires.
+	Timeout(c *Context[M])
 	// Request is called when a client's request reaches the node.
 	Request(c *Context[M], id int32, text string)
 }
@@ -62,7 +62,7 @@ type Cluster[M any] struct {
 	Generated int
 	// Begin, if set, creates the shared state of a run that is no part of the system, such as the clients of kit/kv. It
 	// is called before the nodes start and may offer its own requests. Programs get its result from Context.Shared.
-	Begin func(out *lockstep.Outbox, draws *lockstep.Chance) any
+	Begin func(out *lockstep.Outbox, draws *lockstep.Source) any
 	// Roles names the roles of nodes, if programs have the capability Role.
 	Roles []string
 	// FIFO says that messages on a link are delivered in sending order.
@@ -78,7 +78,7 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 	if c.New == nil {
 		return lockstep.Info{}, fmt.Errorf("sim: cluster %s has no New, so no programs", c.Name)
 	}
-	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+	supports := trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer,
 		trace.Crash, trace.Restart, trace.Request, trace.Cut, trace.Heal)
 	if c.Parse != nil {
 		supports |= trace.KindsOf(trace.Replace)
@@ -121,7 +121,7 @@ func (c Cluster[M]) Describe() (lockstep.Info, error) {
 }
 
 // Deploy creates the nodes.
-func (c Cluster[M]) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster[M]) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return c.deploy(), nil
 }
 
@@ -152,11 +152,11 @@ type Deployment[M any] struct {
 	out     *lockstep.Outbox
 	runs    int
 	shared  any
-	draws   lockstep.Chance // source of random numbers for Begin
+	draws   lockstep.Source // source of random numbers for Begin
 
 	// Without an engine, see Bare:
 	senders []link
-	alarms  lockstep.Nodes
+	timers  lockstep.Nodes
 	events  []lockstep.Event
 }
 
@@ -215,7 +215,7 @@ func (d *Deployment[M]) Do(_ context.Context, s *lockstep.Step, out *lockstep.Ou
 // other executes a step other than Deliver.
 func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
 	switch s.Kind {
-	case trace.Alarm:
+	case trace.Timer:
 		d.places[s.Node-1].fire()
 	case trace.Request:
 		p := &d.places[s.Node-1]
@@ -243,8 +243,8 @@ func (d *Deployment[M]) other(s *lockstep.Step, out *lockstep.Outbox) error {
 // request returns the content of a request. A request with repetitions left is offered again.
 func (d *Deployment[M]) request(id int32) string {
 	if d.cluster.Generate != nil {
-		text := d.cluster.Generate(d.out.Chance())
-		d.out.Tell(text)
+		text := d.cluster.Generate(d.out.Source())
+		d.out.Describe(text)
 		return text
 	}
 	if d.cluster.Begin != nil { // Begin offered the request
@@ -274,8 +274,8 @@ func (d *Deployment[M]) state(n lockstep.Node) string {
 
 // Abilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints if
 // all nodes do.
-func (d *Deployment[M]) Abilities() lockstep.Abilities {
-	a := lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
+func (d *Deployment[M]) Capabilities() lockstep.Capabilities {
+	a := lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	prints := true
 	for i := range d.places {
 		can := &d.places[i].can

@@ -17,9 +17,9 @@ type Context[M any] struct {
 	disk       any
 	wipe       func()
 	alive      bool // the program has started and has not been stopped
-	alarm      alarm
+	timer      timer
 	timers     timers.Timers // the named timers
-	chance     lockstep.Chance
+	chance     lockstep.Source
 	rand       *rand.Rand
 }
 
@@ -39,7 +39,7 @@ func (c *Context[M]) Now() trace.Time {
 
 // Chance returns the node's own source of random numbers, seeded for each run. A crash does not reset it. Draws belong
 // to the current step.
-func (c *Context[M]) Chance() *lockstep.Chance { return &c.chance }
+func (c *Context[M]) Source() *lockstep.Source { return &c.chance }
 
 // Rand returns the same source for code that needs math/rand/v2.
 func (c *Context[M]) Rand() *rand.Rand { return c.rand }
@@ -90,7 +90,7 @@ func (c *Context[M]) Emit(event string, value any) {
 // renew gives the node a program in its initial state.
 func (c *Context[M]) renew() {
 	c.stop()
-	c.alarm, c.timers = alarm{}, c.timers[:0]
+	c.timer, c.timers = timer{}, c.timers[:0]
 	if c.can.Reset != nil {
 		c.can.Reset()
 		return

@@ -20,7 +20,7 @@ type forgetful struct{ values map[string]int }
 
 func (n *forgetful) Start(*sim.Context[int])                       { n.values = map[string]int{} }
 func (n *forgetful) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (n *forgetful) Alarm(*sim.Context[int])                       {}
+func (n *forgetful) Timeout(*sim.Context[int])                     {}
 func (n *forgetful) Request(c *sim.Context[int], _ int32, text string) {
 	o := did{}
 	_, _ = fmt.Sscan(text, &o.op, &o.key, &o.value) // a read has no value

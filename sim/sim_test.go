@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // echoServer answers every message with the same message, indefinitely.
 func echoServer(p *sim.Process[string]) {
 	for {
-		if from, m, ok := p.Await(sim.Forever); ok {
+		if from, m, ok := p.Await(sim.Indefinitely); ok {
 			p.Send(from, m)
 		}
 	}
@@ -92,12 +92,12 @@ func TestBlocking(t *testing.T) {
 		{"answer", []lockstep.Step{deliver(1), deliver(2)}, []string{"1 answer hello from 2"}},
 		{
 			"time-out, then answer",
-			[]lockstep.Step{at(trace.Alarm, 1), deliver(2), deliver(3)},
+			[]lockstep.Step{at(trace.Timer, 1), deliver(2), deliver(3)},
 			[]string{"1 time-out 100", "1 answer hello from 2"},
 		},
 		{
 			"halted nodes hear nothing",
-			[]lockstep.Step{at(trace.Alarm, 1), deliver(1), deliver(2), deliver(3), deliver(4)},
+			[]lockstep.Step{at(trace.Timer, 1), deliver(1), deliver(2), deliver(3), deliver(4)},
 			[]string{"1 time-out 100", "1 answer hello from 2"},
 		},
 		{
@@ -120,20 +120,20 @@ func TestBlocking(t *testing.T) {
 }
 
 // Neither a halted node nor one that waits indefinitely has a timer.
-func TestBlockingAlarms(t *testing.T) {
+func TestBlockingTimeouts(t *testing.T) {
 	_, err := lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Alarm, 2)}, Runs: 1},
+		lockstep.Plan{System: echo(), Strategy: steps.List{at(trace.Timer, 2)}, Runs: 1},
 	)
 	if err == nil {
-		t.Error("node 2 waits for ever, but its alarm fired")
+		t.Error("node 2 waits indefinitely, but its timer fired")
 	}
 	_, err = lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Alarm, 1)}, Runs: 1},
+		lockstep.Plan{System: echo(), Strategy: steps.List{deliver(1), deliver(2), at(trace.Timer, 1)}, Runs: 1},
 	)
 	if err == nil {
-		t.Error("node 1 has halted, but its alarm fired")
+		t.Error("node 1 has halted, but its timer fired")
 	}
 }
 
@@ -142,7 +142,7 @@ func TestBlockingAlarms(t *testing.T) {
 func TestBlockingIsReused(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   echo(),
-		Strategy: strategy.Walk{Deliver: 3, Drop: 1, Alarm: 1, Crash: 1, Restart: 1, Steps: 60},
+		Strategy: strategy.Walk{Deliver: 3, Drop: 1, Timer: 1, Crash: 1, Restart: 1, Steps: 60},
 		Runs:     500,
 		Workers:  1,
 	}
@@ -161,7 +161,7 @@ func TestBlockingIsReused(t *testing.T) {
 func TestBlockingPanics(t *testing.T) {
 	system := sim.Cluster[string]{Name: "angry", Nodes: 2, New: sim.Blocking(func(p *sim.Process[string]) {
 		p.Send(2, "x")
-		p.Await(sim.Forever)
+		p.Await(sim.Indefinitely)
 		panic("enough")
 	})}
 	result, err := lockstep.Explore(
@@ -188,7 +188,7 @@ func (m *memory) Start(c *sim.Context[int]) {
 	c.Emit("start", fmt.Sprint(m.volatile, *m.durable))
 }
 func (m *memory) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (m *memory) Alarm(*sim.Context[int])                       {}
+func (m *memory) Timeout(*sim.Context[int])                     {}
 func (m *memory) Request(c *sim.Context[int], id int32, text string) {
 	m.volatile++
 	*m.durable++
@@ -281,7 +281,7 @@ func ExampleCluster() {
 			p.Send(2, 1)
 		}
 		for {
-			from, ball, _ := p.Await(sim.Forever)
+			from, ball, _ := p.Await(sim.Indefinitely)
 			if ball == 5 {
 				p.Emit("enough", ball)
 				p.Halt()
@@ -301,7 +301,7 @@ func ExampleBare() {
 	b := sim.NewBare(echo())
 	b.Reset(1)
 	from, to := b.Ends(0)
-	fmt.Println(from, to, b.Message(0), b.Alarms())
+	fmt.Println(from, to, b.Message(0), b.Timers())
 	b.Deliver(0)
 	b.Deliver(1)
 	fmt.Println(b.Sent(), b.Events()[0].Value)
@@ -326,7 +326,7 @@ func BenchmarkBlocking(b *testing.B) {
 			p.Send(2, 1)
 		}
 		for {
-			from, ball, _ := p.Await(sim.Forever)
+			from, ball, _ := p.Await(sim.Indefinitely)
 			p.Send(from, ball+1)
 		}
 	})})
@@ -346,7 +346,7 @@ func (*ponger) Start(c *sim.Context[int]) {
 	}
 }
 func (*ponger) Receive(c *sim.Context[int], from lockstep.Node, m int) { c.Send(from, m+1) }
-func (*ponger) Alarm(*sim.Context[int])                                {}
+func (*ponger) Timeout(*sim.Context[int])                              {}
 func (*ponger) Request(*sim.Context[int], int32, string)               {}
 
 func measure(b *testing.B, c sim.Cluster[int]) float64 {
@@ -385,7 +385,7 @@ type counter struct{ ids []int32 }
 
 func (*counter) Start(*sim.Context[int])                       {}
 func (*counter) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (*counter) Alarm(*sim.Context[int])                       {}
+func (*counter) Timeout(*sim.Context[int])                     {}
 func (n *counter) Request(c *sim.Context[int], id int32, text string) {
 	n.ids = append(n.ids, id)
 	c.Emit("request", fmt.Sprintf("%d %s", id, text))

@@ -2,21 +2,21 @@ package sim
 
 import "github.com/lockstep-go/lockstep/trace"
 
-// alarm is a node's unnamed timer.
-type alarm struct {
+// timer is a node's unnamed timer.
+type timer struct {
 	at  trace.Time
 	set bool
 }
 
-// SetAlarm arms the node's unnamed timer to fire after the given virtual time. It replaces an armed one.
-func (c *Context[M]) SetAlarm(after trace.Time) {
-	c.alarm = alarm{c.Now() + after, true}
+// SetTimer arms the node's unnamed timer to fire after the given virtual time. It replaces an armed one.
+func (c *Context[M]) SetTimeout(after trace.Time) {
+	c.timer = timer{c.Now() + after, true}
 	c.arm()
 }
 
-// StopAlarm disarms the node's unnamed timer.
-func (c *Context[M]) StopAlarm() {
-	c.alarm.set = false
+// StopTimer disarms the node's unnamed timer.
+func (c *Context[M]) StopTimeout() {
+	c.timer.set = false
 	c.arm()
 }
 
@@ -25,7 +25,7 @@ func (c *Context[M]) StopAlarm() {
 // first.
 func (c *Context[M]) SetTimer(name string, after trace.Time) {
 	if name == "" {
-		c.SetAlarm(after)
+		c.SetTimeout(after)
 		return
 	}
 	c.timers.Set(name, c.Now()+after)
@@ -35,7 +35,7 @@ func (c *Context[M]) SetTimer(name string, after trace.Time) {
 // StopTimer stops the timer with this name.
 func (c *Context[M]) StopTimer(name string) {
 	if name == "" {
-		c.alarm.set = false
+		c.timer.set = false
 	}
 	c.timers.Stop(name)
 	c.arm()
@@ -46,13 +46,13 @@ func (c *Context[M]) arm() {
 	_, at, ok := c.first()
 	switch d := c.deployment; {
 	case d.out == nil && ok: // without an engine, see Bare
-		d.alarms = d.alarms.With(c.self)
+		d.timers = d.timers.With(c.self)
 	case d.out == nil:
-		d.alarms = d.alarms.Without(c.self)
+		d.timers = d.timers.Without(c.self)
 	case ok:
-		d.out.SetAlarm(c.self, at)
+		d.out.SetTimer(c.self, at)
 	default:
-		d.out.StopAlarm(c.self)
+		d.out.StopTimer(c.self)
 	}
 }
 
@@ -60,11 +60,11 @@ func (c *Context[M]) arm() {
 // due at the same time.
 func (c *Context[M]) first() (name string, at trace.Time, ok bool) {
 	if len(c.timers) == 0 {
-		return "", c.alarm.at, c.alarm.set
+		return "", c.timer.at, c.timer.set
 	}
 	name, at, ok = c.timers.First()
-	if c.alarm.set && c.alarm.at <= at {
-		return "", c.alarm.at, true
+	if c.timer.set && c.timer.at <= at {
+		return "", c.timer.at, true
 	}
 	return name, at, ok
 }
@@ -72,23 +72,23 @@ func (c *Context[M]) first() (name string, at trace.Time, ok bool) {
 // fire fires the timer that is due first.
 func (c *Context[M]) fire() {
 	if len(c.timers) == 0 {
-		c.alarm.set = false
-		c.node.Alarm(c)
+		c.timer.set = false
+		c.node.Timeout(c)
 		return
 	}
 	name, _, _ := c.first()
 	if name == "" {
-		c.alarm.set = false
+		c.timer.set = false
 	} else {
 		c.timers.Stop(name)
 	}
 	c.arm()
 	if out := c.deployment.out; out != nil && name != "" {
-		out.Tell(name)
+		out.Describe(name)
 	}
 	if c.can.Timer != nil && name != "" {
 		c.can.Timer(c, name)
 	} else {
-		c.node.Alarm(c)
+		c.node.Timeout(c)
 	}
 }

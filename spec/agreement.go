@@ -19,11 +19,11 @@ func Agreement[D any](event string, place func(*D) int, same func(a, b *D) bool)
 
 // agreement keeps all decisions: a node whose decision was accepted may turn out to be faulty later.
 type agreement[D any] struct {
-	event  string
-	place  func(*D) int
-	same   func(a, b *D) bool
-	made   map[int][]made[D]
-	judged int
+	event   string
+	place   func(*D) int
+	same    func(a, b *D) bool
+	made    map[int][]made[D]
+	checked int
 }
 
 type made[D any] struct {
@@ -37,14 +37,14 @@ func (a *agreement[D]) Reset() {
 		a.made = map[int][]made[D]{}
 	}
 	clear(a.made)
-	a.judged = 0
+	a.checked = 0
 }
 
 // End returns nil: only events are checked.
 func (*agreement[D]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the checks.
-func (a *agreement[D]) Judged() int { return a.judged }
+func (a *agreement[D]) Checked() int { return a.checked }
 
 // Event checks a decision.
 func (a *agreement[D]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -57,7 +57,7 @@ func (a *agreement[D]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Fin
 	compared := false
 	defer func() {
 		if compared {
-			a.judged++
+			a.checked++
 		}
 	}()
 	for i := range a.made[at] {

@@ -3,43 +3,43 @@ package spec
 import "github.com/lockstep-go/lockstep"
 
 // Judge checks the events of one run after the other, for [New].
-type Judge interface {
+type Checker interface {
 	// Reset begins a new run.
 	Reset()
 	// Event checks an event. It may leave the finding's property to the spec.
 	Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	// Judged is the number of times since Reset that the property could have failed, or
 	// lockstep.NotCounted.
-	Judged() int
+	Checked() int
 	// End checks the final state, see [lockstep.Monitor]; it returns nil if it looks only at events.
 	End(run *lockstep.Run) *lockstep.Finding
 }
 
 // New is a spec of one property, checked event by event. The function makes a checker for each worker.
-func New[J Judge](property string, judge func(lockstep.Info) J) lockstep.Spec {
-	return single{property: property, judge: func(i lockstep.Info) Judge { return judge(i) }}
+func New[J Checker](property string, checker func(lockstep.Info) J) lockstep.Spec {
+	return single{property: property, checker: func(i lockstep.Info) Checker { return checker(i) }}
 }
 
 // OnEvent is a spec of one property that a function checks, at every event of the given type. The state is the
 // function's memory: its zero value at the start of a run.
 func OnEvent[S any](
 	property, event string,
-	judge func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding,
+	checker func(state *S, run *lockstep.Run, e *lockstep.Event) *lockstep.Finding,
 ) lockstep.Spec {
-	return New(property, func(lockstep.Info) *function[S] { return &function[S]{event: event, judge: judge} })
+	return New(property, func(lockstep.Info) *function[S] { return &function[S]{event: event, checker: checker} })
 }
 
 type function[S any] struct {
-	event  string
-	judge  func(*S, *lockstep.Run, *lockstep.Event) *lockstep.Finding
-	state  S
-	judged int
+	event   string
+	checker func(*S, *lockstep.Run, *lockstep.Event) *lockstep.Finding
+	state   S
+	checked int
 }
 
 // Reset begins a new run.
 func (f *function[S]) Reset() {
 	var zero S
-	f.state, f.judged = zero, 0
+	f.state, f.checked = zero, 0
 }
 
 // Event checks an event of the property's type.
@@ -47,20 +47,20 @@ func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Find
 	if e.Type != f.event {
 		return nil
 	}
-	f.judged++
-	return f.judge(&f.state, run, e)
+	f.checked++
+	return f.checker(&f.state, run, e)
 }
 
 // End returns nil: only events are checked.
 func (f *function[S]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the events checked.
-func (f *function[S]) Judged() int { return f.judged }
+func (f *function[S]) Checked() int { return f.checked }
 
 // single is a spec of one property.
 type single struct {
 	property string
-	judge    func(lockstep.Info) Judge
+	checker  func(lockstep.Info) Checker
 }
 
 // Properties names the property.
@@ -68,17 +68,17 @@ func (s single) Properties() []string { return []string{s.property} }
 
 // New makes a monitor.
 func (s single) New(info lockstep.Info) lockstep.Monitor {
-	return &monitor{property: s.property, judge: s.judge(info)}
+	return &monitor{property: s.property, checker: s.checker(info)}
 }
 
 type monitor struct {
 	property string
-	judge    Judge
-	judged   [1]int
+	checker  Checker
+	checked  [1]int
 }
 
 // Reset begins a new run.
-func (m *monitor) Reset() { m.judge.Reset() }
+func (m *monitor) Reset() { m.checker.Reset() }
 
 // EventsOnly says that the monitor uses only events.
 func (m *monitor) EventsOnly() bool { return true }
@@ -87,7 +87,7 @@ func (m *monitor) EventsOnly() bool { return true }
 func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 	events := run.Events()
 	for i := range events {
-		if f := m.judge.Event(run, &events[i]); f != nil {
+		if f := m.checker.Event(run, &events[i]); f != nil {
 			return m.named(f)
 		}
 	}
@@ -96,13 +96,13 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 
 // End checks the end of a run.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
-	return m.named(m.judge.End(run))
+	return m.named(m.checker.End(run))
 }
 
 // Conclude counts the checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
-	m.judged[0] = m.judge.Judged()
-	return lockstep.Conclusion{Judged: m.judged[:]}
+	m.checked[0] = m.checker.Checked()
+	return lockstep.Conclusion{Checked: m.checked[:]}
 }
 
 // named gives a finding the property's name, in a copy: the checker may reuse the finding.

@@ -49,7 +49,7 @@ func (l Linearizable) New(lockstep.Info) lockstep.Monitor {
 type linearizable struct {
 	Linearizable
 	history   history
-	judged    [1]int
+	checked   [1]int
 	undecided string
 	illegal   []porcupine.Operation // the partition that violates the property
 }
@@ -57,7 +57,7 @@ type linearizable struct {
 // Reset begins a new run.
 func (m *linearizable) Reset() {
 	m.history.reset()
-	m.judged[0], m.undecided, m.illegal = 0, "", nil
+	m.checked[0], m.undecided, m.illegal = 0, "", nil
 }
 
 // EventsOnly says that the history consists of events.
@@ -79,7 +79,7 @@ func (m *linearizable) End(*lockstep.Run) *lockstep.Finding {
 		if !slices.ContainsFunc(p, answered) {
 			continue // no answers to explain
 		}
-		m.judged[0]++
+		m.checked[0]++
 		model, left := m.bounded(1 + (len(p)-1)/stepOps)
 		explained := porcupine.CheckOperations(model, p)
 		switch {
@@ -126,7 +126,7 @@ func (m *linearizable) bounded(price int) (model porcupine.Model, left *int) {
 // Conclude counts the partitions that were checked, which are those with an answer, and draws the partition that
 // violates the property with porcupine.
 func (m *linearizable) Conclude(draw bool) lockstep.Conclusion {
-	c := lockstep.Conclusion{Judged: m.judged[:], Undecided: m.undecided}
+	c := lockstep.Conclusion{Checked: m.checked[:], Undecided: m.undecided}
 	if !draw || m.illegal == nil {
 		return c
 	}

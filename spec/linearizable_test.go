@@ -119,7 +119,7 @@ func TestLinearizable(t *testing.T) {
 		s, want = append(s, events), append(want, explained(ops, 0))
 	}
 	failed := map[int]bool{}
-	for _, f := range judge(t, s, spec.Linearizable{Model: register}).Found {
+	for _, f := range checker(t, s, spec.Linearizable{Model: register}).Failures {
 		failed[f.Run] = true
 	}
 	right := 0
@@ -145,7 +145,7 @@ func TestUndecided(t *testing.T) {
 		call(2, 3, 0),
 		answer(2, 3, 2),
 	}
-	r := judge(t, script{history, history[:4]}, spec.All(spec.Linearizable{Model: register, Steps: 2}))
+	r := checker(t, script{history, history[:4]}, spec.All(spec.Linearizable{Model: register, Steps: 2}))
 	if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Verdicts[trace.Pass] != 1 {
 		t.Errorf("verdicts %v: a history that is not checked is not a pass", r.Verdicts)
 	}
@@ -173,7 +173,7 @@ func TestStepsOfLinearizable(t *testing.T) {
 		{1, right, 2, trace.Unknown},
 		{2, right, 2, trace.Pass},
 	} {
-		r := judge(t, script{c.history}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
+		r := checker(t, script{c.history}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
 		if r.Verdict() != c.want {
 			t.Errorf("%d steps: %v, want %v", c.steps, r.Verdict(), c.want)
 		}
@@ -226,9 +226,9 @@ func TestLongHistories(t *testing.T) {
 		{10_000, false, 0, trace.Pass},
 		{2000, false, 5000, trace.Unknown},
 	} {
-		r := judge(t, script{long(c.ops, c.wrong)}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
-		if r.Verdict() != c.want || r.Judged[0].N != 1 {
-			t.Errorf("%+v: %v, judged %v, %v", c, r.Verdicts, r.Judged, r.Reasons)
+		r := checker(t, script{long(c.ops, c.wrong)}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
+		if r.Verdict() != c.want || r.Checked[0].N != 1 {
+			t.Errorf("%+v: %v, judged %v, %v", c, r.Verdicts, r.Checked, r.Reasons)
 		}
 		if c.want == trace.Unknown &&
 			r.Reasons["linearizability: 2000 operations: not decided within 5000 steps"] != 1 {
@@ -244,15 +244,15 @@ func TestUnansweredIsNotJudged(t *testing.T) {
 		runs script
 		want int
 	}{{script{nil, silent}, 0}, {script{nil, silent, {call(1, 1, 1), answer(1, 1, 1)}}, 1}} {
-		r := judge(t, c.runs, spec.Linearizable{Model: register})
-		if n := r.Judged[0].N; n != c.want || r.Verdict() != trace.Pass {
+		r := checker(t, c.runs, spec.Linearizable{Model: register})
+		if n := r.Checked[0].N; n != c.want || r.Verdict() != trace.Pass {
 			t.Errorf("%d histories: judged %d times, want %d; %v", len(c.runs), n, c.want, r.Verdicts)
 		}
 	}
 }
 
 func TestPicture(t *testing.T) {
-	r := judge(
+	r := checker(
 		t,
 		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
 		spec.All(spec.Linearizable{Model: register}),
@@ -267,7 +267,7 @@ func TestPicture(t *testing.T) {
 }
 
 func ExampleLinearizable() {
-	r := judge(&testing.T{}, script{{
+	r := checker(&testing.T{}, script{{
 		call(1, 1, 7), answer(1, 1, 7), // client 1 wrote 7 and got the answer
 		call(2, 2, 0), answer(2, 2, 0), // then client 2 reads 0
 	}}, spec.Linearizable{Model: register})
@@ -277,7 +277,7 @@ func ExampleLinearizable() {
 
 // The finding names the steps in which its operations were called and answered.
 func TestFindingNamesItsOperations(t *testing.T) {
-	r := judge(
+	r := checker(
 		t,
 		script{{call(1, 1, 1), answer(1, 1, 1), call(2, 2, 0), answer(2, 2, 0)}},
 		spec.Linearizable{Model: register},

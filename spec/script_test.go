@@ -18,7 +18,7 @@ func (script) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (s script) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	r := reader{}
 	for run, events := range s {
 		r[lockstep.RunSeed(lockstep.RunSeed(0, run), 0)] = events
@@ -41,13 +41,13 @@ func (r reader) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) erro
 func (reader) Do(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil }
 
 // Abilities is empty.
-func (reader) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (reader) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close has nothing to release.
 func (reader) Close() error { return nil }
 
 // judge makes the runs of a script and checks them by a spec.
-func judge(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
+func checker(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 	t.Helper()
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Deliver: 1},
 		Spec: promised, Runs: len(s), Workers: 1, KeepGoing: true, Keep: len(s)})

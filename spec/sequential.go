@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// DefaultTries is the default of Sequential.Tries.
-const DefaultTries = 200_000
+// DefaultAttempts is the default of Sequential.Tries.
+const DefaultAttempts = 200_000
 
 // Sequential is the spec that the clients' operations, as reported by the events EventCall and EventReturn, are
 // sequentially consistent. This means that some order of all of them explains all answers. In this order, the
@@ -38,8 +38,8 @@ type Sequential struct {
 	// client's messages travel in order, as in a session of ZooKeeper.
 	InOrder bool
 	// Tries is the number of operations that the search tries as the next one before the check ends; 0 means
-	// DefaultTries.
-	Tries int
+	// DefaultAttempts.
+	Attempts int
 }
 
 // Properties names the property.
@@ -47,8 +47,8 @@ func (Sequential) Properties() []string { return []string{"sequential-consistenc
 
 // New makes a monitor.
 func (s Sequential) New(lockstep.Info) lockstep.Monitor {
-	if s.Tries == 0 {
-		s.Tries = DefaultTries
+	if s.Attempts == 0 {
+		s.Attempts = DefaultAttempts
 	}
 	return &sequential{Sequential: s}
 }
@@ -56,14 +56,14 @@ func (s Sequential) New(lockstep.Info) lockstep.Monitor {
 type sequential struct {
 	Sequential
 	history   history
-	judged    [1]int
+	checked   [1]int
 	undecided string
 }
 
 // Reset begins a new run.
 func (m *sequential) Reset() {
 	m.history.reset()
-	m.judged[0], m.undecided = 0, ""
+	m.checked[0], m.undecided = 0, ""
 }
 
 // EventsOnly says that the history consists of events.
@@ -83,11 +83,11 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 	}
 	o := newOrderer(m.Sequential, ops)
 	explained := o.explain()
-	if !explained && o.tries == 0 {
-		m.undecided = fmt.Sprintf("sequential-consistency: not decided within %d tries", m.Tries)
+	if !explained && o.attempts == 0 {
+		m.undecided = fmt.Sprintf("sequential-consistency: not decided within %d tries", m.Attempts)
 		return nil
 	}
-	if m.judged[0]++; explained {
+	if m.checked[0]++; explained {
 		return nil
 	}
 	return &lockstep.Finding{Property: "sequential-consistency", About: m.history.about(ops),
@@ -96,39 +96,39 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 
 // Conclude counts the histories that were checked.
 func (m *sequential) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Judged: m.judged[:], Undecided: m.undecided}
+	return lockstep.Conclusion{Checked: m.checked[:], Undecided: m.undecided}
 }
 
 // orderer searches for an order of operations, depth first. Among the possible next operations, it first tries those
 // that fit and do not change the state, then the others, by the time of their calls. This explains most histories
 // almost at once. It does not revisit a state with the same operations placed.
 type orderer struct {
-	model   porcupine.Model
-	reads   func(input any) bool
-	inOrder bool // loose operations, too, keep the order of their client
-	ops     []porcupine.Operation
-	part    []int   // of each operation
-	queues  [][]int // by client: its answered operations, in the order of their calls
-	loose   []int   // the operations without an answer
-	after   []int   // of each loose one: the number of its client's answered operations before it
-	states  []any   // by part
-	taken   []int   // by client, of its queue
-	used    []bool  // of the loose ones
-	left    int     // answered operations not yet in the order
-	tries   int     // attempts left until the search ends
-	visited map[string][][]any
-	key     []byte
+	model    porcupine.Model
+	reads    func(input any) bool
+	inOrder  bool // loose operations, too, keep the order of their client
+	ops      []porcupine.Operation
+	part     []int   // of each operation
+	queues   [][]int // by client: its answered operations, in the order of their calls
+	loose    []int   // the operations without an answer
+	after    []int   // of each loose one: the number of its client's answered operations before it
+	states   []any   // by part
+	taken    []int   // by client, of its queue
+	used     []bool  // of the loose ones
+	left     int     // answered operations not yet in the order
+	attempts int     // attempts left until the search ends
+	visited  map[string][][]any
+	key      []byte
 }
 
 func newOrderer(s Sequential, ops []porcupine.Operation) *orderer {
 	o := &orderer{
-		model:   s.Model,
-		reads:   s.ReadOnly,
-		inOrder: s.InOrder,
-		ops:     ops,
-		part:    make([]int, len(ops)),
-		tries:   s.Tries,
-		visited: map[string][][]any{},
+		model:    s.Model,
+		reads:    s.ReadOnly,
+		inOrder:  s.InOrder,
+		ops:      ops,
+		part:     make([]int, len(ops)),
+		attempts: s.Attempts,
+		visited:  map[string][][]any{},
 	}
 	if o.reads == nil {
 		o.reads = func(any) bool { return false }
@@ -180,7 +180,7 @@ func (o *orderer) explain() bool {
 	if o.left == 0 {
 		return true
 	}
-	if o.tries == 0 || o.met() {
+	if o.attempts == 0 || o.met() {
 		return false
 	}
 	for _, n := range o.next() {
@@ -211,10 +211,10 @@ type candidate struct {
 func (o *orderer) next() []candidate {
 	var list []candidate
 	try := func(c candidate) {
-		if o.tries == 0 {
+		if o.attempts == 0 {
 			return
 		}
-		o.tries--
+		o.attempts--
 		op, before := &o.ops[c.op], o.states[o.part[c.op]]
 		var ok bool
 		if ok, c.state = o.model.Step(before, op.Input, op.Output); ok {
@@ -232,7 +232,7 @@ func (o *orderer) next() []candidate {
 			try(candidate{op: i, loose: j})
 		}
 	}
-	if o.tries == 0 {
+	if o.attempts == 0 {
 		return nil
 	}
 	rank := func(c candidate) int64 {

@@ -143,20 +143,20 @@ func TestSequential(t *testing.T) {
 		}
 	}
 	sequential, reads, linearizable, inOrder := map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}
-	for _, f := range judge(t, s, spec.Sequential{Model: registers, InOrder: true}).Found {
+	for _, f := range checker(t, s, spec.Sequential{Model: registers, InOrder: true}).Failures {
 		inOrder[f.Run] = true
 	}
-	for _, f := range judge(t, s, spec.Sequential{Model: registers}).Found {
+	for _, f := range checker(t, s, spec.Sequential{Model: registers}).Failures {
 		sequential[f.Run] = true
 	}
-	for _, f := range judge(
+	for _, f := range checker(
 		t,
 		s,
 		spec.Sequential{Model: registers, ReadOnly: func(input any) bool { return input.(keyed).op == 0 }},
-	).Found {
+	).Failures {
 		reads[f.Run] = true
 	}
-	for _, f := range judge(t, s, spec.Linearizable{Model: registers}).Found {
+	for _, f := range checker(t, s, spec.Linearizable{Model: registers}).Failures {
 		linearizable[f.Run] = true
 	}
 	right, between, lost := 0, 0, 0
@@ -219,21 +219,21 @@ func TestSequentialUndecided(t *testing.T) {
 		spec spec.Sequential
 		want string
 	}{
-		{spec.Sequential{Model: register, Tries: 2}, "sequential-consistency: not decided within 2 tries"},
+		{spec.Sequential{Model: register, Attempts: 2}, "sequential-consistency: not decided within 2 tries"},
 	} {
-		r := judge(t, script{history, history[:2]}, c.spec)
+		r := checker(t, script{history, history[:2]}, c.spec)
 		if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Reasons[c.want] != 1 ||
-			r.Judged[0].N != 1 {
-			t.Errorf("verdicts %v, reasons %v, judged %v; want %s", r.Verdicts, r.Reasons, r.Judged, c.want)
+			r.Checked[0].N != 1 {
+			t.Errorf("verdicts %v, reasons %v, judged %v; want %s", r.Verdicts, r.Reasons, r.Checked, c.want)
 		}
 	}
 }
 
 // A history without an answer has nothing to explain.
 func TestSequentialUnanswered(t *testing.T) {
-	r := judge(t, script{{call(1, 1, 1), call(2, 2, 0)}}, spec.Sequential{Model: register})
-	if r.Verdict() != trace.Pass || r.Judged[0].N != 0 {
-		t.Errorf("verdicts %v, judged %v", r.Verdicts, r.Judged)
+	r := checker(t, script{{call(1, 1, 1), call(2, 2, 0)}}, spec.Sequential{Model: register})
+	if r.Verdict() != trace.Pass || r.Checked[0].N != 0 {
+		t.Errorf("verdicts %v, judged %v", r.Verdicts, r.Checked)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestSequentialLong(t *testing.T) {
 		}
 	}
 	wrong := append(append([]lockstep.Event(nil), events...), call(2, 1000, 0), answer(2, 1000, 1)) // and goes back
-	r := judge(
+	r := checker(
 		t,
 		script{events, wrong},
 		spec.Sequential{Model: register, ReadOnly: func(input any) bool { return input.(op) == 0 }},
@@ -268,7 +268,7 @@ func TestSequentialLong(t *testing.T) {
 // sequentially consistent.
 type copies struct {
 	self  lockstep.Node
-	hasty bool
+	early bool
 	value int
 	ops   int // of its client
 	busy  bool
@@ -280,9 +280,9 @@ type update struct {
 	value  int
 }
 
-func (n *copies) Start(*sim.Context[update]) {}
-func (n *copies) Alarm(*sim.Context[update]) {}
-func (n *copies) Reset()                     { *n = copies{self: n.self, hasty: n.hasty} }
+func (n *copies) Start(*sim.Context[update])   {}
+func (n *copies) Timeout(*sim.Context[update]) {}
+func (n *copies) Reset()                       { *n = copies{self: n.self, early: n.early} }
 
 func (n *copies) Request(c *sim.Context[update], id int32, text string) {
 	if n.busy {
@@ -296,7 +296,7 @@ func (n *copies) Request(c *sim.Context[update], id int32, text string) {
 	}
 	n.call(c, op(id))
 	n.busy = true
-	if n.hasty {
+	if n.early {
 		n.answer(c, int(id))
 	}
 	if n.self == 1 {
@@ -344,7 +344,7 @@ func (n *copies) answer(c *sim.Context[update], value int) {
 func TestSequentialSystem(t *testing.T) {
 	reads := func(input any) bool { return input.(op) == 0 }
 	for _, c := range []struct {
-		hasty bool
+		early bool
 		spec  lockstep.Spec
 		want  trace.Verdict
 	}{
@@ -359,7 +359,7 @@ func TestSequentialSystem(t *testing.T) {
 			Requests: []string{"read", "write"},
 			Repeat:   10,
 			New: func(self lockstep.Node, _ int) sim.Node[update] {
-				n := &copies{self: self, hasty: c.hasty}
+				n := &copies{self: self, early: c.early}
 				return sim.With(n, sim.Capabilities[update]{Reset: n.Reset})
 			},
 		}
@@ -376,8 +376,8 @@ func TestSequentialSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Verdict() != c.want || r.Judged[0].N < 400 {
-			t.Errorf("hasty=%v, %v: %v, judged %v", c.hasty, c.spec.Properties(), r.Verdicts, r.Judged)
+		if r.Verdict() != c.want || r.Checked[0].N < 400 {
+			t.Errorf("hasty=%v, %v: %v, judged %v", c.early, c.spec.Properties(), r.Verdicts, r.Checked)
 		}
 	}
 }
@@ -389,11 +389,11 @@ func ExampleSequential() {
 		call(2, 3, 0), answer(2, 3, 7), // and now it is up to date
 	}}
 	for _, promised := range []lockstep.Spec{spec.Linearizable{Model: register}, spec.Sequential{Model: register}} {
-		r := judge(&testing.T{}, history, promised)
+		r := checker(&testing.T{}, history, promised)
 		fmt.Println(strings.Join(promised.Properties(), ""), r.Verdict())
 	}
 	history[0] = append(history[0], call(2, 4, 0), answer(2, 4, 0)) // client 2 goes back
-	fmt.Println(judge(&testing.T{}, history, spec.Sequential{Model: register}).First().Finding)
+	fmt.Println(checker(&testing.T{}, history, spec.Sequential{Model: register}).First().Finding)
 	// Output:
 	// linearizability fail
 	// sequential-consistency pass

@@ -60,7 +60,7 @@ type allMonitor struct {
 	monitors []lockstep.Monitor
 	byEvent  []bool // of each, whether it uses events only
 	counts   []int  // properties of each
-	judged   []int
+	checked  []int
 }
 
 // Reset begins a new run.
@@ -100,19 +100,19 @@ func (a *allMonitor) End(run *lockstep.Run) *lockstep.Finding {
 // Conclude joins the monitors' conclusions.
 func (a *allMonitor) Conclude(draw bool) lockstep.Conclusion {
 	var all lockstep.Conclusion
-	a.judged = a.judged[:0]
+	a.checked = a.checked[:0]
 	for i, m := range a.monitors {
 		c := m.Conclude(draw)
 		for j := range a.counts[i] {
 			n := lockstep.NotCounted
-			if j < len(c.Judged) {
-				n = c.Judged[j]
+			if j < len(c.Checked) {
+				n = c.Checked[j]
 			}
-			a.judged = append(a.judged, n)
+			a.checked = append(a.checked, n)
 		}
 		all.Undecided = cmp.Or(all.Undecided, c.Undecided)
 		all.Pictures = append(all.Pictures, c.Pictures...)
 	}
-	all.Judged = a.judged
+	all.Checked = a.checked
 	return all
 }

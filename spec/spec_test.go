@@ -24,14 +24,14 @@ func atMost(kind string, most int) lockstep.Spec {
 
 func TestOnEvent(t *testing.T) {
 	a, b := event("a"), event("b")
-	r := judge(t, script{{a, a}, {a, b}, {a, a, a}, {a, a}}, atMost("a", 2))
+	r := checker(t, script{{a, a}, {a, b}, {a, a, a}, {a, a}}, atMost("a", 2))
 	if got := r.Verdicts; got[trace.Pass] != 3 || got[trace.Fail] != 1 {
 		t.Fatalf("verdicts %v: a run must begin with an empty memory, and three of a are too many", got)
 	}
 	if f := r.First(); f.Run != 2 || f.Finding.String() != "few a: 3 times a" {
 		t.Errorf("run %d: %s", f.Run, f.Finding)
 	}
-	if n := r.Judged[0].N; n != 8 {
+	if n := r.Checked[0].N; n != 8 {
 		t.Errorf("judged %d events, want the 8 of the property's own type", n)
 	}
 }
@@ -42,24 +42,24 @@ func TestAll(t *testing.T) {
 	if got, want := all.Properties(), []string{"few a", "few b", "bare"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("properties %q, want %q", got, want)
 	}
-	r := judge(t, script{{a, b}, {b, b, a, a}, {b, b}}, all)
+	r := checker(t, script{{a, b}, {b, b, a, a}, {b, b}}, all)
 	var found []string
-	for _, f := range r.Found {
+	for _, f := range r.Failures {
 		found = append(found, f.Finding.Property)
 	}
 	if want := []string{"few a", "few b"}; !reflect.DeepEqual(found, want) {
 		t.Errorf("findings %q, want %q: of two in one step the first spec's counts", found, want)
 	}
-	if r.Judged[0].N == 0 || r.Judged[1].N == 0 || r.Judged[2].N != lockstep.NotCounted {
-		t.Errorf("judged %v: a spec that does not count has nothing to say", r.Judged)
+	if r.Checked[0].N == 0 || r.Checked[1].N == 0 || r.Checked[2].N != lockstep.NotCounted {
+		t.Errorf("judged %v: a spec that does not count has nothing to say", r.Checked)
 	}
 }
 
 // A property whose own event never happened was not exercised, whatever else happened; one that does not count its
 // checks may have been.
 func TestVacuity(t *testing.T) {
-	r := judge(t, script{{event("a"), event("a")}}, spec.All(atMost("a", 5), atMost("b", 1), bare{}))
-	if got, want := r.Unjudged(), []string{"few b"}; !reflect.DeepEqual(got, want) {
+	r := checker(t, script{{event("a"), event("a")}}, spec.All(atMost("a", 5), atMost("b", 1), bare{}))
+	if got, want := r.Unchecked(), []string{"few b"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("never judged: %q, want %q", got, want)
 	}
 }
@@ -72,9 +72,9 @@ func TestSharedFinding(t *testing.T) {
 		"a",
 		func(*struct{}, *lockstep.Run, *lockstep.Event) *lockstep.Finding { return shared },
 	)
-	r := judge(t, script{{event("a")}, {event("a")}}, spec.All(s))
-	if len(r.Found) != 2 || shared.Property != "" || shared.Step != 0 {
-		t.Errorf("%d findings, and the shared one is %+v", len(r.Found), shared)
+	r := checker(t, script{{event("a")}, {event("a")}}, spec.All(s))
+	if len(r.Failures) != 2 || shared.Property != "" || shared.Step != 0 {
+		t.Errorf("%d findings, and the shared one is %+v", len(r.Failures), shared)
 	}
 }
 
@@ -92,8 +92,8 @@ func (bare) Conclude(bool) (c lockstep.Conclusion)    { return c }
 // last is a checker of the end.
 type last struct{ seen string }
 
-func (w *last) Reset()      { w.seen = "" }
-func (w *last) Judged() int { return 1 }
+func (w *last) Reset()       { w.seen = "" }
+func (w *last) Checked() int { return 1 }
 func (w *last) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	w.seen += e.Type
 	return nil
@@ -106,13 +106,13 @@ func (w *last) End(*lockstep.Run) *lockstep.Finding {
 }
 
 func TestNew(t *testing.T) {
-	r := judge(
+	r := checker(
 		t,
 		script{{event("a"), event("b")}, {event("b")}},
 		spec.New("order", func(lockstep.Info) *last { return &last{} }),
 	)
 	if f := r.First(); f == nil || f.Run != 1 || f.Finding.String() != "order: saw b" {
-		t.Errorf("found %+v", r.Found)
+		t.Errorf("found %+v", r.Failures)
 	}
 }
 
@@ -127,7 +127,7 @@ func ExampleOnEvent() {
 			leaders[term] = e.Node
 			return nil
 		})
-	r := judge(&testing.T{}, script{{
+	r := checker(&testing.T{}, script{{
 		{Type: "leader", Node: 1, Value: 3},
 		{Type: "leader", Node: 2, Value: 4},
 		{Type: "leader", Node: 1, Value: 4},
@@ -144,7 +144,7 @@ func ExampleAll() {
 
 func ExampleNew() {
 	ordered := spec.New("order", func(lockstep.Info) *last { return &last{} })
-	r := judge(&testing.T{}, script{{event("b"), event("a")}}, ordered)
+	r := checker(&testing.T{}, script{{event("b"), event("a")}}, ordered)
 	fmt.Println(r.First().Finding)
 	// Output: order: saw ba
 }
@@ -166,19 +166,19 @@ func TestAgreement(t *testing.T) {
 	}
 	other := decide(2, 1, 9)
 	other.Type = "guessed"
-	r := judge(t, script{
+	r := checker(t, script{
 		{decide(1, 1, 5), decide(2, 2, 6), decide(2, 1, 5), other},
 		{decide(1, 1, 5), decide(2, 1, 6)},
 		{decide(1, 1, 5), decide(1, 1, 6)},
 	}, agreed)
-	if len(r.Found) != 2 || r.Judged[0].N != 3 {
-		t.Fatalf("%d found, judged %v", len(r.Found), r.Judged)
+	if len(r.Failures) != 2 || r.Checked[0].N != 3 {
+		t.Fatalf("%d found, judged %v", len(r.Failures), r.Checked)
 	}
 	for i, want := range []string{
 		"node 2 decided 6 at 1, and node 1 had decided 5 at 1",
 		"node 1 decided 6 at 1, and node 1 had decided 5 at 1",
 	} {
-		if f := r.Found[i].Finding; f.Text != want || f.Property != "agreement" {
+		if f := r.Failures[i].Finding; f.Text != want || f.Property != "agreement" {
 			t.Errorf("%s: %s, want %s", f.Property, f.Text, want)
 		}
 	}

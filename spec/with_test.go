@@ -39,7 +39,7 @@ func TestWith(t *testing.T) {
 			t.Context(),
 			lockstep.Plan{
 				System:   optionsOf{options: map[string]string{option: "1"}},
-				Strategy: strategy.Walk{Deliver: 1, Alarm: 1, Steps: 10},
+				Strategy: strategy.Walk{Deliver: 1, Timer: 1, Steps: 10},
 				Spec:     all,
 				Runs:     30,
 				Workers:  2,
@@ -48,7 +48,7 @@ func TestWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list := result.Unjudged(); len(list) != want || list[0] != "always" {
+		if list := result.Unchecked(); len(list) != want || list[0] != "always" {
 			t.Errorf("with the option %q: %q", option, list)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // event is one thing that can happen at a node: a message is delivered, a request is given, or a timer fires.
 type event struct {
-	kind    trace.Kind    // Deliver, Request or Alarm
+	kind    trace.Kind    // Deliver, Request or Timer
 	node    lockstep.Node // the node at which the event happens
 	from    lockstep.Node // the sender of a message; for a request, the node of the step that offered it; 0: none
 	msg     trace.ID
@@ -45,7 +45,7 @@ type agenda struct {
 	given    []int32       // numbers of the requests that were given
 	stepped  lockstep.Node // the node of the only step since the last look; 0: there were several steps
 	rung     int32         // timers fired so far
-	alarms   [trace.MaxNodes + 1]int32
+	timers   [trace.MaxNodes + 1]int32
 	armed    lockstep.Nodes
 	chosen   int32 // the event that the strategy chose, counted from 1; 0: none
 	steps    int   // steps of the run when the strategy chose
@@ -120,7 +120,7 @@ func (a *agenda) look(turn *lockstep.Turn) {
 	a.chosen, a.steps = 0, turn.Steps()
 	a.lookAtMail(turn)
 	a.lookAtRequests(turn)
-	a.lookAtAlarms(turn)
+	a.observeTimers(turn)
 	a.peak = max(a.peak, len(a.open))
 }
 
@@ -163,14 +163,14 @@ func (a *agenda) lookAtMail(turn *lockstep.Turn) {
 	}
 }
 
-func (a *agenda) lookAtAlarms(turn *lockstep.Turn) {
-	armed := turn.Alarms()
+func (a *agenda) observeTimers(turn *lockstep.Turn) {
+	armed := turn.Timers()
 	for n := range (a.armed &^ armed).All() {
-		a.drop(turn, a.alarms[n])
+		a.drop(turn, a.timers[n])
 	}
 	for n := range (armed &^ a.armed).All() {
-		a.alarms[n] = int32(len(a.events))
-		a.add(turn, event{kind: trace.Alarm, node: n})
+		a.timers[n] = int32(len(a.events))
+		a.add(turn, event{kind: trace.Timer, node: n})
 	}
 	a.armed = armed
 }
@@ -180,11 +180,11 @@ func (a *agenda) took(turn *lockstep.Turn, kind trace.Kind, msg trace.ID, node l
 	switch kind {
 	case trace.Deliver:
 		a.close(turn, a.byMsg[msg-1])
-	case trace.Alarm:
+	case trace.Timer:
 		a.rung++
 		if a.armed.Has(node) {
 			a.armed = a.armed.Without(node)
-			a.close(turn, a.alarms[node])
+			a.close(turn, a.timers[node])
 			return
 		}
 		a.surprise(turn, event{kind: kind, node: node})
@@ -301,7 +301,7 @@ func (a *agenda) overtake(turn *lockstep.Turn, order int32) {
 	now := max(turn.Now(), a.soonest(turn))
 	for _, index := range a.open {
 		e := &a.events[index]
-		if e.order < order && (e.kind != trace.Alarm || turn.AlarmAt(e.node) <= now) {
+		if e.order < order && (e.kind != trace.Timer || turn.TimerAt(e.node) <= now) {
 			e.passed++
 		}
 	}
@@ -311,7 +311,7 @@ func (a *agenda) overtake(turn *lockstep.Turn, order int32) {
 func (a *agenda) soonest(turn *lockstep.Turn) trace.Time {
 	at := trace.Time(0)
 	for n := range a.armed.All() {
-		if t := turn.AlarmAt(n); at == 0 || t < at {
+		if t := turn.TimerAt(n); at == 0 || t < at {
 			at = t
 		}
 	}
@@ -377,7 +377,7 @@ func (a *agenda) step(turn *lockstep.Turn, index int32, next *lockstep.Step) {
 	switch e.kind {
 	case trace.Deliver:
 		next.Msg = e.msg
-	case trace.Alarm:
+	case trace.Timer:
 		next.Node = e.node
 	default:
 		if to := a.receivers(turn, e) & turn.Up(); !to.Has(e.node) {

@@ -34,21 +34,21 @@ func TestDeterminism(t *testing.T) {
 			}
 			plan.Workers = 2
 			two := enginetest.Explore(t, plan)
-			if two.Digest != first.Digest || two.Seen != first.Seen || two.Strategy != first.Strategy ||
+			if two.Digest != first.Digest || two.Stats != first.Stats || two.Strategy != first.Strategy ||
 				two.Reached != first.Reached {
 				t.Errorf(
 					"with two workers %x %v %s %q, with one %x %v %s %q",
 					two.Digest,
-					two.Seen,
+					two.Stats,
 					two.Strategy,
 					two.Reached,
 					first.Digest,
-					first.Seen,
+					first.Stats,
 					first.Strategy,
 					first.Reached,
 				)
 			}
-			for _, f := range append(first.Found, two.Found...) {
+			for _, f := range append(first.Failures, two.Failures...) {
 				if f.Flaky != "" {
 					t.Errorf("run %d: %s", f.Run, f.Flaky)
 				}
@@ -72,7 +72,7 @@ func TestCorrectSystem(t *testing.T) {
 			if first := result.First(); first != nil {
 				t.Errorf("%s: %s", k.Name, first.Finding)
 			}
-			if result.Judged[0].N == 0 && k.Name != "systematic" {
+			if result.Checked[0].N == 0 && k.Name != "systematic" {
 				t.Errorf("%s never put the spec to the test", k.Name)
 			}
 		}

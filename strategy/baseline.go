@@ -39,7 +39,7 @@ func (b Baseline) check(info lockstep.Info) error {
 	case rounds.Coarse(info):
 		need = 0
 	case !rounds.Ticks(&info):
-		need |= trace.KindsOf(trace.Alarm)
+		need |= trace.KindsOf(trace.Timer)
 	}
 	return info.Require("baseline", need)
 }
@@ -72,7 +72,7 @@ type baseline struct {
 func (b *baseline) Reset(s *lockstep.Start) { b.rand, b.cut, b.ready = s.Rand, lockstep.Step{}, false }
 
 // Tell reports nothing.
-func (b *baseline) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (b *baseline) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.
 func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
@@ -92,14 +92,14 @@ func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		b.pass(turn, next)
 		return true
 	}
-	alarms, requests := turn.Alarms(), givable(turn)
-	switch b.drawKind(alarms != 0, requests > 0) {
+	timers, requests := turn.Timers(), givable(turn)
+	switch b.drawKind(timers != 0, requests > 0) {
 	case trace.Wait:
 		b.pass(turn, next)
 	case trace.Request:
 		giveAny(b.rand, turn, next)
-	case trace.Alarm:
-		next.Kind, next.Node = trace.Alarm, pickNode(b.rand, alarms)
+	case trace.Timer:
+		next.Kind, next.Node = trace.Timer, pickNode(b.rand, timers)
 	default:
 		return false
 	}
@@ -107,13 +107,13 @@ func (b *baseline) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // drawKind draws the kind of the next step when no message is in flight. It returns Start when no step is possible.
-func (b *baseline) drawKind(alarms, requests bool) trace.Kind {
+func (b *baseline) drawKind(timers, requests bool) trace.Kind {
 	var kinds [3]trace.Kind
 	n := 0
 	for _, k := range [...]struct {
 		kind     trace.Kind
 		possible bool
-	}{{trace.Request, requests}, {trace.Alarm, alarms}, {trace.Wait, b.waits}} {
+	}{{trace.Request, requests}, {trace.Timer, timers}, {trace.Wait, b.waits}} {
 		if k.possible {
 			kinds[n] = k.kind
 			n++

@@ -38,7 +38,7 @@ func (n *tokenNode) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	c.Send(lockstep.Node((m*7+int(c.Self()))%c.Nodes()+1), m+1)
 }
 
-func (n *tokenNode) Alarm(*sim.Context[int])                  {}
+func (n *tokenNode) Timeout(*sim.Context[int])                {}
 func (n *tokenNode) Request(*sim.Context[int], int32, string) {}
 
 // dictation is a strategy whose scheduler repeats the steps of another one. It measures the cost of a run without
@@ -52,8 +52,8 @@ type dictation struct {
 func (d *dictation) New(lockstep.Info) lockstep.Scheduler { return d }
 
 // the seed of the recorded run
-func (d *dictation) Reset(start *lockstep.Start) { d.at, start.SeedOf = 0, 0 }
-func (d *dictation) Tell(bool) lockstep.Account  { return lockstep.Account{} }
+func (d *dictation) Reset(start *lockstep.Start)         { d.at, start.SeedOf = 0, 0 }
+func (d *dictation) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 func (d *dictation) Next(_ *lockstep.Turn, next *lockstep.Step) bool {
 	if d.at == len(d.steps) {
 		return false
@@ -99,7 +99,7 @@ func BenchmarkChoosing(b *testing.B) {
 	}{{"50-in-flight", tokens(5, 50)}, {"smr", smr.Cluster{Nodes: 5}}} {
 		for _, text := range []string{"pctcp:events=2000,steps=2000", "pctcp:depth=8,events=2000,steps=2000",
 			"pos:steps=2000",
-			"shadow:steps=2000",
+			"queues:steps=2000",
 			"delay:steps=2000",
 			"guided:inner=pos:steps=2000",
 			"walk:steps=2000",

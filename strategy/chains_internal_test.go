@@ -14,9 +14,9 @@ import (
 // chatter answers every message until one has been passed on often enough.
 type chatter struct{}
 
-func (chatter) Start(c *sim.Context[int])                { c.SetAlarm(1) }
+func (chatter) Start(c *sim.Context[int])                { c.SetTimeout(1) }
 func (chatter) Request(*sim.Context[int], int32, string) {}
-func (chatter) Alarm(c *sim.Context[int])                { c.Broadcast(3); c.SetAlarm(1) }
+func (chatter) Timeout(c *sim.Context[int])              { c.Broadcast(3); c.SetTimeout(1) }
 func (chatter) Receive(c *sim.Context[int], from lockstep.Node, left int) {
 	if left > 0 {
 		c.Send(from, left-1)
@@ -39,11 +39,11 @@ func (*busybody) Name() string                                { return "busybody
 func (*busybody) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
 func (*busybody) New(lockstep.Info) lockstep.Director         { return &busybody{} }
 func (b *busybody) Reset(r *rand.Rand)                        { b.rand, b.held = r, b.held[:0] }
-func (*busybody) Idle(*lockstep.Run, *lockstep.Hand) bool     { return false }
-func (*busybody) End(*lockstep.Run, *lockstep.Hand)           {}
-func (*busybody) Tell() (string, []lockstep.Count)            { return "", nil }
+func (*busybody) Idle(*lockstep.Run, *lockstep.Control) bool  { return false }
+func (*busybody) End(*lockstep.Run, *lockstep.Control)        {}
+func (*busybody) Report() (string, []lockstep.Count)          { return "", nil }
 
-func (b *busybody) Look(run *lockstep.Run, hand *lockstep.Hand) {
+func (b *busybody) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if b.rand.IntN(4) > 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (b *busybody) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		hand.Release(b.held[0])
 		b.held = b.held[1:]
 	}
-	hand.Do(lockstep.Step{Kind: trace.Alarm, Node: 1})
+	hand.Do(lockstep.Step{Kind: trace.Timer, Node: 1})
 }
 
 // overseen is pctcp whose state is compared with the run after each choice.
@@ -83,8 +83,8 @@ type overseer struct {
 	overseen
 }
 
-func (o *overseer) Reset(s *lockstep.Start)          { *o.steps = [4]int32{}; o.pctcp.Reset(s) }
-func (o *overseer) Tell(words bool) lockstep.Account { return o.pctcp.Tell(words) }
+func (o *overseer) Reset(s *lockstep.Start)                   { *o.steps = [4]int32{}; o.pctcp.Reset(s) }
+func (o *overseer) Report(words bool) lockstep.SchedulerStats { return o.pctcp.Report(words) }
 
 func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	ok := o.pctcp.Next(turn, next)
@@ -121,14 +121,14 @@ func (o *overseer) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 type counter struct{ steps *[4]int32 }
 
 func (c counter) New(lockstep.Info) lockstep.Watcher { return c }
-func (counter) Take(int, any)                        {}
+func (counter) Collect(int, any)                     {}
 func (counter) Reset()                               {}
 func (counter) Noted() any                           { return nil }
-func (c counter) Look(run *lockstep.Run) {
+func (c counter) Observe(run *lockstep.Run) {
 	switch last := run.Last(); last.Kind {
 	case trace.Deliver:
 		c.steps[run.Message(last.Msg).To]++
-	case trace.Alarm, trace.Request:
+	case trace.Timer, trace.Request:
 		c.steps[last.Node]++
 	}
 }
@@ -159,7 +159,7 @@ type thief struct{ busybody }
 
 func (*thief) Name() string                        { return "thief" }
 func (*thief) New(lockstep.Info) lockstep.Director { return &thief{} }
-func (d *thief) Look(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *thief) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	for _, m := range run.Sent() {
 		switch {
 		case d.rand.IntN(20) == 0:
@@ -176,7 +176,7 @@ type robber struct{ thief }
 
 func (*robber) Name() string                        { return "robber" }
 func (*robber) New(lockstep.Info) lockstep.Director { return &robber{} }
-func (d *robber) Look(run *lockstep.Run, hand *lockstep.Hand) {
+func (d *robber) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	for _, id := range slices.Clone(run.InFlight()) {
 		if d.rand.IntN(8) == 0 {
 			hand.Do(lockstep.Step{Kind: trace.Drop, Msg: id})
@@ -198,13 +198,13 @@ func TestLostMessagesUseNoChangePoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Seen.Changes != 5*result.Runs || result.Seen.Width > width {
+		if result.Stats.Changes != 5*result.Runs || result.Stats.Width > width {
 			t.Errorf(
 				"%s: %d of %d change points delayed something, width %d",
 				sc.Name(),
-				result.Seen.Changes,
+				result.Stats.Changes,
 				5*result.Runs,
-				result.Seen.Width,
+				result.Stats.Width,
 			)
 		}
 		if want := "of 5 change points a run 5.0 delayed an event that could happen"; !slices.Contains(

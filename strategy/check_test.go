@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 	roles.Roles = []string{"leader", "follower"}
 	fifo.FIFO = true
 	bare.Supports = trace.KindsOf(trace.Deliver)
-	loose.Repeats = lockstep.Roughly
+	loose.Determinism = lockstep.BestEffort
 	for _, c := range []struct {
 		text string
 		info lockstep.Info
@@ -64,16 +64,16 @@ func TestCheck(t *testing.T) {
 		{"pctcp", bare, ""},
 		{"pos:steps=-1", info, "steps is -1"},
 		{"pos", bare, ""},
-		{"shadow", info, ""},
-		{"shadow", bare, ""},
-		{"shadow", fifo, ""},
-		{"shadow:run=1", info, "run is 1, but swarm"},
-		{"shadow:swarm=false", info, "run is 0"},
-		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1", info, ""},
-		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1,drop=1", bare, "does not support: drop"},
-		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1,drop=-1", info, "drop is -1"},
-		{"shadow:swarm=false,run=1,commit=1,alarm=1,request=1,swap=1", fifo, "FIFO"},
-		{"shadow:distance=-1", info, "distance is -1"},
+		{"queues", info, ""},
+		{"queues", bare, ""},
+		{"queues", fifo, ""},
+		{"queues:run=1", info, "run is 1, but swarm"},
+		{"queues:swarm=false", info, "run is 0"},
+		{"queues:swarm=false,run=1,commit=1,timer=1,request=1", info, ""},
+		{"queues:swarm=false,run=1,commit=1,timer=1,request=1,drop=1", bare, "does not support: drop"},
+		{"queues:swarm=false,run=1,commit=1,timer=1,request=1,drop=-1", info, "drop is -1"},
+		{"queues:swarm=false,run=1,commit=1,timer=1,request=1,swap=1", fifo, "FIFO"},
+		{"queues:distance=-1", info, "distance is -1"},
 		{"delay", info, ""},
 		{"delay", bare, ""},
 		{"delay:cuts=-1", info, "cuts is -1"},
@@ -87,8 +87,8 @@ func TestCheck(t *testing.T) {
 		{"systematic:losses=-2", info, "losses is -2"},
 		{"systematic:delays=1", info, "reduce=sleep"},
 		{"systematic:delays=1,reduce=none", info, ""},
-		{"systematic:distance=1", info, "network=shadow"},
-		{"systematic:isolations=1,network=shadow", info, "network=any"},
+		{"systematic:distance=1", info, "network=queues"},
+		{"systematic:isolations=1,network=queues", info, "network=any"},
 		{"systematic", loose, "different things"},
 		{"systematic", clock, "use reduce=none"},
 		{"systematic:reduce=states", clock, "use reduce=none"},
@@ -196,16 +196,16 @@ func ringers() lockstep.System {
 
 type ringer struct{}
 
-func (ringer) Start(c *sim.Context[int]) { c.SetAlarm(3 * trace.Time(c.Self())) }
+func (ringer) Start(c *sim.Context[int]) { c.SetTimeout(3 * trace.Time(c.Self())) }
 func (ringer) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	if m%3 == 0 {
-		c.StopAlarm()
+		c.StopTimeout()
 	} else {
-		c.SetAlarm(trace.Time(m % 7))
+		c.SetTimeout(trace.Time(m % 7))
 	}
 }
-func (ringer) Request(c *sim.Context[int], _ int32, _ string) { c.SetAlarm(1) }
-func (ringer) Alarm(c *sim.Context[int]) {
+func (ringer) Request(c *sim.Context[int], _ int32, _ string) { c.SetTimeout(1) }
+func (ringer) Timeout(c *sim.Context[int]) {
 	c.Send(lockstep.Node(1+c.Rand().IntN(4)), c.Rand().IntN(100))
-	c.SetAlarm(trace.Time(1 + c.Rand().IntN(20)))
+	c.SetTimeout(trace.Time(1 + c.Rand().IntN(20)))
 }

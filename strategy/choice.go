@@ -11,12 +11,12 @@ type action uint8
 
 const (
 	actRun     action = iota // a message is delivered to its node
-	actCommit                // shadow: a message moves from the network to the inbox of its link
+	actCommit                // queues: a message moves from the network to the inbox of its link
 	actRequest               // a request is given to a node
-	actAlarm                 // a timer fires
+	actTimer                 // a timer fires
 	actDrop                  // a message is lost
 	actDup                   // a message is duplicated
-	actSwap                  // shadow: the first two messages on the network swap positions
+	actSwap                  // queues: the first two messages on the network swap positions
 	actIsolate               // a node is isolated
 	actHeal                  // isolated nodes reconnect
 	actionEnd
@@ -27,7 +27,7 @@ const (
 type choice struct {
 	act     action
 	node    lockstep.Node // the node at which it happens; 0: none
-	link    int32         // shadow: the number of the link, from 1
+	link    int32         // queues: the number of the link, from 1
 	msg     trace.ID
 	request int32
 }
@@ -83,9 +83,9 @@ func (b *budget) common(turn *lockstep.Turn, list []choice) []choice {
 			}
 		}
 	}
-	if b.allows(actAlarm) {
-		for n := range turn.Alarms().All() {
-			list = append(list, choice{act: actAlarm, node: n})
+	if b.allows(actTimer) {
+		for n := range turn.Timers().All() {
+			list = append(list, choice{act: actTimer, node: n})
 		}
 	}
 	return list
@@ -98,8 +98,8 @@ func (c choice) step(turn *lockstep.Turn, next *lockstep.Step) bool {
 		next.Kind, next.Msg = trace.Deliver, c.msg
 	case actRequest:
 		next.Kind, next.Node, next.Request = trace.Request, c.node, c.request
-	case actAlarm:
-		next.Kind, next.Node = trace.Alarm, c.node
+	case actTimer:
+		next.Kind, next.Node = trace.Timer, c.node
 	case actDrop:
 		next.Kind, next.Msg = trace.Drop, c.msg
 	case actDup:

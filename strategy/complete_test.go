@@ -132,7 +132,7 @@ func (perStep) Conclude(bool) (c lockstep.Conclusion)    { return c }
 
 // By default, isolated nodes reconnect after a phase of the protocol.
 func TestPeriodOfTheProtocol(t *testing.T) {
-	need := trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm)
+	need := trace.KindsOf(trace.Deliver, trace.Drop, trace.Timer)
 	for _, c := range []struct {
 		rounds []string
 		period int

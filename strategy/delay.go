@@ -152,7 +152,7 @@ func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 }
 
 // Tell reports the parameters drawn for the run.
-func (s *delay) Tell(words bool) (a lockstep.Account) {
+func (s *delay) Report(words bool) (a lockstep.SchedulerStats) {
 	if words {
 		a.Drawn = s.parameters()
 	}
@@ -180,7 +180,7 @@ func (s *delay) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	s.measure(turn)
 	s.look(turn)
 	for n := range s.armed.All() { // a node may have rearmed its timer
-		s.events[s.alarms[n]].key = ^uint64(instantOf(turn.AlarmAt(n)))
+		s.events[s.timers[n]].key = ^uint64(instantOf(turn.TimerAt(n)))
 	}
 	if s.wipe(turn, next) {
 		return true
@@ -233,12 +233,12 @@ func (s *delay) measure(turn *lockstep.Turn) {
 			unit = instantOf(turn.Wait().For)
 		}
 	}
-	fresh := turn.Alarms() &^ s.armed // timers that were just armed
-	if last := turn.Last(); last.Kind == trace.Alarm && turn.Alarms().Has(last.Node) {
+	fresh := turn.Timers() &^ s.armed // timers that were just armed
+	if last := turn.Last(); last.Kind == trace.Timer && turn.Timers().Has(last.Node) {
 		fresh = fresh.With(last.Node)
 	}
 	for n := range fresh.All() {
-		if after := instantOf(turn.AlarmAt(n) - turn.Now()); after > 0 {
+		if after := instantOf(turn.TimerAt(n) - turn.Now()); after > 0 {
 			unit = min(unit, after)
 		}
 	}
@@ -273,8 +273,8 @@ func (s *delay) came(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	due := s.now
 	switch e.kind {
-	case trace.Alarm:
-		due = instantOf(turn.AlarmAt(e.node))
+	case trace.Timer:
+		due = instantOf(turn.TimerAt(e.node))
 	case trace.Request:
 		due += Exponential.draw(s.rand, 4*s.unit)
 	default:

@@ -32,7 +32,7 @@ func (clock) Conclude(bool) lockstep.Conclusion          { return lockstep.Concl
 func TestDelayConstant(t *testing.T) {
 	var sent map[trace.ID]trace.Time
 	var due map[lockstep.Node]trace.Time // of the timers that were set before the last step
-	delivered, rang := 0, 0
+	delivered, fired := 0, 0
 	enginetest.Explore(t, lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 20, Workers: 1,
 		Strategy: strategy.Delay{NearMean: 0.5, Steps: 100},
 		Spec: clock{
@@ -48,11 +48,11 @@ func TestDelayConstant(t *testing.T) {
 					}
 				} else if last.Kind == trace.Drop {
 					t.Fatal("a message was lost")
-				} else if last.Kind == trace.Alarm {
-					rang++
+				} else if last.Kind == trace.Timer {
+					fired++
 					if run.Now() != due[last.Node] {
 						t.Fatalf(
-							"the alarm of node %d rang at %d, it was due at %d",
+							"the timer of node %d rang at %d, it was due at %d",
 							last.Node,
 							run.Now(),
 							due[last.Node],
@@ -60,13 +60,13 @@ func TestDelayConstant(t *testing.T) {
 					}
 				}
 				clear(due)
-				for n := range run.Alarms().All() {
-					due[n] = run.AlarmAt(n)
+				for n := range run.Timers().All() {
+					due[n] = run.TimerAt(n)
 				}
 			},
 		}})
-	if delivered < 1000 || rang < 60 {
-		t.Errorf("only %d messages arrived and %d alarms rang", delivered, rang)
+	if delivered < 1000 || fired < 60 {
+		t.Errorf("only %d messages arrived and %d timers rang", delivered, fired)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestDelayFaults(t *testing.T) {
 				t.Fatalf("%d cuts, %d one way, %d crashes", cuts, oneWay, crashes)
 			}
 		}}})
-	for _, kind := range []string{"deliver", "drop", "alarm", "request", "cut", "one way", "heal", "crash", "restart"} {
+	for _, kind := range []string{"deliver", "drop", "timer", "request", "cut", "one way", "heal", "crash", "restart"} {
 		if total[kind] < 100 {
 			t.Errorf("%s occurred %d times", kind, total[kind])
 		}
@@ -131,7 +131,7 @@ func TestDelayFindsItsUnit(t *testing.T) {
 			Spec:      clock{func() {}, func(run *lockstep.Run) { total[run.Last().Kind]++ }},
 		},
 	)
-	if total[trace.Alarm] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 ||
+	if total[trace.Timer] > 8*total[trace.Deliver] || total[trace.Request] < 3*result.Runs/2 ||
 		total[trace.Crash] < 50 ||
 		total[trace.Cut] < 50 {
 		t.Errorf("steps: %v", total)
@@ -183,9 +183,9 @@ func ExampleDelay() {
 	// prefix: node 2 outputs acfil, but node 2 had output ahjk
 }
 
-func ExampleShadow() {
+func ExampleQueues() {
 	result, err := lockstep.Explore(t0, lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
-		Strategy: strategy.DefaultShadow, Runs: 1000})
+		Strategy: strategy.DefaultQueues, Runs: 1000})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -194,5 +194,5 @@ func ExampleShadow() {
 	fmt.Println(result.First().Trace.Header.Drawn)
 	// Output:
 	// prefix: node 1 outputs cdfil, but node 2 had output cdg
-	// map[alarm:1 commit:7 distance:3 drop:6 drops:20 dup:1 dups:9 request:2 run:20 swap:4]
+	// map[timer:1 commit:7 distance:3 drop:6 drops:20 dup:1 dups:9 request:2 run:20 swap:4]
 }

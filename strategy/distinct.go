@@ -117,7 +117,7 @@ func (s *space) completions(p, round, sites, left int) uint64 {
 }
 
 // distinctGuarantee returns the guarantee, with an estimate from the executed runs.
-func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
+func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.RunStats) lockstep.Guarantee {
 	g := u.guarantee(info)
 	if seen.Runs > 0 {
 		g.Assumes = append(
@@ -134,8 +134,8 @@ func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.Seen) locks
 }
 
 // tellDistinct reports the probability of the run.
-func (s *isolator) tellDistinct(words bool) (a lockstep.Account) {
-	a.Seen = lockstep.Seen{Runs: 1, Inverse: 1 / s.distinct.chance}
+func (s *isolator) tellDistinct(words bool) (a lockstep.SchedulerStats) {
+	a.Stats = lockstep.RunStats{Runs: 1, Inverse: 1 / s.distinct.chance}
 	if words {
 		a.Drawn = map[string]string{"probability": strconv.FormatFloat(s.distinct.chance, 'g', -1, 64)}
 	}

@@ -39,7 +39,7 @@ func TestDistinctProbabilities(t *testing.T) {
 		{Period: 2, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
 	} {
 		u.Sampler = strategy.Distinct
-		bench, err := lockstep.NewBench(lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 0}, Strategy: u, Seed: 5})
+		bench, err := lockstep.NewRunner(lockstep.Plan{System: smr.Cluster{Nodes: 3, Requests: 0}, Strategy: u, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ type effects struct {
 // traffic is the traffic of a round if no node were isolated from this round on.
 type traffic struct {
 	to     []lockstep.Nodes // receivers by sender; sender 0: clients
-	alarms lockstep.Nodes   // nodes whose timers would fire
+	timers lockstep.Nodes   // nodes whose timers would fire
 }
 
 // maxTraffic bounds the size of the cache.
@@ -39,7 +39,7 @@ const maxTraffic = 1 << 20
 
 // matters reports whether excluding a node from the given kernel makes a difference.
 func (t *traffic) matters(n lockstep.Node, kernel lockstep.Nodes) bool {
-	if t.alarms.Has(n) || t.to[n]&kernel != 0 || t.to[0].Has(n) {
+	if t.timers.Has(n) || t.to[n]&kernel != 0 || t.to[0].Has(n) {
 		return true
 	}
 	for from := range kernel.All() {
@@ -153,7 +153,7 @@ func (e *effects) finish(s *space, b *breakage) {
 }
 
 // tell reports the progress of the walk.
-func (e *effects) tell(words bool) (a lockstep.Account) {
+func (e *effects) tell(words bool) (a lockstep.SchedulerStats) {
 	a.Done = e.next >= e.size
 	if words {
 		a.Reached = fmt.Sprintf(
@@ -186,13 +186,13 @@ func (s *space) block(rank uint64, phase int) (from, size uint64) {
 }
 
 // Tell reports the progress of a walk by effects.
-func (s *isolator) Tell(words bool) lockstep.Account {
+func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 	switch s.sampler {
 	case Effects:
 	case Distinct:
 		return s.tellDistinct(words)
 	default:
-		return s.breaker.Tell(words)
+		return s.breaker.Report(words)
 	}
 	s.effects.finish(s.space, s.breakage)
 	return s.effects.tell(words)
@@ -207,8 +207,8 @@ func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 	t := traffic{to: make([]lockstep.Nodes, s.sites+1)}
 	rings := s.frozen && (s.names == 0 || (s.Opened()-1)%s.names == 0)
 	if rings {
-		if t.alarms = s.armed | turn.Alarms(); turn.Info().OneClock {
-			t.alarms = turn.All()
+		if t.timers = s.armed | turn.Timers(); turn.Info().OneClock {
+			t.timers = turn.All()
 		}
 	}
 	for _, id := range mail {

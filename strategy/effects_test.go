@@ -17,13 +17,13 @@ import (
 type deeds map[string]int
 
 func (deeds) New(lockstep.Info) lockstep.Watcher { return &deed{} }
-func (d deeds) Take(_ int, noted any)            { d[noted.(string)]++ }
+func (d deeds) Collect(_ int, noted any)         { d[noted.(string)]++ }
 
 type deed struct{ text strings.Builder }
 
 func (d *deed) Reset()     { d.text.Reset() }
 func (d *deed) Noted() any { return d.text.String() }
-func (d *deed) Look(run *lockstep.Run) {
+func (d *deed) Observe(run *lockstep.Run) {
 	s := run.Last()
 	fmt.Fprint(&d.text, s.Kind, s.Node, s.Msg, s.Request, ";")
 }

@@ -16,12 +16,12 @@ import (
 type kernels func([]lockstep.Nodes)
 
 func (k kernels) New(lockstep.Info) lockstep.Watcher { return &kernelWatcher{} }
-func (k kernels) Take(_ int, noted any)              { k(noted.([]lockstep.Nodes)) }
+func (k kernels) Collect(_ int, noted any)           { k(noted.([]lockstep.Nodes)) }
 
 type kernelWatcher struct{ run *lockstep.Run }
 
-func (w *kernelWatcher) Reset()                 {}
-func (w *kernelWatcher) Look(run *lockstep.Run) { w.run = run }
+func (w *kernelWatcher) Reset()                    {}
+func (w *kernelWatcher) Observe(run *lockstep.Run) { w.run = run }
 func (w *kernelWatcher) Noted() any {
 	var list []lockstep.Nodes
 	for _, r := range w.run.Rounds() {

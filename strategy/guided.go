@@ -75,7 +75,7 @@ func (g Guided) Fit(info lockstep.Info) (lockstep.Terms, error) {
 		t.Lineages, t.Epoch = g.Lineages, g.epoch()
 	}
 	if measured := t.Measured; measured != nil {
-		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return g.share(measured(seen)) }
+		t.Measured = func(seen lockstep.RunStats) lockstep.Guarantee { return g.share(measured(seen)) }
 	}
 	if learn := t.Learn; learn != nil {
 		t.Learn = func(probe lockstep.Scheduler) lockstep.Strategy {
@@ -266,4 +266,4 @@ func (s *guided) meet(node lockstep.Node, seen ...uint64) {
 }
 
 // Tell reports the account of the inner strategy.
-func (s *guided) Tell(words bool) lockstep.Account { return s.inner.Tell(words) }
+func (s *guided) Report(words bool) lockstep.SchedulerStats { return s.inner.Report(words) }

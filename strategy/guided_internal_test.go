@@ -19,7 +19,7 @@ func (f *four) Start(c *sim.Context[int]) {
 	}
 }
 func (f *four) Receive(*sim.Context[int], lockstep.Node, int) { f.got++ }
-func (f *four) Alarm(*sim.Context[int])                       {}
+func (f *four) Timeout(*sim.Context[int])                     {}
 func (f *four) Request(*sim.Context[int], int32, string)      {}
 
 // hashedFour is four with fingerprints: the number of messages so far.

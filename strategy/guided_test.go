@@ -47,7 +47,7 @@ func (l *lock) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	}
 }
 
-func (l *lock) Alarm(*sim.Context[int])                  {}
+func (l *lock) Timeout(*sim.Context[int])                {}
 func (l *lock) Request(*sim.Context[int], int32, string) {}
 
 type hashedLock struct{ lock }
@@ -123,10 +123,10 @@ func TestGuidedKeepsRounds(t *testing.T) {
 			KeepGoing: true,
 		},
 	)
-	if len(result.Found) == 0 {
+	if len(result.Failures) == 0 {
 		t.Fatal("nothing found")
 	}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		if f.Flaky != "" {
 			t.Errorf("run %d: %s", f.Run, f.Flaky)
 		}
@@ -160,7 +160,7 @@ func TestGuidedOfRandomSystem(t *testing.T) {
 	}
 	result := enginetest.Explore(t, plan)
 	borrowed := 0
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		again, err := replay.Run(t.Context(), plan, f.Trace)
 		if f.Flaky != "" || err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
 			t.Fatalf("run %d: %s %+v %v", f.Run, f.Flaky, again, err)
@@ -170,7 +170,7 @@ func TestGuidedOfRandomSystem(t *testing.T) {
 		}
 	}
 	if borrowed == 0 {
-		t.Errorf("none of %d findings is of a mutated schedule", len(result.Found))
+		t.Errorf("none of %d findings is of a mutated schedule", len(result.Failures))
 	}
 }
 

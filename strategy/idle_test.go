@@ -26,12 +26,12 @@ type waiting struct {
 }
 
 func (w *waiting) Reset(*rand.Rand) { w.held, w.released = w.held[:0], 0 }
-func (w *waiting) Tell() (string, []lockstep.Count) {
+func (w *waiting) Report() (string, []lockstep.Count) {
 	return "", []lockstep.Count{{Name: "released", N: w.released}}
 }
-func (w *waiting) End(*lockstep.Run, *lockstep.Hand) {}
+func (w *waiting) End(*lockstep.Run, *lockstep.Control) {}
 
-func (w *waiting) Look(run *lockstep.Run, hand *lockstep.Hand) {
+func (w *waiting) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	for _, m := range run.Sent() {
 		if m.To == 1 && run.IsInFlight(m.ID) {
 			hand.Hold(m.ID)
@@ -40,7 +40,7 @@ func (w *waiting) Look(run *lockstep.Run, hand *lockstep.Hand) {
 	}
 }
 
-func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Hand) bool {
+func (w *waiting) Idle(_ *lockstep.Run, hand *lockstep.Control) bool {
 	if len(w.held) == 0 || w.released == 3 {
 		return false
 	}
@@ -66,14 +66,14 @@ func TestIdle(t *testing.T) {
 			Keep:      100,
 		}
 		result := enginetest.Explore(t, plan)
-		for _, f := range result.Found {
+		for _, f := range result.Failures {
 			again, err := replay.Run(t.Context(), plan, f.Trace)
 			if f.Flaky != "" || err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
 				t.Fatalf("%s: run %d: %s %+v %v", k.Name, f.Run, f.Flaky, again, err)
 			}
 		}
-		if len(result.Found) != result.Runs {
-			t.Errorf("%s: %d of %d runs were recorded", k.Name, len(result.Found), result.Runs)
+		if len(result.Failures) != result.Runs {
+			t.Errorf("%s: %d of %d runs were recorded", k.Name, len(result.Failures), result.Runs)
 		}
 		if result.Effects[0].N == 0 {
 			t.Errorf("%s: nothing was ever released", k.Name)

@@ -14,10 +14,10 @@ import (
 // beater broadcasts a message whenever its timer fires, and sets the timer again.
 type beater struct{}
 
-func (beater) Start(c *sim.Context[int])                     { c.SetAlarm(1) }
+func (beater) Start(c *sim.Context[int])                     { c.SetTimeout(1) }
 func (beater) Receive(*sim.Context[int], lockstep.Node, int) {}
 func (beater) Request(*sim.Context[int], int32, string)      {}
-func (beater) Alarm(c *sim.Context[int])                     { c.Broadcast(1); c.SetAlarm(1) }
+func (beater) Timeout(c *sim.Context[int])                   { c.Broadcast(1); c.SetTimeout(1) }
 
 // TestStepsInBetween uses a scenario that takes a step of its own after each timer. The strategy's step is then not the
 // latest one at its next choice. The strategy must still notice that its timer has fired; otherwise it fires that timer
@@ -29,10 +29,10 @@ func TestStepsInBetween(t *testing.T) {
 		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
 	}
 	for _, s := range []lockstep.Strategy{strategy.PCTCP{Depth: 1, Events: 100, Steps: 400}, strategy.POS{Steps: 400}} {
-		rang := make([]int, 4)
+		fired := make([]int, 4)
 		sc := scenario.New("drop everything")
-		sc.If(scenario.Did(trace.Alarm)).
-			Then(scenario.Do("count", func(m *scenario.Moment, _ *lockstep.Hand) { rang[m.Node]++ }))
+		sc.If(scenario.Did(trace.Timer)).
+			Then(scenario.Do("count", func(m *scenario.Moment, _ *lockstep.Control) { fired[m.Node]++ }))
 		sc.If(scenario.IsSend()).Then(scenario.Drop())
 		if _, err := lockstep.Explore(
 			context.Background(),
@@ -40,8 +40,8 @@ func TestStepsInBetween(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		if min(rang[1], rang[2], rang[3]) < 200 { // of about 1000
-			t.Errorf("%s: the alarms rang %v times", s, rang[1:])
+		if min(fired[1], fired[2], fired[3]) < 200 { // of about 1000
+			t.Errorf("%s: the timers rang %v times", s, fired[1:])
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 // lateness is a spec that never fails and measures how often a message is overtaken. It counts the deliveries of
 // messages that were sent after it.
 type lateness struct {
-	most *int
-	rang []int // by node
+	most  *int
+	fired []int // by node
 }
 
 func (lateness) Properties() []string                     { return nil }
@@ -39,8 +39,8 @@ func (l *latecomers) Step(run *lockstep.Run) *lockstep.Finding {
 		l.passed = append(l.passed, 0)
 	}
 	last := run.Last()
-	if last.Kind == trace.Alarm {
-		l.rang[last.Node]++
+	if last.Kind == trace.Timer {
+		l.fired[last.Node]++
 	}
 	if last.Kind == trace.Deliver {
 		for _, id := range run.InFlight() {
@@ -62,7 +62,7 @@ func TestNothingIsOvertakenForEver(t *testing.T) {
 	for _, system := range systems {
 		for _, c := range []struct{ late, atLeast, atMost int }{
 			{strategy.Unbounded, 400, 2000},
-			{0, 31, strategy.Lates[2]},
+			{0, 31, strategy.DelayBounds[2]},
 			{20, 15, 20},
 			{1, 1, 1},
 		} {
@@ -100,19 +100,19 @@ func TestClocksKeepUp(t *testing.T) {
 		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
 	}
 	for seed := range uint64(50) {
-		most, rang := 0, make([]int, 4)
+		most, fired := 0, make([]int, 4)
 		enginetest.Explore(
 			t,
 			lockstep.Plan{
 				System:   system,
 				Strategy: strategy.PCTCP{Depth: 10, Events: 40, Steps: 1000},
-				Spec:     lateness{&most, rang},
+				Spec:     lateness{&most, fired},
 				Seed:     seed,
 				Runs:     1,
 			},
 		)
-		if 2*min(rang[1], rang[2], rang[3]) < max(rang[1], rang[2], rang[3]) {
-			t.Errorf("seed %d: the alarms rang %v times", seed, rang[1:])
+		if 2*min(fired[1], fired[2], fired[3]) < max(fired[1], fired[2], fired[3]) {
+			t.Errorf("seed %d: the timers rang %v times", seed, fired[1:])
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestLatenessIsDrawn(t *testing.T) {
 		Nodes: 3,
 		New:   func(lockstep.Node, int) sim.Node[int] { return beater{} },
 	}
-	bench, err := lockstep.NewBench(
+	bench, err := lockstep.NewRunner(
 		lockstep.Plan{
 			System:   system,
 			Strategy: strategy.PCTCP{Depth: 6, Events: 200, Steps: 1000},
@@ -149,7 +149,7 @@ func TestLatenessIsDrawn(t *testing.T) {
 			t.Errorf("run %d drew late=%d (%v), and a message was overtaken by %d others", run, late, err, most)
 		}
 	}
-	for _, late := range strategy.Lates {
+	for _, late := range strategy.DelayBounds {
 		if n := drawn[fmt.Sprint(late)]; n < 10 || n > 30 {
 			t.Errorf("%d of 60 runs drew late=%d", n, late)
 		}
@@ -175,7 +175,7 @@ func TestFairTime(t *testing.T) {
 		due, flying, early, over, behind := 0, 0, 0, 0, 0
 		watch := perStep(func(run *lockstep.Run) {
 			last := run.Last().Kind
-			moved := last == trace.Alarm && run.Now() > now && run.Steps() < s.Steps
+			moved := last == trace.Timer && run.Now() > now && run.Steps() < s.Steps
 			if moved && due > 0 {
 				early++
 			}
@@ -186,8 +186,8 @@ func TestFairTime(t *testing.T) {
 				behind++
 			}
 			now, due, flying = run.Now(), 0, len(run.InFlight())
-			for n := range run.Alarms().All() {
-				if run.AlarmAt(n) <= now {
+			for n := range run.Timers().All() {
+				if run.TimerAt(n) <= now {
 					due++
 				}
 			}
@@ -195,7 +195,7 @@ func TestFairTime(t *testing.T) {
 		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
 		if (early+behind == 0) != s.Fair || (over == 0) != (s.Fair && s.Depth == 1) {
 			t.Errorf(
-				"%s: time moved %d times while an alarm was due, and %d times while a message was in flight; %d messages arrived while an alarm was due",
+				"%s: time moved %d times while an timer was due, and %d times while a message was in flight; %d messages arrived while an timer was due",
 				s,
 				early,
 				over,

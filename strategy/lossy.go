@@ -156,7 +156,7 @@ func (s *loser) Reset(start *lockstep.Start) {
 }
 
 // Tell reports nothing.
-func (s *loser) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (s *loser) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Open begins a round.
 func (s *loser) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {

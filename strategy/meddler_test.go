@@ -27,14 +27,14 @@ type meddling struct {
 }
 
 func (m *meddling) Reset(r *rand.Rand) { *m = meddling{rand: r, held: m.held[:0]} }
-func (m *meddling) Tell() (string, []lockstep.Count) {
+func (m *meddling) Report() (string, []lockstep.Count) {
 	return "", []lockstep.Count{{Name: "meddled", N: m.did}}
 }
 
-func (*meddling) Idle(*lockstep.Run, *lockstep.Hand) bool { return false }
-func (*meddling) End(*lockstep.Run, *lockstep.Hand)       {}
+func (*meddling) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
+func (*meddling) End(*lockstep.Run, *lockstep.Control)       {}
 
-func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
+func (m *meddling) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if m.rand.IntN(3) > 0 || run.Last().Kind == trace.Crash { // a queued step may be impossible by then
 		return
 	}
@@ -62,8 +62,8 @@ func (m *meddling) Look(run *lockstep.Run, hand *lockstep.Hand) {
 		hand.Do(lockstep.Step{Kind: trace.Crash, Node: 1})
 	case k == 6 && !run.Up().Has(1):
 		hand.Do(lockstep.Step{Kind: trace.Restart, Node: 1})
-	case k == 7 && run.Alarms() != 0:
-		hand.Do(lockstep.Step{Kind: trace.Alarm, Node: run.Alarms().First()})
+	case k == 7 && run.Timers() != 0:
+		hand.Do(lockstep.Step{Kind: trace.Timer, Node: run.Timers().First()})
 	}
 }
 
@@ -105,10 +105,10 @@ func repeatMeddled(t *testing.T, name string, plan lockstep.Plan) {
 	t.Helper()
 	plan.Spec, plan.Runs, plan.Keep = alwaysFails{}, 40, 40
 	result := enginetest.Explore(t, plan)
-	if len(result.Found) != result.Runs || result.Runs == 0 {
-		t.Errorf("%s: %d of %d runs were recorded", name, len(result.Found), result.Runs)
+	if len(result.Failures) != result.Runs || result.Runs == 0 {
+		t.Errorf("%s: %d of %d runs were recorded", name, len(result.Failures), result.Runs)
 	}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		if f.Flaky != "" || f.Failed != 1 {
 			t.Fatalf("%s: run %d: %s", name, f.Run, f.Confirmed())
 		}

@@ -82,9 +82,9 @@ type Criterion uint8
 
 // The criteria of package cover.
 const (
-	Splitting  Criterion = iota // all on different sides
-	Separation                  // some on one side, the others on another
-	Isolation                   // on a side with less than half of the nodes
+	Splitting         Criterion = iota // all on different sides
+	Separation                         // some on one side, the others on another
+	MinorityIsolation                  // on a side with less than half of the nodes
 )
 
 var criterionNames = []string{"split", "separate", "isolate"}
@@ -105,7 +105,7 @@ func (p Partition) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	}
 	t := lockstep.Terms{Guarantee: p.guarantee(info), Order: &trace.Order{}}
 	if p.Family && p.Role == "" {
-		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return p.walked(info, seen) }
+		t.Measured = func(seen lockstep.RunStats) lockstep.Guarantee { return p.walked(info, seen) }
 	}
 	return t, nil
 }
@@ -241,9 +241,9 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 		PerRun:  atLeastOnce(one, p.Stages),
 		Assumes: []string{"operations and the length of fair stretches are not part of the goal"}}
 	switch {
-	case p.Role != "" && p.Criterion == Isolation:
+	case p.Role != "" && p.Criterion == MinorityIsolation:
 		g.Class, g.Space = fmt.Sprintf("the node with the role %s in a minority", p.Role), nil
-		g.PerRun = atLeastOnce(one, tries)
+		g.PerRun = atLeastOnce(one, attempts)
 		g.Assumes = append(g.Assumes, "just one node plays the role when the partition comes")
 	case p.Role != "":
 		g.Space, g.PerRun = nil, 0
@@ -265,7 +265,7 @@ func (p Partition) walk(criterion cover.Criterion, space cover.Space) int {
 
 // walked returns the guarantee of a walk through a family for the executed runs. It is certain if the runs covered the
 // whole family and every partition took effect.
-func (p Partition) walked(info lockstep.Info, seen lockstep.Seen) lockstep.Guarantee {
+func (p Partition) walked(info lockstep.Info, seen lockstep.RunStats) lockstep.Guarantee {
 	g := p.guarantee(info)
 	criterion, space, err := p.Tested(info.Nodes)
 	if g.Certain = err == nil && seen.Runs >= p.walk(criterion, space) &&
@@ -353,7 +353,7 @@ func (s *partitioner) prepare(nodes int) error {
 }
 
 // tries is how many partitions the strategy draws to find one that covers the goal of a role.
-const tries = 100
+const attempts = 100
 
 // moment is one part of a stage.
 type moment uint8
@@ -416,8 +416,8 @@ func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 }
 
 // Tell reports what was drawn for the run, and how many partitions took effect.
-func (s *partitioner) Tell(words bool) (a lockstep.Account) {
-	a.Seen = lockstep.Seen{Runs: 1, Changes: s.made}
+func (s *partitioner) Report(words bool) (a lockstep.SchedulerStats) {
+	a.Stats = lockstep.RunStats{Runs: 1, Changes: s.made}
 	if words {
 		a.Drawn = s.parameters()
 	}
@@ -546,7 +546,7 @@ func cutWithin(turn *lockstep.Turn, nodes lockstep.Nodes) bool {
 // choose determines the next partition. If roles are the goal, it searches for one that covers it.
 func (s *partitioner) choose(turn *lockstep.Turn) {
 	i := s.stage*s.perStage + s.goalIndex
-	for k := 0; k < tries && !s.covers(turn, s.drawn[i]); k++ {
+	for k := 0; k < attempts && !s.covers(turn, s.drawn[i]); k++ {
 		if s.family != nil {
 			s.drawn[i] = s.draw(i+k, s.goalIndex)
 		} else {
@@ -578,7 +578,7 @@ func (s *partitioner) goal(turn *lockstep.Turn) (goal cover.PartitionGoal) {
 		return goal
 	}
 	goal.Kind = [...]cover.Kind{Splitting: cover.Splits, Separation: cover.Separates,
-		Isolation: cover.Isolates}[s.Criterion]
+		MinorityIsolation: cover.Isolates}[s.Criterion]
 	goal.A = cover.Set(turn.Playing(s.Role))
 	if s.Other != "" {
 		goal.B = cover.Set(turn.Playing(s.Other))

@@ -24,7 +24,7 @@ type diary struct {
 	runs [][]cover.Stage
 }
 
-func (d *diary) Take(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.Stage)) }
+func (d *diary) Collect(_ int, noted any) { d.runs = append(d.runs, noted.([]cover.Stage)) }
 
 // stagesOf executes runs on the register and returns their stages.
 func stagesOf(t *testing.T, nodes, runs int, s lockstep.Strategy) [][]cover.Stage {
@@ -50,7 +50,7 @@ func TestPartitionStages(t *testing.T) {
 		{Stages: 3, Before: 1, During: 2, Steps: 30, Vary: true, Wipe: true},
 		{Stages: 2, K: 3, During: 6, After: 2, Steps: 1, Sides: true},
 		{Stages: 2, Criterion: strategy.Separation, K: 1, L: 2, Bridge: 1, Before: 1, During: 1, After: 1, Steps: 9},
-		{Stages: 4, Criterion: strategy.Isolation, Balanced: true, Family: true, Steps: 5, During: 1},
+		{Stages: 4, Criterion: strategy.MinorityIsolation, Balanced: true, Family: true, Steps: 5, During: 1},
 	} {
 		_, space, err := s.Tested(5)
 		if err != nil {
@@ -97,8 +97,8 @@ func TestPartitionFamily(t *testing.T) {
 		{Stages: 1, Steps: 1, Family: true},
 		{Stages: 2, Steps: 1, Family: true, K: 3},
 		{Stages: 3, Steps: 1, Family: true, Criterion: strategy.Separation, K: 1, L: 2},
-		{Stages: 2, Steps: 1, Family: true, Criterion: strategy.Isolation, Balanced: true},
-		{Stages: 7, Steps: 1, Family: true, Criterion: strategy.Isolation},
+		{Stages: 2, Steps: 1, Family: true, Criterion: strategy.MinorityIsolation, Balanced: true},
+		{Stages: 7, Steps: 1, Family: true, Criterion: strategy.MinorityIsolation},
 	} {
 		for _, nodes := range []int{5, 6} {
 			criterion, _, err := s.Tested(nodes)
@@ -155,7 +155,7 @@ func TestPartitionGuarantee(t *testing.T) {
 		{Stages: 1, Steps: 1},
 		{Stages: 2, Steps: 1, K: 3, Balanced: true},
 		{Stages: 1, Steps: 1, Criterion: strategy.Separation, K: 2, L: 2},
-		{Stages: 3, Steps: 1, Criterion: strategy.Isolation, Balanced: true},
+		{Stages: 3, Steps: 1, Criterion: strategy.MinorityIsolation, Balanced: true},
 		{Stages: 1, Steps: 1, Bridge: 1},
 	} {
 		criterion, _, err := s.Tested(5)
@@ -189,12 +189,12 @@ func TestPartitionRoles(t *testing.T) {
 		goal cover.RoleGoal
 	}{
 		{
-			strategy.Partition{Criterion: strategy.Isolation, Role: "leader", Stages: 3, During: 1, Steps: 100},
+			strategy.Partition{Criterion: strategy.MinorityIsolation, Role: "leader", Stages: 3, During: 1, Steps: 100},
 			cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
 		},
 		{
 			strategy.Partition{
-				Criterion: strategy.Isolation,
+				Criterion: strategy.MinorityIsolation,
 				Role:      "leader",
 				Stages:    3,
 				Steps:     100,
@@ -239,7 +239,7 @@ func TestPartitionRoles(t *testing.T) {
 type actors []string
 
 func (a actors) Describe() (lockstep.Info, error) { return a.cluster().Describe() }
-func (a actors) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (a actors) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	return a.cluster().Deploy(ctx, p)
 }
 
@@ -262,9 +262,9 @@ func (a actors) cluster() sim.Cluster[int] {
 type actor string
 
 func (a actor) Role() string                                { return string(a) }
-func (actor) Start(c *sim.Context[int])                     { c.SetAlarm(1) }
+func (actor) Start(c *sim.Context[int])                     { c.SetTimeout(1) }
 func (actor) Receive(*sim.Context[int], lockstep.Node, int) {}
-func (actor) Alarm(c *sim.Context[int])                     { c.SetAlarm(1) }
+func (actor) Timeout(c *sim.Context[int])                   { c.SetTimeout(1) }
 func (actor) Request(*sim.Context[int], int32, string)      {}
 
 // kafka is one ZooKeeper node and three replicas, the first of which is the leader (Section 2.2 of the paper). chronos
@@ -421,7 +421,7 @@ func TestPartitionInFlight(t *testing.T) {
 
 func ExamplePartition() {
 	// The leader in a minority, with two operations under the partition.
-	p := strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+	p := strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 	fmt.Println(p)
 	g := guarantee(p, register.Cluster{Nodes: 5})
 	fmt.Println(g)

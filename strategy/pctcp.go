@@ -63,7 +63,7 @@ type PCTCP struct {
 // Lates are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some bugs
 // need a message that many elections overtake; most are found far more often if no event is very late. The evidence is
 // in docs/strategies.md.
-var Lates = [...]int{10, 30, 100}
+var DelayBounds = [...]int{10, 30, 100}
 
 // DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/strategies.md.
 var DefaultPCTCP = PCTCP{Depth: 5, Steps: 300}
@@ -90,7 +90,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 	if err := fits("pctcp", p, info); err != nil {
 		return lockstep.Terms{}, err
 	}
-	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.Seen{Events: p.Events}), Measured: p.guarantee}
+	t := lockstep.Terms{Guarantee: p.guarantee(lockstep.RunStats{Events: p.Events}), Measured: p.guarantee}
 	if p.Events == 0 || p.Races && p.racing == nil {
 		t.Probe, t.Learn = pctcpProbe{
 			PCTCP{Depth: 1, Steps: p.Steps, Events: 1, Late: p.Late, Fair: p.Fair, racing: &races{}},
@@ -100,7 +100,7 @@ func (p PCTCP) Fit(info lockstep.Info) (lockstep.Terms, error) {
 }
 
 // guarantee returns the bound with the measured parameters.
-func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
+func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	race := ""
 	if p.Races {
 		race = " that race"
@@ -135,16 +135,16 @@ func (p PCTCP) guarantee(seen lockstep.Seen) lockstep.Guarantee {
 			g.Assumes,
 			fmt.Sprintf(
 				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
-				Lates[0],
-				Lates[1],
-				Lates[2],
+				DelayBounds[0],
+				DelayBounds[1],
+				DelayBounds[2],
 			),
 		)
 	}
 	if p.Fair {
 		g.Assumes = append(
 			g.Assumes,
-			"no alarm among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)",
+			"no timer among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)",
 		)
 	}
 	if seen.Runs > 0 && p.Depth > 1 {
@@ -187,7 +187,7 @@ func (p pctcpProbe) New(info lockstep.Info) lockstep.Scheduler {
 
 // New returns a new scheduler.
 func (p PCTCP) New(info lockstep.Info) lockstep.Scheduler {
-	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), alarm: make([]alarmChain, info.Nodes+1)}
+	s := &pctcp{PCTCP: p, clocks: newClocks(info.Nodes), timer: make([]timerChain, info.Nodes+1)}
 	s.decider = s
 	return s
 }
@@ -208,7 +208,7 @@ type pctcp struct {
 	partition
 	rand     *rand.Rand
 	priority []uint64 // by chain of the partition
-	alarm    []alarmChain
+	timer    []timerChain
 	change   []int32 // numbers of the events to delay; the i-th drops below the previous ones
 	spare    []int32 // change points whose event is no longer possible, as indices of change
 	numbered int32   // number of events that count
@@ -220,9 +220,9 @@ type pctcp struct {
 }
 
 // alarmChain is the chain of a node's timers.
-type alarmChain struct {
+type timerChain struct {
 	priority uint64 // 0: none yet
-	rang     uint64
+	fired    uint64
 	waits    bool       // the next timer waits for all undelayed events
 	last     trace.Time // when the last timer fired
 }
@@ -234,12 +234,12 @@ func (s *pctcp) Reset(start *lockstep.Start) {
 	s.agenda.reset()
 	s.agenda.late = int32(max(s.Late, 0))
 	if s.Late == 0 {
-		s.agenda.late = int32(Lates[s.rand.IntN(len(Lates))])
+		s.agenda.late = int32(DelayBounds[s.rand.IntN(len(DelayBounds))])
 	}
 	s.clocks.reset()
 	s.partition.reset()
 	s.priority = s.priority[:0]
-	clear(s.alarm)
+	clear(s.timer)
 	s.numbered, s.changed, s.spare = 0, 0, s.spare[:0]
 	s.change = s.change[:0]
 	for len(s.change) < min(s.Depth-1, s.Events) {
@@ -259,8 +259,8 @@ func (s *pctcp) closeProbe() {
 }
 
 // Tell reports which events were delayed, and the size of the run.
-func (s *pctcp) Tell(words bool) lockstep.Account {
-	a := lockstep.Account{Seen: s.seen()}
+func (s *pctcp) Report(words bool) lockstep.SchedulerStats {
+	a := lockstep.SchedulerStats{Stats: s.seen()}
 	if words {
 		a.Drawn = map[string]string{"changes": s.changes()}
 		if s.Late == 0 {
@@ -300,7 +300,7 @@ func (s *pctcp) came(turn *lockstep.Turn, index int32) {
 		s.numbered++
 		e.change = s.changePoint()
 	}
-	if e.kind == trace.Alarm {
+	if e.kind == trace.Timer {
 		s.arm(e)
 		return
 	}
@@ -347,7 +347,7 @@ func (s *pctcp) sent(turn *lockstep.Turn, index int32) {
 // left removes an event from its chain. Its change point becomes available for another event.
 func (s *pctcp) left(_ *lockstep.Turn, index int32) {
 	e := &s.events[index]
-	if e.kind != trace.Alarm {
+	if e.kind != trace.Timer {
 		s.withdraw(e.chain, e.before)
 		s.priority[e.chain] = e.usual
 	}
@@ -367,10 +367,10 @@ func (s *pctcp) prefer(turn *lockstep.Turn, index int32) int32 {
 	}
 	best := int32(-1)
 	for n := range s.armed.All() {
-		a := s.alarms[n]
+		a := s.timers[n]
 		if key := s.events[a].key; (s.Fair || waiting(key)) && (wait || s.due(turn, n)) &&
-			(best < 0 || turn.AlarmAt(n) < turn.AlarmAt(s.events[best].node) ||
-				turn.AlarmAt(n) == turn.AlarmAt(s.events[best].node) && key > s.events[best].key) {
+			(best < 0 || turn.TimerAt(n) < turn.TimerAt(s.events[best].node) ||
+				turn.TimerAt(n) == turn.TimerAt(s.events[best].node) && key > s.events[best].key) {
 			best = a
 		}
 	}
@@ -383,7 +383,7 @@ func (s *pctcp) prefer(turn *lockstep.Turn, index int32) int32 {
 // due reports whether a node's timer is due and no timer of this node has fired at this time. A timer that is
 // repeatedly set for the same time must not block other nodes.
 func (s *pctcp) due(turn *lockstep.Turn, n lockstep.Node) bool {
-	return turn.AlarmAt(n) <= turn.Now() && s.alarm[n].last < turn.Now()
+	return turn.TimerAt(n) <= turn.Now() && s.timer[n].last < turn.Now()
 }
 
 // waiting reports whether a key belongs to a waiting timer or request.
@@ -392,7 +392,7 @@ func waiting(key uint64) bool { return key < highBand && key >= lowBand }
 // cause returns the index of the clock of an event's cause.
 func (s *pctcp) cause(turn *lockstep.Turn, e *event) int32 {
 	switch e.kind {
-	case trace.Alarm:
+	case trace.Timer:
 		return s.save(int(e.node))
 	case trace.Request: // the step that offered it, if known
 		return s.save(int(e.from))
@@ -405,7 +405,7 @@ func (s *pctcp) cause(turn *lockstep.Turn, e *event) int32 {
 
 // arm assigns to a timer the key of its chain, or a key of its own if it is delayed.
 func (s *pctcp) arm(e *event) {
-	c := &s.alarm[e.node]
+	c := &s.timer[e.node]
 	if c.priority == 0 {
 		c.priority = s.freshPriority()
 	}
@@ -414,7 +414,7 @@ func (s *pctcp) arm(e *event) {
 	case e.change > 0:
 		e.key = e.delayed()
 	case c.waits || s.Fair:
-		e.key = waitBand - c.rang*trace.MaxNodes - uint64(e.node)
+		e.key = waitBand - c.fired*trace.MaxNodes - uint64(e.node)
 	}
 }
 
@@ -423,8 +423,8 @@ func (s *pctcp) freshPriority() uint64 {
 	for {
 		p := s.rand.Uint64() | highBand
 		taken := slices.Contains(s.priority, p)
-		for i := range s.alarm {
-			taken = taken || s.alarm[i].priority == p
+		for i := range s.timer {
+			taken = taken || s.timer[i].priority == p
 		}
 		if !taken {
 			return p
@@ -436,9 +436,9 @@ func (s *pctcp) freshPriority() uint64 {
 func (s *pctcp) happened(turn *lockstep.Turn, index int32) {
 	e := &s.events[index]
 	e.at = s.tick(int(e.node), e.past)
-	if e.kind == trace.Alarm {
-		c := &s.alarm[e.node]
-		c.rang++
+	if e.kind == trace.Timer {
+		c := &s.timer[e.node]
+		c.fired++
 		c.last = turn.Now()
 		c.waits = e.key >= highBand
 	}
@@ -447,13 +447,13 @@ func (s *pctcp) happened(turn *lockstep.Turn, index int32) {
 // seen returns measurements of the run. The width is the size of the largest antichain observed: the events open at
 // once, or the levels of the partition. If timers add chains to those of the partition, the width is at least the
 // square root of the number of chains.
-func (s *pctcp) seen() lockstep.Seen {
+func (s *pctcp) seen() lockstep.RunStats {
 	chains := len(s.priority)
-	for i := range s.alarm {
-		if s.alarm[i].priority != 0 {
+	for i := range s.timer {
+		if s.timer[i].priority != 0 {
 			chains++
 		}
 	}
 	width := max(s.used, s.peak, int(math.Ceil(math.Sqrt(float64(chains)))))
-	return lockstep.Seen{Events: int(s.numbered), Width: width, Runs: 1, Changes: s.changed}
+	return lockstep.RunStats{Events: int(s.numbered), Width: width, Runs: 1, Changes: s.changed}
 }

@@ -150,7 +150,7 @@ func TestNoTies(t *testing.T) {
 		}
 		var keys []uint64
 		for n := lockstep.Node(1); n <= 8; n++ {
-			e := event{kind: trace.Alarm, node: n}
+			e := event{kind: trace.Timer, node: n}
 			s.arm(&e)
 			keys = append(keys, e.key)
 			s.priority = append(s.priority, s.freshPriority())

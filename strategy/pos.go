@@ -62,7 +62,7 @@ func (s *pos) Reset(start *lockstep.Start) {
 }
 
 // Tell reports nothing.
-func (s *pos) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (s *pos) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.
 func (s *pos) Next(turn *lockstep.Turn, next *lockstep.Step) bool {

@@ -20,7 +20,7 @@ import (
 type poset struct {
 	before [][]int
 	at     []lockstep.Node // nil: one node for each event
-	kind   []trace.Kind    // nil: all are Deliver; otherwise Deliver, Alarm or Request
+	kind   []trace.Kind    // nil: all are Deliver; otherwise Deliver, Timer or Request
 }
 
 func (p poset) Describe() (lockstep.Info, error) {
@@ -31,7 +31,7 @@ func (p poset) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
 		Name:     "poset",
 		Nodes:    int(nodes),
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Alarm, trace.Request),
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Timer, trace.Request),
 	}, nil
 }
 
@@ -42,7 +42,7 @@ func (p poset) to(i int) lockstep.Node {
 	return lockstep.Node(i + 1)
 }
 
-func (p poset) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (p poset) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &posetRun{poset: p}, nil
 }
 
@@ -67,8 +67,8 @@ func (p *posetRun) send(out *lockstep.Outbox, from lockstep.Node) {
 		if ready {
 			p.sent[i] = true
 			switch p.kindOf(i) {
-			case trace.Alarm:
-				out.SetAlarm(p.to(i), 1)
+			case trace.Timer:
+				out.SetTimer(p.to(i), 1)
 			case trace.Request:
 				out.Offer(trace.Pending{ID: int32(i + 1), To: trace.NodesOf(p.to(i))})
 			default:
@@ -86,9 +86,9 @@ func (p *posetRun) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox)
 		i = p.which[s.Msg-1]
 	case trace.Request:
 		i = int(s.Request) - 1
-	case trace.Alarm:
+	case trace.Timer:
 		for k := range p.before {
-			if p.kindOf(k) == trace.Alarm && p.to(k) == s.Node && p.sent[k] && !p.arrived[k] {
+			if p.kindOf(k) == trace.Timer && p.to(k) == s.Node && p.sent[k] && !p.arrived[k] {
 				i = k
 			}
 		}
@@ -108,8 +108,8 @@ func (p poset) kindOf(i int) trace.Kind {
 	return p.kind[i]
 }
 
-func (p *posetRun) Abilities() lockstep.Abilities { return lockstep.Abilities{View: p} }
-func (p *posetRun) Close() error                  { return nil }
+func (p *posetRun) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{View: p} }
+func (p *posetRun) Close() error                        { return nil }
 
 // above reports for each pair whether the second comes causally after the first.
 func (p poset) above() [][]bool {
@@ -200,26 +200,26 @@ var posets = []struct {
 	{"random sparse", randomOrder(1, 9, 0.15)},
 	{"random dense", randomOrder(2, 9, 0.4)},
 	// fires repeatedly at 1 and 2
-	{"alarms", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4},
+	{"timers", poset{before: chain(3, 3, 1, 1).before, at: []lockstep.Node{1, 1, 1, 2, 2, 2, 3, 4},
 		kind: []trace.Kind{
-			trace.Alarm,
-			trace.Alarm,
-			trace.Alarm,
-			trace.Alarm,
-			trace.Alarm,
-			trace.Alarm,
+			trace.Timer,
+			trace.Timer,
+			trace.Timer,
+			trace.Timer,
+			trace.Timer,
+			trace.Timer,
 			trace.Deliver,
 			trace.Deliver,
 		}}},
-	{"alarms, requests and messages", poset{before: [][]int{nil, {0}, {1}, nil, {3}, nil, {5}},
+	{"timers, requests and messages", poset{before: [][]int{nil, {0}, {1}, nil, {3}, nil, {5}},
 		kind: []trace.Kind{
-			trace.Alarm,
+			trace.Timer,
 			trace.Deliver,
-			trace.Alarm,
+			trace.Timer,
 			trace.Request,
 			trace.Deliver,
 			trace.Request,
-			trace.Alarm,
+			trace.Timer,
 		}}},
 }
 
@@ -290,8 +290,8 @@ func TestPCTCPHitsTuples(t *testing.T) {
 					if g := result.Guarantee.PerRun; g > bound || g <= 0 {
 						t.Errorf("the guarantee is %g (%v), want in (0,%g]", g, result.Guarantee.Assumes, bound)
 					}
-					if result.Seen.Events != len(c.before) {
-						t.Errorf("%d events seen, there are %d", result.Seen.Events, len(c.before))
+					if result.Stats.Events != len(c.before) {
+						t.Errorf("%d events seen, there are %d", result.Stats.Events, len(c.before))
 					}
 					n := float64(runs)
 					// below 1e-11 for a tuple with this probability
@@ -315,7 +315,7 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 	came := func(k int) bool { // whether a timer must have fired before the k-th event
 		for a := range p.before {
 			for at, x := range tuple[:k+1] {
-				if p.kindOf(a) == trace.Alarm && (above[a][x] || a == x && at < k) {
+				if p.kindOf(a) == trace.Timer && (above[a][x] || a == x && at < k) {
 					return true
 				}
 			}
@@ -324,7 +324,7 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 	}
 	for k, y := range tuple {
 		for at, x := range tuple[:k] {
-			if p.kindOf(y) == trace.Alarm && !above[x][y] && came(at) {
+			if p.kindOf(y) == trace.Timer && !above[x][y] && came(at) {
 				return true
 			}
 		}
@@ -335,11 +335,11 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 // With fair time, a timer that is repeatedly set for the same time does not block a message caused by the first one.
 func TestFairTimeGoesOn(t *testing.T) {
 	p := poset{before: [][]int{nil, {0}, {1}, {2}, {0}}, at: []lockstep.Node{1, 1, 1, 1, 2},
-		kind: []trace.Kind{trace.Alarm, trace.Alarm, trace.Alarm, trace.Alarm, trace.Deliver}}
+		kind: []trace.Kind{trace.Timer, trace.Timer, trace.Timer, trace.Timer, trace.Deliver}}
 	const runs = 20
 	count, _ := hits(t, p, strategy.PCTCP{Depth: 1, Fair: true, Late: strategy.Unbounded}, 3, runs)
 	if n := count["[0 4 1]"]; n != runs {
-		t.Errorf("in %d of %d runs the message arrives before the next alarm: %v", n, runs, count)
+		t.Errorf("in %d of %d runs the message arrives before the next timer: %v", n, runs, count)
 	}
 }
 

@@ -18,21 +18,21 @@ func (stubborn) Describe() (lockstep.Info, error) {
 	return lockstep.Info{
 		Name:  "stubborn",
 		Nodes: 3,
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer,
 			trace.Request, trace.Cut, trace.Heal, trace.Crash, trace.Restart),
 	}, nil
 }
-func (s stubborn) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (s stubborn) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return s, nil
 }
-func (stubborn) Abilities() (a lockstep.Abilities) { return a }
-func (stubborn) Close() error                      { return nil }
+func (stubborn) Capabilities() (a lockstep.Capabilities) { return a }
+func (stubborn) Close() error                            { return nil }
 
 func (s stubborn) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*s.asked = 0
 	s.offer(out)
 	for n := lockstep.Node(1); n <= 3; n++ {
-		out.SetAlarm(n, 10)
+		out.SetTimer(n, 10)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func (s stubborn) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbo
 			s.offer(out)
 		}
 		out.Send(step.Node, step.Node%3+1, "Ask", trace.Tag{})
-	case trace.Alarm:
-		out.SetAlarm(step.Node, out.Now()+10)
+	case trace.Timer:
+		out.SetTimer(step.Node, out.Now()+10)
 	}
 	return nil
 }
@@ -81,14 +81,14 @@ type refused struct {
 	silent bool // nodes send no messages
 }
 
-func (s refused) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return s, nil }
+func (s refused) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return s, nil }
 
 func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox) error {
 	switch step.Kind {
 	case trace.Request:
 		s.offer(out)
-	case trace.Alarm:
-		out.SetAlarm(step.Node, out.Now()+10)
+	case trace.Timer:
+		out.SetTimer(step.Node, out.Now()+10)
 		if !s.silent {
 			out.Send(step.Node, step.Node%3+1, "Hello", trace.Tag{})
 		}
@@ -99,24 +99,24 @@ func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox
 // Under pctcp, a client retries if no undelayed event is possible, and not twice before a timer has fired. It neither
 // takes the steps of others nor stops time.
 func TestClientsArePatient(t *testing.T) {
-	given, rang, last := 0, 0, 0
+	given, fired, last := 0, 0, 0
 	watch := perStep(func(run *lockstep.Run) {
 		switch run.Last().Kind {
 		case trace.Start:
-			given, rang, last = 0, 0, 0
-		case trace.Alarm:
-			rang++
+			given, fired, last = 0, 0, 0
+		case trace.Timer:
+			fired++
 		case trace.Request:
-			if given++; given > 1 && (rang == last || len(run.InFlight()) > 0) {
+			if given++; given > 1 && (fired == last || len(run.InFlight()) > 0) {
 				t.Errorf(
-					"step %d: given again after %d alarms and %d before, with %v in flight",
+					"step %d: given again after %d timers and %d before, with %v in flight",
 					run.Steps(),
-					rang,
+					fired,
 					last,
 					run.InFlight(),
 				)
 			}
-			last = rang
+			last = fired
 		}
 	})
 	for seed := range uint64(20) {
@@ -130,8 +130,8 @@ func TestClientsArePatient(t *testing.T) {
 				Runs:     1,
 			},
 		)
-		if given < 20 || rang < 50 {
-			t.Errorf("seed %d: given %d times, %d alarms", seed, given, rang)
+		if given < 20 || fired < 50 {
+			t.Errorf("seed %d: given %d times, %d timers", seed, given, fired)
 		}
 	}
 }

@@ -195,7 +195,7 @@ func (s *search) metBefore(turn *lockstep.Turn) bool {
 		h.Mix(f)
 		h.Mix(uint64(turn.Cut(n)))
 	}
-	h.Mix(uint64(turn.Alarms()))
+	h.Mix(uint64(turn.Timers()))
 	for _, p := range turn.Pending() {
 		h.Mix(uint64(p.ID))
 	}
@@ -210,9 +210,9 @@ func (s *search) metBefore(turn *lockstep.Turn) bool {
 }
 
 // Tell reports the progress of the search.
-func (s *search) Tell(words bool) lockstep.Account {
+func (s *search) Report(words bool) lockstep.SchedulerStats {
 	s.close()
-	a := lockstep.Account{Done: s.done}
+	a := lockstep.SchedulerStats{Done: s.done}
 	if words {
 		a.Reached = s.reached()
 	}

@@ -28,7 +28,7 @@ func (e echoes) Receive(c *sim.Context[int], from lockstep.Node, m int) {
 	}
 }
 
-func (e echoes) Alarm(*sim.Context[int])                  {}
+func (e echoes) Timeout(*sim.Context[int])                {}
 func (e echoes) Request(*sim.Context[int], int32, string) {}
 
 // spied is Systematic with access to the choices of each run that was not truncated.
@@ -89,7 +89,7 @@ func TestSleepSetsOnShadowQueues(t *testing.T) {
 		{2, Systematic{}}, {1, Systematic{Losses: 2, Duplicates: 1, Distance: 1}}, {2, Systematic{Losses: 1}},
 		{2, Systematic{Losses: 2}}, {2, Systematic{Distance: 1}}, {3, Systematic{}},
 	} {
-		c.search.Network, c.search.Steps, c.search.Delays = ShadowQueues, 100, Unbounded
+		c.search.Network, c.search.Steps, c.search.Delays = QueueNetwork, 100, Unbounded
 		visit := func(reduce Reduction) map[string]int {
 			s, classes := c.search, map[string]int{}
 			s.Reduce = reduce

@@ -420,7 +420,7 @@ func TestCheckSpace(t *testing.T) {
 	}
 	weak := lockstep.Info{Name: "weak", Nodes: 3}
 	if _, err := DefaultUniform.Fit(weak); err == nil ||
-		err.Error() != "uniform needs steps that weak does not support: deliver, drop, alarm (it supports none)" {
+		err.Error() != "uniform needs steps that weak does not support: deliver, drop, timer (it supports none)" {
 		t.Errorf("unsupported steps: %v", err)
 	}
 }

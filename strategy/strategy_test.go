@@ -39,7 +39,7 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 		Deliver:   10,
 		Drop:      1,
 		Duplicate: 1,
-		Alarm:     1,
+		Timer:     1,
 		Request:   1,
 		Crash:     1,
 		Restart:   1,
@@ -47,7 +47,7 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 		Heal:      1,
 		Steps:     300,
 	}
-	few := strategy.Walk{Deliver: 1, Alarm: 1, Steps: 300}
+	few := strategy.Walk{Deliver: 1, Timer: 1, Steps: 300}
 	for _, s := range []strategy.Walk{all, few} {
 		w := watch{kinds: map[trace.Kind]int{}}
 		result, err := lockstep.Explore(
@@ -58,7 +58,7 @@ func TestWalkTakesWhatHasWeight(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := trace.Deliver; k <= trace.Wait; k++ {
-			want := k == trace.Deliver || k == trace.Alarm || s == all && k != trace.Replace && k != trace.Wait
+			want := k == trace.Deliver || k == trace.Timer || s == all && k != trace.Replace && k != trace.Wait
 			if got := w.kinds[k] > 0; got != want {
 				t.Errorf("%v: %s taken %d times in %d runs", s, k, w.kinds[k], result.Runs)
 			}
@@ -71,7 +71,7 @@ func TestWalkCountsCrashes(t *testing.T) {
 	for _, most := range []int{0, 1, 3} {
 		w := watch{kinds: map[trace.Kind]int{}}
 		const runs = 20
-		s := strategy.Walk{Deliver: 1, Alarm: 1, Crash: 5, Restart: 5, Crashes: most, Steps: 300}
+		s := strategy.Walk{Deliver: 1, Timer: 1, Crash: 5, Restart: 5, Crashes: most, Steps: 300}
 		if _, err := lockstep.Explore(
 			context.Background(),
 			lockstep.Plan{System: smr.Cluster{Nodes: 5, Requests: 8}, Strategy: s, Spec: w, Runs: runs, Workers: 1},
@@ -128,7 +128,7 @@ func TestEveryMakesAllExecutions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		text := ""
 		for _, r := range f.Trace.Rounds {
 			text += r.Kernel.String() + ";"
@@ -246,7 +246,7 @@ func ExampleWalk() {
 	w := strategy.DefaultWalk
 	w.Crash, w.Restart = 1, 1
 	fmt.Println(w)
-	// Output: walk:deliver=10,drop=1,alarm=1,request=1,crash=1,restart=1,steps=500
+	// Output: walk:deliver=10,drop=1,timer=1,request=1,crash=1,restart=1,steps=500
 }
 
 func ExampleBaseline() {

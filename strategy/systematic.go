@@ -25,12 +25,12 @@ import (
 // fingerprints of the system, and a spec that checks states, not histories.
 type Systematic struct {
 	// Network is the network model; the zero value is AnyOrder.
-	Network Network `help:"any: messages in flight arrive in any order; shadow: links with commit, drop, swap and dup"`
+	Network Network `help:"any: messages in flight arrive in any order; queues: links with commit, drop, swap and dup"`
 	// Reduce selects which runs are skipped; the zero value is none.
 	Reduce Reduction `help:"none, sleep: one of several equivalent orders, or states: nothing twice from the same state"`
 
 	Steps      int `help:"choices of a run, at most" range:"1.."`
-	Alarms     int `help:"alarms that fire in a run, at most; -1: no bound" range:"-1.."`
+	Timers     int `help:"timers that fire in a run, at most; -1: no bound" range:"-1.."`
 	Losses     int `help:"messages lost in a run, at most; -1: no bound" range:"-1.."`
 	Duplicates int `help:"messages duplicated in a run, at most" range:"0.."`
 	Isolations int `help:"isolations in a run, at most, where the network is any" range:"0.."`
@@ -43,7 +43,7 @@ type Systematic struct {
 }
 
 // DefaultSystematic is small enough to be exhausted on small systems.
-var DefaultSystematic = Systematic{Reduce: SleepSets, Steps: 40, Alarms: 2, Losses: 1, Delays: Unbounded}
+var DefaultSystematic = Systematic{Reduce: SleepSets, Steps: 40, Timers: 2, Losses: 1, Delays: Unbounded}
 
 // Network is the network model of a systematic search.
 type Network uint8
@@ -52,11 +52,11 @@ type Network uint8
 const (
 	// AnyOrder allows every message in flight to be delivered next.
 	AnyOrder Network = iota
-	// ShadowQueues is the network of [Shadow].
-	ShadowQueues
+	// QueueNetwork is the network of [Shadow].
+	QueueNetwork
 )
 
-var networkNames = []string{"any", "shadow"}
+var networkNames = []string{"any", "queues"}
 
 // Words returns the names of all networks.
 func (Network) Words() []string { return networkNames }
@@ -91,7 +91,7 @@ func (s Systematic) Fit(info lockstep.Info) (lockstep.Terms, error) {
 		return lockstep.Terms{}, err
 	}
 	t := lockstep.Terms{Guarantee: s.guarantee(info), Sequential: true, Texts: s.Reduce == States}
-	if s.Network == ShadowQueues {
+	if s.Network == QueueNetwork {
 		t.Order = &trace.Order{Distance: s.Distance, Redundant: s.Redundant}
 	}
 	return t, nil
@@ -108,15 +108,15 @@ func (s Systematic) check(info lockstep.Info) error {
 			Unbounded,
 		)
 	case s.Network == AnyOrder && (s.Distance > 0 || s.Redundant):
-		return fmt.Errorf("systematic: distance and redundant need network=shadow")
-	case s.Network == ShadowQueues && s.Isolations > 0:
+		return fmt.Errorf("systematic: distance and redundant need network=queues")
+	case s.Network == QueueNetwork && s.Isolations > 0:
 		return fmt.Errorf("systematic: isolations needs network=any")
 	case s.Reduce != NoReduction && info.OneClock:
 		return fmt.Errorf(
-			"systematic: the nodes of %s live by one clock, so that what one of them does matters to the alarms of all: use reduce=none",
+			"systematic: the nodes of %s live by one clock, so that what one of them does matters to the timers of all: use reduce=none",
 			info.Name,
 		)
-	case info.Repeats != lockstep.Exactly:
+	case info.Determinism != lockstep.Deterministic:
 		return fmt.Errorf(
 			"systematic: %s may do different things after the same steps, so that a search cannot go back",
 			info.Name,
@@ -127,7 +127,7 @@ func (s Systematic) check(info lockstep.Info) error {
 		wanted bool
 		kinds  trace.Kinds
 	}{{s.Losses != 0, trace.KindsOf(trace.Drop)}, {s.Duplicates > 0, trace.KindsOf(trace.Duplicate)},
-		{s.Alarms != 0, trace.KindsOf(trace.Alarm)}, {s.Isolations > 0, trace.KindsOf(trace.Cut, trace.Heal)}} {
+		{s.Timers != 0, trace.KindsOf(trace.Timer)}, {s.Isolations > 0, trace.KindsOf(trace.Cut, trace.Heal)}} {
 		if c.wanted {
 			need |= c.kinds
 		}
@@ -144,10 +144,10 @@ func (s Systematic) guarantee(lockstep.Info) lockstep.Guarantee {
 // New returns a new scheduler.
 func (s Systematic) New(info lockstep.Info) lockstep.Scheduler {
 	b := free()
-	b.bound[actAlarm], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] =
-		s.Alarms, s.Losses, s.Duplicates, s.Isolations
+	b.bound[actTimer], b.bound[actDrop], b.bound[actDup], b.bound[actIsolate] =
+		s.Timers, s.Losses, s.Duplicates, s.Isolations
 	search := &search{depth: s.Steps, delays: s.Delays, reduce: s.Reduce}
-	if s.Network == ShadowQueues {
+	if s.Network == QueueNetwork {
 		q := newQueues(info)
 		q.budget, q.distance, q.redundant = b, s.Distance, s.Redundant
 		search.menu = q

@@ -40,7 +40,7 @@ func (e *echoNode) Receive(c *sim.Context[int], from lockstep.Node, m int) {
 	}
 }
 
-func (e *echoNode) Alarm(*sim.Context[int])                  {}
+func (e *echoNode) Timeout(*sim.Context[int])                {}
 func (e *echoNode) Request(*sim.Context[int], int32, string) {}
 
 // TestShadowCounts compares the number of action sequences on the echo system with counts computed by hand.
@@ -75,7 +75,7 @@ func TestShadowCounts(t *testing.T) {
 		{2, strategy.Systematic{Distance: 1}, 36},
 		{1, strategy.Systematic{Duplicates: 1, Distance: 1}, 21},
 	} {
-		c.search.Network, c.search.Steps, c.search.Delays = strategy.ShadowQueues, 100, strategy.Unbounded
+		c.search.Network, c.search.Steps, c.search.Delays = strategy.QueueNetwork, 100, strategy.Unbounded
 		result := enginetest.Explore(t, lockstep.Plan{System: echo(c.messages), Strategy: c.search, Runs: 1000})
 		if want := fmt.Sprintf("complete to this bound: %d executions", c.want); result.Reached != want ||
 			result.Runs != c.want {
@@ -277,7 +277,7 @@ func TestStates(t *testing.T) {
 	runs := map[strategy.Reduction]int{}
 	for _, reduce := range []strategy.Reduction{strategy.NoReduction, strategy.SleepSets, strategy.States} {
 		set := map[string]bool{}
-		s := strategy.Systematic{Steps: 30, Alarms: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
+		s := strategy.Systematic{Steps: 30, Timers: 1, Losses: 1, Delays: strategy.Unbounded, Reduce: reduce}
 		result := enginetest.Explore(
 			t,
 			lockstep.Plan{System: system, Strategy: s, Runs: 1_000_000, Spec: final{states: set}},
@@ -346,10 +346,10 @@ func TestSystematicOfRandomSystem(t *testing.T) {
 		KeepGoing: true,
 	}
 	result := enginetest.Explore(t, plan)
-	if result.Reached != "complete to this bound: 24 executions" || len(result.Found) != 1 {
-		t.Fatalf("%s, %d findings", result.Reached, len(result.Found))
+	if result.Reached != "complete to this bound: 24 executions" || len(result.Failures) != 1 {
+		t.Fatalf("%s, %d findings", result.Reached, len(result.Failures))
 	}
-	again, err := replay.Run(t.Context(), plan, result.Found[0].Trace)
+	again, err := replay.Run(t.Context(), plan, result.Failures[0].Trace)
 	if err != nil || again.Difference != "" || again.Trace.Outcome.Verdict != trace.Fail {
 		t.Errorf("the replay ended with %+v, %v", again, err)
 	}
@@ -360,7 +360,7 @@ func ExampleSystematic() {
 		Strategy: strategy.Systematic{
 			Reduce: strategy.SleepSets,
 			Steps:  30,
-			Alarms: 1,
+			Timers: 1,
 			Losses: 1,
 			Delays: strategy.Unbounded,
 		}})

@@ -28,9 +28,9 @@ type Uniform struct {
 	// Sampler selects how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
 	// Isolated selects the behavior of isolated nodes if the engine controls messages; the zero value is Frozen.
-	Isolated Apart `help:"frozen, cut or held: isolated nodes stand still, run without being heard, or are heard later"`
+	Isolated Isolation `help:"frozen, cut or held: isolated nodes are paused, run without being heard, or are heard later"`
 	// By selects how nodes are isolated if the engine does not control messages; the zero value is ByCut.
-	By Means `help:"cut, crash or restart: how nodes are isolated where messages are not in the engine's hands; restart: and all are down between phases"`
+	By IsolationMethod `help:"cut, crash or restart: how nodes are isolated where messages are not in the engine's hands; restart: and all are down between phases"`
 }
 
 // DefaultUniform uses the parameters of the paper's Fig. 3, with the protocol's own period.
@@ -72,33 +72,33 @@ func (Sampler) Words() []string { return samplerNames }
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
 // Apart is the behavior of isolated nodes.
-type Apart rounds.Isolation
+type Isolation rounds.Isolation
 
 // The behaviors of isolated nodes.
 const (
 	// Frozen nodes are paused, and messages from and to them are lost.
-	Frozen = Apart(rounds.Frozen)
+	Frozen = Isolation(rounds.Frozen)
 	// CutOff nodes continue to run by their clocks, but messages from and to them are lost.
-	CutOff = Apart(rounds.CutOff)
+	CutOff = Isolation(rounds.CutOff)
 	// Held nodes continue to run, and messages from and to them are delivered when they reconnect.
-	Held = Apart(rounds.Held)
+	Held = Isolation(rounds.Held)
 )
 
 var apartNames = []string{"frozen", "cut", "held"}
 
 // Words returns the names of all behaviors.
-func (Apart) Words() []string { return apartNames }
+func (Isolation) Words() []string { return apartNames }
 
 // String returns the name of the behavior.
-func (a Apart) String() string { return option.Word(apartNames, int(a)) }
+func (a Isolation) String() string { return option.Word(apartNames, int(a)) }
 
 // Means is the way to isolate a node if the engine does not control messages.
-type Means uint8
+type IsolationMethod uint8
 
 // The ways to isolate a node.
 const (
 	// ByCut cuts the links of the node, or crashes it if links cannot be cut.
-	ByCut Means = iota
+	ByCut IsolationMethod = iota
 	// ByCrash crashes the node and restarts it when it reconnects.
 	ByCrash
 	// ByRestart is ByCrash with all nodes down between phases and at the end of the run. A phase begins with the start
@@ -109,10 +109,10 @@ const (
 var meansNames = []string{"cut", "crash", "restart"}
 
 // Words returns the names of all ways.
-func (Means) Words() []string { return meansNames }
+func (IsolationMethod) Words() []string { return meansNames }
 
 // String returns the name of the way.
-func (m Means) String() string { return option.Word(meansNames, int(m)) }
+func (m IsolationMethod) String() string { return option.Word(meansNames, int(m)) }
 
 // String returns the strategy as written on the command line.
 func (u Uniform) String() string { return write("uniform", u) }
@@ -130,7 +130,7 @@ func (u Uniform) Fit(info lockstep.Info) (lockstep.Terms, error) {
 		Sweeps:     true,
 	}
 	if u.Sampler == Distinct {
-		t.Measured = func(seen lockstep.Seen) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
+		t.Measured = func(seen lockstep.RunStats) lockstep.Guarantee { return u.distinctGuarantee(info, seen) }
 	}
 	return t, nil
 }
@@ -277,9 +277,9 @@ func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	s.open(round)
 	switch s.sampler {
 	case Effects:
-		s.armed = turn.Alarms()
+		s.armed = turn.Timers()
 	case Distinct:
-		s.armed = turn.Alarms()
+		s.armed = turn.Timers()
 		s.begin(turn)
 	}
 	return s.phase + 1, turn.All() &^ s.isolated[round]
@@ -328,7 +328,7 @@ func (b *breaker) Reset(start *lockstep.Start) {
 }
 
 // Tell reports nothing.
-func (b *breaker) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (b *breaker) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 func (b *breaker) open(round int) {
 	b.calendar.open(round, b.space.period)

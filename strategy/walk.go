@@ -21,14 +21,14 @@ type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight" range:"0.."`
 	Drop      int `help:"weight of losing a message in flight" range:"0.."`
 	Duplicate int `help:"weight of duplicating a message in flight" range:"0.."`
-	Alarm     int `help:"weight of firing an alarm" range:"0.."`
+	Timer     int `help:"weight of firing an timer" range:"0.."`
 	Request   int `help:"weight of giving a waiting request to a node" range:"0.."`
 	Crash     int `help:"weight of crashing a node, as long as not too many are down" range:"0.."`
 	Restart   int `help:"weight of restarting a crashed node" range:"0.."`
 	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut" range:"0.."`
 	Heal      int `help:"weight of healing the cut" range:"0.."`
 	Wait      int `help:"weight of letting time pass, where the system moves by itself" range:"0.."`
-	Pause     int `help:"weight of letting a node stand still for a while, where the system can" range:"0.."`
+	Pause     int `help:"weight of letting a node are paused for a while, where the system can" range:"0.."`
 	Jump      int `help:"weight of letting the clock of a node jump, where the system can" range:"0.."`
 	Down      int `help:"nodes that may be down at once; 0: a minority" range:"0.."`
 	Crashes   int `help:"crashes in a run at most; 0: any number" range:"0.."`
@@ -37,10 +37,10 @@ type Walk struct {
 
 // DefaultWalk favors delivery, which finds more bugs than equal weights: a run that delivers hardly any message tests
 // nothing.
-var DefaultWalk = Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 500}
+var DefaultWalk = Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1, Steps: 500}
 
 // walkKinds lists the kinds of steps in the order of Walk's fields.
-var walkKinds = [...]trace.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Request,
+var walkKinds = [...]trace.Kind{trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer, trace.Request,
 	trace.Crash, trace.Restart, trace.Cut, trace.Heal, trace.Wait, trace.Pause, trace.Jump}
 
 func (w Walk) weights() [len(walkKinds)]int {
@@ -48,7 +48,7 @@ func (w Walk) weights() [len(walkKinds)]int {
 		w.Deliver,
 		w.Drop,
 		w.Duplicate,
-		w.Alarm,
+		w.Timer,
 		w.Request,
 		w.Crash,
 		w.Restart,
@@ -72,7 +72,7 @@ func (w Walk) lowered(info *lockstep.Info) Walk {
 		w.Deliver, w.Drop, w.Duplicate = 0, 0, 0
 	}
 	if rounds.Ticks(info) {
-		w.Wait, w.Alarm = w.Wait+w.Alarm, 0
+		w.Wait, w.Timer = w.Wait+w.Timer, 0
 	}
 	return w
 }
@@ -118,7 +118,7 @@ func (w Walk) New(info lockstep.Info) lockstep.Scheduler {
 			k.has |= trace.KindsOf(walkKinds[i])
 		}
 	}
-	k.faults = k.has&^(onMessages|trace.KindsOf(trace.Alarm, trace.Request)) != 0
+	k.faults = k.has&^(onMessages|trace.KindsOf(trace.Timer, trace.Request)) != 0
 	return k
 }
 
@@ -146,7 +146,7 @@ type weighted struct {
 func (w *walker) Reset(s *lockstep.Start) { w.rand, w.crashed = s.Rand, 0 }
 
 // Tell reports nothing.
-func (w *walker) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (w *walker) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.
 func (w *walker) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
@@ -193,8 +193,8 @@ func (w *walker) possible(turn *lockstep.Turn) trace.Kinds {
 	if len(turn.InFlight()) > 0 {
 		k |= onMessages
 	}
-	if turn.AnyAlarm() {
-		k |= 1 << trace.Alarm
+	if turn.AnyTimer() {
+		k |= 1 << trace.Timer
 	}
 	if canGive(turn) {
 		k |= 1 << trace.Request
@@ -235,8 +235,8 @@ func (w *walker) draw(turn *lockstep.Turn, k trace.Kind, next *lockstep.Step) {
 	switch k {
 	case trace.Drop, trace.Duplicate:
 		next.Msg = pick(w.rand, turn.InFlight())
-	case trace.Alarm:
-		next.Node = pickNode(w.rand, turn.Alarms())
+	case trace.Timer:
+		next.Node = pickNode(w.rand, turn.Timers())
 	case trace.Request:
 		giveAny(w.rand, turn, next)
 	case trace.Crash, trace.Pause, trace.Jump:

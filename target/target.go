@@ -25,9 +25,9 @@ type Target struct {
 	// Strategy is the default strategy of its runs, as written on the command line; empty means the command line's
 	// own default.
 	Strategy string
-	// Patience is the default time after which a step counts as hanging; 0 means the command line's own default.
+	// Timeout is the default time after which a step counts as hanging; 0 means the command line's own default.
 	// Servers in processes may take minutes on a busy machine.
-	Patience time.Duration
+	StepTimeout time.Duration
 	// Scenarios are the scenarios that can guide its runs.
 	Scenarios []Scenario
 
@@ -90,8 +90,8 @@ func (t Target) Gathered(option string) Target {
 }
 
 // Patient is the target with another time after which a step counts as hanging.
-func (t Target) Patient(patience time.Duration) Target {
-	t.Patience = patience
+func (t Target) WithStepTimeout(timeout time.Duration) Target {
+	t.StepTimeout = timeout
 	return t
 }
 

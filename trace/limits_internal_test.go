@@ -7,7 +7,7 @@ import (
 
 // The limits of whole traces, without traces of that size.
 func TestLimitsOfAll(t *testing.T) {
-	const header = `{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
+	const header = `{"lockstep":4,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
 	for _, c := range []struct {
 		line    string
 		records int

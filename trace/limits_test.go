@@ -25,7 +25,7 @@ func repeated(text string, times int) io.Reader {
 // Every number, text and list of a trace has a limit, and the error has the line.
 func TestLimits(t *testing.T) {
 	header := func(more string) string {
-		return `{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3` + more + "}\n"
+		return `{"lockstep":4,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3` + more + "}\n"
 	}
 	start := `{"step":0,"do":"start"}` + "\n"
 	name, value := strings.Repeat("n", trace.MaxName+1), strings.Repeat("v", trace.MaxValue+1)
@@ -57,10 +57,10 @@ func TestLimits(t *testing.T) {
 		{"round name", header(`,"rounds":["` + name + `"]`), "line 1: a name has 4353 bytes"},
 		{
 			"at",
-			header("") + start + `{"step":1,"do":"alarm","node":1,"at":9000000000000000000}`,
+			header("") + start + `{"step":1,"do":"timer","node":1,"at":9000000000000000000}`,
 			"line 3: at is 9000000000000000000",
 		},
-		{"at below", header("") + start + `{"step":1,"do":"alarm","node":1,"at":-1}`, "line 3: at is -1"},
+		{"at below", header("") + start + `{"step":1,"do":"timer","node":1,"at":-1}`, "line 3: at is -1"},
 		{
 			"wait",
 			header("") + start + `{"step":1,"do":"wait","for":9000000000000000000}`,

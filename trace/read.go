@@ -277,7 +277,7 @@ func (r *reader) checkStep(s Step) error {
 		if s.Msg < 1 || s.Msg > r.sent {
 			return fmt.Errorf("%s of message %d, but %d messages were sent so far", s.Kind, s.Msg, r.sent)
 		}
-	case Alarm, Crash, Restart, Request, Pause, Jump:
+	case Timer, Crash, Restart, Request, Pause, Jump:
 		return r.checkNode(s.Node, false)
 	case Wait:
 		if s.For < 1 {

@@ -16,7 +16,7 @@ const (
 	Drop           // a message in flight is lost permanently
 	Duplicate      // a second copy of a message appears; a delivered message is sent again
 	Replace        // a message in flight gets another body (Byzantine sender)
-	Alarm          // a node's timer fires
+	Timer          // a node's timer fires
 	Crash          // a node stops and loses its volatile state
 	Restart        // a crashed node restarts
 	Request        // a client's request reaches a node
@@ -29,7 +29,7 @@ const (
 )
 
 var kindNames = [kindEnd]string{"start", "deliver", "drop", "duplicate", "replace",
-	"alarm", "crash", "restart", "request", "cut", "heal", "wait", "pause", "jump"}
+	"timer", "crash", "restart", "request", "cut", "heal", "wait", "pause", "jump"}
 
 // String is the kind's word in traces and messages.
 func (k Kind) String() string {
@@ -96,7 +96,7 @@ type Time int64
 //	Deliver, Drop, Duplicate   Msg
 //	Replace                    Msg; Request numbers the new body among those forged in the run,
 //	                           in a trace among those used
-//	Alarm, Crash, Restart      Node
+//	Timer, Crash, Restart      Node
 //	Pause, Jump                Node
 //	Request                    Node, Request
 //	Cut, Heal                  From, To, OneWay: the links from From to To, and back unless OneWay

@@ -3,7 +3,7 @@ package trace
 import "fmt"
 
 // Version is the version of the file format that this package reads and writes.
-const Version = 3
+const Version = 4
 
 // Header identifies the origin of a run.
 type Header struct {

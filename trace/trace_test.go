@@ -105,7 +105,7 @@ func genTrace(t *rapid.T) *trace.Trace {
 
 func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent trace.ID) trace.Step {
 	kinds := []trace.Kind{
-		trace.Alarm,
+		trace.Timer,
 		trace.Crash,
 		trace.Restart,
 		trace.Request,
@@ -122,7 +122,7 @@ func genStep(t *rapid.T, node func() trace.Node, set func() trace.Nodes, sent tr
 	switch s.Kind {
 	case trace.Cut, trace.Heal:
 		s.From, s.To, s.OneWay = set(), set(), rapid.Bool().Draw(t, "one way")
-	case trace.Alarm, trace.Crash, trace.Restart, trace.Pause, trace.Jump:
+	case trace.Timer, trace.Crash, trace.Restart, trace.Pause, trace.Jump:
 		s.Node = node()
 	case trace.Wait:
 		s.For = trace.Time(rapid.IntRange(1, 1000).Draw(t, "for"))
@@ -176,7 +176,7 @@ func TestDamaged(t *testing.T) {
 
 func TestBadFiles(t *testing.T) {
 	const (
-		header = `{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
+		header = `{"lockstep":4,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n"
 		start  = `{"step":0,"do":"start"}` + "\n"
 		pass   = `{"verdict":"pass","steps":0,"lines":2}` + "\n"
 	)
@@ -184,9 +184,9 @@ func TestBadFiles(t *testing.T) {
 		{"empty", "", "the file is empty"},
 		{"no trace", "hello\n", "line 1 has no"},
 		{"other JSON", `{"a":1}`, "line 1 has no"},
-		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 3"},
-		{"foreign key", `{"lockstep":3,"colour":"red"}`, `line 1: json: unknown field "colour"`},
-		{"no nodes", `{"lockstep":3,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
+		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 4"},
+		{"foreign key", `{"lockstep":4,"colour":"red"}`, `line 1: json: unknown field "colour"`},
+		{"no nodes", `{"lockstep":4,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
 		{"cut off", header, "it ends after line 1 without a verdict"},
 		{"cut off later", header + start, "it ends after line 2 without a verdict"},
 		{"no JSON", header + start + "}{\n", "line 3: invalid character"},
@@ -196,8 +196,8 @@ func TestBadFiles(t *testing.T) {
 			header + start + `{"step":1,"do":"leap"}`,
 			`line 3: unknown kind of step "leap": one of deliver, drop`,
 		},
-		{"step missing", header + start + `{"step":2,"do":"alarm","node":1}`, "line 3: step 2 where step 1 should be"},
-		{"node", header + start + `{"step":1,"do":"alarm","node":4}`, "line 3: node 4 is not in 1..3"},
+		{"step missing", header + start + `{"step":2,"do":"timer","node":1}`, "line 3: step 2 where step 1 should be"},
+		{"node", header + start + `{"step":1,"do":"timer","node":4}`, "line 3: node 4 is not in 1..3"},
 		{
 			"message",
 			header + start + `{"step":1,"do":"drop","msg":1}`,
@@ -356,7 +356,7 @@ func TestFullDisk(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"lockstep":3,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
+			`{"lockstep":4,"tool":"x","target":"t","strategy":"s","seed":1,"run":0,"nodes":3}` + "\n" +
 				`{"step":0,"do":"start"}` + "\n" + `{"verdict":"pass","steps":0,"lines":2}`,
 		),
 	)
@@ -387,7 +387,7 @@ func ExampleWrite() {
 		fmt.Println(err)
 	}
 	// Output:
-	// {"lockstep":3,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	// {"lockstep":4,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
 	// {"step":0,"do":"start"}
 	// {"sent":1,"from":1,"to":2,"type":"Ping","text":"1->2 Ping"}
 	// {"step":1,"do":"deliver","msg":1,"text":"1->2 Ping"}
@@ -396,17 +396,17 @@ func ExampleWrite() {
 }
 
 func ExampleRead() {
-	file := `{"lockstep":3,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
+	file := `{"lockstep":4,"tool":"example","target":"echo","strategy":"walk","seed":7,"run":0,"nodes":2}
 {"step":0,"do":"start"}
-{"step":1,"do":"alarm","node":2,"text":"2 alarm"}
+{"step":1,"do":"timer","node":2,"text":"2 timer"}
 {"verdict":"pass","steps":1,"lines":3}`
 	t, err := trace.Read(strings.NewReader(file))
 	fmt.Println(t.Header.Target, len(t.Records), t.Records[1].Step, err)
-	_, err = trace.Read(strings.NewReader(strings.Replace(file, "alarm", "alert", 1)))
+	_, err = trace.Read(strings.NewReader(strings.Replace(file, "timer", "alert", 1)))
 	fmt.Println(err)
 	// Output:
-	// echo 2 alarm node 2 <nil>
-	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, alarm, crash, restart, request, cut, heal, wait, pause, jump
+	// echo 2 timer node 2 <nil>
+	// not a readable Lockstep trace: line 3: unknown kind of step "alert": one of deliver, drop, duplicate, replace, timer, crash, restart, request, cut, heal, wait, pause, jump
 }
 
 func ExampleNodes() {

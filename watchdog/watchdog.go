@@ -8,12 +8,12 @@ const Default = 30 * time.Second
 
 // After is a watchdog for the field Watch of a plan: a run hangs if no step begins within the given time. The
 // watchdog detects it within twice that time. Zero or less means that there is no watchdog.
-func After(patience time.Duration) func() (look <-chan time.Time, stop func()) {
-	if patience <= 0 {
+func After(timeout time.Duration) func() (look <-chan time.Time, stop func()) {
+	if timeout <= 0 {
 		return nil
 	}
 	return func() (<-chan time.Time, func()) {
-		t := time.NewTicker(patience) //nolint:forbidigo // this is the clock
+		t := time.NewTicker(timeout) //nolint:forbidigo // this is the clock
 		return t.C, t.Stop
 	}
 }

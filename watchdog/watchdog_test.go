@@ -22,7 +22,7 @@ func ExampleAfter() {
 
 func TestAfter(t *testing.T) {
 	if watchdog.After(0) != nil {
-		t.Error("no patience is not a watchdog")
+		t.Error("no timeout is not a watchdog")
 	}
 	look, stop := watchdog.After(time.Nanosecond)()
 	<-look

@@ -45,7 +45,7 @@ func inBubble(t *testing.T, r row, hosts int) string {
 	var p *probe
 	observed := "nothing: the row did not end"
 	start := func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func as(node int32) func(func()) {
 type prompt struct{ drops int }
 
 func (*prompt) Reset(*lockstep.Start)                          {}
-func (*prompt) Tell(bool) (a lockstep.Account)                 { return a }
+func (*prompt) Report(bool) (a lockstep.SchedulerStats)        { return a }
 func (prompt) String() string                                  { return "prompt" }
 func (prompt) Fit(lockstep.Info) (t lockstep.Terms, err error) { return t, nil }
 func (prompt) New(lockstep.Info) lockstep.Scheduler            { return &prompt{} }

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/distal"
 	"github.com/lockstep-go/lockstep/distal/explore"
 	"github.com/lockstep-go/lockstep/distal/syntax"
 	"github.com/lockstep-go/lockstep/distal/system"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -363,7 +363,7 @@ func (c *exploreCmd) draw(e *cli.Env, text string, r distal.ExploreResult) (*tra
 		return nil, failed
 	}
 	if c.Trace != "" {
-		failed = keep.Trace(e.Write, c.Trace, t)
+		failed = artifact.Trace(e.Write, c.Trace, t)
 	}
 	if c.HTML != "" {
 		failed = errors.Join(failed, e.Write(c.HTML, func(w io.Writer) error {

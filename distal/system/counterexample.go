@@ -35,7 +35,7 @@ func Counterexample(
 		}
 	}
 	p.Holds = list(holds)
-	bench, err := lockstep.NewBench(lockstep.Plan{System: p, Spec: Properties})
+	bench, err := lockstep.NewRunner(lockstep.Plan{System: p, Spec: Properties})
 	if err != nil {
 		return p, nil, err
 	}
@@ -61,7 +61,7 @@ func list(numbers []int) string {
 func stepOf(m async.Move) lockstep.Step {
 	switch {
 	case m.Node != 0:
-		return lockstep.Step{Kind: trace.Alarm, Node: lockstep.Node(m.Node)}
+		return lockstep.Step{Kind: trace.Timer, Node: lockstep.Node(m.Node)}
 	case m.Lost:
 		return lockstep.Step{Kind: trace.Drop, Msg: trace.ID(m.Message)}
 	}

@@ -82,11 +82,11 @@ func (p Program) Describe() (lockstep.Info, error) {
 		}
 	}
 	return lockstep.Info{Name: "distal", Options: options, Nodes: m.N, Rounds: m.Core.RoundNames(),
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Cut, trace.Heal)}, nil
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer, trace.Cut, trace.Heal)}, nil
 }
 
 // Deploy makes a deployment.
-func (p Program) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (p Program) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	m, err := p.compile()
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ const timeout = 10
 type deployment struct {
 	program  *machine.Program
 	timeouts bool
-	chance   lockstep.Chance
+	chance   lockstep.Source
 	instance *async.Instance
 	choices  []int             // resolutions that are given
 	chosen   int               // how many of them are used
@@ -158,7 +158,7 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.instance = async.New(d.program, d.choose)
 	d.report(d.instance.History(), out)
 	for n := 1; d.timeouts && n <= d.program.N; n++ {
-		out.SetAlarm(lockstep.Node(n), timeout)
+		out.SetTimer(lockstep.Node(n), timeout)
 	}
 	out.States(d.state)
 	return nil
@@ -180,9 +180,9 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		// The program numbers its messages as the engine numbers bodies; a copy has the body of its original.
 		f := d.bodies[out.Message(s.Msg).Body-1]
 		d.report(d.instance.Receive(f.To, f.Message, d.holds[int(s.Msg)]), out)
-	case trace.Alarm:
+	case trace.Timer:
 		d.report(d.instance.Timeout(int(s.Node)), out)
-		out.SetAlarm(s.Node, out.Now()+timeout)
+		out.SetTimer(s.Node, out.Now()+timeout)
 	}
 	out.States(d.state)
 	return nil
@@ -251,8 +251,8 @@ func (d *deployment) state(n lockstep.Node) string {
 }
 
 // Abilities are to hash states.
-func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{View: d, Fingerprint: func(n lockstep.Node) uint64 {
+func (d *deployment) Capabilities() lockstep.Capabilities {
+	return lockstep.Capabilities{View: d, Fingerprint: func(n lockstep.Node) uint64 {
 		return mix.Bytes(d.instance.State(int(n)).AppendKey(nil))
 	}}
 }
@@ -285,5 +285,5 @@ func (m *propertyMonitor) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (*propertyMonitor) EventsOnly() bool { return false }
 
 func (m *propertyMonitor) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Judged: m.checked[:]}
+	return lockstep.Conclusion{Checked: m.checked[:]}
 }

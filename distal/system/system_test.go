@@ -32,7 +32,7 @@ func explore(t *testing.T, p system.Program, s lockstep.Strategy, runs int) *loc
 // the finding replays, shrinks and replays again.
 func TestPaxosBug(t *testing.T) {
 	p := system.Program{File: filepath.Join(dir, "paxos_buggy.distal")}
-	for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150},
+	for _, s := range []lockstep.Strategy{strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Steps: 150},
 		strategy.Uniform{Period: 4, Isolations: 6, Rounds: 20}, strategy.Lossy{Rounds: 20, Loss: 0.2}} {
 		result := explore(t, p, s, 20_000)
 		f := result.First()
@@ -40,7 +40,7 @@ func TestPaxosBug(t *testing.T) {
 			t.Fatalf("%s: %+v", s, f)
 		}
 		plan := lockstep.Plan{System: p, Spec: system.Properties}
-		small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 300})
+		small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestCorrectPrograms(t *testing.T) {
 		"chandratoueg_fixed": 1, "onethird_fixed": 1,
 		"fastpaxos_fixed": 1, "benor_fixed": 0, "benortwoquorums_fixed": 0, "twophase_fixed": 0, "threephase_fixed": 0} {
 		p := system.Program{File: filepath.Join(dir, name+".distal")}
-		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 120}, 200)
+		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Timer: min(1, drop), Steps: 120}, 200)
 		if result.Verdict() != trace.Pass {
 			t.Errorf("%s: %v %v", name, result.Verdicts, result.First().Finding)
 		}
@@ -71,7 +71,7 @@ func TestBuggyPrograms(t *testing.T) {
 		"fastpaxos_buggy":  1,
 		"threephase_buggy": 1, "threephase_fixed": 1, "benortwoquorums_buggy": 0} {
 		p := system.Program{File: filepath.Join(dir, name+".distal")}
-		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Alarm: min(1, drop), Steps: 150}, 5000)
+		result := explore(t, p, strategy.Walk{Deliver: 10, Drop: drop, Timer: min(1, drop), Steps: 150}, 5000)
 		if result.Verdict() != trace.Fail {
 			t.Errorf("%s: %v", name, result.Verdicts)
 		}
@@ -81,7 +81,7 @@ func TestBuggyPrograms(t *testing.T) {
 // A second copy of a message changes nothing: senders are counted, not messages.
 func TestDuplicates(t *testing.T) {
 	p := system.Program{File: filepath.Join(dir, "paxos_fixed.distal")}
-	result := explore(t, p, strategy.Walk{Deliver: 10, Duplicate: 5, Alarm: 1, Steps: 150}, 200)
+	result := explore(t, p, strategy.Walk{Deliver: 10, Duplicate: 5, Timer: 1, Steps: 150}, 200)
 	if result.Verdict() != trace.Pass {
 		t.Errorf("%v %v", result.Verdicts, result.First().Finding)
 	}
@@ -118,7 +118,7 @@ func ExampleFromSource() {
 	}
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{System: system.FromSource(string(text), "small"),
 		Spec:     system.Properties,
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Steps: 150}, Runs: 5000})
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Steps: 150}, Runs: 5000})
 	fmt.Println(result.Verdict(), err)
 	// Output: fail <nil>
 }

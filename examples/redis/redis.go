@@ -38,13 +38,13 @@ type Cluster struct {
 
 // Target is Redis Sentinel.
 var Target = target.Of("redis", "Redis with Sentinel, unmodified servers in processes", Cluster{}, kv.Linearizable).
-	Explored("walk:request=4,cut=1,heal=1,wait=2,deliver=0,drop=0,alarm=0,crash=0,restart=0,steps=30").Settled(4)
+	Explored("walk:request=4,cut=1,heal=1,wait=2,deliver=0,drop=0,timer=0,crash=0,restart=0,steps=30").Settled(4)
 
 // Describe returns the properties and capabilities of the system.
 func (c Cluster) Describe() (lockstep.Info, error) { return c.system().Describe() }
 
 // Deploy creates a deployment; servers start with each run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	return c.system().Deploy(ctx, place)
 }
 
@@ -54,7 +54,7 @@ const nodes = 3
 func (c Cluster) system() process.System {
 	c = target.Fill(c)
 	return process.System{Name: "redis", Options: target.Changed(c, Cluster{}), Nodes: nodes, New: c.deploy,
-		Check: func() error { return target.Check("redis", c) }, Pace: c.Pace, Patience: time.Minute,
+		Check: func() error { return target.Check("redis", c) }, Pace: c.Pace, StartTimeout: time.Minute,
 		Draws: "the clients' operations", Events: []string{spec.EventCall, spec.EventReturn},
 		Roles: []string{"master", "slave"}}
 }
@@ -115,7 +115,7 @@ func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 	}
 	for name, text := range map[string]string{"redis.conf": d.redis[n-1].settings("replica-announce", redis),
 		"sentinel.conf": d.sentinels[n-1].settings("sentinel announce", sentinel)} {
-		file := filepath.Join(d.Server(n).Folder, name)
+		file := filepath.Join(d.Server(n).Dir, name)
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}

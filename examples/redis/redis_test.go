@@ -24,7 +24,7 @@ func plan(t *testing.T, s lockstep.Strategy, runs int) lockstep.Plan {
 // Without faults operations are linearizable.
 func TestWithoutFaults(t *testing.T) {
 	result, err := lockstep.Explore(t.Context(), plan(t, strategy.Walk{Request: 4, Wait: 1, Steps: 20}, 1))
-	if err != nil || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
+	if err != nil || result.Verdict() != trace.Pass || len(result.Unchecked()) > 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

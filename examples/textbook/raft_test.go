@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/bubble/calls"
+	"github.com/lockstep-go/lockstep/bubble/rpc"
 	"github.com/lockstep-go/lockstep/examples/textbook"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -56,23 +56,23 @@ type applied struct {
 var onMajority = spec.New("on-majority", func(i lockstep.Info) *majority { return &majority{nodes: i.Nodes} })
 
 type majority struct {
-	nodes  int
-	logs   [10][]textbook.Entry
-	judged int
+	nodes   int
+	logs    [10][]textbook.Entry
+	checked int
 }
 
 // End returns nil: only events are checked.
 func (*majority) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (m *majority) Reset()      { m.logs, m.judged = [10][]textbook.Entry{}, 0 }
-func (m *majority) Judged() int { return m.judged }
+func (m *majority) Reset()       { m.logs, m.checked = [10][]textbook.Entry{}, 0 }
+func (m *majority) Checked() int { return m.checked }
 
 func (m *majority) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case []textbook.Entry:
 		m.logs[e.Node] = v
 	case applied:
-		m.judged++
+		m.checked++
 		have := 0
 		for _, log := range m.logs {
 			if len(log) >= v.index && log[v.index-1] == v.entry {
@@ -92,14 +92,14 @@ func (m *majority) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // The first way to connect the program replaces its connections. Each call is two messages.
 func byMessages(careful bool) bubble.Cluster {
 	return bubble.Cluster{Name: "textbook", Nodes: 3, Requests: requests(), Start: func(n *bubble.Node) error {
-		c := calls.New(n, 5*time.Second)
+		c := rpc.New(n, 5*time.Second)
 		s := server(n, careful, func(to int) (textbook.Peer, error) { return peer{c, lockstep.Node(to)}, nil })
 		n.OnStop(s.Stop)
 		n.OnStop(c.Close) // first, because Stop waits for calls
 		n.Receive(func(from lockstep.Node, body any) {
-			if m := body.(*calls.Message); !c.Take(m) {
+			if m := body.(*rpc.Message); !c.Take(m) {
 				kind, reply := serve(s, m.Body)
-				c.Answer(from, kind, m, &calls.Message{Body: reply})
+				c.Answer(from, kind, m, &rpc.Message{Body: reply})
 			}
 		})
 		s.Start()
@@ -117,13 +117,13 @@ func requests() (list []string) {
 
 // peer calls another node.
 type peer struct {
-	calls *calls.Calls
+	calls *rpc.Calls
 	to    lockstep.Node
 }
 
 // Call sends a request and waits for its reply.
 func (p peer) Call(method string, args, reply any) error {
-	answer, err := p.calls.Ask(p.to, method, &calls.Message{Body: args})
+	answer, err := p.calls.Ask(p.to, method, &rpc.Message{Body: args})
 	if err != nil {
 		return err
 	}
@@ -164,10 +164,10 @@ func find(t *testing.T, cluster func(careful bool) bubble.Cluster, hunt lockstep
 			t.Fatal(err)
 		}
 		f := result.First()
-		t.Logf("careful %v: %d runs, %v, %v", careful, result.Runs, result.Verdicts, result.Judged)
+		t.Logf("careful %v: %d runs, %v, %v", careful, result.Runs, result.Verdicts, result.Checked)
 		switch {
 		case careful && f != nil:
-			t.Errorf("mended: %s\n%s", f.Finding, f.Finding.Stack)
+			t.Errorf("fixed: %s\n%s", f.Finding, f.Finding.Stack)
 		case !careful && (f == nil || f.Finding.Property != "on-majority"):
 			t.Errorf("not found: %+v", f)
 		case !careful:

@@ -131,7 +131,7 @@ func TestKeyDependsOnNoFolder(t *testing.T) {
 	const text = "package main\n\nfunc main() {}\n"
 	here, there, other := made(text), made(text), made(text+"// changed\n")
 	if here != there || here == other {
-		t.Errorf("%s, in another folder %s, changed %s", here, there, other)
+		t.Errorf("%s, in another directory %s, changed %s", here, there, other)
 	}
 }
 

@@ -185,7 +185,7 @@ func (j *job) findSource(ctx context.Context) (string, error) {
 	dir, err := j.run(ctx, "list", "-m", "-f", "{{.Dir}}", "--", j.program.Module)
 	if err != nil {
 		return "", fmt.Errorf(
-			"%s is built from the source of %s, which is not found from here; go to a folder where the go tool finds it: %w",
+			"%s is built from the source of %s, which is not found from here; go to a directory where the go tool finds it: %w",
 			j.program.Name,
 			j.program.Module,
 			err,

@@ -33,7 +33,7 @@ func runCommand(ctx context.Context, cmd *exec.Cmd) error {
 }
 
 // guardDirectory lets the guard remove a directory when this process ends, however it ends.
-func guardDirectory(dir string) error { return child.Folder(dir) }
+func guardDirectory(dir string) error { return child.Dir(dir) }
 
 // releaseDirectory ends the guarding of a directory.
 func releaseDirectory(dir string) error { return child.Keep(dir) }

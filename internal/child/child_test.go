@@ -21,14 +21,14 @@ const motherVariable = "LOCKSTEP_CHILD_MOTHER"
 
 // TestMain also acts as the mother: a program that starts children and is killed.
 func TestMain(m *testing.M) {
-	if folder := os.Getenv(motherVariable); folder != "" {
-		mother(folder)
+	if dir := os.Getenv(motherVariable); dir != "" {
+		mother(dir)
 	}
 	os.Exit(m.Run())
 }
 
-func mother(folder string) {
-	if err := Folder(folder); err != nil {
+func mother(dir string) {
+	if err := Dir(dir); err != nil {
 		panic(err)
 	}
 	ended, err := Start(exec.Command("/bin/true"))
@@ -52,11 +52,11 @@ func gone(group int) { processes.Until(func() bool { return syscall.Kill(-group,
 
 // A program killed with -9 leaves no children, no processes of theirs and no directory.
 func TestKilledMother(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "a folder's name")
-	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o755); err != nil {
+	dir := filepath.Join(t.TempDir(), "a directory's name")
+	if err := os.MkdirAll(filepath.Join(dir, "full"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	program := processes.Begin(t, motherVariable+"="+folder)
+	program := processes.Begin(t, motherVariable+"="+dir)
 	var groups []int
 	for line := program.Line(); line != "up"; line = program.Line() {
 		group, err := strconv.Atoi(line)
@@ -78,7 +78,7 @@ func TestKilledMother(t *testing.T) {
 		gone(g)
 	}
 	processes.Until(func() bool {
-		_, err := os.Stat(folder)
+		_, err := os.Stat(dir)
 		return os.IsNotExist(err)
 	})
 }
@@ -131,7 +131,7 @@ func TestUnknownProgram(t *testing.T) {
 		!strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("%v", err)
 	}
-	if err := Folder("a\nb"); err == nil {
+	if err := Dir("a\nb"); err == nil {
 		t.Error("a line feed was taken")
 	}
 	if err := Keep("never told"); err != nil {

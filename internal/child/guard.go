@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// script reads "+group pid" and "+folder path", and the same with a minus to withdraw them. When its input ends, it
+// script reads "+group pid" and "+directory path", and the same with a minus to withdraw them. When its input ends, it
 // kills the remaining groups and removes the remaining directories. It takes names of directories unquoted, so that
 // they may contain any character but a line feed.
 const script = `
@@ -28,7 +28,7 @@ printf '%s\n' "$left" | while IFS= read -r line; do
 	case $line in "group "*) kill -s KILL -- "-${line#group }" 2>/dev/null ;; esac
 done
 printf '%s\n' "$left" | while IFS= read -r line; do
-	case $line in "folder "*) rm -rf -- "${line#folder }" ;; esac
+	case $line in "directory "*) rm -rf -- "${line#directory }" ;; esac
 done
 `
 
@@ -73,8 +73,8 @@ func End() {
 	}
 }
 
-// Folder lets the guard remove a directory when this program ends, however it ends, until Keep.
-func Folder(path string) error { return tell("+folder " + path) }
+// Directory lets the guard remove a directory when this program ends, however it ends, until Keep.
+func Dir(path string) error { return tell("+directory " + path) }
 
-// Keep withdraws a call of Folder.
-func Keep(path string) error { return tell("-folder " + path) }
+// Keep withdraws a call of Directory.
+func Keep(path string) error { return tell("-directory " + path) }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/cli"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
@@ -51,7 +51,7 @@ func (c *demoCmd) Run(e *cli.Env) error {
 		f.Finding,
 		result.Guarantee,
 	)
-	k, err := e.Keep(plan, f.Trace, keep.Options{Dir: c.Out})
+	k, err := e.Keep(plan, f.Trace, artifact.Options{Dir: c.Out})
 	if err = errors.Join(err, k.NotShrunk); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *demoCmd) Run(e *cli.Env) error {
 		"\n2. Shrunk from %s\n   to %s, by %d runs more.\n\n3. Drawn:\n\n",
 		k.Shrunk.Was,
 		k.Shrunk.Is,
-		k.Shrunk.Tries,
+		k.Shrunk.Attempts,
 	)
 	if err := e.Grid(k.Trace); err != nil {
 		return err

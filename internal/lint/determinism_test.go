@@ -13,7 +13,7 @@ func TestDeterminism(t *testing.T) {
 func TestCheckedPackages(t *testing.T) {
 	for path, want := range map[string]bool{
 		module: true, module + "/trace": true, module + "/distal/explore": true, module + "/target/smr": true,
-		module + "/rounds": true, module + "/shrink": true, module + "/replay": true, module + "/bubble/calls": true,
+		module + "/rounds": true, module + "/shrink": true, module + "/replay": true, module + "/bubble/rpc": true,
 		module + "/target/etcdraft": true, module + "/target/nats": true, module + "/target/kafka": false,
 		module + "/target/bftsmart/agent": false,
 		module + "/cmd/lockstep":          false, module + "/internal/pool": false, module + "/tracer": false,

@@ -17,26 +17,26 @@ type List struct {
 }
 
 // Desk is the request queue: a [lockstep.Outbox].
-type Desk interface{ Offer(trace.Pending) }
+type Queue interface{ Offer(trace.Pending) }
 
 // Begin offers every request for the first time.
-func (l List) Begin(desk Desk) {
+func (l List) Begin(queue Queue) {
 	for i := range l.Texts {
-		l.offer(desk, int32(i+1))
+		l.offer(queue, int32(i+1))
 	}
 }
 
 // Given returns the text of the request with a number, which was given to a node. It offers the request again if it is
 // to be repeated.
-func (l List) Given(desk Desk, id int32) string {
+func (l List) Given(queue Queue, id int32) string {
 	if next := int(id) + len(l.Texts); next <= len(l.Texts)*l.Repeat {
-		l.offer(desk, int32(next))
+		l.offer(queue, int32(next))
 	}
 	return l.text(id)
 }
 
-func (l List) offer(desk Desk, id int32) {
-	desk.Offer(trace.Pending{ID: id, To: trace.AllNodes(l.Nodes), Text: l.text(id)})
+func (l List) offer(queue Queue, id int32) {
+	queue.Offer(trace.Pending{ID: id, To: trace.AllNodes(l.Nodes), Text: l.text(id)})
 }
 
 func (l List) text(id int32) string { return l.Texts[(int(id)-1)%len(l.Texts)] }

@@ -10,9 +10,9 @@ import (
 )
 
 // desk records the offered requests.
-type desk struct{ all []string }
+type queue struct{ all []string }
 
-func (d *desk) Offer(p trace.Pending) {
+func (d *queue) Offer(p trace.Pending) {
 	d.all = append(d.all, fmt.Sprint(p.ID, p.Text, p.To))
 }
 
@@ -26,7 +26,7 @@ func TestList(t *testing.T) {
 		{1, []string{"1a1,2", "2b1,2"}},
 		{3, []string{"1a1,2", "2b1,2", "4b1,2", "6b1,2", "3a1,2", "5a1,2"}},
 	} {
-		var d desk
+		var d queue
 		l := offers.List{Nodes: 2, Texts: []string{"a", "b"}, Repeat: c.repeat}
 		l.Begin(&d)
 		for _, id := range []int32{2, 4, 6, 1, 3, 5}[:2*max(1, c.repeat)] {

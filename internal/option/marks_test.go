@@ -19,7 +19,7 @@ import (
 // fetch.
 var suspicious = regexp.MustCompile(
 	`(?i)\b(bin|binary|program|command|executable|exec|script|shell|jar|jars|jvm|classpath|` +
-		`file|files|path|folder|dir|directory|package|module|library|version|url|host|address|token|plugin)\b`,
+		`file|files|path|directory|dir|directory|package|module|library|version|url|host|address|token|plugin)\b`,
 )
 
 // commands are the directories whose structs with descriptions are flags of commands, not options of targets and

@@ -45,9 +45,9 @@ type environment struct {
 
 // walk takes steps in any order, which delays messages without bound. With fifty steps for each node, three phases
 // succeed if there are no faults.
-func walk(deliver, drop, alarm int) func(lockstep.Info) lockstep.Strategy {
+func walk(deliver, drop, timer int) func(lockstep.Info) lockstep.Strategy {
 	return func(info lockstep.Info) lockstep.Strategy {
-		return strategy.Walk{Deliver: deliver, Drop: drop, Alarm: alarm, Steps: 50 * info.Nodes}
+		return strategy.Walk{Deliver: deliver, Drop: drop, Timer: timer, Steps: 50 * info.Nodes}
 	}
 }
 

@@ -16,7 +16,7 @@ type paperCmd struct {
 	Scenarios scenariosCmd   `cmd:"" help:"The eleven Raft scenarios of the Netrix paper."`
 	Predict   predictCmd     `cmd:"" help:"Tests that finding etcd's stale reads takes, set against their prediction."`
 	Distal    distalTableCmd `cmd:"" help:"Asynchronous and sequential search on the example protocols, compared."`
-	Mutants   mutantsCmd     `cmd:"" help:"Strategies measured by planted mistakes in etcd's raft."`
+	Mutants   mutantsCmd     `cmd:"" help:"Strategies measured by planted bugs in etcd's raft."`
 }
 
 // Help returns the longer help.

@@ -73,7 +73,7 @@ func (c *mutantsListCmd) Run(e *cli.Env) error {
 // built has the flags that select how the program is built.
 type built struct {
 	of
-	Cache string `placeholder:"DIR" help:"Where to build; a folder in the user's cache unless given."`
+	Cache string `placeholder:"DIR" help:"Where to build; a directory in the user's cache unless given."`
 }
 
 func (b built) build(e *cli.Env) (string, error) {

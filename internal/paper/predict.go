@@ -51,7 +51,7 @@ const (
 )
 
 // predictStrategy makes one test a run.
-var predictStrategy = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+var predictStrategy = strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
 // prediction is the outcome of the command.
 type prediction struct {

@@ -87,7 +87,7 @@ func table(
 			return low, err
 		}
 		var cells []string
-		for name, n := range d.JudgedRuns {
+		for name, n := range d.CheckedRuns {
 			share := float64(n) / float64(max(d.Runs, 1))
 			cells = append(cells, fmt.Sprintf("%s %.0f %%", name, 100*share))
 			if share < least {

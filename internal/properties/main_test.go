@@ -22,7 +22,7 @@ func linked(t *testing.T) (names []string) {
 		if err != nil {
 			continue
 		}
-		if info, err := s.Describe(); err == nil && info.Repeats == lockstep.Exactly {
+		if info, err := s.Describe(); err == nil && info.Determinism == lockstep.Deterministic {
 			names = append(names, tg.Name)
 		}
 	}
@@ -86,7 +86,7 @@ func TestTable(t *testing.T) {
 			Strategy:    "walk",
 			Determinism: "best effort",
 			Runs:        10,
-			JudgedRuns:  map[string]int{"often": 5, "seldom": 4, "never": 0},
+			CheckedRuns: map[string]int{"often": 5, "seldom": 4, "never": 0},
 		}, nil
 	})
 	if err != nil || !slices.Equal(low, []string{"x never", "x seldom"}) ||

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep/internal/filelock"
 )
 
-// Folder is a directory that belongs to this process.
-type Folder struct {
+// Directory is a directory that belongs to this process.
+type Dir struct {
 	Path string
 	lock *os.File // the directory itself, open
 }
@@ -22,11 +22,11 @@ const begins = "lockstep-files-"
 
 // tries is the number of attempts with another name. An attempt fails if another process removes the directory before
 // it is locked, because it looks abandoned.
-const tries = 100
+const attempts = 100
 
 // New creates a directory in root, or in the directory for temporary files, with name as a part of its name. It removes
 // directories there whose processes have ended, and ignores errors of that.
-func New(root, name string) (*Folder, error) {
+func New(root, name string) (*Dir, error) {
 	if root == "" {
 		root = os.TempDir()
 	}
@@ -34,12 +34,12 @@ func New(root, name string) (*Folder, error) {
 		sweep(root)
 	}
 	var wrong error
-	for range tries {
+	for range attempts {
 		path, err := os.MkdirTemp(root, begins+name+"-*")
 		if err != nil {
 			return nil, err
 		}
-		var f *Folder
+		var f *Dir
 		if f, wrong = take(path); f != nil {
 			return f, nil
 		}
@@ -48,7 +48,7 @@ func New(root, name string) (*Folder, error) {
 }
 
 // Remove removes the directory with all of its contents.
-func (f *Folder) Remove() error { return errors.Join(os.RemoveAll(f.Path), f.lock.Close()) }
+func (f *Dir) Remove() error { return errors.Join(os.RemoveAll(f.Path), f.lock.Close()) }
 
 // sweep removes the abandoned directories.
 func sweep(root string) {
@@ -62,7 +62,7 @@ func sweep(root string) {
 }
 
 // take locks a directory, unless another process has locked or removed it.
-func take(path string) (*Folder, error) {
+func take(path string) (*Dir, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -75,5 +75,5 @@ func take(path string) (*Folder, error) {
 	if err := errors.Join(err, gone); err != nil || !os.SameFile(is, there) || !is.IsDir() {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Folder{Path: path, lock: f}, nil
+	return &Dir{Path: path, lock: f}, nil
 }

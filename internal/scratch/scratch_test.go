@@ -44,11 +44,11 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	killed, lives := processes.Begin(t, root+"="+at), processes.Begin(t, root+"="+at)
-	gone, stays := killed.Line(), lives.Line()
+	killed, incarnations := processes.Begin(t, root+"="+at), processes.Begin(t, root+"="+at)
+	gone, stays := killed.Line(), incarnations.Line()
 	killed.Kill()
 	want := []string{stays, filepath.Join(at, "lockstep-0-1"), filepath.Join(at, "others")}
-	var mine []*scratch.Folder
+	var mine []*scratch.Dir
 	for i := range 2 { // the second iteration finds the directory of the first, which is of this process
 		f, err := scratch.New(at, fmt.Sprint(i))
 		if err != nil {
@@ -67,7 +67,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%s is left: %v", f.Path, err)
 		}
 	}
-	lives.Kill()
+	incarnations.Kill()
 }
 
 // Processes that create directories at the same time do not remove each other's. Each finds its own, and none is left
@@ -80,7 +80,7 @@ func TestAtOnce(t *testing.T) {
 		go func() {
 			var err error
 			for range 50 {
-				var f *scratch.Folder
+				var f *scratch.Dir
 				if f, err = scratch.New(at, fmt.Sprint(i)); err != nil {
 					break
 				}

@@ -86,7 +86,7 @@ var parts = []struct {
 	},
 	{"messages", []string{"*/message.go", "*/protocol.go", "*/grpc.go", "zookeeper/zab.go"}},
 	{"disk", []string{"*/store.go"}},
-	{"liars", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
+	{"Byzantine nodes", []string{"*/forger.go", "*/byzantine.go", "*/signer.go"}},
 	{"scenarios", []string{"*/scenarios.go", "*/scenario.go", "*/raftscenarios/", "*/bftscenarios/"}},
 	{"mutants", []string{"*/mutants/"}},
 	{
@@ -99,9 +99,9 @@ var parts = []struct {
 func partOf(file string) int {
 	for i, p := range parts {
 		for _, pattern := range p.in {
-			folder := strings.HasSuffix(pattern, "/")
+			dir := strings.HasSuffix(pattern, "/")
 			name := file
-			if words := strings.Split(file, "/"); folder && len(words) > strings.Count(pattern, "/") {
+			if words := strings.Split(file, "/"); dir && len(words) > strings.Count(pattern, "/") {
 				name = strings.Join(words[:strings.Count(pattern, "/")], "/") + "/"
 			}
 			if ok, _ := path.Match(pattern, name); ok {
@@ -119,11 +119,11 @@ func lineTable(w io.Writer, source fs.FS) error {
 		fmt.Fprintf(w, " %s |", p.name)
 	}
 	fmt.Fprintln(w, "\n|---|--:|--:|--:|--:|"+strings.Repeat("--:|", len(parts)))
-	folders, err := fs.ReadDir(source, "target")
+	dirs, err := fs.ReadDir(source, "target")
 	if err != nil {
 		return err
 	}
-	for _, f := range folders {
+	for _, f := range dirs {
 		if !f.IsDir() || f.Name() == "programs" { // descriptions, not a target
 			continue
 		}
@@ -131,17 +131,17 @@ func lineTable(w io.Writer, source fs.FS) error {
 			return err
 		}
 	}
-	var rooms []string
+	var spaces []string
 	sum := 0
-	for _, room := range kit {
-		n, err := lines(source, "kit/"+room)
+	for _, space := range kit {
+		n, err := lines(source, "kit/"+space)
 		if err != nil {
 			return err
 		}
 		sum += n
-		rooms = append(rooms, fmt.Sprintf("`%s` %d", room, n))
+		spaces = append(spaces, fmt.Sprintf("`%s` %d", space, n))
 	}
-	_, err = fmt.Fprintf(w, "\nThe kit: %s; together %d.\n", strings.Join(rooms, ", "), sum)
+	_, err = fmt.Fprintf(w, "\nThe kit: %s; together %d.\n", strings.Join(spaces, ", "), sum)
 	return err
 }
 
@@ -184,15 +184,15 @@ func orDash(n int) string {
 }
 
 // lines counts the lines of Go in a directory and those below, without tests.
-func lines(source fs.FS, folder string) (n int, err error) {
-	err = eachFile(source, folder, func(_ string, m int) { n += m })
+func lines(source fs.FS, dir string) (n int, err error) {
+	err = eachFile(source, dir, func(_ string, m int) { n += m })
 	return n, err
 }
 
 // eachFile calls a function with every Go file in a directory and those below, without tests, and with its number of
 // lines.
-func eachFile(source fs.FS, folder string, do func(file string, lines int)) error {
-	return fs.WalkDir(source, folder, func(name string, d fs.DirEntry, err error) error {
+func eachFile(source fs.FS, dir string, do func(file string, lines int)) error {
+	return fs.WalkDir(source, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return err
 		}

@@ -19,8 +19,8 @@ import (
 	"os"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/pbft"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -112,7 +112,7 @@ func number(n *big.Int) string {
 func (b bench) shapes(ctx context.Context, w io.Writer) error {
 	p := b.plan()
 	p.Strategy = strategy.DefaultLossy
-	s, err := closure.ShapesOf(ctx, p, 1000)
+	s, err := lockstepform.ShapesOf(ctx, p, 1000)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func bounds() (list []lockstep.Strategy) {
 // budget returns one strategy of each kind, with runs of about four phases.
 func (b bench) budget() []lockstep.Strategy {
 	steps := b.steps()
-	delay, shadow, walk := strategy.DefaultDelay, strategy.DefaultShadow, strategy.DefaultWalk
+	delay, shadow, walk := strategy.DefaultDelay, strategy.DefaultQueues, strategy.DefaultWalk
 	delay.Steps, shadow.Steps, walk.Steps = steps, steps, steps
 	return []lockstep.Strategy{
 		strategy.DefaultUniform,
@@ -284,7 +284,7 @@ func defaults() []lockstep.Strategy {
 		strategy.DefaultPCTCP,
 		strategy.PCTCP{Depth: 10, Steps: 300},
 		strategy.DefaultPOS,
-		strategy.DefaultShadow,
+		strategy.DefaultQueues,
 		strategy.DefaultDelay,
 		walk,
 		strategy.DefaultGuided,

@@ -41,7 +41,7 @@ func TestLines(t *testing.T) {
 		t.Errorf("%d lines, %v, want 3", n, err)
 	}
 	if _, err := lines(fstest.MapFS{}, "a"); err == nil {
-		t.Error("a folder that is not there has lines")
+		t.Error("a directory that is not there has lines")
 	}
 }
 

@@ -60,8 +60,8 @@ func (t *Timers) Fire() (name string) {
 // Arm sets the node's timer in the engine to the timer that is due first.
 func (t Timers) Arm(n lockstep.Node, out *lockstep.Outbox) {
 	if _, at, ok := t.First(); ok {
-		out.SetAlarm(n, at)
+		out.SetTimer(n, at)
 	} else {
-		out.StopAlarm(n)
+		out.StopTimer(n)
 	}
 }

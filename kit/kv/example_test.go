@@ -77,7 +77,7 @@ func store(primary bool) bubble.Cluster {
 	return bubble.Cluster{Name: "store", Nodes: nodes, Exact: true, Process: bubble.Process{Serial: true}, Start: start,
 		Begin: func(w *bubble.World) {
 			clients = kv.NewClients(load, nodes)
-			clients.Begin(w.Chance(1), w)
+			clients.Begin(w.Source(1), w)
 		}}
 }
 

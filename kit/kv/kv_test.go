@@ -434,17 +434,17 @@ func TestRevisions(t *testing.T) {
 	put, get, remove := act(kv.Put, 0, 1, 0), act(kv.Get, 1, 0, 0), act(kv.Delete, 1, 0, 0)
 	for _, c := range []struct {
 		name    string
-		events  enginetest.Told
+		events  enginetest.Prepared
 		want    string
 		checked int
 	}{
-		{"in order", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6),
+		{"in order", enginetest.Prepared{call(1, put), answer(1, 5), call(2, get), answer(2, 5), call(3, put), answer(3, 6),
 			call(4, remove), answer(4, 6)}, "", 3},
-		{"at once", enginetest.Told{call(1, put), call(2, get), answer(1, 5), answer(2, 4)}, "", 0},
-		{"not reported", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
-		{"an old read", enginetest.Told{call(1, put), answer(1, 5), call(2, get), answer(2, 4)},
+		{"at once", enginetest.Prepared{call(1, put), call(2, get), answer(1, 5), answer(2, 4)}, "", 0},
+		{"not reported", enginetest.Prepared{call(1, put), answer(1, 5), call(2, get), answer(2, 0)}, "", 0},
+		{"an old read", enginetest.Prepared{call(1, put), answer(1, 5), call(2, get), answer(2, 4)},
 			"c1 get b was answered at revision 4; before it began, revision 5 had been answered", 1},
-		{"two writes", enginetest.Told{call(1, put), answer(1, 5), call(2, put), answer(2, 5)},
+		{"two writes", enginetest.Prepared{call(1, put), answer(1, 5), call(2, put), answer(2, 5)},
 			"c1 put a=1 was answered at revision 5; before it began, revision 5 had been answered", 1},
 	} {
 		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions,
@@ -453,8 +453,8 @@ func TestRevisions(t *testing.T) {
 		if f := r.First(); f != nil {
 			got = f.Finding.Text
 		}
-		if got != c.want || r.Judged[0].N != c.checked {
-			t.Errorf("%s: %q, checked %v, want %q, %d", c.name, got, r.Judged, c.want, c.checked)
+		if got != c.want || r.Checked[0].N != c.checked {
+			t.Errorf("%s: %q, checked %v, want %q, %d", c.name, got, r.Checked, c.want, c.checked)
 		}
 	}
 }

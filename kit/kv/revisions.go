@@ -31,7 +31,7 @@ func (s *revisions) Reset() { *s = revisions{began: map[int]begun{}} }
 func (*revisions) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the answers with a revision that came after others.
-func (s *revisions) Judged() int { return s.checked }
+func (s *revisions) Checked() int { return s.checked }
 
 // Event checks an answer.
 func (s *revisions) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {

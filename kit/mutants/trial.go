@@ -68,7 +68,7 @@ type Cell struct {
 	Property string `json:"property,omitempty"`
 	Text     string `json:"text,omitempty"`
 	// Again is the command that reruns the campaign.
-	Again string `json:"again"`
+	Command string `json:"again"`
 }
 
 // Found reports whether the strategy detected the mutant.
@@ -266,7 +266,7 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 	c := Cell{
 		Strategy: strategy,
 		Outcome:  Survived,
-		Again:    Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " "),
+		Command:  Variable + "=" + m.Name + " lockstep-mutants " + strings.Join(args, " "),
 	}
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if t.Limit > 0 {
@@ -288,7 +288,7 @@ func (t Trial) cell(ctx context.Context, m Mutant, strategy string, runs int) (C
 		c.Outcome = TimedOut
 	default:
 		if err := c.read(err, out.Bytes(), failed.String(), runs); err != nil {
-			return c, fmt.Errorf("%s: %w", c.Again, err)
+			return c, fmt.Errorf("%s: %w", c.Command, err)
 		}
 	}
 	return c, nil

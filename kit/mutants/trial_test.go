@@ -115,7 +115,7 @@ pos       3                         3                     late
 	if len(told) != 2+2+4+2 {
 		t.Errorf("progress: %q", told)
 	}
-	if again := table.Mutants[0].Cells[1].Again; again != "LOCKSTEP_MUTANT=easy lockstep-mutants run etcdraft --strategy pos --runs 7 --steps 10 --seed 0" {
+	if again := table.Mutants[0].Cells[1].Command; again != "LOCKSTEP_MUTANT=easy lockstep-mutants run etcdraft --strategy pos --runs 7 --steps 10 --seed 0" {
 		t.Errorf("again: %s", again)
 	}
 }
@@ -172,8 +172,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestFalseAlarm does not count a kill if the library fails without the mutant, or crashes in some run.
-func TestFalseAlarm(t *testing.T) {
+// TestFalseFinding does not count a kill if the library fails without the mutant, or crashes in some run.
+func TestFalseFinding(t *testing.T) {
 	tr := trial(t)
 	tr.Runs, tr.More = 3, 0
 	tr.Strategies = []string{"walk", "pos", "delay"}

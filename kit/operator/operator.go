@@ -108,12 +108,12 @@ func (o *Operator) At(sink RequestSink) { o.sink = sink }
 func (o *Operator) Next(task int) {
 	if d := o.tasks[task]; o.done[task] < d.Times {
 		o.done[task]++
-		o.Again(task)
+		o.Retry(task)
 	}
 }
 
 // Again offers the same request of a task once more, which was given and refused.
-func (o *Operator) Again(task int) {
+func (o *Operator) Retry(task int) {
 	k := o.done[task]
 	o.offer(task, k, fmt.Sprintf("%s (%d)", o.tasks[task].Name, k))
 }

@@ -24,7 +24,7 @@ func TestOperator(t *testing.T) {
 		o.Begin(&d)
 		o.Next(0)
 		o.Next(0)
-		o.Again(0)
+		o.Retry(0)
 		o.Next(1)
 		var got []string
 		for _, p := range d {

@@ -31,10 +31,10 @@ type view struct {
 }
 
 func (script) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "script", Nodes: 3, Supports: trace.KindsOf(trace.Alarm)}, nil
+	return lockstep.Info{Name: "script", Nodes: 3, Supports: trace.KindsOf(trace.Timer)}, nil
 }
 
-func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (s script) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &player{script: s}, nil
 }
 
@@ -46,7 +46,7 @@ type player struct {
 
 func (p *player) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	p.at = 0
-	out.SetAlarm(1, 1)
+	out.SetTimer(1, 1)
 	return nil
 }
 
@@ -55,11 +55,11 @@ func (p *player) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 		out.Event(p.events[p.at])
 		p.at++
 	}
-	out.SetAlarm(1, out.Now()+1)
+	out.SetTimer(1, out.Now()+1)
 	return nil
 }
 
-func (p *player) Abilities() (a lockstep.Abilities) {
+func (p *player) Capabilities() (a lockstep.Capabilities) {
 	if p.view != nil {
 		a.View = p.view
 	}
@@ -78,7 +78,7 @@ func (v *view) QuiescentAfter() trace.Time            { return 2 }
 // check makes one run of a script.
 func check(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 	t.Helper()
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Alarm: 1},
+	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Timer: 1},
 		Spec: promised,
 		Runs: 1, Steps: max(1, len(s.events)), Settle: 5, Workers: 1, AllowVacuous: true})
 	if err != nil {
@@ -269,8 +269,8 @@ func TestCheckedOnlyWhatCouldFail(t *testing.T) {
 		"in the log": {raftspec.LeaderCompleteness, []lockstep.Event{leads(1, 1), appends(1, 0, one), commits(1, 1, 1),
 			appends(2, 0, one), leads(2, 2)}, 1},
 	} {
-		if r := check(t, script{events: c.events}, c.property); r.First() != nil || r.Judged[0].N != c.want {
-			t.Errorf("%s: %v, checked %v, want %d", name, r.First(), r.Judged, c.want)
+		if r := check(t, script{events: c.events}, c.property); r.First() != nil || r.Checked[0].N != c.want {
+			t.Errorf("%s: %v, checked %v, want %d", name, r.First(), r.Checked, c.want)
 		}
 	}
 }

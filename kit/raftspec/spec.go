@@ -187,5 +187,5 @@ func (m *monitor) Conclude(bool) lockstep.Conclusion {
 			m.list = append(m.list, k)
 		}
 	}
-	return lockstep.Conclusion{Judged: m.list}
+	return lockstep.Conclusion{Checked: m.list}
 }

@@ -100,4 +100,4 @@ func (m *timed) End(run *lockstep.Run) *lockstep.Finding {
 func (*timed) EventsOnly() bool { return false }
 
 // Conclude counts the checks.
-func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.checked[:]} }
+func (m *timed) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Checked: m.checked[:]} }

@@ -87,11 +87,11 @@ func (c *Clocks) setTimers(out *lockstep.Outbox) {
 		n := lockstep.Node(i + 1)
 		switch {
 		case !c.ticking.Has(n):
-			out.StopAlarm(n)
+			out.StopTimer(n)
 		case c.at[n] < c.now:
-			out.SetAlarm(n, c.now)
+			out.SetTimer(n, c.now)
 		default:
-			out.SetAlarm(n, c.next)
+			out.SetTimer(n, c.next)
 		}
 	}
 }

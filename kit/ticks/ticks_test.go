@@ -25,13 +25,13 @@ type watches struct {
 }
 
 func (*watches) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "watches", Nodes: 4, Supports: trace.KindsOf(trace.Alarm, trace.Deliver)}, nil
+	return lockstep.Info{Name: "watches", Nodes: 4, Supports: trace.KindsOf(trace.Timer, trace.Deliver)}, nil
 }
-func (w *watches) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (w *watches) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return w, nil
 }
-func (*watches) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (*watches) Close() error                  { return nil }
+func (*watches) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (*watches) Close() error                        { return nil }
 
 func (w *watches) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	w.out, w.clocks, w.log, w.ticked = out, ticks.New(4, w), nil, 0
@@ -45,7 +45,7 @@ func (w *watches) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error
 
 func (w *watches) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	w.out = out
-	if s.Kind == trace.Alarm {
+	if s.Kind == trace.Timer {
 		w.clocks.Fire(s.Node, out.Now())
 	}
 	w.clocks.Set(out)
@@ -78,7 +78,7 @@ func (w *watches) Tick(n lockstep.Node) bool {
 // without a clock has no timer.
 func TestJump(t *testing.T) {
 	w := &watches{}
-	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1}, Runs: 1,
+	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Timer: 1}, Runs: 1,
 		Steps: 12, Workers: 1})
 	if err != nil || r.First() != nil {
 		t.Fatal(r, err)
@@ -91,7 +91,7 @@ func TestJump(t *testing.T) {
 // While a message is on its way, time continues tick by tick.
 func TestNoJumpOverMessages(t *testing.T) {
 	w := &watches{noise: true}
-	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Alarm: 1},
+	if _, err := lockstep.Explore(context.Background(), lockstep.Plan{System: w, Strategy: strategy.Walk{Timer: 1},
 		Runs: 1, Steps: 12, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}

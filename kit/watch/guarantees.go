@@ -93,7 +93,7 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 
 // Conclude counts the checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
-	return lockstep.Conclusion{Judged: m.checked[:]}
+	return lockstep.Conclusion{Checked: m.checked[:]}
 }
 
 // fails makes a finding about a watch, unless there is one.

@@ -26,7 +26,7 @@ func change(t *testing.T, text string) (c watch.Change) {
 
 // events reads a history, a line for each event: "open 1 from 3 key a", "1: 3a=1 3b=1", "1 upto 5",
 // "wrote 3a=1".
-func events(t *testing.T, text string) (list enginetest.Told) {
+func events(t *testing.T, text string) (list enginetest.Prepared) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "; ") {
 		var o watch.Opened
@@ -118,7 +118,7 @@ func TestChecked(t *testing.T) {
 	if f := r.First(); f == nil || f.Finding.Property != "watch-bookmarkable" {
 		t.Fatal("watch 2 did not deliver revision 4, and nothing was found")
 	}
-	for _, j := range r.Judged {
+	for _, j := range r.Checked {
 		if j.N == 0 {
 			t.Errorf("%s was never checked", j.Name)
 		}

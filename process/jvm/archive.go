@@ -19,9 +19,9 @@ func (j *JVM) Archive(name string, train func(*JVM) error) error {
 		return errors.New("jvm: no archive of classes: it is not known which JVM this is")
 	}
 	const file = "classes.jsa"
-	folder, err := process.Cached(name+"-classes-"+key(release, []byte(j.path())), func(folder string) error {
+	dir, err := process.Cached(name+"-classes-"+key(release, []byte(j.path())), func(dir string) error {
 		dumping := *j
-		dumping.archive, dumping.dumps = filepath.Join(folder, file), true
+		dumping.archive, dumping.dumps = filepath.Join(dir, file), true
 		if err := train(&dumping); err != nil {
 			return err
 		}
@@ -31,6 +31,6 @@ func (j *JVM) Archive(name string, train func(*JVM) error) error {
 	if err != nil {
 		return fmt.Errorf("jvm: no archive of classes: %w", err)
 	}
-	j.archive = filepath.Join(folder, file)
+	j.archive = filepath.Join(dir, file)
 	return nil
 }

@@ -28,13 +28,13 @@ func (j *JVM) Compile(ctx context.Context, name, premain string, sources ...fs.F
 	for _, f := range files {
 		parts = append(parts, []byte(f.name), f.text)
 	}
-	folder, err := process.Cached(name+"-"+key(parts...), func(folder string) error {
-		return compile(ctx, filepath.Join(folder, name+".jar"), j.path(), premain, files)
+	dir, err := process.Cached(name+"-"+key(parts...), func(dir string) error {
+		return compile(ctx, filepath.Join(dir, name+".jar"), j.path(), premain, files)
 	})
 	if err != nil {
 		return "", fmt.Errorf("jvm: compiling %s: %w", name, err)
 	}
-	jar := filepath.Join(folder, name+".jar")
+	jar := filepath.Join(dir, name+".jar")
 	j.Classes = append(j.Classes[:len(j.Classes):len(j.Classes)], jar)
 	return jar, nil
 }
@@ -56,13 +56,13 @@ type source struct {
 }
 
 // read reads the Java files of directories.
-func read(folders []fs.FS) (files []source, err error) {
-	for i, folder := range folders {
-		err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
+func read(dirs []fs.FS) (files []source, err error) {
+	for i, dir := range dirs {
+		err := fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".java") {
 				return err
 			}
-			text, err := fs.ReadFile(folder, path)
+			text, err := fs.ReadFile(dir, path)
 			files = append(files, source{filepath.Join(fmt.Sprint(i), filepath.FromSlash(path)), text})
 			return err
 		})

@@ -66,9 +66,9 @@ func tool(name string) (string, error) {
 
 // In returns the JVM with its temporary files in a directory, such as that of a server. A server that is killed then
 // leaves nothing elsewhere.
-func (j *JVM) In(folder string) *JVM {
+func (j *JVM) In(dir string) *JVM {
 	in := *j
-	in.temp = folder
+	in.temp = dir
 	return &in
 }
 

@@ -16,14 +16,14 @@ import (
 
 // The tests use a separate cache.
 func TestMain(m *testing.M) {
-	folder, err := os.MkdirTemp("", "jvm-*")
+	dir, err := os.MkdirTemp("", "jvm-*")
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	_, _ = os.Setenv("XDG_CACHE_HOME", folder), os.Setenv("HOME", folder)
+	_, _ = os.Setenv("XDG_CACHE_HOME", dir), os.Setenv("HOME", dir)
 	code := m.Run()
-	_ = os.RemoveAll(folder)
+	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
@@ -137,9 +137,9 @@ func TestIn(t *testing.T) {
 		`public class Temp { public static void main(String[] a) throws Exception { System.out.print(java.io.File.createTempFile("left", ".so").getAbsolutePath()); } }`)); err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	if got := run(t, j.In(folder), "Temp"); filepath.Dir(got) != folder {
-		t.Errorf("%s is not in %s", got, folder)
+	dir := t.TempDir()
+	if got := run(t, j.In(dir), "Temp"); filepath.Dir(got) != dir {
+		t.Errorf("%s is not in %s", got, dir)
 	}
 }
 

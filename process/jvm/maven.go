@@ -31,32 +31,32 @@ func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	folder, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(folder string) error {
+	dir, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(dir string) error {
 		process.Notify("fetching %s, once: it is kept in the user's cache", strings.Join(artefacts, ", "))
-		if err := fetch(ctx, folder, pom); err != nil {
+		if err := fetch(ctx, dir, pom); err != nil {
 			return err
 		}
-		return pinned.check(folder)
+		return pinned.check(dir)
 	})
 	if err == nil {
-		err = pinned.check(folder)
+		err = pinned.check(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
 	}
-	return filepath.Glob(filepath.Join(folder, "*.jar"))
+	return filepath.Glob(filepath.Join(dir, "*.jar"))
 }
 
 // plugin copies artifacts, in a version that is known to work.
 const plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 
 // fetch copies the jars that a pom lists into a directory.
-func fetch(ctx context.Context, folder string, pom []byte) error {
+func fetch(ctx context.Context, dir string, pom []byte) error {
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
 		return errors.New("mvn is missing: install Maven, or run `make setup` in a checkout")
 	}
-	file := filepath.Join(folder, "pom.xml")
+	file := filepath.Join(dir, "pom.xml")
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func fetch(ctx context.Context, folder string, pom []byte) error {
 		"--strict-checksums",
 		"-f",
 		file,
-		"-DoutputDirectory="+folder,
+		"-DoutputDirectory="+dir,
 		"-DincludeScope=runtime",
 		plugin,
 	)

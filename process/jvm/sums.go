@@ -45,13 +45,13 @@ func readSums(text string) (sums, error) {
 }
 
 // check reports the jars of a directory that differ from the list.
-func (s sums) check(folder string) error {
-	jars, err := filepath.Glob(filepath.Join(folder, "*.jar"))
+func (s sums) check(dir string) error {
+	jars, err := filepath.Glob(filepath.Join(dir, "*.jar"))
 	if err != nil {
 		return err
 	}
 	if len(jars) == 0 {
-		return fmt.Errorf("%s has no jars", folder)
+		return fmt.Errorf("%s has no jars", dir)
 	}
 	var wrong []error
 	var unknown []string
@@ -71,7 +71,7 @@ func (s sums) check(folder string) error {
 					name,
 					got,
 					want,
-					folder,
+					dir,
 				),
 			)
 		}
@@ -110,15 +110,15 @@ func Sums(ctx context.Context, artefacts ...string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "lockstep-sums-*")
+	dir, err := os.MkdirTemp("", "lockstep-sums-*")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
-	if err := fetch(ctx, folder, pom); err != nil {
+	defer os.RemoveAll(dir)
+	if err := fetch(ctx, dir, pom); err != nil {
 		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
 	}
-	jars, err := filepath.Glob(filepath.Join(folder, "*.jar"))
+	jars, err := filepath.Glob(filepath.Join(dir, "*.jar"))
 	if err != nil {
 		return nil, err
 	}

@@ -20,20 +20,20 @@ func Activity(r *lockstep.Result) []string {
 		return nil
 	}
 	lines := []string{"a run: " + strings.Join(happened(r), ", ")}
-	for _, j := range r.Judged {
+	for _, j := range r.Checked {
 		if j.N > 0 {
 			lines = append(lines, fmt.Sprintf("property %s was checked %s, %s a run",
 				plain.Clean(j.Name), words.Count(j.N, "time"), average(r, int64(j.N))))
 		}
 	}
-	if r.Quiet > 0 && len(r.Events) > 0 {
+	if r.IdleRuns > 0 && len(r.Events) > 0 {
 		lines = append(
 			lines,
 			fmt.Sprintf(
 				"nothing observable happened in %d of %d runs (%.3g %%)",
-				r.Quiet,
+				r.IdleRuns,
 				r.Runs,
-				100*float64(r.Quiet)/float64(r.Runs),
+				100*float64(r.IdleRuns)/float64(r.Runs),
 			),
 		)
 	}

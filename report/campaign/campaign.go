@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/internal/words"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -51,13 +51,13 @@ type Campaign struct {
 	// Coverage is the measured coverage, if there is any.
 	Coverage []coverage.Reading
 	// Closure counts late messages, if they were counted.
-	Closure []closure.TypeCount
+	Closure []lockstepform.TypeCount
 
 	// Notes are further lines of the summary, such as coverage.
 	Notes []string
 
 	// Again is the command that reruns the campaign, and Replay the one that replays its first finding.
-	Again, Replay string
+	Command, Replay string
 }
 
 // Sample is the progress of a campaign at one time.
@@ -154,7 +154,7 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 		c.timesReal(),
 		c.ended(),
 	)
-	if r.Repeats != lockstep.Exactly {
+	if r.Determinism != lockstep.Deterministic {
 		fmt.Fprintln(&b, BestEffort)
 	}
 	for _, line := range Activity(r) {
@@ -187,8 +187,8 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}
 	}
-	if c.Replay == "" && c.Again != "" && Failed(r.Problems()) {
-		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Again))
+	if c.Replay == "" && c.Command != "" && Failed(r.Problems()) {
+		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Command))
 	}
 	c.writeProblems(&b, colour)
 	_, err := io.WriteString(w, b.String())

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -34,12 +34,12 @@ type Document struct {
 	Reasons     map[string]int     `json:"reasons,omitempty"`
 	Shrunk      string             `json:"shrunk,omitempty"`
 	Guarantee   Promise            `json:"guarantee"`
-	Judged      map[string]*int    `json:"judged,omitempty"`      // null: not counted, which is not zero
-	JudgedRuns  map[string]int     `json:"judged_runs,omitempty"` // runs that checked a property, if it is counted
+	Checked     map[string]*int    `json:"judged,omitempty"`       // null: not counted, which is not zero
+	CheckedRuns map[string]int     `json:"checked_runs,omitempty"` // runs that checked a property, if it is counted
 	Effects     []Effect           `json:"effects,omitempty"`
 	Events      []Effect           `json:"events,omitempty"` // by type
 	Requests    int64              `json:"requests"`         // given to nodes
-	QuietRuns   int                `json:"quiet_runs"`       // runs in which nothing observable happened
+	IdleRuns    int                `json:"idle_runs"`        // runs in which nothing observable happened
 	ElapsedMS   int64              `json:"elapsed_ms"`
 	RunsPerS    float64            `json:"runs_per_sec"`
 	StepsPerS   float64            `json:"steps_per_sec"`
@@ -50,14 +50,14 @@ type Document struct {
 	Digest      string             `json:"digest"`
 	Interrupted bool               `json:"interrupted"`
 
-	FailureRate Rate                `json:"failure_rate"`
-	Groups      []Group             `json:"groups,omitempty"`
-	Curve       []Sample            `json:"curve,omitempty"`
-	Coverage    []coverage.Reading  `json:"coverage,omitempty"`
-	Closure     []closure.TypeCount `json:"closure,omitempty"`
+	FailureRate Rate                     `json:"failure_rate"`
+	Groups      []Group                  `json:"groups,omitempty"`
+	Curve       []Sample                 `json:"curve,omitempty"`
+	Coverage    []coverage.Reading       `json:"coverage,omitempty"`
+	Closure     []lockstepform.TypeCount `json:"closure,omitempty"`
 
-	Again  string `json:"again,omitempty"`
-	Replay string `json:"replay,omitempty"`
+	Command string `json:"again,omitempty"`
+	Replay  string `json:"replay,omitempty"`
 }
 
 // Finding is a finding in a document.
@@ -104,12 +104,12 @@ func (c *Campaign) Document() Document {
 		Verdict:     c.Verdict(),
 		Problems:    r.Problems(),
 		Verdicts:    map[string]int{},
-		Determinism: r.Repeats.String(),
+		Determinism: r.Determinism.String(),
 		Reasons:     r.Reasons,
 		Shrunk:      c.Shrunk,
 		Guarantee:   promise(r),
-		Judged:      map[string]*int{},
-		JudgedRuns:  map[string]int{},
+		Checked:     map[string]*int{},
+		CheckedRuns: map[string]int{},
 		ElapsedMS:   c.Elapsed.Milliseconds(),
 		RunsPerS: c.perSecond(
 			int64(r.Runs),
@@ -120,7 +120,7 @@ func (c *Campaign) Document() Document {
 		Steps:       r.Steps,
 		Messages:    r.Messages,
 		Requests:    r.Requests,
-		QuietRuns:   r.Quiet,
+		IdleRuns:    r.IdleRuns,
 		Digest:      fmt.Sprintf("%016x", r.Digest),
 		Interrupted: r.Stopped,
 		FailureRate: c.FailureRate(),
@@ -128,7 +128,7 @@ func (c *Campaign) Document() Document {
 		Curve:       c.Curve,
 		Coverage:    c.Coverage,
 		Closure:     c.Closure,
-		Again:       c.Again,
+		Command:     c.Command,
 		Replay:      c.Replay,
 	}
 	if d.Problems == nil {
@@ -141,12 +141,12 @@ func (c *Campaign) Document() Document {
 		d.FirstRun = &f.Run
 		d.Finding = &Finding{Property: f.Finding.Property, Text: f.Finding.Text, Confirmed: f.Confirmed()}
 	}
-	for _, j := range r.Judged {
-		d.Judged[j.Name] = nil
+	for _, j := range r.Checked {
+		d.Checked[j.Name] = nil
 		if n := j.N; n != lockstep.NotCounted {
-			d.Judged[j.Name] = &n
+			d.Checked[j.Name] = &n
 			if n > 0 || !j.Optional {
-				d.JudgedRuns[j.Name] = j.Runs
+				d.CheckedRuns[j.Name] = j.Runs
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func junitSuiteOf(c *Campaign) junitSuite {
 		{"findings", fmt.Sprint(d.Findings)},
 		{"verdict", string(d.Verdict)}, {"interrupted", yes(d.Interrupted)}, {"trace", d.Trace},
 		{"guarantee", d.Guarantee.Text}, {"guarantee.assumes", strings.Join(d.Guarantee.Assumes, "; ")},
-		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Again},
+		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Command},
 		{"replay", d.Replay},
 	} {
 		if p.Value != "" {
@@ -119,7 +119,7 @@ func junitSuiteOf(c *Campaign) junitSuite {
 // properties returns the names of all properties that were checked or violated.
 func (d *Document) properties() []string {
 	names := map[string]bool{}
-	for name := range d.Judged {
+	for name := range d.Checked {
 		names[name] = true
 	}
 	for _, p := range d.Problems {
@@ -211,7 +211,7 @@ func (d *Document) failureText(p *lockstep.Problem) string {
 
 // checked reports how often a property could have failed.
 func checked(d *Document, name string) string {
-	if n := d.Judged[name]; n != nil {
+	if n := d.Checked[name]; n != nil {
 		return "checked " + words.Count(*n, "time")
 	}
 	return "checked, nothing counts how often"

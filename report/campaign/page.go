@@ -51,7 +51,7 @@ func ComparePage(w io.Writer, r *compare.Result, again string) error {
 	}
 	d := pageData{Title: "Lockstep comparison: " + plain.Short(r.Target), Heading: "strategies compared",
 		Subtitle: fmt.Sprintf("%s · from seed %d", plain.Clean(r.Target), r.Seed),
-		D:        Document{Again: again, Interrupted: r.Interrupted}}
+		D:        Document{Command: again, Interrupted: r.Interrupted}}
 	d.compare(r)
 	return page.Render(w, pageTemplate, d)
 }
@@ -73,7 +73,7 @@ type pageData struct {
 	More     []Group  // in a collapsed section
 	Cut      []string // a note about what was left out
 	Verdicts []Effect
-	Judged   []Effect
+	Checked  []Effect
 	Compared []comparedRow
 }
 
@@ -120,12 +120,12 @@ func (d *pageData) fill(c *Campaign) error {
 			d.Verdicts = append(d.Verdicts, Effect{string(v), n})
 		}
 	}
-	for _, name := range plain.Keys(d.D.Judged) {
+	for _, name := range plain.Keys(d.D.Checked) {
 		n := lockstep.NotCounted
-		if counted := d.D.Judged[name]; counted != nil {
+		if counted := d.D.Checked[name]; counted != nil {
 			n = *counted
 		}
-		d.Judged = append(d.Judged, Effect{name, n})
+		d.Checked = append(d.Checked, Effect{name, n})
 	}
 	return nil
 }

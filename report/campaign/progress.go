@@ -124,8 +124,8 @@ func (p *Progress) line(s Status, elapsed time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// forever is a time in seconds too long to wait for, and close to the largest Duration.
-const forever = 1e9
+// indefinitely is a time in seconds too long to wait for, and close to the largest Duration.
+const indefinitely = 1e9
 
 // left returns the time until the planned runs or the planned time are used up, whichever comes first.
 func (p *Progress) left(s Status, elapsed time.Duration, rate float64) (left time.Duration, known bool) {
@@ -134,7 +134,7 @@ func (p *Progress) left(s Status, elapsed time.Duration, rate float64) (left tim
 	}
 	if p.Runs > 0 && rate > 0 {
 		seconds := float64(max(0, p.Runs-s.Runs)) / rate
-		if byRuns := time.Duration(seconds * float64(time.Second)); seconds < forever && (!known || byRuns < left) {
+		if byRuns := time.Duration(seconds * float64(time.Second)); seconds < indefinitely && (!known || byRuns < left) {
 			left, known = byRuns, true
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/compare"
 	"github.com/lockstep-go/lockstep/coverage"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -22,7 +22,7 @@ func failing(inRounds bool) *trace.Trace {
 		}
 	}
 	for i := range 3 {
-		r := trace.Record{Number: i, Step: trace.Step{Kind: trace.Alarm, Node: 1}, Text: "1 alarm"}
+		r := trace.Record{Number: i, Step: trace.Step{Kind: trace.Timer, Node: 1}, Text: "1 timer"}
 		if i > 0 {
 			r.Events = []trace.Event{{Type: "decided", Node: 1, Text: "2"}}
 			if inRounds {
@@ -48,12 +48,12 @@ func campaignWith(text string) *campaign.Campaign {
 				trace.Pass:    990,
 				trace.Unknown: 5,
 			}, Reasons: map[string]int{text: 5},
-			Found: []lockstep.Found{{Run: 4, Finding: lockstep.Finding{Property: text, Text: text}, Failed: 7,
+			Failures: []lockstep.Failure{{Run: 4, Finding: lockstep.Finding{Property: text, Text: text}, Failed: 7,
 				Repeated: 10}},
-			Unknown: []lockstep.Unknown{{Run: 9, Reason: text}}, Failures: []lockstep.Count{{Name: text, N: 5}},
+			Unknown: []lockstep.Unknown{{Run: 9, Reason: text}}, ByProperty: []lockstep.Count{{Name: text, N: 5}},
 			Divergences: []lockstep.Divergence{{Run: 49, Difference: text, Nondeterminism: []string{text}}},
 			Diverged:    1, Rechecked: 20, Nondeterminism: []string{text},
-			Judged: []lockstep.Count{
+			Checked: []lockstep.Count{
 				{Name: text, N: 10},
 				{Name: "never " + text},
 				{Name: "uncounted " + text, N: lockstep.NotCounted},
@@ -66,13 +66,13 @@ func campaignWith(text string) *campaign.Campaign {
 				Assumes: []string{text},
 			}, Digest: 77},
 		Options: map[string]string{text: text}, Build: text, Scenario: text, Elapsed: 1234 * time.Millisecond,
-		Trace: text, Page: text, Traces: []string{text}, Shrunk: text, Again: text, Replay: text,
+		Trace: text, Page: text, Traces: []string{text}, Shrunk: text, Command: text, Replay: text,
 		Groups: []campaign.Group{{Property: text, Shape: text, Findings: 4, First: 4, Text: text, Trace: text},
 			{Property: text, Shape: "other", Findings: 1, First: 90, Text: text}},
 		Curve: []campaign.Sample{{Runs: 500, ElapsedMS: 600, States: 90, Schedules: 400, Findings: 2},
 			{Runs: 1000, ElapsedMS: 1234, States: 130, Schedules: 700, Findings: 5}},
 		Coverage: []coverage.Reading{{Name: text, Covered: 3, Goals: 4}},
-		Closure:  []closure.TypeCount{{Type: text, Delivered: 10, Late: 2, Changed: 1}},
+		Closure:  []lockstepform.TypeCount{{Type: text, Delivered: 10, Late: 2, Changed: 1}},
 	}
 }
 
@@ -108,7 +108,7 @@ func sampleCampaign() *campaign.Campaign {
 			Steps:    152000,
 			Messages: 142000,
 			Digest:   0x0123456789abcdef,
-			Found: []lockstep.Found{
+			Failures: []lockstep.Failure{
 				{
 					Run:      238,
 					Finding:  lockstep.Finding{Property: "prefix", Text: "node 1 outputs ad, but node 2 had output c"},
@@ -116,8 +116,8 @@ func sampleCampaign() *campaign.Campaign {
 					Repeated: 1,
 				},
 			},
-			Failures: []lockstep.Count{{Name: "prefix", N: 22}},
-			Judged:   []lockstep.Count{{Name: "prefix", N: 9120, Runs: 2900}},
+			ByProperty: []lockstep.Count{{Name: "prefix", N: 22}},
+			Checked:    []lockstep.Count{{Name: "prefix", N: 9120, Runs: 2900}},
 			Guarantee: lockstep.Guarantee{
 				Class:   "a given 4-periodic uniform execution",
 				PerRun:  7.05e-06,
@@ -127,8 +127,8 @@ func sampleCampaign() *campaign.Campaign {
 		},
 		Options: map[string]string{"nodes": "3"}, Elapsed: 490 * time.Millisecond,
 		Trace: "lockstep-out/prefix-seed1-run238.trace", Page: "lockstep-out/prefix-seed1-run238.html",
-		Again:  "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
-		Replay: "lockstep replay lockstep-out/prefix-seed1-run238.trace",
+		Command: "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
+		Replay:  "lockstep replay lockstep-out/prefix-seed1-run238.trace",
 		Groups: []campaign.Group{
 			{Property: "prefix", Shape: "4 phases: 2 output in phase 3, 1 output in phase 4", Findings: 3, First: 238,
 				Text: "node 1 outputs ad, but node 2 had output c", Trace: "lockstep-out/prefix-seed1-run238.trace"},
@@ -139,7 +139,7 @@ func sampleCampaign() *campaign.Campaign {
 // passed returns the same campaign without a finding.
 func passed() *campaign.Campaign {
 	c := sampleCampaign()
-	c.Result.Found, c.Result.Failures, c.Result.Verdicts, c.Groups = nil, nil,
+	c.Result.Failures, c.Result.ByProperty, c.Result.Verdicts, c.Groups = nil, nil,
 		map[trace.Verdict]int{trace.Pass: 3000}, nil
 	c.Trace, c.Page, c.Replay = "", "", ""
 	return c

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Looks for the known mistakes of etcd in releases of 3.5 that have them and in those that mended them: known.sh RUNS VERSION...
-# MISTAKES='17780|18089' looks for these alone, and RATE=true makes all runs of releases that have one, too, to tell how often it shows.
+# Looks for the known bugs of etcd in releases of 3.5 that have them and in those that fixed them: known.sh RUNS VERSION...
+# BUGS='17780|18089' looks for these alone, and RATE=true makes all runs of releases that have one, too, to tell how often it shows.
 # Each release is built once, which takes a minute or more. Run from the top of the project, after make build.
 set -eu
 lockstep=$PWD/bin/lockstep
@@ -11,5 +11,5 @@ mod=$(go run ../../internal/modules modfile v3.5)
 library=go.etcd.io/etcd/server/v3
 for version in "$@"; do
 	go mod edit -replace "$library=$library@$version" "$mod"
-	GOWORK=off GOFLAGS=-mod=mod "$lockstep" go test -modfile "$mod" -timeout 1h -run "KnownMistakes/^(${MISTAKES:-.*})\$" -v . -known "$runs" "-rate=${RATE:-false}"
+	GOWORK=off GOFLAGS=-mod=mod "$lockstep" go test -modfile "$mod" -timeout 1h -run "KnownBugs/^(${BUGS:-.*})\$" -v . -known "$runs" "-rate=${RATE:-false}"
 done

@@ -21,13 +21,13 @@ type Cluster struct {
 	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
 	Keys     int `help:"number of keys; 0: 2" zero:"2" range:"1..8"`
 	// Hasty is a bug: the primary answers before its disk and its backups have the operation.
-	Hasty bool `help:"with the bug that the primary answers too early"`
+	EarlyAnswers bool `help:"with the bug that the primary answers too early"`
 }
 
 // Targets are the map with and without its bug.
 var Targets = []target.Target{
 	target.Of("backup", "a map on a primary and its backups, correct", Cluster{}, kv.Linearizable),
-	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{Hasty: true}, kv.Linearizable),
+	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{EarlyAnswers: true}, kv.Linearizable),
 }
 
 // Describe describes the system and its capabilities.
@@ -40,7 +40,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	c = target.Fill(c)
 	return c.cluster().Deploy(ctx, p)
 }
@@ -58,7 +58,7 @@ func (c Cluster) cluster() sim.Cluster[message] {
 		},
 		Type:  func(m message) string { return m.kind },
 		Types: []string{"Ask", "Copy", "Have"},
-		Begin: func(out *lockstep.Outbox, draws *lockstep.Chance) any {
+		Begin: func(out *lockstep.Outbox, draws *lockstep.Source) any {
 			clients := kv.NewClients(load, c.Nodes)
 			clients.Begin(draws, out)
 			return clients
@@ -110,15 +110,15 @@ func (n *node) Start(c *sim.Context[message]) {
 	n.Map.Reset(n.cluster.Keys, n.cluster.Clients)
 	n.applied, n.have = 0, make([]uint64, n.cluster.Nodes+1)
 	if n.self == 1 {
-		c.SetAlarm(10)
+		c.SetTimeout(10)
 	}
 }
 
-// Alarm lets the primary send its backups the operations that they may lack.
-func (n *node) Alarm(c *sim.Context[message]) {
+// Timer lets the primary send its backups the operations that they may lack.
+func (n *node) Timeout(c *sim.Context[message]) {
 	n.Sync()
 	n.copyTo(c)
-	c.SetAlarm(10)
+	c.SetTimeout(10)
 }
 
 // Request forwards a client's operation to the primary. The client may try another node meanwhile.
@@ -156,7 +156,7 @@ func (n *node) take(c *sim.Context[message], op kv.Op) {
 		return
 	}
 	n.log.Append(op)
-	if !n.cluster.Hasty {
+	if !n.cluster.EarlyAnswers {
 		n.Sync()
 	}
 	n.copyTo(c)
@@ -175,7 +175,7 @@ func (n *node) copyTo(c *sim.Context[message]) {
 func (n *node) answer(c *sim.Context[message]) {
 	safe := n.log.Last()
 	for _, k := range n.have[2:] {
-		if !n.cluster.Hasty {
+		if !n.cluster.EarlyAnswers {
 			safe = min(safe, k)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // rough loses, duplicates and delays messages, cuts links and crashes nodes.
-var rough = strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Alarm: 2, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+var rough = strategy.Walk{Deliver: 10, Drop: 1, Duplicate: 1, Timer: 2, Request: 2, Crash: 1, Restart: 2, Cut: 1,
 	Heal: 1, Steps: 150}
 
 func explore(t *testing.T, c backup.Cluster, s lockstep.Strategy, runs int) *lockstep.Result {
@@ -40,20 +40,20 @@ func TestCorrect(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Errorf("%s: %s", s, f.Finding)
 		}
-		if judged := result.Judged; judged[0].N < 100 || judged[1].N < 100 {
-			t.Errorf("%s: in 300 runs judged %v", s, judged)
+		if checked := result.Checked; checked[0].N < 100 || checked[1].N < 100 {
+			t.Errorf("%s: in 300 runs judged %v", s, checked)
 		}
 	}
 }
 
 // A crash exposes a primary that does not wait: it has acknowledged a write that is lost.
 func TestHasty(t *testing.T) {
-	result := explore(t, backup.Cluster{Hasty: true}, rough, 2000)
+	result := explore(t, backup.Cluster{EarlyAnswers: true}, rough, 2000)
 	f := result.First()
 	if f == nil || f.Finding.Property != "linearizability" || f.Flaky != "" {
 		t.Fatalf("found %+v in %d runs", f, result.Runs)
 	}
-	plan := lockstep.Plan{System: backup.Cluster{Hasty: true}, Strategy: rough, Spec: backup.Targets[1].Spec}
+	plan := lockstep.Plan{System: backup.Cluster{EarlyAnswers: true}, Strategy: rough, Spec: backup.Targets[1].Spec}
 	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,8 @@ type agented struct {
 	heard []lockstep.Event // events of the client
 }
 
-func newAgented(p programs, place *lockstep.Place) (*agented, error) {
-	root, err := place.Folder()
+func newAgented(p programs, place *lockstep.Env) (*agented, error) {
+	root, err := place.Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (c Cluster) agented(d *agented) remote.System {
 		Events:   events,
 		Requests: c.requests(),
 		Value:    value,
-		Limits:   remote.Limits{Patience: patience},
+		Limits:   remote.Limits{Timeout: timeout},
 		Command:  d.command,
 		Body:     decoded,
 		Clients:  &remote.Clients{Begin: d.begin, Request: d.client.ask, Report: d.report, Stop: d.client.stop},
@@ -75,12 +75,12 @@ func decoded(body []byte) any {
 }
 
 // command starts a replica, when those before it listen.
-func (d *agented) command(node lockstep.Node, folder string) *exec.Cmd {
+func (d *agented) command(node lockstep.Node, dir string) *exec.Cmd {
 	arguments := []string{"server", strconv.Itoa(int(node) - 1)}
 	for _, port := range d.ports[:node-1] {
 		arguments = append(arguments, strconv.Itoa(port+1))
 	}
-	cmd, err := d.run(folder, hooks, d.ports, arguments...)
+	cmd, err := d.run(dir, hooks, d.ports, arguments...)
 	if err != nil {
 		cmd.Err = err
 	}

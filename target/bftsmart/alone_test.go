@@ -26,22 +26,22 @@ type wires struct {
 // pass is the result of a rule for a message that is not held. Other results name the set under which it is held.
 const pass = ""
 
-var tries = flag.Int("alone", 0, "tries to see a defect without an engine: timers are real, and not every try shows it")
+var attempts = flag.Int("alone", 0, "tries to see a defect without an engine: timers are real, and not every try shows it")
 
 // shows retries until the expected behavior has occurred. Timers of the replicas are real, so that one attempt may not
 // suffice.
 func shows(t *testing.T, try func(w *wires) bool) {
 	t.Helper()
-	if *tries == 0 {
+	if *attempts == 0 {
 		t.Skip("-args -alone 10 tries ten times")
 	}
-	for i := range *tries {
+	for i := range *attempts {
 		if try(&wires{}) {
 			t.Logf("in try %d", i+1)
 			return
 		}
 	}
-	t.Errorf("not in %d tries", *tries)
+	t.Errorf("not in %d tries", *attempts)
 }
 
 // run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up after a
@@ -119,7 +119,7 @@ func (w *wires) step(ctx context.Context, rule func(f process.Held, m Message) s
 
 // forward delivers a message when there is a connection.
 func (w *wires) forward(ctx context.Context, f process.Held) error {
-	return process.Retry(ctx, patience, "no connection", func(context.Context) error {
+	return process.Retry(ctx, timeout, "no connection", func(context.Context) error {
 		if !w.Network.Carry(f.Number) {
 			return errors.New("not yet")
 		}

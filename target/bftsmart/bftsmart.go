@@ -54,7 +54,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy fetches and builds missing programs; the replicas start with each run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	if err := c.fill(); err != nil {
 		return nil, err
 	}

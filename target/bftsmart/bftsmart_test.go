@@ -29,10 +29,10 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		result.Verdicts,
 		result.Steps,
 		result.Events,
-		result.Judged,
+		result.Checked,
 		result.Reasons,
 	)
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		t.Log(f.Finding, f.Flaky)
 	}
 	return result
@@ -67,7 +67,7 @@ func killLeader(t *testing.T, cluster bftsmart.Cluster) {
 		Runs:     1,
 	}
 	result := explore(t, plan)
-	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unjudged()) > 0 {
+	if scenario.Successes(result) != 1 || result.Verdict() != trace.Pass || len(result.Unchecked()) > 0 {
 		t.Errorf("%+v", result)
 	}
 }

@@ -19,9 +19,9 @@ import (
 // clientID is BFT-SMaRt's number for the client.
 const clientID = 1001
 
-// patience is the timeout for a program to start, and for a replica to become quiescent. On a loaded machine, four JVMs
+// timeout is the timeout for a program to start, and for a replica to become quiescent. On a loaded machine, four JVMs
 // need a while.
-const patience = 5 * time.Minute
+const timeout = 5 * time.Minute
 
 // client is the client of a run, a JVM controlled by lines. Its zero value has not started.
 type client struct {
@@ -45,9 +45,9 @@ func (c *client) start(ctx context.Context, cmd *exec.Cmd, report func(lockstep.
 		return c.alive()
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		return &lockstep.Inconclusive{
-			Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", patience, c.spoken.Tail()),
+			Reason: fmt.Sprintf("the client was not ready within %s; its last words:\n%s", timeout, c.spoken.Tail()),
 		}
 	}
 }

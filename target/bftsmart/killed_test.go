@@ -15,11 +15,11 @@ import (
 // killing is a cluster of which the test kills a process in the third step, without the engine.
 type killing struct {
 	Cluster
-	deploy func(Cluster, context.Context, *lockstep.Place) (d lockstep.Deployment, pid func() int, err error)
+	deploy func(Cluster, context.Context, *lockstep.Env) (d lockstep.Deployment, pid func() int, err error)
 }
 
 // Deploy deploys the cluster.
-func (k killing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (k killing) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if err := k.fill(); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (k killing) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deploy
 }
 
 // deployAgented deploys a cluster whose client will be killed.
-func deployAgented(c Cluster, ctx context.Context, place *lockstep.Place) (lockstep.Deployment, func() int, error) {
+func deployAgented(c Cluster, ctx context.Context, place *lockstep.Env) (lockstep.Deployment, func() int, error) {
 	p, err := c.prepare(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func deployAgented(c Cluster, ctx context.Context, place *lockstep.Place) (locks
 }
 
 // deployProxied deploys a cluster whose second replica will be killed.
-func deployProxied(c Cluster, ctx context.Context, place *lockstep.Place) (lockstep.Deployment, func() int, error) {
+func deployProxied(c Cluster, ctx context.Context, place *lockstep.Env) (lockstep.Deployment, func() int, error) {
 	s, pid := c.proxied(), func() int { return 0 }
 	s.New = func(ctx context.Context, servers *process.Cluster) (process.Driver, error) {
 		pid = servers.Server(2).Pid

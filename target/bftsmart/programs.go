@@ -61,8 +61,8 @@ func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 const hooks, loopback = "hooks", "loopback"
 
 // run returns the command of a JVM in a directory, configured with the ports of the other processes.
-func (p *programs) run(folder, agent string, ports [replicas]int, arguments ...string) (*exec.Cmd, error) {
-	java := p.java.In(folder)
+func (p *programs) run(dir, agent string, ports [replicas]int, arguments ...string) (*exec.Cmd, error) {
+	java := p.java.In(dir)
 	if agent != "" {
 		java.Flags = []string{
 			"-javaagent:" + p.agent + "=" + agent,
@@ -70,13 +70,13 @@ func (p *programs) run(folder, agent string, ports [replicas]int, arguments ...s
 		}
 	}
 	cmd := java.Command("io.github.lockstepgo.bftsmart.Replica", arguments...)
-	cmd.Dir = folder
-	return cmd, p.configure(folder, ports)
+	cmd.Dir = dir
+	return cmd, p.configure(dir, ports)
 }
 
 // configure writes the configuration of a process.
-func (p *programs) configure(folder string, ports [replicas]int) error {
-	config := filepath.Join(folder, "config")
+func (p *programs) configure(dir string, ports [replicas]int) error {
+	config := filepath.Join(dir, "config")
 	if err := os.MkdirAll(config, 0o755); err != nil {
 		return err
 	}

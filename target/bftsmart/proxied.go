@@ -37,20 +37,20 @@ type proxied struct {
 // proxied returns the cluster as servers behind proxies.
 func (c Cluster) proxied() process.System {
 	return process.System{
-		Name:      "bftsmart",
-		Options:   c.options(),
-		Nodes:     replicas,
-		New:       c.deploy,
-		Messages:  true,
-		Datagrams: true,
-		Pace:      c.Pace,
-		Patience:  patience,
-		Serial:    true, // four JVMs at a time are enough
-		Types:     Types,
-		Rounds:    Rounds,
-		Events:    events,
-		Requests:  c.requests(),
-		Body:      func(data []byte) any { return decoded(content(data)) },
+		Name:         "bftsmart",
+		Options:      c.options(),
+		Nodes:        replicas,
+		New:          c.deploy,
+		Messages:     true,
+		Datagrams:    true,
+		Pace:         c.Pace,
+		StartTimeout: timeout,
+		Serial:       true, // four JVMs at a time are enough
+		Types:        Types,
+		Rounds:       Rounds,
+		Events:       events,
+		Requests:     c.requests(),
+		Body:         func(data []byte) any { return decoded(content(data)) },
 		Forge: func(text string, forgedID trace.ID, sent func(trace.ID) []byte) (process.Packet, []byte, error) {
 			body, m, err := forge(original(text, forgedID, func(id trace.ID) []byte { return content(sent(id)) }), text)
 			return process.Packet{Type: m.Type, Tag: m.tag()}, frame(body), err
@@ -104,7 +104,7 @@ func (d *proxied) driver() process.Driver {
 		Begin:   d.begin,
 		Before:  d.before,
 		Request: d.request,
-		Quiet:   d.quiet,
+		Quiesce: d.quiet,
 		Line:    d.line,
 	}
 }
@@ -125,7 +125,7 @@ func (d *proxied) command(n lockstep.Node) (*exec.Cmd, error) {
 	for _, port := range d.hosts[n-1][:n-1] {
 		arguments = append(arguments, strconv.Itoa(port+1))
 	}
-	return d.run(server.Folder, loopback, d.hosts[n-1], arguments...)
+	return d.run(server.Dir, loopback, d.hosts[n-1], arguments...)
 }
 
 // up reports whether a replica has printed that it is ready.
@@ -145,8 +145,8 @@ func (d *proxied) begin(ctx context.Context, out *lockstep.Outbox) error {
 
 // enter starts the client.
 func (d *proxied) enter(ctx context.Context) error {
-	folder := filepath.Join(filepath.Dir(d.Server(1).Folder), "client")
-	cmd, err := d.run(folder, "", d.ports, "client", strconv.Itoa(clientID))
+	dir := filepath.Join(filepath.Dir(d.Server(1).Dir), "client")
+	cmd, err := d.run(dir, "", d.ports, "client", strconv.Itoa(clientID))
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (d *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 
 // quiet waits until no message arrives for the time of silence.
 func (d *proxied) quiet(ctx context.Context, _ *lockstep.Step) error {
-	return errors.Join(d.Network.Quiet(ctx, d.cluster.Silence), d.client.alive())
+	return errors.Join(d.Network.AwaitIdle(ctx, d.cluster.Silence), d.client.alive())
 }
 
 // voted reports that a replica has changed to an epoch, as its first WRITE there shows.

@@ -79,7 +79,7 @@ var Promise = spec.All(
 type order struct {
 	longest []Execution
 	at      map[lockstep.Node]int
-	judged  int
+	checked int
 }
 
 // Reset begins a new run.
@@ -89,7 +89,7 @@ func (o *order) Reset() { *o = order{longest: o.longest[:0], at: map[lockstep.No
 func (*order) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged returns the number of checks.
-func (o *order) Judged() int { return o.judged }
+func (o *order) Checked() int { return o.checked }
 
 // Event checks an execution. A restarted replica begins again: it receives the earlier state from others, without
 // executing it.
@@ -104,7 +104,7 @@ func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		o.longest = append(o.longest, *now)
 		return nil
 	}
-	o.judged++
+	o.checked++
 	if was := &o.longest[at]; *was != *now {
 		return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Values: []string{now.String(), was.String()},
 			Text: fmt.Sprintf(
@@ -120,9 +120,9 @@ func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 
 // validity: each execution was requested, and happens once.
 type validity struct {
-	asked  map[int]bool
-	done   map[[2]int]bool
-	judged int
+	asked   map[int]bool
+	done    map[[2]int]bool
+	checked int
 }
 
 // Reset begins a new run.
@@ -132,7 +132,7 @@ func (v *validity) Reset() { *v = validity{asked: map[int]bool{}, done: map[[2]i
 func (*validity) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged returns the number of checks.
-func (v *validity) Judged() int { return v.judged }
+func (v *validity) Checked() int { return v.checked }
 
 // Event checks an execution.
 func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -144,7 +144,7 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	}
 	x := e.Value.(*Execution)
 	key := [2]int{int(e.Node), x.Number}
-	v.judged++
+	v.checked++
 	what := ""
 	switch {
 	case !v.asked[x.Number]:
@@ -166,14 +166,14 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 // liveness: after a settling stage every request has its answer.
 type liveness struct {
 	asked, answered map[int]bool
-	judged          int
+	checked         int
 }
 
 // Reset begins a new run.
 func (l *liveness) Reset() { *l = liveness{asked: map[int]bool{}, answered: map[int]bool{}} }
 
 // Judged returns the number of checks.
-func (l *liveness) Judged() int { return l.judged }
+func (l *liveness) Checked() int { return l.checked }
 
 // Event records a request or an answer.
 func (l *liveness) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -191,7 +191,7 @@ func (l *liveness) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(l.asked) == 0 {
 		return nil
 	}
-	l.judged++
+	l.checked++
 	if missing := len(l.asked) - len(l.answered); missing > 0 {
 		return &lockstep.Finding{
 			Text: fmt.Sprintf("%d of %d requests have no answer, although faults stopped", missing, len(l.asked)),

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/artifact"
 	"github.com/lockstep-go/lockstep/internal/testkit/outside"
-	"github.com/lockstep-go/lockstep/keep"
 	"github.com/lockstep-go/lockstep/target/bftsmart"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -26,7 +26,7 @@ var (
 func file(c bftsmart.Case) string { return filepath.Join("testdata", c.Name+".trace") }
 
 // judged returns a plan for one run that fails if the scenario does not succeed.
-func judged(c bftsmart.Case) lockstep.Plan {
+func checked(c bftsmart.Case) lockstep.Plan {
 	return bftsmart.Plan(c.Build(true).MustSucceed(), 1, *seed)
 }
 
@@ -47,14 +47,14 @@ func TestStore(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			outside.JVM(t)
 			for run := range 5 {
-				recorded, err := lockstep.Record(t.Context(), judged(c), run)
+				recorded, err := lockstep.Record(t.Context(), checked(c), run)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if t.Log(run, recorded.Outcome); !shows(c, recorded.Outcome) {
 					continue
 				}
-				if err := keep.WriteFile(
+				if err := artifact.WriteFile(
 					file(c),
 					func(w io.Writer) error { return trace.Write(w, recorded) },
 				); err != nil {
@@ -80,7 +80,7 @@ func TestReplay(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			outside.JVM(t)
-			bench, err := lockstep.NewBenchFor(judged(c), recorded)
+			bench, err := lockstep.NewRunnerFor(checked(c), recorded)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestReplay(t *testing.T) {
 				o, err := bench.Run(
 					t.Context(),
 					recorded.Header.Run,
-					lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Patiently(),
+					lockstep.NewPlayer(trace.ScriptOf(recorded), recorded.Rounds).Wait(),
 				)
 				if err != nil {
 					t.Fatal(err)

@@ -20,17 +20,17 @@ type Cluster struct {
 	// Control selects which part of the messages the engine controls, and what a round is.
 	Control string `help:"messages: each is delivered or dropped by itself, in versions of 2.0; time: a round is a stretch of time, and links are cut as a whole; auto: messages where they are known, and time elsewhere" zero:"auto" oneof:"auto messages time"`
 	// Tries is the number of attempts of a client at a transaction that is not answered in time.
-	Tries int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
+	Attempts int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
 	// Bounded prevents attempts after the last round. Otherwise an attempt that is due then still takes place.
 	Bounded bool `help:"no attempt begins when the run is over, as in the paper; otherwise one that is due then is made without faults"`
 	// Timeout is how long a server waits for a quorum.
 	Timeout time.Duration `help:"how long a server waits for a quorum" zero:"1s" range:"10ms.."`
 	// Pace is the duration of a time step.
-	Pace time.Duration `help:"how long a stretch of time lasts; unless told 10ms, in which nothing is under way, and with control=time a sixth of timeout, so that six rounds pass before a server gives up" range:"0s.."`
-	// Patience is the timeout for servers to start and to agree.
-	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
+	Pace time.Duration `help:"how long a stretch of time lasts; by default 10ms, in which nothing is under way, and with control=time a sixth of timeout, so that six rounds pass before a server gives up" range:"0s.."`
+	// Timeout is the timeout for servers to start and to agree.
+	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+	Stall bool `help:"a cut lets connections are paused instead of closing them"`
 }
 
 // nodes is the number of servers: the paper's harness has three.
@@ -62,26 +62,26 @@ func (c Cluster) pace() time.Duration {
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy creates a deployment; servers start with its first run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
 	return process.System{
-		Name:     "cassandra",
-		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
-		Nodes:    nodes,
-		Check:    c.check,
-		New:      c.deploy,
-		Reuse:    true,
-		Messages: !c.timed(),
-		Stall:    c.Stall,
-		Pace:     c.pace(),
-		Patience: c.Patience,
-		Types:    Types,
-		Rounds:   Rounds,
-		Events:   []string{spec.EventCall, spec.EventReturn, EventRow},
+		Name:         "cassandra",
+		Options:      target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:        nodes,
+		Check:        c.check,
+		New:          c.deploy,
+		Reuse:        true,
+		Messages:     !c.timed(),
+		Stall:        c.Stall,
+		Pace:         c.pace(),
+		StartTimeout: c.StartTimeout,
+		Types:        Types,
+		Rounds:       Rounds,
+		Events:       []string{spec.EventCall, spec.EventReturn, EventRow},
 	}
 }
 

@@ -25,7 +25,7 @@ func guided(t *testing.T, name string, options ...string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := Targets[0].Build(append(append(sc.Set, "patience=5m", "timeout=2s"), options...))
+	system, err := Targets[0].Build(append(append(sc.Set, "start-timeout=5m", "timeout=2s"), options...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 		t,
 		"faults",
 		lockstep.Plan{
-			System:  Cluster{Patience: 5 * time.Minute},
+			System:  Cluster{StartTimeout: 5 * time.Minute},
 			Spec:    Properties,
 			Settle:  4 * Settle,
 			Workers: 1,
@@ -136,7 +136,7 @@ func TestAlone(t *testing.T) {
 	for version, least := range map[string]int{"2.0.0": 1, "4.1.9": 2, "5.0.5": 2} {
 		t.Run(version, func(t *testing.T) {
 			plan := lockstep.Plan{
-				System:   Cluster{Version: version, Control: byTime, Patience: 5 * time.Minute},
+				System:   Cluster{Version: version, Control: byTime, StartTimeout: 5 * time.Minute},
 				Spec:     Properties,
 				Scenario: alone(),
 				Settle:   Settle,
@@ -188,7 +188,7 @@ func TestNewer(t *testing.T) {
 				t,
 				what,
 				lockstep.Plan{
-					System:   Cluster{Version: "5.0.5", Patience: 5 * time.Minute},
+					System:   Cluster{Version: "5.0.5", StartTimeout: 5 * time.Minute},
 					Spec:     Properties,
 					Settle:   Settle,
 					Workers:  1,

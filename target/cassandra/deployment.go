@@ -46,13 +46,13 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		Before:  d.before,
 		Request: d.ask,
 		Agree:   func(*lockstep.Outbox) lockstep.Nodes { return 0 },
-		Pass:    d.pass,
+		Advance: d.pass,
 		Inspect: d.inspect,
 		Log:     telling,
 		Close:   d.close,
 	}
 	if !c.timed() {
-		driver.Quiet = d.quiet
+		driver.Quiesce = d.quiet
 	}
 	return driver, d.wire()
 }
@@ -128,7 +128,7 @@ func (d *deployment) reading() string {
 func (d *deployment) retry(ctx context.Context, at lockstep.Node, statement string) (rows []row, err error) {
 	err = process.Retry(
 		ctx,
-		d.options.Patience,
+		d.options.StartTimeout,
 		fmt.Sprintf("cassandra: server %d does not do %q", at, statement),
 		func(ctx context.Context) (err error) {
 			rows, err = d.clients[at-1].query(ctx, statement, all)
@@ -182,7 +182,7 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 	)
 	c, statement := d.clients[s.Node-1], Transactions[d.next].statement(d.row())
 	return d.Ask(ctx, id, 0, func(ctx context.Context) func(*lockstep.Outbox) {
-		ctx, cancel := context.WithTimeout(ctx, d.options.Patience)
+		ctx, cancel := context.WithTimeout(ctx, d.options.StartTimeout)
 		defer cancel()
 		rows, err := c.query(ctx, statement, quorum)
 		applied := err == nil && len(rows) == 1 && rows[0]["[applied]"] == "true"
@@ -195,7 +195,7 @@ func (d *deployment) ask(ctx context.Context, s *lockstep.Step, out *lockstep.Ou
 func (d *deployment) learn(id int, applied bool, err error, out *lockstep.Outbox) {
 	at := lockstep.Node(d.next + 1)
 	var t *trouble
-	if d.try++; err == nil || d.try > d.options.Tries || errors.As(err, &t) && t.decided() {
+	if d.try++; err == nil || d.try > d.options.Attempts || errors.As(err, &t) && t.decided() {
 		d.next, d.try = d.next+1, 1
 	}
 	if err == nil {

@@ -116,17 +116,17 @@ func (d *deployment) wire() error {
 
 // write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
-	folder := d.Server(n).Folder
+	dir := d.Server(n).Dir
 	for name, text := range map[string]string{
 		"cassandra.yaml":   d.settings(n),
 		"log4j.properties": log4j,
 		"logback.xml":      logback,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
 	}
-	return d.java.In(folder).Command("org.apache.cassandra.service.CassandraDaemon"), nil
+	return d.java.In(dir).Command("org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
 // contention is the total time limit of a transaction, in timeouts.

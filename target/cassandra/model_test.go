@@ -22,12 +22,12 @@ type modelled struct{ Cluster }
 // Describe returns the servers' description, except that runs are deterministic.
 func (m modelled) Describe() (lockstep.Info, error) {
 	info, err := m.Cluster.Describe()
-	info.Repeats, info.Supports = lockstep.Exactly, trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Wait)
+	info.Determinism, info.Supports = lockstep.Deterministic, trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Wait)
 	return info, err
 }
 
 // Deploy creates a ring.
-func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (m modelled) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &ring{options: target.Fill(m.Cluster)}, nil
 }
 
@@ -65,8 +65,8 @@ type letter struct {
 	has                   replica
 }
 
-func (r *ring) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (r *ring) Close() error                  { return nil }
+func (r *ring) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (r *ring) Close() error                        { return nil }
 
 func (r *ring) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	*r = ring{options: r.options, try: 1, bodies: map[trace.ID]letter{}}
@@ -227,7 +227,7 @@ func (r *ring) end(out *lockstep.Outbox, answered, yes bool) {
 		out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: id, ID: id, Output: yes}})
 	}
 	r.busy = false
-	if r.try++; answered || yes || r.try > r.options.Tries {
+	if r.try++; answered || yes || r.try > r.options.Attempts {
 		r.next, r.try = r.next+1, 1
 	}
 	r.offer(out)
@@ -259,7 +259,7 @@ func TestAgrees(t *testing.T) {
 		Scratch:  t.TempDir(),
 	}
 	var same [2][]string
-	for i, system := range []lockstep.System{modelled{}, Cluster{Change5985: true, Patience: 5 * time.Minute}} {
+	for i, system := range []lockstep.System{modelled{}, Cluster{Change5985: true, StartTimeout: 5 * time.Minute}} {
 		plan.System = system
 		plan.Spec = spec.OnEvent(
 			"rows",

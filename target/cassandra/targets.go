@@ -19,6 +19,6 @@ var Targets = []target.Target{
 	).
 		Explored("uniform:period=6,isolations=6,rounds=24").
 		Settled(Settle).
-		Patient(10 * time.Minute).
+		WithStepTimeout(10 * time.Minute).
 		Guided(Scenarios...),
 }

@@ -33,10 +33,10 @@ type Cluster struct {
 	Serializable bool `help:"reads are answered by any server from what it has, and may be stale"`
 	// Pace is the minimum duration of a step in which time passes, and the timeout of a client.
 	Pace time.Duration `help:"how long a stretch of time lasts, and how long a client waits for an answer" zero:"200ms" range:"1ms.."`
-	// Patience is the timeout for servers to start and to agree.
-	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
+	// Timeout is the timeout for servers to start and to agree.
+	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+	Stall bool `help:"a cut lets connections are paused instead of closing them"`
 }
 
 func (c Cluster) load() kv.Load {
@@ -47,24 +47,24 @@ func (c Cluster) load() kv.Load {
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy creates a deployment; servers start with its first run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
 	return process.System{
-		Name:     "etcd",
-		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
-		Nodes:    c.Nodes,
-		Check:    c.check,
-		New:      c.deploy,
-		Reuse:    true,
-		Stall:    c.Stall,
-		Pace:     c.Pace,
-		Patience: c.Patience,
-		Draws:    "the clients' operations",
-		Events:   []string{spec.EventCall, spec.EventReturn},
+		Name:         "etcd",
+		Options:      target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:        c.Nodes,
+		Check:        c.check,
+		New:          c.deploy,
+		Reuse:        true,
+		Stall:        c.Stall,
+		Pace:         c.Pace,
+		StartTimeout: c.StartTimeout,
+		Draws:        "the clients' operations",
+		Events:       []string{spec.EventCall, spec.EventReturn},
 	}
 }
 
@@ -86,6 +86,6 @@ var Target = target.Of(
 	target.Fill(Cluster{}),
 	kv.Linearizable,
 ).
-	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,alarm=0,steps=40").
+	Explored("walk:request=4,cut=1,heal=1,crash=1,restart=2,wait=2,deliver=0,drop=0,timer=0,steps=40").
 	Settled(6).
-	Patient(10 * time.Minute)
+	WithStepTimeout(10 * time.Minute)

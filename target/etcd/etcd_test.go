@@ -39,7 +39,7 @@ func need(t *testing.T, version string) {
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
 	need(t, target.Fill(c).Version)
-	c.Patience = 5 * time.Minute
+	c.StartTimeout = 5 * time.Minute
 	s, err := strategy.Parse(Target.Strategy)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ type timed struct {
 	spent *process.Spent
 }
 
-func (c timed) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c timed) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := c.Cluster.Deploy(ctx, place)
 	return clocked{d, c.spent}, err
 }

@@ -83,14 +83,14 @@ func TestStaleMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed, repeated := 0, 0
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		failed, repeated = failed+f.Failed, repeated+f.Repeated
 	}
-	told, found := meter.Read()[0].Hits, len(result.Found)
+	told, found := meter.Read()[0].Hits, len(result.Failures)
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
 	t.Logf(
-		"%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d worthless",
+		"%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d inconclusive",
 		target.Fill(p.System.(Cluster)).Version,
 		chance.P.RatString(),
 		predicted,

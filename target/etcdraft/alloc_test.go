@@ -24,7 +24,7 @@ func TestAllocations(t *testing.T) {
 	engine := allocations(func() {
 		_, err := lockstep.Explore(context.Background(),
 			lockstep.Plan{System: etcdraft.Cluster{}, Spec: etcdraft.Safety,
-				Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}, Runs: runs, Steps: 200, Workers: 1,
+				Strategy: strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1}, Runs: runs, Steps: 200, Workers: 1,
 				Seed: 1})
 		if err != nil {
 			t.Fatal(err)

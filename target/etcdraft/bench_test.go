@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
 )
 
-var benchWalk = strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
+var benchWalk = strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1}
 
 func explore(b *testing.B, sys lockstep.System, s lockstep.Spec, runs int) (*lockstep.Result, time.Duration) {
 	start := processor.Used()

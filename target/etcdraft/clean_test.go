@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/locktest"
+	"github.com/lockstep-go/lockstep/locksteptest"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 	"github.com/lockstep-go/lockstep/target/etcdraft/v35"
@@ -16,7 +16,7 @@ import (
 
 // strategies are the core's strategies, long enough for 200 steps.
 var strategies = []lockstep.Strategy{
-	strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1},
+	strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1},
 	strategy.Baseline{Drop: 0.25},
 	strategy.Lossy{Rounds: 100, Loss: 0.2},
 	strategy.Uniform{Period: 4, Isolations: 12, Rounds: 100},
@@ -27,7 +27,7 @@ var strategies = []lockstep.Strategy{
 func TestClean(t *testing.T) {
 	for i, s := range strategies {
 		t.Run(fmt.Sprintf("%d-%.5s", i, s), func(t *testing.T) {
-			locktest.Run(t, lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: etcdraft.Everything,
+			locksteptest.Run(t, lockstep.Plan{System: etcdraft.Cluster{}, Strategy: s, Spec: etcdraft.Everything,
 				Seed: 1, Runs: 1000, Steps: 200, Workers: 1, AllowVacuous: true}) // liveness needs a settling stage
 		})
 	}
@@ -37,7 +37,7 @@ func TestClean(t *testing.T) {
 func TestCleanLayers(t *testing.T) {
 	for _, s := range strategies[2:4] {
 		t.Run(fmt.Sprintf("%.5s", s), func(t *testing.T) {
-			locktest.Run(
+			locksteptest.Run(
 				t,
 				lockstep.Plan{System: etcdraft.Cluster{Layers: true}, Strategy: s, Spec: etcdraft.Everything,
 					Seed: 1, Runs: 500, Steps: 200, Workers: 1, AllowVacuous: true},
@@ -81,7 +81,7 @@ func TestSettled(t *testing.T) {
 			info, _ := sys.Describe()
 			t.Run(fmt.Sprintf("%d-%s", i, info.Name), func(t *testing.T) {
 				// A single node has no other log to compare with, and without clients there are no answers.
-				locktest.Run(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
+				locksteptest.Run(t, lockstep.Plan{System: sys, Strategy: rough, Spec: etcdraft.Everything,
 					Seed: 1, Runs: 60, Steps: 300, Settle: settle, Workers: 1, AllowVacuous: c.Nodes == 1 ||
 						c.Clients == etcdraft.None})
 			})
@@ -99,7 +99,7 @@ func TestChanges(t *testing.T) {
 	compact.Compact = 3
 	checked.PreVote, checked.CheckQuorum = true, true
 	for i, c := range []etcdraft.Cluster{changes, async, compact, checked} {
-		for _, name := range []string{"shadow", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2",
+		for _, name := range []string{"queues", "pos", "pctcp", "delay", "walk:drop=1,duplicate=1,crash=1,restart=2",
 			"baseline",
 			"lossy:rounds=100,loss=0.2", "uniform", "partition"} {
 			s, err := strategy.Parse(name)
@@ -107,7 +107,7 @@ func TestChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Run(fmt.Sprintf("%d-%.5s", i, name), func(t *testing.T) {
-				locktest.Run(
+				locksteptest.Run(
 					t,
 					lockstep.Plan{System: c, Strategy: s, Spec: etcdraft.Everything, Seed: 1, Runs: 30, Steps: 400,
 						Settle: etcdraft.Settle, Workers: 1},
@@ -141,7 +141,7 @@ func TestTargets(t *testing.T) {
 			if err != nil || r.Verdict() != trace.Pass || r.Target != c.Name {
 				t.Fatalf("%s %v: %v %v", c.Name, options, r.First(), err)
 			}
-			if live := r.Judged[len(r.Judged)-2]; live.Name != "liveness" || live.N != r.Runs {
+			if live := r.Checked[len(r.Checked)-2]; live.Name != "liveness" || live.N != r.Runs {
 				t.Errorf("%s %v: liveness was judged in %d of %d runs", c.Name, options, live.N, r.Runs)
 			}
 			info, _ := sys.Describe()

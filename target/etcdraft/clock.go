@@ -5,8 +5,8 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft/internal/raftlib"
 )
 
-// alarm advances a node's clock to the current virtual time.
-func (d *Deployment) alarm(n *node) {
+// timer advances a node's clock to the current virtual time.
+func (d *Deployment) timer(n *node) {
 	n.calm++
 	d.clocks.Fire(n.id, d.out.Now())
 	if d.cluster.Async { // stalled storage would be a failure, not slowness

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
@@ -21,7 +21,7 @@ func TestRoundsOfRaft(t *testing.T) {
 		for _, layers := range []bool{false, true} {
 			share, m := lateness(t, layers)
 			if layers != (share.Formed > 0) ||
-				!slices.ContainsFunc(share.Breaks[:2], func(b closure.BreakCount) bool { return b.Type == "MsgApp" }) {
+				!slices.ContainsFunc(share.Breaks[:2], func(b lockstepform.BreakCount) bool { return b.Type == "MsgApp" }) {
 				t.Errorf("layers=%v: %+v", layers, share)
 			}
 			way := "rounds of terms"
@@ -62,18 +62,18 @@ func TestRoundsOfRaft(t *testing.T) {
 }
 
 // lateness computes the lock-step forms of 100 runs and the late messages of 300.
-func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
+func lateness(t *testing.T, layers bool) (*lockstepform.Share, *lockstepform.Measured) {
 	t.Helper()
 	s, err := strategy.Parse("walk:steps=60")
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := lockstep.Plan{System: etcdraft.Cluster{Layers: layers}, Strategy: s, Seed: 1}
-	share, err := closure.Survey(t.Context(), plan, 100)
+	share, err := lockstepform.Survey(t.Context(), plan, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := closure.Measure(t.Context(), plan, 300)
+	m, err := lockstepform.Measure(t.Context(), plan, 300)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func lateness(t *testing.T, layers bool) (*closure.Share, *closure.Measured) {
 }
 
 // breaks is the number of forms that a type of message was the first to break.
-func breaks(s *closure.Share, kind string) int {
+func breaks(s *lockstepform.Share, kind string) int {
 	for _, b := range s.Breaks {
 		if b.Type == kind {
 			return b.Runs

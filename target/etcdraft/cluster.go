@@ -186,7 +186,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		Events:   eventTypes,
 		Requests: c.requests(),
 		Draws:    "operations, changes, delays and time-outs",
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer, trace.Crash,
 			trace.Restart, trace.Request, trace.Cut, trace.Heal),
 	}, nil
 }
@@ -210,7 +210,7 @@ func (c Cluster) config() raftlib.Config {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	c = c.filled()
 	if err := c.check(); err != nil {
 		return nil, err

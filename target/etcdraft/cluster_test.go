@@ -41,7 +41,7 @@ func TestRefusedOptions(t *testing.T) {
 		if err == nil {
 			_, err = cluster.Describe()
 			if _, deployErr := cluster.Deploy(context.Background(),
-				&lockstep.Place{}); (deployErr == nil) != (err == nil) {
+				&lockstep.Env{}); (deployErr == nil) != (err == nil) {
 				t.Errorf("%s: Describe says %v, Deploy says %v", c.options, err, deployErr)
 			}
 		}
@@ -81,7 +81,7 @@ func TestOptionsRoundTrip(t *testing.T) {
 // TestLease demonstrates the library's warning: lease reads are stale when clocks drift.
 func TestLease(t *testing.T) {
 	plan := lockstep.Plan{System: etcdraft.Cluster{CheckQuorum: true, Reads: etcdraft.Lease, Keys: 1, Clients: 3},
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything,
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Timer: 6, Request: 3, Cut: 1, Heal: 1}, Spec: etcdraft.Everything,
 		Seed: 1, Runs: 5000, Steps: 300, Workers: 1}
 	r, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
@@ -199,7 +199,7 @@ func (c tally) text(text string, words ...string) {
 func ExampleCluster() {
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{
 		System:   etcdraft.Cluster{Nodes: 3, Requests: 4},
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 200},
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1, Steps: 200},
 		Spec:     etcdraft.Everything,
 		Runs:     100,
 	})

@@ -23,7 +23,7 @@ type Deployment struct {
 	clients *kv.Clients
 	out     *lockstep.Outbox
 
-	rand    lockstep.Chance // private to the run: workload, changes, delays, reports of losses
+	rand    lockstep.Source // private to the run: workload, changes, delays, reports of losses
 	retired lockstep.Nodes  // removed, and stopped by their operator; see retire
 
 	operator *operator.Operator
@@ -60,8 +60,8 @@ func newDeployment(c Cluster) *Deployment {
 }
 
 // Abilities declares that states have fingerprints, message bodies are readable, and nodes have roles.
-func (d *Deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{
+func (d *Deployment) Capabilities() lockstep.Capabilities {
+	return lockstep.Capabilities{
 		View:        d,
 		Fingerprint: d.fingerprint,
 		Body:        d.message,
@@ -82,7 +82,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.retired, d.data = 0, d.data[:0]
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		n.patience.Seed(out, seed, uint64(n.id))
+		n.timeout.Seed(out, seed, uint64(n.id))
 		n.chance.Seed(out, seed, uint64(n.id)<<32)
 		base := raftlib.Snapshot{}
 		if i < d.cluster.Voters {
@@ -133,8 +133,8 @@ func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	switch s.Kind {
 	case trace.Deliver:
 		d.deliver(s.Msg)
-	case trace.Alarm:
-		d.alarm(d.node(s.Node))
+	case trace.Timer:
+		d.timer(d.node(s.Node))
 	case trace.Request:
 		d.request(s.Request, d.node(s.Node))
 	default:

@@ -48,7 +48,7 @@ func digests(workers int) (string, error) {
 				return "", fmt.Errorf("%s has no trace to compare", s)
 			}
 			h := fnv.New64a()
-			for _, f := range r.Found {
+			for _, f := range r.Failures {
 				if f.Finding.Property != "late" || f.Flaky != "" {
 					return "", fmt.Errorf("%s %s", f.Finding, f.Flaky)
 				}
@@ -56,7 +56,7 @@ func digests(workers int) (string, error) {
 					return "", err
 				}
 			}
-			fmt.Fprintf(&all, "%s %s %x %x %v\n", r.Target, s, r.Digest, h.Sum64(), r.Judged)
+			fmt.Fprintf(&all, "%s %s %x %x %v\n", r.Target, s, r.Digest, h.Sum64(), r.Checked)
 		}
 	}
 	return all.String(), nil

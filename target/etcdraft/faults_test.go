@@ -18,7 +18,7 @@ import (
 )
 
 // rough is a walk with every kind of fault.
-var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+var rough = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Timer: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
 	Heal: 1}
 
 // screen is the maximum number of lines of a shrunk trace.
@@ -53,7 +53,7 @@ func (f *fault) plan(seed uint64) lockstep.Plan {
 
 // faults are the deliberate faults.
 func faults() []fault {
-	plain := strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1}
+	plain := strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1}
 	small := etcdraft.Cluster{Requests: 3, Keys: 1, Election: 3}
 	leaders := etcdraft.Cluster{Nodes: 2, Clients: etcdraft.None}
 	return []fault{
@@ -107,7 +107,7 @@ func TestFaults(t *testing.T) {
 			if found.Finding.Property != f.property {
 				t.Errorf("run %d violates %s, not %s", found.Run, found.Finding, f.property)
 			}
-			s, err := shrink.Run(context.Background(), plan, found.Trace, shrink.Options{Tries: 3000})
+			s, err := shrink.Run(context.Background(), plan, found.Trace, shrink.Options{Attempts: 3000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,9 +134,9 @@ type lastLeader struct {
 }
 
 func (l *lastLeader) New(lockstep.Info) lockstep.Watcher { return l }
-func (l *lastLeader) Take(_ int, noted any)              { l.leaders = append(l.leaders, noted.(lockstep.Nodes)) }
+func (l *lastLeader) Collect(_ int, noted any)           { l.leaders = append(l.leaders, noted.(lockstep.Nodes)) }
 func (l *lastLeader) Reset()                             { l.now = 0 }
-func (l *lastLeader) Look(run *lockstep.Run)             { l.now = run.Playing(raftspec.BecameLeader) }
+func (l *lastLeader) Observe(run *lockstep.Run)          { l.now = run.Playing(raftspec.BecameLeader) }
 func (l *lastLeader) Noted() any                         { return l.now }
 
 // TestIgnoredAppends covers a node that never appends. The spec must find it in every run in which it does not lead
@@ -163,7 +163,7 @@ func TestIgnoredAppends(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed := map[int]bool{}
-		for _, f := range r.Found {
+		for _, f := range r.Failures {
 			if failed[f.Run] = true; f.Finding.Property != "log-agreement" {
 				t.Errorf("%s: run %d violates %s", s, f.Run, f.Finding)
 			}

@@ -26,19 +26,19 @@ type node struct {
 	hard raftlib.Hard
 	snap uint64 // index of the last snapshot of another node that the library accepted
 
-	waiting  []waiter // writes of clients
-	reads    []reader // reads of clients
-	reports  []report // of the transport
-	pace     pace
-	patience lockstep.Chance // of its timeouts
-	chance   lockstep.Chance // of storage and crashes
+	waiting []waiter // writes of clients
+	reads   []reader // reads of clients
+	reports []report // of the transport
+	pace    pace
+	timeout lockstep.Source // of its timeouts
+	chance  lockstep.Source // of storage and crashes
 }
 
 // pace is the slowness of a node's two storage threads: each completes one task after so many inputs. It is drawn for
 // each run. A node can therefore fall far behind with one thread and not with the other.
 type pace struct{ append, apply int }
 
-func drawPace(r *lockstep.Chance) pace {
+func drawPace(r *lockstep.Source) pace {
 	slow := [...]int{1, 2, 8}
 	return pace{append: slow[r.IntN(len(slow))], apply: slow[r.IntN(len(slow))]}
 }
@@ -62,7 +62,7 @@ func (d *Deployment) start(n *node) error {
 	d.clocks.Start(n.id, d.out.Now())
 	n.role, n.lead, n.hard, n.snap = raftlib.Follower, 0, n.disk.Stored(), 0
 	n.waiting, n.reads = n.waiting[:0], n.reads[:0]
-	if err := n.raft.Start(&n.patience); err != nil {
+	if err := n.raft.Start(&n.timeout); err != nil {
 		return err
 	}
 	d.out.Event(

@@ -25,9 +25,9 @@ func newOperator(c Cluster) *operator.Operator {
 // ask executes an operator's request at a node. The operator does not retry a refused or lost request.
 func (d *Deployment) ask(id int32, n *node) {
 	d.input(n)
-	duty, ask := d.operator.Given(id)
+	task, ask := d.operator.Given(id)
 	there := !d.retired.Has(n.id)
-	switch duty {
+	switch task {
 	case duties:
 		d.change(n, d.asks[ask])
 	case transferring:
@@ -36,12 +36,12 @@ func (d *Deployment) ask(id int32, n *node) {
 			d.out.Event(lockstep.Event{Type: raftspec.EventMembers, Node: n.id, Value: &Asked{To: to}})
 			n.raft.TransferLeader(to)
 		}
-		d.operator.Next(duty)
+		d.operator.Next(task)
 	default:
 		if c, ok := d.drawChange(&n.machine); ok && there {
 			d.change(n, c)
 		}
-		d.operator.Next(duty)
+		d.operator.Next(task)
 	}
 	d.settle(n)
 }

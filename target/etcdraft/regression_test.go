@@ -26,7 +26,7 @@ func TestMended(t *testing.T) {
 		{"two voters are not held to liveness, nor is a cluster without a leader to durability", async, "partition",
 			737},
 		{"a member that ignores the leader's earlier term for good is not held to the leader's log",
-			etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Atomic: true}, "shadow", 7554},
+			etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Atomic: true}, "queues", 7554},
 	} {
 		s, err := strategy.Parse(c.strategy)
 		if err != nil {

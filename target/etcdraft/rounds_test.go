@@ -32,7 +32,7 @@ func TestUnlessTold(t *testing.T) {
 	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
 		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp",
-			"pctcp:fair=true", "pos", "shadow", "delay", "partition"} {
+			"pctcp:fair=true", "pos", "queues", "delay", "partition"} {
 			unlessTold(t, text, &byRun, &byStep)
 		}
 		faults, rule := "", ""
@@ -84,7 +84,7 @@ func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
 				byRun,
 				" %.0f | %.1f |",
 				float64(r.Steps)/float64(r.Runs),
-				float64(r.Judged[0].N)/float64(r.Runs),
+				float64(r.Checked[0].N)/float64(r.Runs),
 			)
 		} else {
 			fmt.Fprintf(byStep, " %.1f |", 10_000*float64(failed)/float64(r.Steps))
@@ -110,7 +110,7 @@ func TestTagsOrLayers(t *testing.T) {
 			if f := r.First(); f != nil {
 				t.Errorf("a finding without a fault: %s", f.Finding)
 			}
-			fmt.Fprintf(w, " %.1f |", float64(r.Judged[0].N)/float64(r.Runs))
+			fmt.Fprintf(w, " %.1f |", float64(r.Checked[0].N)/float64(r.Runs))
 		})
 		_, err := fmt.Fprint(w, "\n\n")
 		return err

@@ -26,8 +26,8 @@ type scheduler struct {
 	rand *rand.Rand
 }
 
-func (s *scheduler) Reset(start *lockstep.Start)          { s.rand = start.Rand }
-func (s *scheduler) Tell(bool) (nothing lockstep.Account) { return nothing }
+func (s *scheduler) Reset(start *lockstep.Start)                   { s.rand = start.Rand }
+func (s *scheduler) Report(bool) (nothing lockstep.SchedulerStats) { return nothing }
 func (s *scheduler) Next(turn *lockstep.Turn, step *lockstep.Step) bool {
 	*step = s.next(s.rand, &turn.Run)
 	return true
@@ -42,14 +42,14 @@ var punctual = schedule{"punctual", func(r *rand.Rand, run *lockstep.Run) lockst
 			Node:    run.Up().Nth(r.IntN(run.Up().Len())),
 		}
 	}
-	node := run.Alarms().First()
-	for n := range run.Alarms().All() {
-		if run.AlarmAt(n) < run.AlarmAt(node) {
+	node := run.Timers().First()
+	for n := range run.Timers().All() {
+		if run.TimerAt(n) < run.TimerAt(node) {
 			node = n
 		}
 	}
-	due := run.AlarmAt(node)
-	step := lockstep.Step{Kind: trace.Alarm, Node: node}
+	due := run.TimerAt(node)
+	step := lockstep.Step{Kind: trace.Timer, Node: node}
 	for _, id := range run.InFlight() {
 		if at := run.Message(id).At; at <= due {
 			step, due = lockstep.Step{Kind: trace.Deliver, Msg: id}, at-1
@@ -77,7 +77,7 @@ func TestPunctual(t *testing.T) {
 		if err != nil || r.Verdict() != trace.Pass {
 			t.Fatal(r.First(), err)
 		}
-		elections := r.Judged[0]
+		elections := r.Checked[0]
 		if elections.Name != "election-safety" || elections.N < r.Runs || elections.N > r.Runs+r.Runs/5 {
 			t.Errorf("%d elections in %d runs in which nothing goes wrong", elections.N, r.Runs)
 		}
@@ -98,7 +98,7 @@ var oneWay = schedule{"one-way", func(r *rand.Rand, run *lockstep.Run) lockstep.
 	case k < 3 && len(pending) > 0:
 		return lockstep.Step{Kind: trace.Request, Request: pending[r.IntN(len(pending))].ID, Node: from}
 	case k < 6 || len(flying) == 0:
-		return lockstep.Step{Kind: trace.Alarm, Node: from}
+		return lockstep.Step{Kind: trace.Timer, Node: from}
 	}
 	return lockstep.Step{Kind: trace.Deliver, Msg: flying[r.IntN(len(flying))]}
 }}

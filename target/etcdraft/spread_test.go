@@ -25,7 +25,7 @@ func TestSpread(t *testing.T) {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {
-			var lengths, tries []int
+			var lengths, attempts []int
 			near := 0
 			for seed := range uint64(seeds) {
 				plan := f.plan(seed)
@@ -53,10 +53,10 @@ func TestSpread(t *testing.T) {
 						best,
 					)
 				}
-				lengths, tries = append(lengths, steps), append(tries, small.Tries)
+				lengths, attempts = append(lengths, steps), append(attempts, small.Attempts)
 			}
 			slices.Sort(lengths)
-			slices.Sort(tries)
+			slices.Sort(attempts)
 			t.Logf(
 				"| %s | %v | %d | %d | %d of %d | %d |",
 				f.name,
@@ -65,7 +65,7 @@ func TestSpread(t *testing.T) {
 				lengths[seeds/2],
 				near,
 				seeds,
-				tries[seeds/2],
+				attempts[seeds/2],
 			)
 			all, allNear = all+seeds, allNear+near
 		})

@@ -15,7 +15,7 @@ import (
 func TestRoundsAreSynchronous(t *testing.T) {
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Period: 4, Isolations: 12, Rounds: 48},
 		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
-		bench, err := lockstep.NewBench(
+		bench, err := lockstep.NewRunner(
 			lockstep.Plan{System: etcdraft.Cluster{Clients: 2, Requests: 4}, Strategy: s, Seed: 1},
 		)
 		if err != nil {
@@ -48,7 +48,7 @@ type traffic struct{ sent, delivered, late map[string]int }
 
 func trafficOf(t *testing.T, system etcdraft.Cluster, isolations int) traffic {
 	t.Helper()
-	bench, err := lockstep.NewBench(
+	bench, err := lockstep.NewRunner(
 		lockstep.Plan{System: system, Strategy: strategy.Uniform{Isolations: isolations, Rounds: 48}, Seed: 1},
 	)
 	if err != nil {

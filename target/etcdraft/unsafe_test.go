@@ -15,7 +15,7 @@ import (
 
 // jepsen is a test as in Examples 3.3 and 4.21 of "Why Is Random Testing Effective for Partition Tolerance Bugs?": a
 // balanced partition and two operations under it.
-var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 80}
+var jepsen = strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, During: 2, Steps: 80}
 
 // TestUnsafeReads finds that reads from a node's own replica are not linearizable. With ReadIndex and otherwise the
 // same options they are.
@@ -53,7 +53,7 @@ func TestUnsafeReads(t *testing.T) {
 
 // TestRoles isolates the current leader. No other node has a role of that name.
 func TestRoles(t *testing.T) {
-	s := strategy.Partition{Criterion: strategy.Isolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
+	s := strategy.Partition{Criterion: strategy.MinorityIsolation, Role: raftspec.BecameLeader, Stages: 2, Steps: 80}
 	leads := map[lockstep.Node]int{}
 	r, err := lockstep.Explore(
 		context.Background(),

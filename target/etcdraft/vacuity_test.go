@@ -10,9 +10,9 @@ import (
 	"github.com/lockstep-go/lockstep/target/etcdraft"
 )
 
-// TestUnjudged checks that every campaign reports the properties that it could not have seen violated, whatever the
+// TestUnchecked checks that every campaign reports the properties that it could not have seen violated, whatever the
 // library did.
-func TestUnjudged(t *testing.T) {
+func TestUnchecked(t *testing.T) {
 	const (
 		election, appendOnly, matching, complete, machine = "election-safety", "leader-append-only", "log-matching",
 			"leader-completeness", "state-machine-safety"
@@ -28,9 +28,9 @@ func TestUnjudged(t *testing.T) {
 		{"everything", etcdraft.Cluster{}, rough, etcdraft.Settle, nil},
 		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{agree, live}},
 		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, agree, live, linear}},
-		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Alarm: 1}, 0,
+		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Timer: 1}, 0,
 			[]string{durable, agree, live, linear}},
-		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Alarm: 1, Request: 1}, 0,
+		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Timer: 1, Request: 1}, 0,
 			[]string{matching, complete, agree, live}},
 		{"nobody answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
 			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, linear}},
@@ -44,8 +44,8 @@ func TestUnjudged(t *testing.T) {
 			if err != nil || r.First() != nil {
 				t.Fatal(r.First(), err)
 			}
-			if got := r.Unjudged(); !slices.Equal(got, c.want) {
-				t.Errorf("never judged: %q, want %q (%v)", got, c.want, r.Judged)
+			if got := r.Unchecked(); !slices.Equal(got, c.want) {
+				t.Errorf("never judged: %q, want %q (%v)", got, c.want, r.Checked)
 			}
 		})
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// patience is the client's timeout of an operation.
-const patience = 5 * time.Second
+// timeout is the client's timeout of an operation.
+const timeout = 5 * time.Second
 
 // pause is how long a client waits before it retries a read. Other clients wait as long before they continue.
 const pause = 100 * time.Millisecond
@@ -34,7 +34,7 @@ type clients struct {
 	mutex    sync.Mutex
 	kv       *kv.Clients
 	operator *operator.Operator
-	duties   []duty
+	duties   []operatorTask
 	under    map[lockstep.Node][]task // in progress at a member
 	newest   int64                    // the highest revision that a client has seen
 	watches  int                      // opened so far
@@ -48,9 +48,9 @@ type clients struct {
 
 // task is an operation of a client, or a task of a watcher or operator.
 type task struct {
-	op   *kv.Op
-	duty int
-	idle bool // there is no member to ask
+	op           *kv.Op
+	operatorTask int
+	idle         bool // there is no member to ask
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
@@ -90,7 +90,7 @@ func (s *clients) giveUp(t task) {
 	if t.op != nil {
 		s.kv.GiveUp(t.op.Client, t.op.Seq)
 	} else {
-		s.operator.Next(t.duty)
+		s.operator.Next(t.operatorTask)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 	defer s.mutex.Unlock()
 	t := task{idle: client == nil}
 	if s.operator.Has(id) {
-		t.duty, _ = s.operator.Given(id)
+		t.operatorTask, _ = s.operator.Given(id)
 	} else {
 		t.op, _ = s.kv.Given(id)
 	}
@@ -115,9 +115,9 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 			s.operate(n, client, t)
 			return
 		}
-		s.duties[t.duty].do(n, client)
+		s.duties[t.operatorTask].do(n, client)
 		time.Sleep(pause)
-		s.end(n, t, func() { s.operator.Next(t.duty) })
+		s.end(n, t, func() { s.operator.Next(t.operatorTask) })
 	})
 }
 
@@ -126,17 +126,17 @@ func (s *clients) again(t task) {
 	if t.op != nil {
 		s.kv.Offer(t.op)
 	} else {
-		s.operator.Again(t.duty)
+		s.operator.Retry(t.operatorTask)
 	}
 }
 
 // operate performs an operation of a client at a member.
 func (s *clients) operate(n *bubble.Node, client *clientv3.Client, t task) {
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
 	a, err := s.do(ctx, client, t.op)
 	if errors.Is(err, rpctypes.ErrNoSpace) {
-		awaitRoom(n, client)
+		awaitSpace(n, client)
 	}
 	again := err != nil && t.op.Kind == kv.Get && !t.op.Txn
 	if again {

@@ -94,7 +94,7 @@ type Cluster struct {
 	Checks time.Duration `help:"how often members compare their stores by the server's own check for corruption; 0: never" range:"0s.."`
 	// Failpoints are places in the server where goroutines sometimes pause and nodes crash; only the target
 	// etcdserver-failpoints has any.
-	Failpoints string `help:"places in the server where it stands still at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
+	Failpoints string `help:"places in the server where it is paused at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
 }
 
 // root is the name of clients that may do everything, with authentication enabled.
@@ -138,7 +138,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	return c.system().Deploy(ctx, p)
 }
 
@@ -166,7 +166,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
 		Process: bubble.Process{Serial: true},
-		Roles:   []string{leader, follower}, Patience: time.Minute,
+		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}
 }
 

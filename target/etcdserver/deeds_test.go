@@ -200,7 +200,7 @@ func (d *deeds) String() string {
 
 // warmUp warms the process up for a cluster.
 func warmUp(t *testing.T, c Cluster) {
-	d, err := c.Deploy(t.Context(), &lockstep.Place{})
+	d, err := c.Deploy(t.Context(), &lockstep.Env{})
 	if err == nil {
 		err = d.Close()
 	}

@@ -42,7 +42,7 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		result.Reasons,
 		result.Steps,
 		result.Messages,
-		result.Judged,
+		result.Checked,
 		result.Divergences,
 		result.Nondeterminism,
 		result.Events,
@@ -100,7 +100,7 @@ var faults = strategy.Walk{Deliver: 600, Drop: 1, Wait: 120, Request: 20, Cut: 1
 // Members satisfy all properties through crashes, partitions and power failures, and runs check every property.
 func TestFaults(t *testing.T) {
 	r := campaign(t, lockstep.Plan{System: busy, Strategy: faults, Runs: *runs, Settle: Settle})
-	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom, ofReaders)
+	allChecked(t, r, ofMembers, ofLeases, ofUsers, ofSpace, ofReaders)
 	passed(t, r)
 }
 
@@ -109,15 +109,15 @@ var (
 	ofMembers = []string{"members-stay"}
 	ofLeases  = []string{"leases-hold", "leases-end"}
 	ofUsers   = []string{"only-the-permitted"}
-	ofRoom    = []string{"full-stores-refuse"}
+	ofSpace   = []string{"full-stores-refuse"}
 	ofReaders = []string{"reads-are-snapshots", "no-corruption-alarm"}
 )
 
 // allJudged fails if a run never checked a property, except the named ones.
-func allJudged(t *testing.T, r *lockstep.Result, others ...[]string) {
+func allChecked(t *testing.T, r *lockstep.Result, others ...[]string) {
 	t.Helper()
 	but := slices.Concat(others...)
-	for _, j := range r.Judged {
+	for _, j := range r.Checked {
 		if j.N == 0 && !slices.Contains(but, j.Name) {
 			t.Errorf("%s was never judged", j.Name)
 		}
@@ -129,7 +129,7 @@ func TestLeases(t *testing.T) {
 	c := busy
 	c.Holders, c.Failover = 3, 1
 	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 2 * Settle})
-	allJudged(t, r, ofMembers, ofUsers, ofRoom, ofReaders)
+	allChecked(t, r, ofMembers, ofUsers, ofSpace, ofReaders)
 	clean(t, r)
 }
 
@@ -148,7 +148,7 @@ func TestUsers(t *testing.T) {
 			Spec:     spec.All(Everything, counts(EventRight, rights), counts(EventAccess, wants)),
 		},
 	)
-	allJudged(t, r, ofMembers, ofLeases, ofRoom, ofReaders)
+	allChecked(t, r, ofMembers, ofLeases, ofSpace, ofReaders)
 	if t.Log(rights, wants); rights[Done] == 0 || wants[Done] == 0 || wants[Refused] == 0 {
 		t.Error("rights were never given, or never wanted")
 	}
@@ -244,7 +244,7 @@ func TestReaders(t *testing.T) {
 		t,
 		lockstep.Plan{System: c, Strategy: often, Runs: *runs, Settle: Settle, Spec: spec.All(Everything, many)},
 	)
-	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom)
+	allChecked(t, r, ofMembers, ofLeases, ofUsers, ofSpace)
 	if t.Log(long); long == 0 {
 		t.Error("nothing was told in parts")
 	}
@@ -268,7 +268,7 @@ func TestRoom(t *testing.T) {
 			Spec:     spec.All(Everything, fills),
 		},
 	)
-	allJudged(t, r, ofMembers, ofLeases, ofUsers)
+	allChecked(t, r, ofMembers, ofLeases, ofUsers)
 	if t.Log(seen); len(seen) < 6 {
 		t.Errorf("of six things that come of wanting room there were %v", seen)
 	}
@@ -280,7 +280,7 @@ func TestFive(t *testing.T) {
 	c := busy
 	c.Nodes = 5
 	r := campaign(t, lockstep.Plan{System: c, Strategy: faults, Runs: *runs, Settle: 3 * Settle})
-	allJudged(t, r, ofMembers, ofLeases, ofUsers, ofRoom, ofReaders)
+	allChecked(t, r, ofMembers, ofLeases, ofUsers, ofSpace, ofReaders)
 	passed(t, r)
 }
 
@@ -362,7 +362,7 @@ func exactly(t *testing.T, cluster Cluster) {
 
 // A finished run leaves nothing behind: no goroutine of crashed members, no open file, no memory.
 func TestNothingIsLeft(t *testing.T) {
-	bench, err := lockstep.NewBench(
+	bench, err := lockstep.NewRunner(
 		lockstep.Plan{System: whole, Strategy: faults, Spec: Everything, Seed: 7, Scratch: "/dev/shm"},
 	)
 	if err != nil {
@@ -411,6 +411,6 @@ var runs = flag.Int("runs", 5, "runs of a campaign")
 // One run combines all options with faults, and all properties hold.
 func TestWhole(t *testing.T) {
 	r := campaign(t, lockstep.Plan{System: whole, Strategy: faults, Runs: *runs, Settle: 4 * Settle})
-	allJudged(t, r, ofRoom, ofReaders)
+	allChecked(t, r, ofSpace, ofReaders)
 	clean(t, r)
 }

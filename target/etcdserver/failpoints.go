@@ -58,7 +58,7 @@ func standStill(w *bubble.World, shares map[string]int) {
 		failpoint.Set(nil)
 		return
 	}
-	chance := w.Chance(2000)
+	chance := w.Source(2000)
 	failpoint.Set(func(name string) {
 		share := max(shares[name], shares[anywhere])
 		if share == 0 || w.Settling() || chance.IntN(1000) < 1000-share {

@@ -23,7 +23,7 @@ type snapshots struct {
 	whole        map[int64]bool            // revisions of which all changes are known
 	acknowledged acknowledgements
 	reads        []read
-	judged       int
+	checked      int
 }
 
 // read is a read by a client at a node.
@@ -39,7 +39,7 @@ func (s *snapshots) Reset() {
 }
 
 // Judged counts the reads.
-func (s *snapshots) Judged() int { return s.judged }
+func (s *snapshots) Checked() int { return s.checked }
 
 // Event records the known history and the reads.
 func (s *snapshots) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -77,7 +77,7 @@ func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
 		slices.SortFunc(list, func(a, b watch.Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	}
 	for _, r := range s.reads {
-		s.judged++
+		s.checked++
 		why := r.shape()
 		if why == "" {
 			why = s.content(r)

@@ -91,22 +91,22 @@ func TestSnapshots(t *testing.T) {
 
 // The spec finds a client that gets space although the alarm is known, unless the alarm may have ended.
 func TestFullRefuse(t *testing.T) {
-	room := func(what string, began int) *Room { return &Room{what, time.Duration(began) * time.Second} }
+	space := func(what string, began int) *Space { return &Space{what, time.Duration(began) * time.Second} }
 	fill := func(began int, done bool) *Fill { return &Fill{"put", time.Duration(began) * time.Second, done} }
 	const given = "there is no room since 2s at least, and a put that was asked for at 3s at member 1 is done"
 	for _, h := range []history{
-		{"refused", FullRefuse, timed{2, []enginetest.Moment{at(2, room(Full, 1)), at(4, fill(3, false))}}, "", 1},
-		{"given", FullRefuse, timed{2, []enginetest.Moment{at(2, room(Full, 1)), at(4, fill(3, true))}}, given, 1},
-		{"asked before", FullRefuse, timed{2, []enginetest.Moment{at(2, room(Full, 1)), at(4, fill(2, true))}}, "", 0},
+		{"refused", FullRefuse, timed{2, []enginetest.Moment{at(2, space(Full, 1)), at(4, fill(3, false))}}, "", 1},
+		{"given", FullRefuse, timed{2, []enginetest.Moment{at(2, space(Full, 1)), at(4, fill(3, true))}}, given, 1},
+		{"asked before", FullRefuse, timed{2, []enginetest.Moment{at(2, space(Full, 1)), at(4, fill(2, true))}}, "", 0},
 		{"never full", FullRefuse, timed{1, []enginetest.Moment{at(4, fill(2, true))}}, "", 0},
-		{"being relieved", FullRefuse, timed{3, []enginetest.Moment{at(2, room(Full, 1)), at(3, room(Relieving, 0)),
+		{"being relieved", FullRefuse, timed{3, []enginetest.Moment{at(2, space(Full, 1)), at(3, space(Relieving, 0)),
 			at(4, fill(3, true))}}, "", 0},
-		{"perhaps relieved", FullRefuse, timed{4, []enginetest.Moment{at(2, room(Full, 1)), at(3, room(Relieving, 0)),
-			at(5, room(Full, 4)), at(7, fill(6, true))}}, "", 0},
-		{"relieved", FullRefuse, timed{5, []enginetest.Moment{at(2, room(Full, 1)), at(3, room(Relieving, 0)),
-			at(4, room(Relieved, 0)), at(5, room(Full, 3)), at(7, fill(6, true))}}, "", 0},
-		{"full again", FullRefuse, timed{5, []enginetest.Moment{at(0, room(Full, 0)), at(0, room(Relieving, 0)),
-			at(0, room(Relieved, 0)), at(2, room(Full, 1)), at(4, fill(3, true))}}, given, 1},
+		{"perhaps relieved", FullRefuse, timed{4, []enginetest.Moment{at(2, space(Full, 1)), at(3, space(Relieving, 0)),
+			at(5, space(Full, 4)), at(7, fill(6, true))}}, "", 0},
+		{"relieved", FullRefuse, timed{5, []enginetest.Moment{at(2, space(Full, 1)), at(3, space(Relieving, 0)),
+			at(4, space(Relieved, 0)), at(5, space(Full, 3)), at(7, fill(6, true))}}, "", 0},
+		{"full again", FullRefuse, timed{5, []enginetest.Moment{at(0, space(Full, 0)), at(0, space(Relieving, 0)),
+			at(0, space(Relieved, 0)), at(2, space(Full, 1)), at(4, fill(3, true))}}, given, 1},
 	} {
 		h.check(t)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	known = flag.Int("known", 0, "runs in which each of the known mistakes is looked for; 0: not at all")
-	rate  = flag.Bool("rate", false, "make all of the runs, where a mistake was found as well")
+	known = flag.Int("known", 0, "runs in which each of the known bugs is looked for; 0: not at all")
+	rate  = flag.Bool("rate", false, "make all of the runs, where a bug was found as well")
 )
 
 // The walks of the campaigns in docs/etcdserver.md, identical step by step. They cover a single-node cluster with
@@ -26,7 +26,7 @@ var (
 	alone = strategy.Walk{
 		Deliver: 600,
 		Drop:    1,
-		Alarm:   1,
+		Timer:   1,
 		Wait:    200,
 		Request: 100,
 		Crash:   4,
@@ -37,7 +37,7 @@ var (
 	briefly = strategy.Walk{
 		Deliver: 600,
 		Drop:    1,
-		Alarm:   1,
+		Timer:   1,
 		Wait:    200,
 		Request: 100,
 		Crash:   4,
@@ -48,7 +48,7 @@ var (
 	slowly = strategy.Walk{
 		Deliver: 600,
 		Drop:    1,
-		Alarm:   1,
+		Timer:   1,
 		Wait:    200,
 		Request: 30,
 		Crash:   3,
@@ -56,8 +56,8 @@ var (
 		Down:    1,
 		Steps:   1000,
 	}
-	unharmed = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 200, Request: 100, Steps: 2500}
-	lags     = strategy.Walk{Deliver: 600, Drop: 1, Alarm: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
+	unharmed = strategy.Walk{Deliver: 600, Drop: 1, Timer: 1, Wait: 200, Request: 100, Steps: 2500}
+	lags     = strategy.Walk{Deliver: 600, Drop: 1, Timer: 1, Wait: 150, Request: 60, Cut: 2, Heal: 4, Steps: 5000}
 )
 
 // writes and deletes are the operations of clients for bugs that need no others.
@@ -66,9 +66,9 @@ var (
 	deletes = kv.Mix{Put: 3, Delete: 3, Get: 1}
 )
 
-// mistake is a reported bug. The campaign knows only the operations that it needs, and whether the cluster has a
+// bug is a reported bug. The campaign knows only the operations that it needs, and whether the cluster has a
 // single node.
-type mistake struct {
+type bug struct {
 	report     string // its number, and an index among several campaigns
 	says       string
 	last       int      // release of 3.5 with the bug
@@ -80,7 +80,7 @@ type mistake struct {
 	times      int // factor of the requested number of runs; larger for short runs
 }
 
-var mistakes = []mistake{
+var bugs = []bug{
 	{"14370", "a member by itself acknowledges a write before it is synced", 4, stay, []deed{crash},
 		Cluster{Nodes: 1, Power: 1, Clients: 4, Requests: 40}, briefly, Settle, 1},
 	{"13766", "that an entry was applied is stored before what it changed", 2, stay, []deed{crash, backedUp}, kill(1),
@@ -124,12 +124,12 @@ const resumable = "watch-resumable"
 
 // Campaigns find reported bugs in the versions that have them, and nothing in other versions, although the needed
 // events occurred there.
-func TestKnownMistakes(t *testing.T) {
+func TestKnownBugs(t *testing.T) {
 	if *known == 0 {
 		t.Skip("no -known")
 	}
 	release := lineage(Version())
-	for _, m := range mistakes {
+	for _, m := range bugs {
 		t.Run(m.report, func(t *testing.T) {
 			if m.report == "20221" && release <= 7 {
 				t.Skip("15271 comes first")
@@ -149,7 +149,7 @@ func TestKnownMistakes(t *testing.T) {
 				},
 			)
 			found := 0
-			for _, f := range r.Found {
+			for _, f := range r.Failures {
 				t.Logf("%s: run %d: %s: %s %s", Version(), f.Run, f.Finding.Property, f.Finding.Text, f.Flaky)
 				switch also := release <= 21 && m.settle == 0 && f.Finding.Property == resumable; {
 				case had && slices.Contains(m.properties, f.Finding.Property):

@@ -62,7 +62,7 @@ const held = "held"
 
 // hold puts a key with a lease, keeps the lease alive for a while, and revokes it or lets it expire.
 func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
-	ttl, keeps, revoke := 2+n.Chance().IntN(4), n.Chance().IntN(4), n.Chance().IntN(2) == 1
+	ttl, keeps, revoke := 2+n.Source().IntN(4), n.Source().IntN(4), n.Source().IntN(2) == 1
 	s.mutex.Lock()
 	s.holds++
 	key := fmt.Sprint(held, s.holds)
@@ -130,7 +130,7 @@ func (s *clients) readHeld(n *bubble.Node, client *clientv3.Client) {
 
 // asking sends a request with the timeout of a client.
 func asking[A any](n *bubble.Node, ask func(context.Context) (A, error)) (A, error) {
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
 	return ask(ctx)
 }

@@ -80,7 +80,7 @@ func start(n *bubble.Node, c Cluster) error {
 	}
 	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
 	for {
-		if err := m.tell(n, n.Life(), clients); err != nil {
+		if err := m.tell(n, n.Incarnation(), clients); err != nil {
 			return err
 		}
 		select {
@@ -207,22 +207,22 @@ func (m *member) stopped() bool {
 func connect(name string, to ...string) (*clientv3.Client, error) {
 	conf := clientv3.Config{Endpoints: to, Logger: zap.NewNop()}
 	if name != "" {
-		conf.Username, conf.Password, conf.DialTimeout = name, name, patience
+		conf.Username, conf.Password, conf.DialTimeout = name, name, timeout
 	}
 	return clientv3.New(conf)
 }
 
 // tell reports the content of the member's store, and the keys with leases.
-func (m *member) tell(n *bubble.Node, life int, s *clients) error {
+func (m *member) tell(n *bubble.Node, incarnation int, s *clients) error {
 	hash, err := m.client.HashKV(n.Context(), address(n.Self(), clientPort), 0)
 	switch {
 	case err == nil:
 		store := &Store{
-			Life:      life,
-			Revision:  hash.Header.Revision,
-			Compacted: hash.CompactRevision,
-			Hash:      hash.Hash,
-			Keys:      unasked,
+			Incarnation: incarnation,
+			Revision:    hash.Header.Revision,
+			Compacted:   hash.CompactRevision,
+			Hash:        hash.Hash,
+			Keys:        unasked,
 		}
 		if store.Compacted <= 0 || s.cluster.Empty || store.count(n.Context(), m.Etcd) {
 			n.Emit(EventStore, store)
@@ -233,7 +233,7 @@ func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 		return fmt.Errorf("the store has no hash: %w", err)
 	}
 	if s.cluster.Checks > 0 {
-		m.alarms(n)
+		m.timers(n)
 	}
 	if s.cluster.Holders > 0 {
 		s.readHeld(n, m.client)
@@ -243,12 +243,12 @@ func (m *member) tell(n *bubble.Node, life int, s *clients) error {
 
 // config is the server configuration of a member.
 func config(n *bubble.Node, c Cluster, at *seat) (*embed.Config, error) {
-	folder, err := n.Folder()
+	dir, err := n.Dir()
 	if err != nil {
 		return nil, err
 	}
 	conf := embed.NewConfig()
-	conf.Name, conf.Dir = name(n.Self(), at.number), filepath.Join(folder, "etcd")
+	conf.Name, conf.Dir = name(n.Self(), at.number), filepath.Join(dir, "etcd")
 	if at.number > 0 {
 		conf.Dir += fmt.Sprint(at.number)
 	}

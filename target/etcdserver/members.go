@@ -180,7 +180,7 @@ func (s *clients) attend(n *bubble.Node, m *member, at *seat, moved <-chan struc
 		if m.client != nil {
 			m.learn()
 			s.admit(n, m)
-			if err := m.tell(n, n.Life()+at.number<<8, s); err != nil && !m.stopped() {
+			if err := m.tell(n, n.Incarnation()+at.number<<8, s); err != nil && !m.stopped() {
 				return false, err
 			}
 		}
@@ -236,7 +236,7 @@ func (s *clients) present(n *bubble.Node, at *seat) string {
 		return ""
 	}
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
 	list, err := client.MemberList(ctx)
 	if err != nil {
@@ -284,7 +284,7 @@ func where(m *etcdserverpb.Member) (n lockstep.Node, number int) {
 // promotion. If there are more voters than at first, it removes one, possibly the leader. The server refuses a
 // removal that would lose the majority.
 func (s *clients) reconfigure(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	how, which := n.Chance().IntN(4), n.Chance().IntN(64)
+	how, which := n.Source().IntN(4), n.Source().IntN(64)
 	list, err := client.MemberList(ctx)
 	if err != nil {
 		return

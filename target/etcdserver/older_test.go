@@ -12,7 +12,7 @@ import (
 
 // mistakesOf34 maps properties to the known bug reports that a busy cluster of a 3.4 release shows as violations of
 // them.
-var mistakesOf34 = map[string]string{
+var bugsOf34 = map[string]string{
 	"revisions-never-go-back": "#17780",
 	"watch-bookmarkable":      "#18089, or #15220 where watchers ask",
 	"watch-resumable":         "#18089",
@@ -22,8 +22,8 @@ var mistakesOf34 = map[string]string{
 // clean fails if a campaign found something. In releases of 3.4 it logs known bugs, and fails for anything else.
 func clean(t *testing.T, r *lockstep.Result) {
 	t.Helper()
-	for _, f := range r.Found {
-		if report := mistakesOf34[f.Finding.Property]; older && report != "" {
+	for _, f := range r.Failures {
+		if report := bugsOf34[f.Finding.Property]; older && report != "" {
 			t.Logf("run %d: %s: %s", f.Run, report, f.Finding)
 			continue
 		}
@@ -56,8 +56,8 @@ func TestAsking(t *testing.T) {
 		},
 	)
 	found := 0
-	for _, f := range r.Found {
-		switch report := mistakesOf34[f.Finding.Property]; {
+	for _, f := range r.Failures {
+		switch report := bugsOf34[f.Finding.Property]; {
 		case report == "":
 			t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 		case f.Finding.Property == "watch-bookmarkable":

@@ -16,7 +16,7 @@ import (
 
 // duty is a task besides clients' operations, with one request after the other. Its result matters only through the
 // observations of other clients: it may fail.
-type duty struct {
+type operatorTask struct {
 	operator.Task
 	do func(n *bubble.Node, client *clientv3.Client)
 }
@@ -25,10 +25,10 @@ type duty struct {
 const sessions = 10_000
 
 // allDuties are the tasks of the cluster.
-func (s *clients) allDuties() (list []duty) {
+func (s *clients) allDuties() (list []operatorTask) {
 	add := func(name string, times int, do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) {
 		if times > 0 {
-			list = append(list, duty{operator.Task{Name: name, Times: times}, patiently(do)})
+			list = append(list, operatorTask{operator.Task{Name: name, Times: times}, waits(do)})
 		}
 	}
 	c := s.cluster
@@ -43,17 +43,17 @@ func (s *clients) allDuties() (list []duty) {
 	add("transfer", c.Transfers, s.transfer)
 	add("reconfigure", c.Changes, s.reconfigure)
 	always := func(name string, do func(n *bubble.Node, client *clientv3.Client)) {
-		list = append(list, duty{operator.Task{Name: name, Times: sessions}, do})
+		list = append(list, operatorTask{operator.Task{Name: name, Times: sessions}, do})
 	}
 	for i := range c.Watchers {
 		always(fmt.Sprint("watch ", i+1), newWatcher(s, i).watch)
 	}
 	for i := range c.Readers {
-		always(fmt.Sprint("read ", i+1), patiently(s.read))
+		always(fmt.Sprint("read ", i+1), waits(s.read))
 	}
 	if c.Quota > 0 {
-		always("fill", patiently(s.fill))
-		always("relieve", patiently(s.relieve))
+		always("fill", waits(s.fill))
+		always("relieve", waits(s.relieve))
 	}
 	for i := range c.Holders {
 		always(fmt.Sprint("hold ", i+1), s.hold)
@@ -68,10 +68,10 @@ func (s *clients) allDuties() (list []duty) {
 }
 
 // patiently performs a task with the timeout of a client.
-func patiently(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node,
+func waits(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node,
 	client *clientv3.Client) {
 	return func(n *bubble.Node, client *clientv3.Client) {
-		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		ctx, cancel := context.WithTimeout(n.Context(), timeout)
 		defer cancel()
 		do(ctx, n, client)
 	}
@@ -82,7 +82,7 @@ func (s *clients) near(n *bubble.Node) string {
 	if int(n.Self()) <= s.cluster.Nodes+s.cluster.Spares {
 		return address(n.Self(), clientPort)
 	}
-	return address(lockstep.Node(1+n.Chance().IntN(s.cluster.Nodes)), clientPort)
+	return address(lockstep.Node(1+n.Source().IntN(s.cluster.Nodes)), clientPort)
 }
 
 // compact compacts the history, mostly up to the newest revision.
@@ -90,14 +90,14 @@ func (s *clients) compact(ctx context.Context, n *bubble.Node, client *clientv3.
 	s.mutex.Lock()
 	at := s.newest
 	s.mutex.Unlock()
-	if at > 0 && n.Chance().IntN(3) == 2 {
-		at -= int64(n.Chance().IntN(int(at)))
+	if at > 0 && n.Source().IntN(3) == 2 {
+		at -= int64(n.Source().IntN(int(at)))
 	}
 	if at == 0 {
 		return
 	}
 	var with []clientv3.CompactOption
-	if n.Chance().IntN(2) == 1 {
+	if n.Source().IntN(2) == 1 {
 		with = append(with, clientv3.WithCompactPhysical())
 	}
 	_, _ = client.Compact(ctx, at, with...)
@@ -116,8 +116,8 @@ const leased = "leased"
 
 // lease puts a key with a lease, and lets the lease expire, keeps it alive for a while or revokes it.
 func (s *clients) lease(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	what, value := n.Chance().IntN(3), fmt.Sprint(n.Chance().IntN(1_000_000_000))
-	granted, err := client.Grant(ctx, int64(1+n.Chance().IntN(4)))
+	what, value := n.Source().IntN(3), fmt.Sprint(n.Source().IntN(1_000_000_000))
+	granted, err := client.Grant(ctx, int64(1+n.Source().IntN(4)))
 	if err != nil {
 		return
 	}
@@ -158,6 +158,6 @@ func (s *clients) transfer(ctx context.Context, n *bubble.Node, client *clientv3
 	s.prolonged(n)
 	members, err := client.MemberList(ctx)
 	if err == nil {
-		_, _ = client.MoveLeader(ctx, members.Members[n.Chance().IntN(len(members.Members))].ID)
+		_, _ = client.MoveLeader(ctx, members.Members[n.Source().IntN(len(members.Members))].ID)
 	}
 }

@@ -81,7 +81,7 @@ const nested = "nested"
 // read reads several keys: now or at an earlier revision, at the member or elsewhere, or in a transaction that has
 // just put a key.
 func (s *clients) read(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	chance := n.Chance()
+	chance := n.Source()
 	r := &Read{
 		Began: s.world.Now(),
 		Order: Order{orders[chance.IntN(len(orders))], chance.IntN(2) == 1},

@@ -15,7 +15,7 @@ const rewritten = "rewritten"
 
 // rewrite reads a key, and then deletes all keys from it on and puts it again, in one transaction.
 func (s *clients) rewrite(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	value := fmt.Sprint(n.Chance().IntN(1_000_000_000))
+	value := fmt.Sprint(n.Source().IntN(1_000_000_000))
 	if _, err := client.Get(ctx, rewritten); err != nil {
 		return
 	}

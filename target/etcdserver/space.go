@@ -20,7 +20,7 @@ import (
 
 // The types of event about space.
 const (
-	EventRoom   = "room"   // the state of the alarm NOSPACE: [*Room]
+	EventSpace  = "room"   // the state of the alarm NOSPACE: [*Room]
 	EventFill   = "fill"   // a client requested space: [*Fill]
 	EventAlarms = "alarms" // the alarms of a member: [*Alarms]
 )
@@ -33,13 +33,13 @@ const (
 )
 
 // Room is a state of the alarm NOSPACE.
-type Room struct {
+type Space struct {
 	What  string
 	Began time.Duration // of the request
 }
 
 // String is the state as text.
-func (r *Room) String() string { return r.What }
+func (r *Space) String() string { return r.What }
 
 // Fill is a request that takes space.
 type Fill struct {
@@ -88,7 +88,7 @@ type fullRefuse struct {
 	since    time.Duration // when the alarm became known; -1: unknown
 	open     int           // requests to end the alarm without a known answer
 	relieved time.Duration // when it ended last
-	judged   int
+	checked  int
 }
 
 // Reset begins a new run.
@@ -98,13 +98,13 @@ func (f *fullRefuse) Reset() { *f = fullRefuse{since: -1, relieved: -1} }
 func (*fullRefuse) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the requests for space while there was none.
-func (f *fullRefuse) Judged() int { return f.judged }
+func (f *fullRefuse) Checked() int { return f.checked }
 
 // Event checks the requests that got space.
 func (f *fullRefuse) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	now := time.Duration(run.Now())
 	switch v := e.Value.(type) {
-	case *Room:
+	case *Space:
 		switch {
 		case v.What == Relieving:
 			f.open++
@@ -119,7 +119,7 @@ func (f *fullRefuse) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 		if f.since < 0 || v.Began <= f.since {
 			return nil
 		}
-		if f.judged++; v.Done {
+		if f.checked++; v.Done {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
 				Text: fmt.Sprintf("there is no room since %v at least, and a %s that was asked for at %v at member %d is done",
 					f.since, v.What, v.Began, e.Node)}
@@ -142,7 +142,7 @@ func brief(value []byte) string {
 
 // fill takes space: by a long value, or a lease.
 func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	what, key, size := n.Chance().IntN(4), fmt.Sprint(ballast, n.Chance().IntN(4)), n.Chance().IntN(longestValue)
+	what, key, size := n.Source().IntN(4), fmt.Sprint(ballast, n.Source().IntN(4)), n.Source().IntN(longestValue)
 	s.mutex.Lock()
 	s.fills++
 	short := fmt.Sprint(s.fills)
@@ -180,7 +180,7 @@ func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 
 // awaitRoom waits until the cluster reports free space. A write refused for lack of space may have been done all the
 // same. With many such writes in sequence it takes too long to check the reads.
-func awaitRoom(n *bubble.Node, client *clientv3.Client) {
+func awaitSpace(n *bubble.Node, client *clientv3.Client) {
 	for n.Context().Err() == nil {
 		time.Sleep(time.Second)
 		list, err := asking(
@@ -196,7 +196,7 @@ func awaitRoom(n *bubble.Node, client *clientv3.Client) {
 // relieve asks for alarms. If there is no space and the operator is responsible, it frees space and disarms the
 // alarm.
 func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.Client) {
-	sees := n.Chance().IntN(3) == 2
+	sees := n.Source().IntN(3) == 2
 	// The raw client does not retry. With clientv3, one attempt might take effect after another was answered.
 	server := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
 	began := s.world.Now()
@@ -207,7 +207,7 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	if err != nil || len(list.Alarms) == 0 {
 		return
 	}
-	n.Emit(EventRoom, &Room{Full, began})
+	n.Emit(EventSpace, &Space{Full, began})
 	if !sees {
 		return
 	}
@@ -222,18 +222,18 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 		)
 	}
 	for _, a := range list.Alarms {
-		n.Emit(EventRoom, &Room{What: Relieving})
+		n.Emit(EventSpace, &Space{What: Relieving})
 		if _, err := asking(n, func(ctx context.Context) (*etcdserverpb.AlarmResponse, error) {
 			return server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
 				MemberID: a.MemberID, Alarm: a.Alarm})
 		}); err == nil {
-			n.Emit(EventRoom, &Room{What: Relieved})
+			n.Emit(EventSpace, &Space{What: Relieved})
 		}
 	}
 }
 
 // alarms reports the alarms of a member, without a message.
-func (m *member) alarms(n *bubble.Node) {
+func (m *member) timers(n *bubble.Node) {
 	list := &Alarms{}
 	for _, a := range m.Server.Alarms() {
 		list.Types = append(list.Types, a.Alarm.String())

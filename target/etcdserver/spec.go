@@ -58,19 +58,19 @@ var Permitted = spec.New("only-the-permitted", func(lockstep.Info) *permitted { 
 
 // once records the revision at which each value was written.
 type once struct {
-	values bool // every value is written once
-	at     map[[2]string]int64
-	judged int
+	values  bool // every value is written once
+	at      map[[2]string]int64
+	checked int
 }
 
 // Reset begins a new run.
-func (o *once) Reset() { o.at, o.judged = map[[2]string]int64{}, 0 }
+func (o *once) Reset() { o.at, o.checked = map[[2]string]int64{}, 0 }
 
 // End returns nil: only events are checked.
 func (*once) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the values.
-func (o *once) Judged() int { return o.judged }
+func (o *once) Checked() int { return o.checked }
 
 // Event looks for values that were written before.
 func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -81,7 +81,7 @@ func (o *once) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		if c.Deleted || c.Key == leased { // its values are drawn, and may be drawn twice
 			continue
 		}
-		o.judged++
+		o.checked++
 		write := [2]string{c.Key, c.Value}
 		first, ok := o.at[write]
 		if ok && first != c.Revision {
@@ -145,25 +145,25 @@ func (s leases) event(now trace.Time, l *Lease) {
 
 // leasesHold checks that keys exist.
 type leasesHold struct {
-	leases leases
-	judged int
+	leases  leases
+	checked int
 }
 
 // Reset begins a new run.
-func (l *leasesHold) Reset() { l.leases, l.judged = leases{}, 0 }
+func (l *leasesHold) Reset() { l.leases, l.checked = leases{}, 0 }
 
 // End returns nil: only events are checked.
 func (*leasesHold) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the keys that must exist.
-func (l *leasesHold) Judged() int { return l.judged }
+func (l *leasesHold) Checked() int { return l.checked }
 
 // Event checks the result of a read.
 func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *Lease:
 		if is := l.leases[v.Key]; v.What == Lost && is != nil {
-			if l.judged++; time.Duration(run.Now()) < is.until {
+			if l.checked++; time.Duration(run.Now()) < is.until {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
 					Text: fmt.Sprintf("the lease of %s holds until %v at least, and at %v member %d says that there is none",
 						v.Key, is.until, time.Duration(run.Now()), e.Node)}
@@ -178,7 +178,7 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 			if is.ending || v.Began < time.Duration(is.known) || v.Ended >= is.until {
 				continue
 			}
-			if l.judged++; !slices.Contains(v.Keys, key) {
+			if l.checked++; !slices.Contains(v.Keys, key) {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
 					Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
 						key, is.until, v.Began, v.Ended)}
@@ -190,9 +190,9 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 
 // leasesEnd checks that keys are gone.
 type leasesEnd struct {
-	leases leases
-	calm   trace.Time // since when there are no faults and no leadership transfers; -1: there are some
-	judged int
+	leases  leases
+	calm    trace.Time // since when there are no faults and no leadership transfers; -1: there are some
+	checked int
 }
 
 // Reset begins a new run.
@@ -202,7 +202,7 @@ func (l *leasesEnd) Reset() { *l = leasesEnd{leases: leases{}, calm: -1} }
 func (*leasesEnd) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the keys that must be gone.
-func (l *leasesEnd) Judged() int { return l.judged }
+func (l *leasesEnd) Checked() int { return l.checked }
 
 // Event checks the result of a read.
 func (l *leasesEnd) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -238,7 +238,7 @@ func (l *leasesEnd) gone(n lockstep.Node, key string, read *Held) *lockstep.Find
 	default:
 		return nil
 	}
-	if l.judged++; slices.Contains(read.Keys, key) {
+	if l.checked++; slices.Contains(read.Keys, key) {
 		return &lockstep.Finding{
 			Nodes: trace.NodesOf(n),
 			Text:  fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began),
@@ -252,7 +252,7 @@ type permitted struct {
 	enabled bool
 	rights  map[[2]int]*right // by user and area
 	wanted  map[int]*wanted   // by number
-	judged  int
+	checked int
 }
 
 // right is the known state of a right.
@@ -278,7 +278,7 @@ func (p *permitted) Reset() {
 func (*permitted) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the requests of users without a right.
-func (p *permitted) Judged() int { return p.judged }
+func (p *permitted) Checked() int { return p.checked }
 
 // Event checks the requests that succeeded.
 func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -294,7 +294,7 @@ func (p *permitted) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 			continue
 		}
 		if w := p.wanted[number]; w != nil && p.still(w) {
-			p.judged++
+			p.checked++
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(e.Node),
 				Text: fmt.Sprintf(
@@ -362,7 +362,7 @@ func (p *permitted) access(n lockstep.Node, a *Access) *lockstep.Finding {
 	if w == nil || !p.still(w) {
 		return nil
 	}
-	if p.judged++; a.How == Done {
+	if p.checked++; a.How == Done {
 		return &lockstep.Finding{
 			Nodes: trace.NodesOf(n),
 			Text: fmt.Sprintf(

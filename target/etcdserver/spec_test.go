@@ -19,7 +19,7 @@ type timed struct {
 }
 
 // judges is the finding of a spec, and the number of its checks.
-func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
+func (s timed) checkers(t *testing.T, spec lockstep.Spec) (string, int) {
 	t.Helper()
 	r := enginetest.Explore(
 		t,
@@ -32,9 +32,9 @@ func (s timed) judges(t *testing.T, spec lockstep.Spec) (string, int) {
 		},
 	)
 	if f := r.First(); f != nil {
-		return f.Finding.Text, r.Judged[0].N
+		return f.Finding.Text, r.Checked[0].N
 	}
-	return "", r.Judged[0].N
+	return "", r.Checked[0].N
 }
 
 // at is the event of node 1 with a value, so many seconds after the beginning.
@@ -50,7 +50,7 @@ func at(seconds int, value any) enginetest.Moment {
 		"*watch.Delivered":   watch.EventDelivered,
 		"*watch.Opened":      watch.EventOpened,
 		"*etcdserver.Read":   EventRead,
-		"*etcdserver.Room":   EventRoom,
+		"*etcdserver.Room":   EventSpace,
 		"*etcdserver.Fill":   EventFill,
 		"*etcdserver.Alarms": EventAlarms,
 	}
@@ -62,17 +62,17 @@ func at(seconds int, value any) enginetest.Moment {
 
 // history is a case for a spec.
 type history struct {
-	name   string
-	spec   lockstep.Spec
-	events timed
-	want   string
-	judged int
+	name    string
+	spec    lockstep.Spec
+	events  timed
+	want    string
+	checked int
 }
 
 func (h history) check(t *testing.T) {
 	t.Helper()
-	if got, n := h.events.judges(t, h.spec); got != h.want || n != h.judged {
-		t.Errorf("%s: %q, judged %d times, want %q, %d", h.name, got, n, h.want, h.judged)
+	if got, n := h.events.checkers(t, h.spec); got != h.want || n != h.checked {
+		t.Errorf("%s: %q, judged %d times, want %q, %d", h.name, got, n, h.want, h.checked)
 	}
 }
 

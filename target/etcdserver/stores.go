@@ -18,7 +18,7 @@ const EventStore = "store"
 
 // Store is the content of a member's store: the hash of all keys at a revision, since the compacted revision.
 type Store struct {
-	Life                int // of the member
+	Incarnation         int // of the member
 	Revision, Compacted int64
 	Hash                uint32
 	Keys                int64 // their number, or unasked
@@ -48,7 +48,7 @@ var Forward = spec.OnEvent(
 	func(before *[64]Store, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		was, is := before[e.Node], *e.Value.(*Store)
 		before[e.Node] = is
-		if was.Life == is.Life && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
+		if was.Incarnation == is.Incarnation && (is.Revision < was.Revision || is.Compacted < was.Compacted) {
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(e.Node),
 				Text: fmt.Sprintf(
@@ -96,8 +96,8 @@ var Targets = []target.Target{target.Of(title(), "clusters of the real etcd serv
 
 // equal compares stores.
 type equal struct {
-	first  map[[2]int64]told // by revision and compacted revision
-	judged int
+	first   map[[2]int64]told // by revision and compacted revision
+	checked int
 }
 
 type told struct {
@@ -107,13 +107,13 @@ type told struct {
 }
 
 // Reset begins a new run.
-func (e *equal) Reset() { e.first, e.judged = map[[2]int64]told{}, 0 }
+func (e *equal) Reset() { e.first, e.checked = map[[2]int64]told{}, 0 }
 
 // End returns nil: only events are checked.
 func (*equal) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts the comparisons.
-func (e *equal) Judged() int { return e.judged }
+func (e *equal) Checked() int { return e.checked }
 
 // Event compares a store with the first one reported at its revision.
 func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding {
@@ -127,7 +127,7 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 		e.first[at] = told{event.Node, s.Hash, s.Keys}
 		return nil
 	}
-	e.judged++
+	e.checked++
 	what := ""
 	switch {
 	case first.keys != s.Keys:
@@ -157,7 +157,7 @@ type durable struct {
 	seat         [64]int // by node: the number of its seat
 	leaving      [64]int // by node: requests for its removal that were not refused
 	began        trace.Time
-	judged       int
+	checked      int
 }
 
 // acknowledgements are the revisions of acknowledged writes, in increasing order.
@@ -198,7 +198,7 @@ const calm = 30 * time.Second
 func (d *durable) Reset() { *d = durable{began: -1} }
 
 // Judged counts the runs that could have failed.
-func (d *durable) Judged() int { return d.judged }
+func (d *durable) Checked() int { return d.checked }
 
 // Event records acknowledged writes and the content of stores.
 func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -244,7 +244,7 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		switch {
 		case d.leaving[n] > 0:
 		case l.is < l.must:
-			d.judged++
+			d.checked++
 			return &lockstep.Finding{Nodes: trace.NodesOf(lockstep.Node(n)), Text: fmt.Sprintf(
 				"%v after the last fault member %d is at revision %d; revision %d was acknowledged",
 				time.Duration(run.Now()-d.began).Round(time.Second),
@@ -257,7 +257,7 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 		}
 	}
 	if could {
-		d.judged++
+		d.checked++
 	}
 	return nil
 }

@@ -96,9 +96,9 @@ type rights struct {
 
 // login is a user at a node, in one incarnation of it.
 type login struct {
-	node lockstep.Node
-	life int
-	user int
+	node        lockstep.Node
+	incarnation int
+	user        int
 }
 
 func newRights() *rights {
@@ -114,7 +114,7 @@ func (s *clients) permit(n *bubble.Node, client *clientv3.Client) {
 		s.authenticate(n, client)
 		return
 	}
-	u, a := 1+n.Chance().IntN(s.cluster.Users), n.Chance().IntN(areas+1)-1 // -1: theRole
+	u, a := 1+n.Source().IntN(s.cluster.Users), n.Source().IntN(areas+1)-1 // -1: theRole
 	s.mutex.Lock()
 	allow := !s.rights.area[[2]int{u, a}]
 	if a == theRole {
@@ -206,7 +206,7 @@ func (s *clients) authenticate(n *bubble.Node, client *clientv3.Client) {
 
 // access is a request of a user, with or without the right to it.
 func (s *clients) access(n *bubble.Node, u int) {
-	a := Access{User: u, Area: n.Chance().IntN(areas), Write: n.Chance().IntN(2) == 1, How: Asked}
+	a := Access{User: u, Area: n.Source().IntN(areas), Write: n.Source().IntN(2) == 1, How: Asked}
 	client, err := s.login(n, u)
 	if err != nil {
 		return
@@ -246,7 +246,7 @@ func (s *clients) access(n *bubble.Node, u int) {
 
 // login is the client of a user at a node.
 func (s *clients) login(n *bubble.Node, u int) (*clientv3.Client, error) {
-	l := login{n.Self(), n.Life(), u}
+	l := login{n.Self(), n.Incarnation(), u}
 	s.mutex.Lock()
 	client := s.rights.logins[l]
 	s.mutex.Unlock()

@@ -33,7 +33,7 @@ const longest = 16 * time.Second
 
 // open draws the start of the next watch.
 func (w *watcher) open(n *bubble.Node) *watch.Opened {
-	how, earlier := n.Chance().IntN(4), n.Chance().IntN(int(w.next)-1)
+	how, earlier := n.Source().IntN(4), n.Source().IntN(int(w.next)-1)
 	w.clients.mutex.Lock()
 	defer w.clients.mutex.Unlock()
 	w.clients.watches++
@@ -51,7 +51,7 @@ func (w *watcher) open(n *bubble.Node) *watch.Opened {
 
 // watch runs one watch.
 func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
-	ctx, cancel := context.WithTimeout(n.Context(), longest/16*time.Duration(1+n.Chance().IntN(16)))
+	ctx, cancel := context.WithTimeout(n.Context(), longest/16*time.Duration(1+n.Source().IntN(16)))
 	defer cancel()
 	o := w.open(n)
 	n.Emit(watch.EventOpened, o)

@@ -25,11 +25,11 @@ func BenchmarkRuns(b *testing.B) {
 	const batch = 50
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	walk := strategy.Walk{Deliver: 10, Wait: 3, Request: 1, Steps: benchSteps}
-	hand, err := bubble.NewBare(Cluster{}.filled().bubble(Cluster{}), &lockstep.Place{})
+	hand, err := bubble.NewBare(Cluster{}.filled().bubble(Cluster{}), &lockstep.Env{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	bench, err := lockstep.NewBench(lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety})
+	bench, err := lockstep.NewRunner(lockstep.Plan{System: Cluster{}, Strategy: walk, Spec: Safety})
 	if err != nil {
 		b.Fatal(err)
 	}

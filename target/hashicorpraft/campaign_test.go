@@ -51,7 +51,7 @@ func TestCampaigns(t *testing.T) {
 						f.Finding.Stack,
 					)
 				}
-				t.Log(result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Judged)
+				t.Log(result.Verdicts, result.Reasons, result.Steps, result.Messages, result.Checked)
 			})
 		}
 	}

@@ -27,15 +27,15 @@ type clients struct {
 	mutex    sync.Mutex
 	kv       *kv.Clients
 	operator *operator.Operator
-	chance   *bubble.Chance // of the operator
+	chance   *bubble.Source // of the operator
 	voters   lockstep.Nodes // the certain voters in the operator's view
 	gone     lockstep.Nodes // the removed ones
 }
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(c.load(), c.Nodes), operator: newOperator(c),
-		chance: w.Chance(1001), voters: trace.AllNodes(c.Nodes)}
-	s.kv.Begin(w.Chance(1000), w)
+		chance: w.Source(1001), voters: trace.AllNodes(c.Nodes)}
+	s.kv.Begin(w.Source(1000), w)
 	s.operator.Begin(w)
 	return s
 }
@@ -56,8 +56,8 @@ func (s *clients) given(n *bubble.Node, r *replica, id int32) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if !s.kv.Has(id) {
-		duty, _ := s.operator.Given(id)
-		j := s.job(duty)
+		task, _ := s.operator.Given(id)
+		j := s.job(task)
 		n.Go(func() { s.operated(n, j, r.operate(s.cluster, j)) })
 		return
 	}

@@ -41,5 +41,5 @@ func TestFirst(t *testing.T) {
 	if answered == 0 || crashed == 0 || result.Verdicts[trace.Pass] != 20 {
 		t.Errorf("%d answers, %d of them after a crash; %v %v", answered, crashed, result.Verdicts, result.Reasons)
 	}
-	t.Log(result.Steps, result.Messages, result.Judged, answered)
+	t.Log(result.Steps, result.Messages, result.Checked, answered)
 }

@@ -49,16 +49,16 @@ func TestNoPipelineNoGhosts(t *testing.T) {
 		t,
 		lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1},
 	)
-	if f := result.First(); f != nil || result.Judged[0].N == 0 {
-		t.Errorf("%v, judged %v", f, result.Judged)
+	if f := result.First(); f != nil || result.Checked[0].N == 0 {
+		t.Errorf("%v, judged %v", f, result.Checked)
 	}
 }
 
 // The campaigns find the bugs in the versions that had them, and in no other.
 //
-//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v1.7.0) -run KnownMistakes .
-//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v1.3.10) -tags v1.3 -run KnownMistakes .
-func TestKnownMistakes(t *testing.T) {
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v1.7.0) -run KnownBugs .
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v1.3.10) -tags v1.3 -run KnownBugs .
+func TestKnownBugs(t *testing.T) {
 	for name, h := range hunts {
 		if name == "pipeline" && strings.HasPrefix(Version(), "v1.3.") { // its transport has capacity for 130
 			continue
@@ -78,7 +78,7 @@ func TestKnownMistakes(t *testing.T) {
 			)
 			had := slices.Contains(h.versions, Version())
 			f := result.First()
-			t.Logf("%s %s: %d runs, %v %v", Version(), name, result.Runs, result.Verdicts, result.Judged)
+			t.Logf("%s %s: %d runs, %v %v", Version(), name, result.Runs, result.Verdicts, result.Checked)
 			switch {
 			case had && (f == nil || f.Finding.Property != h.property):
 				t.Errorf("%s: found %+v, want a violation of %s", Version(), f, h.property)

@@ -24,15 +24,15 @@ func newOperator(c Cluster) *operator.Operator {
 
 // job is a request of the operator to a node.
 type job struct {
-	duty   int
+	task   int
 	what   string
 	target lockstep.Node
 }
 
 // job draws the request of a task.
-func (s *clients) job(duty int) job {
-	j := job{duty: duty, target: lockstep.Node(1 + s.chance.IntN(s.cluster.Nodes))}
-	switch duty {
+func (s *clients) job(task int) job {
+	j := job{task: task, target: lockstep.Node(1 + s.chance.IntN(s.cluster.Nodes))}
+	switch task {
 	case transferring:
 		j.what = "transfer"
 	case snapshotting:
@@ -93,9 +93,9 @@ func (s *clients) operated(n *bubble.Node, j job, err error) {
 		n.Emit(raftspec.EventMembers, told)
 	}
 	switch {
-	case err != nil && refused(err) && n.Alive() && j.duty != transferring:
+	case err != nil && refused(err) && n.Alive() && j.task != transferring:
 		s.wait()
-		s.operator.Again(j.duty)
+		s.operator.Retry(j.task)
 		return
 	case j.what == "demote": // also with an unknown outcome
 		s.voters = s.voters.Without(j.target)
@@ -106,5 +106,5 @@ func (s *clients) operated(n *bubble.Node, j job, err error) {
 	case err == nil && j.what == "return":
 		s.gone = s.gone.Without(j.target)
 	}
-	s.operator.Next(j.duty)
+	s.operator.Next(j.task)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/lockstep-go/lockstep/bubble/calls"
+	"github.com/lockstep-go/lockstep/bubble/rpc"
 )
 
 // pipeline is a stream of AppendEntries whose responses are taken in order. The transport limits the number in
@@ -18,7 +18,7 @@ type pipeline struct {
 	stream    uint64
 	seq       int
 	done      chan raft.AppendFuture
-	room      chan struct{} // signals free space to the waiting sender
+	space     chan struct{} // signals free space to the waiting sender
 	closed    chan struct{}
 	close     sync.Once
 
@@ -34,22 +34,22 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 		return nil, raft.ErrPipelineReplicationNotSupported
 	}
 	return &pipeline{transport: t, to: to, stream: t.newStream(), done: make(chan raft.AppendFuture, t.inFlight-2),
-		room: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+		space: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 // AppendEntries sends a request.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
 	error) {
 	f := &appended{pipeline: p, start: time.Now(), args: args, resp: resp, sent: *args}
-	f.call.Told = f.told
-	f.packet = packet{Message: calls.Message{Body: &f.sent}, stream: p.stream, seq: p.seq}
+	f.call.Delivered = f.told
+	f.packet = packet{Message: rpc.Message{Body: &f.sent}, stream: p.stream, seq: p.seq}
 	p.seq++
 	p.transport.calls.Send(nodeOf(p.to), "AppendEntries", &f.packet, &f.call)
 	if p.begin(f) {
 		return f, nil
 	}
 	select {
-	case <-p.room:
+	case <-p.space:
 		return f, nil
 	case <-p.closed:
 	case <-p.transport.calls.Closed():
@@ -110,7 +110,7 @@ func (p *pipeline) over() bool {
 func (p *pipeline) out() {
 	if len(p.underway) == p.transport.inFlight {
 		select {
-		case p.room <- struct{}{}:
+		case p.space <- struct{}{}:
 		default: // the waiter for the last one has left
 		}
 	}
@@ -153,18 +153,18 @@ type appended struct {
 	resp     *raft.AppendEntriesResponse
 	sent     raft.AppendEntriesRequest
 	packet   packet
-	call     calls.Call
+	call     rpc.Call
 
 	// The pipeline's lock protects these.
-	answer *calls.Message // the response, possibly out of order
-	failed error          // no response will come
-	over   bool           // it is answered, or will never be
-	err    error          // set with over
-	ready  chan struct{}  // closed with over, for waiters; nil: none
+	answer *rpc.Message  // the response, possibly out of order
+	failed error         // no response will come
+	over   bool          // it is answered, or will never be
+	err    error         // set with over
+	ready  chan struct{} // closed with over, for waiters; nil: none
 }
 
 // told records the response, and lets the pipeline continue.
-func (a *appended) told(answer *calls.Message, err error) {
+func (a *appended) told(answer *rpc.Message, err error) {
 	a.pipeline.mutex.Lock()
 	defer a.pipeline.mutex.Unlock()
 	a.answer, a.failed = answer, err
@@ -203,7 +203,7 @@ func (a *appended) Error() error {
 	case <-a.ready:
 		return a.err
 	case <-p.transport.calls.Closed():
-		return calls.ErrClosed
+		return rpc.ErrClosed
 	}
 }
 

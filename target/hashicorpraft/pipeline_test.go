@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/bubble/calls"
+	"github.com/lockstep-go/lockstep/bubble/rpc"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/strategy"
 )
@@ -145,14 +145,14 @@ func TestPipelineBreaks(t *testing.T) {
 // The Error method of a request waits for the response, or for the end.
 func TestPipelineError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &transport{calls: calls.New(nil, time.Second)}
+		tr := &transport{calls: rpc.New(nil, time.Second)}
 		p := &pipeline{transport: tr}
 		f := &appended{pipeline: p}
 		asked := make(chan error, 2)
 		go func() { asked <- f.Error() }()
 		synctest.Wait()
 		p.mutex.Lock()
-		f.answer = &calls.Message{Err: "refused"}
+		f.answer = &rpc.Message{Err: "refused"}
 		f.finish(p)
 		p.mutex.Unlock()
 		if err := <-asked; err == nil || err.Error() != "refused" || !errors.Is(f.Error(), err) {
@@ -162,7 +162,7 @@ func TestPipelineError(t *testing.T) {
 		go func() { asked <- g.Error() }()
 		synctest.Wait()
 		_ = tr.Close()
-		if err := <-asked; !errors.Is(err, calls.ErrClosed) {
+		if err := <-asked; !errors.Is(err, rpc.ErrClosed) {
 			t.Error(err)
 		}
 	})

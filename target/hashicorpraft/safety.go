@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patience is the time without faults after which there must be a stable leader, in virtual time: many election
+// timeout is the time without faults after which there must be a stable leader, in virtual time: many election
 // timeouts.
-const patience = 20 * time.Second
+const timeout = 20 * time.Second
 
 var (
 	// PreVote is the spec of pre-votes (section 9.6 of Ongaro's dissertation). A pre-vote changes nothing at the
@@ -26,9 +26,9 @@ var (
 	// Linearizability checks that the clients' operations on the replicated map are linearizable.
 	Linearizability = kv.Linearizable
 	// Live is the spec that there is a leader at the end of a settling stage of at least 40 seconds of virtual time.
-	Live = lockstep.Spec(raftspec.HasLeader(patience))
+	Live = lockstep.Spec(raftspec.HasLeader(timeout))
 	// Stable is the spec that such a stage has at most one further election after 20 seconds.
-	Stable = lockstep.Spec(raftspec.LeaderStable(patience))
+	Stable = lockstep.Spec(raftspec.LeaderStable(timeout))
 	// NoGhosts is the spec that a former leader stops sending heartbeats, at the latest after 20 seconds of virtual
 	// time. It needs no settling stage. Everything does not include it: the library violates it when pipelines are in
 	// use.
@@ -64,14 +64,14 @@ func (noGhosts) New(i lockstep.Info) lockstep.Monitor {
 
 // ghosts records since when each node is not leader; -1: it is leader.
 type ghosts struct {
-	since  []trace.Time
-	judged [1]int
+	since   []trace.Time
+	checked [1]int
 }
 
 // Reset begins a new run.
 func (m *ghosts) Reset() {
 	clear(m.since)
-	m.judged[0] = 0
+	m.checked[0] = 0
 }
 
 // Step checks the sent messages.
@@ -88,8 +88,8 @@ func (m *ghosts) Step(run *lockstep.Run) *lockstep.Finding {
 		if s.Type != "Heartbeat" {
 			continue
 		}
-		m.judged[0]++
-		if since := m.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > patience {
+		m.checked[0]++
+		if since := m.since[s.From]; since >= 0 && time.Duration(run.Now()-since) > timeout {
 			return &lockstep.Finding{Property: "no-ghosts", Nodes: trace.NodesOf(s.From, s.To),
 				Text: fmt.Sprintf(
 					"node %d sends heartbeats to node %d, but has not been leader for %v",
@@ -109,4 +109,6 @@ func (m *ghosts) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (*ghosts) EventsOnly() bool { return false }
 
 // Conclude reports the number of checks.
-func (m *ghosts) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Judged: m.judged[:]} }
+func (m *ghosts) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Checked: m.checked[:]}
+}

@@ -4,7 +4,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/bubble/calls"
+	"github.com/lockstep-go/lockstep/bubble/rpc"
 )
 
 // serving is an incoming request, until it is answered.
@@ -23,14 +23,14 @@ type serving struct {
 
 // streamID identifies an incoming stream.
 type streamID struct {
-	from   lockstep.Node
-	life   int
-	number uint64
+	from        lockstep.Node
+	incarnation int
+	number      uint64
 }
 
 // stream processes the messages of a stream in order.
 type stream struct {
-	calls.Turns[*packet]
+	rpc.Turns[*packet]
 	busy   bool    // a request is being served
 	chunks *chunks // of an incoming snapshot
 }
@@ -50,7 +50,7 @@ func (t *transport) receive(from lockstep.Node, body any) {
 // streamed processes a message of a stream in its turn.
 func (t *transport) streamed(from lockstep.Node, p *packet) {
 	t.mutex.Lock()
-	id := streamID{from, p.Life(), p.stream}
+	id := streamID{from, p.Incarnation(), p.stream}
 	s := t.incoming[id]
 	if s == nil {
 		s = &stream{}
@@ -136,7 +136,7 @@ func (t *transport) accept(v *serving) {
 	}
 	select {
 	case t.consume <- v.rpc:
-		t.node.WhenQuiet(v.look)
+		t.node.OnQuiescent(v.look)
 	default:
 		t.node.Go(v.hand)
 	}
@@ -206,7 +206,7 @@ func (v *serving) reply(a raft.RPCResponse) bool {
 	if v.seen != nil {
 		v.seen(a.Response)
 	}
-	p := &packet{Message: calls.Message{Body: a.Response}}
+	p := &packet{Message: rpc.Message{Body: a.Response}}
 	if a.Error != nil {
 		p.Err = a.Error.Error()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/lockstep-go/lockstep/bubble"
-	"github.com/lockstep-go/lockstep/bubble/calls"
+	"github.com/lockstep-go/lockstep/bubble/rpc"
 )
 
 // messageTypes are the types of messages: requests, their responses, and the chunks of a snapshot.
@@ -23,10 +23,10 @@ var messageTypes = []string{"AppendEntries", "AppendEntriesResponse", "Heartbeat
 
 // packet is the content of one message of the engine.
 type packet struct {
-	calls.Message        // a request or a response; for a chunk without a body
-	stream        uint64 // the message's pipeline or snapshot; 0: none
-	seq           int    // its place there, from 0
-	chunk         []byte
+	rpc.Message        // a request or a response; for a chunk without a body
+	stream      uint64 // the message's pipeline or snapshot; 0: none
+	seq         int    // its place there, from 0
+	chunk       []byte
 }
 
 // String is the content of the message.
@@ -63,7 +63,7 @@ func (p *packet) String() string {
 type transport struct {
 	node     *bubble.Node
 	replica  *replica
-	calls    *calls.Calls
+	calls    *rpc.Calls
 	timeout  time.Duration // of a call
 	inFlight int
 	consume  chan raft.RPC
@@ -78,7 +78,7 @@ type transport struct {
 }
 
 func newTransport(n *bubble.Node, r *replica, c Cluster) *transport {
-	return &transport{node: n, replica: r, calls: calls.New(n, c.Timeout), timeout: c.Timeout, inFlight: c.InFlight,
+	return &transport{node: n, replica: r, calls: rpc.New(n, c.Timeout), timeout: c.Timeout, inFlight: c.InFlight,
 		consume: make(chan raft.RPC, 64), incoming: map[streamID]*stream{}}
 }
 
@@ -169,7 +169,7 @@ func do[Q, R any](t *transport, to raft.ServerAddress, kind string, args *Q, res
 }
 
 // into passes a response to the caller.
-func into[R any](resp *R, answer *calls.Message, err error) error {
+func into[R any](resp *R, answer *rpc.Message, err error) error {
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (t *transport) InstallSnapshot(
 	}
 	copied := *args
 	stream := t.newStream()
-	call := t.calls.Begin(nodeOf(to), "InstallSnapshot", &packet{Message: calls.Message{Body: &copied}, stream: stream})
+	call := t.calls.Begin(nodeOf(to), "InstallSnapshot", &packet{Message: rpc.Message{Body: &copied}, stream: stream})
 	for seq := 1; len(all) > 0; seq++ {
 		size := min(chunkSize, len(all))
 		t.calls.Send(nodeOf(to), "SnapshotChunk", &packet{stream: stream, seq: seq, chunk: all[:size]}, nil)
@@ -242,9 +242,9 @@ func (c *chunks) Read(p []byte) (int, error) {
 		case data := <-c.more:
 			c.rest.Write(data)
 		case <-timer.C:
-			return 0, calls.ErrTimeout
+			return 0, rpc.ErrTimeout
 		case <-c.transport.calls.Closed():
-			return 0, calls.ErrClosed
+			return 0, rpc.ErrClosed
 		}
 	}
 	return c.rest.Read(p)

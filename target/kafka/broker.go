@@ -172,14 +172,14 @@ func (c *client) write(
 	who identity,
 	sequence int32,
 	acks int16,
-	patience time.Duration,
+	timeout time.Duration,
 ) (offset int64, err error) {
 	p := kmsg.NewProduceRequestTopicPartition()
 	p.Partition, p.Records = int32(partition), batch(value, who, sequence)
 	at := kmsg.NewProduceRequestTopic()
 	at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 	request := kmsg.NewPtrProduceRequest()
-	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(max(patience.Milliseconds(), 1)),
+	request.Acks, request.TimeoutMillis, request.Topics = acks, int32(max(timeout.Milliseconds(), 1)),
 		append(request.Topics, at)
 	answer, err := ask[*kmsg.ProduceResponse](ctx, c, n, request)
 	if err != nil {

@@ -135,7 +135,7 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 func (d *deployment) retry(ctx context.Context, failure string, do func(context.Context) error) error {
 	return process.Timed(
 		&d.Spent.Working,
-		func() error { return process.Retry(ctx, d.Patience, "kafka: "+failure, do) },
+		func() error { return process.Retry(ctx, d.StartTimeout, "kafka: "+failure, do) },
 	)
 }
 
@@ -225,7 +225,7 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 	}
 	p := d.producers[s.Request/perProducer-1]
 	r := p.record(d.options.Partitions)
-	if p.tries == 0 {
+	if p.attempts == 0 {
 		out.Event(lockstep.Event{Type: EventSend, Node: s.Node, Value: &r})
 	}
 	acks := int16(-1)

@@ -75,13 +75,13 @@ const clusterID = "bG9ja3N0ZXAtbG9ja3N0ZQ"
 // write writes the settings of a node into its directory, and returns the command that starts it. A server without data
 // formats its directory first.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
-	folder := d.Server(n).Folder
-	if err := os.WriteFile(filepath.Join(folder, "server.properties"), []byte(d.settings(n)), 0o644); err != nil {
+	dir := d.Server(n).Dir
+	if err := os.WriteFile(filepath.Join(dir, "server.properties"), []byte(d.settings(n)), 0o644); err != nil {
 		return nil, err
 	}
 	const script = `if [ ! -e data/meta.properties ]; then "$@" kafka.tools.StorageTool format -t "$0" -c server.properties >/dev/null || exit 1; fi
 exec "$@" kafka.Kafka server.properties`
-	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.In(folder).Line()...)...), nil
+	return exec.Command("/bin/sh", append([]string{"-c", script, clusterID}, d.java.In(dir).Line()...)...), nil
 }
 
 // settings returns the settings of a node. Sizes are small and intervals short; data must survive the process, but not

@@ -35,10 +35,10 @@ type Cluster struct {
 	Session time.Duration `help:"how long controllers hear nothing of a broker until they do without it" zero:"2s" range:"100ms.."`
 	// Pace is the minimum duration of a step in which time passes, and the timeout of a producer.
 	Pace time.Duration `help:"how long a stretch of time lasts, and how long a producer waits for an answer" zero:"300ms" range:"1ms.."`
-	// Patience is the timeout for servers to start and to agree.
-	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
+	// Timeout is the timeout for servers to start and to agree.
+	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+	Stall bool `help:"a cut lets connections are paused instead of closing them"`
 }
 
 func (c Cluster) nodes() int { return c.Brokers + c.Controllers }
@@ -57,24 +57,24 @@ func (c Cluster) controllers() lockstep.Nodes {
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy creates a deployment; servers start with its first run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
 	return process.System{
-		Name:     "kafka",
-		Options:  target.Changed(c, target.Fill(Cluster{}), "version"),
-		Nodes:    c.nodes(),
-		Check:    c.check,
-		New:      c.deploy,
-		Reuse:    true,
-		Stall:    c.Stall,
-		Pace:     c.Pace,
-		Patience: c.Patience,
-		Events:   []string{EventSend, EventAck, EventRecords},
-		Roles:    []string{roleLeader, roleController, roleFollower},
+		Name:         "kafka",
+		Options:      target.Changed(c, target.Fill(Cluster{}), "version"),
+		Nodes:        c.nodes(),
+		Check:        c.check,
+		New:          c.deploy,
+		Reuse:        true,
+		Stall:        c.Stall,
+		Pace:         c.Pace,
+		StartTimeout: c.StartTimeout,
+		Events:       []string{EventSend, EventAck, EventRecords},
+		Roles:        []string{roleLeader, roleController, roleFollower},
 	}
 }
 

@@ -22,7 +22,7 @@ var (
 func plan(t *testing.T, c Cluster, runs int) lockstep.Plan {
 	t.Helper()
 	outside.JVM(t)
-	c.Patience = 5 * time.Minute
+	c.StartTimeout = 5 * time.Minute
 	s, err := strategy.Parse(Targets[0].Strategy)
 	if err != nil {
 		t.Fatal(err)

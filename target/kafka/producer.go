@@ -22,18 +22,18 @@ type producer struct {
 	who      identity
 	sequence []int32 // of the next record, by partition
 	at       int     // the current or next record, from 1
-	tries    int     // attempts at it so far
+	attempts int     // attempts at it so far
 	doubtful bool    // one of them may have taken effect
 }
 
 // tries is the maximum number of attempts at a record.
-const tries = 4
+const attempts = 4
 
 // perProducer separates the numbers of requests: the record i of producer p has the number p*perProducer + i.
 const perProducer = 10_000
 
 func (p *producer) begin(partitions int) {
-	p.who, p.sequence, p.at, p.tries, p.doubtful = plain, make([]int32, partitions), 1, 0, false
+	p.who, p.sequence, p.at, p.attempts, p.doubtful = plain, make([]int32, partitions), 1, 0, false
 }
 
 // record returns the current or next record.
@@ -63,7 +63,7 @@ func (p *producer) try(
 	r Record,
 	partitions int,
 	acks int16,
-	patience time.Duration,
+	timeout time.Duration,
 ) (int64, error) {
 	if p.idempotent && p.who == plain {
 		who, err := p.identify(ctx, n)
@@ -88,7 +88,7 @@ func (p *producer) try(
 		p.who,
 		p.sequence[r.Partition],
 		acks,
-		patience,
+		timeout,
 	)
 }
 
@@ -130,7 +130,7 @@ func (p *producer) learn(a *attempt) (acknowledged, again bool) {
 	if !errors.As(err, &r) && !isAny(err, refusals) {
 		p.doubtful = true
 	}
-	if p.tries++; p.tries >= tries {
+	if p.attempts++; p.attempts >= attempts {
 		p.forget()
 		return false, false
 	}
@@ -150,7 +150,7 @@ func (p *producer) forget() {
 }
 
 // next advances to the next record.
-func (p *producer) next() { p.at, p.tries, p.doubtful = p.at+1, 0, false }
+func (p *producer) next() { p.at, p.attempts, p.doubtful = p.at+1, 0, false }
 
 // Record is a record of a producer.
 type Record struct {

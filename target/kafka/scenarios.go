@@ -36,7 +36,7 @@ func TwoPartitions() *scenario.Scenario {
 	sc.If(scenario.Did(trace.Start)).
 		Named("the story").
 		Then(scenario.Do("cut the leader off, with the controller and then alone", func(
-			m *scenario.Moment, hand *lockstep.Hand,
+			m *scenario.Moment, hand *lockstep.Control,
 		) {
 			wait, last := m.Run.Wait(), m.Run.Wait()
 			last.For++

@@ -25,7 +25,7 @@ func planned(t *testing.T, name string) lockstep.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := Targets[0].Build(append(sc.Set, "patience=5m"))
+	system, err := Targets[0].Build(append(sc.Set, "start-timeout=5m"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,13 +149,13 @@ type tally struct {
 
 type tallying struct {
 	lockstep.Watcher
-	judge
+	checker
 }
 
 func (o *tally) New(info lockstep.Info) lockstep.Watcher {
 	return &tallying{Watcher: o.Observer.New(info)}
 }
-func (o *tally) Take(run int, n any) {
+func (o *tally) Collect(run int, n any) {
 	r := n.(noted)
 	o.runs = append(o.runs, r)
 	o.t.Logf("run %d: %d acknowledged, lost: %q", run, r.acks, r.lost)
@@ -163,13 +163,13 @@ func (o *tally) Take(run int, n any) {
 
 func (w *tallying) Reset() {
 	w.Watcher.Reset()
-	w.judge.Reset()
+	w.checker.Reset()
 }
-func (w *tallying) Look(run *lockstep.Run) {
-	w.Watcher.Look(run)
+func (w *tallying) Observe(run *lockstep.Run) {
+	w.Watcher.Observe(run)
 	events := run.Events()
 	for i := range events {
-		w.judge.Event(run, &events[i])
+		w.checker.Event(run, &events[i])
 	}
 }
 func (w *tallying) Noted() any {
@@ -197,7 +197,7 @@ func TestMeasured(t *testing.T) {
 		if *only != "" && *only != name {
 			continue
 		}
-		c.Patience = 5 * time.Minute
+		c.StartTimeout = 5 * time.Minute
 		o, spent := &tally{t: t}, &servertest.Spent{}
 		result, err := lockstep.Explore(
 			t.Context(),
@@ -217,7 +217,7 @@ func TestMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %d runs, %v, %d worthless; %s", name, result.Runs, result.Reasons, result.Inconclusive, spent)
+		t.Logf("%s: %d runs, %v, %d inconclusive; %s", name, result.Runs, result.Reasons, result.Inconclusive, spent)
 		table(t, o.runs, c.Unclean)
 	}
 }

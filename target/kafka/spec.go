@@ -51,14 +51,14 @@ func (r *Records) String() string {
 var Properties = spec.All(Acknowledged, Order, Once)
 
 // Acknowledged is the guarantee that no acknowledged record is lost.
-var Acknowledged = spec.New("acknowledged-kept", func(lockstep.Info) *judge { return &judge{find: lost} })
+var Acknowledged = spec.New("acknowledged-kept", func(lockstep.Info) *checker { return &checker{find: lost} })
 
 // Order is the guarantee that records are at their acknowledged offsets. A record that was acknowledged before another
 // was first written precedes it. The log contains only records that a producer wrote.
-var Order = spec.New("partition-order", func(lockstep.Info) *judge { return &judge{find: disorder} })
+var Order = spec.New("partition-order", func(lockstep.Info) *checker { return &checker{find: disorder} })
 
 // Once is the guarantee that a record of an idempotent producer is in the log at most once.
-var Once = spec.New("idempotent-once", func(lockstep.Info) *judge { return &judge{find: twice} })
+var Once = spec.New("idempotent-once", func(lockstep.Info) *checker { return &checker{find: twice} })
 
 // history is the history of a run.
 type history struct {
@@ -86,23 +86,23 @@ func (h *history) offsets(r Record) (all []int64) {
 }
 
 // judge records the history for one property.
-type judge struct {
+type checker struct {
 	history
-	find   func(*history) (judged int, text string)
-	judged int
+	find    func(*history) (checked int, text string)
+	checked int
 }
 
 // Reset begins a new run.
-func (j *judge) Reset() {
+func (j *checker) Reset() {
 	j.history = history{sent: map[string]Record{}, begun: map[string]int{}, logs: map[int][]Placed{}}
-	j.judged = 0
+	j.checked = 0
 }
 
 // Judged returns the number of final checks.
-func (j *judge) Judged() int { return j.judged }
+func (j *checker) Checked() int { return j.checked }
 
 // Event records an event.
-func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+func (j *checker) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	j.time++
 	switch v := e.Value.(type) {
 	case *Record:
@@ -116,22 +116,22 @@ func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 }
 
 // End checks the log that was read last.
-func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
+func (j *checker) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(j.logs) == 0 {
 		return nil
 	}
 	var text string
-	if j.judged, text = j.find(&j.history); text != "" {
+	if j.checked, text = j.find(&j.history); text != "" {
 		return &lockstep.Finding{Text: text}
 	}
 	return nil
 }
 
 // lost finds acknowledged records that are missing.
-func lost(h *history) (judged int, text string) {
+func lost(h *history) (checked int, text string) {
 	var gone []string
 	for _, a := range h.acks {
-		judged++
+		checked++
 		if len(h.offsets(a.Record)) == 0 {
 			gone = append(gone, a.String())
 		}
@@ -139,15 +139,15 @@ func lost(h *history) (judged int, text string) {
 	if len(gone) > 0 {
 		text = fmt.Sprintf("acknowledged and not in the log: %s", strings.Join(gone, ", "))
 	}
-	return judged, text
+	return checked, text
 }
 
 // disorder finds records at wrong positions.
-func disorder(h *history) (judged int, text string) {
+func disorder(h *history) (checked int, text string) {
 	for _, log := range h.logs {
 		for _, p := range log {
 			if _, ok := h.sent[p.Value]; !ok {
-				return judged, fmt.Sprintf("the log has %q at %d, which nobody wrote", p.Value, p.Offset)
+				return checked, fmt.Sprintf("the log has %q at %d, which nobody wrote", p.Value, p.Offset)
 			}
 		}
 	}
@@ -156,14 +156,14 @@ func disorder(h *history) (judged int, text string) {
 		if len(is) == 0 || a.Offset < 0 {
 			continue // it is lost, or its offset is unknown
 		}
-		judged++
+		checked++
 		if !slices.Contains(is, a.Offset) {
-			return judged, fmt.Sprintf("%s was acknowledged at %d and is at %d", a.Record, a.Offset, is[0])
+			return checked, fmt.Sprintf("%s was acknowledged at %d and is at %d", a.Record, a.Offset, is[0])
 		}
 		for _, b := range h.acks[i+1:] {
 			if b.Partition == a.Partition && h.begun[b.value()] > a.at && b.Offset >= 0 && b.Offset <= a.Offset &&
 				len(h.offsets(b.Record)) > 0 {
-				return judged, fmt.Sprintf(
+				return checked, fmt.Sprintf(
 					"%s was acknowledged at %d before %s was written, which is at %d",
 					a.Record,
 					a.Offset,
@@ -173,20 +173,20 @@ func disorder(h *history) (judged int, text string) {
 			}
 		}
 	}
-	return judged, ""
+	return checked, ""
 }
 
 // twice finds records of idempotent producers that are in the log more than once.
-func twice(h *history) (judged int, text string) {
+func twice(h *history) (checked int, text string) {
 	for _, log := range h.logs {
 		for _, p := range log {
 			if r := h.sent[p.Value]; r.Idempotent {
-				judged++
+				checked++
 				if at := h.offsets(r); len(at) > 1 {
-					return judged, fmt.Sprintf("%s of an idempotent producer is at %d and at %d", r, at[0], at[1])
+					return checked, fmt.Sprintf("%s of an idempotent producer is at %d and at %d", r, at[0], at[1])
 				}
 			}
 		}
 	}
-	return judged, ""
+	return checked, ""
 }

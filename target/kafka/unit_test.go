@@ -102,7 +102,7 @@ func TestProperties(t *testing.T) {
 		result, err := lockstep.Explore(
 			t.Context(),
 			lockstep.Plan{
-				System:   enginetest.Told(c.events),
+				System:   enginetest.Prepared(c.events),
 				Spec:     Properties,
 				Strategy: strategy.Walk{Request: 1, Steps: 1},
 				Settle:   1,

@@ -14,9 +14,9 @@ func checkEcho(h *history) verdict {
 	v := verdict{}
 	for _, c := range h.answered() {
 		var echo string
-		v.judged++
+		v.checked++
 		if err := c.get("echo", &echo); err != nil || echo != c.sent["echo"] {
-			return broken(v.judged, fmt.Sprintf("%q was echoed as %s", c.sent["echo"], c.reply), c)
+			return broken(v.checked, fmt.Sprintf("%q was echoed as %s", c.sent["echo"], c.reply), c)
 		}
 	}
 	return v
@@ -29,11 +29,11 @@ func checkUnique(h *history) verdict {
 	for _, c := range h.answered() {
 		var id json.RawMessage
 		if err := c.get("id", &id); err != nil {
-			return broken(v.judged, err.Error(), c)
+			return broken(v.checked, err.Error(), c)
 		}
-		v.judged++
+		v.checked++
 		if other := first[text(id)]; other != nil {
-			return broken(v.judged, fmt.Sprintf("nodes %d and %d both generated %s", other.Node, c.Node, id), other, c)
+			return broken(v.checked, fmt.Sprintf("nodes %d and %d both generated %s", other.Node, c.Node, id), other, c)
 		}
 		first[text(id)] = c
 	}
@@ -51,15 +51,15 @@ func checkSet(add, field string) func(*history) verdict {
 			}
 			var seen []int
 			if err := c.get(field, &seen); err != nil {
-				return broken(v.judged, err.Error(), c)
+				return broken(v.checked, err.Error(), c)
 			}
-			v.judged++
+			v.checked++
 			for _, x := range seen {
 				if !slices.ContainsFunc(
 					h.calls,
 					func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned },
 				) {
-					return broken(v.judged, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
+					return broken(v.checked, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
 				}
 			}
 		}
@@ -90,12 +90,12 @@ func (h *history) missing(v verdict, add, field string) verdict {
 	for _, c := range h.final() {
 		var seen []int
 		if err := c.get(field, &seen); err != nil {
-			return broken(v.judged, err.Error(), c)
+			return broken(v.checked, err.Error(), c)
 		}
 		for _, a := range h.answered() {
 			if a.Kind == add && a.returned <= c.called && !slices.Contains(seen, a.Value) {
 				return broken(
-					v.judged,
+					v.checked,
 					fmt.Sprintf(
 						"%d was acknowledged by node %d, but node %d does not show it after everything was quiet",
 						a.Value,
@@ -133,12 +133,12 @@ func checkCounter(h *history) verdict {
 	for _, c := range h.final() {
 		var value int
 		if err := c.get("value", &value); err != nil {
-			return broken(v.judged, err.Error(), c)
+			return broken(v.checked, err.Error(), c)
 		}
-		v.judged++
+		v.checked++
 		if value < least || value > most {
 			return broken(
-				v.judged,
+				v.checked,
 				fmt.Sprintf(
 					"node %d shows %d after everything was quiet, but what was acknowledged makes %s",
 					c.Node,

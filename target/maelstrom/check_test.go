@@ -101,7 +101,7 @@ func TestCheckers(t *testing.T) {
 			},
 		},
 		{
-			"late is no mistake",
+			"late is no bug",
 			"broadcast",
 			"",
 			[]made{

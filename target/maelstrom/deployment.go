@@ -20,7 +20,7 @@ import (
 // deployment is the nodes of one worker. They restart with each run.
 type deployment struct {
 	cluster Cluster
-	place   *lockstep.Place
+	place   *lockstep.Env
 	work    *workload
 
 	nodes    []*program // nil while a node is down
@@ -40,11 +40,11 @@ func (d *deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.bodies, d.services, d.open, d.asked, d.at = d.bodies[:0], newServices(), map[int64]*Op{}, 0, positions{}
 	d.now, d.reads = time.Now(), 0
 	d.nodes = make([]*program, d.cluster.Nodes)
-	folder, err := d.place.Folder()
+	dir, err := d.place.Dir()
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(folder, "nodes")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "nodes")); err != nil {
 		return err
 	}
 	for i := range d.nodes {
@@ -70,15 +70,15 @@ func (d *deployment) offer(op *Op, to lockstep.Nodes, out *lockstep.Outbox) {
 
 // boot starts a node's program in its directory.
 func (d *deployment) boot(i int) error {
-	root, err := d.place.Folder()
+	root, err := d.place.Dir()
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(root, "nodes", nodeName(i))
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	dir := filepath.Join(root, "nodes", nodeName(i))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	d.nodes[i], err = start(d.cluster.Bin, folder)
+	d.nodes[i], err = start(d.cluster.Bin, dir)
 	return err
 }
 
@@ -124,7 +124,7 @@ func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error
 		return err
 	}
 	if answered.reply == nil {
-		return d.worthless(
+		return d.inconclusive(
 			i,
 			fmt.Errorf("it does not answer %q with %q", body["type"], fmt.Sprint(body["type"], "_ok")),
 		)
@@ -141,22 +141,22 @@ func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) er
 			return err
 		}
 	}
-	if err := d.nodes[i].tell(packet{Src: from, Dest: nodeName(i), Body: raw}, d.cluster.Patience); err != nil {
-		return d.worthless(i, err)
+	if err := d.nodes[i].tell(packet{Src: from, Dest: nodeName(i), Body: raw}, d.cluster.Timeout); err != nil {
+		return d.inconclusive(i, err)
 	}
 	return d.quiet(i, out)
 }
 
 // quiet waits until a node is quiescent, and processes its output.
 func (d *deployment) quiet(i int, out *lockstep.Outbox) error {
-	if err := d.nodes[i].quiet(d.cluster.Patience, func(m packet) error { return d.hear(i, m, out) }); err != nil {
-		return d.worthless(i, err)
+	if err := d.nodes[i].quiet(d.cluster.Timeout, func(m packet) error { return d.hear(i, m, out) }); err != nil {
+		return d.inconclusive(i, err)
 	}
 	return nil
 }
 
-// worthless returns the error of a run that a node made inconclusive.
-func (d *deployment) worthless(i int, err error) error {
+// inconclusive returns the error of a run that a node made inconclusive.
+func (d *deployment) inconclusive(i int, err error) error {
 	words := ""
 	if p := d.nodes[i]; p != nil {
 		words = p.lastWords()
@@ -283,7 +283,7 @@ func (d *deployment) deliver(s *lockstep.Step, out *lockstep.Outbox) error {
 	if d.services.has(m.Dest) {
 		h, err := headOf(m.Body)
 		if err != nil {
-			return d.worthless(int(envelope.From-1), err)
+			return d.inconclusive(int(envelope.From-1), err)
 		}
 		answer := d.services.serve(m)
 		to := envelope.From
@@ -314,7 +314,7 @@ func (d *deployment) overhear(out *lockstep.Outbox) error {
 			continue
 		}
 		if _, err := p.drain(func(m packet) error { return d.hear(i, m, out) }); err != nil {
-			return d.worthless(i, err)
+			return d.inconclusive(i, err)
 		}
 	}
 	return nil
@@ -340,8 +340,8 @@ func (d *deployment) finalReads(out *lockstep.Outbox) {
 const readEvery = 10
 
 // Abilities are the bodies.
-func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1].Body }}
+func (d *deployment) Capabilities() lockstep.Capabilities {
+	return lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1].Body }}
 }
 
 func (d *deployment) stop() {

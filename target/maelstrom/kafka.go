@@ -20,12 +20,12 @@ func checkKafka(h *history) verdict {
 		switch c.Kind {
 		case "poll":
 			if text := c.skips(logs); text != "" {
-				return broken(v.judged, text, c)
+				return broken(v.checked, text, c)
 			}
 		case "list_committed_offsets":
-			v.judged++
+			v.checked++
 			if text := h.committed(c); text != "" {
-				return broken(v.judged, text, c)
+				return broken(v.checked, text, c)
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func (h *history) logs() (map[place]int, verdict) {
 	logs, places, v := map[place]int{}, map[int]place{}, verdict{}
 	who := map[place]*call{}
 	note := func(c *call, at place, value int) string {
-		v.judged++
+		v.checked++
 		if was, known := logs[at]; known && was != value {
 			return fmt.Sprintf("offset %d of log %d holds %d and %d", at.offset, at.key, was, value)
 		}
@@ -62,17 +62,17 @@ func (h *history) logs() (map[place]int, verdict) {
 		case "send":
 			var offset int
 			if err := c.get("offset", &offset); err != nil {
-				return logs, broken(v.judged, err.Error(), c)
+				return logs, broken(v.checked, err.Error(), c)
 			}
 			if text := note(c, place{c.Key, offset}, c.Value); text != "" {
-				return logs, broken(v.judged, text, c)
+				return logs, broken(v.checked, text, c)
 			}
 		case "poll":
 			polled := c.polled()
 			for _, key := range slices.Sorted(maps.Keys(polled)) {
 				for _, r := range polled[key] {
 					if text := note(c, place{key, r.offset}, r.value); text != "" {
-						return logs, broken(v.judged, text, c)
+						return logs, broken(v.checked, text, c)
 					}
 				}
 			}

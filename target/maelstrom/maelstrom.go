@@ -41,8 +41,8 @@ type Cluster struct {
 	Exact bool `help:"the program has no clock, draw or race of its own, so that runs repeat"`
 	// Pace is the duration of a step in which time passes.
 	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms" zero:"20ms"`
-	// Patience is the timeout for a node to become quiescent.
-	Patience time.Duration `help:"how long a node may take to fall quiet; 0s: 5s" zero:"5s"`
+	// Timeout is the timeout for a node to become quiescent.
+	Timeout time.Duration `help:"how long a node may take to fall quiet; 0s: 5s" zero:"5s"`
 }
 
 // Describe returns the properties and capabilities of the system.
@@ -67,7 +67,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 		info.Supports |= trace.KindsOf(trace.Crash, trace.Restart)
 	}
 	if !c.Exact {
-		info.Repeats = lockstep.Roughly
+		info.Determinism = lockstep.BestEffort
 	}
 	return info, nil
 }
@@ -87,7 +87,7 @@ func (c Cluster) check() error {
 }
 
 // Deploy creates a deployment; the nodes start with each run.
-func (c Cluster) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(_ context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

@@ -29,10 +29,10 @@ func python(t *testing.T, file string) string {
 }
 
 // built returns the program of a node in Go.
-func built(t *testing.T, folder string) string {
+func built(t *testing.T, dir string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "node")
-	if out, err := exec.Command("go", "build", "-o", bin, folder).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return bin
@@ -65,7 +65,7 @@ func TestWrongBroadcast(t *testing.T) {
 	if f == nil || f.Flaky != "" || f.Failed < 2 {
 		t.Fatalf("%+v", result)
 	}
-	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 60, Repetitions: 1, Share: 1})
+	small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 60, Repetitions: 1, Share: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestRightBroadcast(t *testing.T) {
 	}
 	plan := lockstep.Plan{System: system, Spec: maelstrom.Promise, Strategy: lossy, Runs: 10, Settle: 100, Workers: 2}
 	result := enginetest.Explore(t, plan)
-	if result.Verdict() != trace.Pass || result.Judged[0].N < 10 {
+	if result.Verdict() != trace.Pass || result.Checked[0].N < 10 {
 		t.Fatalf("%+v", result)
 	}
 }
@@ -104,7 +104,7 @@ func TestWorkloads(t *testing.T) {
 					Topology: "total",
 					Requests: 8,
 					Exact:    true,
-					Patience: time.Minute,
+					Timeout:  time.Minute,
 				}
 				plan := lockstep.Plan{
 					System:    system,
@@ -122,7 +122,7 @@ func TestWorkloads(t *testing.T) {
 				if wrong {
 					enginetest.FailsAgain(t, plan, enginetest.First(t, plan).Trace)
 				} else if result := enginetest.Explore(t, plan); result.Verdict() != trace.Pass ||
-					len(result.Unjudged()) > 0 {
+					len(result.Unchecked()) > 0 {
 					t.Errorf("%+v", result)
 				}
 			}
@@ -131,7 +131,7 @@ func TestWorkloads(t *testing.T) {
 }
 
 // Errors name invalid settings, and programs that do not exist.
-func TestMistakes(t *testing.T) {
+func TestBugs(t *testing.T) {
 	good := maelstrom.Cluster{Bin: "true", Workload: "echo", Nodes: 1, Topology: "grid"}
 	for want, change := range map[string]func(*maelstrom.Cluster){
 		"bin is the program":     func(c *maelstrom.Cluster) { c.Bin = " " },

@@ -54,7 +54,7 @@ type program struct {
 }
 
 // start starts the program of a node.
-func start(command, folder string) (*program, error) {
+func start(command, dir string) (*program, error) {
 	words := strings.Fields(command)
 	if strings.ContainsAny(words[0], "/\\") { // the path is not relative to the node's directory
 		path, err := filepath.Abs(words[0])
@@ -71,7 +71,7 @@ func start(command, folder string) (*program, error) {
 		}
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = folder
+	cmd.Dir = dir
 	c, err := child.Speak(cmd)
 	if err != nil {
 		return nil, err
@@ -80,12 +80,12 @@ func start(command, folder string) (*program, error) {
 }
 
 // tell sends a message to the node.
-func (p *program) tell(m packet, patience time.Duration) error {
+func (p *program) tell(m packet, timeout time.Duration) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	if err := p.In.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := p.In.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	if _, err := p.In.Write(append(line, '\n')); err != nil {
@@ -101,7 +101,7 @@ func (p *program) tell(m packet, patience time.Duration) error {
 const silence = 20 * time.Millisecond
 
 // quiet waits until the node has processed its input, and passes its output to hear.
-func (p *program) quiet(patience time.Duration, hear func(packet) error) error {
+func (p *program) quiet(timeout time.Duration, hear func(packet) error) error {
 	begin := time.Now()
 	for last := begin; ; {
 		heard, err := p.drain(hear)
@@ -109,8 +109,8 @@ func (p *program) quiet(patience time.Duration, hear func(packet) error) error {
 			return err
 		}
 		now := time.Now()
-		if now.Sub(begin) > patience {
-			return fmt.Errorf("it was not quiet within %s", patience)
+		if now.Sub(begin) > timeout {
+			return fmt.Errorf("it was not quiet within %s", timeout)
 		}
 		if heard {
 			last = now

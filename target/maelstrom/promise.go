@@ -18,7 +18,7 @@ func (promise) Properties() []string { return []string{property} }
 func (promise) New(info lockstep.Info) lockstep.Monitor {
 	name := info.Options["workload"]
 	if check := workloads[name].check; check != nil {
-		return spec.New(property, func(lockstep.Info) *judge { return &judge{check: check} }).New(info)
+		return spec.New(property, func(lockstep.Info) *checker { return &checker{check: check} }).New(info)
 	}
 	return renamed{spec.Linearizable{Model: models[name]}.New(info)}
 }
@@ -50,14 +50,14 @@ type history struct {
 
 // verdict is the result of a checker.
 type verdict struct {
-	judged int    // how often the guarantee could have been violated
-	text   string // the violation; empty if there is none
-	about  []int  // the steps concerned
+	checked int    // how often the guarantee could have been violated
+	text    string // the violation; empty if there is none
+	about   []int  // the steps concerned
 }
 
 // broken returns the verdict that operations violated a guarantee.
-func broken(judged int, text string, calls ...*call) verdict {
-	v := verdict{judged: judged, text: text}
+func broken(checked int, text string, calls ...*call) verdict {
+	v := verdict{checked: checked, text: text}
 	for _, c := range calls {
 		v.about = append(v.about, c.called)
 		if c.returned >= 0 {
@@ -78,18 +78,18 @@ func (h *history) answered() []*call {
 	return list
 }
 
-// judge checks a run with a checker: a [spec.Judge].
-type judge struct {
+// judge checks a run with a checker: a [spec.Checker].
+type checker struct {
 	check   func(*history) verdict
 	history history
-	judged  int
+	checked int
 }
 
 // Reset begins a new run.
-func (j *judge) Reset() { j.history, j.judged = history{}, 0 }
+func (j *checker) Reset() { j.history, j.checked = history{}, 0 }
 
 // Event extends the history.
-func (j *judge) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+func (j *checker) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch v := e.Value.(type) {
 	case *spec.Call:
 		j.history.calls = append(j.history.calls, &call{v.Input.(*Op), run.Steps(), -1})
@@ -104,10 +104,10 @@ func (j *judge) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 }
 
 // End checks the history.
-func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
+func (j *checker) End(run *lockstep.Run) *lockstep.Finding {
 	j.history.settled = run.Settled()
 	v := j.check(&j.history)
-	j.judged = v.judged
+	j.checked = v.checked
 	if v.text == "" {
 		return nil
 	}
@@ -115,4 +115,4 @@ func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
 }
 
 // Judged returns how often the guarantee could have been violated.
-func (j *judge) Judged() int { return j.judged }
+func (j *checker) Checked() int { return j.checked }

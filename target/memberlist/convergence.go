@@ -19,9 +19,9 @@ const (
 	EventLeave = "leave"
 )
 
-// patience is the time without faults after which all nodes must agree, in virtual time. Suspicions last for some
+// timeout is the time without faults after which all nodes must agree, in virtual time. Suspicions last for some
 // seconds, and nodes contact missing members every few seconds.
-const patience = 2 * time.Minute
+const timeout = 2 * time.Minute
 
 // Converges is the spec that some time after the last fault every running node sees exactly the running nodes. It is
 // checked at the end of a settling stage of two minutes of virtual time.
@@ -37,17 +37,17 @@ const Settle = 12_000
 
 // views tracks the members that each node sees.
 type views struct {
-	nodes  int
-	sees   [64]lockstep.Nodes // by node
-	began  trace.Time
-	judged int
+	nodes   int
+	sees    [64]lockstep.Nodes // by node
+	began   trace.Time
+	checked int
 }
 
 // Reset begins a new run.
-func (v *views) Reset() { v.sees, v.began, v.judged = [64]lockstep.Nodes{}, -1, 0 }
+func (v *views) Reset() { v.sees, v.began, v.checked = [64]lockstep.Nodes{}, -1, 0 }
 
 // Judged counts the checks.
-func (v *views) Judged() int { return v.judged }
+func (v *views) Checked() int { return v.checked }
 
 // Event records a change.
 func (v *views) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -72,10 +72,10 @@ func number(name any) (n lockstep.Node) {
 
 // End checks the views.
 func (v *views) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || v.began < 0 || time.Duration(run.Now()-v.began) < patience {
+	if !run.Settled() || v.began < 0 || time.Duration(run.Now()-v.began) < timeout {
 		return nil
 	}
-	v.judged++
+	v.checked++
 	for n := range run.Up().All() {
 		if v.sees[n] != run.Up() {
 			return &lockstep.Finding{

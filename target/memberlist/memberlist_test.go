@@ -31,7 +31,7 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 		result.Reasons,
 		result.Steps,
 		result.Messages,
-		result.Judged,
+		result.Checked,
 		result.Divergences,
 		result.Nondeterminism,
 	)
@@ -44,8 +44,8 @@ func TestConvergence(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
-	if result.Judged[0].N != 20 || result.Verdict() != trace.Pass {
-		t.Errorf("%v, judged %v", result.Verdict(), result.Judged)
+	if result.Checked[0].N != 20 || result.Verdict() != trace.Pass {
+		t.Errorf("%v, judged %v", result.Verdict(), result.Checked)
 	}
 }
 

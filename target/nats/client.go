@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// patience is the client's timeout of an operation.
-	patience = 5 * time.Second
+	// timeout is the client's timeout of an operation.
+	timeout = 5 * time.Second
 	// pause is how long a client waits before it retries.
 	pause = time.Second
 	// bucket is the name of the key-value store, streamName that of its underlying stream.
@@ -37,7 +37,7 @@ const (
 // operation.
 type clients struct {
 	cluster Cluster
-	desk    *desk
+	queue   *queue
 
 	mutex     sync.Mutex
 	kv        *kv.Clients
@@ -59,7 +59,7 @@ type clients struct {
 
 func newClients(c Cluster, w *bubble.World) *clients {
 	load := kv.Load{Clients: c.Clients, Requests: c.Requests, Keys: c.Keys, Mix: c.Mix}
-	s := &clients{cluster: c, desk: &desk{World: w}, kv: kv.NewClients(load, c.Nodes),
+	s := &clients{cluster: c, queue: &queue{World: w}, kv: kv.NewClients(load, c.Nodes),
 		operator: operator.New(
 			c.Nodes,
 			[]operator.Task{
@@ -79,20 +79,20 @@ func newClients(c Cluster, w *bubble.World) *clients {
 		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, leads: map[lead]bool{},
 		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{},
 		newest: map[uint8]uint64{}}
-	s.kv.Begin(w.Rand(1000), s.desk)
-	s.operator.Begin(s.desk)
+	s.kv.Begin(w.Rand(1000), s.queue)
+	s.operator.Begin(s.queue)
 	return s
 }
 
 // desk is the queue of requests, which are offered as soon as there is a stream.
-type desk struct {
+type queue struct {
 	*bubble.World
 	open bool
 	kept []trace.Pending // until then
 }
 
 // Offer offers a request.
-func (d *desk) Offer(p trace.Pending) {
+func (d *queue) Offer(p trace.Pending) {
 	if !d.open {
 		d.kept = append(d.kept, p)
 		return
@@ -109,8 +109,8 @@ func (s *clients) forget(n lockstep.Node) {
 	for _, o := range s.under[n] {
 		s.kv.GiveUp(o.Client, o.Seq)
 	}
-	for _, duty := range s.duties[n] {
-		s.operator.Next(duty)
+	for _, task := range s.duties[n] {
+		s.operator.Next(task)
 	}
 	delete(s.under, n)
 	delete(s.duties, n)
@@ -142,7 +142,7 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 		return err
 	}
 	for n.Alive() && !s.isCreated() {
-		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		ctx, cancel := context.WithTimeout(n.Context(), timeout)
 		for _, config := range s.cluster.configs() {
 			if _, err = js.CreateStream(ctx, config); err != nil {
 				break
@@ -165,19 +165,19 @@ func (s *clients) create(n *bubble.Node, conn *natsgo.Conn) error {
 func (s *clients) begin() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.desk.open {
+	if s.queue.open {
 		return
 	}
-	s.desk.open = true
-	for _, p := range s.desk.kept {
-		s.desk.World.Offer(p)
+	s.queue.open = true
+	for _, p := range s.queue.kept {
+		s.queue.World.Offer(p)
 	}
 }
 
 func (s *clients) isCreated() bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.desk.open
+	return s.queue.open
 }
 
 // given is called when a request reaches a running server.
@@ -199,7 +199,7 @@ func (s *clients) given(n *bubble.Node, to door, id int32) {
 
 // operate performs an operation of a client at a server.
 func (s *clients) operate(n *bubble.Node, to door, o *kv.Op) {
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
 	a, err := s.do(ctx, to.conn, o)
 	if untouched(o, err) {

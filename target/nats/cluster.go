@@ -34,7 +34,7 @@ type Cluster struct {
 	// Sync is the maximum duration of a file sync; 0 means 10ms.
 	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Pause is the maximum duration of a step pause, in which a server is paused; 0 means 20s.
-	Pause time.Duration `help:"longest time that a server stands still in a step pause; 0: 20s" zero:"20s" range:"0s.."`
+	Pause time.Duration `help:"longest time that a server is paused in a step pause; 0: 20s" zero:"20s" range:"0s.."`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
 
@@ -68,7 +68,7 @@ type Cluster struct {
 	// Erasures is the number of times that an operator deletes a single message, which is not the newest of its key.
 	Erasures int `help:"times that a single message is deleted that is not the newest of its key" range:"0..1000"`
 	// Careless makes operators move replicas without the check that the others are up to date.
-	Careless bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
+	UncheckedMoves bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
 	// Consume adds a subscriber at each server. All of them continuously take the messages of the stream through one
 	// durable consumer.
 	Consume bool `help:"a subscriber at each server takes messages by a durable pull consumer, all the time, and acknowledges each"`
@@ -118,7 +118,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	return c.system().Deploy(ctx, p)
 }
 
@@ -142,8 +142,8 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 			Files: &bubble.Files{Level: disk.Ext4, PowerFailures: c.Power, SyncTime: c.Sync},
 		},
 		Faults:  bubble.Faults{Pause: c.Pause},
-		Process: bubble.Process{Serial: true, Seed: func(uint64) { anew() }},
-		Roles:   []string{leader, follower}, Patience: time.Minute,
+		Process: bubble.Process{Serial: true, Seed: func(uint64) { resetProcess() }},
+		Roles:   []string{leader, follower}, Timeout: time.Minute,
 	}
 }
 

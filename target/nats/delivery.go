@@ -92,7 +92,7 @@ type inTurn struct {
 }
 
 // Reset begins a new run.
-func (o *inTurn) Reset() { o.all, o.judged = nil, 0 }
+func (o *inTurn) Reset() { o.all, o.checked = nil, 0 }
 
 // Event compares a delivery with the one of the same number, and first deliveries with each other.
 func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -100,7 +100,7 @@ func (o *inTurn) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		return nil
 	}
 	d := e.Value.(*Delivered)
-	o.judged++
+	o.checked++
 	i, known := slices.BinarySearchFunc(
 		o.all,
 		d.Place,
@@ -169,7 +169,7 @@ type takenOnce struct {
 }
 
 // Reset begins a new run.
-func (o *takenOnce) Reset() { o.taken, o.judged = map[uint64]time.Duration{}, 0 }
+func (o *takenOnce) Reset() { o.taken, o.checked = map[uint64]time.Duration{}, 0 }
 
 // Event compares a delivery with the acknowledgments confirmed before its request.
 func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -178,7 +178,7 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		t := e.Value.(*Taken)
 		if _, known := o.taken[t.Seq]; !known {
 			o.taken[t.Seq] = t.At
-			o.judged++
+			o.checked++
 		}
 	case EventDelivered:
 		d := e.Value.(*Delivered)
@@ -207,7 +207,7 @@ type delivering struct {
 
 // Reset begins a new run.
 func (d *delivering) Reset() {
-	*d = delivering{quiet: quiet{began: -1}, count: d.anew(), came: map[uint64]bool{}}
+	*d = delivering{quiet: quiet{began: -1}, count: d.again(), came: map[uint64]bool{}}
 }
 
 // Event records acknowledgments and deliveries.
@@ -226,7 +226,7 @@ func (d *delivering) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 }
 
 // enough is the time in which a message reaches a subscriber, although its first recipient had just crashed.
-const enough = 3 * again
+const enough = 3 * redelivery
 
 // End looks for undelivered messages, if servers reported the consumer some time after the last fault.
 func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
@@ -235,7 +235,7 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(d.acknowledged) == 0 || len(told) == 0 || time.Duration(run.Now()-d.wrote) < enough {
 		return nil
 	}
-	d.judged++
+	d.checked++
 	missing := slices.DeleteFunc(
 		slices.Clone(d.acknowledged),
 		func(a *Acknowledged) bool { return d.came[a.Seq] || d.may(a.Subject, a.Seq) },
@@ -271,7 +271,7 @@ type together struct {
 }
 
 // Reset begins a new run.
-func (g *together) Reset() { *g = together{quiet: quiet{began: -1}, count: g.anew()} }
+func (g *together) Reset() { *g = together{quiet: quiet{began: -1}, count: g.again()} }
 
 // Event records the progress of replicas.
 func (g *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -295,7 +295,7 @@ func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 		case first == 0:
 			first = n
 		default:
-			g.judged = 1
+			g.checked = 1
 			if one := g.progress[first]; *one != *p {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),

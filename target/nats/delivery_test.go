@@ -25,9 +25,9 @@ func taken(seq uint64, at time.Duration) lockstep.Event {
 // The spec checks deliveries to subscribers as they come.
 func TestDeliveries(t *testing.T) {
 	for name, c := range map[string]struct {
-		judge  judge
-		events []lockstep.Event
-		found  string
+		checker checker
+		events  []lockstep.Event
+		found   string
 	}{
 		"in order, and one again": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(2, 3, 1, 0),
 			delivered(3, 1, 2, 0), delivered(4, 4, 1, 0)}, ""},
@@ -60,7 +60,7 @@ func TestDeliveries(t *testing.T) {
 			[]lockstep.Event{taken(1, time.Second), taken(1, 3*time.Second), delivered(2, 1, 2, 2*time.Second)},
 			"at 1s it was confirmed that message 1 is acknowledged, and a subscriber who asked at 2s was given it, for the 2. time"},
 	} {
-		if found := findings(c.judge, c.events); found != c.found {
+		if found := findings(c.checker, c.events); found != c.found {
 			t.Errorf("%s: %q, want %q", name, found, c.found)
 		}
 	}
@@ -99,7 +99,7 @@ func TestInTheEnd(t *testing.T) {
 		spec          lockstep.Spec
 		before, after []lockstep.Event
 		found         string
-		judged        int
+		checked       int
 	}{
 		{"all there", Durable, []lockstep.Event{ack(1, 1, "a"), ack(1, 2, "b")},
 			[]lockstep.Event{holds(1, one, two), holds(2, one, two), holds(3)}, "", 1},
@@ -142,9 +142,9 @@ func TestInTheEnd(t *testing.T) {
 		{"different", Equal, nil, []lockstep.Event{holds(1, one, two), holds(3, one, other)},
 			"2m0s after the last fault the copies of servers 1 and 3 differ: messages 1 to 2, 2 in all; messages 1 to 2, 2 in all",
 			1},
-		{"made anew", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3)}, "",
+		{"made again", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3)}, "",
 			1},
-		{"not made anew", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
+		{"not made again", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
 			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should",
 			1},
 		{"refused, and yet done", Restored, []lockstep.Event{{Node: 2, Type: EventRefused, Value: "n2"}},
@@ -173,9 +173,9 @@ func TestInTheEnd(t *testing.T) {
 		{"still at work", Together, nil, []lockstep.Event{taken(1, 0), holds(1, one), far(1, 1), holds(2, one),
 			far(2, 0)}, "", 0},
 	} {
-		if found, judged := inTheEnd(t, c.spec, map[string]string{"consume": "true", "removals": "1", "purges": "1"},
-			c.before, c.after, 3); found != c.found || judged != c.judged {
-			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, judged, c.found, c.judged)
+		if found, checked := inTheEnd(t, c.spec, map[string]string{"consume": "true", "removals": "1", "purges": "1"},
+			c.before, c.after, 3); found != c.found || checked != c.checked {
+			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, checked, c.found, c.checked)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestInTheEnd(t *testing.T) {
 // inTheEnd lets a spec check a run. Some events happen at first, and others once a minute, for so many minutes, after
 // faults have stopped.
 func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, after []lockstep.Event,
-	minutes int) (found string, judged int) {
+	minutes int) (found string, checked int) {
 	t.Helper()
 	system := enginetest.Timed{Options: options, Moments: []enginetest.Moment{{At: time.Minute, Events: before}}}
 	for i := range minutes {
@@ -196,7 +196,7 @@ func inTheEnd(t *testing.T, s lockstep.Spec, options map[string]string, before, 
 	if f := r.First(); f != nil {
 		found = unhashed(f.Finding.Text)
 	}
-	return found, r.Judged[0].N
+	return found, r.Checked[0].N
 }
 
 // Without subscribers, removals and moves, their specs count no checks.
@@ -211,7 +211,7 @@ func TestNotCounted(t *testing.T) {
 			Runs:     1,
 		},
 	)
-	for _, j := range r.Judged[5:] {
+	for _, j := range r.Checked[5:] {
 		if j.N != lockstep.NotCounted {
 			t.Errorf("%s was judged %d times", j.Name, j.N)
 		}

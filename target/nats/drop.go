@@ -104,7 +104,7 @@ type gone struct {
 }
 
 // Reset begins a new run.
-func (g *gone) Reset() { *g = gone{quiet: quiet{began: -1}, count: g.anew()} }
+func (g *gone) Reset() { *g = gone{quiet: quiet{began: -1}, count: g.again()} }
 
 // Event records replicas and deletions.
 func (g *gone) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -122,7 +122,7 @@ func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 		if !g.copies[n].Exists {
 			continue
 		}
-		g.judged = 1
+		g.checked = 1
 		for _, m := range g.copies[n].messages {
 			if drop := g.must(m.Subject, m.Seq); drop != nil {
 				return &lockstep.Finding{

@@ -49,7 +49,7 @@ type following struct {
 
 // Reset begins a new run.
 func (f *following) Reset() {
-	*f = following{tells: f.tells, quiet: quiet{began: -1}, count: f.anew()}
+	*f = following{tells: f.tells, quiet: quiet{began: -1}, count: f.again()}
 }
 
 // Event records replicas.
@@ -80,7 +80,7 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 		if !c.Exists {
 			continue
 		}
-		f.judged += len(origin.messages)
+		f.checked += len(origin.messages)
 		if wrong := f.compare(origin, c.messages); wrong != "" {
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(at, n),

@@ -26,12 +26,12 @@ func TestFollowing(t *testing.T) {
 	const after = "4m0s after the last fault the "
 	const has = "; server 1 has the stream with messages 1 to 4, 3 in all"
 	for _, c := range []struct {
-		name   string
-		spec   lockstep.Spec
-		before []lockstep.Event
-		shown  []lockstep.Event
-		found  string
-		judged int
+		name    string
+		spec    lockstep.Spec
+		before  []lockstep.Event
+		shown   []lockstep.Event
+		found   string
+		checked int
 	}{
 		{"the same", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c), shows(EventMirror, 3)}, "",
 			3},
@@ -75,9 +75,9 @@ func TestFollowing(t *testing.T) {
 		{"the mirror is no stream with sources", Sourced, nil, []lockstep.Event{origin, shows(EventMirror, 2, a)}, "",
 			0},
 	} {
-		if found, judged := inTheEnd(t, c.spec, map[string]string{"mirror": "true", "sources": "true"}, c.before,
-			c.shown, 5); found != c.found || judged != c.judged {
-			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, judged, c.found, c.judged)
+		if found, checked := inTheEnd(t, c.spec, map[string]string{"mirror": "true", "sources": "true"}, c.before,
+			c.shown, 5); found != c.found || checked != c.checked {
+			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, checked, c.found, c.checked)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestFollowing(t *testing.T) {
 // The spec checks nothing before a stream has had the time to catch up.
 func TestFollowingLater(t *testing.T) {
 	events := []lockstep.Event{holds(1, Message{1, "k", "a"}), shows(EventMirror, 2, Message{2, "k", "b"})}
-	for minutes, judged := range map[time.Duration]int{4: 0, 5: 1} {
+	for minutes, checked := range map[time.Duration]int{4: 0, 5: 1} {
 		system := enginetest.Timed{Options: map[string]string{"mirror": "true"}}
 		for minute := time.Duration(1); minute <= minutes; minute++ {
 			system.Moments = append(system.Moments, enginetest.Moment{At: minute * time.Minute, Events: events})
@@ -100,8 +100,8 @@ func TestFollowingLater(t *testing.T) {
 				Runs:     1,
 			},
 		)
-		if r.Judged[0].N != judged || (r.First() != nil) != (judged > 0) {
-			t.Errorf("after %d minutes: judged %d times, %v", minutes-2, r.Judged[0].N, r.First())
+		if r.Checked[0].N != checked || (r.First() != nil) != (checked > 0) {
+			t.Errorf("after %d minutes: judged %d times, %v", minutes-2, r.Checked[0].N, r.First())
 		}
 	}
 }

@@ -169,7 +169,7 @@ func (m *machines) cast() (r roles) {
 		m.t.Fatal(err)
 	}
 	m.until("there is a stream", func() bool {
-		ctx, cancel := context.WithTimeout(m.t.Context(), patience)
+		ctx, cancel := context.WithTimeout(m.t.Context(), timeout)
 		defer cancel()
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"x"}, Replicas: 3})
 		return err == nil

@@ -109,9 +109,9 @@ var accessTime atomic.Int64
 // manyUsers exceeds every possible number of users, so that the service assumes that it runs.
 const manyUsers = 1 << 40
 
-// anew resets the process-wide state of servers to that of a new process. The service would otherwise be a goroutine
+// resetProcess resets the process-wide state of servers to that of a new process. The service would otherwise be a goroutine
 // of the first server, and the time would stop with it; see [tick].
-func anew() {
+func resetProcess() {
 	ids.NUID = nuid.New()
 	accessUsers.Store(manyUsers)
 	tick()
@@ -170,9 +170,9 @@ func stored(s *server.Server, name string, number func(seq uint64, header []byte
 	}
 	store := streamStore(in)
 	store.FastState(&state)
-	var room server.StoreMsg
+	var space server.StoreMsg
 	for seq := state.FirstSeq; seq != 0 && seq <= state.LastSeq; seq++ {
-		m, err := store.LoadMsg(seq, &room)
+		m, err := store.LoadMsg(seq, &space)
 		if err != nil {
 			continue // deleted, or lost: other specs compare
 		}

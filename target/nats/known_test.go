@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-var known = flag.Int("known", 0, "runs in which each of the known mistakes is looked for; 0: not at all")
+var known = flag.Int("known", 0, "runs in which each of the known bugs is looked for; 0: not at all")
 
 // Walks with power failures of any number of servers; with one power failure of one server, while others are paused;
 // and with pauses alone.
@@ -21,7 +21,7 @@ var (
 	blackouts = strategy.Walk{
 		Deliver: 1500,
 		Drop:    1,
-		Alarm:   1,
+		Timer:   1,
 		Wait:    300,
 		Request: 200,
 		Crash:   1,
@@ -32,7 +32,7 @@ var (
 	once = strategy.Walk{
 		Deliver: 6000,
 		Drop:    1,
-		Alarm:   1,
+		Timer:   1,
 		Wait:    1200,
 		Request: 600,
 		Crash:   2,
@@ -42,44 +42,44 @@ var (
 		Crashes: 1,
 		Steps:   5000,
 	}
-	standing = strategy.Walk{Deliver: 6000, Drop: 1, Alarm: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
+	standing = strategy.Walk{Deliver: 6000, Drop: 1, Timer: 1, Wait: 1200, Request: 600, Pause: 8, Steps: 5000}
 )
 
-// mistakes are reported bugs, each with the faults that it needs. The campaigns know nothing else of them.
-var mistakes = []struct {
+// bugs are reported bugs, each with the faults that it needs. The campaigns know nothing else of them.
+var bugs = []struct {
 	report string
 	as     []string // violated properties
 	found  []string // versions in which a hundred runs have found the bug
-	// mended means that other versions have a fix. Otherwise all versions have the bug by default, and runs need not
+	// fixed means that other versions have a fix. Otherwise all versions have the bug by default, and runs need not
 	// show it.
-	mended  bool
+	fixed   bool
 	cluster Cluster
 	walk    strategy.Walk
 }{
 	{"7564: what was acknowledged is lost when the power fails at a majority",
 		[]string{"unique-numbers", "acknowledged-messages-stay"}, []string{"v2.12.1", "v2.15.2"}, false,
 		Cluster{Power: 1, Clients: 4, Requests: 40}, blackouts},
-	{"7567: so is it when it fails at one server while others stand still", []string{"unique-numbers"},
+	{"7567: so is it when it fails at one server while others are paused", []string{"unique-numbers"},
 		[]string{"v2.12.1", "v2.15.2"}, false,
 		Cluster{Power: 1, Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, once},
-	{"7594: a server that stood still forgets what it has not written", []string{"acknowledged-messages-stay"},
+	{"7594: a server that was paused forgets what it has not written", []string{"acknowledged-messages-stay"},
 		[]string{"v2.12.1"}, true, Cluster{Clients: 4, Requests: 60, StepDowns: 6, Pause: time.Minute}, standing},
 }
 
 // Campaigns find reported bugs in the versions that have them. Servers that always sync satisfy all properties under
 // the same faults, as do versions with a fix, and servers that are killed instead of losing power.
-func TestKnownMistakes(t *testing.T) {
+func TestKnownBugs(t *testing.T) {
 	if *known == 0 {
 		t.Skip("no -known")
 	}
-	for _, m := range mistakes {
+	for _, m := range bugs {
 		t.Run(m.report[:4], func(t *testing.T) {
 			r := looked(t, "as it is", m.cluster, m.walk)
-			if slices.Contains(m.found, Version()) && !slices.ContainsFunc(r.Found,
-				func(f lockstep.Found) bool { return slices.Contains(m.as, f.Finding.Property) }) {
+			if slices.Contains(m.found, Version()) && !slices.ContainsFunc(r.Failures,
+				func(f lockstep.Failure) bool { return slices.Contains(m.as, f.Finding.Property) }) {
 				t.Errorf("%s: not found in %d runs", Version(), r.Runs)
 			}
-			if m.mended && !slices.Contains(m.found, Version()) {
+			if m.fixed && !slices.Contains(m.found, Version()) {
 				nothing(t, r)
 			}
 			always := m.cluster
@@ -112,9 +112,9 @@ func looked(t *testing.T, how string, c Cluster, walk strategy.Walk) *lockstep.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s, %s: %d runs, %v, judged %v, %v", Version(), how, r.Runs, r.Verdicts, r.Judged, r.Events)
+	t.Logf("%s, %s: %d runs, %v, judged %v, %v", Version(), how, r.Runs, r.Verdicts, r.Checked, r.Events)
 	happened(t, r, EventAcknowledged) // otherwise a clean result is vacuous
-	for _, f := range r.Found {
+	for _, f := range r.Failures {
 		t.Logf("%s, %s: run %d: %s: %s", Version(), how, f.Run, f.Finding.Property, f.Finding.Text)
 	}
 	return r
@@ -123,7 +123,7 @@ func looked(t *testing.T, how string, c Cluster, walk strategy.Walk) *lockstep.R
 // nothing fails if a campaign found something.
 func nothing(t *testing.T, r *lockstep.Result) {
 	t.Helper()
-	for _, f := range r.Found {
+	for _, f := range r.Failures {
 		t.Errorf("run %d: %s %s %s", f.Run, f.Finding, f.Finding.Stack, f.Flaky)
 	}
 }
@@ -134,7 +134,7 @@ func TestCareless(t *testing.T) {
 	r := settled(
 		t,
 		20000,
-		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, Careless: true},
+		Cluster{Nodes: 5, StepDowns: 3, MetaStepDowns: 20, Moves: 2, UncheckedMoves: true},
 		calmly,
 		max(*known, 3),
 	)
@@ -151,8 +151,8 @@ var full = Cluster{Moves: 1}
 func TestRefusedMove(t *testing.T) {
 	r := settled(t, Settle, full, calmly, *runs)
 	happened(t, r, EventRefused)
-	mended := !strings.HasPrefix(Version(), "v2.12.") && !strings.HasPrefix(Version(), "v2.14.")
-	if f := r.First(); mended != (f == nil) || f != nil && f.Finding.Property != "enough-copies" {
+	fixed := !strings.HasPrefix(Version(), "v2.12.") && !strings.HasPrefix(Version(), "v2.14.")
+	if f := r.First(); fixed != (f == nil) || f != nil && f.Finding.Property != "enough-copies" {
 		t.Errorf("%s: %v", Version(), f)
 	}
 }

@@ -158,14 +158,14 @@ const (
 
 // config is the configuration of a server.
 func config(n *bubble.Node, c Cluster, name string) (*server.Options, error) {
-	folder, err := n.Folder()
+	dir, err := n.Dir()
 	if err != nil {
 		return nil, err
 	}
 	host := address(n.Self())
 	o := &server.Options{
 		ServerName: name, Host: host, Port: 4222, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(folder, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))),
+		JetStream: true, StoreDir: filepath.Join(dir, "nats"+strings.TrimPrefix(name, fmt.Sprint("n", n.Self()))),
 		SyncAlways:         c.SyncAlways,
 		JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30, // without these the server would inspect the machine
 	}

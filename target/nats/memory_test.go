@@ -13,7 +13,7 @@ import (
 
 // Crashed servers do not stay in memory after their run.
 func TestMemory(t *testing.T) {
-	bench, err := lockstep.NewBench(
+	bench, err := lockstep.NewRunner(
 		lockstep.Plan{
 			System:   Cluster{Power: 1, Clients: 4, Requests: 40},
 			Strategy: blackouts,

@@ -39,7 +39,7 @@ func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int)
 		result.Reasons,
 		result.Steps,
 		result.Messages,
-		result.Judged,
+		result.Checked,
 		result.Divergences,
 		result.Nondeterminism,
 		result.Events,

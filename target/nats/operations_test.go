@@ -22,7 +22,7 @@ func passes(t *testing.T, r *lockstep.Result) {
 	if r.Verdict() != trace.Pass {
 		t.Error(r.Verdict(), r.Reasons)
 	}
-	for _, j := range r.Judged {
+	for _, j := range r.Checked {
 		if j.N == 0 {
 			t.Errorf("%s was never judged", j.Name)
 		}

@@ -31,24 +31,24 @@ const consumer = "reader"
 
 // ask performs a task at a server, and then offers the next of its kind. The caller has the lock.
 func (s *clients) ask(n *bubble.Node, to door, id int32) {
-	duty, _ := s.operator.Given(id)
-	s.duties[n.Self()] = append(s.duties[n.Self()], duty)
+	task, _ := s.operator.Given(id)
+	s.duties[n.Self()] = append(s.duties[n.Self()], task)
 	n.Go(func() {
-		s.perform(n, to, duty) // failures are not retried: no property promises success
+		s.perform(n, to, task) // failures are not retried: no property promises success
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		if n.Alive() {
-			s.duties[n.Self()] = without(s.duties[n.Self()], duty)
-			s.operator.Next(duty)
+			s.duties[n.Self()] = without(s.duties[n.Self()], task)
+			s.operator.Next(task)
 		}
 	})
 }
 
 // perform executes a task, and reports its effects.
-func (s *clients) perform(n *bubble.Node, to door, duty int) {
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
+func (s *clients) perform(n *bubble.Node, to door, task int) {
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
-	switch duty {
+	switch task {
 	case read:
 		if list := take(ctx, to.conn, s.cluster.Replicas); n.Alive() && len(list) > 0 {
 			n.Emit(EventRead, list)
@@ -140,12 +140,12 @@ func request(ctx context.Context, conn *natsgo.Conn, what string, about any) err
 }
 
 // tries is the number of times that an operator checks whether a request is possible, or complete.
-const tries = 30
+const attempts = 30
 
 // moveCopy moves a server's replica of the stream, and waits until another server has it. An operator with the option
 // Careless neither checks before nor waits.
 func (s *clients) moveCopy(n *bubble.Node, to door) {
-	if !s.cluster.Careless {
+	if !s.cluster.UncheckedMoves {
 		if !s.change(n, to) {
 			return
 		}
@@ -153,7 +153,7 @@ func (s *clients) moveCopy(n *bubble.Node, to door) {
 	}
 	name := to.server.Name()
 	s.moves(name)
-	ctx, cancel := context.WithTimeout(n.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.Context(), timeout)
 	defer cancel()
 	err := request(ctx, to.conn, "STREAM.PEER.REMOVE."+streamName, map[string]string{"peer": name})
 	switch wrong := (*jetstream.APIError)(nil); {
@@ -167,7 +167,7 @@ func (s *clients) moveCopy(n *bubble.Node, to door) {
 		return
 	}
 	n.Emit(EventMove, name)
-	for i := 0; i < tries && !s.cluster.Careless && !s.healthy(n.Context(), to.conn) && wait(n, pause); i++ {
+	for i := 0; i < attempts && !s.cluster.UncheckedMoves && !s.healthy(n.Context(), to.conn) && wait(n, pause); i++ {
 	}
 }
 
@@ -193,7 +193,7 @@ func (s *clients) dismiss(n *bubble.Node, to door) {
 // change begins a change of replicas or members, as soon as no other is in progress and all replicas of the stream
 // are up to date. It reports whether it could begin. Otherwise data that only this server has would be lost.
 func (s *clients) change(n *bubble.Node, to door) bool {
-	for range tries {
+	for range attempts {
 		if s.claim(n.Self()) {
 			if s.healthy(n.Context(), to.conn) {
 				return true
@@ -241,7 +241,7 @@ func wait(n *bubble.Node, long time.Duration) bool {
 // whether each has all its replicas, all up to date and none at a server that it was to leave. Their leaders provide
 // the information.
 func (s *clients) healthy(ctx context.Context, conn *natsgo.Conn) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	s.mutex.Lock()
 	without := s.moving
@@ -318,7 +318,7 @@ func (s *clients) replace(n *bubble.Node, peer string) error {
 	defer conn.Close()
 	name := s.name(n.Self())
 	for n.Alive() {
-		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		ctx, cancel := context.WithTimeout(n.Context(), timeout)
 		err := request(ctx, conn, "SERVER.REMOVE", map[string]string{"peer": name, "peer_id": peer})
 		cancel()
 		if is(err, notMember) {

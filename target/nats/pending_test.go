@@ -91,7 +91,7 @@ func TestPendingWritesStay(t *testing.T) {
 		}
 	}
 	t.Logf("%s: %d of %d lost", Version(), lost, messages)
-	if mended := Version() != "v2.12.1"; mended != (lost == 0) {
+	if fixed := Version() != "v2.12.1"; fixed != (lost == 0) {
 		t.Errorf("%s: %d of %d messages are not there", Version(), lost, messages)
 	}
 }

@@ -142,20 +142,20 @@ var Targets = []target.Target{target.Of("nats",
 
 // unique records the messages that were acknowledged, or read.
 type unique struct {
-	by     map[uint64]entered
-	judged int
+	by      map[uint64]entered
+	checked int
 }
 
 type entered struct{ data, how string }
 
 // Reset begins a new run.
-func (u *unique) Reset() { u.by, u.judged = map[uint64]entered{}, 0 }
+func (u *unique) Reset() { u.by, u.checked = map[uint64]entered{}, 0 }
 
 // End returns nil: only events are checked.
 func (*unique) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts messages.
-func (u *unique) Judged() int { return u.judged }
+func (u *unique) Checked() int { return u.checked }
 
 // Event compares messages with earlier ones.
 func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -177,7 +177,7 @@ func (u *unique) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 }
 
 func (u *unique) message(n lockstep.Node, seq uint64, data, how string) *lockstep.Finding {
-	u.judged++
+	u.checked++
 	if other, ok := u.by[seq]; ok && (other.data != data || how == "acknowledged" && other.how == how) {
 		return &lockstep.Finding{
 			Nodes: trace.NodesOf(n),
@@ -190,19 +190,19 @@ func (u *unique) message(n lockstep.Node, seq uint64, data, how string) *lockste
 
 // ordered records, for each client's operation, the last message acknowledged before its request.
 type ordered struct {
-	last   *Acknowledged
-	before map[int]*Acknowledged // by client
-	judged int
+	last    *Acknowledged
+	before  map[int]*Acknowledged // by client
+	checked int
 }
 
 // Reset begins a new run.
-func (o *ordered) Reset() { o.last, o.before, o.judged = nil, map[int]*Acknowledged{}, 0 }
+func (o *ordered) Reset() { o.last, o.before, o.checked = nil, map[int]*Acknowledged{}, 0 }
 
 // End returns nil: only events are checked.
 func (*ordered) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged counts messages with an earlier one.
-func (o *ordered) Judged() int { return o.judged }
+func (o *ordered) Checked() int { return o.checked }
 
 // Event compares an acknowledgment with the earlier ones.
 func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -212,7 +212,7 @@ func (o *ordered) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	case EventAcknowledged:
 		a := e.Value.(*Acknowledged)
 		if before := o.before[a.Client]; before != nil {
-			if o.judged++; before.Seq >= a.Seq {
+			if o.checked++; before.Seq >= a.Seq {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
 					"%s was acknowledged as message %d; before it was asked for, %s had been as message %d",
 					a.Data,
@@ -278,14 +278,14 @@ type durable struct {
 	drops
 	nodes        int
 	acknowledged []*Acknowledged
-	judged       int
+	checked      int
 }
 
 // Reset begins a new run.
 func (d *durable) Reset() { *d = durable{quiet: quiet{began: -1}, nodes: d.nodes} }
 
 // Judged counts the runs that could have failed.
-func (d *durable) Judged() int { return d.judged }
+func (d *durable) Checked() int { return d.checked }
 
 // Event records acknowledged messages and replicas.
 func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -302,7 +302,7 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(d.acknowledged) == 0 || d.told == 0 {
 		return nil
 	}
-	d.judged++
+	d.checked++
 	copies := 0
 	for n := range d.told.All() {
 		c := d.copies[n]
@@ -344,14 +344,14 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 // equal compares replicas.
 type equal struct {
 	quiet
-	judged int
+	checked int
 }
 
 // Reset begins a new run.
 func (q *equal) Reset() { *q = equal{quiet: quiet{began: -1}} }
 
 // Judged counts the runs that could have failed.
-func (q *equal) Judged() int { return q.judged }
+func (q *equal) Checked() int { return q.checked }
 
 // Event records replicas.
 func (q *equal) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -368,7 +368,7 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 		case first == 0:
 			first = n
 		default:
-			q.judged = 1
+			q.checked = 1
 			if a, b := q.copies[first].String(), c.String(); a != b {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),
@@ -389,21 +389,21 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 
 // count counts checks. It is off if the options leave nothing to check.
 type count struct {
-	judged int
-	off    bool
+	checked int
+	off     bool
 }
 
-func (c *count) anew() count { return count{off: c.off} }
+func (c *count) again() count { return count{off: c.off} }
 
 // End returns nil: only events are checked.
 func (*count) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged is the number of checks.
-func (c *count) Judged() int {
+func (c *count) Checked() int {
 	if c.off {
 		return lockstep.NotCounted
 	}
-	return c.judged
+	return c.checked
 }
 
 // restored records moves of replicas.
@@ -418,7 +418,7 @@ type restored struct {
 
 // Reset begins a new run.
 func (r *restored) Reset() {
-	*r = restored{quiet: quiet{began: -1}, nodes: r.nodes, count: r.anew()}
+	*r = restored{quiet: quiet{began: -1}, nodes: r.nodes, count: r.again()}
 }
 
 // Event records replicas.
@@ -438,7 +438,7 @@ func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || r.moves == 0 || r.counted != trace.AllNodes(r.nodes) {
 		return nil
 	}
-	r.judged++
+	r.checked++
 	have, wanted := trace.Nodes(0), 0
 	for n := range r.counted.All() {
 		if r.copies[n].Exists {

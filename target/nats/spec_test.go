@@ -25,13 +25,13 @@ func reads(list ...Message) lockstep.Event {
 	return lockstep.Event{Type: EventRead, Value: Messages(list)}
 }
 
-type judge interface {
+type checker interface {
 	Reset()
 	Event(*lockstep.Run, *lockstep.Event) *lockstep.Finding
 }
 
 // findings is the last finding of a checker for a history.
-func findings(j judge, events []lockstep.Event) (found string) {
+func findings(j checker, events []lockstep.Event) (found string) {
 	j.Reset()
 	for i := range events {
 		if f := j.Event(nil, &events[i]); f != nil {
@@ -44,9 +44,9 @@ func findings(j judge, events []lockstep.Event) (found string) {
 // The specs check numbers and order when they are reported.
 func TestNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
-		judge  judge
-		events []lockstep.Event
-		found  string
+		checker checker
+		events  []lockstep.Event
+		found   string
 	}{
 		"each its own": {&unique{}, []lockstep.Event{ack(1, 1, "a"), ack(2, 2, "b"),
 			reads(Message{Seq: 1, Data: "a"}, Message{Seq: 2, Data: "b"})}, ""},
@@ -65,7 +65,7 @@ func TestNumbers(t *testing.T) {
 		"back": {&ordered{}, []lockstep.Event{asked(1), ack(1, 5, "a"), asked(2), ack(2, 3, "b")},
 			"b was acknowledged as message 3; before it was asked for, a had been as message 5"},
 	} {
-		if found := findings(c.judge, c.events); found != c.found {
+		if found := findings(c.checker, c.events); found != c.found {
 			t.Errorf("%s: %q, want %q", name, found, c.found)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 const (
 	// taker is the name of the consumer through which the subscribers of all servers take messages.
 	taker = "taker"
-	// again is the time after which an unacknowledged message is redelivered.
-	again = 10 * time.Second
+	// redelivery is the time after which an unacknowledged message is redelivered.
+	redelivery = 10 * time.Second
 )
 
 // subscribe takes messages of the stream and acknowledges each, as long as the server runs.
@@ -45,7 +45,7 @@ func (s *clients) subscribe(n *bubble.Node, at door) {
 
 // takerOf is the consumer, or nil. It creates the consumer if there is none.
 func (s *clients) takerOf(ctx context.Context, js jetstream.JetStream) jetstream.Consumer {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	by, err := js.CreateConsumer(
 		ctx,
@@ -54,7 +54,7 @@ func (s *clients) takerOf(ctx context.Context, js jetstream.JetStream) jetstream
 			Durable:   taker,
 			Replicas:  s.cluster.Replicas,
 			AckPolicy: jetstream.AckExplicitPolicy,
-			AckWait:   again,
+			AckWait:   redelivery,
 		},
 	)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *clients) pull(n *bubble.Node, by jetstream.Consumer) error {
 			&Delivered{Message: Message{Seq: meta.Sequence.Stream, Subject: m.Subject(), Data: string(m.Data())},
 				Place: meta.Sequence.Consumer, Times: meta.NumDelivered, Asked: began},
 		)
-		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		ctx, cancel := context.WithTimeout(n.Context(), timeout)
 		if m.DoubleAck(ctx) == nil {
 			n.Emit(EventTaken, &Taken{Seq: meta.Sequence.Stream, At: n.World().Now()})
 		}

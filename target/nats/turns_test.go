@@ -18,13 +18,13 @@ import (
 // write to a directory.
 func TestTurns(t *testing.T) {
 	const seeds = 10
-	folder := os.Getenv("LOCKSTEP_TURNS")
-	if folder == "" {
-		t.Skip("LOCKSTEP_TURNS, a folder, is not set")
+	dir := os.Getenv("LOCKSTEP_TURNS")
+	if dir == "" {
+		t.Skip("LOCKSTEP_TURNS, a directory, is not set")
 	}
-	name := func(run, process int) string { return filepath.Join(folder, fmt.Sprintf("%d-%d", run, process)) }
+	name := func(run, process int) string { return filepath.Join(dir, fmt.Sprintf("%d-%d", run, process)) }
 	processes.Same(t, func(process int) (digests []string) {
-		bench, err := lockstep.NewBench(promised())
+		bench, err := lockstep.NewRunner(promised())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,5 +72,5 @@ func apart(first, second string) (string, error) {
 		return "", err
 	}
 	defer b.Close()
-	return bubble.Apart(a, b)
+	return bubble.Difference(a, b)
 }

@@ -55,15 +55,15 @@ type claim struct {
 }
 
 type agreement struct {
-	rules  []rule
-	first  map[subject]claim
-	judged int
+	rules   []rule
+	first   map[subject]claim
+	checked int
 }
 
 // Reset begins a new run.
 func (a *agreement) Reset() {
 	clear(a.first)
-	a.judged = 0
+	a.checked = 0
 }
 
 // Event compares an event with the first one about the same subject.
@@ -82,7 +82,7 @@ func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 		if r.event != e.Type {
 			continue
 		}
-		a.judged++
+		a.checked++
 		about, is := subject{i, param(r.key)}, claim{param(r.value), e.Node, run.Steps()}
 		was, known := a.first[about]
 		if !known {
@@ -100,4 +100,4 @@ func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 func (*agreement) End(*lockstep.Run) *lockstep.Finding { return nil }
 
 // Judged returns the number of events to which a rule applies.
-func (a *agreement) Judged() int { return a.judged }
+func (a *agreement) Checked() int { return a.checked }

@@ -37,7 +37,7 @@ type deployment struct {
 	begun    time.Time
 }
 
-func deploy(s System, p *lockstep.Place) (*deployment, error) {
+func deploy(s System, p *lockstep.Env) (*deployment, error) {
 	ids := s.ids()
 	server, err := newServer(s.Listen, ids)
 	if err != nil {
@@ -48,7 +48,7 @@ func deploy(s System, p *lockstep.Place) (*deployment, error) {
 		server:  server,
 		timers:  make([]timers.Timers, len(ids)),
 		lengths: make([]map[string]string, len(ids)),
-		client:  &http.Client{Timeout: s.patience(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}},
+		client:  &http.Client{Timeout: s.timeout(), Transport: &http.Transport{MaxIdleConnsPerHost: 2}},
 	}
 	if s.Command == nil {
 		return d, nil
@@ -62,20 +62,20 @@ func deploy(s System, p *lockstep.Place) (*deployment, error) {
 }
 
 // launch starts the process of a replica.
-func (d *deployment) launch(i int, p *lockstep.Place) error {
-	root, err := p.Folder()
+func (d *deployment) launch(i int, p *lockstep.Env) error {
+	root, err := p.Dir()
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(root, d.server.ids[i])
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	dir := filepath.Join(root, d.server.ids[i])
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	self, err := freeAddress()
 	if err != nil {
 		return err
 	}
-	c, err := child.Start(d.system.Command(lockstep.Node(i+1), d.server.address(), self, folder))
+	c, err := child.Start(d.system.Command(lockstep.Node(i+1), d.server.address(), self, dir))
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (d *deployment) reach(ctx context.Context, i int) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !errors.Is(err, syscall.ECONNREFUSED) || time.Since(begin) > d.system.patience() {
-			return d.worthless(i, err)
+		if !errors.Is(err, syscall.ECONNREFUSED) || time.Since(begin) > d.system.timeout() {
+			return d.inconclusive(i, err)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -157,8 +157,8 @@ func (d *deployment) reach(ctx context.Context, i int) error {
 
 // registered waits until the registration of a replica satisfies a condition.
 func (d *deployment) registered(ctx context.Context, i int, as func(registration) bool) error {
-	patience := time.NewTimer(d.system.patience())
-	defer patience.Stop()
+	timeout := time.NewTimer(d.system.timeout())
+	defer timeout.Stop()
 	for !as(d.server.replica(i)) {
 		var ended <-chan struct{}
 		if len(d.children) > i {
@@ -169,16 +169,16 @@ func (d *deployment) registered(ctx context.Context, i int, as func(registration
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ended:
-			return d.worthless(i, fmt.Errorf("it ended: %s", d.children[i].Why()))
-		case <-patience.C:
-			return d.worthless(i, fmt.Errorf("it was not ready within %s", d.system.patience()))
+			return d.inconclusive(i, fmt.Errorf("it ended: %s", d.children[i].Why()))
+		case <-timeout.C:
+			return d.inconclusive(i, fmt.Errorf("it was not ready within %s", d.system.timeout()))
 		}
 	}
 	return nil
 }
 
-// worthless returns the error of a run that a replica made inconclusive.
-func (d *deployment) worthless(i int, err error) error {
+// inconclusive returns the error of a run that a replica made inconclusive.
+func (d *deployment) inconclusive(i int, err error) error {
 	words := ""
 	if len(d.children) > i {
 		if tail := strings.TrimSpace(d.children[i].Tail()); tail != "" {
@@ -201,7 +201,7 @@ func (d *deployment) post(ctx context.Context, i int, path string, what any) err
 		bytes.NewReader(body),
 	)
 	if err != nil {
-		return d.worthless(i, err)
+		return d.inconclusive(i, err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := d.client.Do(r)
@@ -209,12 +209,12 @@ func (d *deployment) post(ctx context.Context, i int, path string, what any) err
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return d.worthless(i, err)
+		return d.inconclusive(i, err)
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<16))
 	if answer.StatusCode/100 != 2 {
-		return d.worthless(i, fmt.Errorf("%s was answered with %s", path, answer.Status))
+		return d.inconclusive(i, fmt.Errorf("%s was answered with %s", path, answer.Status))
 	}
 	return nil
 }
@@ -240,9 +240,9 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 	case trace.Deliver:
 		m := out.Message(s.Msg)
 		return d.post(ctx, int(m.To)-1, "/message", d.bodies[m.Body-1])
-	case trace.Alarm:
+	case trace.Timer:
 		name := d.timers[node].Fire()
-		out.Tell(name)
+		out.Describe(name)
 		d.timers[node].Arm(s.Node, out)
 		return d.post(ctx, node, "/timeout", timeout{name, d.lengths[node][name], d.server.ids[node]})
 	case trace.Request:
@@ -252,7 +252,7 @@ func (d *deployment) do(ctx context.Context, s *lockstep.Step, out *lockstep.Out
 			d.server.replica(node).Info,
 			d.offers().Given(out, s.Request),
 		); err != nil {
-			return d.worthless(node, err)
+			return d.inconclusive(node, err)
 		}
 	case trace.Replace:
 		return d.forge(s, out)
@@ -352,7 +352,7 @@ func (d *deployment) take(ctx context.Context, r report, out *lockstep.Outbox) e
 	case timeoutStart:
 		length, err := time.ParseDuration(e.Params["duration"])
 		if err != nil {
-			return d.worthless(
+			return d.inconclusive(
 				r.node,
 				fmt.Errorf("timer %q lasts %q, which is no time", e.Params["type"], e.Params["duration"]),
 			)
@@ -376,8 +376,8 @@ func words(params map[string]string) string {
 }
 
 // Abilities are the bodies of messages.
-func (d *deployment) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Body: func(body trace.ID) any { return d.bodies[body-1].Data }}
+func (d *deployment) Capabilities() lockstep.Capabilities {
+	return lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1].Data }}
 }
 
 // Close ends the replicas that the deployment started.

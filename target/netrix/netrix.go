@@ -36,7 +36,7 @@ type System struct {
 	Nodes int
 	// Command returns the command that starts a replica: it registers at the address server and listens at the address
 	// self. Nil means that the replicas are started externally.
-	Command func(node lockstep.Node, server, self, folder string) *exec.Cmd
+	Command func(node lockstep.Node, server, self, dir string) *exec.Cmd
 	// Listen is the address to listen at, on the loopback; empty means a free port.
 	Listen string
 	// Requests are the clients' requests, each offered once to every replica, and Request performs one: Netrix leaves
@@ -50,8 +50,8 @@ type System struct {
 	Rounds []string
 	// Silence is how long no message must arrive for the system to be quiescent; 0 means 20 ms.
 	Silence time.Duration
-	// Patience is the timeout for replicas to become ready; 0 means 10 s.
-	Patience time.Duration
+	// Timeout is the timeout for replicas to become ready; 0 means 10 s.
+	Timeout time.Duration
 }
 
 func (s System) ids() []string {
@@ -65,8 +65,8 @@ func (s System) ids() []string {
 	return ids
 }
 
-func (s System) silence() time.Duration  { return cmp.Or(s.Silence, 20*time.Millisecond) }
-func (s System) patience() time.Duration { return cmp.Or(s.Patience, 10*time.Second) }
+func (s System) silence() time.Duration { return cmp.Or(s.Silence, 20*time.Millisecond) }
+func (s System) timeout() time.Duration { return cmp.Or(s.Timeout, 10*time.Second) }
 
 // check validates the settings.
 func (s System) check() error {
@@ -77,8 +77,8 @@ func (s System) check() error {
 		return errors.New(
 			"netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts",
 		)
-	case s.Silence < 0 || s.Patience < 0:
-		return fmt.Errorf("netrix: silence %v and patience %v must not be negative", s.Silence, s.Patience)
+	case s.Silence < 0 || s.Timeout < 0:
+		return fmt.Errorf("netrix: silence %v and timeout %v must not be negative", s.Silence, s.Timeout)
 	case len(s.Requests) > 0 && s.Request == nil:
 		return errors.New("netrix: there are Requests, but no Request that carries them out")
 	}
@@ -101,10 +101,10 @@ func (s System) Describe() (lockstep.Info, error) {
 		return lockstep.Info{}, err
 	}
 	info := lockstep.Info{Name: s.Name, Options: s.Options, Nodes: len(s.ids()), Types: s.Types, Events: s.Events,
-		Rounds: s.Rounds, Repeats: lockstep.Roughly, Pace: trace.Time(s.silence()), Serial: s.Command == nil ||
+		Rounds: s.Rounds, Determinism: lockstep.BestEffort, Pace: trace.Time(s.silence()), Serial: s.Command == nil ||
 			s.Listen != "",
 		Requests: append([]string{}, s.Requests...),
-		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Alarm, trace.Crash, trace.Restart,
+		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Duplicate, trace.Timer, trace.Crash, trace.Restart,
 			trace.Cut, trace.Heal, trace.Wait, trace.Replace)}
 	if s.Request != nil {
 		info.Supports |= trace.KindsOf(trace.Request)
@@ -113,7 +113,7 @@ func (s System) Describe() (lockstep.Info, error) {
 }
 
 // Deploy starts the server, and the replicas if the system has a Command.
-func (s System) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s System) Deploy(_ context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}

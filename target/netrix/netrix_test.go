@@ -156,11 +156,11 @@ func (r *replica) message(m map[string]any) {
 
 func system() netrix.System {
 	return netrix.System{
-		Name:     "electors",
-		IDs:      []string{"a", "b", "c"},
-		Silence:  5 * time.Millisecond,
-		Patience: time.Minute,
-		Events:   []string{"Leader"},
+		Name:    "electors",
+		IDs:     []string{"a", "b", "c"},
+		Silence: 5 * time.Millisecond,
+		Timeout: time.Minute,
+		Events:  []string{"Leader"},
 		Command: func(node lockstep.Node, server, self, _ string) *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(
@@ -191,7 +191,7 @@ var oneLeader = spec.OnEvent("one leader", "Leader",
 // The tester finds the bug of a system instrumented for Netrix, and reproduces it.
 func TestElectors(t *testing.T) {
 	plan := lockstep.Plan{System: system(), Spec: oneLeader, Workers: 2, Runs: 200, Repetitions: 3,
-		Strategy: strategy.Walk{Deliver: 10, Alarm: 2, Crash: 1, Restart: 2, Steps: 60}}
+		Strategy: strategy.Walk{Deliver: 10, Timer: 2, Crash: 1, Restart: 2, Steps: 60}}
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestSettings(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	s := system()
 	s.Command, s.Listen = nil, "127.0.0.1:0"
-	d, err := s.Deploy(context.Background(), &lockstep.Place{})
+	d, err := s.Deploy(context.Background(), &lockstep.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // Replicas are replicas of one program, as the command line starts them: a [lockstep.System].
 type Replicas struct {
 	// Bin is the program, with its arguments.
-	Bin string `help:"the program of a replica, with its arguments, in which {id}, {nodes}, {server}, {self} and {folder} are replaced" trust:"executes"`
+	Bin string `help:"the program of a replica, with its arguments, in which {id}, {nodes}, {server}, {self} and {directory} are replaced" trust:"executes"`
 	// Nodes is the number of replicas. Their names are 1, 2, and so on.
 	Nodes int `help:"number of replicas, whose names are 1, 2, ..." range:"1..64"`
 	// Listen is the address at which replicas register; empty means a free port. Only loopback addresses are accepted.
@@ -25,8 +25,8 @@ type Replicas struct {
 	Agree string `help:"events that must agree, as EVENT:KEY:VALUE,...: those with the same parameter KEY have the same VALUE, which may be replica"`
 	// Silence is how long no report must arrive for the system to be quiescent.
 	Silence time.Duration `help:"how long no replica must report anything for the system to be quiescent; 0s: 20ms" zero:"20ms"`
-	// Patience is the timeout for a replica to become ready.
-	Patience time.Duration `help:"how long a replica may take to get ready; 0s: 10s" zero:"10s"`
+	// Timeout is the timeout for a replica to become ready.
+	Timeout time.Duration `help:"how long a replica may take to get ready; 0s: 10s" zero:"10s"`
 }
 
 // Target is a program that was instrumented for Netrix.
@@ -36,8 +36,8 @@ var Target = target.Of(
 	Replicas{Nodes: 3},
 	Agreement,
 ).
-	Explored("walk:deliver=10,drop=0,alarm=3,request=0,crash=1,restart=4,steps=60").
-	Patient(time.Minute)
+	Explored("walk:deliver=10,drop=0,timer=3,request=0,crash=1,restart=4,steps=60").
+	WithStepTimeout(time.Minute)
 
 // Describe returns the properties and capabilities of the system.
 func (r Replicas) Describe() (lockstep.Info, error) {
@@ -50,7 +50,7 @@ func (r Replicas) Describe() (lockstep.Info, error) {
 }
 
 // Deploy starts the server, and the replicas if there is a program.
-func (r Replicas) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (r Replicas) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func (r Replicas) check() error {
 }
 
 func (r Replicas) system() System {
-	s := System{Name: "netrix", Nodes: r.Nodes, Listen: r.Listen, Silence: r.Silence, Patience: r.Patience}
+	s := System{Name: "netrix", Nodes: r.Nodes, Listen: r.Listen, Silence: r.Silence, Timeout: r.Timeout}
 	if args := strings.Fields(r.Bin); len(args) > 0 {
-		s.Command = func(node lockstep.Node, server, self, folder string) *exec.Cmd {
+		s.Command = func(node lockstep.Node, server, self, dir string) *exec.Cmd {
 			words := strings.NewReplacer(
 				"{id}",
 				fmt.Sprint(node),
@@ -82,8 +82,8 @@ func (r Replicas) system() System {
 				server,
 				"{self}",
 				self,
-				"{folder}",
-				folder,
+				"{directory}",
+				dir,
 			)
 			given := make([]string, len(args))
 			for i, a := range args {

@@ -20,13 +20,13 @@ func electors(t *testing.T, arguments string, options ...string) lockstep.Plan {
 		"python3",
 	) + " ../../examples/netrix/electors.py {id} {nodes} {server} {self} " + arguments
 	system, err := netrix.Target.Build(
-		append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "patience=1m"),
+		append(options, "bin="+bin, "agree=Leader:term:replica", "silence=5ms", "timeout=1m"),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lockstep.Plan{System: system, Spec: netrix.Target.Spec, Repetitions: 2, Workers: 1,
-		Strategy: strategy.Walk{Deliver: 10, Alarm: 3, Crash: 1, Restart: 4, Steps: 60}}
+		Strategy: strategy.Walk{Deliver: 10, Timer: 3, Crash: 1, Restart: 4, Steps: 60}}
 }
 
 // The target finds the bug of a program in Python, and none in the same program with a durable vote.
@@ -40,7 +40,7 @@ func TestTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := result.First()
-		if (f != nil) != (arguments == "") || result.Inconclusive > 0 || result.Judged[0].N == 0 {
+		if (f != nil) != (arguments == "") || result.Inconclusive > 0 || result.Checked[0].N == 0 {
 			t.Errorf("with the arguments %q: %+v", arguments, result)
 		}
 		if f != nil && (f.Finding.Property != "agreement" ||
@@ -55,7 +55,7 @@ func TestTarget(t *testing.T) {
 func TestByzantine(t *testing.T) {
 	plan := electors(t, "durable", "nodes=3")
 	plan.Runs = 100
-	plan.Strategy = strategy.Walk{Deliver: 10, Alarm: 2, Steps: 40}
+	plan.Strategy = strategy.Walk{Deliver: 10, Timer: 2, Steps: 40}
 	byzantine := scenario.New("grants instead of votes")
 	byzantine.If(scenario.IsSend(), scenario.Type("vote")).Then(scenario.Replace(netrix.Forged("grant", []byte("1"))))
 	plan.Scenario = byzantine

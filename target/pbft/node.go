@@ -73,17 +73,17 @@ func (n *node) quorum() int { return n.cluster.quorum() }
 // wait keeps the timer running while the node waits for progress.
 func (n *node) wait(c *sim.Context[Message]) {
 	if len(n.wanted) > 0 || n.waiting {
-		c.SetAlarm(1)
+		c.SetTimeout(1)
 	} else {
-		c.StopAlarm()
+		c.StopTimeout()
 	}
 }
 
-// Alarm is a tick.
-func (n *node) Alarm(c *sim.Context[Message]) {
+// Timer is a tick.
+func (n *node) Timeout(c *sim.Context[Message]) {
 	n.context = c
 	n.ticks++
-	if n.ticks >= n.cluster.Patience<<min(n.asked, 6) {
+	if n.ticks >= n.cluster.Timeout<<min(n.asked, 6) {
 		n.changeView(n.view + 1)
 	}
 	n.wait(c)

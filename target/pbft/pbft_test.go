@@ -15,10 +15,10 @@ import (
 )
 
 // asynchronous is a network without loss: messages in any order, and ticks.
-var asynchronous = strategy.Walk{Deliver: 20, Alarm: 3, Request: 3, Steps: 1500}
+var asynchronous = strategy.Walk{Deliver: 20, Timer: 3, Request: 3, Steps: 1500}
 
 // lossy loses one message in ten, too.
-var lossy = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Alarm: 3, Request: 3, Steps: 800}
+var lossy = strategy.Walk{Deliver: 20, Drop: 2, Duplicate: 1, Timer: 3, Request: 3, Steps: 800}
 
 // inView holds when the moment concerns a message of a view.
 func inView(v int32) Condition {
@@ -64,7 +64,7 @@ func TestExample21(t *testing.T) {
 	m := sc.Machine("one asks")
 	m.On(IsSend().And(Type(pbft.ViewChange), From(4)), "asked").MarkSuccess().
 		On(IsSend().And(Type(pbft.NewView)), Fail)
-	sc.If(Did(trace.Start)).Named("the others are patient").Then(HoldAlarms(Only(1, 2, 3)))
+	sc.If(Did(trace.Start)).Named("the others are patient").Then(HoldTimers(Only(1, 2, 3)))
 	sc.If(Type(pbft.Prepare), To(4)).Then(Drop())
 	expect(t, sc, asynchronous, 1)
 }
@@ -143,7 +143,7 @@ func TestSmallQuorum(t *testing.T) {
 }
 
 // onlyWith looks for a bug under a scenario, which finds nothing without the bug.
-func onlyWith(t *testing.T, bug pbft.Cluster, sc *Scenario) (lockstep.Plan, *lockstep.Found) {
+func onlyWith(t *testing.T, bug pbft.Cluster, sc *Scenario) (lockstep.Plan, *lockstep.Failure) {
 	t.Helper()
 	plan := lockstep.Plan{
 		System:   pbft.Cluster{},
@@ -174,13 +174,13 @@ func TestForgetful(t *testing.T) {
 	onlyWith(t, pbft.Cluster{Forgetful: true}, forgetting())
 }
 
-// liar is a scenario in which f nodes, drawn for each run, forge random messages.
-func liar(c pbft.Cluster) *Scenario {
+// Byzantine node is a scenario in which f nodes, drawn for each run, forge random messages.
+func byzantine(c pbft.Cluster) *Scenario {
 	sc := New(
-		"liars",
+		"Byzantine nodes",
 	).Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", c.Faulty())
-	sc.If(FromGroup(faulty), Chance(0.4)).Then(Forge("lie", func(m *Moment) string {
+	sc.If(FromGroup(faulty), WithProbability(0.4)).Then(Forge("lie", func(m *Moment) string {
 		forger := pbft.Forger{Faulty: trace.NodesOf(m.Message.From), Nodes: m.Run.Info().Nodes, Requests: c.Clients()}
 		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
@@ -198,7 +198,7 @@ func TestCorrect(t *testing.T) {
 				}
 				result := enginetest.Explore(
 					t,
-					lockstep.Plan{System: c, Strategy: s, Scenario: liar(c), Spec: pbft.Agreement, Runs: runs, Seed: 7},
+					lockstep.Plan{System: c, Strategy: s, Scenario: byzantine(c), Spec: pbft.Agreement, Runs: runs, Seed: 7},
 				)
 				if f := result.First(); f != nil {
 					t.Fatalf("run %d: %s", f.Run, f.Finding)
@@ -206,7 +206,7 @@ func TestCorrect(t *testing.T) {
 				if parts := result.VacuousParts(); len(parts) > 0 || result.Verdict() != trace.Pass {
 					t.Errorf("verdict %s %v, never: %q", result.Verdict(), result.Reasons, parts)
 				}
-				t.Logf("agreement was judged %d times in %d runs", result.Judged[0].N, result.Runs)
+				t.Logf("agreement was judged %d times in %d runs", result.Checked[0].N, result.Runs)
 			})
 		}
 	}
@@ -217,7 +217,7 @@ func TestLiarsFindTheBugs(t *testing.T) {
 	c := pbft.Cluster{SmallQuorum: true}
 	result := enginetest.Explore(
 		t,
-		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: liar(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7},
+		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: byzantine(c), Spec: pbft.Agreement, Runs: 3000, Seed: 7},
 	)
 	if result.First() == nil {
 		t.Error("nothing was found in 3000 runs")
@@ -227,8 +227,8 @@ func TestLiarsFindTheBugs(t *testing.T) {
 // TestTooManyLiars checks that one Byzantine node more than tolerated does not lead to findings.
 func TestTooManyLiars(t *testing.T) {
 	c := pbft.Cluster{}
-	sc := New("two liars").Faults(lockstep.Budget{Byzantine: c.Faulty()})
-	sc.If(From(1, 2), Chance(0.5)).Then(Forge("lie", func(m *Moment) string {
+	sc := New("two Byzantine nodes").Faults(lockstep.Budget{Byzantine: c.Faulty()})
+	sc.If(From(1, 2), WithProbability(0.5)).Then(Forge("lie", func(m *Moment) string {
 		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
 		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
@@ -236,8 +236,8 @@ func TestTooManyLiars(t *testing.T) {
 		t,
 		lockstep.Plan{System: c, Strategy: asynchronous, Scenario: sc, Spec: pbft.Agreement, Runs: 200, Seed: 7},
 	)
-	if len(result.Found) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
-		t.Errorf("%d findings, reasons %v", len(result.Found), result.Reasons)
+	if len(result.Failures) > 0 || result.Reasons["fault budget exceeded: 2 Byzantine nodes, 1 allowed"] == 0 {
+		t.Errorf("%d findings, reasons %v", len(result.Failures), result.Reasons)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestTooManyLiars(t *testing.T) {
 func TestParse(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("parse")
-	sc.If(IsSend()).Then(Do("compare", func(m *Moment, _ *lockstep.Hand) {
+	sc.If(IsSend()).Then(Do("compare", func(m *Moment, _ *lockstep.Control) {
 		was := m.Body().(pbft.Message)
 		is, err := pbft.Parse(was.String())
 		if err != nil || is.String() != was.String() {

@@ -22,7 +22,7 @@ func TestConfChange(t *testing.T) {
 		KeepGoing: true,
 		Keep:      1,
 	}
-	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
+	plan.System = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", EarlyChanges: true}
 	result := enginetest.Explore(t, plan)
 	if found := result.Verdicts[trace.Fail]; found < result.Runs*55/100 {
 		t.Errorf("agreement was violated in %d of %d runs", found, result.Runs)

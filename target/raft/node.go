@@ -32,14 +32,14 @@ type node struct {
 	self    lockstep.Node
 	cluster Cluster
 	*durable
-	role     role
-	told     int // the term in which the node last reported its role
-	votes    lockstep.Nodes
-	match    []int // by node: the last entry known to match, while leading
-	next     []int // by node: the next entry to send
-	commit   int
-	ticks    int
-	patience int
+	role    role
+	told    int // the term in which the node last reported its role
+	votes   lockstep.Nodes
+	match   []int // by node: the last entry known to match, while leading
+	next    []int // by node: the next entry to send
+	commit  int
+	ticks   int
+	timeout int
 }
 
 // Reset forgets the volatile state.
@@ -50,7 +50,7 @@ func (n *node) Start(c *sim.Context[Message]) {
 	n.durable = sim.Durable[durable](c)
 	n.found(c)
 	n.follow(c)
-	c.SetAlarm(1)
+	c.SetTimeout(1)
 }
 
 // members is the newest configuration in the log, committed or not.
@@ -84,17 +84,17 @@ func (n *node) follow(c *sim.Context[Message]) {
 
 // wait draws the time until the node campaigns.
 func (n *node) wait(c *sim.Context[Message]) {
-	n.ticks, n.patience = 0, n.cluster.Election+c.Chance().IntN(n.cluster.Election)
+	n.ticks, n.timeout = 0, n.cluster.Election+c.Source().IntN(n.cluster.Election)
 }
 
-// Alarm is a tick.
-func (n *node) Alarm(c *sim.Context[Message]) {
-	c.SetAlarm(1)
+// Timer is a tick.
+func (n *node) Timeout(c *sim.Context[Message]) {
+	c.SetTimeout(1)
 	n.ticks++
 	switch {
 	case n.role == leader:
 		n.replicate(c)
-	case n.ticks >= n.patience && n.members().Has(n.self):
+	case n.ticks >= n.timeout && n.members().Has(n.self):
 		n.campaign(c)
 	}
 }
@@ -119,7 +119,7 @@ func (n *node) win(c *sim.Context[Message]) {
 	for i := range n.next {
 		n.next[i] = len(n.log) + 1
 	}
-	if !n.cluster.Hasty {
+	if !n.cluster.EarlyChanges {
 		n.append(c, "", 0)
 	}
 	n.replicate(c)
@@ -156,7 +156,7 @@ func (n *node) mayChange() bool {
 			return false
 		}
 	}
-	return n.cluster.Hasty || n.termAt(n.commit) == n.term
+	return n.cluster.EarlyChanges || n.termAt(n.commit) == n.term
 }
 
 // Receive handles a message.

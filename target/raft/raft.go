@@ -7,7 +7,7 @@
 // appends a no-op entry, and changes no members before an entry of its own term is committed. [Cluster.Hasty]
 // disables the remedy.
 //
-// Each call of Alarm is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role, its
+// Each call of Timer is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role, its
 // log and the entries that it applies by the events of package raftspec, which has the protocol's guarantees.
 package raft
 
@@ -37,7 +37,7 @@ type Cluster struct {
 	// 10.
 	Election int `help:"election time-out in ticks; 0: 10" zero:"10" range:"2..1000"`
 	// Hasty is a bug: members change before an entry of the leader's term is committed.
-	Hasty bool `help:"with the bug of single-server membership changes as first published"`
+	EarlyChanges bool `help:"with the bug of single-server membership changes as first published"`
 }
 
 // The types of message.
@@ -108,7 +108,7 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment.
-func (c Cluster) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	return target.Fill(c).cluster().Deploy(ctx, p)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // everything combines all faults of the network with all requests of an operator.
-var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Alarm: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1,
+var everything = strategy.Walk{Deliver: 40, Drop: 2, Duplicate: 1, Timer: 10, Request: 1, Crash: 1, Restart: 2, Cut: 1,
 	Heal: 2, Steps: 1500}
 
 const manyChanges = "remove 4; remove 3; add 4; add 3; remove 2; add 2; remove 1; add 1; remove 4; remove 3"
@@ -35,7 +35,7 @@ func TestCorrect(t *testing.T) {
 		if parts := result.VacuousParts(); len(parts) > 0 || result.Verdict() != trace.Pass {
 			t.Errorf("%+v: verdict %s, never %q", c, result.Verdict(), parts)
 		}
-		if never := result.Unjudged(); len(never) > 0 && c.Requests > 0 {
+		if never := result.Unchecked(); len(never) > 0 && c.Requests > 0 {
 			t.Errorf("%+v: never judged: %q", c, never)
 		}
 	}
@@ -54,7 +54,7 @@ func TestProgress(t *testing.T) {
 		lockstep.Plan{
 			System:   c,
 			Scenario: sc,
-			Strategy: strategy.Walk{Deliver: 100, Alarm: 1, Steps: 400},
+			Strategy: strategy.Walk{Deliver: 100, Timer: 1, Steps: 400},
 			Settle:   20000,
 			Spec:     progress,
 			Runs:     20,
@@ -77,8 +77,8 @@ type progressing struct {
 	committed []string
 }
 
-func (p *progressing) Reset()      { p.committed = nil }
-func (p *progressing) Judged() int { return len(p.committed) }
+func (p *progressing) Reset()       { p.committed = nil }
+func (p *progressing) Checked() int { return len(p.committed) }
 
 func (p *progressing) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if a, ok := e.Value.(*raftspec.Applied); ok {
@@ -108,4 +108,4 @@ func TestDescribe(t *testing.T) {
 }
 
 // asynchronous loses nothing, and ticks are slow.
-var asynchronous = strategy.Walk{Deliver: 20, Alarm: 4, Steps: 3000}
+var asynchronous = strategy.Walk{Deliver: 20, Timer: 4, Steps: 3000}

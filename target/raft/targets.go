@@ -11,7 +11,7 @@ const changes = "remove 4; remove 3; add 4; add 3"
 // The default strategies of the targets. With every fault that a Raft must tolerate, most runs check every property.
 // The bug makes leaders lose their followers, so its runs need more requests, and partitions that heal.
 const (
-	usual      = "walk:deliver=40,drop=2,duplicate=1,alarm=10,request=1,crash=1,restart=2,cut=1,heal=2,steps=1500"
+	usual      = "walk:deliver=40,drop=2,duplicate=1,timer=10,request=1,crash=1,restart=2,cut=1,heal=2,steps=1500"
 	usualHasty = "partition:stages=8,steps=80"
 )
 
@@ -20,13 +20,13 @@ var Targets = []target.Target{
 	target.Of("raft", "a small Raft with single-server membership changes, correct",
 		Cluster{Nodes: 4, Requests: 2, Changes: changes}, raftspec.Safety).Explored(usual),
 	target.Of(
-		"raft-hasty",
+		"raft-bug",
 		"the same with the bug of the changes as first published",
 		Cluster{
-			Nodes:    4,
-			Requests: 12,
-			Changes:  changes,
-			Hasty:    true,
+			Nodes:        4,
+			Requests:     12,
+			Changes:      changes,
+			EarlyChanges: true,
 		},
 		raftspec.Safety,
 	).Explored(usualHasty).Guided(target.Scenario{

@@ -26,7 +26,7 @@ type deployment struct {
 
 	waits          int // rounds so far
 	sent, answered int // requests of this run
-	judged         bool
+	checked        bool
 }
 
 // deploy fetches a version and creates the links.
@@ -41,20 +41,20 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		Command: d.write,
 		Begin:   d.begin,
 		Request: d.request,
-		Pass:    d.pass,
+		Advance: d.pass,
 		Inspect: d.inspect,
 		Log:     telling,
 		Role:    d.role,
 	}
 	if c.Control == byMessage {
-		driver.Quiet = d.quiet
+		driver.Quiesce = d.quiet
 	}
 	return driver, d.wire()
 }
 
 // reset discards the state of the previous run.
 func (d *deployment) reset() error {
-	d.waits, d.sent, d.answered, d.judged = 0, 0, 0, false
+	d.waits, d.sent, d.answered, d.checked = 0, 0, 0, false
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 
 // greet starts the client process, which stays, and creates a new client in it for each run.
 func (d *deployment) greet(ctx context.Context) error {
-	cmd, err := d.command(d.client.Folder, "client", d.client.Host, "")
+	cmd, err := d.command(d.client.Dir, "client", d.client.Host, "")
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *deployment) greet(ctx context.Context) error {
 	if err := d.client.Start(cmd); err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, d.options.Patience)
+	limit, cancel := context.WithTimeout(ctx, d.options.StartTimeout)
 	defer cancel()
 	return process.Inconclusive(d.client.Await(limit, func(ctx context.Context) bool {
 		// so that the first request of the run takes no longer than others
@@ -101,13 +101,13 @@ func (d *deployment) greet(ctx context.Context) error {
 func (d *deployment) agree(ctx context.Context) error {
 	var last End
 	var wrong error
-	agreed, err := d.until(ctx, d.options.Patience, func(states []State, err error) bool {
+	agreed, err := d.until(ctx, d.options.StartTimeout, func(states []State, err error) bool {
 		last.States, wrong = states, err
 		return err == nil && len(states[0].Log) > 0 && leader(states) != 0 && differ(states) == ""
 	})
 	if err == nil && !agreed {
 		err = process.Inconclusive(
-			errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.Patience, &last), wrong),
+			errors.Join(fmt.Errorf("ratis: after %s servers do not agree: %s", d.options.StartTimeout, &last), wrong),
 		)
 	}
 	return errors.Join(
@@ -115,7 +115,7 @@ func (d *deployment) agree(ctx context.Context) error {
 		d.Await(
 			ctx,
 			trace.AllNodes(d.options.Nodes),
-			d.options.Patience,
+			d.options.StartTimeout,
 			func(context.Context, lockstep.Node) bool { return true },
 		),
 	)
@@ -151,7 +151,7 @@ func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
 	}
-	return d.Network.Quiet(ctx, silence)
+	return d.Network.AwaitIdle(ctx, silence)
 }
 
 // silence is how long no message must travel between servers before they count as quiescent. lag is how long a round
@@ -199,10 +199,10 @@ func (d *deployment) round(ctx context.Context, pace time.Duration, out *lockste
 // enough accepted them.
 func (d *deployment) until(
 	ctx context.Context,
-	patience time.Duration,
+	timeout time.Duration,
 	enough func([]State, error) bool,
 ) (bool, error) {
-	limit, cancel := context.WithTimeout(ctx, patience)
+	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for limit.Err() == nil {
 		if enough(d.states(limit)) {
@@ -254,10 +254,10 @@ func (d *deployment) request(ctx context.Context, s *lockstep.Step, out *lockste
 // inspect waits for the guarantees, each for a bounded time, and reports the final state. Logs come last, as every
 // answer extends them.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
-	if d.judged {
+	if d.checked {
 		return nil
 	}
-	d.judged = true
+	d.checked = true
 	answers := func([]State) bool { d.Collect(out); return d.answered == d.sent }
 	for _, promise := range []func([]State) bool{
 		func(states []State) bool { return leader(states) != 0 },

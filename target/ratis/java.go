@@ -38,15 +38,15 @@ func prepare(ctx context.Context, version string) (*jvm.JVM, error) {
 	if strings.HasPrefix(version, "1.") {
 		api = "java/v1"
 	}
-	var folders []fs.FS
+	var dirs []fs.FS
 	for _, name := range []string{"java/node", api} {
-		folder, err := fs.Sub(sources, name)
+		dir, err := fs.Sub(sources, name)
 		if err != nil {
 			return nil, err
 		}
-		folders = append(folders, folder)
+		dirs = append(dirs, dir)
 	}
-	if _, err := java.Compile(ctx, "ratis-node", "", folders...); err != nil {
+	if _, err := java.Compile(ctx, "ratis-node", "", dirs...); err != nil {
 		return nil, fmt.Errorf("ratis: version %s: %w", version, err)
 	}
 	return java, nil
@@ -93,22 +93,22 @@ func (d *deployment) wire() error {
 
 // write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
-	return d.command(d.Server(n).Folder, fmt.Sprintf("n%d", n), d.orders[n-1], d.at[n-1])
+	return d.command(d.Server(n).Dir, fmt.Sprintf("n%d", n), d.orders[n-1], d.at[n-1])
 }
 
 // command returns the command of a server, or of the client, which does not listen.
-func (d *deployment) command(folder, name, orders, at string) (*exec.Cmd, error) {
-	for file, text := range map[string]string{"ratis.properties": d.settings(folder, at), "log4j.properties": log4j} {
-		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
+func (d *deployment) command(dir, name, orders, at string) (*exec.Cmd, error) {
+	for file, text := range map[string]string{"ratis.properties": d.settings(dir, at), "log4j.properties": log4j} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
 	}
 	host, port, _ := strings.Cut(orders, ":")
-	return d.java.In(folder).Command("Node", host, port, name, "ratis.properties", d.peers), nil
+	return d.java.In(dir).Command("Node", host, port, name, "ratis.properties", d.peers), nil
 }
 
 // settings returns the settings of a server at an address.
-func (d *deployment) settings(folder, at string) string {
+func (d *deployment) settings(dir, at string) string {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
 	set("raft.rpc.type", strings.ToUpper(d.options.Transport))
@@ -116,7 +116,7 @@ func (d *deployment) settings(folder, at string) string {
 		set("raft."+d.options.Transport+".server.host", host) // unknown to versions before 2.5
 		set("raft."+d.options.Transport+".server.port", port)
 	}
-	set("raft.server.storage.dir", filepath.Join(folder, "data"))
+	set("raft.server.storage.dir", filepath.Join(dir, "data"))
 	set("raft.server.rpc.timeout.min", fmt.Sprintf("%dms", d.options.Timeout.Milliseconds()))
 	set("raft.server.rpc.timeout.max", fmt.Sprintf("%dms", 2*d.options.Timeout.Milliseconds()))
 	set("lockstep.clients.each", d.options.Each) // known only to our launcher

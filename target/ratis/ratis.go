@@ -30,13 +30,13 @@ type Cluster struct {
 	Pace time.Duration `help:"how long a round lasts; at most where it ends with the growth of the log" zero:"1s" range:"1ms.."`
 	// Within is the time limit of the three properties.
 	Within time.Duration `help:"how long it may take, when nothing is cut any more, until somebody leads; and until logs agree; and until there is an answer" zero:"10s" range:"1ms.."`
-	// Patience is the timeout for servers to start and to agree, before any fault.
-	Patience time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m" range:"1ms.."`
+	// Timeout is the timeout for servers to start and to agree, before any fault.
+	StartTimeout time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m" range:"1ms.."`
 	// Warm starts and ends servers inside JVMs that keep running, as the paper's tests did. A crash is then a shutdown
 	// and no SIGKILL.
 	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+	Stall bool `help:"a cut lets connections are paused instead of closing them"`
 }
 
 // The definitions of a round.
@@ -50,26 +50,26 @@ const (
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy creates a deployment; servers start with each run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
 // system returns the cluster as servers in processes.
 func (c Cluster) system() process.System {
 	s := process.System{
-		Name:     "ratis",
-		Options:  target.Changed(c, target.Fill(Cluster{}), "version", "transport"),
-		Nodes:    c.Nodes,
-		Check:    c.check,
-		New:      c.deploy,
-		Messages: c.Control == byMessage,
-		Stall:    c.Stall,
-		Pace:     c.Pace,
-		Patience: c.Patience,
-		Types:    Types,
-		Rounds:   Rounds,
-		Events:   []string{EventSend, EventAnswer, EventWaits, EventEnd},
-		Roles:    []string{roleLeader, roleFollower},
+		Name:         "ratis",
+		Options:      target.Changed(c, target.Fill(Cluster{}), "version", "transport"),
+		Nodes:        c.Nodes,
+		Check:        c.check,
+		New:          c.deploy,
+		Messages:     c.Control == byMessage,
+		Stall:        c.Stall,
+		Pace:         c.Pace,
+		StartTimeout: c.StartTimeout,
+		Types:        Types,
+		Rounds:       Rounds,
+		Events:       []string{EventSend, EventAnswer, EventWaits, EventEnd},
+		Roles:        []string{roleLeader, roleFollower},
 	}
 	if c.Control != byMessage {
 		s.Waits = 2 * c.Phases // a phase is two periods of time

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	long     = flag.Bool("long", false, "make many runs of servers, of all versions and transports")
-	patience = flag.Duration("patience", 5*time.Minute, "how long servers may take to start")
+	long    = flag.Bool("long", false, "make many runs of servers, of all versions and transports")
+	timeout = flag.Duration("timeout", 5*time.Minute, "how long servers may take to start")
 )
 
 // Servers of all versions over both transports answer, can be isolated in each of the ways, and leave nothing behind.
@@ -44,7 +44,7 @@ func TestRuns(t *testing.T) {
 }
 
 func runs(t *testing.T, c Cluster) {
-	c.Patience = *patience
+	c.StartTimeout = *timeout
 	var s lockstep.Strategy = strategy.Uniform{Period: 2, Rounds: 8, Isolations: 2, Sampler: strategy.Paper}
 	switch c.Control {
 	case byTime:

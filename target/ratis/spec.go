@@ -175,7 +175,7 @@ func (s State) last() int64 { return s.First + int64(len(s.Log)) - 1 }
 var Properties = spec.All(Applied, Leader, Logs, Answers, Library)
 
 // Applied is the state machine safety of Raft: no two servers have applied different entries at the same index.
-var Applied = spec.New("applied-agree", func(lockstep.Info) *judge { return &judge{find: conflicting} })
+var Applied = spec.New("applied-agree", func(lockstep.Info) *checker { return &checker{find: conflicting} })
 
 // conflicting describes the applied entries that differ.
 func conflicting(h *history) string {
@@ -186,18 +186,18 @@ func conflicting(h *history) string {
 }
 
 // Leader is P1: after all cuts have healed, a leader exists within a time limit.
-var Leader = spec.New("leader", func(lockstep.Info) *judge { return &judge{find: leaderless} })
+var Leader = spec.New("leader", func(lockstep.Info) *checker { return &checker{find: leaderless} })
 
 // Logs is P2: all logs are equal within a time limit.
-var Logs = spec.New("logs-agree", func(lockstep.Info) *judge { return &judge{find: disagreeing} })
+var Logs = spec.New("logs-agree", func(lockstep.Info) *checker { return &checker{find: disagreeing} })
 
 // Answers is P3: every request is answered within a time limit. A library that gives up does not answer; Library checks
 // that it does not break.
-var Answers = spec.New("answers", func(lockstep.Info) *judge { return &judge{find: unanswered} })
+var Answers = spec.New("answers", func(lockstep.Info) *checker { return &checker{find: unanswered} })
 
 // Library is the property that the client's library throws only the exceptions that its methods declare. It does not
 // concern servers, so that it is separate from Answers.
-var Library = spec.New("library", func(lockstep.Info) *judge { return &judge{find: breaking} })
+var Library = spec.New("library", func(lockstep.Info) *checker { return &checker{find: breaking} })
 
 // leaderless reports that no server leads.
 func leaderless(h *history) string {
@@ -277,30 +277,30 @@ func (h *history) note(e *lockstep.Event) {
 }
 
 // judge checks one property.
-type judge struct {
+type checker struct {
 	history
-	find   func(*history) string
-	judged int
+	find    func(*history) string
+	checked int
 }
 
 // Reset begins a new run.
-func (j *judge) Reset() { j.history, j.judged = history{answers: map[int]*Answer{}}, 0 }
+func (j *checker) Reset() { j.history, j.checked = history{answers: map[int]*Answer{}}, 0 }
 
 // Judged returns the number of runs that ended.
-func (j *judge) Judged() int { return j.judged }
+func (j *checker) Checked() int { return j.checked }
 
 // Event records an event.
-func (j *judge) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+func (j *checker) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	j.note(e)
 	return nil
 }
 
 // End checks the final state.
-func (j *judge) End(run *lockstep.Run) *lockstep.Finding {
+func (j *checker) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || j.end == nil {
 		return nil
 	}
-	j.judged++
+	j.checked++
 	if text := j.find(&j.history); text != "" {
 		return &lockstep.Finding{Text: text}
 	}

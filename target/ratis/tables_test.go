@@ -93,7 +93,7 @@ const baselineSteps = 150
 
 // plan returns the campaign of a row.
 func (r row) plan(scratch string) lockstep.Plan {
-	c := Cluster{Version: *version, Transport: r.transport, Warm: true, Patience: *patience, Within: *bound, Each: *own}
+	c := Cluster{Version: *version, Transport: r.transport, Warm: true, StartTimeout: *timeout, Within: *bound, Each: *own}
 	uniform := strategy.Uniform{Period: 2, Rounds: 8, Isolations: r.isolations, Sampler: strategy.Paper}
 	plan := lockstep.Plan{Settle: Settle, Workers: 1, Runs: 1 << 20, Seed: *seed, Scratch: scratch}
 	switch r.how {
@@ -114,7 +114,7 @@ func (r row) plan(scratch string) lockstep.Plan {
 // tally counts violations of each property: a run may have several.
 type tally struct {
 	t        *testing.T
-	judged   int
+	checked  int
 	violated [3]int
 	unsafe   int // runs in which servers applied different entries
 	broken   int // runs in which the client's library broke
@@ -123,12 +123,12 @@ type tally struct {
 func (o *tally) New(lockstep.Info) lockstep.Watcher { return &tallying{} }
 
 // Take counts a run, and logs its violations.
-func (o *tally) Take(run int, noted any) {
+func (o *tally) Collect(run int, noted any) {
 	texts, ok := noted.([5]string)
 	if !ok {
 		return
 	}
-	o.judged++
+	o.checked++
 	for i, count := range []*int{&o.unsafe, &o.broken} {
 		if text := texts[3+i]; text != "" {
 			*count++
@@ -149,7 +149,7 @@ type tallying struct{ history }
 func (w *tallying) Reset() { w.history = history{answers: map[int]*Answer{}} }
 
 // Look records the reported events.
-func (w *tallying) Look(run *lockstep.Run) {
+func (w *tallying) Observe(run *lockstep.Run) {
 	events := run.Events()
 	for i := range events {
 		w.note(&events[i])
@@ -178,7 +178,7 @@ func TestTables(t *testing.T) {
 	}
 	outside.JVM(t)
 	fmt.Println(
-		"| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, worthless, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|",
+		"| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, inconclusive, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|",
 	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {
@@ -193,7 +193,7 @@ func TestTables(t *testing.T) {
 		}
 		var limits []string
 		for _, k := range o.violated {
-			low, high := exact.Limits(k, max(o.judged, 1), 0.025)
+			low, high := exact.Limits(k, max(o.checked, 1), 0.025)
 			limits = append(limits, fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high))
 		}
 		fmt.Printf(

@@ -13,5 +13,5 @@ const Settle = 30
 // Targets is Ratis.
 var Targets = []target.Target{
 	target.Of("ratis", "Ratis, unmodified servers in processes, behind proxies", target.Fill(Cluster{}), Properties).
-		Explored("uniform:period=2,isolations=4,rounds=0,sampler=paper").Settled(Settle).Patient(10 * time.Minute),
+		Explored("uniform:period=2,isolations=4,rounds=0,sampler=paper").Settled(Settle).WithStepTimeout(10 * time.Minute),
 }

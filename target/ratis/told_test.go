@@ -59,12 +59,12 @@ func TestTold(t *testing.T) {
 
 // told starts the server under test, and returns its output.
 func told(t *testing.T, version string, voted bool) (lines []string) {
-	folder := t.TempDir()
+	dir := t.TempDir()
 	arguments := func(host string, ports []string) []string {
 		if voted {
-			return []string{host, ports[0], folder, "voted"}
+			return []string{host, ports[0], dir, "voted"}
 		}
-		return []string{host, ports[0], folder}
+		return []string{host, ports[0], dir}
 	}
 	for line := range strings.Lines(alone(t, version, "Told", arguments)) {
 		if text, ok := strings.CutPrefix(line, "TOLD "); ok {
@@ -85,8 +85,8 @@ func alone(t *testing.T, version, class string, arguments func(host string, port
 	if _, err := java.Compile(t.Context(), "ratis-"+name, "", os.DirFS("testdata/"+name)); err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	keeper, err := process.NewSupervisor(folder)
+	dir := t.TempDir()
+	keeper, err := process.NewSupervisor(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func alone(t *testing.T, version, class string, arguments func(host string, port
 		host, ports = at, append(ports, port)
 	}
 	cmd := java.Command(class, arguments(host, ports)...)
-	cmd.Dir = folder
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

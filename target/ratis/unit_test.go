@@ -80,7 +80,7 @@ func TestProperties(t *testing.T) {
 		result, err := lockstep.Explore(
 			t.Context(),
 			lockstep.Plan{
-				System:   enginetest.Told(c.events),
+				System:   enginetest.Prepared(c.events),
 				Spec:     Properties,
 				Strategy: strategy.Walk{Request: 1, Steps: 1},
 				Settle:   1,
@@ -121,11 +121,11 @@ func TestLast(t *testing.T) {
 			}))
 		}
 		states, err := d.last(t.Context())
-		var worthless *lockstep.Inconclusive
+		var inconclusive *lockstep.Inconclusive
 		switch {
 		case c.known && (err != nil || leader(states) != 3):
 			t.Errorf("silent %d times: %v, %v", c.silent, states, err)
-		case !c.known && !errors.As(err, &worthless):
+		case !c.known && !errors.As(err, &inconclusive):
 			t.Errorf("a server never says what it has: %v", err)
 		}
 	}

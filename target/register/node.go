@@ -93,7 +93,7 @@ func (n *node) follow(c *sim.Context[message], term int32, leader lockstep.Node)
 
 // patient sets the timer to the node's election timeout.
 func (n *node) patient(c *sim.Context[message]) {
-	c.SetAlarm(electionLeast + trace.Time(c.Chance().IntN(electionRange)))
+	c.SetTimeout(electionLeast + trace.Time(c.Source().IntN(electionRange)))
 }
 
 // tell sends a message to all other nodes.
@@ -107,11 +107,11 @@ func (n *node) tell(c *sim.Context[message], m message) {
 
 func (n *node) majority(k int) bool { return k > n.nodes/2 }
 
-// Alarm makes a leader send a heartbeat, and any other node campaign.
-func (n *node) Alarm(c *sim.Context[message]) {
+// Timer makes a leader send a heartbeat, and any other node campaign.
+func (n *node) Timeout(c *sim.Context[message]) {
 	if n.role == RoleLeader {
 		n.speak(c)
-		c.SetAlarm(heartbeat)
+		c.SetTimeout(heartbeat)
 		return
 	}
 	n.role, n.leader = RoleCandidate, 0
@@ -135,7 +135,7 @@ func (n *node) elected(c *sim.Context[message]) {
 	}
 	n.role, n.leader, n.seen = RoleLeader, n.self, n.seen[:0]
 	n.accepted = append(n.accepted[:0], make([]int32, n.nodes+1)...)
-	c.SetAlarm(heartbeat)
+	c.SetTimeout(heartbeat)
 	n.propose(c, proposal{entry: entry{value: n.last.value}})
 	n.flush(c)
 }

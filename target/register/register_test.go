@@ -15,7 +15,7 @@ import (
 )
 
 // rough is a walk with every kind of fault.
-var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Alarm: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
+var rough = strategy.Walk{Deliver: 20, Drop: 1, Duplicate: 1, Timer: 3, Request: 2, Crash: 1, Restart: 2, Cut: 1,
 	Heal: 2, Steps: 400}
 
 // unanswered are the strategies whose runs answer no client of the register. lossy makes a request in every round, so
@@ -38,14 +38,14 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 				t.Fatal(err)
 			}
 			idle := unanswered[fmt.Sprintf("%s on %d", k.Name, nodes)]
-			if result.Verdict() != trace.Pass || (result.Judged[0].N == 0) != idle {
+			if result.Verdict() != trace.Pass || (result.Checked[0].N == 0) != idle {
 				t.Errorf(
 					"%s on %d nodes: %v %v judged %v",
 					k.Name,
 					nodes,
 					result.Verdicts,
 					result.First(),
-					result.Judged,
+					result.Checked,
 				)
 			}
 		}
@@ -54,7 +54,7 @@ func TestQuorumReadsAreLinearizable(t *testing.T) {
 
 // jepsen is a test as in Examples 3.3 and 4.21 of the paper: a balanced partition and two
 // operations under it.
-var jepsen = strategy.Partition{Criterion: strategy.Isolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
+var jepsen = strategy.Partition{Criterion: strategy.MinorityIsolation, Balanced: true, Stages: 1, During: 2, Steps: 60}
 
 // The share of tests that find a stale read matches the paper's prediction: the share with a write of the other value
 // in the larger side followed by a read in the smaller one. For reads by the leader, the leader must also be in the
@@ -93,8 +93,8 @@ func TestHealthy(t *testing.T) {
 		if err != nil || result.First() != nil || result.Verdict() != trace.Pass {
 			t.Fatalf("reads=%v: %+v, %v", reads, result.First(), err)
 		}
-		if judged := result.Judged[1].N; judged != 8*300 {
-			t.Errorf("reads=%v: %d operations in 300 runs of 8", reads, judged)
+		if checked := result.Checked[1].N; checked != 8*300 {
+			t.Errorf("reads=%v: %d operations in 300 runs of 8", reads, checked)
 		}
 	}
 }
@@ -104,8 +104,8 @@ var answered = spec.New("answered", func(lockstep.Info) *answering { return &ans
 
 type answering struct{ calls, returns int }
 
-func (a *answering) Reset()      { *a = answering{} }
-func (a *answering) Judged() int { return a.calls }
+func (a *answering) Reset()       { *a = answering{} }
+func (a *answering) Checked() int { return a.calls }
 
 func (a *answering) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
@@ -161,7 +161,7 @@ func ExampleCluster() {
 	result, err := lockstep.Explore(context.Background(), lockstep.Plan{
 		System: register.Cluster{Nodes: 5, Reads: register.Leader},
 		Strategy: strategy.Partition{
-			Criterion: strategy.Isolation,
+			Criterion: strategy.MinorityIsolation,
 			Role:      register.RoleLeader,
 			Balanced:  true,
 			Stages:    1,

@@ -134,7 +134,7 @@ type bare struct {
 	seen    int
 	steps   int
 	longest Log
-	judged  int
+	checked int
 }
 
 func newBare(n int) *bare {
@@ -145,7 +145,7 @@ func newBare(n int) *bare {
 
 func (b *bare) reset() {
 	b.Reset(b.rand.Uint64())
-	b.flying, b.seen, b.longest, b.judged = b.flying[:0], 0, nil, 0
+	b.flying, b.seen, b.longest, b.checked = b.flying[:0], 0, nil, 0
 }
 
 // take adds the sent messages to those in flight and checks the outputs.
@@ -154,14 +154,14 @@ func (b *bare) take() {
 	for ; b.seen < b.Sent(); b.seen++ {
 		b.flying = append(b.flying, b.seen)
 	}
-	for _, e := range b.Events()[b.judged:] {
+	for _, e := range b.Events()[b.checked:] {
 		log := *e.Value.(*Log)
 		if k := min(len(log), len(b.longest)); !slices.Equal(log[:k], b.longest[:k]) {
 			panic("outputs disagree")
 		} else if len(log) > k {
 			b.longest = log
 		}
-		b.judged++
+		b.checked++
 	}
 }
 
@@ -172,9 +172,9 @@ func (b *bare) rounds(open func(round int), lose func(from, to lockstep.Node) bo
 	for round := range 16 {
 		open(round)
 		if round%4 == 0 {
-			for n := range b.Alarms().All() {
+			for n := range b.Timers().All() {
 				if !lose(n, n) {
-					b.Alarm(n)
+					b.Timeout(n)
 					b.take()
 				}
 			}
@@ -233,9 +233,9 @@ func (b *bare) deliverAt(k int, drop bool) {
 func (b *bare) walk() {
 	b.reset()
 	for range 500 {
-		alarms := b.Alarms()
+		timers := b.Timers()
 		weight := 0
-		if alarms != 0 {
+		if timers != 0 {
 			weight++
 		}
 		if len(b.flying) > 0 {
@@ -248,7 +248,7 @@ func (b *bare) walk() {
 		case len(b.flying) > 0 && at < 11:
 			b.deliverAt(b.rand.IntN(len(b.flying)), at == 10)
 		default:
-			b.Alarm(alarms.Nth(b.rand.IntN(alarms.Len())))
+			b.Timeout(timers.Nth(b.rand.IntN(timers.Len())))
 		}
 		b.take()
 	}
@@ -257,11 +257,11 @@ func (b *bare) walk() {
 func (b *bare) baseline() {
 	b.reset()
 	for range 500 {
-		switch alarms := b.Alarms(); {
+		switch timers := b.Timers(); {
 		case len(b.flying) > 0:
 			b.deliverAt(b.rand.IntN(len(b.flying)), b.rand.Float64() < 0.25)
-		case alarms != 0:
-			b.Alarm(alarms.Nth(b.rand.IntN(alarms.Len())))
+		case timers != 0:
+			b.Timeout(timers.Nth(b.rand.IntN(timers.Len())))
 		default:
 			return
 		}

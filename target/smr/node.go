@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/sim"
 )
 
-// patience is the time, in virtual time, that a leader waits before it starts its phase.
-const patience = 10
+// timeout is the time, in virtual time, that a leader waits before it starts its phase.
+const timeout = 10
 
 // durable is the state that survives a crash.
 type durable struct {
@@ -56,16 +56,16 @@ func (n *node) leads() bool { return int(n.phase)%n.nodes == int(n.self)-1 }
 // awaitTurn sets the timer of a node whose turn it is.
 func (n *node) awaitTurn(c *sim.Context[message]) {
 	if n.leads() {
-		c.SetAlarm(patience)
+		c.SetTimeout(timeout)
 	} else {
-		c.StopAlarm()
+		c.StopTimeout()
 	}
 }
 
-// Alarm starts the next phase, which the node leads.
-func (n *node) Alarm(c *sim.Context[message]) {
+// Timer starts the next phase, which the node leads.
+func (n *node) Timeout(c *sim.Context[message]) {
 	c.Broadcast(message{round: prepare, phase: n.phase + 1})
-	c.SetAlarm(patience)
+	c.SetTimeout(timeout)
 }
 
 // Request stores a client's request for the next log that the node proposes.

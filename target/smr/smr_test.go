@@ -59,14 +59,14 @@ func TestShortestViolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	best := size{1 << 30}
-	for _, f := range result.Found {
+	for _, f := range result.Failures {
 		if s := sizeOf(f.Trace); slices.Compare(s[:], best[:]) < 0 {
 			best = s
 		}
 	}
 	t.Logf(
 		"%d of %d executions violate the property; the shortest has %d phases, %d rounds with messages, %d isolations",
-		len(result.Found),
+		len(result.Failures),
 		result.Runs,
 		best[0],
 		best[1],
@@ -86,10 +86,10 @@ func TestShrinkingReachesTheShortest(t *testing.T) {
 		plan := bug
 		plan.Strategy, plan.Runs, plan.KeepGoing, plan.Keep = s, 600*number, true, number
 		result, err := lockstep.Explore(context.Background(), plan)
-		if err != nil || len(result.Found) < number {
-			t.Fatalf("%d findings, %v", len(result.Found), err)
+		if err != nil || len(result.Failures) < number {
+			t.Fatalf("%d findings, %v", len(result.Failures), err)
 		}
-		for _, f := range result.Found {
+		for _, f := range result.Failures {
 			small, err := shrink.Run(t.Context(), bug, f.Trace, shrink.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ type byHand struct {
 }
 
 func (b *byHand) Reset(*lockstep.Start)                              { b.Driver.Reset(len(b.kernels)) }
-func (b *byHand) Tell(bool) lockstep.Account                         { return lockstep.Account{} }
+func (b *byHand) Report(bool) lockstep.SchedulerStats                { return lockstep.SchedulerStats{} }
 func (b *byHand) Give(*lockstep.Turn, *lockstep.Step) bool           { return false }
 func (b *byHand) Open(i int, _ *lockstep.Turn) (int, lockstep.Nodes) { return i/4 + 1, b.kernels[i] }
 
@@ -161,7 +161,7 @@ func TestCorrectProtocol(t *testing.T) {
 		Deliver:   20,
 		Drop:      1,
 		Duplicate: 1,
-		Alarm:     2,
+		Timer:     2,
 		Request:   1,
 		Crash:     1,
 		Restart:   2,
@@ -184,7 +184,7 @@ func TestCorrectProtocol(t *testing.T) {
 			if err != nil || result.Verdict() != trace.Pass {
 				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
 			}
-			if result != nil && result.Judged[0].N == 0 {
+			if result != nil && result.Checked[0].N == 0 {
 				t.Errorf("%s on %+v: no output was ever judged", k.Name, c)
 			}
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-var liars = flag.Int(
-	"liars",
+var byzantineNodes = flag.Int(
+	"Byzantine nodes",
 	0,
-	"make so many runs from each of ten seeds with as many liars as the protocol survives, and campaigns with one more until they fork",
+	"make so many runs from each of ten seeds with as many Byzantine nodes as the protocol survives, and campaigns with one more until they fork",
 )
 
 var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
@@ -27,7 +27,7 @@ func TestLiars(t *testing.T) {
 		lockstep.Plan{
 			System:   Cluster{},
 			Strategy: lying,
-			Scenario: Liars(1, 4),
+			Scenario: RandomByzantine(1, 4),
 			Spec:     Everything,
 			Runs:     8,
 			Settle:   500,
@@ -37,7 +37,7 @@ func TestLiars(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
-	t.Log(result.Verdicts, result.Reasons, result.Judged, result.Effects)
+	t.Log(result.Verdicts, result.Reasons, result.Checked, result.Effects)
 	if parts := result.VacuousParts(); result.Verdicts[trace.Pass] == 0 || len(parts) > 2 {
 		t.Errorf("%v %v, never: %q", result.Verdicts, result.Reasons, parts)
 	}
@@ -47,14 +47,14 @@ func TestLiars(t *testing.T) {
 func TestTooManyLiars(t *testing.T) {
 	result := explore(
 		t,
-		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: Safety, Runs: 60, Seed: 1},
+		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: RandomByzantine(2, 4), Spec: Safety, Runs: 60, Seed: 1},
 	)
 	f := result.First()
 	if f == nil || f.Finding.Property != "agreement" {
 		t.Fatalf("%v %v: %+v", result.Verdicts, result.Reasons, f)
 	}
-	t.Logf("run %d, %d of %d: %s; judged %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Judged)
-	if result.Judged[1].N == 0 {
+	t.Logf("run %d, %d of %d: %s; judged %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Checked)
+	if result.Checked[1].N == 0 {
 		t.Error("accountability was not judged")
 	}
 }
@@ -62,10 +62,10 @@ func TestTooManyLiars(t *testing.T) {
 // A measurement of the random adversary: with f Byzantine validators of 3f+1 it finds nothing; with f+1, it reports
 // the number of runs. -run 'MeasureLiars/3_of_7/seed_[1-4]$' selects a part of it.
 //
-//	go test -run MeasureLiars -liars 100 -timeout 0 .
+//	go test -run MeasureLiars -Byzantine nodes 100 -timeout 0 .
 func TestMeasureLiars(t *testing.T) {
-	if *liars == 0 {
-		t.Skip("-liars says how many runs")
+	if *byzantineNodes == 0 {
+		t.Skip("-Byzantine nodes says how many runs")
 	}
 	for _, nodes := range []int{4, 7} {
 		f := Cluster{Nodes: nodes}.Faulty()
@@ -89,9 +89,9 @@ func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 	plan := lockstep.Plan{
 		System:    c,
 		Strategy:  walk,
-		Scenario:  Liars(k, nodes),
+		Scenario:  RandomByzantine(k, nodes),
 		Spec:      Everything,
-		Runs:      *liars,
+		Runs:      *byzantineNodes,
 		Settle:    Settle * links / 12,
 		Seed:      seed,
 		KeepGoing: true,
@@ -111,7 +111,7 @@ func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 		seed,
 		result.Verdicts,
 		result.Reasons,
-		result.Judged,
+		result.Checked,
 	)
 	if first != nil {
 		fmt.Printf("; run %d, %d of %d: %s", first.Run+1, first.Failed, first.Repeated, first.Finding)
@@ -152,7 +152,7 @@ func TestEvidence(t *testing.T) {
 		lockstep.Plan{
 			System:   Cluster{},
 			Strategy: lying,
-			Scenario: Liars(1, 4),
+			Scenario: RandomByzantine(1, 4),
 			Spec:     proofs{Everything, &told},
 			Runs:     8,
 			Settle:   4000,
@@ -165,9 +165,9 @@ func TestEvidence(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s", f.Run, f.Finding)
 	}
-	for _, p := range result.Judged {
+	for _, p := range result.Checked {
 		if p.Name == "evidence" && p.N == 0 {
-			t.Errorf("evidence was not judged: %v %v", result.Verdicts, result.Judged)
+			t.Errorf("evidence was not judged: %v %v", result.Verdicts, result.Checked)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestEvidence(t *testing.T) {
 func TestForger(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("forger")
-	sc.If(IsSend()).Then(Do("look", func(m *Moment, _ *lockstep.Hand) {
+	sc.If(IsSend()).Then(Do("look", func(m *Moment, _ *lockstep.Control) {
 		was := m.Body().(*Message)
 		is, err := Parse(was.String())
 		if err != nil || is.String() != was.String() {

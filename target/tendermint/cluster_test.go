@@ -33,7 +33,7 @@ func explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 // Four validators start and decide, also when messages are lost and a validator crashes and restarts, and nothing is
 // left behind.
 func TestFirst(t *testing.T) {
-	commits, after, lives, torn := 0, 0, 0, 0
+	commits, after, incarnations, torn := 0, 0, 0, 0
 	count := spec.OnEvent(
 		"count",
 		EventCommit,
@@ -49,7 +49,7 @@ func TestFirst(t *testing.T) {
 		"starts",
 		EventStart,
 		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-			lives = max(lives, e.Value.(*Started).Life)
+			incarnations = max(incarnations, e.Value.(*Started).Incarnation)
 			return nil
 		},
 	)
@@ -59,7 +59,7 @@ func TestFirst(t *testing.T) {
 	})
 	for _, walk := range []strategy.Walk{{Deliver: 20, Wait: 2, Steps: 800},
 		{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2, Steps: 1500}} {
-		commits, after, lives, torn = 0, 0, 0, 0
+		commits, after, incarnations, torn = 0, 0, 0, 0
 		result := explore(
 			t,
 			lockstep.Plan{
@@ -79,19 +79,19 @@ func TestFirst(t *testing.T) {
 			result.Messages,
 			commits,
 			after,
-			lives,
+			incarnations,
 			torn,
 			result.Verdicts,
 			result.Reasons,
-			result.Judged,
+			result.Checked,
 		)
 		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 &&
-			(after == 0 || lives < 2 || torn == 0) {
+			(after == 0 || incarnations < 2 || torn == 0) {
 			t.Errorf(
 				"%d commits, %d of them after a crash, %d lives, %d torn logs; %v %v",
 				commits,
 				after,
-				lives,
+				incarnations,
 				torn,
 				result.Verdicts,
 				result.Reasons,
@@ -124,7 +124,7 @@ func TestSeven(t *testing.T) {
 		lockstep.Plan{
 			System:       Cluster{Nodes: 7, Slow: 0.1},
 			Strategy:     walk,
-			Scenario:     Liars(2, 7),
+			Scenario:     RandomByzantine(2, 7),
 			Spec:         Everything,
 			Runs:         2,
 			Settle:       1500,
@@ -135,9 +135,9 @@ func TestSeven(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Fatalf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
-	for _, p := range result.Judged {
+	for _, p := range result.Checked {
 		if p.Name == "agreement" && p.N == 0 {
-			t.Errorf("nobody decided: %v %v", result.Verdicts, result.Judged)
+			t.Errorf("nobody decided: %v %v", result.Verdicts, result.Checked)
 		}
 	}
 }

@@ -95,9 +95,11 @@ func (f *Failure) String() string { return f.Text }
 
 // Started is the beginning of an incarnation.
 type Started struct {
-	Life   int
-	Height int64 // committed before
+	Incarnation int
+	Height      int64 // committed before
 }
 
 // String is the start as text.
-func (s *Started) String() string { return fmt.Sprintf("life %d after height %d", s.Life, s.Height) }
+func (s *Started) String() string {
+	return fmt.Sprintf("life %d after height %d", s.Incarnation, s.Height)
+}

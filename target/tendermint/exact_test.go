@@ -23,7 +23,7 @@ func TestExactly(t *testing.T) {
 			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 20, Wait: 2, Steps: 300}},
 			{System: Cluster{Slow: 0.1}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Drop: 1, Crash: 1, Restart: 2,
 				Steps: 300}},
-			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Steps: 300}, Scenario: Liars(1, 4)},
+			{System: Cluster{}, Strategy: strategy.Walk{Deliver: 40, Wait: 4, Steps: 300}, Scenario: RandomByzantine(1, 4)},
 		} {
 			p.Spec, p.Seed = Safety, 3
 			d, err := bubble.Digests(t.Context(), p, exactRuns)
@@ -32,7 +32,7 @@ func TestExactly(t *testing.T) {
 			}
 			rows = append(
 				rows,
-				processes.Row{Name: fmt.Sprintf("%s liars=%v", p.Strategy, p.Scenario != nil), Outcomes: d},
+				processes.Row{Name: fmt.Sprintf("%s Byzantine nodes=%v", p.Strategy, p.Scenario != nil), Outcomes: d},
 			)
 		}
 		return rows
@@ -47,12 +47,12 @@ const exactRuns = 34
 // file then has half of the record, and the library repairs that.
 func TestFiles(t *testing.T) {
 	for _, c := range []Cluster{{Files: true, Power: 0.8}, {Files: true, Block: 140_000}} {
-		lives, torn := 0, 0
+		incarnations, torn := 0, 0
 		starts := spec.OnEvent(
 			"starts",
 			EventStart,
 			func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-				lives = max(lives, e.Value.(*Started).Life)
+				incarnations = max(incarnations, e.Value.(*Started).Incarnation)
 				return nil
 			},
 		)
@@ -77,9 +77,9 @@ func TestFiles(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Errorf("%+v: run %d: %s\n%s", c, f.Run, f.Finding, f.Finding.Stack)
 		}
-		t.Logf("%+v: %d lives, %d repairs, %v %v %v", c, lives, torn, result.Verdicts, result.Reasons, result.Judged)
-		if lives < 2 || c.Block > 0 && torn == 0 || result.Verdicts[trace.Pass] != plan.Runs {
-			t.Errorf("%+v: %d lives, %d repairs, %v %v", c, lives, torn, result.Verdicts, result.Reasons)
+		t.Logf("%+v: %d lives, %d repairs, %v %v %v", c, incarnations, torn, result.Verdicts, result.Reasons, result.Checked)
+		if incarnations < 2 || c.Block > 0 && torn == 0 || result.Verdicts[trace.Pass] != plan.Runs {
+			t.Errorf("%+v: %d lives, %d repairs, %v %v", c, incarnations, torn, result.Verdicts, result.Reasons)
 		}
 		if r, err := bubble.Repetition(t.Context(), plan, 1); err != nil || r.Same != r.Of {
 			t.Errorf("%+v: %d of %d runs repeated, %v", c, r.Same, r.Of, err)

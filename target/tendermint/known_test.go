@@ -16,8 +16,8 @@ import (
 // assemble the block, and stays at its height indefinitely. One validator, drawn for each run, gives half of the
 // parts that it sends another index, and blocks have three parts. The campaign is tailored to the bug.
 //
-//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.38.16) -run KnownMistakes -v .
-func TestKnownMistakes(t *testing.T) {
+//	GOWORK=off go test -modfile $(go run ../../internal/modules modfile v0.38.16) -run KnownBugs -v .
+func TestKnownBugs(t *testing.T) {
 	if libraryName == "tendermint" {
 		t.Skip("Tendermint has no blocks of several parts here")
 	}
@@ -46,7 +46,7 @@ func TestKnownMistakes(t *testing.T) {
 func misnaming() *Scenario {
 	sc := New("misnaming").Faults(lockstep.Budget{Byzantine: 1, Losses: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", 1)
-	sc.If(FromGroup(faulty), Type(BlockPart), Chance(0.5)).Named("misname").
+	sc.If(FromGroup(faulty), Type(BlockPart), WithProbability(0.5)).Named("misname").
 		Then(forge("misname", func(f Forger, _ *rand.Rand, _ *lockstep.Run, _ lockstep.Node, m *Message) (*Message,
 			error) {
 			return f.Misname(m)
@@ -72,7 +72,7 @@ func TestHalts(t *testing.T) {
 		lockstep.Plan{
 			System:       Cluster{},
 			Strategy:     walk,
-			Scenario:     Contrary(1),
+			Scenario:     NilVoters(1),
 			Spec:         Everything,
 			Runs:         *halts,
 			Settle:       4000,

@@ -16,9 +16,9 @@ type network struct {
 	cluster Cluster
 	world   *bubble.World
 
-	mutex sync.Mutex
-	lives []*replica // by node - 1; nil while it is down
-	links map[[2]lockstep.Node]*link
+	mutex        sync.Mutex
+	incarnations []*replica // by node - 1; nil while it is down
+	links        map[[2]lockstep.Node]*link
 
 	noting sync.Mutex
 	sent   map[way][]*Message // in order; nil: lost silently
@@ -67,11 +67,11 @@ type link struct {
 
 func newNetwork(c Cluster, w *bubble.World) *network {
 	return &network{
-		cluster: c,
-		world:   w,
-		lives:   make([]*replica, c.Nodes),
-		links:   map[[2]lockstep.Node]*link{},
-		sent:    map[way][]*Message{},
+		cluster:      c,
+		world:        w,
+		incarnations: make([]*replica, c.Nodes),
+		links:        map[[2]lockstep.Node]*link{},
+		sent:         map[way][]*Message{},
 	}
 }
 
@@ -99,7 +99,7 @@ func (n *network) join(r *replica) {
 	}
 	self := r.node.Self()
 	n.part(r) // of an incarnation that froze in its crash, without a report
-	n.lives[self-1] = r
+	n.incarnations[self-1] = r
 	for _, other := range r.node.Others() {
 		n.connect(self, other)
 	}
@@ -109,7 +109,7 @@ func (n *network) join(r *replica) {
 func (n *network) leave(r *replica) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if n.lives[r.node.Self()-1] == r {
+	if n.incarnations[r.node.Self()-1] == r {
 		n.part(r)
 	}
 }
@@ -117,7 +117,7 @@ func (n *network) leave(r *replica) {
 // part removes an incarnation and all its connections.
 func (n *network) part(r *replica) {
 	self := r.node.Self()
-	n.lives[self-1] = nil
+	n.incarnations[self-1] = nil
 	for _, other := range r.node.Others() {
 		if l := n.link(self, other); l.up {
 			l.up = false
@@ -158,14 +158,14 @@ func (n *network) broke(a, b lockstep.Node, conn int) {
 
 // alive reports whether a validator is up.
 func (n *network) alive(at lockstep.Node) bool {
-	r := n.lives[at-1]
+	r := n.incarnations[at-1]
 	return r != nil && r.node.Alive()
 }
 
 // tell sends an order to a running validator.
 func (n *network) tell(to lockstep.Node, o order) {
 	if n.alive(to) {
-		n.lives[to-1].orders <- o
+		n.incarnations[to-1].orders <- o
 	}
 }
 
@@ -295,7 +295,7 @@ func (n *network) skip(from, to lockstep.Node, m *Message) {
 		return
 	}
 	n.mutex.Lock()
-	r := n.lives[to-1]
+	r := n.incarnations[to-1]
 	n.mutex.Unlock()
 	if r != nil {
 		lost := *m

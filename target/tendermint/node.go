@@ -58,11 +58,11 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	r.signer = &signer{newMockPV(key, false, false), n, r.disk}
 	conf := consensusConfig()
 	if c.Files {
-		folder, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
-		conf.RootDir = folder
+		conf.RootDir = dir
 	}
 	app := &application{
 		size:   c.Block,
@@ -85,7 +85,7 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 	if err := r.listen(); err != nil {
 		return err
 	}
-	n.Emit(EventStart, &Started{Life: n.Life(), Height: r.blocks.Height()})
+	n.Emit(EventStart, &Started{Incarnation: n.Incarnation(), Height: r.blocks.Height()})
 	n.Receive(r.receive)
 	n.Lost(func(to lockstep.Node, body any) {
 		if m := body.(*Message); c.Loss == Silent {

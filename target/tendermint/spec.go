@@ -102,12 +102,12 @@ func (p Property) New(i lockstep.Info) lockstep.Monitor {
 	return &monitor{what: p, nodes: i.Nodes, silent: i.Options["loss"] == Silent.String()}
 }
 
-// Patience is the virtual time of a settling stage after which Liveness is checked. PerRound is the additional time
+// Timeout is the virtual time of a settling stage after which Liveness is checked. PerRound is the additional time
 // for each round of a height. Ahead is the number of heights that another validator decides if the check comes
 // earlier.
 const (
 	Ahead    = 4
-	Patience = time.Second
+	Timeout  = time.Second
 	PerRound = 50 * time.Millisecond
 )
 
@@ -140,10 +140,10 @@ type monitor struct {
 	doubles  map[double]bool // expected as evidence in a block
 	proven   map[[2]int64]bool
 
-	judged [properties]int
-	list   []int
-	found  *lockstep.Finding
-	first  int
+	checked [properties]int
+	list    []int
+	found   *lockstep.Finding
+	first   int
 }
 
 // gotten is a vote that a validator received.
@@ -268,12 +268,12 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	correct := !run.Faults().Forged.Has(e.Node)
 	switch v := e.Value.(type) {
 	case *Failure:
-		m.judge(Running, !correct, e.Node, "the state machine of validator %d failed: %s", e.Node, v.Text)
+		m.checker(Running, !correct, e.Node, "the state machine of validator %d failed: %s", e.Node, v.Text)
 		if m.found != nil {
 			m.found.Stack = v.Stack
 		}
 	case *Step:
-		m.judged[bits.TrailingZeros16(uint16(Running))]++
+		m.checked[bits.TrailingZeros16(uint16(Running))]++
 		m.is[e.Node] = *v
 	case *Proposed:
 		m.propose(v.Height, v.Block)
@@ -289,9 +289,9 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 }
 
 // judge counts a check, and records a violation; of several, that of the first property in order.
-func (m *monitor) judge(p Property, holds bool, node lockstep.Node, text string, args ...any) {
+func (m *monitor) checker(p Property, holds bool, node lockstep.Node, text string, args ...any) {
 	i := bits.TrailingZeros16(uint16(p))
-	m.judged[i]++
+	m.checked[i]++
 	if holds || m.what&p == 0 || m.found != nil && m.first <= i {
 		return
 	}
@@ -312,7 +312,7 @@ func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bo
 				other = block
 			}
 		}
-		m.judge(
+		m.checker(
 			OneVote,
 			other == "",
 			e.Node,
@@ -340,7 +340,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	if a.precommit {
-		m.judge(
+		m.checker(
 			Locking,
 			m.polka(run, a.height, a.round, block),
 			n,
@@ -365,7 +365,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
 		}
 	}
-	m.judge(
+	m.checker(
 		Locking,
 		weak || strict,
 		n,
@@ -377,7 +377,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		a.height,
 		a.round,
 	)
-	m.judge(
+	m.checker(
 		StrictLocking,
 		strict,
 		n,
@@ -409,8 +409,8 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 	if !correct {
 		return
 	}
-	m.judge(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which nobody proposed", n, c)
-	m.judge(
+	m.checker(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which nobody proposed", n, c)
+	m.checker(
 		Quorum,
 		3*c.Signers.Len() > 2*m.nodes,
 		n,
@@ -419,7 +419,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		c,
 	)
 	honest := c.Signers &^ run.Faults().Forged
-	m.judge(
+	m.checker(
 		Quorum,
 		honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0,
 		n,
@@ -437,7 +437,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		}
 		if d.Block != c.Block {
 			guilty := m.guilty(c.Height)
-			m.judge(
+			m.checker(
 				Accountability,
 				3*guilty.Len() > m.nodes,
 				n,
@@ -449,7 +449,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 				guilty,
 			)
 		}
-		m.judge(
+		m.checker(
 			Agreement,
 			d.Block == c.Block,
 			n,
@@ -529,7 +529,7 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.doubles), double.compare) {
 		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+2*int64(m.nodes) {
-			m.judge(
+			m.checker(
 				EvidenceIncluded,
 				m.proven[[2]int64{int64(d.by), d.height}],
 				d.seen,
@@ -553,7 +553,7 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 	for _, r := range m.rounds { //lockstep:unordered the highest
 		rounds = max(rounds, r)
 	}
-	long := run.Now()-m.since >= trace.Time(Patience+time.Duration(rounds)*PerRound)
+	long := run.Now()-m.since >= trace.Time(Timeout+time.Duration(rounds)*PerRound)
 	halted, places := true, []string(nil)
 	for n := range (run.All() &^ forged).All() {
 		long = long || m.height[n] >= m.began[n]+Ahead
@@ -564,7 +564,7 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		moved, took := m.height[n] > m.began[n], time.Duration(run.Now()-m.since)
 		switch {
 		case halted && long:
-			m.judge(
+			m.checker(
 				Liveness,
 				false,
 				n,
@@ -573,7 +573,7 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 				strings.Join(places, ", "),
 			)
 		case moved || long:
-			m.judge(
+			m.checker(
 				Liveness,
 				moved,
 				n,
@@ -593,10 +593,10 @@ func (*monitor) EventsOnly() bool { return false }
 // Conclude reports the number of checks.
 func (m *monitor) Conclude(bool) lockstep.Conclusion {
 	m.list = m.list[:0]
-	for i, n := range m.judged {
+	for i, n := range m.checked {
 		if m.what&(1<<i) != 0 {
 			m.list = append(m.list, n)
 		}
 	}
-	return lockstep.Conclusion{Judged: m.list}
+	return lockstep.Conclusion{Checked: m.list}
 }

@@ -17,10 +17,10 @@ type script struct {
 }
 
 func (script) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "script", Nodes: 4, Supports: trace.KindsOf(trace.Alarm)}, nil
+	return lockstep.Info{Name: "script", Nodes: 4, Supports: trace.KindsOf(trace.Timer)}, nil
 }
 
-func (s script) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (s script) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &player{script: s}, nil
 }
 
@@ -32,7 +32,7 @@ type player struct {
 
 func (p *player) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	p.left = append(append([]lockstep.Event{}, p.events...), p.calm...)
-	out.SetAlarm(1, 1)
+	out.SetTimer(1, 1)
 	return nil
 }
 
@@ -41,12 +41,12 @@ func (p *player) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) e
 		out.Event(p.left[0])
 		p.left = p.left[1:]
 	}
-	out.SetAlarm(1, out.Now()+trace.Time(100*time.Millisecond))
+	out.SetTimer(1, out.Now()+trace.Time(100*time.Millisecond))
 	return nil
 }
 
-func (*player) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (*player) Close() error                  { return nil }
+func (*player) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (*player) Close() error                        { return nil }
 
 // found is the property that a script violates, or nothing.
 func (s script) found(t *testing.T, p Property, settle int) string {
@@ -55,7 +55,7 @@ func (s script) found(t *testing.T, p Property, settle int) string {
 		t,
 		lockstep.Plan{
 			System:       s,
-			Strategy:     strategy.Walk{Alarm: 1},
+			Strategy:     strategy.Walk{Timer: 1},
 			Spec:         p,
 			Runs:         1,
 			Steps:        max(1, len(s.events)),
@@ -290,7 +290,7 @@ func TestNoTracesOfLiars(t *testing.T) {
 		lockstep.Plan{
 			System:   Cluster{},
 			Strategy: lying,
-			Scenario: Liars(1, 4),
+			Scenario: RandomByzantine(1, 4),
 			Spec:     blind,
 			Runs:     2,
 			Settle:   4000,
@@ -303,7 +303,7 @@ func TestNoTracesOfLiars(t *testing.T) {
 	blind = forgetful{Safety, func(m *monitor) { clear(m.sent) }}
 	result = explore(
 		t,
-		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: Liars(2, 4), Spec: blind, Runs: 60, Seed: 1},
+		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: RandomByzantine(2, 4), Spec: blind, Runs: 60, Seed: 1},
 	)
 	if f := result.First(); f == nil || f.Finding.Property != "accountability" {
 		t.Errorf("a fork without votes: %+v", f)

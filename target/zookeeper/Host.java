@@ -13,7 +13,7 @@ import org.apache.zookeeper.server.quorum.QuorumPeerMain;
  */
 public final class Host extends QuorumPeerMain {
     /** How long the threads of a server may take to end, in milliseconds. */
-    private static final long PATIENCE = 3000;
+    private static final long TIMEOUT = 3000;
 
     private final ThreadGroup threads = new ThreadGroup("server");
     private final String settings;
@@ -79,7 +79,7 @@ public final class Host extends QuorumPeerMain {
      * because an earlier end leaves its port open.
      */
     private boolean end() throws InterruptedException {
-        long until = System.nanoTime() + PATIENCE * 1_000_000;
+        long until = System.nanoTime() + TIMEOUT * 1_000_000;
         while (quorumPeer == null || !quorumPeer.isAlive()) {
             if (System.nanoTime() > until || !runs.isAlive()) {
                 return false;

@@ -49,14 +49,14 @@ func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver
 		Before:  d.before,
 		Request: d.request,
 		Agree:   d.agree,
-		Pass:    d.pass,
+		Advance: d.pass,
 		Inspect: d.inspect,
 		Log:     telling,
 		Close:   d.parting.Wait,
 		Role:    func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) },
 	}
 	if c.Light {
-		driver.Quiet = d.quiet
+		driver.Quiesce = d.quiet
 	}
 	return driver, d.wire()
 }
@@ -89,7 +89,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 		return d.Await(
 			ctx,
 			trace.AllNodes(d.options.Nodes),
-			d.Patience,
+			d.StartTimeout,
 			func(ctx context.Context, n lockstep.Node) bool {
 				_, err := d.clients[n-1].readAll(ctx)
 				return err == nil
@@ -125,7 +125,7 @@ func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
 	}
-	return d.Network.Quiet(ctx, silence)
+	return d.Network.AwaitIdle(ctx, silence)
 }
 
 // agree returns the nodes that must serve before time passes.
@@ -242,7 +242,7 @@ func (h hearing) answer(id int, output any) {
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	before, equal := d.has[0], true
 	all, lost, refused := trace.AllNodes(d.options.Nodes), make([]error, len(d.clients)), make([]bool, len(d.clients))
-	err := d.Await(ctx, all, d.Patience, func(ctx context.Context, n lockstep.Node) bool {
+	err := d.Await(ctx, all, d.StartTimeout, func(ctx context.Context, n lockstep.Node) bool {
 		if refused[n-1] = d.refuses(ctx, n, all); refused[n-1] {
 			return true
 		}

@@ -65,7 +65,7 @@ func train(ctx context.Context, java *jvm.JVM, version string) error {
 		return c.deploy(servers, java)
 	}
 	return s.Once(ctx, func(servers *process.Cluster) error {
-		patient, cancel := context.WithTimeout(ctx, c.Patience)
+		patient, cancel := context.WithTimeout(ctx, c.StartTimeout)
 		defer cancel()
 		servers.Server(1).Stop(patient)
 		return nil
@@ -98,8 +98,8 @@ func telling(line string) bool { return told.MatchString(line) && !untold.MatchS
 
 // write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
-	folder := d.Server(n).Folder
-	data := filepath.Join(folder, "data")
+	dir := d.Server(n).Dir
+	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return nil, err
 	}
@@ -125,15 +125,15 @@ func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {
 		"log4j.properties": log4j,
 		"logback.xml":      logback,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return nil, err
 		}
 	}
 	if !d.options.Warm {
-		return d.java.In(folder).Command("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"), nil
+		return d.java.In(dir).Command("org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"), nil
 	}
 	orders, port, _ := strings.Cut(d.Server(n).Host, ":")
-	return d.java.In(folder).Command("Host", orders, port, "zoo.cfg"), nil
+	return d.java.In(dir).Command("Host", orders, port, "zoo.cfg"), nil
 }
 
 // leading is how long an elected leader may take to listen at its quorum port.

@@ -32,11 +32,11 @@ type modelled struct {
 
 func (m modelled) Describe() (lockstep.Info, error) {
 	info, err := m.Cluster.Describe()
-	info.Repeats, info.Supports = lockstep.Exactly, trace.KindsOf(trace.Crash, trace.Restart, trace.Request, trace.Wait)
+	info.Determinism, info.Supports = lockstep.Deterministic, trace.KindsOf(trace.Crash, trace.Restart, trace.Request, trace.Wait)
 	return info, err
 }
 
-func (m modelled) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (m modelled) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &ensemble{modelled: m}, nil
 }
 
@@ -224,8 +224,8 @@ type ensemble struct {
 	told    bool
 }
 
-func (e *ensemble) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
-func (e *ensemble) Close() error                  { return nil }
+func (e *ensemble) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
+func (e *ensemble) Close() error                        { return nil }
 
 func (e *ensemble) Reset(_ context.Context, seed uint64, _ *lockstep.Outbox) error {
 	*e = ensemble{
@@ -450,7 +450,7 @@ func TestPredicted(t *testing.T) {
 	predict := func(r row, late float64) string {
 		plan := r.plan("")
 		plan.System, plan.Runs, plan.Repetitions = modelled{plan.System.(Cluster), late}, *predicting, 0
-		c := count(enginetest.Explore(t, plan).Found)
+		c := count(enginetest.Explore(t, plan).Failures)
 		if r.isolations == 0 && c != (counts{}) {
 			t.Errorf("%s: %s", r, c)
 		}
@@ -496,11 +496,11 @@ func TestFewest(t *testing.T) {
 				},
 			}
 			result := enginetest.Explore(t, plan)
-			if c := count(result.Found); result.Runs != want.runs || c.diverged < want.low || c.diverged > want.high ||
+			if c := count(result.Failures); result.Runs != want.runs || c.diverged < want.low || c.diverged > want.high ||
 				c.sc+c.dropped > 0 {
 				t.Errorf("%d isolations: %s of %d", isolations, c, result.Runs)
 			}
-			for _, f := range result.Found {
+			for _, f := range result.Failures {
 				t.Logf("%d isolations, run %d: %s", isolations, f.Run, f.Finding.Text)
 			}
 		}
@@ -515,7 +515,7 @@ func TestForetold(t *testing.T) {
 	outside.JVM(t)
 	for _, c := range []struct{ isolations, run int }{{3, 743}, {4, 2255}, {4, 2258}, {4, 2286}} {
 		plan := lockstep.Plan{
-			System:  Cluster{Harness: "div", Version: *version, Warm: true, Patience: 5 * time.Minute},
+			System:  Cluster{Harness: "div", Version: *version, Warm: true, StartTimeout: 5 * time.Minute},
 			Spec:    Properties,
 			Settle:  Settle,
 			Workers: 1,
@@ -565,7 +565,7 @@ func TestAgrees(t *testing.T) {
 		Seed:    *seed,
 		Scratch: t.TempDir(),
 	}
-	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, Patience: 5 * time.Minute, Refusal: 3 * time.Second}
+	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, StartTimeout: 5 * time.Minute, Refusal: 3 * time.Second}
 	var ran [2]ends
 	for i, system := range []lockstep.System{modelled{Cluster: cluster}, cluster} {
 		plan.System, plan.Spec = system, spec.New("ends", func(lockstep.Info) *ends { return &ran[i] })
@@ -604,7 +604,7 @@ func (q *ends) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 }
 
 // Judged counts every run.
-func (q *ends) Judged() int { return 1 }
+func (q *ends) Checked() int { return 1 }
 
 // End returns nil: only events are checked.
 func (q *ends) End(*lockstep.Run) *lockstep.Finding { return nil }

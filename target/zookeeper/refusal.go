@@ -198,7 +198,7 @@ func (d *deployment) reseat(ctx context.Context, all lockstep.Nodes, out *lockst
 		if err := d.Await(
 			ctx,
 			all,
-			d.Patience,
+			d.StartTimeout,
 			func(ctx context.Context, n lockstep.Node) bool { return d.answers(ctx, n, all) },
 		); err != nil {
 			return err

@@ -251,9 +251,9 @@ func TestLastRefusal(t *testing.T) {
 // have seen. In each step refused clients change servers.
 func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 	return process.System{
-		Name:     "refused",
-		Nodes:    3,
-		Patience: time.Minute,
+		Name:         "refused",
+		Nodes:        3,
+		StartTimeout: time.Minute,
 		New: func(_ context.Context, servers *process.Cluster) (process.Driver, error) {
 			d := &deployment{Cluster: servers, options: Cluster{Nodes: 3, Refusal: time.Millisecond}}
 			for i := range seen {
@@ -271,7 +271,7 @@ func refusedRun(t *testing.T, seen, last [3]Zxid) process.System {
 				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil },
 				Ready:   d.answers,
 				Agree:   func(*lockstep.Outbox) lockstep.Nodes { return all },
-				Pass: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
+				Advance: func(ctx context.Context, _ time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error {
 					if err := d.reseat(ctx, agreed, out); err != nil || !out.Settling() {
 						return err
 					}

@@ -91,7 +91,7 @@ func Schedule(name string, away ...Away) *Scenario {
 	passed := Count("stretches of time")
 	sc.If(Did(trace.Start)).
 		Named("the schedule").
-		Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Hand) {
+		Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Control) {
 			for _, s := range steps(m.Run, away) {
 				hand.Do(s)
 			}
@@ -119,7 +119,7 @@ func Baseline() *Scenario {
 	sc := New("baseline")
 	sc.If(Did(trace.Start)).
 		Named("the baseline").
-		Then(Do("crash and restart servers now and then", func(m *Moment, hand *lockstep.Hand) {
+		Then(Do("crash and restart servers now and then", func(m *Moment, hand *lockstep.Control) {
 			for _, s := range baseline(m.Rand(), m.Run.Pending(), m.Run.Up()) {
 				hand.Do(s)
 			}

@@ -36,17 +36,17 @@ var Equal = spec.New(
 )
 
 type equal struct {
-	has    []Data
-	heard  lockstep.Nodes
-	nodes  int
-	judged int
+	has     []Data
+	heard   lockstep.Nodes
+	nodes   int
+	checked int
 }
 
 // Reset begins a new run.
-func (q *equal) Reset() { q.heard, q.judged = 0, 0 }
+func (q *equal) Reset() { q.heard, q.checked = 0, 0 }
 
 // Judged returns the number of runs in which all servers reported.
-func (q *equal) Judged() int { return q.judged }
+func (q *equal) Checked() int { return q.checked }
 
 // Event records the data of a server.
 func (q *equal) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -61,7 +61,7 @@ func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || q.heard.Len() < q.nodes {
 		return nil
 	}
-	q.judged++
+	q.checked++
 	for i, d := range q.has {
 		if d != q.has[0] {
 			return &lockstep.Finding{
@@ -141,15 +141,15 @@ var model = porcupine.Model{
 var Returns = spec.New("client-comes-back", func(lockstep.Info) *returns { return &returns{} })
 
 type returns struct {
-	drop   *Dropped
-	judged int
+	drop    *Dropped
+	checked int
 }
 
 // Reset begins a new run.
 func (q *returns) Reset() { *q = returns{} }
 
 // Judged returns the number of runs in which all servers came back.
-func (q *returns) Judged() int { return q.judged }
+func (q *returns) Checked() int { return q.checked }
 
 // Event records that a client was finally dropped.
 func (q *returns) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -164,7 +164,7 @@ func (q *returns) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || run.Up() != trace.AllNodes(run.Info().Nodes) {
 		return nil
 	}
-	q.judged++
+	q.checked++
 	if q.drop == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ type row struct {
 type counts struct{ diverged, sc, dropped int }
 
 // count counts findings.
-func count(found []lockstep.Found) (c counts) {
+func count(found []lockstep.Failure) (c counts) {
 	for _, f := range found {
 		switch f.Finding.Property {
 		case "equal-data":
@@ -83,13 +83,13 @@ func table() (all []row) {
 // 6.
 func (r row) plan(scratch string) lockstep.Plan {
 	c := Cluster{
-		Version:  *version,
-		Harness:  r.harness,
-		Warm:     true,
-		Steps:    3,
-		Requests: 2,
-		Patience: 5 * time.Minute,
-		Free:     r.isolations < 0,
+		Version:      *version,
+		Harness:      r.harness,
+		Warm:         true,
+		Steps:        3,
+		Requests:     2,
+		StartTimeout: 5 * time.Minute,
+		Free:         r.isolations < 0,
 	}
 	steps := map[string]int{"div": 3, "sc": 5, "random": 3}[r.harness]
 	if r.harness == "random" && r.isolations == 6 {
@@ -129,7 +129,7 @@ func TestTables(t *testing.T) {
 	}
 	outside.JVM(t)
 	fmt.Println(
-		"| row | paper: diverged, no order, client dropped | ours: the same | worthless | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|",
+		"| row | paper: diverged, no order, client dropped | ours: the same | inconclusive | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|",
 	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {
@@ -140,8 +140,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s: %v", r, err)
 			continue
 		}
-		got := count(result.Found)
-		low, high := exact.Limits(len(result.Found), max(result.Runs, 1), 0.025)
+		got := count(result.Failures)
+		low, high := exact.Limits(len(result.Failures), max(result.Runs, 1), 0.025)
 		fmt.Printf(
 			"| %s | %s of %d | %s of %d | %d | %.2f %% to %.2f %% | %.0f |\n",
 			r,

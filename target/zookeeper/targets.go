@@ -19,6 +19,6 @@ var Targets = []target.Target{
 	).
 		Explored("uniform:period=2,isolations=4,rounds=0,by=restart").
 		Settled(Settle).
-		Patient(10 * time.Minute).
+		WithStepTimeout(10 * time.Minute).
 		Guided(Scenarios...),
 }

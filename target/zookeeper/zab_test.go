@@ -149,7 +149,7 @@ func TestHeldProposal(t *testing.T) {
 	sc.If(scenario.Did(trace.Wait), waits.Lt(5)).Then(waits.Incr())
 	sc.If(scenario.Did(trace.Wait), waits.Ge(5)).Then(scenario.DeliverAll("late"))
 	plan := lockstep.Plan{
-		System:   Cluster{Light: true, Harness: "3:k0=5", Patience: 5 * time.Minute},
+		System:   Cluster{Light: true, Harness: "3:k0=5", StartTimeout: 5 * time.Minute},
 		Spec:     Properties,
 		Settle:   Settle,
 		Workers:  1,
@@ -181,7 +181,7 @@ func TestHeldProposal(t *testing.T) {
 func TestDroppedMessages(t *testing.T) {
 	outside.JVM(t)
 	plan := lockstep.Plan{
-		System:   Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", Patience: 5 * time.Minute},
+		System:   Cluster{Light: true, Harness: "3:k0=5; 1:k1=7", StartTimeout: 5 * time.Minute},
 		Spec:     Properties,
 		Settle:   Settle,
 		Workers:  1,

@@ -33,15 +33,15 @@ type Cluster struct {
 	Tick time.Duration `help:"the servers' unit of time: a leader sees after half of it that it has lost its quorum" zero:"1s" range:"1ms.."`
 	// Pace is the minimum duration of a step in which time passes.
 	Pace time.Duration `help:"how long a stretch of time lasts, beyond the start of servers" zero:"100ms" range:"0s.."`
-	// Patience is the timeout for servers to start and to agree.
-	Patience time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
+	// Timeout is the timeout for servers to start and to agree.
+	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
 	// Refusal is how long a server may refuse its client while all serve.
 	Refusal time.Duration `help:"how long a server may refuse its client while all serve" zero:"10s" range:"1ms.."`
 	// Warm starts and ends servers inside JVMs that keep running, as the paper's tests did, which makes runs several
 	// times as fast. A crash is then a shutdown and no SIGKILL.
 	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections stand still instead of closing them"`
+	Stall bool `help:"a cut lets connections are paused instead of closing them"`
 }
 
 // known are artifacts that a version needs and does not declare.
@@ -58,7 +58,7 @@ var known = map[string][]string{
 func (c Cluster) Describe() (lockstep.Info, error) { return target.Fill(c).system().Describe() }
 
 // Deploy creates a deployment; servers start with each run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Place) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
 	return target.Fill(c).system().Deploy(ctx, place)
 }
 
@@ -76,14 +76,14 @@ func (c Cluster) system() process.System {
 			}
 			return c.deploy(servers, java)
 		},
-		Messages: c.Light,
-		Stall:    c.Stall,
-		Pace:     c.Pace,
-		Patience: c.Patience,
-		Types:    Types,
-		Rounds:   Rounds,
-		Roles:    []string{"leader", "follower"},
-		Events:   []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped},
+		Messages:     c.Light,
+		Stall:        c.Stall,
+		Pace:         c.Pace,
+		StartTimeout: c.StartTimeout,
+		Types:        Types,
+		Rounds:       Rounds,
+		Roles:        []string{"leader", "follower"},
+		Events:       []string{spec.EventCall, spec.EventReturn, EventData, EventRefused, EventDropped},
 	}
 	if c.Harness == "random" {
 		s.Draws = "the harness"

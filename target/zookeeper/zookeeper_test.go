@@ -30,7 +30,7 @@ func planned(t *testing.T, name, version string, warm bool) lockstep.Plan {
 		t.Fatal(err)
 	}
 	system, err := Targets[0].Build(
-		append(sc.Set, "version="+version, "patience=5m", "refusal=3s", fmt.Sprint("warm=", warm)),
+		append(sc.Set, "version="+version, "start-timeout=5m", "refusal=3s", fmt.Sprint("warm=", warm)),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func logged(tr *trace.Trace, words string) bool {
 func TestCuts(t *testing.T) {
 	outside.JVM(t)
 	plan := lockstep.Plan{
-		System:   Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", Patience: 5 * time.Minute},
+		System:   Cluster{Harness: "1:k0=1; 2:k0=2; 3:k1=3", StartTimeout: 5 * time.Minute},
 		Spec:     Properties,
 		Settle:   Settle,
 		Workers:  1,
@@ -335,7 +335,7 @@ func TestSequential(t *testing.T) {
 		result, err := lockstep.Explore(
 			t.Context(),
 			lockstep.Plan{
-				System:   enginetest.Told(c.events),
+				System:   enginetest.Prepared(c.events),
 				Spec:     Sequential,
 				Strategy: strategy.Walk{Request: 1, Steps: 1},
 				Runs:     1,

@@ -30,7 +30,7 @@ var bucket = []byte("bucket")
 // start commits transactions indefinitely; each has a key that counts them and another of some size.
 func start(options bbolt.Options) func(*bubble.Node) error {
 	return func(n *bubble.Node) error {
-		dir, err := n.Folder()
+		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func put(tx *bbolt.Tx, number int) error {
 // explore makes runs in which nodes lose power.
 func explore(t *testing.T, level disk.Level, options bbolt.Options) *lockstep.Result {
 	t.Helper()
-	judge := spec.OnEvent("kept", "count", func(kept *[64]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	checker := spec.OnEvent("kept", "count", func(kept *[64]int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		c := e.Value.(count)
 		if c.found && c.n < kept[e.Node] {
 			return &lockstep.Finding{Text: fmt.Sprintf("node %d committed %d, found %d", e.Node, kept[e.Node], c.n)}
@@ -106,7 +106,7 @@ func explore(t *testing.T, level disk.Level, options bbolt.Options) *lockstep.Re
 	plan := lockstep.Plan{
 		System:   cluster,
 		Strategy: strategy.Walk{Wait: 10, Crash: 1, Restart: 3, Steps: 80},
-		Spec:     judge,
+		Spec:     checker,
 		Runs:     60,
 		Seed:     1,
 		Scratch:  "/dev/shm",

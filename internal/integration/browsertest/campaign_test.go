@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
 	"github.com/lockstep-go/lockstep/compare"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target/smr"
@@ -21,7 +21,7 @@ func made() (*campaign.Campaign, error) {
 		Seed: 1, Runs: 3000, KeepGoing: true, Distinct: true}
 	c := &campaign.Campaign{
 		Options: map[string]string{"nodes": "3"},
-		Again:   "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
+		Command: "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
 	}
 	plan.Progress = func(r *lockstep.Result) {
 		c.Curve = append(
@@ -36,11 +36,11 @@ func made() (*campaign.Campaign, error) {
 	}
 	c.Elapsed = time.Since(start)
 	var found []campaign.Occurrence
-	for _, f := range c.Result.Found {
+	for _, f := range c.Result.Failures {
 		found = append(found, campaign.Occurrence{Run: f.Run, Trace: f.Trace})
 	}
 	c.Groups = campaign.GroupFindings(found)
-	m, err := closure.Measure(
+	m, err := lockstepform.Measure(
 		context.Background(),
 		lockstep.Plan{System: plan.System, Strategy: strategy.DefaultWalk},
 		200,

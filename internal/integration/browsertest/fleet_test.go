@@ -15,7 +15,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/cli"
 	"github.com/lockstep-go/lockstep/fleet"
-	"github.com/lockstep-go/lockstep/internal/stretch"
+	"github.com/lockstep-go/lockstep/internal/batch"
 	"github.com/lockstep-go/lockstep/target/smr"
 )
 
@@ -74,7 +74,7 @@ func give(t *testing.T, server *fleet.Server, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := stretch.Start(t.Context(), file, args, variables...)
+	p, err := batch.Start(t.Context(), file, args, variables...)
 	if err != nil {
 		t.Fatal(err)
 	}

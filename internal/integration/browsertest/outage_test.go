@@ -19,7 +19,7 @@ func stale() (*trace.Trace, error) {
 	result, err := lockstep.Explore(
 		context.Background(),
 		lockstep.Plan{System: register.Cluster{Nodes: 3, Reads: register.Local},
-			Strategy: strategy.Walk{Deliver: 8, Alarm: 2, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 40},
+			Strategy: strategy.Walk{Deliver: 8, Timer: 2, Request: 3, Crash: 1, Restart: 2, Cut: 1, Heal: 2, Steps: 40},
 			Spec:     register.Linearizability, Runs: 20000, Seed: 2, Workers: 1},
 	)
 	if err != nil || result.First() == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/lockstep-go/lockstep"
-	"github.com/lockstep-go/lockstep/closure"
+	"github.com/lockstep-go/lockstep/lockstepform"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/shrink"
 	"github.com/lockstep-go/lockstep/strategy"
@@ -39,11 +39,11 @@ var demo = sync.OnceValues(func() (v report.Views, err error) {
 		return v, err
 	}
 	v.Shrunk = small.Trace
-	form, err := closure.Form(ctx, plan, v.Found)
+	form, err := lockstepform.Form(ctx, plan, v.Found)
 	if err != nil {
 		return v, err
 	}
-	small, err = shrink.Run(ctx, plan, form.Trace, shrink.Options{Tries: 5000})
+	small, err = shrink.Run(ctx, plan, form.Trace, shrink.Options{Attempts: 5000})
 	if err == nil {
 		v.Lockstep = small.Trace
 	}

@@ -124,7 +124,7 @@ func TestGRPC(t *testing.T) {
 
 // names looks for the methods among the types of messages.
 func names(t *testing.T, plan lockstep.Plan) {
-	bench, err := lockstep.NewBench(plan)
+	bench, err := lockstep.NewRunner(plan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func Explore(t testing.TB, plan lockstep.Plan) *lockstep.Result {
 }
 
 // First returns the first finding of a campaign with a deterministic system.
-func First(t testing.TB, plan lockstep.Plan) *lockstep.Found {
+func First(t testing.TB, plan lockstep.Plan) *lockstep.Failure {
 	t.Helper()
 	result := Explore(t, plan)
 	f := result.First()
@@ -60,7 +60,7 @@ func Passes(t testing.TB, what string, plan lockstep.Plan) {
 		t.Errorf("%s: %+v, %v", what, result, err)
 		return
 	}
-	t.Logf("%s: %d runs, %d steps, judged %v", what, result.Runs, result.Steps, result.Judged)
+	t.Logf("%s: %d runs, %d steps, judged %v", what, result.Runs, result.Steps, result.Checked)
 	if left, err := os.ReadDir(plan.Scratch); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}

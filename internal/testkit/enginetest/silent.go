@@ -24,7 +24,7 @@ func (s *Silent) New(lockstep.Info) lockstep.Watcher {
 }
 
 // Take adds the result of a run.
-func (s *Silent) Take(_ int, noted any) {
+func (s *Silent) Collect(_ int, noted any) {
 	n := noted.(Silent)
 	s.Runs++
 	s.Requests += n.Requests
@@ -43,33 +43,33 @@ func asker(id int32) int {
 
 // given is the location of an asker's last request: a node in one of its incarnations.
 type given struct {
-	node lockstep.Node
-	life int
+	node        lockstep.Node
+	incarnation int
 }
 
 // silence observes one run.
 type silence struct {
-	at      map[int]given
-	lives   [65]int
-	seen    Silent
-	pending map[int]bool // the askers with a pending request at the end
+	at           map[int]given
+	incarnations [65]int
+	seen         Silent
+	pending      map[int]bool // the askers with a pending request at the end
 }
 
 // Reset begins a new run.
 func (w *silence) Reset() {
 	clear(w.at)
-	w.lives, w.seen = [65]int{}, Silent{}
+	w.incarnations, w.seen = [65]int{}, Silent{}
 }
 
 // Look records the requests, the crashes and the pending askers.
-func (w *silence) Look(r *lockstep.Run) {
+func (w *silence) Observe(r *lockstep.Run) {
 	switch s := r.Last(); s.Kind {
 	case trace.Request:
 		w.seen.Requests++
-		w.at[asker(s.Request)] = given{s.Node, w.lives[s.Node]}
+		w.at[asker(s.Request)] = given{s.Node, w.incarnations[s.Node]}
 	case trace.Crash:
 		w.seen.Crashes++
-		w.lives[s.Node]++
+		w.incarnations[s.Node]++
 	}
 	clear(w.pending)
 	for _, p := range r.Pending() {
@@ -82,7 +82,7 @@ func (w *silence) Noted() any {
 	noted := w.seen
 	for who, g := range w.at {
 		noted.Askers++
-		if !w.pending[who] && w.lives[g.node] > g.life {
+		if !w.pending[who] && w.incarnations[g.node] > g.incarnation {
 			noted.Fell++
 		}
 	}

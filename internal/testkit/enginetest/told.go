@@ -9,30 +9,30 @@ import (
 )
 
 // Told is a system that reports prepared events in its single step, for tests of specs.
-type Told []lockstep.Event
+type Prepared []lockstep.Event
 
 // Describe describes the system.
-func (e Told) Describe() (lockstep.Info, error) {
+func (e Prepared) Describe() (lockstep.Info, error) {
 	return lockstep.Info{Name: "told", Nodes: 3, Supports: trace.KindsOf(trace.Request)}, nil
 }
 
 // Deploy deploys the system.
-func (e Told) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) { return e, nil }
+func (e Prepared) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) { return e, nil }
 
 // Abilities returns the zero value.
-func (e Told) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (e Prepared) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close does nothing.
-func (e Told) Close() error { return nil }
+func (e Prepared) Close() error { return nil }
 
 // Reset offers the single step.
-func (e Told) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
+func (e Prepared) Reset(_ context.Context, _ uint64, out *lockstep.Outbox) error {
 	out.Offer(trace.Pending{ID: 1, To: trace.NodesOf(1), Text: "tell"})
 	return nil
 }
 
 // Do reports the events.
-func (e Told) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
+func (e Prepared) Do(_ context.Context, _ *lockstep.Step, out *lockstep.Outbox) error {
 	for _, event := range e {
 		out.Event(event)
 	}
@@ -65,7 +65,7 @@ func (s Timed) Describe() (lockstep.Info, error) {
 }
 
 // Deploy deploys the system.
-func (s Timed) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (s Timed) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &telling{Timed: s}, nil
 }
 
@@ -76,7 +76,7 @@ type telling struct {
 }
 
 // Abilities returns the zero value.
-func (*telling) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (*telling) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close does nothing.
 func (*telling) Close() error { return nil }

@@ -35,6 +35,6 @@ func Check(t testing.TB, file string, write func(io.Writer) error) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("%s differs (-rewrite makes it anew):\n%s", file, d)
+		t.Errorf("%s differs (-rewrite makes it again):\n%s", file, d)
 	}
 }

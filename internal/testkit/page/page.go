@@ -4,7 +4,7 @@
 // The info string of a fenced block, after its language, selects an action:
 //
 //	```go file=lock.go       the file is written
-//	```go mend=lock.go       these lines are put into the file, see [mend]
+//	```go fix=lock.go       these lines are put into the file, see [fix]
 //	```sh                    the commands are run, and all succeed
 //	```sh fails              the last of them fails
 //	```text output           the last output has these lines in it
@@ -31,7 +31,7 @@ import (
 // Block is a fenced block of a page.
 type Block struct {
 	Kind string // its language
-	Role string // the action: file, mend, fails, output or nothing
+	Role string // the action: file, fix, fails, output or nothing
 	Name string // of the file
 	Text string
 
@@ -109,7 +109,7 @@ func (r *Reader) Follow(t testing.TB, file string) {
 		return
 	}
 	t.Errorf(
-		"%s shows something else than is printed (-rewrite mends it):\n%s",
+		"%s shows something else than is printed (-rewrite fixes it):\n%s",
 		file,
 		cmp.Diff(strings.Split(page, "\n"), strings.Split(b.String(), "\n")),
 	)
@@ -121,8 +121,8 @@ func (r *Reader) do(t testing.TB, b Block) string {
 	switch {
 	case b.Role == "file":
 		r.put(t, b.Name, b.Text)
-	case b.Role == "mend":
-		r.put(t, b.Name, mend(t, r.get(t, b.Name), b.Text))
+	case b.Role == "fix":
+		r.put(t, b.Name, fix(t, r.get(t, b.Name), b.Text))
 	case b.Role == "output":
 		if !strings.Contains(r.printed, strings.TrimSpace(b.Text)) {
 			t.Errorf("the page promises %q, printed was:\n%s", b.Text, r.printed)
@@ -193,11 +193,11 @@ func (r *Reader) normal(text string) string {
 func (r *Reader) shell(t testing.TB, commands string) int {
 	t.Helper()
 	script := `
-trap 'status=$?; pwd >"$READER/folder"; export -p >"$READER/variables"; exit $status' EXIT
+trap 'status=$?; pwd >"$READER/directory"; export -p >"$READER/variables"; exit $status' EXIT
 if [ -e "$READER/variables" ]; then . "$READER/variables"; fi
 ` + commands
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
-	cmd.Dir = r.folder(t)
+	cmd.Dir = r.dir(t)
 	cmd.Env = r.environment(t)
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
@@ -243,10 +243,10 @@ func (r *Reader) environment(t testing.TB) []string {
 	return append(env, r.Variables...)
 }
 
-// folder returns the current directory of the reader.
-func (r *Reader) folder(t testing.TB) string {
+// directory returns the current directory of the reader.
+func (r *Reader) dir(t testing.TB) string {
 	t.Helper()
-	at, err := os.ReadFile(filepath.Join(r.state, "folder"))
+	at, err := os.ReadFile(filepath.Join(r.state, "directory"))
 	switch {
 	case os.IsNotExist(err):
 		return r.Root
@@ -259,9 +259,9 @@ func (r *Reader) folder(t testing.TB) string {
 // put writes a file of the page.
 func (r *Reader) put(t testing.TB, name, text string) {
 	t.Helper()
-	file := filepath.Join(r.folder(t), name)
+	file := filepath.Join(r.dir(t), name)
 	if !strings.HasPrefix(file, r.home) {
-		t.Fatalf("%s is not in a folder of the reader's own", file)
+		t.Fatalf("%s is not in a directory of the reader's own", file)
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		t.Fatal(err)
@@ -274,16 +274,16 @@ func (r *Reader) put(t testing.TB, name, text string) {
 // get reads a file of the page.
 func (r *Reader) get(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(r.folder(t), name))
+	data, err := os.ReadFile(filepath.Join(r.dir(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(data)
 }
 
-// mend replaces the first line that begins like one of the given lines by all of them. A page thus shows a change
+// fix replaces the first line that begins like one of the given lines by all of them. A page thus shows a change
 // together with the new lines beside it.
-func mend(t testing.TB, text, lines string) string {
+func fix(t testing.TB, text, lines string) string {
 	t.Helper()
 	words := func(line string) string { return strings.Join(strings.Fields(line), " ") }
 	lines = strings.TrimSuffix(lines, "\n")

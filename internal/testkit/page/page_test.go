@@ -58,11 +58,11 @@ func TestFollow(t *testing.T) {
 		what, page string
 		fails      bool
 	}{
-		{"folder and variables last", begin + block("sh", `[ "$PWD" = "$HOME/x" ] && [ $COLOUR = red ]`+"\n"), false},
+		{"directory and variables last", begin + block("sh", `[ "$PWD" = "$HOME/x" ] && [ $COLOUR = red ]`+"\n"), false},
 		{"files", begin + block("go file=a/b.go", "package b\n") + block("sh", "grep -q package a/b.go\n"), false},
 		{"no file", begin + block("sh", "grep -q package a/b.go\n"), true},
-		{"mended", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") +
-			block("text mend=a", "new\nif it is long enough, changed\n") +
+		{"fixed", begin + block("text file=a", "one\n  if it is long enough, old\nfour\n") +
+			block("text fix=a", "new\nif it is long enough, changed\n") +
 			block("sh", "printf 'one\\nnew\\nif it is long enough, changed\\nfour\\n' | cmp - a\n"), false},
 		{"the first of two fails", begin + block("sh", "false\ntrue\n"), true},
 		{"fails as it should", block("sh fails", "false\n"), false},
@@ -86,7 +86,7 @@ func TestFollow(t *testing.T) {
 		},
 		{"other figures are", block("console", "$ echo 17 steps\n18 steps\n"), true},
 		{"long commands", block("console", "$ echo a \\\n> b\na b\n"), false},
-		{"folders have names", begin + block("console", "$ pwd\n~/x\n"), false},
+		{"directories have names", begin + block("console", "$ pwd\n~/x\n"), false},
 		{"blocks to read", block("go", "nonsense\n") + block("text", "$ false\n"), false},
 	} {
 		t.Run(c.what, func(t *testing.T) {

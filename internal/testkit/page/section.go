@@ -39,7 +39,7 @@ func Section(t testing.TB, file, name string, write func(io.Writer) error) {
 		}
 	default:
 		t.Errorf(
-			"%s shows something else as its %s (-rewrite mends it):\n%s",
+			"%s shows something else as its %s (-rewrite fixes it):\n%s",
 			file,
 			name,
 			cmp.Diff(strings.Split(is, "\n"), strings.Split(want, "\n")),

@@ -28,8 +28,8 @@ func TestDiffers(t *testing.T) {
 const victim = "LOCKSTEP_PROCESSES_VICTIM"
 
 func TestMain(m *testing.M) {
-	if folder := os.Getenv(victim); folder != "" {
-		if err := os.WriteFile(filepath.Join(folder, "here"), nil, 0o644); err != nil {
+	if dir := os.Getenv(victim); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o644); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -42,10 +42,10 @@ func TestMain(m *testing.M) {
 
 // The test reads a program's output line by line until it kills the program. A second kill has no effect.
 func TestVictim(t *testing.T) {
-	folder := t.TempDir()
-	v := processes.Begin(t, victim+"="+folder)
+	dir := t.TempDir()
+	v := processes.Begin(t, victim+"="+dir)
 	processes.Until(func() bool {
-		_, err := os.Stat(filepath.Join(folder, "here"))
+		_, err := os.Stat(filepath.Join(dir, "here"))
 		return err == nil
 	})
 	first := v.Line()

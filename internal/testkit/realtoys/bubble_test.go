@@ -35,8 +35,8 @@ func (l *locker) run(ctx context.Context) {
 			l.send(to, "may I?")
 		}
 	}
-	patience := time.NewTimer(100 * time.Millisecond)
-	defer patience.Stop()
+	timeout := time.NewTimer(100 * time.Millisecond)
+	defer timeout.Stop()
 	waiting := l.nodes - 1
 	asked := false // another node asked, and got an answer
 	for {
@@ -54,7 +54,7 @@ func (l *locker) run(ctx context.Context) {
 			if waiting > 0 || asked {
 				continue
 			}
-		case <-patience.C: // no node refused
+		case <-timeout.C: // no node refused
 		}
 		l.took()
 		return
@@ -69,7 +69,7 @@ func (b bubble) Describe() (lockstep.Info, error) {
 		Supports: trace.KindsOf(trace.Deliver, trace.Drop, trace.Wait)}, nil
 }
 
-func (b bubble) Deploy(context.Context, *lockstep.Place) (lockstep.Deployment, error) {
+func (b bubble) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {
 	return &bubbled{nodes: b.nodes}, nil
 }
 
@@ -91,8 +91,8 @@ type sending struct {
 }
 
 // Enclose makes the bubble of a run: all its goroutines run and end in it.
-func (d *bubbled) Abilities() lockstep.Abilities {
-	return lockstep.Abilities{Enclose: func(run func()) (*lockstep.Finding, error) {
+func (d *bubbled) Capabilities() lockstep.Capabilities {
+	return lockstep.Capabilities{Enclose: func(run func()) (*lockstep.Finding, error) {
 		synctest.Test(&testing.T{}, func(*testing.T) {
 			run()
 			if d.stop != nil {

@@ -86,11 +86,11 @@ func ask(ctx context.Context, address, line string) (string, error) {
 type servers struct{ sabotage bool }
 
 func (s servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: 2, Repeats: lockstep.Roughly, Pace: trace.Time(5 * time.Millisecond),
+	return lockstep.Info{Name: "servers", Nodes: 2, Determinism: lockstep.BestEffort, Pace: trace.Time(5 * time.Millisecond),
 		Supports: trace.KindsOf(trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request, trace.Wait)}, nil
 }
 
-func (s servers) Deploy(_ context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (s servers) Deploy(_ context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	link, err := newProxy()
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ type deployed struct {
 	sabotage bool
 }
 
-func (d *deployed) Abilities() lockstep.Abilities { return lockstep.Abilities{} }
+func (d *deployed) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Reset takes a new key. It reuses running processes.
 func (d *deployed) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) error {
@@ -310,12 +310,12 @@ func (p *proxy) close() error {
 var copied = spec.New("copied", func(lockstep.Info) *lastRead { return &lastRead{} })
 
 type lastRead struct {
-	text   string
-	judged int
+	text    string
+	checked int
 }
 
-func (l *lastRead) Reset()      { *l = lastRead{} }
-func (l *lastRead) Judged() int { return l.judged }
+func (l *lastRead) Reset()       { *l = lastRead{} }
+func (l *lastRead) Checked() int { return l.checked }
 func (l *lastRead) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	l.text = e.Text
 	return nil
@@ -325,7 +325,7 @@ func (l *lastRead) End(run *lockstep.Run) *lockstep.Finding {
 	if !ok || !run.Settled() {
 		return nil
 	}
-	l.judged++
+	l.checked++
 	if got != acked {
 		return &lockstep.Finding{Text: fmt.Sprintf("%s was acknowledged, the backup has %s", acked, got)}
 	}
@@ -354,7 +354,7 @@ func TestProcesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("shrunk from %s to %s in %d tries", small.Was, small.Is, small.Tries)
+			t.Logf("shrunk from %s to %s in %d tries", small.Was, small.Is, small.Attempts)
 			replayed(t, plan, small.Trace)
 		})
 	}

@@ -40,7 +40,7 @@ func wholeWay(t *testing.T, plan lockstep.Plan, most int) {
 			plan := plan
 			plan.Strategy = s
 			f := enginetest.First(t, plan)
-			small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Tries: 2000})
+			small, err := shrink.Run(t.Context(), plan, f.Trace, shrink.Options{Attempts: 2000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func wholeWay(t *testing.T, plan lockstep.Plan, most int) {
 
 // shrinkTwice shrinks by repetition: it removes a step only if the run still fails in two of three attempts.
 func shrinkTwice(t *testing.T, plan lockstep.Plan, tr *trace.Trace) (*shrink.Shrunk, error) {
-	return shrink.Run(t.Context(), plan, tr, shrink.Options{Tries: 120, Repetitions: 3, Share: 0.6})
+	return shrink.Run(t.Context(), plan, tr, shrink.Options{Attempts: 120, Repetitions: 3, Share: 0.6})
 }
 
 // replayed replays a run, which must fail again.

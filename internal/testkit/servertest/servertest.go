@@ -125,7 +125,7 @@ func (s *Spent) String() string {
 // Mother is the TestMain of a package whose test kills campaigns of a target, see [processes.Killed]. The campaigns
 // have the target's system without options, its spec, and the default strategy and settling stage of its runs.
 func Mother(m *testing.M, of target.Target) {
-	processes.Mother(m, func(folder string) error {
+	processes.Mother(m, func(dir string) error {
 		system, err := of.Build(nil)
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func Mother(m *testing.M, of target.Target) {
 				Settle:   of.Settle,
 				Workers:  1,
 				Runs:     1 << 20,
-				Scratch:  folder,
+				Scratch:  dir,
 			},
 		)
 		return err

@@ -16,22 +16,22 @@ import (
 // Verbs fails the test for each exported function and method of the package in a directory that no example names or
 // calls. It ignores types: a call of any method of the same name counts. except names the methods of interfaces, which
 // other packages call.
-func Verbs(t testing.TB, folder string, except ...string) {
+func Verbs(t testing.TB, dir string, except ...string) {
 	t.Helper()
-	missing, err := without(folder)
+	missing, err := without(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, verb := range missing {
 		if name := verb[strings.LastIndexByte(verb, '.')+1:]; !slices.Contains(except, name) {
-			t.Errorf("%s: no example shows %s", folder, verb)
+			t.Errorf("%s: no example shows %s", dir, verb)
 		}
 	}
 }
 
 // without lists the functions and methods that no example shows, as "Func" or "Type.Method".
-func without(folder string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+func without(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}

@@ -51,4 +51,4 @@ func (s *scheduler) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // Tell returns the zero value: there is nothing to report.
-func (*scheduler) Tell(bool) lockstep.Account { return lockstep.Account{} }
+func (*scheduler) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }

@@ -15,7 +15,7 @@ import (
 // The steps are taken in every run, and one that is impossible is an error.
 func TestList(t *testing.T) {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Runs: 5}
-	plan.Strategy = steps.List{{Kind: trace.Alarm, Node: 1}, {Kind: trace.Deliver, Msg: 2}}
+	plan.Strategy = steps.List{{Kind: trace.Timer, Node: 1}, {Kind: trace.Deliver, Msg: 2}}
 	if result, err := lockstep.Explore(t.Context(), plan); err != nil || result.Steps != 2*5 {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -29,7 +29,7 @@ func TestList(t *testing.T) {
 func ExampleList() {
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3},
-		Strategy: steps.List{{Kind: trace.Alarm, Node: 1}, {Kind: trace.Drop, Msg: 3}},
+		Strategy: steps.List{{Kind: trace.Timer, Node: 1}, {Kind: trace.Drop, Msg: 3}},
 	}
 	t, err := lockstep.Record(context.Background(), plan, 0)
 	fmt.Println(t.Records[2].Step.Kind, t.Records[2].Text, err)

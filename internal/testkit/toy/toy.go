@@ -22,7 +22,7 @@ type counter struct {
 func (n *counter) Start(c *sim.Context[int]) {
 	n.total = sim.Durable[int](c)
 	if n.self == 1 {
-		c.SetAlarm(10)
+		c.SetTimeout(10)
 	}
 }
 
@@ -34,10 +34,10 @@ func (n *counter) Receive(c *sim.Context[int], _ lockstep.Node, m int) {
 	c.Emit("got", m)
 }
 
-func (n *counter) Alarm(c *sim.Context[int]) {
+func (n *counter) Timeout(c *sim.Context[int]) {
 	*n.total++
 	c.Broadcast(*n.total)
-	c.SetAlarm(10)
+	c.SetTimeout(10)
 }
 
 func (n *counter) Request(c *sim.Context[int], id int32, _ string) { c.Emit("request", int(id)) }
@@ -74,8 +74,8 @@ type lister struct {
 	at    int
 }
 
-func (l *lister) Reset(*lockstep.Start)          { l.at = 0 }
-func (l *lister) Tell(bool) (a lockstep.Account) { return a }
+func (l *lister) Reset(*lockstep.Start)                   { l.at = 0 }
+func (l *lister) Report(bool) (a lockstep.SchedulerStats) { return a }
 func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if l.at == len(l.steps) {
 		return false
@@ -89,23 +89,23 @@ func (l *lister) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // Judge is a spec made of functions.
-type Judge struct {
+type Checker struct {
 	OnStep, AtEnd func(*lockstep.Run) *lockstep.Finding
 	// Undecided is the reason why no run can be checked; empty: runs can be checked.
 	Undecided string
 }
 
 // Properties returns the single property.
-func (j Judge) Properties() []string { return []string{"judge"} }
+func (j Checker) Properties() []string { return []string{"judge"} }
 
 // New returns a monitor.
-func (j Judge) New(lockstep.Info) lockstep.Monitor { return j }
+func (j Checker) New(lockstep.Info) lockstep.Monitor { return j }
 
 // Reset begins a new run.
-func (j Judge) Reset() {}
+func (j Checker) Reset() {}
 
 // Step checks a step.
-func (j Judge) Step(r *lockstep.Run) *lockstep.Finding {
+func (j Checker) Step(r *lockstep.Run) *lockstep.Finding {
 	if j.OnStep == nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (j Judge) Step(r *lockstep.Run) *lockstep.Finding {
 }
 
 // End checks the end of a run.
-func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
+func (j Checker) End(r *lockstep.Run) *lockstep.Finding {
 	if j.AtEnd == nil {
 		return nil
 	}
@@ -121,16 +121,18 @@ func (j Judge) End(r *lockstep.Run) *lockstep.Finding {
 }
 
 // EventsOnly reports that steps without events are checked, too.
-func (Judge) EventsOnly() bool { return false }
+func (Checker) EventsOnly() bool { return false }
 
 // Conclude counts nothing.
-func (j Judge) Conclude(bool) lockstep.Conclusion { return lockstep.Conclusion{Undecided: j.Undecided} }
+func (j Checker) Conclude(bool) lockstep.Conclusion {
+	return lockstep.Conclusion{Undecided: j.Undecided}
+}
 
 // A step, a finding and a spec that tests use.
 var (
-	Alarm1   = lockstep.Step{Kind: trace.Alarm, Node: 1}
+	Timer1   = lockstep.Step{Kind: trace.Timer, Node: 1}
 	Anything = lockstep.Finding{Property: "judge", Text: "as asked"}
-	AtEnd    = Judge{AtEnd: func(*lockstep.Run) *lockstep.Finding { return &Anything }}
+	AtEnd    = Checker{AtEnd: func(*lockstep.Run) *lockstep.Finding { return &Anything }}
 )
 
 // Deliver returns the step that delivers a message.
@@ -158,16 +160,16 @@ func One(t testing.TB, plan lockstep.Plan) *trace.Trace {
 }
 
 // Find explores a plan and returns its findings.
-func Find(t testing.TB, plan lockstep.Plan) []lockstep.Found {
+func Find(t testing.TB, plan lockstep.Plan) []lockstep.Failure {
 	t.Helper()
 	result, err := lockstep.Explore(context.Background(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Found) == 0 {
+	if len(result.Failures) == 0 {
 		t.Fatalf("%s found nothing", plan.Strategy)
 	}
-	return result.Found
+	return result.Failures
 }
 
 // Events lists the events of a trace: "2 got 1".
@@ -184,7 +186,7 @@ func Events(t *trace.Trace) (list []string) {
 type Wrapped struct {
 	lockstep.System
 	Info   func(*lockstep.Info)
-	Placed func(*lockstep.Place) error
+	Placed func(*lockstep.Env) error
 	Do     func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error
 	Closed func()
 }
@@ -199,7 +201,7 @@ func (w Wrapped) Describe() (lockstep.Info, error) {
 }
 
 // Deploy returns a deployment whose steps are changed.
-func (w Wrapped) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (w Wrapped) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	if w.Placed != nil {
 		if err := w.Placed(p); err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ func (t Troubled) Describe() (lockstep.Info, error) {
 }
 
 // Deploy deploys the system.
-func (t Troubled) Deploy(ctx context.Context, p *lockstep.Place) (lockstep.Deployment, error) {
+func (t Troubled) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deployment, error) {
 	d, err := Cluster(nil).Deploy(ctx, p)
 	return &troubled{Deployment: d, by: t}, err
 }
@@ -55,8 +55,8 @@ func (d *troubled) Reset(ctx context.Context, seed uint64, out *lockstep.Outbox)
 }
 
 // Abilities adds the sources of nondeterminism.
-func (d *troubled) Abilities() lockstep.Abilities {
-	a := d.Deployment.Abilities()
+func (d *troubled) Capabilities() lockstep.Capabilities {
+	a := d.Deployment.Capabilities()
 	if d.by.Nondeterminism != nil {
 		a.Nondeterminism = func() []string { return d.by.Nondeterminism }
 	}

@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 var seen = spec.New("gets see puts", func(lockstep.Info) *gets { return &gets{} })
 
 type gets struct {
-	put    bool
-	judged int
+	put     bool
+	checked int
 }
 
 func (g *gets) Reset()                              { *g = gets{} }
-func (g *gets) Judged() int                         { return g.judged }
+func (g *gets) Checked() int                        { return g.checked }
 func (g *gets) End(*lockstep.Run) *lockstep.Finding { return nil }
 func (g *gets) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if e.Type == "put" {
@@ -40,7 +40,7 @@ func (g *gets) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		return nil
 	}
 	if g.put {
-		g.judged++
+		g.checked++
 	}
 	if key, value, _ := strings.Cut(e.Value.(string), "="); g.put && value == "" {
 		return &lockstep.Finding{Text: fmt.Sprintf("node %d has no %s", e.Node, key)}
@@ -54,7 +54,7 @@ func TestStore(t *testing.T) {
 		Name:     "kv",
 		Nodes:    3,
 		Requests: []string{"put x=1", "get x"},
-		Limits:   remote.Limits{Patience: time.Minute},
+		Limits:   remote.Limits{Timeout: time.Minute},
 		Command:  func(lockstep.Node, string) *exec.Cmd { return exec.Command(os.Args[0]) },
 	}
 	result, err := lockstep.Explore(

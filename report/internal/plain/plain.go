@@ -59,15 +59,15 @@ func Wrap(s string, width, indent, most int) []string {
 	var lines []string
 	blank := ""
 	for r := []rune(s); ; {
-		room := max(1, width-len(blank))
-		if len(r) <= room {
+		space := max(1, width-len(blank))
+		if len(r) <= space {
 			return append(lines, strings.TrimRight(blank+string(r), " "))
 		}
 		if len(lines) == most-1 {
-			return append(lines, blank+Cut(string(r[:room+1]), room))
+			return append(lines, blank+Cut(string(r[:space+1]), space))
 		}
-		at := room
-		for k := room; k > room/2; k-- {
+		at := space
+		for k := space; k > space/2; k-- {
 			if r[k] == ' ' {
 				at = k
 				break

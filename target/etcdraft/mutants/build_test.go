@@ -114,7 +114,7 @@ func killed(t *testing.T, program string) {
 	table, err := kit.Trial{
 		Target:     "etcdraft",
 		Program:    program,
-		Strategies: []string{"walk:crash=1,restart=1", "shadow"},
+		Strategies: []string{"walk:crash=1,restart=1", "queues"},
 		Runs:       300,
 		Steps:      300,
 		Seed:       1,

@@ -57,7 +57,7 @@ func terms() []mutants.Mutant {
 		{Name: "stale-append-response", Area: mutants.Terms, File: "raft.go", Func: "raft.Step", Load: five,
 			Expr: "m.GetTerm() < r.Term", By: "m.GetTerm() < r.Term && m.GetType() != pb.MsgAppResp",
 			Does:   "a leader believes what was acknowledged to it in an earlier term",
-			Breaks: "matchIndex starts anew with every election (Fig. 2, State of leaders)"},
+			Breaks: "matchIndex starts again with every election (Fig. 2, State of leaders)"},
 		{Name: "term-not-adopted", Area: mutants.Terms, File: "raft.go", Func: "raft.Step", Load: plain,
 			Stmt:   "r.becomeFollower(m.GetTerm(), None)",
 			Does:   "a node answers requests for votes of a later term and stays in its own",

@@ -85,7 +85,7 @@ func flow() []mutants.Mutant {
 		{Name: "transfer-never-given-up", Area: mutants.Flow, File: "raft.go", Func: "raft.tickHeartbeat",
 			Load:   transfer,
 			Stmt:   "r.abortLeaderTransfer()",
-			Does:   "a leader refuses proposals for ever once a transfer has failed",
+			Does:   "a leader refuses proposals indefinitely once a transfer has failed",
 			Breaks: "a transfer is given up after an election time-out (dissertation §3.10)"},
 	}
 }

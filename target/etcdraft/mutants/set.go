@@ -14,4 +14,4 @@ import (
 var Set = mutants.Set{Target: "etcdraft", Module: "go.etcd.io/raft/v3", Version: "v3.7.0",
 	List: slices.Concat(votes(), terms(), matching(), commits(), members(), reads(), snapshots(), flow()),
 	Strategies: []string{etcdraft.Usual, "baseline", "lossy:rounds=72", "uniform:isolations=12,rounds=72",
-		"pctcp", "pos", "shadow", "delay"}}
+		"pctcp", "pos", "queues", "delay"}}

@@ -49,7 +49,7 @@ var Cases = []Case{
 		Distances: "∞, n², n", Ablated: "0, 0, 19"},
 	{Name: "NoLiveness", Build: NoLiveness, Published: Size{5, 3, 33}, Outcome: 100, Cluster: PreVote, Steps: 10_000},
 	{Name: "ConfChangeBug", Build: raft.ConfChange, Published: Size{5, 2, 94}, Outcome: 55,
-		System: Hasty, Spec: raftspec.StateMachineSafety, Violation: true},
+		System: EarlyChanges, Spec: raftspec.StateMachineSafety, Violation: true},
 	{Name: "DropHeartbeat", Build: DropHeartbeat, Published: Size{2, 3, 69}, Outcome: 100},
 	{Name: "DropVotes", Build: DropVotes, Published: Size{1, 3, 44}, Outcome: 80},
 	{Name: "DropFVotes", Build: DropFVotes, Published: Size{1, 2, 57}, Outcome: 100},
@@ -82,7 +82,7 @@ var Changing = with(Cluster, func(c *etcdraft.Cluster) { c.Asks, c.Clients, c.Re
 
 // Hasty is Lockstep's own Raft with single-server changes as first published. etcd's raft does not have the bug of
 // ConfChangeBug.
-var Hasty = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", Hasty: true}
+var EarlyChanges = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", EarlyChanges: true}
 
 func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {
 	change(&c)

@@ -80,11 +80,11 @@ func LivenessNoCQ(bool) *Scenario {
 	)
 }
 
-// Patience is the virtual time in which NoLiveness expects a commit: fifty times the election timeout.
-const Patience = 500
+// Timeout is the virtual time in which NoLiveness expects a commit: fifty times the election timeout.
+const Timeout = 500
 
 // NoLiveness cuts the leader 4 off from all but 2, while 5 is down. The majority of 1, 2 and 3 is connected, so a
-// write should commit soon. The scenario succeeds, which is the bug, when no write commits for Patience ticks. The
+// write should commit soon. The scenario succeeds, which is the bug, when no write commits for Timeout ticks. The
 // published scenario was meant to count changes of leader, and did not.
 //
 // The bug needs PreVote without CheckQuorum. Node 2 has an entry of 4 that 1 and 3 lack, so they do not get its vote.
@@ -97,7 +97,7 @@ func NoLiveness(ours bool) *Scenario {
 	m := sc.Machine()
 	cut := m.On(leader().And(At(4)), "cut off")
 	cut.On(IsEvent(raftspec.EventCommit), "a write commits").MarkDead().EndRun()
-	cut.On(m.InStateFor(Patience, "cut off"), "no write commits").MarkSuccess().EndRun()
+	cut.On(m.InStateFor(Timeout, "cut off"), "no write commits").MarkSuccess().EndRun()
 	sc.Use(IsolateWhile(Only(5), All()))
 	sc.If(m.InState("cut off"), Any(Link(4, 1), Link(4, 3))).Named("4 reaches only 2").Then(Drop())
 	sc.If(m.InState(Start), Type("MsgVote", "MsgPreVote"), From(4).Not()).Named("4 is first").Then(Drop())
@@ -132,8 +132,8 @@ func DropVotes(ours bool) *Scenario {
 	m.On(IsSend().And(Type("MsgApp"), To(4)), "4 follows").MarkSuccess().EndRun()
 	if ours {
 		others := Only(4).Others()
-		sc.If(Did(trace.Start)).Named("the others wait").Then(HoldAlarms(others))
-		sc.If(IsEvent(raftspec.BecameCandidate), At(4)).Named("until 4 campaigns").Then(ReleaseAlarms(others))
+		sc.If(Did(trace.Start)).Named("the others wait").Then(HoldTimers(others))
+		sc.If(IsEvent(raftspec.BecameCandidate), At(4)).Named("until 4 campaigns").Then(ReleaseTimers(others))
 	}
 	sc.If(Type("MsgVote"), From(4)).Named("nobody hears it").Then(Drop())
 	return sc

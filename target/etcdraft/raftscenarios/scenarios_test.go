@@ -217,8 +217,8 @@ func TestChangesLibrary(t *testing.T) {
 
 // TestConfChangeRemedy checks that Lockstep's own Raft with the published remedy is not affected either.
 func TestConfChangeRemedy(t *testing.T) {
-	remedied := raftscenarios.Hasty
-	remedied.Hasty = false
+	remedied := raftscenarios.EarlyChanges
+	remedied.EarlyChanges = false
 	result := enginetest.Explore(t, lockstep.Plan{System: remedied, Spec: raftspec.StateMachineSafety,
 		Scenario: raft.ConfChange(true), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs, Seed: 1,
 		KeepGoing: true})

@@ -22,7 +22,7 @@ func TestEnvironment(t *testing.T) {
 func ExampleCluster() {
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{
 		System:   v35.Cluster{Nodes: 3},
-		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Alarm: 1, Request: 1, Steps: 200},
+		Strategy: strategy.Walk{Deliver: 10, Drop: 1, Timer: 1, Request: 1, Steps: 200},
 		Spec:     etcdraft.Everything,
 		Runs:     100,
 	})

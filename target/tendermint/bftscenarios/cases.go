@@ -167,7 +167,7 @@ func Guided(targets []target.Target) []target.Target {
 			},
 		)
 	}
-	list = append(list, liars...)
+	list = append(list, byzantineNodes...)
 	var guided []target.Target
 	for _, t := range targets {
 		guided = append(guided, t.Guided(list...))
@@ -175,12 +175,12 @@ func Guided(targets []target.Target) []target.Target {
 	return guided
 }
 
-// liars are the random adversaries, one with as many Byzantine validators as the protocol tolerates and one with one
+// Byzantine nodes are the random adversaries, one with as many Byzantine validators as the protocol tolerates and one with one
 // more.
-var liars = []target.Scenario{
-	{Name: "Liars", Help: "one of four validators, drawn for each run, lies at random", Build: lying(1, 4)},
+var byzantineNodes = []target.Scenario{
+	{Name: "Byzantine nodes", Help: "one of four validators, drawn for each run, lies at random", Build: lying(1, 4)},
 	{Name: "Contrary", Help: "one of four, drawn for each run, votes nil as a rule",
-		Build: func() lockstep.Scenario { return tendermint.Contrary(1) }},
+		Build: func() lockstep.Scenario { return tendermint.NilVoters(1) }},
 	{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: lying(2, 4)},
 	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"},
 		Build: lying(2, 7)},
@@ -189,5 +189,5 @@ var liars = []target.Scenario{
 }
 
 func lying(k, nodes int) func() lockstep.Scenario {
-	return func() lockstep.Scenario { return tendermint.Liars(k, nodes) }
+	return func() lockstep.Scenario { return tendermint.RandomByzantine(k, nodes) }
 }

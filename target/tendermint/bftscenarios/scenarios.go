@@ -23,10 +23,10 @@ import (
 
 // The validators, and the number of Byzantine ones.
 const (
-	h    = 1
-	liar = 2
-	f    = 1
-	all  = 3*f + 1
+	h             = 1
+	byzantineNode = 2
+	f             = 1
+	all           = 3*f + 1
 )
 
 // faulty is the fault model of all scenarios.
@@ -101,14 +101,14 @@ var isZero = BodyWith(zero, "the first block", func(m *tendermint.Message, b str
 
 // nils makes the Byzantine validator vote nil.
 func nils(sc *Scenario) {
-	sc.If(signed(liar), From(liar)).
-		Named("the liar votes nil").
+	sc.If(signed(byzantineNode), From(byzantineNode)).
+		Named("the Byzantine node votes nil").
 		Then(ballot("vote nil", func(*Moment, *tendermint.Message) *tendermint.Ballot { return nil }))
 }
 
 // ballot changes a vote of the Byzantine validator: nil is a nil vote in the same round.
 func ballot(text string, what func(*Moment, *tendermint.Message) *tendermint.Ballot) Action {
-	forger := tendermint.Forger{Faulty: trace.NodesOf(liar), Nodes: all}
+	forger := tendermint.Forger{Faulty: trace.NodesOf(byzantineNode), Nodes: all}
 	return Forge(text, func(m *Moment) string {
 		msg := m.Body().(*tendermint.Message)
 		b := what(m, msg)
@@ -126,8 +126,8 @@ func ballot(text string, what func(*Moment, *tendermint.Message) *tendermint.Bal
 
 // blind withholds proposals from the Byzantine validator, so that it does not decide on its own and leave.
 func blind(sc *Scenario, while Condition) {
-	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(liar)).
-		Named("the liar sees no proposal").
+	sc.If(while, Type(tendermint.Proposal, tendermint.BlockPart), To(byzantineNode)).
+		Named("the Byzantine node sees no proposal").
 		Then(Drop())
 }
 
@@ -139,8 +139,8 @@ func freshly(sc *Scenario) {
 		Aside().
 		Then(SetBody(fresh, "what is proposed", func(m *tendermint.Message) string { return m.Block }),
 			Record(proposals), Continue())
-	sc.If(signed(liar), From(liar)).
-		Named("the liar votes for the other block").
+	sc.If(signed(byzantineNode), From(byzantineNode)).
+		Named("the Byzantine node votes for the other block").
 		Then(ballot("vote for the other block", func(m *Moment, msg *tendermint.Message) *tendermint.Ballot {
 			for i := range m.Run.Messages() {
 				p, ok := m.Run.Body(m.Run.Messages()[i].ID).(*tendermint.Message)
@@ -221,19 +221,19 @@ func LockedCommit(ours bool) *Scenario {
 	watch(sc, 1)
 	nils(sc)
 	hears := map[lockstep.Node]lockstep.Nodes{
-		1:    trace.NodesOf(3),
-		3:    trace.NodesOf(4),
-		4:    trace.NodesOf(1),
-		liar: trace.NodesOf(1),
+		1:             trace.NodesOf(3),
+		3:             trace.NodesOf(4),
+		4:             trace.NodesOf(1),
+		byzantineNode: trace.NodesOf(1),
 	}
 	if ours {
-		hears[liar] = trace.NodesOf(1, 3)
+		hears[byzantineNode] = trace.NodesOf(1, 3)
 	}
 	sc.If(Type(tendermint.Precommit), inRound(0), Cond("not from those it hears", func(m *Moment) bool {
 		by := m.Body().(*tendermint.Message).By
-		return by != liar && !hears[m.Message.To].Has(by)
+		return by != byzantineNode && !hears[m.Message.To].Has(by)
 	})).Named("nobody can decide").Then(Drop())
-	sc.If(Type(tendermint.Proposal), inRound(1), From(liar)).Named("the liar proposes nothing").Then(garble(20))
+	sc.If(Type(tendermint.Proposal), inRound(1), From(byzantineNode)).Named("the Byzantine node proposes nothing").Then(garble(20))
 	if ours {
 		blind(sc, m.InState(Start))
 	}
@@ -414,7 +414,7 @@ func DifferentDecisions(ours bool) *Scenario {
 	watch(sc, 2)
 	remember(sc)
 	sc.If(m.InState("3 hears all")).Named("release").Aside().Once().Then(ReleaseAll("old"), Continue())
-	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, liar, 4)).
+	sc.If(m.InState("3 hears all").Not(), To(delay), inRound(0), signed(h, byzantineNode, 4)).
 		Named("withhold").
 		Then(Store("old"))
 	sc.If(m.InState("3 hears all").Not(), To(delay), later).Named("3 hears nothing newer").Then(Drop())
@@ -500,18 +500,18 @@ func NotNilDecide(bool) *Scenario {
 // scenario only required that a validator decides, which happens without a Byzantine validator, too.
 func harmless(name string, lie Condition) *Scenario {
 	sc := New(name).Faults(faulty)
-	heard := Count("who heard the liar").Distinct(ByReceiver)
+	heard := Count("who heard the Byzantine node").Distinct(ByReceiver)
 	m := sc.Machine()
-	m.On(heard.Ge(2*f+1), "all heard the liar").On(committed(), "decided").MarkSuccess().EndRun()
+	m.On(heard.Ge(2*f+1), "all heard the Byzantine node").On(committed(), "decided").MarkSuccess().EndRun()
 	m.On(committed(), "decided early").MarkDead().EndRun()
-	sc.If(IsReceive(), From(liar), To(h, 3, 4), lie).Named("count who heard it").Aside().Then(heard.Incr(), Continue())
+	sc.If(IsReceive(), From(byzantineNode), To(h, 3, 4), lie).Named("count who heard it").Aside().Then(heard.Incr(), Continue())
 	return sc
 }
 
 // GarbledMessage checks that the others decide although the Byzantine validator sends only random bytes.
 func GarbledMessage(bool) *Scenario {
 	sc := harmless("GarbledMessage", Type(tendermint.Garbled))
-	sc.If(From(liar)).Named("the liar sends noise").Then(garble(100))
+	sc.If(From(byzantineNode)).Named("the Byzantine node sends noise").Then(garble(100))
 	return sc
 }
 
@@ -521,8 +521,8 @@ func HigherRound(bool) *Scenario {
 		"HigherRound",
 		votes.And(about("two rounds ahead", func(m *tendermint.Message) bool { return m.Round >= 2 })),
 	)
-	sc.If(signed(liar), From(liar)).
-		Named("the liar votes two rounds ahead").
+	sc.If(signed(byzantineNode), From(byzantineNode)).
+		Named("the Byzantine node votes two rounds ahead").
 		Then(ballot("two rounds ahead", func(_ *Moment, m *tendermint.Message) *tendermint.Ballot {
 			return &tendermint.Ballot{Round: m.Round + 2, Like: m}
 		}))

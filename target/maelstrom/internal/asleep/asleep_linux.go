@@ -36,13 +36,13 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 	for len(processes) > 0 {
 		pid := processes[0]
 		processes = processes[1:]
-		folder := "/proc/" + strconv.Itoa(pid) + "/task/"
-		tasks, err := os.ReadDir(folder)
+		dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+		tasks, err := os.ReadDir(dir)
 		if err != nil && pid == w.pid {
 			return into, false // it has ended
 		}
 		for _, t := range tasks {
-			status := w.read(folder + t.Name() + "/status")
+			status := w.read(dir + t.Name() + "/status")
 			if status == nil {
 				return into, false // it ended just now: sample again
 			}
@@ -51,11 +51,11 @@ func (w *Watcher) look(into []thread) ([]thread, bool) {
 			if ended := state == 'Z' || state == 'X'; !sleeps || ended && id == w.pid {
 				return into, false
 			}
-			if bytes.HasPrefix(w.read(folder+t.Name()+"/syscall"), []byte("running")) {
+			if bytes.HasPrefix(w.read(dir+t.Name()+"/syscall"), []byte("running")) {
 				return into, false // about to sleep, or just woken: it is still on a CPU
 			}
 			into = append(into, thread{id, switches})
-			for _, c := range bytes.Fields(w.read(folder + t.Name() + "/children")) {
+			for _, c := range bytes.Fields(w.read(dir + t.Name() + "/children")) {
 				if n, err := strconv.Atoi(string(c)); err == nil {
 					processes = append(processes, n)
 				}

@@ -48,11 +48,11 @@ public final class Told {
         Runtime.getRuntime().halt(3);
     }
 
-    private Told(String address, String port, String folder) throws Exception {
+    private Told(String address, String port, String directory) throws Exception {
         RaftProperties settings = new RaftProperties();
         settings.set("raft.grpc.server.host", address.split(":")[0]);
         settings.set("raft.grpc.server.port", port);
-        settings.set("raft.server.storage.dir", folder);
+        settings.set("raft.server.storage.dir", directory);
         settings.set("raft.server.rpc.timeout.min", "10min");
         settings.set("raft.server.rpc.timeout.max", "20min");
         List<RaftPeer> peers = new ArrayList<>();

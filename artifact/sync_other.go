@@ -1,0 +1,5 @@
+//go:build !unix
+
+package artifact
+
+func syncDir(string) error { return nil }

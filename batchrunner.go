@@ -1,0 +1,182 @@
+package lockstep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/lockstep-go/lockstep/internal/pool"
+)
+
+// Crew makes batches of a campaign's runs, on deployments that last from one batch to the next. [Explore] makes all
+// runs in one batch. Other callers may distribute the batches over several batch runners on several machines, and add
+// up the results in the order of the runs. The result does not depend on this distribution, unless the strategy
+// learns from one run for the next (Terms.Sequential).
+//
+// A learning strategy with one lineage needs one batch runner, which makes all runs in order. With several lineages,
+// a batch has the runs of one lineage in one epoch. Each batch runner gets what the lineages learned in the epochs
+// before ([Crew.Learn]). A Crew is not safe for concurrent use.
+type BatchRunner struct {
+	plan     *prepared
+	workers  int
+	runner   []*worker
+	distinct *distinct      // nil unless the plan counts distinct schedules and states
+	left     atomic.Int64   // hanging goroutines that were left running
+	learned  map[int][]byte // by first run, if there are several lineages
+}
+
+// NewBatchRunner prepares a plan.
+func NewBatchRunner(plan Plan) (*BatchRunner, error) {
+	p, err := plan.prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.learn(); err != nil {
+		return nil, err
+	}
+	c := &BatchRunner{plan: p, workers: p.Workers}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case p.info.Serial || p.terms.Sequential && !c.severally():
+		c.workers = 1
+	case c.severally():
+		c.workers = min(c.workers, p.terms.Lineages)
+	}
+	if p.Distinct {
+		c.distinct = newDistinct()
+		p.Observers = append(slices.Clip(p.Observers), c.distinct)
+	}
+	if p.terms.Runs > 0 {
+		p.Runs = min(p.Runs, p.terms.Runs)
+	}
+	c.runner = make([]*worker, c.workers)
+	return c, nil
+}
+
+// Prepared is the plan with all defaults filled in and with its strategy as it has learned, and the properties of
+// system and strategy.
+func (c *BatchRunner) Prepared() (Plan, Info, Terms) { return c.plan.Plan, c.plan.info, c.plan.terms }
+
+// Properties are the properties of the spec, each with a count of zero checks.
+func (c *BatchRunner) Properties() []Count { return c.plan.unchecked() }
+
+// WarmUp deploys the system, as the first run would, so that its process is warm when the runs begin.
+func (c *BatchRunner) WarmUp(ctx context.Context) error {
+	x := newCampaign(ctx, c, 0, 0, 0)
+	return x.worker(0).deploy()
+}
+
+// Make makes the runs from first up to, not including, end. The parameter found is the number of findings known to
+// precede them: a campaign keeps no more findings than its plan says. The result is about these runs alone, up to the
+// one that ends the campaign; see [Result.Add].
+func (c *BatchRunner) Make(ctx context.Context, first, end, found int) (*Result, error) {
+	x := newCampaign(ctx, c, first, end, found)
+	c.forget()
+	before := c.left.Load()
+	if c.severally() {
+		x.makeSeverally(first)
+	} else {
+		x.makeAll(first)
+	}
+	r := x.result
+	r.Left = int(c.left.Load() - before)
+	if w := c.runner[0]; w != nil && c.plan.terms.Sequential && !c.severally() {
+		told := w.sched.Report(true)
+		r.Reached, r.Exhausted = told.Reached, told.Done
+	}
+	return r, x.err
+}
+
+// makeAll makes the runs from first on, in batches.
+func (c *campaign) makeAll(first int) {
+	n := c.end - first
+	size := max(1, min(64, n/(16*c.workers)))
+	pool.Ordered(c.workers, (n+size-1)/size,
+		func(worker, i int) batch { return c.make(worker, first+i*size, min(first+(i+1)*size, c.end)) },
+		func(_ int, b batch) bool { return c.take(b) })
+}
+
+// forget makes schedules and states of earlier batches count as new.
+func (c *BatchRunner) forget() {
+	if c.distinct == nil {
+		return
+	}
+	*c.distinct = *newDistinct()
+	for _, w := range c.runner {
+		if w != nil {
+			clear(w.watchers[len(w.watchers)-1].(*distinctWatcher).met)
+		}
+	}
+}
+
+// Met returns the distinct schedules and states of the last batch, by their hashes, if the plan counts them.
+func (c *BatchRunner) Met() (schedules, states []uint64) {
+	if c.distinct == nil {
+		return nil, nil
+	}
+	return slices.Sorted(maps.Keys(c.distinct.schedules)), slices.Sorted(maps.Keys(c.distinct.states))
+}
+
+// Close ends the deployments.
+func (c *BatchRunner) Close() (err error) {
+	for _, w := range c.runner {
+		if w != nil {
+			err = errors.Join(err, w.close())
+		}
+	}
+	return err
+}
+
+// Conclude adds to the result of a whole campaign the values that are known only after the last run.
+func (c *BatchRunner) Conclude(r *Result) {
+	if c.plan.terms.Measured != nil {
+		r.Guarantee = c.plan.terms.Measured(r.Stats)
+	}
+	if size := c.plan.terms.Runs; size > 0 {
+		r.Reached = fmt.Sprintf("made %d of %d executions", r.Runs, size)
+		if r.Runs == size {
+			r.Reached = fmt.Sprintf("complete to this bound: all %d executions", size)
+			r.Guarantee.Certain = true
+		}
+	}
+	if c.plan.terms.Sequential {
+		r.Guarantee.Certain = r.Exhausted
+	}
+	if r.Guarantee.Certain && r.Reached != "" {
+		r.Reached += c.given()
+	}
+	if r.Reached != "" {
+		r.Guarantee.Assumes = append(slices.Clip(r.Guarantee.Assumes), r.Reached)
+	}
+	if c.plan.Scenario != nil {
+		r.Guarantee = r.Guarantee.under(c.plan.Scenario.Name(), r.Effects)
+	}
+}
+
+// given says what stayed the same in all runs of a campaign that made every execution.
+func (c *BatchRunner) given() string {
+	var list []string
+	if c.plan.terms.Given != "" {
+		list = append(list, c.plan.terms.Given)
+	}
+	if c.plan.info.Draws != "" {
+		list = append(list, "one draw of the "+c.plan.info.Draws+" of "+c.plan.info.Name)
+	}
+	if c.plan.Scenario != nil {
+		list = append(list, "the scenario "+c.plan.Scenario.Name()+", with one seed")
+	}
+	if c.plan.info.Determinism == BestEffort {
+		list = append(list, "a system that repeats itself only roughly")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", for " + strings.Join(list, ", and ")
+}

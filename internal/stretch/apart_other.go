@@ -1,8 +1,0 @@
-//go:build !unix
-
-package stretch
-
-import "os/exec"
-
-// apart does nothing on systems where signals do not come from a terminal.
-func apart(*exec.Cmd) {}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package keep
-
-func syncDir(string) error { return nil }

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package keep
-
-import "io/fs"
-
-func umask() fs.FileMode { return 0 }

@@ -1,0 +1,175 @@
+package lockstepform
+
+import (
+	"math"
+	"slices"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/rounds"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// regroup is the strategy that executes the run of a layout.
+type regroup struct {
+	layout *layout
+	// exactAlarms lets timers fire only where the layout has them. Otherwise the rules of rounds apply, and messages
+	// caused by other timers are lost.
+	exactTimers bool
+	// exactOrder delivers in the order of the original run instead of the sending order.
+	exactOrder bool
+	kernels    []lockstep.Nodes // by round, as far as known; later kernels contain all nodes
+
+	scheduler *regrouper // the latest scheduler
+}
+
+// name identifies a message by its properties, because message numbers shift.
+type name struct {
+	from, to lockstep.Node
+	kind     string
+	tag      trace.Tag
+	content  string
+}
+
+// String returns the name of the strategy.
+func (r *regroup) String() string { return "lock-step form" }
+
+// Fit requires only the kinds of steps that a form needs.
+func (r *regroup) Fit(info lockstep.Info) (lockstep.Terms, error) {
+	return lockstep.Terms{}, info.Require("a lock-step form", trace.KindsOf(trace.Deliver, trace.Drop))
+}
+
+// New returns a new scheduler.
+func (r *regroup) New(info lockstep.Info) lockstep.Scheduler {
+	r.scheduler = &regrouper{regroup: r, all: trace.AllNodes(info.Nodes)}
+	r.scheduler.driver = rounds.New(info, len(r.layout.rounds), r.scheduler)
+	r.scheduler.driver.Loosely(true)
+	return r.scheduler
+}
+
+// regrouper is the scheduler of regroup, for one run.
+type regrouper struct {
+	*regroup
+	driver *rounds.Driver
+	all    lockstep.Nodes
+	turn   *lockstep.Turn
+
+	kernel lockstep.Nodes
+	acts   []*moment          // acts of this round, still to be taken
+	rings  []*moment          // timers of this round that fire by rule
+	wanted map[name][]*moment // messages of this round, still to be delivered
+	after  lockstep.Step      // step to take after a forgery
+	chosen *moment            // the layout's step for the last chosen step; nil: none
+	made   []*moment          // by step: the layout's step
+}
+
+// Reset begins a new run.
+func (s *regrouper) Reset(*lockstep.Start) {
+	s.driver.Reset(len(s.layout.rounds))
+	s.made, s.after = nil, lockstep.Step{}
+}
+
+// Next chooses the next step.
+func (s *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
+	s.turn = turn
+	if s.after.Kind != trace.Start {
+		*next, s.after = s.after, lockstep.Step{}
+		s.made = append(s.made, s.chosen)
+		return true
+	}
+	s.chosen = nil
+	if !s.driver.Next(turn, next) {
+		return false
+	}
+	made := s.chosen
+	switch {
+	case next.Kind == trace.Timer && made == nil:
+		if i := slices.IndexFunc(s.rings, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
+			made = s.rings[i]
+			s.rings = slices.Delete(s.rings, i, i+1)
+		}
+	case next.Kind == trace.Deliver && made.forged != "":
+		s.after, made = *next, nil
+		*next = turn.Forge(next.Msg, s.chosen.forged)
+	case next.Kind == trace.Drop:
+		made = nil
+	}
+	s.made = append(s.made, made)
+	return true
+}
+
+// Tell reports nothing.
+func (s *regrouper) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+
+// Open begins a round.
+func (s *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
+	s.kernel = s.all
+	if round < len(s.kernels) {
+		s.kernel = s.kernels[round]
+	}
+	s.acts, s.rings, s.wanted = nil, nil, map[name][]*moment{}
+	byRule := !s.exactTimers && round%max(1, len(s.layout.names)) == 0
+	for _, m := range s.layout.rounds[round] {
+		switch {
+		case m.deliver():
+			k := name{m.msg.From, m.msg.To, m.msg.Type, m.msg.Tag, m.content}
+			s.wanted[k] = append(s.wanted[k], m)
+		case m.step.Kind == trace.Timer && byRule:
+			s.rings = append(s.rings, m)
+		default:
+			s.acts = append(s.acts, m)
+		}
+	}
+	return s.layout.phases[round], s.kernel
+}
+
+func (s *regrouper) name(m *trace.Message) name {
+	return name{m.From, m.To, m.Type, m.Tag, s.turn.Text(m.ID)}
+}
+
+// Loses reports whether a message is lost in this round.
+func (s *regrouper) Loses(m *trace.Message) bool {
+	k := s.name(m)
+	if len(s.wanted[k]) == 0 {
+		return true
+	}
+	s.chosen = s.wanted[k][0]
+	s.wanted[k] = s.wanted[k][1:]
+	return false
+}
+
+// Give returns the steps at the start of a round. It skips an impossible step; the comparison then detects that the
+// step is missing.
+func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
+	for len(s.acts) > 0 {
+		m := s.acts[0]
+		s.acts = s.acts[1:]
+		step := lockstep.Step{Kind: m.step.Kind, Node: m.step.Node, Request: m.step.Request}
+		if turn.Possible(step) {
+			s.chosen, *next = m, step
+			return true
+		}
+	}
+	return false
+}
+
+// Ring selects among the timers that would fire by rule.
+func (s *regrouper) Fire(byRule lockstep.Nodes) lockstep.Nodes {
+	if s.exactTimers {
+		return 0
+	}
+	return byRule
+}
+
+// Order sets the order of delivery.
+func (s *regrouper) Order(turn *lockstep.Turn, mail []trace.ID) {
+	if !s.exactOrder {
+		return
+	}
+	place := func(id trace.ID) int {
+		if ms := s.wanted[s.name(turn.Message(id))]; len(ms) > 0 {
+			return ms[0].number
+		}
+		return math.MaxInt
+	}
+	rounds.Sort(mail, place)
+}

@@ -1,0 +1,159 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/lockstep-go/lockstep"
+	"github.com/lockstep-go/lockstep/trace"
+)
+
+// Retell is the scenario that repeats a recorded run. It keeps everything from the strategy, and takes the steps of
+// the run one after the other. So a finding becomes a test that outlives changes of the system. Messages are
+// identified by name (see [trace.Name]) and not by number. Steps that are no longer possible are left out, and the
+// spec checks the result. Theorem 1 of the paper says that every run has such a monitor.
+//
+// Unlike a replay, it does not insist on the build and the options of the trace.
+type FromTrace struct {
+	Trace *trace.Trace
+	// GoOn releases everything to the strategy after the last step; the strategy then explores possible
+	// continuations. Otherwise the run ends there.
+	GoOn bool
+}
+
+// Retold is the name under which a campaign counts the steps taken from the trace, and Strayed that of the impossible
+// ones.
+const (
+	StepsReplayed   = "steps retold"
+	StepsImpossible = "steps that were not possible"
+)
+
+// Name identifies the run.
+func (r FromTrace) Name() string {
+	if r.Trace == nil {
+		return "retell"
+	}
+	return fmt.Sprintf("retell %s seed %d run %d", r.Trace.Header.Target, r.Trace.Header.Seed, r.Trace.Header.Run)
+}
+
+// Plan is the plan with this scenario and the seed of the trace, so that the system's draws are the same. It makes
+// one run, or with GoOn the plan's number of runs.
+func (r FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
+	p.Scenario = r
+	if r.Trace == nil {
+		return p // Fit will refuse it
+	}
+	p.Seed, p.Settle = r.Trace.Header.Seed, r.Trace.Header.Settle
+	if !r.GoOn || p.Strategy == nil {
+		p.Strategy, p.Runs = Synchronous{}, 1
+	}
+	p.Strategy = seeded{p.Strategy, r.Trace.Header.Run}
+	return p
+}
+
+// Fit reports whether the run can be repeated on such a system.
+func (r FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
+	switch {
+	case r.Trace == nil:
+		return nil, fmt.Errorf("it has no trace")
+	case r.Trace.Header.Nodes != info.Nodes:
+		return nil, fmt.Errorf("the trace has %d nodes, %s has %d", r.Trace.Header.Nodes, info.Name, info.Nodes)
+	case info.FIFO:
+		return nil, fmt.Errorf(
+			"the links of %s are FIFO: messages cannot be held back while later ones pass",
+			info.Name,
+		)
+	}
+	return nil, nil
+}
+
+// New makes a director.
+func (r FromTrace) New(info lockstep.Info) lockstep.Director {
+	script := trace.ScriptOf(r.Trace).Exploring()
+	return &teller{goOn: r.GoOn, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
+}
+
+// teller repeats the steps of a run.
+type teller struct {
+	goOn   bool
+	info   lockstep.Info
+	script trace.Script
+	player *lockstep.Player
+	over   bool
+	counts [2]lockstep.Count
+}
+
+// Reset begins a new run.
+func (t *teller) Reset(*rand.Rand) {
+	t.player.Reset(&lockstep.Start{})
+	t.over = false
+}
+
+// Look takes everything away from the strategy and takes the next step of the trace.
+func (t *teller) Observe(run *lockstep.Run, hand *lockstep.Control) {
+	if t.over || !hand.Moves() {
+		return
+	}
+	var next lockstep.Step
+	if hand.Replay(t.player, &next) {
+		t.keep(run, hand)
+		hand.Do(next)
+		return
+	}
+	t.over = true
+	if !t.goOn {
+		hand.Finish()
+		return
+	}
+	hand.ReleaseTimers(trace.AllNodes(t.info.Nodes))
+	for i := range run.Messages() {
+		hand.Release(run.Messages()[i].ID)
+	}
+}
+
+// keep keeps timers and messages from the strategy. Requests stay where they are, because the strategy is not asked
+// while there is a step to take.
+func (t *teller) keep(run *lockstep.Run, hand *lockstep.Control) {
+	hand.HoldTimers(trace.AllNodes(t.info.Nodes))
+	for i := range run.Sent() {
+		hand.Hold(run.Sent()[i].ID)
+	}
+}
+
+// Idle makes no step possible.
+func (t *teller) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
+
+// End leaves the check to the spec.
+func (t *teller) End(*lockstep.Run, *lockstep.Control) {}
+
+// Tell reports how much of the trace could be repeated.
+func (t *teller) Report() (vacuous string, counts []lockstep.Count) {
+	took := len(t.player.Took())
+	t.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took}, {Name: StepsImpossible, N: len(t.script) - took, Optional: true}}
+	if took == 0 {
+		vacuous = "no step of the trace was possible"
+	}
+	return vacuous, t.counts[:]
+}
+
+// seeded is a strategy whose runs all have the seed of one run.
+type seeded struct {
+	lockstep.Strategy
+	run int
+}
+
+// New makes a scheduler.
+func (s seeded) New(info lockstep.Info) lockstep.Scheduler {
+	return seededScheduler{s.Strategy.New(info), s.run}
+}
+
+type seededScheduler struct {
+	lockstep.Scheduler
+	run int
+}
+
+// Reset begins a new run, with the seed of that run.
+func (s seededScheduler) Reset(start *lockstep.Start) {
+	s.Scheduler.Reset(start)
+	start.SeedOf = s.run
+}
