@@ -34,8 +34,8 @@ var layers = [][]string{
 	{"."},
 	{"strategy", "scenario", "spec", "sim", "bubble", "process", "remote", "rounds", "kit", "target", "distal/system",
 		"internal/offers", "internal/timers", "internal/build", "internal/modules"},
-	{"closure", "shrink", "replay"},
-	{"keep", "report", "compare", "coverage"},
+	{"lockstepform", "shrink", "replay"},
+	{"artifact", "report", "compare", "coverage"},
 	{"cli", "distal/command", "fleet", "locksteptest", "internal/batch"},
 	{
 		"cmd/lockstep",
