@@ -88,4 +88,4 @@ class Handler(BaseHTTPRequestHandler):
 host, port = self_address.rsplit(":", 1)
 listening = ThreadingHTTPServer((host, int(port)), Handler)
 post("/replica", id=me, ready=False, addr=self_address, info={})
-listening.serve_indefinitely()
+listening.serve_forever()
