@@ -18,6 +18,7 @@ import (
 var layers = [][]string{
 	{
 		"trace",
+		"isolation",
 		"cover",
 		"gen",
 		"watchdog",
