@@ -38,6 +38,7 @@ func App(commands ...any) cli.App {
 // ownCommands are the commands that concern no single target.
 type ownCommands struct {
 	Demo  demoCmd  `cmd:"" help:"Find, shrink, explain and draw the papers' bug."`
+	Copy  copyCmd  `cmd:"" help:"Copy Go packages, so that several versions link into one test."`
 	Paper paperCmd `cmd:"" passthrough:"" help:"Make the tables of the papers and of the documentation again."`
 }
 

@@ -90,6 +90,37 @@ func (c Copy) Write(ctx context.Context) (*Report, error) {
 	return w.report, nil
 }
 
+// ImportPath is the import path of a directory, which need not exist yet, in the module around it.
+func ImportPath(ctx context.Context, dir string) (string, error) {
+	module := struct{ Path, Dir string }{}
+	out, err := Copy{}.goCommand(ctx, "", "list", "-m", "-json=Path,Dir")
+	if err == nil {
+		err = json.Unmarshal(out, &module)
+	}
+	if err != nil {
+		return "", err
+	}
+	if module.Dir == "" {
+		return "", errors.New("copies: the copies belong to a module, and there is none here: run it below a go.mod file")
+	}
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(module.Dir)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
+		absolute = filepath.Join(real, filepath.Base(absolute))
+	}
+	below, err := filepath.Rel(root, absolute)
+	if err != nil || !filepath.IsLocal(below) || below == "." {
+		return "", fmt.Errorf("copies: the directory %s must be below that of module %s", dir, module.Path)
+	}
+	return module.Path + "/" + filepath.ToSlash(below), nil
+}
+
 func validName(name string) bool {
 	for i, r := range name {
 		if !(r >= 'a' && r <= 'z' || i > 0 && r >= '0' && r <= '9') {
@@ -127,7 +158,10 @@ func (c Copy) source(ctx context.Context) (dir string, remove func(), err error)
 func (c Copy) goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if c.Version != "" { // the module was made for the copy; a user's go.mod stays as it is
+		cmd.Env = append(cmd.Env, "GOFLAGS=-mod=mod")
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
