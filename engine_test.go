@@ -354,7 +354,7 @@ func TestPanicIsAFinding(t *testing.T) {
 	}
 	small, err := shrink.Run(context.Background(), lockstep.Plan{System: system}, f.Trace, shrink.Options{})
 	if err != nil || small.Trace.Outcome.Steps != 2 {
-		t.Errorf("shrunk to %v, %v; an timer and a delivery are enough", small, err)
+		t.Errorf("shrunk to %v, %v; a timer and a delivery are enough", small, err)
 	}
 }
 

@@ -494,7 +494,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// ofLastLife requires that the present incarnation of a node sends its messages.
+// ofLastIncarnation requires that the present incarnation of a node sends its messages.
 type ofLastIncarnation struct{ incarnations *[3]int }
 
 func (ofLastIncarnation) Properties() []string                 { return []string{"of-last-life"} }

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// Chance is a random source for the draws of a node or of the run: as [lockstep.Source], but for any number of
+// Source is a random source for the draws of a node or of the run: as [lockstep.Source], but for any number of
 // goroutines. A draw belongs to the step in which it is made and is recorded with it. So leaving out a step changes no
 // draw of another step. Shrinking lowers draws: 0 should be the mildest. A Chance is a source of math/rand/v2 as well.
 //

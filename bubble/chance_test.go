@@ -212,7 +212,7 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 	}
 }
 
-// hasty reports an entry as kept before the write to the disk.
+// early reports an entry as kept before the write to the disk.
 func early(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })

@@ -140,7 +140,7 @@ func (d *deployment) start(self lockstep.Node) {
 	n.run(d.Start)
 }
 
-// mostLives is the limit of a node's incarnations in a run with frozen goroutines. The runtime has a slot for each of
+// mostIncarnations is the limit of a node's incarnations in a run with frozen goroutines. The runtime has a slot for each of
 // 16384 (see Node.number), and one more incarnation would thaw the first.
 const mostIncarnations = 255
 
@@ -492,7 +492,7 @@ func (d *deployment) text(number trace.ID) string {
 	return fmt.Sprintf("%v", body)
 }
 
-// Abilities are the capabilities of the programs and of the bubble.
+// Capabilities are the capabilities of the programs and of the bubble.
 func (d *deployment) Capabilities() lockstep.Capabilities {
 	a := lockstep.Capabilities{
 		Enclose:        d.enclose,

@@ -58,7 +58,7 @@ func rules(w *World) {
 // beginRun begins a run of the process, before anything happens in it.
 func beginRun(warming bool, cpus int) { runtime.LockstepBeginRun(warming, cpus) }
 
-// suspects are the sources of nondeterminism in the nodes: what may come out differently in another process.
+// sources are the sources of nondeterminism in the nodes: what may come out differently in another process.
 func sources() []string {
 	var list []string
 	for _, s := range runtime.LockstepSuspects() {

@@ -76,7 +76,7 @@ func (n *Node) Others() []lockstep.Node {
 	return list
 }
 
-// Life is the number of this incarnation of the node in the run, from 1.
+// Incarnation is the number of this incarnation of the node in the run, from 1.
 func (n *Node) Incarnation() int { return n.incarnation }
 
 // World is the state that the nodes of the run share.
@@ -88,7 +88,7 @@ func (n *Node) Context() context.Context { return n.ctx }
 // Alive reports whether the node has neither crashed nor been stopped.
 func (n *Node) Alive() bool { return !n.dead.Load() }
 
-// Chance is a random source of the incarnation. It depends on the run's seed.
+// Source is a random source of the incarnation. It depends on the run's seed.
 func (n *Node) Source() *Source { return n.chance }
 
 // Rand is the same source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
@@ -389,7 +389,7 @@ func (n *Node) stop(stops []func()) {
 // number identifies the goroutines of this incarnation: the node's number, plus 64 for each incarnation.
 func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.incarnation) }
 
-// folderOf makes the directory of a node in that of its deployment.
+// dirOf makes the directory of a node in that of its deployment.
 func dirOf(place *lockstep.Env, n lockstep.Node) (string, error) {
 	root, err := place.Dir()
 	if err != nil {

@@ -64,7 +64,7 @@ func newWorld(l *lot) *World {
 // Seed is the run's seed, for randomness that the system generates.
 func (w *World) Seed() uint64 { return w.lot.seed }
 
-// Chance is a new source that depends on the run's seed and the given number. If goroutines draw from two sources in
+// Source is a new source that depends on the run's seed and the given number. If goroutines draw from two sources in
 // the same step, in any order, the sources should belong to different nodes: see [Node.Chance].
 func (w *World) Source(number uint64) *Source { return w.lot.chance(0, number) }
 

@@ -25,7 +25,7 @@ var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 type Cluster struct {
 	*Supervisor
 	Network *Network
-	// Timeout is the timeout for servers to start and to agree.
+	// StartTimeout is the timeout for servers to start and to agree.
 	StartTimeout time.Duration
 	// Seed is the seed of the run.
 	Seed uint64

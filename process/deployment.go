@@ -135,7 +135,7 @@ func (d *deployment) wait(ctx context.Context, pace time.Duration, out *lockstep
 	return nil
 }
 
-// Abilities are the roles of servers, and the content of packets.
+// Capabilities are the roles of servers, and the content of packets.
 func (d *deployment) Capabilities() lockstep.Capabilities {
 	var a lockstep.Capabilities
 	if d.driver.Role != nil {

@@ -88,8 +88,8 @@ func restart(t *testing.T, v *Server, address string, cmd *exec.Cmd) {
 	}
 }
 
-// lives reports whether a process exists.
-func incarnations(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// processExists reports whether a process exists.
+func processExists(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 // A server with a host ends and starts inside its process, which stays. If the host does not obey, the process ends.
 func TestHost(t *testing.T) {
@@ -97,8 +97,8 @@ func TestHost(t *testing.T) {
 	pid := v.Pid()
 	for range 3 {
 		v.Kill()
-		if v.Running() || !incarnations(pid) || echoes(address)(t.Context()) || s.Check() != nil {
-			t.Fatalf("killed: running %v, its process lives %v, %v", v.Running(), incarnations(pid), s.Check())
+		if v.Running() || !processExists(pid) || echoes(address)(t.Context()) || s.Check() != nil {
+			t.Fatalf("killed: running %v, its process exists: %v, %v", v.Running(), processExists(pid), s.Check())
 		}
 		v.Kill() // killing repeatedly is harmless
 		if err := v.Await(t.Context(), echoes(address)); err == nil {
@@ -113,7 +113,7 @@ func TestHost(t *testing.T) {
 		t.Fatal(answer, err)
 	}
 	v.Kill()
-	if v.Running() || incarnations(pid) {
+	if v.Running() || processExists(pid) {
 		t.Error("a host that does not obey lives on")
 	}
 	restart(t, v, address, again())
@@ -122,7 +122,7 @@ func TestHost(t *testing.T) {
 	}
 	pid, v.incarnations = v.Pid(), maxIncarnations
 	v.Kill()
-	if incarnations(pid) {
+	if processExists(pid) {
 		t.Error("a process that is old enough lives on")
 	}
 }
@@ -160,13 +160,13 @@ func TestCloseKills(t *testing.T) {
 			if idle {
 				v.Kill()
 			}
-			if !incarnations(pid) {
+			if !processExists(pid) {
 				t.Fatal("it does not live")
 			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if incarnations(pid) {
+			if processExists(pid) {
 				t.Error("closed, but its process lives on")
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}

@@ -258,5 +258,5 @@ func (n *Network) Direct(pids []int) error {
 	return nil
 }
 
-// Whole is a network without cuts.
+// NoCuts is a network without cuts.
 func NoCuts(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

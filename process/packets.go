@@ -198,7 +198,7 @@ func (n *Network) release(number int) bool {
 	return true
 }
 
-// Quiet waits until no packet has come or gone for the given time.
+// AwaitIdle waits until no packet has come or gone for the given time.
 func (n *Network) AwaitIdle(ctx context.Context, silence time.Duration) error {
 	begin := time.Now()
 	for {

@@ -73,11 +73,11 @@ type Driver struct {
 	// Agree returns the nodes that must be ready before time passes; none: there is no wait. Nil means
 	// Cluster.Agreeing.
 	Agree func(*lockstep.Outbox) lockstep.Nodes
-	// Pass lets time pass, after the nodes that Agree returned have become ready. Nil: it sleeps.
+	// Advance lets time pass, after the nodes that Agree returned have become ready. Nil: it sleeps.
 	Advance func(ctx context.Context, pace time.Duration, agreed lockstep.Nodes, out *lockstep.Outbox) error
 	// GiveUp makes clients give up after a whole Wait step.
 	GiveUp bool
-	// Quiet waits until all effects of a step were observed, before the settling stage. Nil: there is no wait.
+	// Quiesce waits until all effects of a step were observed, before the settling stage. Nil: there is no wait.
 	Quiesce func(context.Context, *lockstep.Step) error
 	// Inspect reads the state of servers, whenever time passes in the settling stage.
 	Inspect func(context.Context, *lockstep.Outbox) error

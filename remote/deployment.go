@@ -392,7 +392,7 @@ func (d *deployment) fire(node lockstep.Node, out *lockstep.Outbox) string {
 	return name
 }
 
-// Abilities are roles and bodies.
+// Capabilities are roles and bodies.
 func (d *deployment) Capabilities() lockstep.Capabilities {
 	a := lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	if d.system.Body != nil {

@@ -61,7 +61,7 @@ func TestGridHidesNoStep(t *testing.T) {
 	}
 	tr.Header.Shrunk = "from 9 rounds"
 	if text := drawn(t, tr, 200); !strings.Contains(text, "6 Answer") || !strings.Contains(text, "timer") {
-		t.Errorf("a round or an timer of a shrunk run is hidden:\n%s", text)
+		t.Errorf("a round or a timer of a shrunk run is hidden:\n%s", text)
 	}
 }
 

@@ -229,7 +229,7 @@ func Since(t trace.Time) Condition {
 	)
 }
 
-// Chance holds with the probability p, drawn from the run's seed at each evaluation.
+// WithProbability holds with the probability p, drawn from the run's seed at each evaluation.
 func WithProbability(p float64) Condition {
 	return Condition{fmt.Sprintf("with chance %v", p), func(c *compiler) test {
 		if !(p >= 0 && p <= 1) {

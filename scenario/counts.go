@@ -16,7 +16,7 @@ const (
 	guidedSteps = "steps taken by the scenario"
 )
 
-// Tell reports what the scenario did in the run just ended.
+// Report reports what the scenario did in the run just ended.
 func (d *director) Report() (vacuous string, counts []lockstep.Count) {
 	return d.vacuous(), d.count()
 }

@@ -107,7 +107,7 @@ func (d *director) Reset(source *rand.Rand) {
 	d.watch.begin(d)
 }
 
-// Look processes a step.
+// Observe processes a step.
 func (d *director) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if d.done {
 		return

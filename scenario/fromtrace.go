@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Retell is the scenario that repeats a recorded run. It keeps everything from the strategy, and takes the steps of
+// FromTrace is the scenario that repeats a recorded run. It keeps everything from the strategy, and takes the steps of
 // the run one after the other. So a finding becomes a test that outlives changes of the system. Messages are
 // identified by name (see [trace.Name]) and not by number. Steps that are no longer possible are left out, and the
 // spec checks the result. Theorem 1 of the paper says that every run has such a monitor.
@@ -89,7 +89,7 @@ func (t *teller) Reset(*rand.Rand) {
 	t.over = false
 }
 
-// Look takes everything away from the strategy and takes the next step of the trace.
+// Observe takes everything away from the strategy and takes the next step of the trace.
 func (t *teller) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if t.over || !hand.Moves() {
 		return
@@ -126,7 +126,7 @@ func (t *teller) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
 // End leaves the check to the spec.
 func (t *teller) End(*lockstep.Run, *lockstep.Control) {}
 
-// Tell reports how much of the trace could be repeated.
+// Report reports how much of the trace could be repeated.
 func (t *teller) Report() (vacuous string, counts []lockstep.Count) {
 	took := len(t.player.Took())
 	t.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took}, {Name: StepsImpossible, N: len(t.script) - took, Optional: true}}

@@ -39,7 +39,7 @@ func (b Bare[M]) Deliver(i int) {
 // Timers returns the set of nodes with an armed timer.
 func (b Bare[M]) Timers() lockstep.Nodes { return b.d.timers }
 
-// Timer fires the timer of a node.
+// Timeout fires the timer of a node.
 func (b Bare[M]) Timeout(n lockstep.Node) {
 	b.d.timers = b.d.timers.Without(n)
 	b.d.places[n-1].fire()

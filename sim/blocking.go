@@ -69,7 +69,7 @@ func (p *Process[M]) Broadcast(m M) { p.ctx.Broadcast(m) }
 // Emit reports an observable event.
 func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 
-// Chance returns the node's own source of random numbers, see [Context.Chance].
+// Source returns the node's own source of random numbers, see [Context.Chance].
 func (p *Process[M]) Source() *lockstep.Source { return p.ctx.Source() }
 
 // SetTimer sets the timer with this name, see [Context.SetTimer]. Next returns it when it fires.
@@ -167,7 +167,7 @@ func (b *blockingNode[M]) Receive(_ *Context[M], from lockstep.Node, m M) {
 	b.wake(Arrival[M]{Kind: Message, From: from, Message: m})
 }
 
-// Timer wakes the program because its timeout elapsed.
+// Timeout wakes the program because its timeout elapsed.
 func (b *blockingNode[M]) Timeout(*Context[M]) { b.wake(Arrival[M]{}) }
 
 // timer wakes the program because a named timer fired.

@@ -20,7 +20,7 @@ type Node[M any] interface {
 	Start(c *Context[M])
 	// Receive is called when a message arrives.
 	Receive(c *Context[M], from lockstep.Node, m M)
-	// Timer is called when the node's timer fires.
+	// Timeout is called when the node's timer fires.
 	Timeout(c *Context[M])
 	// Request is called when a client's request reaches the node.
 	Request(c *Context[M], id int32, text string)
@@ -272,7 +272,7 @@ func (d *Deployment[M]) state(n lockstep.Node) string {
 	return ""
 }
 
-// Abilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints if
+// Capabilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints if
 // all nodes do.
 func (d *Deployment[M]) Capabilities() lockstep.Capabilities {
 	a := lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}

@@ -37,7 +37,7 @@ func (c *Context[M]) Now() trace.Time {
 	return c.deployment.out.Now()
 }
 
-// Chance returns the node's own source of random numbers, seeded for each run. A crash does not reset it. Draws belong
+// Source returns the node's own source of random numbers, seeded for each run. A crash does not reset it. Draws belong
 // to the current step.
 func (c *Context[M]) Source() *lockstep.Source { return &c.chance }
 

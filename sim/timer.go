@@ -8,13 +8,13 @@ type timer struct {
 	set bool
 }
 
-// SetTimer arms the node's unnamed timer to fire after the given virtual time. It replaces an armed one.
+// SetTimeout arms the node's unnamed timer to fire after the given virtual time. It replaces an armed one.
 func (c *Context[M]) SetTimeout(after trace.Time) {
 	c.timer = timer{c.Now() + after, true}
 	c.arm()
 }
 
-// StopTimer disarms the node's unnamed timer.
+// StopTimeout disarms the node's unnamed timer.
 func (c *Context[M]) StopTimeout() {
 	c.timer.set = false
 	c.arm()

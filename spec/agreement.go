@@ -43,7 +43,7 @@ func (a *agreement[D]) Reset() {
 // End returns nil: only events are checked.
 func (*agreement[D]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the checks.
+// Checked counts the checks.
 func (a *agreement[D]) Checked() int { return a.checked }
 
 // Event checks a decision.

@@ -2,13 +2,13 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// Judge checks the events of one run after the other, for [New].
+// Checker checks the events of one run after the other, for [New].
 type Checker interface {
 	// Reset begins a new run.
 	Reset()
 	// Event checks an event. It may leave the finding's property to the spec.
 	Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
-	// Judged is the number of times since Reset that the property could have failed, or
+	// Checked is the number of times since Reset that the property could have failed, or
 	// lockstep.NotCounted.
 	Checked() int
 	// End checks the final state, see [lockstep.Monitor]; it returns nil if it looks only at events.
@@ -54,7 +54,7 @@ func (f *function[S]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Find
 // End returns nil: only events are checked.
 func (f *function[S]) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the events checked.
+// Checked counts the events checked.
 func (f *function[S]) Checked() int { return f.checked }
 
 // single is a spec of one property.

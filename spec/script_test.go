@@ -40,13 +40,13 @@ func (r reader) Reset(_ context.Context, seed uint64, out *lockstep.Outbox) erro
 // Do takes one step.
 func (reader) Do(context.Context, *lockstep.Step, *lockstep.Outbox) error { return nil }
 
-// Abilities is empty.
+// Capabilities is empty.
 func (reader) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
 
 // Close has nothing to release.
 func (reader) Close() error { return nil }
 
-// judge makes the runs of a script and checks them by a spec.
+// checker makes the runs of a script and checks them by a spec.
 func checker(t testing.TB, s script, promised lockstep.Spec) *lockstep.Result {
 	t.Helper()
 	r, err := lockstep.Explore(context.Background(), lockstep.Plan{System: s, Strategy: strategy.Walk{Deliver: 1},

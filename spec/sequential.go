@@ -37,7 +37,7 @@ type Sequential struct {
 	// InOrder says that an operation without an answer takes effect before the later ones of its client or never. A
 	// client's messages travel in order, as in a session of ZooKeeper.
 	InOrder bool
-	// Tries is the number of operations that the search tries as the next one before the check ends; 0 means
+	// Attempts is the number of operations that the search tries as the next one before the check ends; 0 means
 	// DefaultAttempts.
 	Attempts int
 }

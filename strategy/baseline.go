@@ -71,7 +71,7 @@ type baseline struct {
 // Reset begins a new run.
 func (b *baseline) Reset(s *lockstep.Start) { b.rand, b.cut, b.ready = s.Rand, lockstep.Step{}, false }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (b *baseline) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.

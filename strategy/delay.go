@@ -151,7 +151,7 @@ func (d Delay) drawMix(r *rand.Rand, info lockstep.Info) Delay {
 	return d
 }
 
-// Tell reports the parameters drawn for the run.
+// Report reports the parameters drawn for the run.
 func (s *delay) Report(words bool) (a lockstep.SchedulerStats) {
 	if words {
 		a.Drawn = s.parameters()

@@ -194,5 +194,5 @@ func ExampleQueues() {
 	fmt.Println(result.First().Trace.Header.Drawn)
 	// Output:
 	// prefix: node 1 outputs cdfil, but node 2 had output cdg
-	// map[timer:1 commit:7 distance:3 drop:6 drops:20 dup:1 dups:9 request:2 run:20 swap:4]
+	// map[commit:7 distance:3 drop:6 drops:20 dup:1 dups:9 request:2 run:20 swap:4 timer:1]
 }

@@ -185,7 +185,7 @@ func (s *space) block(rank uint64, phase int) (from, size uint64) {
 	return rank - at, size
 }
 
-// Tell reports the progress of a walk by effects.
+// Report reports the progress of a walk by effects.
 func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 	switch s.sampler {
 	case Effects:

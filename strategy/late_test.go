@@ -195,7 +195,7 @@ func TestFairTime(t *testing.T) {
 		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
 		if (early+behind == 0) != s.Fair || (over == 0) != (s.Fair && s.Depth == 1) {
 			t.Errorf(
-				"%s: time moved %d times while an timer was due, and %d times while a message was in flight; %d messages arrived while an timer was due",
+				"%s: time moved %d times while a timer was due, and %d times while a message was in flight; %d messages arrived while a timer was due",
 				s,
 				early,
 				over,

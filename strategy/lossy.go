@@ -155,7 +155,7 @@ func (s *loser) Reset(start *lockstep.Start) {
 	s.Driver.Reset(s.rounds)
 }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (s *loser) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Open begins a round.

@@ -352,7 +352,7 @@ func (s *partitioner) prepare(nodes int) error {
 	return err
 }
 
-// tries is how many partitions the strategy draws to find one that covers the goal of a role.
+// attempts is how many partitions the strategy draws to find one that covers the goal of a role.
 const attempts = 100
 
 // moment is one part of a stage.
@@ -415,7 +415,7 @@ func (s *partitioner) draw(i, goalIndex int) cover.Partition {
 	}
 }
 
-// Tell reports what was drawn for the run, and how many partitions took effect.
+// Report reports what was drawn for the run, and how many partitions took effect.
 func (s *partitioner) Report(words bool) (a lockstep.SchedulerStats) {
 	a.Stats = lockstep.RunStats{Runs: 1, Changes: s.made}
 	if words {

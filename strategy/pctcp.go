@@ -60,7 +60,7 @@ type PCTCP struct {
 	racing *races // learned
 }
 
-// Lates are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some bugs
+// DelayBounds are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some bugs
 // need a message that many elections overtake; most are found far more often if no event is very late. The evidence is
 // in docs/strategies.md.
 var DelayBounds = [...]int{10, 30, 100}
@@ -219,7 +219,7 @@ type pctcp struct {
 	probed  [][]eventKind // kinds of the previous runs
 }
 
-// alarmChain is the chain of a node's timers.
+// timerChain is the chain of a node's timers.
 type timerChain struct {
 	priority uint64 // 0: none yet
 	fired    uint64
@@ -258,7 +258,7 @@ func (s *pctcp) closeProbe() {
 	}
 }
 
-// Tell reports which events were delayed, and the size of the run.
+// Report reports which events were delayed, and the size of the run.
 func (s *pctcp) Report(words bool) lockstep.SchedulerStats {
 	a := lockstep.SchedulerStats{Stats: s.seen()}
 	if words {

@@ -61,7 +61,7 @@ func (s *pos) Reset(start *lockstep.Start) {
 	s.agenda.reset()
 }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (s *pos) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.

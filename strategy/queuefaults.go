@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Shadow makes network nondeterminism a scheduling decision, after Walker and Runciman's "Systematic Testing for
+// Queues makes network nondeterminism a scheduling decision, after Walker and Runciman's "Systematic Testing for
 // Distributed Systems". Each link has two queues, the network and the inbox, and four shadow threads: commit, drop,
 // swap and dup. A step draws a class of action by the given weights, among the possible ones. It then draws a link or
 // node with equal probability. The strategy never takes pairs on one link that lead to no new state: swap swap, dup
@@ -22,7 +22,7 @@ type Queues struct {
 	Swarm   bool `help:"draw the weights and bounds of each run"`
 	Run     int  `help:"weight of handing a message to its node"`
 	Commit  int  `help:"weight of moving a message from the network to the inbox"`
-	Timer   int  `help:"weight of firing an timer"`
+	Timer   int  `help:"weight of firing a timer"`
 	Request int  `help:"weight of giving a waiting request to a node"`
 	Drop    int  `help:"weight of losing the first message of a link"`
 	Dup     int  `help:"weight of duplicating the first message of a link"`
@@ -159,7 +159,7 @@ func (s *shadow) drawFault(bound *int, possible bool) int {
 	return weight
 }
 
-// Tell reports the weights and bounds drawn for the run.
+// Report reports the weights and bounds drawn for the run.
 func (s *shadow) Report(words bool) (a lockstep.SchedulerStats) {
 	if words {
 		a.Drawn = s.parameters()

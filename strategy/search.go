@@ -209,7 +209,7 @@ func (s *search) metBefore(turn *lockstep.Turn) bool {
 	return false
 }
 
-// Tell reports the progress of the search.
+// Report reports the progress of the search.
 func (s *search) Report(words bool) lockstep.SchedulerStats {
 	s.close()
 	a := lockstep.SchedulerStats{Done: s.done}

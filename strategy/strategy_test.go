@@ -163,7 +163,7 @@ func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{
 			"wander",
-			`unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, shadow, delay, systematic, guided, walk, baseline`,
+			`unknown strategy "wander": one of uniform, lossy, partition, pctcp, pos, queues, delay, systematic, guided, walk, baseline`,
 		},
 		{
 			"uniform:perid=3",

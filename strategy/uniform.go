@@ -71,7 +71,7 @@ func (Sampler) Words() []string { return samplerNames }
 // String returns the name of the sampler.
 func (s Sampler) String() string { return option.Word(samplerNames, int(s)) }
 
-// Apart is the behavior of isolated nodes.
+// Isolation is the behavior of isolated nodes.
 type Isolation rounds.Isolation
 
 // The behaviors of isolated nodes.
@@ -92,7 +92,7 @@ func (Isolation) Words() []string { return apartNames }
 // String returns the name of the behavior.
 func (a Isolation) String() string { return option.Word(apartNames, int(a)) }
 
-// Means is the way to isolate a node if the engine does not control messages.
+// IsolationMethod is the way to isolate a node if the engine does not control messages.
 type IsolationMethod uint8
 
 // The ways to isolate a node.
@@ -327,7 +327,7 @@ func (b *breaker) Reset(start *lockstep.Start) {
 	}
 }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (b *breaker) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 func (b *breaker) open(round int) {

@@ -21,7 +21,7 @@ type Walk struct {
 	Deliver   int `help:"weight of delivering a message in flight" range:"0.."`
 	Drop      int `help:"weight of losing a message in flight" range:"0.."`
 	Duplicate int `help:"weight of duplicating a message in flight" range:"0.."`
-	Timer     int `help:"weight of firing an timer" range:"0.."`
+	Timer     int `help:"weight of firing a timer" range:"0.."`
 	Request   int `help:"weight of giving a waiting request to a node" range:"0.."`
 	Crash     int `help:"weight of crashing a node, as long as not too many are down" range:"0.."`
 	Restart   int `help:"weight of restarting a crashed node" range:"0.."`
@@ -145,7 +145,7 @@ type weighted struct {
 // Reset begins a new run.
 func (w *walker) Reset(s *lockstep.Start) { w.rand, w.crashed = s.Rand, 0 }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (w *walker) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.

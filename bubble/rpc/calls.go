@@ -39,7 +39,7 @@ type Message struct {
 	answer      bool
 }
 
-// Life is the number of the requesting node's incarnation.
+// Incarnation is the number of the requesting node's incarnation.
 func (m *Message) Incarnation() int { return m.incarnation }
 
 // Carried is the message itself. A struct that embeds a Message is thereby a Carrier.
@@ -50,7 +50,7 @@ type Carrier interface{ Carried() *Message }
 
 // Call is a call until it is answered or times out. A Call with only Told set may be passed to Send.
 type Call struct {
-	// Told is called once, with the answer or with an error. It runs on the goroutine that delivers them, and must not
+	// Delivered is called once, with the answer or with an error. It runs on the goroutine that delivers them, and must not
 	// wait. It replaces Wait.
 	Delivered func(answer *Message, err error)
 

@@ -30,7 +30,7 @@ func (s *revisions) Reset() { *s = revisions{began: map[int]begun{}} }
 // End returns nil: only events are checked.
 func (*revisions) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the answers with a revision that came after others.
+// Checked counts the answers with a revision that came after others.
 func (s *revisions) Checked() int { return s.checked }
 
 // Event checks an answer.
