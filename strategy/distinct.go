@@ -28,6 +28,9 @@ func (s *isolator) begin(turn *lockstep.Turn) {
 	if s.round == 0 {
 		d.apart = 0
 	}
+	if !s.breaks() {
+		return
+	}
 	kernel := turn.All() &^ d.apart
 	may := kernel
 	var mail traffic

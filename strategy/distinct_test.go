@@ -100,6 +100,7 @@ func TestDistinctAgainstBruteForce(t *testing.T) {
 			{Period: 4, Isolations: 2, Rounds: 8},
 			{Period: 3, Isolations: 2, Rounds: 6, Isolated: strategy.CutOff},
 			{Period: 4, Isolations: 1, Rounds: 8, Isolated: strategy.Held},
+			{Period: 2, Isolations: 2, Rounds: 7, Phases: 2},
 		} {
 			all, some := deeds{}, deeds{}
 			u.Sampler = strategy.Every
@@ -148,4 +149,53 @@ func (l *lining) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 		next.Request, next.Node = turn.Pending()[0].ID, turn.Pending()[0].To.First()
 	}
 	return ok
+}
+
+// With Phases, isolations fall into the first phases only: the executions are those of a run that ends there, each
+// continued by rounds without isolations.
+func TestFirstPhases(t *testing.T) {
+	for _, u := range []strategy.Uniform{
+		{Period: 2, Isolations: 2, Rounds: 9, Phases: 2},
+		{Period: 4, Isolations: 2, Rounds: 6, Phases: 1},
+		{Period: 4, Isolations: 2, Rounds: 6, Phases: 2},
+	} {
+		u.Sampler = strategy.Every
+		runner, err := lockstep.NewRunner(lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := u
+		first.Rounds, first.Phases = min(u.Rounds, u.Phases*u.Period), 0
+		size := first.Size(3).Uint64()
+		if u.Size(3).Uint64() != size {
+			t.Errorf("%s: %s executions, want %d", u, u.Size(3), size)
+		}
+		met := map[string]bool{}
+		for run := range size {
+			tr, err := runner.Record(t.Context(), int(run), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kernels strings.Builder
+			for i, r := range tr.Rounds[:u.Rounds] {
+				fmt.Fprint(&kernels, r.Kernel, " ")
+				if i >= first.Rounds && r.Kernel.Len() != 3 {
+					t.Fatalf("%s: round %d of run %d isolates nodes: kernel %s", u, i, run, r.Kernel)
+				}
+			}
+			met[kernels.String()] = true
+		}
+		if uint64(len(met)) != size {
+			t.Errorf("%s: %d schedules, want %d", u, len(met), size)
+		}
+		if err := runner.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := strategy.Uniform{Period: 4, Isolations: 7, Rounds: 16, Phases: 2}
+	_, err := u.Fit(lockstep.Info{Name: "x", Nodes: 3})
+	if want := "uniform: isolations is 7, but 3 nodes in the first 2 phases allow 0..6, or -1 for no bound"; err == nil ||
+		err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 }

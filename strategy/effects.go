@@ -201,7 +201,7 @@ func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 // Order keeps the order of sending. With the sampler Effects, it records the traffic of the round, and checks whether
 // the isolations that begin in it lose a message.
 func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
-	if s.sampler != Effects {
+	if s.sampler != Effects || !s.breaks() {
 		return
 	}
 	t := traffic{to: make([]lockstep.Nodes, s.sites+1)}

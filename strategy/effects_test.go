@@ -40,6 +40,7 @@ func TestEffectsAgainstBruteForce(t *testing.T) {
 		for _, u := range []strategy.Uniform{
 			{Period: 4, Isolations: 3, Rounds: 8},
 			{Period: 3, Isolations: 2, Rounds: 9},
+			{Period: 3, Isolations: 3, Rounds: 10, Phases: 2},
 			{Period: 2, Isolations: 2, Rounds: 7, Isolated: strategy.CutOff},
 			{Period: 4, Isolations: 2, Rounds: 8, Isolated: strategy.Held},
 		} {

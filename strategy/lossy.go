@@ -101,7 +101,7 @@ func (l Lossy) guarantee(info lockstep.Info) lockstep.Guarantee {
 // New returns a new scheduler.
 func (l Lossy) New(info lockstep.Info) lockstep.Scheduler {
 	if l.Period > 0 {
-		s := &linkBreaker{breaker: newBreaker(info, l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
+		s := &linkBreaker{breaker: newBreaker(info, l.Rounds, l.space(info.Nodes), l.Sampler), nodes: info.Nodes}
 		s.Driver = rounds.New(info, l.Rounds, s)
 		s.Driver.InOrder()
 		return s

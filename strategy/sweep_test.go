@@ -20,6 +20,7 @@ func TestSweepsAreTheSameRuns(t *testing.T) {
 		strategy.Uniform{Isolations: 4, Rounds: 16},
 		strategy.Uniform{Period: 3, Isolations: 6, Rounds: 12, Isolated: strategy.CutOff},
 		strategy.Uniform{Isolations: 4, Rounds: 12, Isolated: strategy.Held},
+		strategy.Uniform{Isolations: 3, Rounds: 16, Phases: 1},
 		strategy.Lossy{Rounds: 16, Loss: 0.2},
 		strategy.Lossy{Rounds: 12, Period: 3, Losses: 5},
 	}

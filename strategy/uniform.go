@@ -25,6 +25,9 @@ type Uniform struct {
 	// Rounds is the length of a run. The value 0 means as many as the requests of the system take (Info.Waits), or 16
 	// if they do not depend on time.
 	Rounds int `help:"rounds of a run; 0: as many as the requests of the system take, or 16"`
+	// Phases is the number of phases at the start of a run into which isolations fall. The value 0 means all phases.
+	// The authors' tool has such a bound (Config.phases), which is 3 by default.
+	Phases int `help:"phases at the start of a run into which isolations fall; 0: all" range:"0.."`
 	// Sampler selects how runs are drawn; the zero value is Exact.
 	Sampler Sampler `help:"exact, paper, partial, every, effects or distinct"`
 	// Isolated selects the behavior of isolated nodes if the engine controls messages; the zero value is Frozen.
@@ -141,6 +144,9 @@ func (u Uniform) check(info lockstep.Info) error {
 	if err := checkSpace("uniform", "isolations", info.Nodes, u.Rounds, u.Period, u.Isolations); err != nil {
 		return err
 	}
+	if err := u.checkPhases(info.Nodes); err != nil {
+		return err
+	}
 	if err := checkWaits("uniform", u.Rounds, info); err != nil {
 		return err
 	}
@@ -162,6 +168,15 @@ func (u Uniform) check(info lockstep.Info) error {
 		)
 	}
 	return info.Require("uniform", rounds.NeedIsolation(info, u.By != ByCut))
+}
+
+// checkPhases rejects more isolations than the phases with isolations allow.
+func (u Uniform) checkPhases(nodes int) error {
+	if u.Phases > 0 && u.Isolations > nodes*u.Phases {
+		return fmt.Errorf("uniform: isolations is %d, but %d nodes in the first %d phases allow 0..%d, or %d for no bound",
+			u.Isolations, nodes, u.Phases, nodes*u.Phases, Unbounded)
+	}
+	return nil
 }
 
 // checkWaits rejects a run of time intervals that ends before the requests of a system do.
@@ -208,6 +223,9 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 		fmt.Sprintf("%d-periodic uniform execution of %d rounds", u.Period, u.Rounds),
 		"isolations",
 	)
+	if u.Phases > 0 {
+		g.Class += fmt.Sprintf(" in the first %d phases", u.Phases)
+	}
 	if u.Isolated == Held {
 		g.Assumes[0] = "messages wait as the rounds say, so that runs are not lossy-synchronous; nothing else is random"
 	}
@@ -218,7 +236,7 @@ func (u Uniform) guarantee(info lockstep.Info) lockstep.Guarantee {
 func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	u = u.of(info)
 	s := &isolator{
-		breaker:  newBreaker(info, u.space(info.Nodes), u.Sampler),
+		breaker:  newBreaker(info, u.Rounds, u.space(info.Nodes), u.Sampler),
 		isolated: make([]lockstep.Nodes, u.Rounds),
 	}
 	s.Driver = rounds.New(info, u.Rounds, s)
@@ -237,7 +255,14 @@ func (u Uniform) New(info lockstep.Info) lockstep.Scheduler {
 	return s
 }
 
-func (u Uniform) space(nodes int) *space { return newSpace(nodes, u.Rounds, u.Period, u.Isolations) }
+// space returns the space of isolations, which ends with the last phase that may have one.
+func (u Uniform) space(nodes int) *space {
+	rounds := u.Rounds
+	if u.Phases > 0 && u.Phases <= rounds/u.Period {
+		rounds = u.Phases * u.Period
+	}
+	return newSpace(nodes, rounds, u.Period, u.Isolations)
+}
 
 // isolator is the scheduler of Uniform.
 type isolator struct {
@@ -289,6 +314,7 @@ func (s *isolator) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 type breaker struct {
 	rounds.Rules
 	*rounds.Driver
+	rounds  int // of a run
 	space   *space
 	sampler Sampler
 	dist    *distributions
@@ -298,8 +324,9 @@ type breaker struct {
 	requests
 }
 
-func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
+func newBreaker(info lockstep.Info, rounds int, s *space, sampler Sampler) breaker {
 	b := breaker{
+		rounds:   rounds,
 		space:    s,
 		sampler:  sampler,
 		breakage: s.newBreakage(),
@@ -315,7 +342,7 @@ func newBreaker(info lockstep.Info, s *space, sampler Sampler) breaker {
 func (b *breaker) Reset(start *lockstep.Start) {
 	b.rand = start.Rand
 	b.requests.reset()
-	b.Driver.Reset(b.space.rounds)
+	b.Driver.Reset(b.rounds)
 	switch b.sampler {
 	case Paper, Partial:
 		b.space.paper(b.rand, b.breakage, b.dist, b.sampler == Partial)
@@ -329,6 +356,9 @@ func (b *breaker) Reset(start *lockstep.Start) {
 
 // Report reports nothing.
 func (b *breaker) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
+
+// breaks reports whether the phase of the current round may have breaks.
+func (b *breaker) breaks() bool { return b.phase < b.space.phases() }
 
 func (b *breaker) open(round int) {
 	b.calendar.open(round, b.space.period)

@@ -444,14 +444,16 @@ func TestModel(t *testing.T) {
 var predicting = flag.Int("predict", 200, "runs of the model for each row of the tables")
 
 // TestPredicted logs the model's prediction for the rows of tables 6 and 7, beside the paper's. Second followers are
-// never late, or always. Without isolations there are no violations.
+// never late, or always. Without isolations there are no
+// violations, nor when all servers are isolated in all of the first three steps.
 func TestPredicted(t *testing.T) {
 	var b strings.Builder
 	predict := func(r row, late float64) string {
 		plan := r.plan("")
 		plan.System, plan.Runs, plan.Repetitions = modelled{plan.System.(Cluster), late}, *predicting, 0
 		c := count(enginetest.Explore(t, plan).Failures)
-		if r.isolations == 0 && c != (counts{}) {
+		none := r.isolations == 0 || *phases == 3 && r.isolations >= 9 // then no server runs in any step with faults
+		if none && c != (counts{}) {
 			t.Errorf("%s: %s", r, c)
 		}
 		per := func(n int) float64 { return 1000 * float64(n) / float64(*predicting) }
