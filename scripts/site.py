@@ -1,12 +1,13 @@
-"""What mkdocs needs to know of this project's pages: which of them are not in docs, and how they say what is to be done
-with a block of code."""
+"""Hooks of mkdocs for this project's pages: pages outside docs, links that leave the site, and the info strings of code
+blocks, which select an action of the tests (see internal/testkit/page)."""
 
+import posixpath
 import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
-# Pages that stand at the top of the repository, and their names in the site.
+# Pages at the top of the repository, and their names in the site.
 TOP = {
     "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
@@ -28,8 +29,21 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Shows the name of a file above its block, and leaves out what is only for tests. What is not in the site is
-    named and not linked."""
+    """Shows the name of a file above its block and removes what only tests need. A link to a file that is not a page
+    becomes the name of the file."""
     markdown = re.sub(r"^```(\w+) (?:file|fix)=(\S+)$", r'```\1 title="\2"', markdown, flags=re.M)
     markdown = re.sub(r"^```(\w+) (?:fails|output)$", r"```\1", markdown, flags=re.M)
-    return re.sub(r"\[([^]]*)\]\(\.\./([^)]*)\)", r"\1 (`\2`)", markdown)
+    source = page.file.src_uri
+    if source in TOP.values():
+        return markdown
+
+    def resolve(link):
+        text, to, anchor = link.group(1), link.group(2), link.group(3) or ""
+        file = posixpath.normpath(posixpath.join("docs", posixpath.dirname(source), to))
+        if file.startswith("docs/"):
+            return link.group(0)
+        if file in TOP:
+            return f"[{text}]({posixpath.relpath(TOP[file], posixpath.dirname(source) or '.')}{anchor})"
+        return f"{text} (`{file}`)"
+
+    return re.sub(r"\[([^]]*)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)", resolve, markdown)

@@ -53,7 +53,9 @@ func TestInstall(t *testing.T) {
 		"GOBIN=" + bin, "PATH=" + bin + ":" + os.Getenv("PATH"),
 	}
 	variables = append(variables, "RECIPES="+recipes(t))
-	for _, file := range []string{repository + "/docs/install.md", "testdata/ci.md", "testdata/targets.md"} {
+	for _, file := range []string{
+		repository + "/docs/tutorials/install.md", "testdata/install.md", "testdata/ci.md", "testdata/targets.md",
+	} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := page.Reader{
 				Variables: variables,
@@ -114,21 +116,21 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// The test on the page is the one of the README.
+// The test that is run against the release is the one of the README.
 func TestSameTest(t *testing.T) {
 	var texts []string
-	for _, file := range []string{"README.md", "docs/install.md"} {
+	for _, file := range []string{"README.md", "internal/integration/installtest/testdata/install.md"} {
 		data, err := os.ReadFile(filepath.Join(repository, file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range page.Blocks(string(data)) {
-			if b.Role == "file" && b.Name == "lock_test.go" {
+			if b.Role == "file" && b.Name == "log_test.go" {
 				texts = append(texts, b.Text)
 			}
 		}
 	}
 	if len(texts) != 2 || texts[0] != texts[1] {
-		t.Errorf("lock_test.go is %d times in the pages, or differs", len(texts))
+		t.Errorf("log_test.go is %d times in the pages, or differs", len(texts))
 	}
 }
