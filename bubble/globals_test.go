@@ -137,7 +137,7 @@ func TestFrozenLock(t *testing.T) {
 var leftMap = map[int]int{}
 
 // A map that an earlier run left is reported if another node writes to it than in that run. It is not reported if the
-// same node does: as docs/limits.md says.
+// same node does: as docs/reference/process-calls.md says.
 func TestLeftMap(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		start := func(n *bubble.Node) error {

@@ -389,7 +389,7 @@ func classed(t *testing.T) [][]string {
 // differ between nodes and processes.
 func TestLimits(t *testing.T) {
 	rows := classed(t)
-	page.Section(t, "../docs/limits.md", "the table", func(w io.Writer) error {
+	page.Section(t, "../docs/reference/process-calls.md", "the table", func(w io.Writer) error {
 		for _, c := range []struct{ class, title string }{
 			{virtual, "Virtual: every node has its own"},
 			{reported, "Reported: the machine or the process answers"},
@@ -415,7 +415,7 @@ func TestLimits(t *testing.T) {
 		_, err := fmt.Fprintln(w)
 		return err
 	})
-	text, err := os.ReadFile("../docs/limits.md")
+	text, err := os.ReadFile("../docs/reference/process-calls.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestDocs runs the programs in the documentation: they load, are formatted, and their tests end as they say.
 func TestDocs(t *testing.T) {
-	files, err := filepath.Glob("../docs/distal*.md")
+	files, err := filepath.Glob("../docs/reference/distal*.md")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no documentation", err)
 	}

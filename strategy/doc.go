@@ -23,5 +23,5 @@
 //   - [Guided] mutates the schedules of another strategy that reached new states.
 //
 // [Parse] reads a strategy as it is written on the command line, and [All] lists the strategies with their options. The
-// page docs/strategies.md explains which strategy to use, and why.
+// page docs/concepts/strategies.md explains which strategy to use, and why.
 package strategy

@@ -47,7 +47,7 @@ type Partition struct {
 	Other string `help:"when separating by role, the role of the other side"`
 
 	// Sequence is a [cover.PartitionSequence] as text. It replaces the criterion and its numbers.
-	Sequence string `help:"partitions that follow each other directly, e.g. 2|2 then 1|3, instead of a criterion; see docs/cover.md"`
+	Sequence string `help:"partitions that follow each other directly, e.g. 2|2 then 1|3, instead of a criterion; see docs/concepts/coverage.md"`
 	// Seek uses, for each partition of a sequence, the first drawn partition that covers it with the current roles.
 	Seek bool `help:"take only partitions that cover the sequence's partition as roles are played by then"`
 

@@ -1,7 +1,7 @@
 package overlay
 
 // process are the edits for resources of a process that a node of a bubble lacks. Each resource is virtual for every
-// node, or reported as a source of nondeterminism, or refused. The page docs/limits.md lists them.
+// node, or reported as a source of nondeterminism, or refused. The page docs/reference/process-calls.md lists them.
 var process = map[string]func(*source){
 	// A node that exits does not end the process.
 	"os/proc.go":         func(s *source) { s.begin("Exit", `runtime.LockstepExits("os.Exit", code)`) },

@@ -5,7 +5,7 @@
     replica.run()
 
 Each on_* function returns when what it was asked to do is done. The protocol is described
-in docs/remote.md; this client speaks its JSON form.
+in docs/reference/remote.md; this client speaks its JSON form.
 """
 import base64
 import http.client

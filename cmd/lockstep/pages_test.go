@@ -14,7 +14,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, file := range []string{
 		"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md", "docs/track-record.md",
-		"docs/command-line.md",
+		"docs/reference/command-line.md",
 	} {
 		t.Run(file, func(t *testing.T) {
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)

@@ -1,5 +1,5 @@
 // Package netrix tests systems that were instrumented for Netrix (Nagendra, Dragoi, Enea, Ozkan and others; see
-// docs/remote.md). Their replicas send their messages as JSON over HTTP/1.1 to a server, which returns them when it
+// docs/reference/remote.md). Their replicas send their messages as JSON over HTTP/1.1 to a server, which returns them when it
 // delivers them. They run unmodified. [Target] runs such a program from the command line; [System] is for Go tests,
 // which may add client requests, tags and names of replicas.
 //
