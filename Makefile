@@ -13,7 +13,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties bench fuzz release lint vuln tidy
+.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties mutants bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -130,6 +130,9 @@ determinism: bin/lint ## no clock, global random source, goroutine or map order 
 PROPERTIES := etcdraft etcdraft35 hashicorpraft memberlist etcdserver nats cometbft tendermint
 properties: build ## a table: the share of runs that check each property with default options (PROPERTIES="etcd ratis" for others, RUNS=100)
 	$(GO) run ./internal/properties -runs $(or $(RUNS),100) $(PROPERTIES)
+
+mutants: ## known bugs in our own engine, strategies, shrinker and replay: which of them the tests find
+	$(GO) run ./internal/selfmutants
 
 bench: ## speed, as ratios to loops written by hand
 	$(GO) test ./target/smr ./sim -run '^$$' -bench .

@@ -49,6 +49,7 @@ var layers = [][]string{
 		"internal/tables",
 		"internal/integration",
 		"internal/properties",
+		"internal/selfmutants",
 	},
 	{"internal/testkit"},
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/lockstep-go/lockstep/kit/mutants"
+)
+
+// Every fault fits the code as it is, and says what it does.
+func TestFit(t *testing.T) {
+	files, err := mutants.Instrument(os.DirFS("../.."), list)
+	if err != nil {
+		t.Fatalf("change the fault with the code: %v", err)
+	}
+	switches := 0
+	for _, f := range files {
+		switches += strings.Count(string(f.Text), "if !lockstepMutant_") +
+			strings.Count(string(f.Text), "lockstepMutated(lockstepMutant_")
+	}
+	if switches != len(list) {
+		t.Errorf("%d switches for %d faults", switches, len(list))
+	}
+	for _, m := range list {
+		if m.Does == "" || m.Name == "" {
+			t.Errorf("%+v does not say what it does", m)
+		}
+	}
+	if n := len(list) - 1; n < 30 {
+		t.Errorf("only %d faults", n)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	if got, err := choose([]string{"fifo-overtakes"}); err != nil || len(got) != 1 || got[0].Name != "fifo-overtakes" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := choose([]string{control}); err == nil {
+		t.Error("the control is no fault")
+	}
+	if got, err := choose(nil); err != nil || len(got) != len(list)-1 {
+		t.Errorf("%d faults, %v", len(got), err)
+	}
+	if got := strings.Join(order(list[len(list)-1]), " "); got != "replay . strategy shrink" {
+		t.Errorf("%q", got)
+	}
+}
