@@ -13,8 +13,8 @@ import (
 
 // activity counts the events, requests and idle runs of a campaign from outside.
 type activity struct {
-	events          map[string]int
-	requests, quiet int
+	events              map[string]int
+	requests, eventless int
 }
 
 type activityWatcher struct {
@@ -30,7 +30,7 @@ func (a *activity) Collect(_ int, noted any) {
 	}
 	a.requests += n.requests
 	if len(n.events) == 0 {
-		a.quiet++
+		a.eventless++
 	}
 }
 
@@ -69,19 +69,19 @@ func TestActivityIsCounted(t *testing.T) {
 		for _, c := range r.Events {
 			got[c.Name] = c.N
 		}
-		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.IdleRuns != seen.quiet {
+		if !reflect.DeepEqual(got, seen.events) || int(r.Requests) != seen.requests || r.IdleRuns != seen.eventless {
 			t.Errorf(
-				"counted %v, %d requests, %d quiet runs; seen %v, %d, %d",
+				"counted %v, %d requests, %d runs without events; seen %v, %d, %d",
 				got,
 				r.Requests,
 				r.IdleRuns,
 				seen.events,
 				seen.requests,
-				seen.quiet,
+				seen.eventless,
 			)
 		}
 		if r.IdleRuns == 0 || r.IdleRuns == r.Runs || r.Requests == 0 {
-			t.Errorf("the sample shows nothing: %d quiet of %d, %d requests", r.IdleRuns, r.Runs, r.Requests)
+			t.Errorf("the sample shows nothing: %d without events of %d, %d requests", r.IdleRuns, r.Runs, r.Requests)
 		}
 		if !reflect.DeepEqual(plain.Events, r.Events) || plain.IdleRuns != r.IdleRuns {
 			t.Errorf("an observer changes the counts: %v, %v", plain.Events, r.Events)

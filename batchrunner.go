@@ -13,18 +13,18 @@ import (
 	"github.com/lockstep-go/lockstep/internal/pool"
 )
 
-// Crew makes batches of a campaign's runs, on deployments that last from one batch to the next. [Explore] makes all
-// runs in one batch. Other callers may distribute the batches over several batch runners on several machines, and add
-// up the results in the order of the runs. The result does not depend on this distribution, unless the strategy
+// BatchRunner makes batches of a campaign's runs, on deployments that last from one batch to the next. [Explore] makes
+// all runs in one batch. Other callers may distribute the batches over several batch runners on several machines, and
+// add up the results in the order of the runs. The result does not depend on this distribution, unless the strategy
 // learns from one run for the next (Terms.Sequential).
 //
 // A learning strategy with one lineage needs one batch runner, which makes all runs in order. With several lineages,
 // a batch has the runs of one lineage in one epoch. Each batch runner gets what the lineages learned in the epochs
-// before ([Crew.Learn]). A Crew is not safe for concurrent use.
+// before ([BatchRunner.Learn]). A BatchRunner is not safe for concurrent use.
 type BatchRunner struct {
 	plan     *prepared
 	workers  int
-	runner   []*worker
+	started  []*worker      // by number; nil before its first run
 	distinct *distinct      // nil unless the plan counts distinct schedules and states
 	left     atomic.Int64   // hanging goroutines that were left running
 	learned  map[int][]byte // by first run, if there are several lineages
@@ -56,7 +56,7 @@ func NewBatchRunner(plan Plan) (*BatchRunner, error) {
 	if p.terms.Runs > 0 {
 		p.Runs = min(p.Runs, p.terms.Runs)
 	}
-	c.runner = make([]*worker, c.workers)
+	c.started = make([]*worker, c.workers)
 	return c, nil
 }
 
@@ -87,9 +87,9 @@ func (c *BatchRunner) Make(ctx context.Context, first, end, found int) (*Result,
 	}
 	r := x.result
 	r.Left = int(c.left.Load() - before)
-	if w := c.runner[0]; w != nil && c.plan.terms.Sequential && !c.severally() {
-		told := w.sched.Report(true)
-		r.Reached, r.Exhausted = told.Reached, told.Done
+	if w := c.started[0]; w != nil && c.plan.terms.Sequential && !c.severally() {
+		stats := w.sched.Report(true)
+		r.Reached, r.Exhausted = stats.Reached, stats.Done
 	}
 	return r, x.err
 }
@@ -109,7 +109,7 @@ func (c *BatchRunner) forget() {
 		return
 	}
 	*c.distinct = *newDistinct()
-	for _, w := range c.runner {
+	for _, w := range c.started {
 		if w != nil {
 			clear(w.watchers[len(w.watchers)-1].(*distinctWatcher).met)
 		}
@@ -126,7 +126,7 @@ func (c *BatchRunner) Met() (schedules, states []uint64) {
 
 // Close ends the deployments.
 func (c *BatchRunner) Close() (err error) {
-	for _, w := range c.runner {
+	for _, w := range c.started {
 		if w != nil {
 			err = errors.Join(err, w.close())
 		}
@@ -173,7 +173,7 @@ func (c *BatchRunner) given() string {
 		list = append(list, "the scenario "+c.plan.Scenario.Name()+", with one seed")
 	}
 	if c.plan.info.Determinism == BestEffort {
-		list = append(list, "a system that repeats itself only roughly")
+		list = append(list, "a best-effort system")
 	}
 	if len(list) == 0 {
 		return ""

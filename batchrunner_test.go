@@ -18,17 +18,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stretches makes a campaign in batches that end at the given runs, by several batch runners, and adds their results
+// inBatches makes a campaign in batches that end at the given runs, by several batch runners, and adds their results
 // up. Whatever one machine sends to another passes through JSON.
-func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.Result {
-	var hands []*lockstep.BatchRunner
-	for range crews {
+func inBatches(t *rapid.T, plan lockstep.Plan, ends []int, runners int) *lockstep.Result {
+	var list []*lockstep.BatchRunner
+	for range runners {
 		runner, err := lockstep.NewBatchRunner(plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer runner.Close()
-		hands = append(hands, runner)
+		list = append(list, runner)
 	}
 	var sum *lockstep.Result
 	first := 0
@@ -37,7 +37,7 @@ func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.
 		if sum != nil {
 			found = rapid.IntRange(0, sum.Verdicts[trace.Fail]).Draw(t, "known findings")
 		}
-		part, err := hands[i%crews].Make(t.Context(), first, end, found)
+		part, err := list[i%runners].Make(t.Context(), first, end, found)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func stretches(t *rapid.T, plan lockstep.Plan, ends []int, crews int) *lockstep.
 			break
 		}
 	}
-	hands[0].Conclude(sum)
+	list[0].Conclude(sum)
 	return sum
 }
 
@@ -72,7 +72,7 @@ func (c oneClock) Describe() (lockstep.Info, error) {
 }
 
 // However a campaign is split into batches, and whichever batch runner makes them, the result is that of Explore.
-func TestStretches(t *testing.T) {
+func TestBatches(t *testing.T) {
 	plans := []lockstep.Plan{
 		{
 			System:    smr.Cluster{Nodes: 3, Bug: true},
@@ -101,7 +101,7 @@ func TestStretches(t *testing.T) {
 		},
 		{System: toy.Troubled{Recheck: 3, Diverges: true, Inconclusive: 8, Nondeterminism: []string{"a.go:1",
 			"b.go:2"}}, Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 30},
-			Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000}},
+			MaxInFlight: 12, MaxInconclusive: 1000},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		plan := rapid.SampledFrom(plans).Draw(t, "plan")
@@ -113,7 +113,7 @@ func TestStretches(t *testing.T) {
 				Draw(t, "workers")
 		ends := append(rapid.SliceOfN(rapid.IntRange(1, plan.Runs), 0, 5).Draw(t, "ends"), plan.Runs)
 		slices.Sort(ends)
-		got := stretches(t, plan, slices.Compact(ends), rapid.IntRange(1, 3).Draw(t, "crews"))
+		got := inBatches(t, plan, slices.Compact(ends), rapid.IntRange(1, 3).Draw(t, "runners"))
 		want, err := lockstep.Explore(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
@@ -128,13 +128,13 @@ func TestStretches(t *testing.T) {
 			cmpopts.IgnoreFields(lockstep.Guarantee{}, "Space"),
 			cmpopts.EquateEmpty(),
 		); d != "" {
-			t.Errorf("Explore (-), stretches (+):\n%s", d)
+			t.Errorf("Explore (-), in batches (+):\n%s", d)
 		}
 	})
 }
 
 // A learning strategy continues where the previous batch ended, and schedules and states are those of the batch.
-func TestStretchesOfOneCrew(t *testing.T) {
+func TestBatchesOfOneRunner(t *testing.T) {
 	plan := lockstep.Plan{
 		System:   smr.Cluster{Nodes: 3},
 		Strategy: strategy.DefaultSystematic,

@@ -54,17 +54,17 @@ func (b *Budget) check() error {
 // exceeded says how a run exceeds the budget, or returns the empty string.
 func (b *Budget) exceeded(r *Run) string {
 	f := &r.faults
-	switch crashed := (f.Crashed &^ f.Forged).Len(); {
-	case over(f.Forged.Len(), b.Byzantine):
-		return fmt.Sprintf("fault budget exceeded: %d Byzantine nodes, %d allowed", f.Forged.Len(), b.Byzantine)
+	switch crashed := (f.crashed &^ f.byzantine).Len(); {
+	case over(f.byzantine.Len(), b.Byzantine):
+		return fmt.Sprintf("fault budget exceeded: %d Byzantine nodes, %d allowed", f.byzantine.Len(), b.Byzantine)
 	case over(crashed, b.Crashes):
 		return fmt.Sprintf("fault budget exceeded: %d nodes crashed, %d allowed", crashed, b.Crashes)
-	case over(f.Duplicated, b.Duplicates):
-		return fmt.Sprintf("fault budget exceeded: %d messages duplicated, %d allowed", f.Duplicated, b.Duplicates)
-	case f.Lost == 0 || b.Losses == Unlimited || b.Links == Unlimited:
+	case over(f.duplicated, b.Duplicates):
+		return fmt.Sprintf("fault budget exceeded: %d messages duplicated, %d allowed", f.duplicated, b.Duplicates)
+	case f.lost == 0 || b.Losses == Unlimited || b.Links == Unlimited:
 		return ""
 	}
-	messages, links := r.losses.without(f.Forged)
+	messages, links := r.losses.without(f.byzantine)
 	if over(messages, b.Losses) && over(links, b.Links) {
 		return fmt.Sprintf("fault budget exceeded: %d messages lost on %d links, %d messages or %d links allowed",
 			messages, links, b.Losses, b.Links)
@@ -110,7 +110,7 @@ func (r *Run) lose(from, to Node) {
 	if !r.up.Has(to) {
 		return
 	}
-	r.faults.Lost++
+	r.faults.lost++
 	r.losses.from[from]++
 	r.losses.to[from] = r.losses.to[from].With(to)
 	r.losses.any = true

@@ -53,13 +53,13 @@ func (w *worker) play(p *Player) func() {
 	return func() { w.sched, w.keep = sched, keep }
 }
 
-// confirmRoughly counts in how many repetitions the recorded run fails again. The scenario moves nothing meanwhile:
+// confirmBestEffort counts in how many repetitions the recorded run fails again. The scenario moves nothing meanwhile:
 // the recording includes its steps and the values that the system drew.
 func (w *worker) confirmBestEffort(f *Failure) error {
 	script := trace.ScriptOf(f.Trace).Exploring()
 	defer w.play(NewPlayer(script, f.Trace.Rounds).Wait())()
 	w.run.fromTrace(f.Trace)
-	defer func() { w.run.hand.mute, w.run.draws.again = false, false }()
+	defer func() { w.run.control.mute, w.run.draws.again = false, false }()
 	for range w.Repetitions {
 		outcome, err := w.one(f.Trace.Header.Run)
 		if err != nil {

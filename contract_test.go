@@ -22,7 +22,7 @@ import (
 // A monitor may return the same finding in every run. Each run gets its own copy, with the step at which that run
 // failed.
 func TestFindingsAreValues(t *testing.T) {
-	shared := &lockstep.Finding{Property: "judge", Text: "shared", Values: []string{"v"}}
+	shared := &lockstep.Finding{Property: "checker", Text: "shared", Values: []string{"v"}}
 	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if len(r.Events()) > 0 {
 			return shared
@@ -197,12 +197,12 @@ func TestInconclusive(t *testing.T) {
 	}
 	// Too many inconclusive runs are an error, which comes with the findings so far.
 	system.Do = func(context.Context, lockstep.Deployment, *lockstep.Step, *lockstep.Outbox) error {
-		return &lockstep.Inconclusive{Reason: "not quiet in 5s"}
+		return &lockstep.Inconclusive{Reason: "not quiescent in 5s"}
 	}
-	plan.System, plan.Limits.Inconclusive = system, 3
+	plan.System, plan.MaxInconclusive = system, 3
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err == nil ||
-		err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiet in 5s" ||
+		err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiescent in 5s" ||
 		result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
@@ -264,7 +264,7 @@ func TestCancelEndsALongRun(t *testing.T) {
 			cancel()
 		}
 		if r.Steps() > 20_000 {
-			t.Error("the run goes on")
+			t.Error("the run continues")
 			return &toy.Anything
 		}
 		return nil
@@ -286,7 +286,7 @@ func TestCancelEndsALongRun(t *testing.T) {
 
 // A finding of a best-effort system is repeated by the names of its messages and reported as k of n; a finding that
 // never fails again is flaky.
-func TestRoughly(t *testing.T) {
+func TestBestEffort(t *testing.T) {
 	failures := func(share int) *lockstep.Failure {
 		calls := 0
 		rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
@@ -342,7 +342,7 @@ func TestRecheck(t *testing.T) {
 		)
 		switch {
 		case result.Runs != 20 || result.Rechecked != 4:
-			t.Errorf("%d of %d runs were made again", result.Rechecked, result.Runs)
+			t.Errorf("%d of %d runs were rerun", result.Rechecked, result.Runs)
 		case !dice && (len(result.Divergences) > 0 || result.Verdict() != trace.Pass):
 			t.Errorf("%v: %v", result.Verdict(), result.Divergences)
 		case dice && (len(result.Divergences) != 4 || result.Verdict() != trace.Flaky ||
@@ -353,7 +353,7 @@ func TestRecheck(t *testing.T) {
 }
 
 // The repetitions take the recorded steps, those of the scenario included.
-func TestRoughlyFollowsTheRecording(t *testing.T) {
+func TestBestEffortFollowsTheRecording(t *testing.T) {
 	var made []string
 	rough := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
 	words := ""
@@ -404,7 +404,7 @@ func TestOneClock(t *testing.T) {
 	timer2 := lockstep.Step{Kind: trace.Timer, Node: 2}
 	if err := fails(t, lockstep.Plan{System: one, Strategy: toy.Steps{timer2}}); !strings.Contains(
 		err,
-		"another timer is due before it, and all nodes live by one clock",
+		"another timer is due before it, and all nodes share one clock",
 	) {
 		t.Error(err)
 	}
@@ -412,7 +412,7 @@ func TestOneClock(t *testing.T) {
 	enginetest.Explore(t, lockstep.Plan{System: two, Strategy: toy.Steps{timer2}, Runs: 1})
 	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		if r.Last().Kind == trace.Timer && r.Now()%10 != 0 && r.Last().Node == 1 || r.Now() > 15*trace.Time(r.Steps()) {
-			return &lockstep.Finding{Property: "judge", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
+			return &lockstep.Finding{Property: "checker", Text: fmt.Sprintf("node %d at %d", r.Last().Node, r.Now())}
 		}
 		return nil
 	}}
@@ -525,9 +525,9 @@ func TestLose(t *testing.T) {
 	}
 	lostBefore := 0
 	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
-		lostBefore = r.Faults().Lost
+		lostBefore = r.Losses()
 		if len(r.InFlight()) != 0 || r.IsInFlight(2) {
-			return &lockstep.Finding{Property: "judge", Text: "still in flight"}
+			return &lockstep.Finding{Property: "checker", Text: "still in flight"}
 		}
 		return &toy.Anything
 	}}
@@ -571,7 +571,7 @@ func TestWait(t *testing.T) {
 // A system may let nodes pause and their clocks jump, if they are up.
 func TestPauseAndJump(t *testing.T) {
 	var struck []lockstep.Step
-	suffers := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
+	affected := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) {
 		i.Supports |= trace.KindsOf(trace.Pause, trace.Jump)
 	}, Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 		if s.Kind == trace.Pause || s.Kind == trace.Jump {
@@ -583,7 +583,7 @@ func TestPauseAndJump(t *testing.T) {
 	tr, err := lockstep.Record(
 		t.Context(),
 		lockstep.Plan{
-			System:   suffers,
+			System:   affected,
 			Strategy: strategy.Walk{Pause: 3, Jump: 3, Crash: 1, Restart: 1, Steps: 100},
 			Seed:     1,
 		},
@@ -604,7 +604,7 @@ func TestPauseAndJump(t *testing.T) {
 	}
 	for _, kind := range []trace.Kind{trace.Pause, trace.Jump} {
 		steps := toy.Steps{{Kind: trace.Crash, Node: 2}, {Kind: kind, Node: 2}}
-		if err := fails(t, lockstep.Plan{System: suffers, Strategy: steps}); !strings.Contains(
+		if err := fails(t, lockstep.Plan{System: affected, Strategy: steps}); !strings.Contains(
 			err,
 			"there is no such node, or it is down",
 		) {
@@ -693,7 +693,7 @@ func (d enclosed) Capabilities() lockstep.Capabilities {
 
 // The result of an enclosure counts if the run has no finding: a finding about leftovers, or the reason why the run
 // was abandoned midway.
-func TestEncloseJudges(t *testing.T) {
+func TestEncloseChecks(t *testing.T) {
 	for name, test := range map[string]struct {
 		refuse func(run func()) (*lockstep.Finding, error)
 		want   trace.Verdict
@@ -775,7 +775,7 @@ func TestTexts(t *testing.T) {
 	plan := lockstep.Plan{System: talks, Strategy: toy.Steps{toy.Timer1, toy.Deliver(1)}, Runs: 20, Workers: 1}
 	enginetest.Explore(t, plan)
 	if made != 0 {
-		t.Errorf("%d texts of runs that nobody reads", made)
+		t.Errorf("%d texts of runs that no observer reads", made)
 	}
 	plan.Texts = true
 	enginetest.Explore(t, plan)
@@ -818,16 +818,16 @@ func TestPlayerWaits(t *testing.T) {
 			}},
 		}
 		recorded := toy.One(t, plan)
-		bench, err := lockstep.NewRunnerFor(plan, recorded)
+		runner, err := lockstep.NewRunnerFor(plan, recorded)
 		if err != nil {
 			t.Fatal(err)
 		}
 		after = c.slower
-		o, err := bench.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil).Wait())
+		o, err := runner.Run(t.Context(), 0, lockstep.NewPlayer(trace.ScriptOf(recorded), nil).Wait())
 		if err != nil || (o.Finding != nil) != c.shows || o.Steps > 20 {
 			t.Errorf("sent after %d waits: %+v, %v", c.slower, o, err)
 		}
-		bench.Close()
+		runner.Close()
 	}
 }
 

@@ -104,7 +104,7 @@ func TestDigest(t *testing.T) {
 		}
 	}
 	if explore(2, 500, 1) == base || explore(1, 501, 1) == base {
-		t.Error("the digest does not tell campaigns apart")
+		t.Error("the digest does not distinguish campaigns")
 	}
 }
 

@@ -8,8 +8,8 @@
 // A [Plan] names a [System], a [Strategy], a [Spec] and optionally a [Scenario]. [Explore] makes many runs of it,
 // each from its own seed. In a run, the engine asks the strategy for the next step and performs it on the system.
 // Then watchers, scenario and spec observe its effects, until there is a verdict. Packages above this one repeat
-// recorded runs (replay), make them shorter (shrink), and rewrite them as rounds (closure). They store and draw runs
-// (keep, report), and do all of this in a Go test (locksteptest).
+// recorded runs (replay), make them shorter (shrink), and rewrite them as rounds (lockstepform). They store and draw
+// runs (artifact, report), and do all of this in a Go test (locksteptest).
 //
 // A run is a pure function of plan, seed and number. The same three give the same trace, byte for byte, with any
 // number of workers. A system that cannot promise this says so in its [Info]. The engine then records its runs as

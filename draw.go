@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Chance is a source of random numbers for the system's own draws: timeouts, slow storage, the point at which a crash
+// Source is a source of random numbers for the system's own draws: timeouts, slow storage, the point at which a crash
 // strikes. Each draw belongs to the step that makes it and is recorded with it. So a run that is replayed without
 // some step draws the same numbers in all other steps.
 //
@@ -17,8 +17,8 @@ import (
 // trace, the step's recorded draws come first. Draws that are not recorded follow from the seed and the step's name,
 // never from the number of earlier draws.
 //
-// Chance is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a trace and shrinks
-// better. A Chance is not safe for concurrent use.
+// Source is a source of math/rand/v2 as well, for code that wants one; IntN reads better in a trace and shrinks
+// better. A Source is not safe for concurrent use.
 type Source struct {
 	// By is the node that draws from this source, for systems whose nodes draw in a nondeterministic order. Each node
 	// then gets its own recorded draws again. It is 0 for systems whose draws are ordered.
@@ -54,9 +54,9 @@ func (c *Source) Uint64() uint64 {
 	return c.out.run.draw((*rand.Rand).Uint64, c)
 }
 
-// Chance is a source for the draws of the step under way; it needs no seeding.
+// Source is a source for the draws of the step under way; it needs no seeding.
 func (o *Outbox) Source() *Source {
-	c := &o.run.chance
+	c := &o.run.source
 	if c.out == nil {
 		c.Seed(o, o.run.draws.seed, drawStream)
 	}
@@ -65,7 +65,7 @@ func (o *Outbox) Source() *Source {
 
 // The streams of a run's seed that belong to the engine.
 const (
-	drawStream = 1<<63 + iota // of Outbox.Chance
+	drawStream = 1<<63 + iota // of Outbox.Source
 	nameStream                // of draws by the names of steps
 )
 
@@ -78,10 +78,10 @@ type draws struct {
 	taken []trace.Draw // by the step under way
 	given []trace.Draw // set by the chooser of the step; nil if there are none
 	left  []trace.Draw // recorded draws that the step has not used yet
-	// For a replayed run:
-	known  map[stepName][]trace.Draw // of the trace
-	counts map[uint64]int            // steps of each name that have drawn
-	name   stepName                  // of the step under way
+	// The remaining fields are for replayed runs: known has the draws of the trace.
+	known  map[stepName][]trace.Draw
+	counts map[uint64]int // steps of each name that have drawn
+	name   stepName       // of the step under way
 	pcg    rand.PCG
 	rand   *rand.Rand
 }
@@ -103,14 +103,14 @@ func (d *draws) reset(seed uint64, recording bool) {
 // next begins the next step.
 func (d *draws) next() { d.begun, d.taken, d.left = false, d.taken[:0], d.left[:0] }
 
-// told returns the draws of the step under way, for a recording; by node, if nodes drew.
-func (d *draws) told() []trace.Draw {
+// record returns the draws of the step under way, for a recording; by node, if nodes drew.
+func (d *draws) record() []trace.Draw {
 	list := slices.Clone(d.taken)
 	slices.SortStableFunc(list, func(a, b trace.Draw) int { return cmp.Compare(a.By, b.By) })
 	return list
 }
 
-// retell prepares for runs that replay the run of a trace.
+// fromTrace prepares for runs that replay the run of a trace.
 func (d *draws) fromTrace(t *trace.Trace) {
 	d.again, d.known, d.counts = true, map[stepName][]trace.Draw{}, map[uint64]int{}
 	d.rand = rand.New(&d.pcg)
@@ -203,9 +203,9 @@ func (d *draws) begin(r *Run) {
 	d.pcg.Seed(d.seed^d.name.alike, nameStream+uint64(d.name.nth))
 }
 
-// retell prepares for runs that replay the run of a trace, unchanged or changed. The scenario moves nothing
+// fromTrace prepares for runs that replay the run of a trace, unchanged or changed. The scenario moves nothing
 // meanwhile: its steps are part of the trace.
 func (r *Run) fromTrace(t *trace.Trace) {
-	r.hand.mute = true
+	r.control.mute = true
 	r.draws.fromTrace(t)
 }

@@ -21,11 +21,11 @@ func TestDrawsOfNodes(t *testing.T) {
 	if a, b, c, d := two.IntN(10), one.IntN(10), engine.IntN(10), one.IntN(10); a != 6 || b != 5 || c != 9 || d != 7 {
 		t.Errorf("drew %d, %d, %d, %d", a, b, c, d)
 	}
-	if !slices.Equal(r.draws.told(), recorded) {
-		t.Errorf("recorded %v", r.draws.told())
+	if !slices.Equal(r.draws.record(), recorded) {
+		t.Errorf("recorded %v", r.draws.record())
 	}
 	two.IntN(10) // a draw without a recording
-	if got := r.draws.told(); len(got) != 5 || got[4].By != 2 {
+	if got := r.draws.record(); len(got) != 5 || got[4].By != 2 {
 		t.Errorf("recorded %v", got)
 	}
 	if !slices.Equal(recorded, []trace.Draw{{N: 9}, {By: 1, N: 5}, {By: 1, N: 7}, {By: 2, N: 6}}) {

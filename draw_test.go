@@ -60,8 +60,8 @@ func record(t *testing.T, run int) *trace.Trace {
 	return tr
 }
 
-// retold reruns the run of a trace, by a script or by any scheduler.
-func retold(t *testing.T, of *trace.Trace, s lockstep.Scheduler) *trace.Trace {
+// rerun reruns the run of a trace, by a script or by any scheduler.
+func rerun(t *testing.T, of *trace.Trace, s lockstep.Scheduler) *trace.Trace {
 	t.Helper()
 	b, err := lockstep.NewRunnerFor(dicePlan, of)
 	if err != nil {
@@ -95,12 +95,12 @@ func TestDrawsBelongToTheirStep(t *testing.T) {
 		}
 		want := drawn(of)
 		script := trace.ScriptOf(of)
-		if got := drawn(retold(t, of, lockstep.NewPlayer(script, nil))); !slices.Equal(got, want) {
+		if got := drawn(rerun(t, of, lockstep.NewPlayer(script, nil))); !slices.Equal(got, want) {
 			t.Fatalf("played it draws\n%q, recorded was\n%q", got, want)
 		}
 		for i := range script {
 			player := lockstep.NewPlayer(slices.Delete(slices.Clone(script), i, i+1), nil)
-			got, left := drawn(retold(t, of, player)), []string{want[0]}
+			got, left := drawn(rerun(t, of, player)), []string{want[0]}
 			for _, at := range player.Took() { // a node that did not crash does not restart
 				if at++; at > i { // the missing step
 					at++
@@ -124,19 +124,19 @@ func TestDrawsGoByNames(t *testing.T) {
 		steps = append(steps, r.Step)
 	}
 	info, _ := dicePlan.System.Describe()
-	if got, want := drawn(retold(t, of, steps.New(info))), drawn(of); !slices.Equal(got, want) {
+	if got, want := drawn(rerun(t, of, steps.New(info))), drawn(of); !slices.Equal(got, want) {
 		t.Fatalf("it draws\n%q, the trace has\n%q", got, want)
 	}
 	without := undrawn(of)
-	all := drawn(retold(t, without, steps.New(info)))
+	all := drawn(rerun(t, without, steps.New(info)))
 	if slices.Equal(all, drawn(of)) {
 		t.Error("draws that were not recorded are those of the trace, so that nothing is tested")
 	}
-	if again := drawn(retold(t, without, steps.New(info))); !slices.Equal(again, all) {
+	if again := drawn(rerun(t, without, steps.New(info))); !slices.Equal(again, all) {
 		t.Errorf("the second time it draws\n%q, the first\n%q", again, all)
 	}
 	at := slices.IndexFunc(steps, func(s lockstep.Step) bool { return s.Kind == trace.Request })
-	fewer := drawn(retold(t, without, slices.Delete(slices.Clone(steps), at, at+1).New(info)))
+	fewer := drawn(rerun(t, without, slices.Delete(slices.Clone(steps), at, at+1).New(info)))
 	if want := slices.Delete(slices.Clone(all), at+1, at+2); !slices.Equal(fewer, want) {
 		t.Errorf("without a request it draws\n%q, want\n%q", fewer, want)
 	}
@@ -145,10 +145,10 @@ func TestDrawsGoByNames(t *testing.T) {
 // Recording a run does not change what it draws.
 func TestRecordingDrawsNothing(t *testing.T) {
 	plan := dicePlan
-	var told []string
+	var unrecorded []string
 	plan.Spec = toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		for _, e := range r.Events() {
-			told = append(told, fmt.Sprint(e.Value))
+			unrecorded = append(unrecorded, fmt.Sprint(e.Value))
 		}
 		return nil
 	}}
@@ -157,14 +157,14 @@ func TestRecordingDrawsNothing(t *testing.T) {
 	i := 0
 	for _, r := range record(t, 0).Records {
 		for _, e := range r.Events {
-			if e.Text != told[i] {
-				t.Fatalf("recorded %s, not recorded %s", e.Text, told[i])
+			if e.Text != unrecorded[i] {
+				t.Fatalf("recorded %s, not recorded %s", e.Text, unrecorded[i])
 			}
 			i++
 		}
 	}
-	if i != len(told) {
-		t.Errorf("%d events recorded, %d not recorded", i, len(told))
+	if i != len(unrecorded) {
+		t.Errorf("%d events recorded, %d not recorded", i, len(unrecorded))
 	}
 }
 
@@ -176,7 +176,7 @@ func TestRecall(t *testing.T) {
 		{Step: toy.Timer1, Draws: trace.Drew(7, 3_000_005)},
 		{Step: toy.Timer1, Draws: trace.Drew(9)},
 	}
-	got := retold(t, of, lockstep.NewPlayer(script, nil))
+	got := rerun(t, of, lockstep.NewPlayer(script, nil))
 	if d := got.Records[1].Events[0].Text; d != "[7 5]" {
 		t.Errorf("it drew %s", d)
 	}
@@ -185,7 +185,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// The stream of a Chance is that of math/rand/v2, in an engine and outside.
+// The stream of a Source is that of math/rand/v2, in an engine and outside.
 func TestChance(t *testing.T) {
 	var c lockstep.Source
 	c.Seed(nil, 1, 2)

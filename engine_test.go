@@ -264,22 +264,21 @@ func TestLimits(t *testing.T) {
 		timers[i] = toy.Timer1
 	}
 	for _, c := range []struct {
-		limits lockstep.Limits
+		limit  func(*lockstep.Plan)
 		reason string
 	}{
-		{lockstep.Limits{Steps: 20}, "more than 20 steps"},
-		{lockstep.Limits{InFlight: 30}, "more than 30 messages in flight"},
-		{lockstep.Limits{Time: 100}, "time beyond 100"},
+		{func(p *lockstep.Plan) { p.MaxSteps = 20 }, "more than 20 steps"},
+		{func(p *lockstep.Plan) { p.MaxInFlight = 30 }, "more than 30 messages in flight"},
+		{func(p *lockstep.Plan) { p.MaxTime = 100 }, "time beyond 100"},
 	} {
-		result, err := lockstep.Explore(
-			context.Background(),
-			lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Spec: toy.AtEnd, Limits: c.limits, Runs: 3},
-		)
+		plan := lockstep.Plan{System: toy.Cluster(nil), Strategy: timers, Spec: toy.AtEnd, Runs: 3}
+		c.limit(&plan)
+		result, err := lockstep.Explore(context.Background(), plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if result.Verdict() != trace.Unknown || result.Reasons[c.reason] != 3 {
-			t.Errorf("%+v: verdict %s, reasons %v", c.limits, result.Verdict(), result.Reasons)
+			t.Errorf("%s: verdict %s, reasons %v", c.reason, result.Verdict(), result.Reasons)
 		}
 	}
 	// The plan's own length is not a limit.
@@ -305,7 +304,7 @@ func TestSettling(t *testing.T) {
 	}
 	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {
 		if !r.Settled() || r.Up() != all || r.Cut(1) != 0 || len(r.Pending()) != 0 {
-			return &lockstep.Finding{Property: "judge", Text: "not settled"}
+			return &lockstep.Finding{Property: "checker", Text: "not settled"}
 		}
 		f := toy.Anything
 		return &f
@@ -400,7 +399,7 @@ func TestFlaky(t *testing.T) {
 	spec := toy.Checker{OnStep: func(r *lockstep.Run) *lockstep.Finding {
 		for _, e := range r.Events() {
 			if e.Type == "odd" {
-				return &lockstep.Finding{Property: "judge", Text: "odd"}
+				return &lockstep.Finding{Property: "checker", Text: "odd"}
 			}
 		}
 		return nil
@@ -513,14 +512,14 @@ func (s resetting) Reset(*rand.Rand)                      { *s.n = 0 }
 // The engine informs a system of the settling stage for the same steps as in the trace, also in a replay.
 func TestSystemHearsOfSettling(t *testing.T) {
 	var heard []bool
-	told := toy.Wrapped{
+	talking := toy.Wrapped{
 		System: toy.Cluster(nil),
 		Do: func(ctx context.Context, d lockstep.Deployment, s *lockstep.Step, out *lockstep.Outbox) error {
 			heard = append(heard, out.Settling())
 			return d.Do(ctx, s, out)
 		},
 	}
-	plan := lockstep.Plan{System: told, Strategy: toy.Steps{toy.Timer1, toy.Timer1}, Settle: 10}
+	plan := lockstep.Plan{System: talking, Strategy: toy.Steps{toy.Timer1, toy.Timer1}, Settle: 10}
 	tr, err := lockstep.Record(t.Context(), plan, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -534,7 +533,7 @@ func TestSystemHearsOfSettling(t *testing.T) {
 			}
 		}
 		if !slices.Equal(heard, want) || !slices.Contains(heard, true) || !slices.Contains(heard, false) {
-			t.Errorf("%s: told %v, the trace has %v", what, heard, want)
+			t.Errorf("%s: heard %v, the trace has %v", what, heard, want)
 		}
 	}
 	compare("first")

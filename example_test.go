@@ -41,19 +41,19 @@ func ExampleRecord() {
 	// Output: 7 pass 1 timer <nil>
 }
 
-// A bench makes single runs: here one with the same system and seed as a recorded one, but
+// A runner makes single runs: here one with the same system and seed as a recorded one, but
 // with other choices.
 func ExampleRunner() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, _ := lockstep.Record(context.Background(), plan, 7)
 	plan.Strategy = strategy.Uniform{Period: 4, Rounds: 8}
-	bench, err := lockstep.NewRunnerFor(plan, run)
+	runner, err := lockstep.NewRunnerFor(plan, run)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer bench.Close()
-	again, err := bench.Record(context.Background(), run.Header.Run, nil)
+	defer runner.Close()
+	again, err := runner.Record(context.Background(), run.Header.Run, nil)
 	fmt.Println(again.Header.Run, again.Header.Seed == run.Header.Seed, len(again.Rounds), err)
 	// Output: 7 true 8 <nil>
 }
@@ -62,14 +62,14 @@ func ExampleRunner() {
 func ExamplePlayer() {
 	plan := lockstep.Plan{System: smr.Cluster{Nodes: 3}, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Seed: 1}
 	run, _ := lockstep.Record(context.Background(), plan, 7)
-	bench, err := lockstep.NewRunnerFor(plan, run)
+	runner, err := lockstep.NewRunnerFor(plan, run)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer bench.Close()
+	defer runner.Close()
 	player := lockstep.NewPlayer(trace.ScriptOf(run), run.Rounds)
-	outcome, err := bench.Run(context.Background(), run.Header.Run, player)
+	outcome, err := runner.Run(context.Background(), run.Header.Run, player)
 	_, diverged := player.Diverged()
 	fmt.Println(outcome.Steps == run.Outcome.Steps, len(player.Took()) == run.Outcome.Steps, diverged, err)
 	// Output: true true false <nil>

@@ -34,7 +34,7 @@ type campaign struct {
 	// found is the number of findings merged so far, including earlier ones. A worker reads it to avoid repeating
 	// findings that will not be kept.
 	found atomic.Int64
-	// reporting guards reported, the number of findings passed to Plan.Found.
+	// reporting guards reported, the number of findings passed to Plan.OnFailure.
 	reporting sync.Mutex
 	reported  int
 }
@@ -81,7 +81,7 @@ func newCampaign(ctx context.Context, runner *BatchRunner, first, end, found int
 		Guarantee:         c.terms.Guarantee,
 		Verdicts:          map[trace.Verdict]int{},
 		Reasons:           map[string]int{},
-		InconclusiveLimit: c.Limits.Inconclusive,
+		InconclusiveLimit: c.MaxInconclusive,
 	}
 	if first == 0 {
 		c.result.Digest = c.Seed
@@ -105,10 +105,10 @@ func (p *prepared) unchecked() (list []Count) {
 
 // worker returns the worker with the given number.
 func (c *campaign) worker(number int) *worker {
-	w := c.runner[number]
+	w := c.started[number]
 	if w == nil {
 		w = newWorker(c.prepared, number+c.workers*int(c.left.Load())) // a new number: abandoned workers keep theirs
-		c.runner[number] = w
+		c.started[number] = w
 	}
 	w.ctx = c.ctx
 	return w
@@ -191,7 +191,7 @@ func (c *campaign) repeat(w *worker, one *ran) (err error) {
 	return err
 }
 
-// report passes a finding to Plan.Found as soon as it has a trace, up to the plan's maximum. It returns whether this
+// report passes a finding to Plan.OnFailure as soon as it has a trace, up to the plan's maximum. It returns whether this
 // is done.
 func (c *campaign) report(f *Failure) bool {
 	if c.OnFailure == nil || f.Trace == nil {

@@ -79,7 +79,7 @@ func (c *BatchRunner) teach(w *worker, run int) error {
 			first := w.taught + i*c.plan.terms.Epoch
 			learned, ok := c.learned[first]
 			if !ok {
-				return fmt.Errorf("lockstep: nobody said what was learned from run %d on", first)
+				return fmt.Errorf("lockstep: what was learned from run %d on is missing", first)
 			}
 			lineages = append(lineages, learned)
 		}

@@ -51,24 +51,24 @@ func TestLineages(t *testing.T) {
 		if err != nil || at.Digest != want.Digest || at.Verdicts["fail"] != want.Verdicts["fail"] {
 			t.Fatalf("%d workers: digest %x, one %x: %v", plan.Workers, at.Digest, want.Digest, err)
 		}
-		var crews []*lockstep.BatchRunner
-		for range rapid.IntRange(1, 3).Draw(t, "crews") {
+		var runners []*lockstep.BatchRunner
+		for range rapid.IntRange(1, 3).Draw(t, "runners") {
 			c, err := lockstep.NewBatchRunner(plan)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			crews = append(crews, c)
+			runners = append(runners, c)
 		}
 		var sum *lockstep.Result
-		_, _, terms := crews[0].Prepared()
+		_, _, terms := runners[0].Prepared()
 		for first := 0; first < plan.Runs; first += terms.Epoch {
-			by := rapid.SampledFrom(crews).Draw(t, "by")
+			by := rapid.SampledFrom(runners).Draw(t, "by")
 			part, err := by.Make(t.Context(), first, min(first+terms.Epoch, plan.Runs), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range crews {
+			for _, c := range runners {
 				c.Learn(first, by.Learned(first))
 			}
 			if sum == nil {
@@ -87,7 +87,7 @@ func TestLineages(t *testing.T) {
 // the middle.
 func TestLineagesRefuse(t *testing.T) {
 	for first, want := range map[int]string{
-		40: "nobody said what was learned from run 0 on",
+		40: "what was learned from run 0 on is missing",
 		7:  "begins at a multiple of 20 runs",
 	} {
 		runner, err := lockstep.NewBatchRunner(severally(2, 20, 100))

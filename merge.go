@@ -105,7 +105,7 @@ func addByName(sum, next []Count) []Count {
 	return counts
 }
 
-// addJudged merges how often properties were checked.
+// addChecked merges how often properties were checked.
 func addChecked(sum, counts []Count) []Count {
 	for i, c := range counts {
 		if i == len(sum) {
@@ -149,15 +149,15 @@ func (w *worker) count(r *Result, one *ran, b *batch) {
 	if w.info.OneClock {
 		r.Virtual += w.run.now
 	}
-	r.IdleRuns += btoi(w.run.quiet())
+	r.IdleRuns += btoi(w.run.eventless())
 	r.Digest += mix.Seed(one.digest, one.number)
 	if one.inconclusive {
 		r.Inconclusive, r.InconclusiveTail = r.Inconclusive+1, r.InconclusiveTail+1
 	}
 	if w.terms.Measured != nil || w.terms.Sequential {
-		told := w.sched.Report(false)
-		b.done = told.Done
-		r.Stats.add(told.Stats)
+		stats := w.sched.Report(false)
+		b.done = stats.Done
+		r.Stats.add(stats.Stats)
 	}
 	if len(w.watchers) > 0 {
 		n := noted{run: one.number, digest: one.digest}

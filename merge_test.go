@@ -17,7 +17,7 @@ import (
 // troubledPlan is a plan with every kind of run that is counted separately.
 var troubledPlan = lockstep.Plan{System: toy.Troubled{Recheck: 3, Diverges: true, Inconclusive: 8,
 	Nondeterminism: []string{"a.go:1"}},
-	Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 30}, Limits: lockstep.Limits{InFlight: 12, Inconclusive: 1000},
+	Strategy: strategy.Walk{Deliver: 2, Timer: 1, Steps: 30}, MaxInFlight: 12, MaxInconclusive: 1000,
 	Runs: 200}
 
 // The result of a campaign with divergences, inconclusive runs and runs that reach a limit does not depend on
@@ -55,7 +55,7 @@ func TestBrokenEnvironmentEndsAtTheSameRun(t *testing.T) {
 		runs := -1
 		for _, workers := range []int{1, 3} {
 			plan := troubledPlan
-			plan.System, plan.Limits.Inconclusive, plan.Workers, plan.Runs = toy.Troubled{Inconclusive: c.share},
+			plan.System, plan.MaxInconclusive, plan.Workers, plan.Runs = toy.Troubled{Inconclusive: c.share},
 				c.limit, workers, 2000
 			result, err := lockstep.Explore(t.Context(), plan)
 			if err == nil || !strings.Contains(err.Error(), c.want) {

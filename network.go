@@ -30,7 +30,7 @@ type link struct {
 }
 
 func newNetwork(info *Info) network {
-	// flying has room, so that shifts are rare.
+	// flying has spare capacity, so that shifts are rare.
 	n := network{
 		cut:    trace.NewLinks(info.Nodes),
 		nodes:  info.Nodes,
@@ -205,7 +205,7 @@ func (r *Run) sendAll(from Node, kind string, tag trace.Tag, body trace.ID) {
 	}
 }
 
-// grow makes room for k more messages in flight, and returns the length of their list.
+// grow reserves capacity for k more messages in flight, and returns the length of their list.
 func (n *network) grow(k int) int {
 	n.messages = slices.Grow(n.messages, k)
 	n.shift()

@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -18,7 +19,7 @@ func TestInFlight(t *testing.T) {
 		source := rand.New(rand.NewPCG(seed, 0))
 		r := &newTurn(
 			Info{Nodes: nodes, FIFO: seed%4 == 3, Supports: trace.KindsOf(trace.Deliver, trace.Drop)},
-			Limits{},
+			math.MaxInt, math.MaxInt64,
 		).Run
 		r.reset()
 		if seed%3 > 0 { // so that it must be shifted and grow

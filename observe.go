@@ -5,16 +5,16 @@ package lockstep
 type Observer interface {
 	// New makes a watcher, which serves many runs of one worker.
 	New(Info) Watcher
-	// Take receives the watcher's notes on each run of the result, in run order and sequentially, for any number of
+	// Collect receives the watcher's notes on each run of the result, in run order and sequentially, for any number of
 	// workers.
 	Collect(run int, noted any)
 }
 
-// Watcher observes one run after the other.
+// Watcher observes one run after the other, for its [Observer].
 type Watcher interface {
 	// Reset begins a new run.
 	Reset()
-	// Look is called after the start of a run and after every step, before the scenario and the spec see it. The
+	// Observe is called after the start of a run and after every step, before the scenario and the spec see it. The
 	// method run.Settling distinguishes the steps of the settling stage.
 	Observe(run *Run)
 	// Noted returns the run's data for the observer. It must not change with the next run.

@@ -149,7 +149,7 @@ func (o *Outbox) Down(n Node) {
 // Offer announces a client's request that may be given to one of the nodes p.To.
 func (o *Outbox) Offer(p trace.Pending) { o.run.pending = append(o.run.pending, p) }
 
-// Tell reports as text what the step under way is about, if the engine did not know it before: the content of a
+// Describe reports as text what the step under way is about, if the engine did not know it before: the content of a
 // request, or which of the node's timers fires.
 func (o *Outbox) Describe(text string) {
 	switch r := o.run; r.Last().Kind {
@@ -168,8 +168,7 @@ func (o *Outbox) Withdraw(id int32) { o.run.takePending(id) }
 // saves the work.
 func (o *Outbox) Texts() bool { return o.run.wantTexts }
 
-// Text is the content of a message after "1->2 Type", e.g. "phase=1 log=a", by the number of
-// its body.
+// Text is the content of a message after "1->2 Type", e.g. "phase=1 log=a", by the number of its body.
 func (o *Outbox) Text(body trace.ID, text string) {
 	if r := o.run; r.wantTexts {
 		for len(r.texts) < int(body) {
@@ -195,8 +194,8 @@ func (o *Outbox) States(text func(Node) string) {
 	}
 }
 
-// inWords renders the value of an event as text.
-func inWords(e *Event) {
+// asText renders the value of an event as text.
+func asText(e *Event) {
 	if e.Text == "" && e.Value != nil {
 		e.Text = fmt.Sprint(e.Value)
 	}

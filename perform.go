@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timeout is the number of steps after which a run checks whether it should end.
-const timeout = 1 << 10
+// checkEvery is the number of steps after which a run checks whether it should end.
+const checkEvery = 1 << 10
 
 // take takes the chooser's steps until there are no more, and before each of them those of the scenario. It checks
 // that a step is possible, updates the state of the run, lets the system perform the step, and lets all observers
@@ -129,7 +129,7 @@ func (r *Run) leaves(m *trace.Message) bool {
 	return !r.kernel.Has(m.To) || !r.kernel.Has(m.From) && m.From != 0
 }
 
-// goesOn reports whether a run continues after the end of its stage, or at a step where it checks whether it should
+// continues reports whether a run continues after the end of its stage, or at a step where it checks whether it should
 // end.
 func (w *worker) continues(end int) bool {
 	r := w.run
@@ -139,7 +139,7 @@ func (w *worker) continues(end int) bool {
 	if err := w.ctx.Err(); err != nil {
 		return r.breaks(err)
 	}
-	r.left = min(end-r.steps, timeout)
+	r.left = min(end-r.steps, checkEvery)
 	return true
 }
 
@@ -197,7 +197,7 @@ func (r *Run) enter(s *Step) {
 	case trace.Crash:
 		r.setUp(r.up.Without(s.Node))
 		r.timers = r.timers.Without(s.Node)
-		r.faults.Crashed = r.faults.Crashed.With(s.Node)
+		r.faults.crashed = r.faults.crashed.With(s.Node)
 	case trace.Restart:
 		r.setUp(r.up.With(s.Node))
 	case trace.Request:
@@ -214,20 +214,20 @@ func (r *Run) enter(s *Step) {
 
 // keepLimits ends a run that exceeds a limit.
 func (r *Run) keepLimits() {
-	if len(r.flying)-r.landed > r.limits.InFlight || r.now > r.limits.Time {
-		r.overdo()
+	if len(r.flying)-r.landed > r.maxInFlight || r.now > r.maxTime {
+		r.exceeds()
 	}
 }
 
-func (r *Run) overdo() {
-	r.end(fmt.Sprintf("time beyond %d", r.limits.Time))
-	if len(r.InFlight()) > r.limits.InFlight {
-		r.end(fmt.Sprintf("more than %d messages in flight", r.limits.InFlight))
+func (r *Run) exceeds() {
+	r.end(fmt.Sprintf("time beyond %d", r.maxTime))
+	if len(r.InFlight()) > r.maxInFlight {
+		r.end(fmt.Sprintf("more than %d messages in flight", r.maxInFlight))
 	}
 }
 
 func (r *Run) duplicate(id trace.ID) {
-	r.faults.Duplicated++
+	r.faults.duplicated++
 	m := &r.messages[id-1]
 	copied := r.send(m.From, m.To, m.Type, m.Tag, m.At, m.Body)
 	r.messages[copied-1].Copy = id
@@ -237,7 +237,7 @@ func (r *Run) duplicate(id trace.ID) {
 func (r *Run) replace(s *Step) {
 	m := &r.messages[s.Msg-1]
 	if m.From != 0 {
-		r.faults.Forged = r.faults.Forged.With(m.From)
+		r.faults.byzantine = r.faults.byzantine.With(m.From)
 	}
 	r.bodies++
 	m.Body = r.bodies
@@ -248,7 +248,6 @@ func (r *Run) switchLinks(s *Step) {
 	r.mix(uint64(s.From))
 	r.mix(uint64(s.To))
 	r.mix(uint64(btoi(s.OneWay)))
-	r.faults.Cut += btoi(s.Kind == trace.Cut)
 	r.cut.Switch(s)
 }
 

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/lockstep-go/lockstep/internal/mix"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Defaults of a plan and its limits.
+// Defaults of a plan: they replace fields that are zero.
 const (
 	DefaultRuns         = 1000
 	DefaultSteps        = 100_000
@@ -44,8 +45,15 @@ type Plan struct {
 	// Budget is the fault model: a run with more faults is unknown, whatever it shows. Nil means the scenario's fault
 	// model; if the scenario declares none, any fault is allowed.
 	Budget *Budget
-	// Limits stop a runaway run.
-	Limits Limits
+	// MaxSteps, MaxInFlight and MaxTime bound a run: its steps, its messages in flight at once, and its time. A run
+	// that reaches a bound has the verdict unknown, with the bound as the reason. 0 means DefaultSteps,
+	// DefaultInFlight and no bound on the time.
+	MaxSteps, MaxInFlight int
+	MaxTime               trace.Time
+	// MaxInconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means
+	// DefaultInconclusive. A campaign with more of them ends with an error if they are more than half of its runs, or
+	// more than this number in a row.
+	MaxInconclusive int
 	// Repetitions is how often a failing run of a best-effort system is repeated; 0 means DefaultRepetitions.
 	Repetitions int
 
@@ -70,30 +78,18 @@ type Plan struct {
 	// step has begun since the previous value. If not, the run hangs, which is a finding. Its goroutine cannot be
 	// stopped and stays running. Package watchdog makes a watchdog. Nil waits indefinitely.
 	Watch func() (look <-chan time.Time, stop func())
-	// Warming, if set, is called when a deployment begins to warm up its process ([Place.WarmUp]), and the returned
+	// Warming, if set, is called when a deployment begins to warm up its process ([Env.WarmUp]), and the returned
 	// function when it has done so. A campaign with a time limit does not count that time. Several deployments may
 	// warm up concurrently.
 	Warming func() (done func())
 	// Progress, if set, is called now and then from one goroutine at a time with the result so far, which it must not
 	// keep.
 	Progress func(*Result)
-	// Found, if set, is called from one goroutine at a time with each finding as soon as it has a trace, at most Keep
+	// OnFailure, if set, is called from one goroutine at a time with each finding as soon as it has a trace, at most Keep
 	// times. A finding of a best-effort system comes before its repetitions, which may take long. A caller that
 	// stores the findings loses none, however the campaign ends. If there are more findings than Keep, the first one
 	// passed need not be the first in run order, which the result keeps.
 	OnFailure func(*Failure)
-}
-
-// Limits bound one run. A run that reaches one has the verdict unknown, with the limit
-// as the reason.
-type Limits struct {
-	Steps    int        // steps of a run; 0 means DefaultSteps
-	InFlight int        // messages in flight at once; 0 means DefaultInFlight
-	Time     trace.Time // time of a run; 0 means no limit
-	// Inconclusive is the number of inconclusive runs that a campaign always tolerates; 0 means DefaultInconclusive.
-	// A campaign with more of them ends with an error if they are more than half of its runs, or more than this
-	// number in a row.
-	Inconclusive int
 }
 
 // prepared is a plan that has been checked and completed.
@@ -112,8 +108,8 @@ func (p Plan) prepare() (*prepared, error) {
 		name  string
 		value int
 	}{{"Runs", p.Runs}, {"Steps", p.Steps}, {"Settle", p.Settle}, {"Workers", p.Workers}, {"Keep", p.Keep},
-		{"Repetitions", p.Repetitions}, {"Limits.Steps", p.Limits.Steps}, {"Limits.InFlight", p.Limits.InFlight},
-		{"Limits.Time", int(p.Limits.Time)}, {"Limits.Inconclusive", p.Limits.Inconclusive}} {
+		{"Repetitions", p.Repetitions}, {"MaxSteps", p.MaxSteps}, {"MaxInFlight", p.MaxInFlight},
+		{"MaxTime", int(p.MaxTime)}, {"MaxInconclusive", p.MaxInconclusive}} {
 		if f.value < 0 {
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, it must not be negative", f.name, f.value)
 		}
@@ -121,7 +117,7 @@ func (p Plan) prepare() (*prepared, error) {
 	for _, f := range []struct {
 		name        string
 		value, most int
-	}{{"Settle", p.Settle, trace.MaxSettle}, {"Limits.Steps", p.Limits.Steps, trace.MaxSteps - trace.MaxSettle}} {
+	}{{"Settle", p.Settle, trace.MaxSettle}, {"MaxSteps", p.MaxSteps, trace.MaxSteps - trace.MaxSettle}} {
 		if f.value > f.most { // traces of such runs would be unreadable
 			return nil, fmt.Errorf("lockstep: the plan's %s is %d, allowed are 0..%d", f.name, f.value, f.most)
 		}
@@ -161,9 +157,10 @@ func (p *Plan) complete() {
 	p.Runs = cmp.Or(p.Runs, DefaultRuns)
 	p.Keep = cmp.Or(p.Keep, DefaultKeep)
 	p.Repetitions = cmp.Or(p.Repetitions, DefaultRepetitions)
-	p.Limits.Steps = cmp.Or(p.Limits.Steps, DefaultSteps)
-	p.Limits.InFlight = cmp.Or(p.Limits.InFlight, DefaultInFlight)
-	p.Limits.Inconclusive = cmp.Or(p.Limits.Inconclusive, DefaultInconclusive)
+	p.MaxSteps = cmp.Or(p.MaxSteps, DefaultSteps)
+	p.MaxInFlight = cmp.Or(p.MaxInFlight, DefaultInFlight)
+	p.MaxTime = cmp.Or(p.MaxTime, math.MaxInt64)
+	p.MaxInconclusive = cmp.Or(p.MaxInconclusive, DefaultInconclusive)
 }
 
 // Check reports the errors of a plan.

@@ -14,24 +14,24 @@ import (
 //
 // Replaying, shrinking and the repetition of findings all use a Player.
 type Player struct {
-	script      trace.Script
-	rounds      []trace.Round // of the run that the script is from
-	at          int
-	names       trace.Namer
-	took        []int
-	waits       patient
-	waiter      bool // it waits for the system
-	divergences int  // first action that was skipped or took another message; len(script): none
-	seedOf      int  // the run whose seed to ask for, or -1
-	drawn       map[string]string
+	script   trace.Script
+	rounds   []trace.Round // of the run that the script is from
+	at       int
+	names    trace.Namer
+	took     []int
+	waits    waited
+	waiter   bool // it waits for the system
+	diverged int  // first action that was skipped or took another message; len(script): none
+	seedOf   int  // the run whose seed to ask for, or -1
+	drawn    map[string]string
 }
 
 // NewPlayer makes a player of a script. The rounds are those of the run that it is from, if that run has rounds.
 func NewPlayer(script trace.Script, rounds []trace.Round) *Player {
-	return &Player{script: script, rounds: rounds, divergences: len(script), seedOf: -1}
+	return &Player{script: script, rounds: rounds, diverged: len(script), seedOf: -1}
 }
 
-// Patiently makes the player wait for messages and requests that the system has not sent or offered yet, and returns
+// Wait makes the player wait for messages and requests that the system has not sent or offered yet, and returns
 // the player. A best-effort system may be slower in a rerun. Many messages of a script with omitted steps never come.
 func (p *Player) Wait() *Player {
 	p.waiter = true
@@ -40,7 +40,7 @@ func (p *Player) Wait() *Player {
 
 // Reset begins a new run.
 func (p *Player) Reset(s *Start) {
-	p.at, p.took, p.divergences, p.waits = 0, p.took[:0], len(p.script), patient{}
+	p.at, p.took, p.diverged, p.waits = 0, p.took[:0], len(p.script), waited{}
 	p.names.Reset()
 	if len(p.script) > 0 && p.script[0].Step.Kind == trace.Start && p.script[0].Draws != nil {
 		p.at, p.took, s.Draws = 1, append(p.took, 0), p.script[0].Draws
@@ -50,8 +50,7 @@ func (p *Player) Reset(s *Start) {
 	}
 }
 
-// Next takes the next action that is possible. Those of the settling stage are taken only
-// in one.
+// Next takes the next action that is possible. Those of the settling stage are taken only in one.
 func (p *Player) Next(turn *Turn, next *Step) bool {
 	for all := turn.Messages(); p.names.Named() < len(all); {
 		p.names.Add(&all[p.names.Named()])
@@ -76,7 +75,7 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 			turn.Recall(a.Draws)
 			return true
 		}
-		p.divergence()
+		p.diverge()
 	}
 	if !turn.settling {
 		p.open(turn, len(p.rounds))
@@ -84,11 +83,11 @@ func (p *Player) Next(turn *Turn, next *Step) bool {
 	return false
 }
 
-// patient counts how often the player waited for the system: at one action, and in all.
-type patient struct{ at, here, all int }
+// waited counts how often the player waited for the system: at one action, and in all.
+type waited struct{ at, here, all int }
 
 // again reports whether one more wait at an action is worthwhile.
-func (w *patient) again(at int) bool {
+func (w *waited) again(at int) bool {
 	if at != w.at {
 		w.at, w.here = at, 0
 	}
@@ -116,7 +115,7 @@ func (p *Player) open(turn *Turn, number int) {
 	}
 }
 
-func (p *Player) divergence() { p.divergences = min(p.divergences, p.at-1) }
+func (p *Player) diverge() { p.diverged = min(p.diverged, p.at-1) }
 
 // resolve finds the message of an action and reports whether the step is possible.
 func (p *Player) resolve(turn *Turn, a *trace.Action) (Step, bool) {
@@ -144,7 +143,7 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 	if id := p.names.Find(name); id != 0 && turn.messages[id-1].Fate.OnItsWay() {
 		return id
 	}
-	p.divergence()
+	p.diverge()
 	alike := func(id trace.ID) bool {
 		m := &turn.messages[id-1]
 		return m.From == name.From && m.To == name.To && m.Type == name.Type
@@ -167,8 +166,8 @@ func (p *Player) find(turn *Turn, name trace.Name) trace.ID {
 // Took lists the actions taken, by their index in the script.
 func (p *Player) Took() []int { return p.took }
 
-// Strayed is the index of the first action that could not be taken as written, and whether there is one.
-func (p *Player) Diverged() (int, bool) { return p.divergences, p.divergences < len(p.script) }
+// Diverged is the index of the first action that could not be taken as written, and whether there is one.
+func (p *Player) Diverged() (int, bool) { return p.diverged, p.diverged < len(p.script) }
 
-// Tell returns the parameters drawn for the run that the script is from.
+// Report returns the parameters drawn for the run that the script is from.
 func (p *Player) Report(bool) SchedulerStats { return SchedulerStats{Drawn: p.drawn} }

@@ -119,7 +119,7 @@ func (r *Run) silent(n Node) string {
 	case !r.isNode(n) || !armed.Has(n):
 		return "no timer is set at that node, or it is down"
 	case r.info.OneClock && !r.due((armed &^ r.heldTimers).With(n)).Has(n):
-		return "another timer is due before it, and all nodes live by one clock"
+		return "another timer is due before it, and all nodes share one clock"
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ type note struct {
 	number, round int
 	step          Step
 	settle        bool
-	text, body    string // known only at the time of the step: see told
+	text, body    string // known only at the time of the step: see lastStep
 	sent, gone    int
 	draws, events int
 	changed       int
@@ -48,13 +48,13 @@ func (c *recorder) begin(h trace.Header) {
 	c.records, c.texts, c.forged = nil, c.texts[:0], 0
 }
 
-// Look notes the step just taken and its effects.
+// Observe notes the step just taken and its effects.
 func (c *recorder) Observe(r *Run) {
 	c.gone = append(c.gone, r.vanished...)
 	for i := range r.events {
 		c.events = append(c.events, r.events[i])
 		if !r.can.Lasting {
-			inWords(&c.events[len(c.events)-1])
+			asText(&c.events[len(c.events)-1])
 		}
 	}
 	for n := Node(1); int(n) <= r.info.Nodes; n++ {
@@ -69,8 +69,8 @@ func (c *recorder) Observe(r *Run) {
 // broken notes a step in which the system panicked: of its effects, only the messages sent and the draws are known.
 func (c *recorder) broken(r *Run) {
 	c.sent = append(c.sent, r.Sent()...)
-	c.draws = append(c.draws, r.draws.told()...)
-	n := c.told(r)
+	c.draws = append(c.draws, r.draws.record()...)
+	n := c.lastStep(r)
 	if n.step.Kind == trace.Replace {
 		c.forged++
 	}
@@ -78,8 +78,8 @@ func (c *recorder) broken(r *Run) {
 	c.notes = append(c.notes, n)
 }
 
-// told is the note of the last step, without its effects. The watchdog asks for it as well, before the step ends.
-func (c *recorder) told(r *Run) note {
+// lastStep is the note of the last step, without its effects. The watchdog asks for it as well, before the step ends.
+func (c *recorder) lastStep(r *Run) note {
 	n := note{number: r.steps, step: *r.Last(), settle: r.settling}
 	if !r.settling {
 		n.round = len(r.opened)
@@ -110,7 +110,7 @@ func (c *recorder) write(r *Run) {
 		rec.Gone, rec.Draws = part(c.gone, from.gone, n.gone), part(c.draws, from.draws, n.draws)
 		rec.Events, rec.States = part(c.events, from.events, n.events), part(c.changed, from.changed, n.changed)
 		for j := range rec.Events {
-			inWords(&rec.Events[j])
+			asText(&rec.Events[j])
 		}
 		c.records = append(c.records, rec)
 		from = *n
@@ -144,7 +144,7 @@ func (c *recorder) finish(o trace.Outcome, r *Run, drawn map[string]string) *tra
 	t.Records = slices.Clip(t.Records)
 	t.Outcome = o
 	t.Header.Drawn = maps.Clone(drawn)
-	//lockstep:unordered each value by itself
+	//lockstep:unordered each value is changed on its own
 	for k, v := range t.Header.Drawn {
 		t.Header.Drawn[k] = trace.Cap(v)
 	}

@@ -37,7 +37,7 @@ type Result struct {
 	// States is the number of distinct states in StateRuns of the runs, if the plan counts them and the system offers
 	// fingerprints. Only the first few runs and then one of many count, which costs little.
 	States, StateRuns int
-	// Seen has the measurements that the guarantee rests on, if the strategy measures its runs.
+	// Stats has the measurements that the guarantee rests on, if the strategy measures its runs.
 	Stats RunStats
 	// Reached says how far a strategy got that works through a space, e.g. that it is complete to its bound.
 	Reached string
@@ -61,7 +61,7 @@ type Result struct {
 	Interrupted, Stopped bool
 }
 
-// Unknown is a run that was not checked.
+// Unknown is a run that was not checked, and the reason.
 type Unknown struct {
 	Run    int
 	Reason string
@@ -69,7 +69,7 @@ type Unknown struct {
 	Inconclusive bool
 }
 
-// Found is a failing run.
+// Failure is a failing run: its finding, its trace, and whether repetitions of the run failed again.
 type Failure struct {
 	Run     int
 	Finding Finding
@@ -108,7 +108,7 @@ func (r *Result) First() *Failure {
 	return &r.Failures[0]
 }
 
-// NotReproduced marks a failing run of Found as flaky, because it differed when it was repeated outside of the
+// NotReproduced marks a failing run of Failures as flaky, because it differed when it was repeated outside of the
 // campaign, and says how. The results of its first repetitions no longer count.
 func (r *Result) NotReproduced(i int, how string) {
 	f := &r.Failures[i]

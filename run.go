@@ -1,7 +1,6 @@
 package lockstep
 
 import (
-	"math"
 	"strings"
 
 	"github.com/lockstep-go/lockstep/internal/mix"
@@ -10,15 +9,16 @@ import (
 
 // Run is one execution in progress. Schedulers, directors, monitors and watchers may all read it. Only three actors
 // change it, each through its own type: the scheduler through its [Turn], the system through its [Outbox], the
-// director through its [Hand]. Slices and pointers that a Run hands out are valid until the next step and must not be
+// director through its [Control]. Slices and pointers that a Run hands out are valid until the next step and must not be
 // written to.
 type Run struct {
-	info   Info
-	system Deployment
-	can    Capabilities
-	limits Limits
-	out    Outbox
-	hand   Control
+	info        Info
+	system      Deployment
+	can         Capabilities
+	maxInFlight int
+	maxTime     trace.Time
+	out         Outbox
+	control     Control
 
 	progress
 	network
@@ -40,7 +40,7 @@ type Run struct {
 	lines    lineups
 
 	draws  draws
-	chance Source // of Outbox.Chance
+	source Source // of Outbox.Source
 
 	watched   bool // events have an observer
 	wantTexts bool
@@ -76,16 +76,15 @@ type progress struct {
 	kernel     Nodes    // the sweep loses messages that leave it
 	whole      bool     // the kernel is all nodes
 	loses      func(*trace.Message) bool
-	faults     Faults
+	faults     faults
 }
 
-// Faults counts the faults of a run, those of the scenario and of the strategy together.
-type Faults struct {
-	Lost       int   // messages to nodes that were up, dropped or sent into a cut
-	Duplicated int   // messages duplicated
-	Crashed    Nodes // nodes that crashed at least once
-	Forged     Nodes // senders of replaced messages
-	Cut        int   // cut steps
+// faults counts the faults of a run, those of the scenario and of the strategy together.
+type faults struct {
+	lost       int   // messages to nodes that were up, dropped or sent into a cut
+	duplicated int   // messages duplicated
+	crashed    Nodes // nodes that crashed at least once
+	byzantine  Nodes // senders of replaced messages
 }
 
 // openRound is the part of a lock-step round that is kept until a caller of Rounds asks for more.
@@ -94,13 +93,10 @@ type openRound struct {
 	kernel Nodes
 }
 
-func newTurn(info Info, limits Limits) *Turn {
-	if limits.Time == 0 {
-		limits.Time = math.MaxInt64
-	}
-	turn := &Turn{Run{info: info, limits: limits, network: newNetwork(&info), all: trace.AllNodes(info.Nodes),
-		timerAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
-	turn.out.run, turn.hand.turn, turn.hand.run = &turn.Run, turn, &turn.Run
+func newTurn(info Info, maxInFlight int, maxTime trace.Time) *Turn {
+	turn := &Turn{Run{info: info, maxInFlight: maxInFlight, maxTime: maxTime, network: newNetwork(&info),
+		all: trace.AllNodes(info.Nodes), timerAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
+	turn.out.run, turn.control.turn, turn.control.run = &turn.Run, turn, &turn.Run
 	return turn
 }
 
@@ -116,7 +112,7 @@ func (r *Run) reset() {
 	r.digest = 1
 	r.setUp(r.all)
 	r.happened.reset()
-	r.chance.out = nil
+	r.source.out = nil
 	r.events, r.vanished, r.queue, r.forged = r.events[:0], r.vanished[:0], r.queue[:0], r.forged[:0]
 	r.between, r.before = r.between[:0], r.before[:0]
 	r.pending, r.reserved, r.texts = r.pending[:0], r.reserved[:0], r.texts[:0]
@@ -223,8 +219,8 @@ func (r *Run) Rounds() []trace.Round {
 // messages sent before each of them.
 func (r *Run) Between() (steps []Step, before []int) { return r.between, r.before }
 
-// quiet reports whether nothing observable has happened.
-func (r *Run) quiet() bool {
+// eventless reports whether nothing observable has happened.
+func (r *Run) eventless() bool {
 	for i := range r.happened.tally {
 		if r.happened.tally[i].N > 0 {
 			return false
@@ -233,8 +229,15 @@ func (r *Run) quiet() bool {
 	return true
 }
 
-// Faults counts the faults introduced so far.
-func (r *Run) Faults() Faults { return r.faults }
+// Crashed is the set of nodes that a step has crashed so far, including those that were restarted.
+func (r *Run) Crashed() Nodes { return r.faults.crashed }
+
+// Byzantine is the set of nodes that have sent forged messages so far: those whose messages a step replaced.
+func (r *Run) Byzantine() Nodes { return r.faults.byzantine }
+
+// Losses is the number of messages lost so far: dropped, or sent into a cut. Messages to a node that was down do not
+// count.
+func (r *Run) Losses() int { return r.faults.lost }
 
 // Settling reports whether the run is in its settling stage.
 func (r *Run) Settling() bool { return r.settling }
@@ -242,7 +245,7 @@ func (r *Run) Settling() bool { return r.settling }
 // Settled reports whether the run has completed its settling stage.
 func (r *Run) Settled() bool { return r.settled }
 
-// View is the deployment's view for specs that know its type, or nil: see Abilities.View.
+// View is the deployment's view for specs that know its type, or nil: see [Capabilities].View.
 func (r *Run) View() any { return r.can.View }
 
 // Body is the system's own message, if the deployment gives access, or nil.

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Bench makes single runs of a plan on one deployment, with any scheduler. Packages that replay, shrink and rewrite
-// runs in lock-step form are built on it. A Bench is not safe for concurrent use.
+// Runner makes single runs of a plan on one deployment, with any scheduler. Packages that replay, shrink and rewrite
+// runs in lock-step form are built on it. A Runner is not safe for concurrent use.
 type Runner struct {
 	worker *worker
 	of     *trace.Trace // the trace whose run is rerun, or nil
@@ -18,7 +18,7 @@ type Runner struct {
 	left   int          // hanging goroutines
 }
 
-// NewRunner makes a bench for a plan. If the caller gives no scheduler for a run, the plan's strategy provides it. The
+// NewRunner makes a runner for a plan. If the caller gives no scheduler for a run, the plan's strategy provides it. The
 // plan may omit the strategy if the caller gives a scheduler for every run.
 func NewRunner(plan Plan) (*Runner, error) {
 	if plan.Strategy == nil {
@@ -34,7 +34,7 @@ func NewRunner(plan Plan) (*Runner, error) {
 	return &Runner{worker: newWorker(p, 0)}, nil
 }
 
-// NewRunnerFor makes a bench that reruns the run of a trace, in its original or a changed form. It uses the trace's
+// NewRunnerFor makes a runner that reruns the run of a trace, in its original or a changed form. It uses the trace's
 // seed and settling stage. The scenario checks the run but moves nothing, because its steps are part of the trace.
 // NewRunnerFor refuses a system other than the trace's.
 func NewRunnerFor(plan Plan, t *trace.Trace) (*Runner, error) {
@@ -49,7 +49,7 @@ func NewRunnerFor(plan Plan, t *trace.Trace) (*Runner, error) {
 	if err := sameSystem(&t.Header, &p.info); err != nil {
 		return nil, err
 	}
-	p.Limits.Steps = max(p.Limits.Steps, len(t.Records))
+	p.MaxSteps = max(p.MaxSteps, len(t.Records))
 	w := newWorker(p, 0)
 	w.run.fromTrace(t)
 	b := &Runner{worker: w, of: t}
@@ -123,31 +123,31 @@ func (b *Runner) KeepOrder(keep bool) bool {
 
 // Run makes the run with the given number. If s is nil, the plan's strategy provides the scheduler. An error is a
 // failure of the tool, the plan or the environment, or the context's error. Under the plan's watchdog, a hanging run
-// has the hang as its finding, and the bench continues with a new deployment.
+// has the hang as its finding, and the runner continues with a new deployment.
 func (b *Runner) Run(ctx context.Context, number int, s Scheduler) (trace.Outcome, error) {
 	defer b.use(ctx, s)()
 	if b.worker.Watch != nil {
 		return b.runWatched(number)
 	}
 	outcome, err := b.worker.one(number)
-	b.tell(number, err)
+	b.collect(number, err)
 	return outcome, err
 }
 
 // Record is Run with a recording. The recording extends as far as the run did, also if there is an error. Under the
-// plan's watchdog, a hanging run is recorded up to the hang, and the bench continues with a new deployment.
+// plan's watchdog, a hanging run is recorded up to the hang, and the runner continues with a new deployment.
 func (b *Runner) Record(ctx context.Context, number int, s Scheduler) (*trace.Trace, error) {
 	defer b.use(ctx, s)()
 	if b.worker.Watch != nil {
 		return b.recordWatched(number)
 	}
 	t, err := b.worker.record(number)
-	b.tell(number, err)
+	b.collect(number, err)
 	return t, err
 }
 
-// tell passes the watchers' notes to the plan's observers.
-func (b *Runner) tell(number int, err error) {
+// collect passes the watchers' notes to the plan's observers.
+func (b *Runner) collect(number int, err error) {
 	if err == nil {
 		for i, w := range b.worker.watchers {
 			b.worker.Observers[i].Collect(number, w.Noted())
@@ -186,7 +186,7 @@ func Record(ctx context.Context, plan Plan, run int) (t *trace.Trace, err error)
 	return t, err
 }
 
-// silent is the strategy of a bench without one. It takes no steps and only has a name.
+// silent is the strategy of a runner without one. It takes no steps and only has a name.
 type silent string
 
 func (s silent) String() string           { return string(s) }

@@ -20,19 +20,18 @@ type Scenario interface {
 
 // Director carries out a scenario in one run after the other.
 type Director interface {
-	// Reset begins a new run. The source is the run's own and may be kept until the
-	// next Reset.
+	// Reset begins a new run. The source is the run's own and may be kept until the next Reset.
 	Reset(*rand.Rand)
-	// Look is called after the start of a run and after every step. It sees the step (run.Last), the messages it sent
-	// (run.Sent) and its events (run.Events), and acts through the hand. While run.Settling reports true the hand
-	// moves nothing.
-	Observe(run *Run, hand *Control)
+	// Observe is called after the start of a run and after every step. It sees the step (run.Last), the messages it
+	// sent (run.Sent) and its events (run.Events), and acts through the control. While run.Settling reports true, the
+	// control moves nothing.
+	Observe(run *Run, control *Control)
 	// Idle is called when the strategy has no step left. A director that makes a step possible, by releasing or doing
 	// something, reports true and the run continues.
-	Idle(run *Run, hand *Control) bool
+	Idle(run *Run, control *Control) bool
 	// End is called when the run ends without a finding, and may fail it.
-	End(run *Run, hand *Control)
-	// Tell reports what the scenario did in the run just ended. If the scenario never took effect, vacuous says why
+	End(run *Run, control *Control)
+	// Report says what the scenario did in the run just ended. If the scenario never took effect, vacuous says why
 	// the run does not count; otherwise it is empty. The counts say how often each part of the scenario took effect,
 	// always in the same order. They are valid until the next run.
 	Report() (vacuous string, counts []Count)
@@ -52,7 +51,7 @@ type Count struct {
 // NotCounted is the number of something without a counter. It is not zero.
 const NotCounted = -1
 
-// Hand is a director's means to act on a run. In a replay, the director's steps come from the trace. There the
+// Control is a director's means to act on a run. In a replay, the director's steps come from the trace. There the
 // director still checks, but moves nothing.
 type Control struct {
 	turn *Turn
@@ -62,83 +61,82 @@ type Control struct {
 
 // Hold takes a message in flight away from the strategy until it is released, or delivered or dropped by Do. On a
 // FIFO link it blocks the messages sent after it.
-func (h *Control) Hold(id trace.ID) {
-	r := h.run
-	if h.Moves() && r.messages[id-1].Fate == trace.InFlight {
+func (c *Control) Hold(id trace.ID) {
+	r := c.run
+	if c.Moves() && r.messages[id-1].Fate == trace.InFlight {
 		r.hold(id)
 	}
 }
 
 // Release gives a held message back to the strategy.
-func (h *Control) Release(id trace.ID) {
-	r := h.run
-	if h.Moves() && r.messages[id-1].Fate == trace.Held {
+func (c *Control) Release(id trace.ID) {
+	r := c.run
+	if c.Moves() && r.messages[id-1].Fate == trace.Held {
 		r.release(id)
 	}
 }
 
 // Do queues a step to take before the strategy is asked again. A step that is impossible at its turn is skipped.
-func (h *Control) Do(s Step) {
-	if h.Moves() {
-		h.run.queue = append(h.run.queue, s)
+func (c *Control) Do(s Step) {
+	if c.Moves() {
+		c.run.queue = append(c.run.queue, s)
 	}
 }
 
 // Forge makes the step that gives a message in flight another body, as a Byzantine sender would. The body is in the
 // format that the system reads.
-func (h *Control) Forge(id trace.ID, body string) Step { return h.run.forge(id, body) }
+func (c *Control) Forge(id trace.ID, body string) Step { return c.run.forge(id, body) }
 
 // Replay writes the next step of a player's script to next and reports true, or reports false at the end of the
 // script. It does not take the step: see Do.
-func (h *Control) Replay(p *Player, next *Step) bool { return p.Next(h.turn, next) }
+func (c *Control) Replay(p *Player, next *Step) bool { return p.Next(c.turn, next) }
 
-// Moves reports whether the hand can move anything: not in a replay, and not while the
-// run settles.
-func (h *Control) Moves() bool { return !h.mute && !h.run.settling }
+// Moves reports whether the control can move anything: not in a replay, and not while the run settles.
+func (c *Control) Moves() bool { return !c.mute && !c.run.settling }
 
-// Muted is a hand on the same run that moves nothing, for checking what a director would do.
-func (h *Control) Muted() *Control { return &Control{turn: h.turn, run: h.run, mute: true} }
+// Muted is a control of the same run that moves nothing, for checking what a director would do.
+func (c *Control) Muted() *Control { return &Control{turn: c.turn, run: c.run, mute: true} }
 
 // HoldTimers keeps the timers of nodes from the strategy until they are released. Do can still fire them.
-func (h *Control) HoldTimers(nodes Nodes) {
-	if h.Moves() {
-		h.run.heldTimers |= nodes
+func (c *Control) HoldTimers(nodes Nodes) {
+	if c.Moves() {
+		c.run.heldTimers |= nodes
 	}
 }
 
 // ReleaseTimers gives the timers of nodes back to the strategy.
-func (h *Control) ReleaseTimers(nodes Nodes) {
-	if h.Moves() {
-		h.run.heldTimers &^= nodes
+func (c *Control) ReleaseTimers(nodes Nodes) {
+	if c.Moves() {
+		c.run.heldTimers &^= nodes
 	}
 }
 
 // Reserve takes a waiting request away from the strategy, so that only Do can give it.
-func (h *Control) Reserve(id int32) {
-	if h.Moves() {
-		if p, ok := h.run.takePending(id); ok {
-			h.run.reserved = append(h.run.reserved, p)
+func (c *Control) Reserve(id int32) {
+	if c.Moves() {
+		if p, ok := c.run.takePending(id); ok {
+			c.run.reserved = append(c.run.reserved, p)
 		}
 	}
 }
 
 // Abort ends the campaign with an error: the scenario itself is wrong.
-func (h *Control) Abort(err error) {
-	if h.run.broken == nil {
-		h.run.broken = err
+func (c *Control) Abort(err error) {
+	if c.run.broken == nil {
+		c.run.broken = err
 	}
 }
 
 // Fail ends the run with a finding.
-func (h *Control) Fail(f Finding) {
-	if h.run.finding == nil {
-		h.run.finding = &f
+func (c *Control) Fail(f Finding) {
+	if c.run.finding == nil {
+		c.run.finding = &f
 	}
 }
 
 // Finish ends the run: the scenario has reached its goal. The settling stage still follows.
-func (h *Control) Finish() {
-	if r := h.run; !r.settling {
+func (c *Control) Finish() {
+	if r := c.run; !r.settling {
 		r.ended, r.left = true, 0
 	}
 }

@@ -37,9 +37,9 @@ type Monitor interface {
 	Conclude(draw bool) Conclusion
 }
 
-// Conclusion is a monitor's statement on a run beside its finding. The zero value states nothing.
+// Conclusion is a monitor's summary of a run, beside its finding: what it checked. The zero value says nothing.
 type Conclusion struct {
-	// Judged is how often each property could have failed, in the order of the spec's Properties. With it, a campaign
+	// Checked is how often each property could have failed, in the order of the spec's Properties. With it, a campaign
 	// distinguishes a property that held from one that was never exercised. NotCounted, or a list that is too short,
 	// means that the monitor does not count. It is valid until the next run.
 	Checked []int

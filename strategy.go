@@ -35,7 +35,7 @@ type Terms struct {
 	Sequential bool
 	// Lineages is the number of schedulers that learn separately, if a strategy has several. Epoch is the number of
 	// runs that each of them makes before all learn what the others have learned. 0 means one lineage, without an
-	// end. The schedulers of a strategy with several lineages are a [Learner].
+	// end. The schedulers of a strategy with several lineages are each a [Learner].
 	Lineages, Epoch int
 	// Order bounds how messages of one link overtake each other in runs of the strategy; nil means that they may
 	// arrive in any order. A run that is shrunk or replayed keeps to it.
@@ -43,8 +43,7 @@ type Terms struct {
 	// Sweeps says that the scheduler leaves the messages of rounds to the engine ([Turn.Sweep]). A strategy that uses
 	// another strategy's scheduler, and chooses or observes each step, sets it to false.
 	Sweeps bool
-	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the
-	// events of steps.
+	// Texts says that the scheduler reads the texts of messages and states, Events that it looks at the events of steps.
 	Texts, Events bool
 	// Probe makes a few runs without faults before the campaign starts, and Learn returns the strategy with the
 	// parameters that they suggest. Learn's argument is the scheduler that made all of them. Both are nil if the
@@ -60,9 +59,9 @@ type Scheduler interface {
 	// Next writes the next step to next, which is zero, and reports true; or it reports false when the run should
 	// end.
 	Next(turn *Turn, next *Step) bool
-	// Tell reports on the last run, and on the runs so far. Rendering Drawn and Reached as text takes time; the
-	// engine wants them only if words is true.
-	Report(words bool) SchedulerStats
+	// Report reports on the last run, and on the runs so far. Rendering Drawn and Reached as text takes time; the
+	// engine wants them only if texts is true.
+	Report(texts bool) SchedulerStats
 }
 
 // Learner is the scheduler of a strategy with several lineages. The runs of a campaign belong to the lineages in
@@ -83,8 +82,8 @@ type Learner interface {
 // Start is a scheduler's input at the start of a run. All of its choices must follow from it and from what it sees of
 // the run.
 type Start struct {
-	// Run is the number of the run in the campaign, from 0, for strategies that walk
-	// through a space instead of drawing from it.
+	// Run is the number of the run in the campaign, from 0, for strategies that walk through a space instead of
+	// drawing from it.
 	Run int
 	// Rand is the run's own source, seeded for this run. It must not be kept.
 	Rand *rand.Rand
@@ -96,11 +95,11 @@ type Start struct {
 	Draws []trace.Draw
 }
 
-// Account is a scheduler's report on its runs.
+// SchedulerStats is a scheduler's report on its runs.
 type SchedulerStats struct {
 	// Drawn lists the parameters that were drawn for the run, for the header of its trace.
 	Drawn map[string]string
-	// Seen measures the run, if the guarantee depends on it.
+	// Stats measures the run, if the guarantee depends on it.
 	Stats RunStats
 	// Done says that the strategy has exhausted a space, which ends the campaign normally, and Reached says as text
 	// how far the scheduler got.
@@ -108,7 +107,7 @@ type SchedulerStats struct {
 	Reached string
 }
 
-// Seen has a strategy's measurements of the runs that its guarantee depends on.
+// RunStats has a strategy's measurements of runs, if its guarantee depends on them.
 type RunStats struct {
 	Events  int     // events that happened or could have happened in a run, the maximum over runs
 	Width   int     // of the partial order of these events, the maximum over runs

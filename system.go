@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// System describes a system under test. It is an immutable value: the same System
-// serves many workers, each with a [Deployment] of its own.
+// System describes a system under test. It is an immutable value: the same System serves many workers, each with a [Deployment] of its own.
 type System interface {
 	// Describe states the name and capabilities of the system, or the error in its configuration.
 	Describe() (Info, error)
@@ -61,7 +60,7 @@ type Info struct {
 	// Pace is the time that one Wait step of a strategy or of the settling stage lasts, if the system supports Wait;
 	// 0 means 1.
 	Pace trace.Time
-	// Repeats says whether the same steps have the same effects.
+	// Determinism says whether the same steps have the same effects.
 	Determinism Determinism
 	// Recheck is n if a campaign should rerun one of n passing runs and compare. It is for deterministic systems
 	// whose determinism should be checked; 0: none.
@@ -73,15 +72,15 @@ type Info struct {
 	Serial bool
 }
 
-// Repeats grades the determinism of a system.
+// Determinism says how well a system repeats its runs.
 type Determinism uint8
 
 // The grades of determinism.
 const (
-	// Exactly: the same seed and steps have the same effects, always.
+	// Deterministic: the same seed and steps always have the same effects.
 	Deterministic Determinism = iota
-	// Roughly: they often have the same effects. Every run is recorded as it happens, and a finding is confirmed by
-	// repeating it several times.
+	// BestEffort: they often have the same effects. Every run is recorded as it happens, and a finding is confirmed
+	// by repeating it several times.
 	BestEffort
 )
 
@@ -94,11 +93,11 @@ func (r Determinism) String() string {
 }
 
 // Require reports which of a strategy's needed kinds of step the system does not support.
-func (i Info) Require(who string, need trace.Kinds) error {
+func (i Info) Require(strategy string, need trace.Kinds) error {
 	if missing := need &^ i.Supports; missing != 0 {
 		return fmt.Errorf(
 			"%s needs steps that %s does not support: %s (it supports %s)",
-			who,
+			strategy,
 			i.Name,
 			missing,
 			i.Supports,
@@ -110,7 +109,7 @@ func (i Info) Require(who string, need trace.Kinds) error {
 // pace is the time that a Wait lasts.
 func (i *Info) pace() trace.Time { return max(i.Pace, 1) }
 
-// Place is the environment of a deployment: its worker's number, which distinguishes its ports from those of other
+// Env is the environment of a deployment: its worker's number, which distinguishes its ports from those of other
 // deployments, and a directory of its own.
 type Env struct {
 	// Worker is the number of the worker, from 0. Two concurrent deployments never have the same.
@@ -130,7 +129,7 @@ func (p *Env) WarmUp(do func() error) error {
 	return do()
 }
 
-// Directory is the deployment's own directory. It is created at the first call, and removed when the deployment has been
+// Dir is the deployment's own directory. It is created at the first call, and removed when the deployment has been
 // closed. The directory of a killed process is removed when the next one is created beside it.
 func (p *Env) Dir() (string, error) {
 	if p.dir == nil {
@@ -174,13 +173,13 @@ type Deployment interface {
 	// Do performs one step and reports its effects. The engine has checked that the step is possible. For steps on
 	// messages, out.Message gives the envelope. Do must not change the step.
 	Do(ctx context.Context, step *Step, out *Outbox) error
-	// Abilities returns the optional capabilities of the deployment. The engine asks once.
+	// Capabilities returns the optional capabilities of the deployment. The engine asks once.
 	Capabilities() Capabilities
 	// Close releases the deployment's resources.
 	Close() error
 }
 
-// Abilities are the optional capabilities of a deployment, beyond taking steps; each may be missing.
+// Capabilities are the optional capabilities of a deployment, beyond taking steps; each may be missing.
 type Capabilities struct {
 	// Fingerprint hashes the state of a node. Equal states have equal fingerprints.
 	Fingerprint func(Node) uint64
@@ -210,7 +209,7 @@ type Capabilities struct {
 // Inconclusive is the error of a Reset or Do after which the run says nothing about the system. The reason is the
 // environment: a process was killed from outside, or the system did not become quiescent in time. The verdict of the
 // run is unknown, with this reason. The engine replaces the deployment and the campaign continues, unless this
-// happens more often than Limits.Inconclusive allows.
+// happens more often than Plan.MaxInconclusive allows.
 type Inconclusive struct{ Reason string }
 
 // Error is the reason.

@@ -6,8 +6,8 @@ import "github.com/lockstep-go/lockstep/trace"
 // has.
 type Turn struct{ Run }
 
-// Forge makes the step that gives a message in flight another body, as a Byzantine sender
-// would. The body is in the format that the system reads.
+// Forge makes the step that gives a message in flight another body, as a Byzantine sender would. The body is in the
+// format that the system reads.
 func (t *Turn) Forge(id trace.ID, body string) Step { return t.forge(id, body) }
 
 func (r *Run) forge(id trace.ID, body string) Step {

@@ -8,10 +8,10 @@ type (
 	Node = trace.Node
 	// Nodes is a set of nodes.
 	Nodes = trace.Nodes
-	// Step is one choice of a run.
+	// Step is one choice of a run, e.g. to deliver a message or to crash a node.
 	Step = trace.Step
-	// Event is something observable that happened at a node.
+	// Event is something observable that happened at a node, e.g. that it became leader.
 	Event = trace.Event
-	// Finding is a violated property.
+	// Finding is a violated property, and how it was violated.
 	Finding = trace.Finding
 )

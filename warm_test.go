@@ -18,7 +18,7 @@ import (
 // hang.
 type cold struct {
 	lockstep.System
-	told bool
+	announced bool
 }
 
 func (c cold) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
@@ -26,7 +26,7 @@ func (c cold) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deploym
 		time.Sleep(time.Hour)
 		return nil
 	}
-	if c.told {
+	if c.announced {
 		if err := place.WarmUp(slow); err != nil {
 			return nil, err
 		}
@@ -38,11 +38,11 @@ func (c cold) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deploym
 
 // Warming up is no hang, however long it takes; any other action that takes so long is one.
 func TestWarmUpIsNotWatched(t *testing.T) {
-	for _, told := range []bool{true, false} {
+	for _, announced := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			paused := time.Duration(0)
 			plan := lockstep.Plan{
-				System:   cold{toy.Cluster(nil), told},
+				System:   cold{toy.Cluster(nil), announced},
 				Strategy: strategy.DefaultWalk,
 				Runs:     3,
 				Workers:  1,
@@ -54,8 +54,8 @@ func TestWarmUpIsNotWatched(t *testing.T) {
 			}
 			r, err := lockstep.Explore(t.Context(), plan)
 			hangs := err != nil || r.Verdict() != trace.Pass
-			if hangs == told || told && paused != time.Hour {
-				t.Errorf("told %v: %v, %v, paused for %v", told, r, err, paused)
+			if hangs == announced || announced && paused != time.Hour {
+				t.Errorf("announced %v: %v, %v, paused for %v", announced, r, err, paused)
 			}
 			time.Sleep(10 * time.Hour) // abandoned goroutines end
 		})

@@ -20,8 +20,8 @@ const Hang = "hang"
 // a processor busy.
 const mostLeft = 4
 
-// life is the part of a worker that the watchdog can see.
-type incarnation struct {
+// heartbeat is the part of a worker that the watchdog can see.
+type heartbeat struct {
 	asked  atomic.Bool  // cleared by the worker's next step
 	number atomic.Int64 // the run under way
 	id     atomic.Pointer[string]
@@ -38,23 +38,23 @@ type moment struct {
 }
 
 // sign shows that the worker is alive. The worker calls it now and then.
-func (l *incarnation) sign() {
+func (l *heartbeat) sign() {
 	if l.asked.Load() {
 		l.asked.Store(false)
 	}
 }
 
 // alive reports whether the worker has called sign since the last call of alive, or is warming up its process.
-func (l *incarnation) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
+func (l *heartbeat) alive() bool { return !l.asked.Swap(true) || l.warm.Load() > 0 }
 
 // name records the goroutine that makes the runs.
-func (l *incarnation) name() {
+func (l *heartbeat) name() {
 	id := stack.ID()
 	l.id.Store(&id)
 }
 
 // stack is the stack of that goroutine.
-func (l *incarnation) stack() string {
+func (l *heartbeat) stack() string {
 	if id := l.id.Load(); id != nil {
 		return stack.Of(*id)
 	}
@@ -68,7 +68,7 @@ func (w *worker) enters() {
 	if w.rec == nil || !w.traced {
 		return
 	}
-	n := w.rec.told(w.run)
+	n := w.rec.lastStep(w.run)
 	w.rec.write(w.run)
 	m := &moment{trace: w.rec.soFar(w.run), record: w.rec.record(w.run, &n)}
 	m.trace.Header.Run = w.start.SeedOf
@@ -76,7 +76,7 @@ func (w *worker) enters() {
 }
 
 // hanging is the trace of the recorded run that hangs, as far as it got.
-func (l *incarnation) hanging() *trace.Trace {
+func (l *heartbeat) hanging() *trace.Trace {
 	m := l.moment.Load()
 	if m == nil {
 		return nil
@@ -106,7 +106,7 @@ func (c *campaign) watched(number, first, end int) batch {
 		return batch{} // an interrupt must not wait
 	}
 	at := int(w.number.Load())
-	if why := c.cannotGoOn(); why != "" {
+	if why := c.cannotContinue(); why != "" {
 		return batch{
 			err: fmt.Errorf(
 				"lockstep: run %d of seed %d hangs: no step ended in the time of the watchdog; %s\n%s",
@@ -134,13 +134,13 @@ func (c *campaign) attempt(w *worker, first, end int, look <-chan time.Time) (ba
 
 // leave abandons a worker, its goroutine and its deployment.
 func (c *campaign) leave(number int) {
-	c.runner[number].left.Store(true)
-	c.runner[number] = nil
+	c.started[number].left.Store(true)
+	c.started[number] = nil
 	c.left.Add(1)
 }
 
-// cannotGoOn says why a hanging run ends the campaign, or is empty if the campaign can continue.
-func (c *campaign) cannotGoOn() string {
+// cannotContinue says why a hanging run ends the campaign, or is empty if the campaign can continue.
+func (c *campaign) cannotContinue() string {
 	switch {
 	case c.terms.Sequential:
 		return c.Strategy.String() + " learns from one run for the next, so that no other run can follow"
@@ -148,7 +148,7 @@ func (c *campaign) cannotGoOn() string {
 		return "there may be only one deployment of " + c.info.Name + " at a time, and this one cannot be stopped"
 	case c.left.Load() > mostLeft:
 		return fmt.Sprintf(
-			"%d goroutines that hang are left running, which is as many as a campaign bears",
+			"%d goroutines that hang are left running, the most that a campaign tolerates",
 			c.left.Load(),
 		)
 	default:
@@ -157,7 +157,7 @@ func (c *campaign) cannotGoOn() string {
 }
 
 // oneByOne reruns the runs of a batch with a hanging run, recorded, to find out which run hangs, and where.
-func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Time) (b batch) {
+func (c *campaign) oneByOne(number, first, end, reported int, look <-chan time.Time) (b batch) {
 	hung := false
 	for run := first; run < end; run++ {
 		w := c.worker(number)
@@ -181,7 +181,7 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 			break
 		}
 		f := &Failure{Run: run, Finding: *t.Outcome.Finding, Trace: t}
-		if run == suspect {
+		if run == reported {
 			f.Failed, f.Repeated = 1, 1
 		}
 		alone := b.part(run, true)
@@ -190,7 +190,7 @@ func (c *campaign) oneByOne(number, first, end, suspect int, look <-chan time.Ti
 		if !c.KeepGoing {
 			break
 		}
-		if why := c.cannotGoOn(); why != "" {
+		if why := c.cannotContinue(); why != "" {
 			b.err = errors.New("lockstep: " + why)
 			break
 		}
@@ -227,7 +227,7 @@ func watched[T any](b *Runner, do func(*worker) (T, error)) (result T, hung *wor
 	}
 	if b.left++; err == nil && b.left > mostLeft {
 		err = fmt.Errorf(
-			"lockstep: %d goroutines that hang are left running, which is as many as are borne\n%s",
+			"lockstep: %d goroutines that hang are left running, the most that a runner tolerates\n%s",
 			b.left,
 			w.stack(),
 		)
@@ -239,7 +239,7 @@ func watched[T any](b *Runner, do func(*worker) (T, error)) (result T, hung *wor
 func (b *Runner) runWatched(number int) (trace.Outcome, error) {
 	outcome, hung, err := watched(b, func(w *worker) (trace.Outcome, error) { return w.one(number) })
 	if hung == nil {
-		b.tell(number, err)
+		b.collect(number, err)
 	} else {
 		outcome = trace.Outcome{
 			Verdict: trace.Fail,
@@ -254,7 +254,7 @@ func (b *Runner) recordWatched(number int) (*trace.Trace, error) {
 	b.worker.traced = true
 	t, hung, err := watched(b, func(w *worker) (*trace.Trace, error) { return w.record(number) })
 	if hung == nil {
-		b.tell(number, err)
+		b.collect(number, err)
 	} else if err == nil {
 		if t = hung.hanging(); t == nil {
 			err = fmt.Errorf("lockstep: run %d of seed %d hangs before its start\n%s", number, hung.Seed, hung.stack())

@@ -132,7 +132,7 @@ func TestInterruptedHang(t *testing.T) {
 	}
 }
 
-// A hanging run of a bench is a finding, and the bench continues, up to a number of hangs.
+// A hanging run of a runner is a finding, and the runner continues, up to a number of hangs.
 func TestBenchHang(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
@@ -159,13 +159,13 @@ func TestBenchHang(t *testing.T) {
 }
 
 // The runs around a hanging one are as they are without the watchdog.
-func TestHangGoesOn(t *testing.T) {
+func TestHangContinues(t *testing.T) {
 	tr := newTrap(t)
 	plan := trapped(tr)
 	plan.KeepGoing = true
 	r, err := lockstep.Explore(context.Background(), plan)
 	if err == nil ||
-		!strings.Contains(err.Error(), "goroutines that hang are left running, which is as many as a campaign bears") {
+		!strings.Contains(err.Error(), "goroutines that hang are left running, the most that a campaign tolerates") {
 		t.Errorf("error %v", err)
 	}
 	if len(r.Failures) < 2 || r.Runs <= r.Failures[0].Run+1 {

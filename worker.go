@@ -14,22 +14,22 @@ import (
 // worker makes runs of a plan sequentially and reuses everything it can.
 type worker struct {
 	*prepared
-	ctx      context.Context // of the run under way
-	place    Env
-	run      *Run // of turn
-	turn     *Turn
-	system   Deployment // nil before the first run and after a run that broke it
-	sched    Scheduler
-	monitor  Monitor
-	director Director
-	watchers []Watcher // of the plan's observers, in their order
-	looking  []Watcher // those of them that observe this run
-	settler  settler
-	rec      *recorder // nil while nothing is recorded
-	book     recorder  // the value of rec during a recording
-	lent     bool      // the scheduler is not that of the plan's strategy
-	keep     bool      // the run can be repeated only by its steps, which are noted
-	notes    trace.Script
+	ctx       context.Context // of the run under way
+	place     Env
+	run       *Run // of turn
+	turn      *Turn
+	system    Deployment // nil before the first run and after a run that broke it
+	sched     Scheduler
+	monitor   Monitor
+	director  Director
+	watchers  []Watcher // of the plan's observers, in their order
+	looking   []Watcher // those of them that observe this run
+	settler   settler
+	rec       *recorder // nil while nothing is recorded
+	recording recorder  // the value of rec during a recording
+	lent      bool      // the scheduler is not that of the plan's strategy
+	keep      bool      // the run can be repeated only by its steps, which are noted
+	notes     trace.Script
 
 	start Start
 	pcg   rand.PCG
@@ -45,7 +45,7 @@ type worker struct {
 	checked      []int // in the last run, if the monitor has already reported it
 	// the first run of the scheduler's epoch, if there are several lineages
 	taught int
-	incarnation
+	heartbeat
 }
 
 func newWorker(p *prepared, number int) *worker {
@@ -53,7 +53,7 @@ func newWorker(p *prepared, number int) *worker {
 		prepared: p,
 		ctx:      context.Background(),
 		place:    Env{Worker: number, root: p.Scratch},
-		turn:     newTurn(p.info, p.Limits),
+		turn:     newTurn(p.info, p.MaxInFlight, p.MaxTime),
 		sched:    p.Strategy.New(p.info),
 		monitor:  p.Spec.New(p.info),
 		keep:     p.terms.Sequential,
@@ -75,12 +75,12 @@ func newWorker(p *prepared, number int) *worker {
 // warms records that the deployment is warming up its process, until the caller calls the returned function.
 func (w *worker) warms() (done func()) {
 	w.warm.Add(1)
-	told := func() {}
+	warmed := func() {}
 	if w.Warming != nil {
-		told = w.Warming()
+		warmed = w.Warming()
 	}
 	return func() {
-		told()
+		warmed()
 		w.sign()
 		w.warm.Add(-1)
 	}
@@ -103,7 +103,7 @@ func (w *worker) record(number int) (*trace.Trace, error) {
 
 // noting makes the numbered run and notes it, so that it can be rendered as text.
 func (w *worker) noting(number int) (trace.Outcome, error) {
-	w.rec = &w.book
+	w.rec = &w.recording
 	w.rec.begin(w.header(number))
 	defer func() { w.rec = nil }()
 	return w.one(number)
@@ -111,8 +111,8 @@ func (w *worker) noting(number int) (trace.Outcome, error) {
 
 // recorded renders the run just noted as text.
 func (w *worker) recorded(outcome trace.Outcome) *trace.Trace {
-	w.book.header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
-	t := w.book.finish(outcome, w.run, w.sched.Report(true).Drawn)
+	w.recording.header.Run = w.start.SeedOf // a replay needs the seed, whatever the number was
+	t := w.recording.finish(outcome, w.run, w.sched.Report(true).Drawn)
 	if outcome.Finding != nil {
 		t.Pictures = w.monitor.Conclude(true).Pictures
 	}
@@ -198,7 +198,7 @@ func (w *worker) enclosed(enclose func(func()) (*Finding, error), number int) (t
 	if broken != nil {
 		return trace.Outcome{}, broken
 	}
-	return w.checker(finding), nil
+	return w.outcome(finding), nil
 }
 
 // guarded makes a run and turns a panic of the system into a finding.
@@ -212,7 +212,7 @@ func (w *worker) guarded(number int) (outcome trace.Outcome, err error) {
 	if err != nil {
 		return outcome, err
 	}
-	return w.checker(finding), nil
+	return w.outcome(finding), nil
 }
 
 // begin prepares all parts of the worker for a new run.
@@ -274,7 +274,7 @@ func (w *worker) end() {
 	if f := w.monitor.End(r); f != nil {
 		r.finding = f
 	} else if w.director != nil {
-		w.director.End(r, &r.hand)
+		w.director.End(r, &r.control)
 	}
 }
 
@@ -282,7 +282,7 @@ func (w *worker) end() {
 // with a finding, or when something broke.
 func (w *worker) explore() bool {
 	r := w.run
-	end := w.Limits.Steps
+	end := w.MaxSteps
 	if w.Steps > 0 {
 		end = min(end, w.Steps)
 	}
@@ -313,7 +313,7 @@ func (w *worker) settle() bool {
 
 // idle reports whether the scenario continues if the strategy has no step to take.
 func (w *worker) idle() bool {
-	return w.director != nil && !w.run.settling && w.director.Idle(w.run, &w.run.hand)
+	return w.director != nil && !w.run.settling && w.director.Idle(w.run, &w.run.control)
 }
 
 // note records the scheduler's choice if only notes can repeat the run. It also records that there was no choice: the
@@ -334,7 +334,7 @@ func (w *worker) note(chose bool) {
 // look lets all observers look at the step just taken.
 func (w *worker) look() bool {
 	if w.alone {
-		return w.checkers()
+		return w.check()
 	}
 	r := w.run
 	if w.rec != nil {
@@ -344,18 +344,18 @@ func (w *worker) look() bool {
 		watcher.Observe(r)
 	}
 	if w.director != nil {
-		w.director.Observe(r, &r.hand)
+		w.director.Observe(r, &r.control)
 	}
 	if w.Budget != nil && r.over == "" {
 		if why := w.Budget.exceeded(r); why != "" {
 			r.end(why)
 		}
 	}
-	return w.checkers() && r.finding == nil && r.broken == nil
+	return w.check() && r.finding == nil && r.broken == nil
 }
 
-// judges lets the monitor check the step just taken.
-func (w *worker) checkers() bool {
+// check lets the monitor check the step just taken.
+func (w *worker) check() bool {
 	f := w.monitor.Step(w.run)
 	if f != nil {
 		w.run.finding = f
@@ -363,8 +363,8 @@ func (w *worker) checkers() bool {
 	return f == nil
 }
 
-// judge turns the end of a run into its outcome. It copies the finding, because the monitor or director may reuse it.
-func (w *worker) checker(f *Finding) trace.Outcome {
+// outcome turns the end of a run into its outcome. It copies the finding, because the monitor or director may reuse it.
+func (w *worker) outcome(f *Finding) trace.Outcome {
 	o := trace.Outcome{Verdict: trace.Pass, Steps: w.run.steps}
 	if w.Budget != nil {
 		if o.Reason = w.Budget.exceeded(w.run); o.Reason != "" {
@@ -413,7 +413,7 @@ func (w *worker) panicked(p any) (trace.Outcome, error) {
 	if w.rec != nil {
 		w.rec.broken(w.run)
 	}
-	return w.checker(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
+	return w.outcome(&Finding{Property: property, Text: fmt.Sprint(p), Stack: where}), nil
 }
 
 // abandon drops a deployment that may be in any state.

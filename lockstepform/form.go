@@ -73,7 +73,7 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 		return &Result{Trace: t}, nil
 	}
 	if plan.System == nil {
-		return nil, errors.New("closure: a plan needs a System")
+		return nil, errors.New("lockstepform: a plan needs a System")
 	}
 	info, err := plan.System.Describe()
 	if err != nil {
@@ -82,7 +82,7 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 	switch {
 	case info.Determinism != lockstep.Deterministic:
 		return &Result{
-			Reason: info.Name + " repeats itself only roughly, so that no two of its runs can be compared step by step",
+			Reason: info.Name + " is not deterministic (best effort), so that no two of its runs can be compared step by step",
 		}, nil
 	case !info.Supports.Has(trace.Deliver):
 		return &Result{Reason: "the messages of " + info.Name + " are not in the engine's hands"}, nil
@@ -149,7 +149,7 @@ func repeat(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*watch, *t
 		return nil, nil, err
 	}
 	if again.Difference != "" && again.Trace.Outcome.Verdict != trace.Fail {
-		return nil, nil, fmt.Errorf("closure: the run cannot be repeated: %s", again.Difference)
+		return nil, nil, fmt.Errorf("lockstepform: the run cannot be repeated: %s", again.Difference)
 	}
 	t = again.Trace
 	if k := len(t.Records); len(w.moments) < k && k > 0 && t.Outcome.Finding != nil { // the last step panicked

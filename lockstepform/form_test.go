@@ -284,7 +284,7 @@ func TestNoFormOfSuchSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*lockstep.Info){
-		"talkers repeats itself only roughly": func(i *lockstep.Info) {
+		"talkers is not deterministic": func(i *lockstep.Info) {
 			i.Determinism = lockstep.BestEffort
 		},
 		"the messages of talkers are not in the engine's hands": func(i *lockstep.Info) {

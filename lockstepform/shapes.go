@@ -58,14 +58,14 @@ func (s *Shapes) Advice() string {
 // Losses cause rounds that fault-free runs do not have.
 func ShapesOf(ctx context.Context, plan lockstep.Plan, runs int) (*Shapes, error) {
 	if plan.System == nil {
-		return nil, fmt.Errorf("closure: a plan needs a System")
+		return nil, fmt.Errorf("lockstepform: a plan needs a System")
 	}
 	info, err := plan.System.Describe()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Supports.Has(trace.Deliver) {
-		return nil, fmt.Errorf("closure: the messages of %s are not in the engine's hands", info.Name)
+		return nil, fmt.Errorf("lockstepform: the engine does not deliver the messages of %s", info.Name)
 	}
 	out := &Shapes{Rounds: []Shape{{}}}
 	if len(info.Rounds) > 0 {
@@ -79,7 +79,7 @@ func ShapesOf(ctx context.Context, plan lockstep.Plan, runs int) (*Shapes, error
 	result, err := lockstep.Explore(ctx, plan)
 	if err == nil && out.Runs > 0 &&
 		!slices.ContainsFunc(out.Rounds, func(r Shape) bool { return r.OneToAll+r.AllToOne+r.Other > 0 }) {
-		return nil, fmt.Errorf("closure: %s makes no lock-step rounds, or nobody sends in them", result.Strategy)
+		return nil, fmt.Errorf("lockstepform: %s makes no lock-step rounds, or no node sends in them", result.Strategy)
 	}
 	return out, err
 }

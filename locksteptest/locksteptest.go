@@ -350,11 +350,11 @@ var hints = []struct {
 	kinds []string
 	text  string
 }{
-	{[]string{lockstep.ProblemUnknown}, "raise the plan's Limits or Budget, or make runs shorter"},
+	{[]string{lockstep.ProblemUnknown}, "raise the plan's MaxSteps, MaxInFlight, MaxTime or Budget, or make runs shorter"},
 	{[]string{lockstep.ProblemVacuousPart, lockstep.ProblemVacuousProperty},
 		"set the plan's AllowVacuous, or pass -lockstep.vacuous=true, if that is as it should be"},
 	{[]string{lockstep.ProblemDivergence, lockstep.ProblemFlaky},
-		"the system is not deterministic: find what differs, or declare that it repeats itself only roughly"},
+		"the system is not deterministic: find what differs, or declare it as best effort (Info.Determinism)"},
 }
 
 // keep shrinks, draws and stores a failing run, and reruns it in a fresh process.

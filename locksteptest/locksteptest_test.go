@@ -115,7 +115,7 @@ func TestTestVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	base := lockstep.Plan{System: toy.Cluster(nil), Strategy: strategy.DefaultWalk, Runs: 10}
 	limited := base
-	limited.Limits.Steps = 5
+	limited.MaxSteps = 5
 	idle := base
 	idle.Scenario = idleScenario()
 	calls := 0
@@ -137,7 +137,7 @@ func TestTestVerdicts(t *testing.T) {
 			"limit",
 			limited,
 			true,
-			"error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's Limits",
+			"error: 10 of 10 runs were not checked: more than 5 steps (10, first run 0)\nraise the plan's MaxSteps",
 		},
 		{"vacuous", idle, true, "error: the scenario took effect in none of 10 runs"},
 		{"flaky", odd, true, "error: panic in 1 of 1 run, first in run 0, but the second time nothing was found: once"},

@@ -48,7 +48,7 @@ func (a *agreement[D]) Checked() int { return a.checked }
 
 // Event checks a decision.
 func (a *agreement[D]) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	forged := run.Faults().Forged
+	forged := run.Byzantine()
 	if e.Type != a.event || forged.Has(e.Node) {
 		return nil
 	}

@@ -331,7 +331,7 @@ func helloOf(runner *lockstep.BatchRunner) (Hello, error) {
 		Runs:         plan.Runs,
 		Keep:         plan.Keep,
 		KeepGoing:    plan.KeepGoing,
-		Inconclusive: plan.Limits.Inconclusive,
+		Inconclusive: plan.MaxInconclusive,
 		Sequential: terms.Sequential &&
 			terms.Lineages < 2,
 		Lineages:   terms.Lineages,

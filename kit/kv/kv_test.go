@@ -448,7 +448,7 @@ func TestRevisions(t *testing.T) {
 			"c1 put a=1 was answered at revision 5; before it began, revision 5 had been answered", 1},
 	} {
 		r := enginetest.Explore(t, lockstep.Plan{System: c.events, Strategy: strategy.Walk{Request: 1}, Spec: kv.Revisions,
-			Runs: 1, Limits: lockstep.Limits{Steps: 1}})
+			Runs: 1, MaxSteps: 1})
 		got := ""
 		if f := r.First(); f != nil {
 			got = f.Finding.Text

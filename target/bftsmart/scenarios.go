@@ -59,7 +59,7 @@ func Plan(sc *Scenario, runs int, seed uint64) lockstep.Plan {
 		Keep:        1,
 		Repetitions: 3,
 		// a run with a replica that floods ends early; other runs have some dozens in flight
-		Limits: lockstep.Limits{InFlight: 500},
+		MaxInFlight: 500,
 	}
 }
 

@@ -94,7 +94,7 @@ func (o *order) Checked() int { return o.checked }
 // Event checks an execution. A restarted replica begins again: it receives the earlier state from others, without
 // executing it.
 func (o *order) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-	if e.Type != EventExecuted || run.Faults().Forged.Has(e.Node) || run.Faults().Crashed.Has(e.Node) {
+	if e.Type != EventExecuted || run.Byzantine().Has(e.Node) || run.Crashed().Has(e.Node) {
 		return nil
 	}
 	now := e.Value.(*Execution)
@@ -139,7 +139,7 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	if e.Type == EventAsked {
 		v.asked[e.Value.(int)] = true
 	}
-	if e.Type != EventExecuted || run.Faults().Forged.Has(e.Node) {
+	if e.Type != EventExecuted || run.Byzantine().Has(e.Node) {
 		return nil
 	}
 	x := e.Value.(*Execution)
@@ -149,7 +149,7 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	switch {
 	case !v.asked[x.Number]:
 		what = "which nobody asked for"
-	case v.done[key] && !run.Faults().Crashed.Has(e.Node):
+	case v.done[key] && !run.Crashed().Has(e.Node):
 		what = "which it had appended before"
 	}
 	v.done[key] = true

@@ -52,7 +52,7 @@ func forge(text string, how func(f Forger, r *rand.Rand, run *lockstep.Run, by l
 	error)) Action {
 	return Forge(text, func(m *Moment) string {
 		from := m.Message.From
-		f := Forger{Faulty: m.Run.Faults().Forged | trace.NodesOf(from), Nodes: m.Run.Info().Nodes}
+		f := Forger{Faulty: m.Run.Byzantine() | trace.NodesOf(from), Nodes: m.Run.Info().Nodes}
 		changed, err := how(f, m.Rand(), m.Run, from, m.Body().(*Message))
 		if err != nil {
 			m.Abort(err)

@@ -245,12 +245,12 @@ func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node
 // arrives records contradicting votes of rounds that their receiver has reached: it need not keep those of later
 // ones.
 func (m *monitor) arrives(run *lockstep.Run, msg *Message, to lockstep.Node) {
-	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Faults().Forged.Has(to) ||
+	if is := m.is[to]; is.Height != msg.Height || msg.Round > is.Round || run.Byzantine().Has(to) ||
 		int(msg.By) > m.nodes || msg.By < 1 {
 		return
 	}
 	key := gotten{msg.By, msg.at(), to}
-	if was, ok := m.got[key]; ok && was != msg.Block && msg.By != to && run.Faults().Forged.Has(msg.By) {
+	if was, ok := m.got[key]; ok && was != msg.Block && msg.By != to && run.Byzantine().Has(msg.By) {
 		m.doubles[double{msg.By, to, msg.Height}] = true
 	}
 	m.got[key] = msg.Block
@@ -265,7 +265,7 @@ func (m *monitor) propose(height int64, block string) {
 
 // event checks one event.
 func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
-	correct := !run.Faults().Forged.Has(e.Node)
+	correct := !run.Byzantine().Has(e.Node)
 	switch v := e.Value.(type) {
 	case *Failure:
 		m.checker(Running, !correct, e.Node, "the state machine of validator %d failed: %s", e.Node, v.Text)
@@ -330,7 +330,7 @@ func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bo
 // polka reports whether there may have been +2/3 of the prevotes of a round for a block: Byzantine validators may
 // have voted for anything.
 func (m *monitor) polka(run *lockstep.Run, height int64, round int32, block string) bool {
-	voted := m.signed[at{height, round, false}][block] | run.Faults().Forged
+	voted := m.signed[at{height, round, false}][block] | run.Byzantine()
 	return 3*voted.Len() > 2*m.nodes
 }
 
@@ -418,7 +418,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		n,
 		c,
 	)
-	honest := c.Signers &^ run.Faults().Forged
+	honest := c.Signers &^ run.Byzantine()
 	m.checker(
 		Quorum,
 		honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0,
@@ -432,7 +432,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 	}
 	for other := range run.All().All() {
 		d := m.decided[c.Height][other]
-		if d == nil || run.Faults().Forged.Has(other) {
+		if d == nil || run.Byzantine().Has(other) {
 			continue
 		}
 		if d.Block != c.Block {
@@ -523,7 +523,7 @@ func (m *monitor) excused(l lock, upto int32, block string, n lockstep.Node) boo
 // End checks properties that need time.
 func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	m.found = nil
-	forged := run.Faults().Forged
+	forged := run.Byzantine()
 	if 3*forged.Len() >= m.nodes {
 		return nil
 	}
