@@ -27,6 +27,7 @@ type runCmd struct {
 	explored
 	Strategy          string        `placeholder:"S" help:"How to choose steps: name:key=value,... (${usual}; with a scenario ${guided}). Some targets and scenarios have their own, which lockstep list names."`
 	Scenario          string        `placeholder:"NAME" help:"Guide the runs by one of the target's scenarios, and store one of them with its explanation; lockstep list TARGET names them."`
+	Control           bool          `help:"With --scenario: make as many runs without the scenario's faults, too, for comparison."`
 	Runs              int           `placeholder:"N" help:"Number of runs; ${runs} unless there is a time limit."`
 	For               time.Duration `placeholder:"30s" help:"Stop after this time, without that of building a program and of warming it up."`
 	StepTimeout       time.Duration `default:"${timeout}" placeholder:"30s" help:"A step that takes longer hangs, which is a finding (${default}, or what the target needs); 0 waits indefinitely."`
@@ -73,7 +74,7 @@ Examples:
   lockstep run smr --set requests=4 --strategy walk:crash=1,restart=1 --for 30s --workers 2
   lockstep run etcdraft --set version=v3.6.0 --strategy pos
   lockstep run ./cmd/check --strategy walk
-  lockstep run etcdraft --scenario ReVote --runs 100
+  lockstep run etcdraft --scenario ReVote --runs 100 --control
   lockstep run register --strategy partition:criterion=isolate,balanced=true --runs 50 --keep-going --coverage`
 }
 
@@ -117,7 +118,8 @@ func (c *runCmd) Run(e *Env) error {
 		return err
 	}
 	plan.Observers = nil
-	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.fromTrace(e, plan, sum))
+	failed := errors.Join(c.keep(e, plan, sum), c.measure(e, plan, sum), c.fromTrace(e, plan, sum),
+		c.control(e, plan, sum))
 	sum.Result.Stopped = sum.Result.Stopped || e.Interrupted() // the interrupt may have come after the last run
 	if meter != nil {
 		if g := c.gathered; g != nil && g.Coverage != nil {
@@ -248,6 +250,9 @@ func (c *runCmd) again(e *Env) string {
 	if c.NoShrink {
 		words = append(words, "--no-shrink")
 	}
+	if c.Control {
+		words = append(words, "--control")
+	}
 	return commandLine(append(append(words, c.measures()...), "--seed", fmt.Sprint(c.Seed)))
 }
 
@@ -356,6 +361,6 @@ func (c *runCmd) print(e *Env, sum *campaign.Campaign) error {
 		}
 		fmt.Fprintln(e.Out)
 	}
-	sum.Notes = slices.Concat(c.guided(sum.Result), coverageLines(sum.Coverage))
+	sum.Notes = slices.Concat(c.guided(sum.Result), controlled(sum.Control), coverageLines(sum.Coverage))
 	return sum.Write(e.Out, options(e.Out).Color)
 }

@@ -2,14 +2,18 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/artifact"
+	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/scenario"
+	"github.com/lockstep-go/lockstep/strategy"
 	"github.com/lockstep-go/lockstep/target"
 )
 
@@ -27,8 +31,48 @@ func (c *runCmd) guide(at *place) (target.Scenario, error) {
 		return target.Scenario{}, nil
 	}
 	s, err := at.target.Scenario(c.Scenario)
-	c.Strategy = cmp.Or(c.Strategy, s.Strategy, at.target.Strategy, guidedStrategy)
+	if err == nil && cmp.Or(c.Strategy, s.Strategy) == "" {
+		s.Strategy, err = guidedFor(at, s.Set)
+	}
+	c.Strategy = cmp.Or(c.Strategy, s.Strategy)
 	return s, err
+}
+
+// guidedFor returns the strategy for scenarios without one of their own. Where the engine does not control single
+// messages, it is the target's.
+func guidedFor(at *place, set []string) (string, error) {
+	guided, err := strategy.Parse(guidedStrategy)
+	if err != nil {
+		return "", err
+	}
+	system, err := at.system(slices.Concat(set, at.set))
+	if err != nil {
+		return "", err
+	}
+	info, err := system.Describe()
+	if err != nil {
+		return "", err
+	}
+	if _, err := guided.Fit(info); err != nil && at.target.Strategy != "" {
+		return at.target.Strategy, nil
+	}
+	return guidedStrategy, nil
+}
+
+// control runs the plan again without the faults and the steering of its scenario, for comparison.
+func (c *runCmd) control(e *Env, plan lockstep.Plan, sum *campaign.Campaign) error {
+	if !c.Control {
+		return nil
+	}
+	s, ok := plan.Scenario.(interface{ Control() *scenario.Scenario })
+	if !ok {
+		return errors.New("--control needs a --scenario of package scenario, whose faults can be left out")
+	}
+	plan.Scenario, plan.Runs, plan.KeepGoing, plan.Keep = s.Control(), max(sum.Result.Runs, 1), true, 1
+	plan.OnFailure, plan.Progress, plan.Warming = nil, nil, nil
+	var err error
+	sum.Control, err = lockstep.Explore(e.Ctx, plan)
+	return err
 }
 
 // retell stores one run of a guided campaign with a page and with what the scenario did at each moment. The run is the
@@ -76,4 +120,16 @@ func (c *runCmd) guided(r *lockstep.Result) []string {
 	return []string{
 		fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r)),
 	}
+}
+
+// controlled reports what the control did.
+func controlled(r *lockstep.Result) []string {
+	if r == nil {
+		return nil
+	}
+	text := fmt.Sprintf("control without the scenario's faults: %s", words.Count(r.Runs, "run"))
+	if scenario.CanSucceed(r) {
+		text += fmt.Sprintf(", %d succeeded", scenario.Successes(r))
+	}
+	return []string{fmt.Sprintf("%s, %d with a finding", text, campaign.Findings(r))}
 }

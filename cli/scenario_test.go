@@ -91,7 +91,7 @@ func TestUsualStrategies(t *testing.T) {
 	for _, c := range []struct{ want, args string }{
 		{"steps=40,", ""},
 		{"under pos:", "--scenario=late promise"},
-		{"steps=40,", "--scenario=no output"},
+		{"under pctcp:", "--scenario=no output"},
 		{"under delay:", "--strategy=delay"},
 	} {
 		args := []string{"run", "smr", "--runs=1", "--no-shrink"}
@@ -107,6 +107,30 @@ func TestUsualStrategies(t *testing.T) {
 		"--strategy     by default walk:steps=40\n",
 	) {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestControl checks that --control runs the scenario without its faults beside it, on the console and in JSON.
+func TestControl(t *testing.T) {
+	t.Chdir(t.TempDir())
+	args := []string{"run", "smr", "--scenario", "late promise", "--runs", "20", "--strategy", "walk", "--control"}
+	status, out, errOut := guidedRun(t, args...)
+	if status != statusClean || !strings.Contains(out, "control without the scenario's faults: 20 runs, ") ||
+		!strings.Contains(out, " succeeded, 0 with a finding\n") {
+		t.Errorf("status %d\n%s%s", status, out, errOut)
+	}
+	_, out, _ = guidedRun(t, append(args, "--json")...)
+	var document struct {
+		Command string `json:"again"`
+		Control struct{ Runs, Successes, Findings int }
+	}
+	if err := json.Unmarshal([]byte(out), &document); err != nil || document.Control.Runs != 20 ||
+		document.Control.Successes == 0 || !strings.Contains(document.Command, "--control") {
+		t.Errorf("%v, %+v", err, document)
+	}
+	status, _, errOut = guidedRun(t, "run", "smr", "--runs", "1", "--control")
+	if status != statusFailure || !strings.Contains(errOut, "--control needs a --scenario") {
+		t.Errorf("status %d: %s", status, errOut)
 	}
 }
 

@@ -53,6 +53,9 @@ type Campaign struct {
 	// Closure counts late messages, if they were counted.
 	Closure []lockstepform.TypeCount
 
+	// Control is the result of the same plan without the faults of its scenario, if the control was run.
+	Control *lockstep.Result
+
 	// Notes are further lines of the summary, such as coverage.
 	Notes []string
 

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/coverage"
 	"github.com/lockstep-go/lockstep/lockstepform"
+	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/trace"
 )
 
@@ -55,6 +56,7 @@ type Document struct {
 	Curve       []Sample                 `json:"curve,omitempty"`
 	Coverage    []coverage.Reading       `json:"coverage,omitempty"`
 	Closure     []lockstepform.TypeCount `json:"closure,omitempty"`
+	Control     *Control                 `json:"control,omitempty"`
 
 	Command string `json:"again,omitempty"`
 	Replay  string `json:"replay,omitempty"`
@@ -66,6 +68,26 @@ type Finding struct {
 	Text     string `json:"text"`
 	// Confirmed reports in how many repetitions the run failed again.
 	Confirmed string `json:"confirmed,omitempty"`
+}
+
+// Control counts the runs of the same plan without the faults of its scenario.
+type Control struct {
+	Runs      int  `json:"runs"`
+	Successes *int `json:"successes,omitempty"` // if the scenario has states of success
+	Findings  int  `json:"findings"`            // runs with a finding
+}
+
+// controlOf returns the counts of the control, or nil if it was not run.
+func controlOf(r *lockstep.Result) *Control {
+	if r == nil {
+		return nil
+	}
+	c := &Control{Runs: r.Runs, Findings: Findings(r)}
+	if scenario.CanSucceed(r) {
+		n := scenario.Successes(r)
+		c.Successes = &n
+	}
+	return c
 }
 
 // Effect counts how often something happened: a part of a scenario took effect, or a property was checked.
@@ -128,6 +150,7 @@ func (c *Campaign) Document() Document {
 		Curve:       c.Curve,
 		Coverage:    c.Coverage,
 		Closure:     c.Closure,
+		Control:     controlOf(c.Control),
 		Command:     c.Command,
 		Replay:      c.Replay,
 	}
