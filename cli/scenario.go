@@ -108,18 +108,12 @@ func (c *runCmd) fromTrace(e *Env, plan lockstep.Plan, sum *campaign.Campaign) e
 	return err
 }
 
-// guided reports how many runs of the scenario succeeded, and the share of the steps that it took.
+// guided reports what the scenario did.
 func (c *runCmd) guided(r *lockstep.Result) []string {
 	if c.Scenario == "" {
 		return nil
 	}
-	succeeded := ""
-	if scenario.CanSucceed(r) {
-		succeeded = fmt.Sprintf(" succeeded in %d of %d runs and", scenario.Successes(r), r.Runs)
-	}
-	return []string{
-		fmt.Sprintf("scenario %s%s took %.1f %% of the steps", c.Scenario, succeeded, 100*scenario.Share(r)),
-	}
+	return []string{campaign.ScenarioLine(c.Scenario, r)}
 }
 
 // controlled reports what the control did.

@@ -297,6 +297,9 @@ func (c *testCase) check(ctx context.Context, result *lockstep.Result) {
 	if !drawn {
 		lines = append(campaign.Activity(result), lines...)
 	}
+	if s, ok := c.plan.Scenario.(interface{ Name() string }); ok {
+		lines = append([]string{campaign.ScenarioLine(s.Name(), result)}, lines...)
+	}
 	for _, line := range lines {
 		c.Logf("lockstep: %s", line)
 	}

@@ -211,6 +211,9 @@ func TestVacuousPartsFailTest(t *testing.T) {
 	if !f.Bad || !strings.Contains(f.Text.String(), `"filter 2 (no such phase) acted" never took effect`) {
 		t.Errorf("the idle filter is not named:\n%s", f.Text.String())
 	}
+	if want := "scenario half idle took "; !strings.Contains(f.Text.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, f.Text.String())
+	}
 	plan.AllowVacuous = true
 	if f := inTest(&enginetest.FakeT{TestName: "TestHalf"}, plan); f.Bad {
 		t.Errorf("it fails although it is told not to:\n%s", f.Text.String())

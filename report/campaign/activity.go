@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/words"
 	"github.com/lockstep-go/lockstep/report/internal/plain"
+	"github.com/lockstep-go/lockstep/scenario"
 	"github.com/lockstep-go/lockstep/spec"
 	"github.com/lockstep-go/lockstep/trace"
 )
@@ -99,4 +100,13 @@ func shortened(list []string) string {
 // average formats a number per run with three digits.
 func average(r *lockstep.Result, n int64) string {
 	return strconv.FormatFloat(float64(n)/float64(r.Runs), 'g', max(3, len(strconv.FormatInt(n/int64(r.Runs), 10))), 64)
+}
+
+// ScenarioLine reports in how many runs a scenario succeeded, if it has states of success, and its share of the steps.
+func ScenarioLine(name string, r *lockstep.Result) string {
+	succeeded := ""
+	if scenario.CanSucceed(r) {
+		succeeded = fmt.Sprintf(" succeeded in %d of %d runs and", scenario.Successes(r), r.Runs)
+	}
+	return fmt.Sprintf("scenario %s%s took %.1f %% of the steps", plain.Clean(name), succeeded, 100*scenario.Share(r))
 }
