@@ -13,7 +13,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems fleet fleet-speed determinism properties mutants bench fuzz release lint vuln tidy
+.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems reports fleet fleet-speed determinism properties mutants bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -104,7 +104,7 @@ older: build ## the tests of etcd's servers with a release of 3.4, whose known b
 # Time is real there: nothing else should run. EACH is the time for a row of a table.
 EACH ?= 1h
 LONG := $(GO) test -count=1 -timeout 0 -v .
-systems: build ## days of campaigns on servers in processes: the tables of the papers, published runs, campaigns that are killed at any moment (EACH=1h a row)
+systems: build reports ## days of campaigns on servers in processes: the tables of the papers, published runs, campaigns that are killed at any moment (EACH=1h a row)
 	cd target/cassandra && $(LONG) -run 'Published|Agrees|Alone|Newer|Tables|Killed' -long -each $(EACH)
 	cd target/ratis && $(LONG) -run 'Told|Stuck|Tables|Killed' -long -each $(EACH)
 	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Agrees|Foretold|Tables|Killed' -long -each $(EACH)
@@ -115,6 +115,9 @@ systems: build ## days of campaigns on servers in processes: the tables of the p
 	sh scripts/etcdserver/known.sh 60 v3.5.2 v3.5.4 v3.5.5 v3.5.7 v3.5.8 v3.5.13 v3.5.14 v3.5.15 v3.5.16
 	BUGS=20221 sh scripts/etcdserver/known.sh 60 v3.5.21 v3.5.22
 	cd target/nats && for v in v2.12.1 v2.12.15; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -count=1 -timeout 0 -v -run KnownBugs . -known 100; done
+
+reports: ## the programs of the bug reports, which show bugs of other software without Lockstep, against their expected output
+	LOCKSTEP_STRICT=1 $(GO) test -count=1 -timeout 1h -v -run Programs ./internal/reports -programs
 
 fleet: ## a million runs by eight workers that are killed at random, with a restart of the server; 200 workers that report ten times a second
 	FLEET_RUNS=1000000 FLEET_STRATEGY=walk:steps=150 FLEET_WORKERS=8 FLEET_KILLS=40 $(GO) -C fleet test -count=1 -timeout 1h -v -run TestKilled .

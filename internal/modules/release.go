@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-go/lockstep/target"
 )
 
-// testOnly are the modules that have only tests, and are not released.
+// testOnly are the modules that have only tests, and are not released. Neither are the programs of bug reports.
 var testOnly = []string{
 	"internal/integration",
 	"internal/lint",
@@ -109,7 +109,8 @@ func (r *release) modules() (dirs []string, err error) {
 	all, err := modules(r.root)
 	for _, dir := range all {
 		name, wrong := filepath.Rel(r.root, dir)
-		if err = errors.Join(err, wrong); !slices.Contains(testOnly, filepath.ToSlash(name)) {
+		name = filepath.ToSlash(name)
+		if err = errors.Join(err, wrong); !slices.Contains(testOnly, name) && !strings.HasPrefix(name, "reports/") {
 			dirs = append(dirs, name)
 		}
 	}

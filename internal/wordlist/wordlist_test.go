@@ -19,6 +19,7 @@ var tree = flag.String("tree", "../..", "the work tree to read, to count the wor
 var clean = []string{
 	"clients/python", "cover", "distal", "docs/concepts/coverage.md", "docs/reference/distal-grammar.md", "docs/reference/distal.md", "examples/distal", "gen",
 	"internal/wordlist", "kit/failpoint", "kit/kv", "kit/operator", "kit/raftspec", "kit/storage", "kit/ticks", "kit/watch",
+	"docs/evidence", "docs/reports", "internal/reports", "reports",
 }
 
 // pending are names of other packages that clean directories use and that are still to be renamed.
