@@ -12,8 +12,12 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory -j$(JOBS) -Otarget
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
+# Without cgo the C compiler is not run for packages of the standard library that have C in them, and the command, the
+# analyzers and the tests share their builds.
+export CGO_ENABLED = 0
+
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems reports fleet fleet-speed determinism properties mutants bench fuzz release lint vuln tidy
+.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems reports fleet fleet-speed vet properties mutants bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -22,9 +26,7 @@ demo: build ## find, shrink, explain and draw the papers' bug
 	./bin/lockstep demo
 
 # The command is in the root module: nothing is fetched for the others.
-# Without cgo the C compiler is not run for each package of the standard library that has C in it.
 build: export GOWORK = off
-build: export CGO_ENABLED = 0
 build: ## build bin/lockstep
 	$(GO) build -o bin/lockstep ./cmd/lockstep
 
@@ -34,7 +36,7 @@ setup: ## install what `make test` needs beside Go: spin, gcc, python3, Redis
 setup-all: ## install what `make test-all` needs, too: chromium, a JDK, Maven
 	@sh scripts/setup.sh all
 
-test: setup build bin/lint ## what to run before a commit: vet, the analyzer and small instances of all tests; installs what they need
+test: setup build bin/lint ## what to run before a commit: vet, the determinism analyzer and small instances of all tests; installs what they need
 	@$(SIDE_BY_SIDE) $(VIRTUAL:%=virtual/%) overlay $(PLAIN:%=plain/%)
 
 test-all: export LOCKSTEP_FULL = 1
@@ -45,15 +47,13 @@ test-all: setup-all build bin/lint ## everything, in full: also JVM systems, bro
 
 plain/%: # a module as it is
 	@echo "== $*"
-	@$(GO) -C $* vet ./...
 	@$(GO) -C $* vet -vettool=$(CURDIR)/bin/lint ./...
-	@LOCKSTEP_STRICT=1 $(GO) -C $* test ./...
+	@LOCKSTEP_STRICT=1 $(GO) -C $* test -vet=off ./...
 
 virtual/%: # a module with the overlay
 	@echo "== $* with the overlay"
-	@cd $* && $(CURDIR)/bin/lockstep go vet ./...
 	@cd $* && $(CURDIR)/bin/lockstep go vet -vettool=$(CURDIR)/bin/lint ./...
-	@cd $* && LOCKSTEP_STRICT=1 $(CURDIR)/bin/lockstep go test ./...
+	@cd $* && LOCKSTEP_STRICT=1 $(CURDIR)/bin/lockstep go test -vet=off ./...
 
 clients/java: # the client in Java, with its own tests
 	@echo "== clients/java"; mvn -q -B -f clients/java verify
@@ -79,6 +79,7 @@ overlay: build ## packages of goroutine systems with the overlay: exact runs, so
 	./bin/lockstep go test ./bubble ./bubble/sockettest ./examples/textbook
 	cd internal/integration && ../../bin/lockstep go test ./bbolttest ./grpctest
 
+race: export CGO_ENABLED = 1
 race: build ## goroutine systems with the overlay and the race detector
 	./bin/lockstep go test -race ./examples/textbook
 	cd target/hashicorpraft && ../../bin/lockstep go test -race -run 'TCP|First' .
@@ -127,7 +128,7 @@ fleet: ## a million runs by eight workers that are killed at random, with a rest
 fleet-speed: build ## runs a second of run, of a fleet of one worker and of two
 	sh scripts/fleet/speed.sh
 
-determinism: bin/lint ## no clock, global random source, goroutine or map order where runs happen
+vet: bin/lint ## go vet, and no clock, global random source, goroutine or map order where runs happen
 	@set -e; for m in $(ALL); do echo "== $$m"; $(GO) -C $$m vet -vettool=$(CURDIR)/bin/lint ./...; done
 
 PROPERTIES := etcdraft etcdraft35 hashicorpraft memberlist etcdserver nats cometbft tendermint

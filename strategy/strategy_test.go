@@ -167,7 +167,7 @@ func TestParse(t *testing.T) {
 		},
 		{
 			"uniform:perid=3",
-			`strategy uniform: unknown key "perid": allowed are period, isolations, rounds, sampler, isolated, by`,
+			`strategy uniform: unknown key "perid": allowed are period, isolations, rounds, phases, sampler, isolated, by`,
 		},
 		{"uniform:period=x", `strategy uniform: period=x: the value must be a whole number`},
 		{"uniform:period", `strategy uniform: "period" is not of the form key=value`},
@@ -190,7 +190,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// uniform:isolations=2,rounds=12 <nil>
-	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, sampler, isolated, by
+	// strategy uniform: unknown key "isolation": allowed are period, isolations, rounds, phases, sampler, isolated, by
 }
 
 // guarantee returns the guarantee of a strategy for a system.

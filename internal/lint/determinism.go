@@ -1,7 +1,7 @@
-// Command lint checks that the packages that execute runs are deterministic: no wall clock, no global random source, no
-// goroutine, no dependence on map order.
+// Command lint is the analyzers of "go vet" and one of our own. That one checks that the packages that execute runs are
+// deterministic: no wall clock, no global random source, no goroutine, no dependence on map order.
 //
-//	make determinism
+//	make vet
 //
 // runs it over all modules. In packages whose goroutines run in a bubble, goroutines and the clock are allowed: time is
 // virtual there.
@@ -21,7 +21,7 @@ import (
 	"golang.org/x/tools/go/analysis/multichecker"
 )
 
-func main() { multichecker.Main(determinism) }
+func main() { multichecker.Main(append(vet, determinism)...) }
 
 const module = "github.com/lockstep-go/lockstep"
 
@@ -39,7 +39,8 @@ var packages = []string{
 	"cover",
 	"coverage",
 	"spec",
-	"closure",
+	"isolation",
+	"lockstepform",
 	"shrink",
 	"replay",
 	"kit",
