@@ -13,7 +13,10 @@ func TestPages(t *testing.T) {
 		outside.Program(t, tool)
 	}
 	for _, file := range []string{
-		"README.md", "docs/first-ten-minutes.md", "docs/which-strategy-first.md", "docs/track-record.md",
+		"README.md",
+		"docs/tutorials/first-bug.md",
+		"docs/which-strategy-first.md",
+		"docs/track-record.md",
 		"docs/reference/command-line.md",
 	} {
 		t.Run(file, func(t *testing.T) {
