@@ -18,11 +18,11 @@ func campaignOf(t *testing.T, args []string) (digest, again string) {
 		&errOut); status == statusFailure {
 		t.Fatalf("%q: %s", args, errOut.String())
 	}
-	var d struct{ Digest, Command string }
+	var d struct{ Digest, Rerun string }
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
-	return d.Digest, d.Command
+	return d.Digest, d.Rerun
 }
 
 // The command that a campaign prints reruns it when pasted into a shell.

@@ -289,8 +289,8 @@ func TestJSON(t *testing.T) {
 	}{
 		{struct {
 			A string `json:"a"`
-		}{"x<y\n"}, `{"schema":2,"command":"run","a":"x<y\n"}` + "\n"},
-		{struct{}{}, `{"schema":2,"command":"run"}` + "\n"},
+		}{"x<y\n"}, `{"schema":3,"command":"run","a":"x<y\n"}` + "\n"},
+		{struct{}{}, `{"schema":3,"command":"run"}` + "\n"},
 		{[]int{1}, ""},
 	} {
 		var b bytes.Buffer

@@ -17,7 +17,7 @@ import (
 
 // Schema is the version of the JSON that all commands print with --json. It changes when a key is removed or changes
 // its meaning, not when a key is added.
-const Schema = 2
+const Schema = 3
 
 // JSON prints an object on one line. The schema and the name of the command come before the object's own keys.
 func (e *Env) JSON(v any) error {

@@ -265,7 +265,7 @@ type shrunk struct {
 	Finding     *trace.Finding `json:"finding"`
 	Was         string         `json:"was"`
 	Is          string         `json:"is"`
-	Attempts    int            `json:"tries"`
+	Attempts    int            `json:"attempts"`
 	Exhausted   bool           `json:"exhausted"`
 	Interrupted bool           `json:"interrupted"`
 }
@@ -312,7 +312,7 @@ func (c *shrinkCmd) Run(e *Env) error {
 	}
 	fmt.Fprintf(
 		e.Out,
-		"from %s\nto   %s, in %d tries%s\ntrace %s\n",
+		"from %s\nto   %s, in %d attempts%s\ntrace %s\n",
 		small.Was,
 		small.Is,
 		small.Attempts,

@@ -141,7 +141,7 @@ func (c *runCmd) explore(e *Env, plan lockstep.Plan) (*campaign.Campaign, error)
 	}
 	defer cancel()
 	start, show := time.Now(), e.Progress(plan.Runs, c.For)
-	sum := &campaign.Campaign{Command: c.again(e)}
+	sum := &campaign.Campaign{Rerun: c.again(e)}
 	plan.Progress = func(r *lockstep.Result) {
 		sum.Curve = campaign.AddSample(sum.Curve, r, time.Since(start))
 		_ = show.Update(campaign.Status{Runs: r.Runs, Findings: campaign.Findings(r), Coverage: seen(r)})
@@ -337,7 +337,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum 
 		fmt.Fprintln(e.Err, "lockstep: not shrunk:", unprefixed(joinLines(k.NotShrunk.Error())))
 	}
 	if k.Shrunk != nil {
-		sum.Shrunk = fmt.Sprintf("from %s to %s in %d tries", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
+		sum.Shrunk = fmt.Sprintf("from %s to %s in %d attempts", k.Shrunk.Was, k.Shrunk.Is, k.Shrunk.Attempts)
 	}
 	if k.Differs {
 		sum.Result.NotReproduced(0, k.Fresh)

@@ -240,7 +240,7 @@ func TestKilled(t *testing.T) {
 	}
 	for _, key := range []string{
 		"digest", "runs", "steps", "findings", "verdicts", "first_finding_run", "finding", "verdict", "guarantee",
-		"judged", "events",
+		"checked", "events",
 	} {
 		if fmt.Sprint(got[key]) != fmt.Sprint(want[key]) {
 			t.Errorf("%s: %v, on one machine %v", key, got[key], want[key])

@@ -166,7 +166,7 @@ func insider(t *testing.T, s *Server) {
 	if err := c.store.conn.Publish(commandSubject, bytes.Repeat([]byte("x"), mostPayload+1)); err == nil {
 		t.Error("a message that is too large was sent")
 	}
-	_, _ = c.store.workers.Put(t.Context(), "Byzantine node", []byte("{"))
+	_, _ = c.store.workers.Put(t.Context(), "impostor", []byte("{"))
 	_, _ = c.store.jobs.Put(t.Context(), "000009", []byte(`{"id":"000009","target":"/bin/sh","args":["run"]}`))
 	stale := jobOfArgs(t, "smr", "--runs", "10")
 	stale.Hello.Version = "0.0.1"
@@ -331,7 +331,7 @@ func TestMeasures(t *testing.T) {
 		if want["coverage"] == nil || want["closure"] == nil && slices.Contains(c.flags, "--closure") {
 			t.Fatalf("%q: nothing was measured", c.flags)
 		}
-		for _, key := range []string{"coverage", "closure", "digest", "again"} {
+		for _, key := range []string{"coverage", "closure", "digest", "rerun"} {
 			if !reflect.DeepEqual(got[key], want[key]) {
 				t.Errorf("%q: %s: %v\non one machine: %v", c.flags, key, got[key], want[key])
 			}
@@ -359,7 +359,7 @@ func TestMeasures(t *testing.T) {
 func TestPage(t *testing.T) {
 	s := serving(t)
 	joined(t, s, "worker")
-	if err := put(t.Context(), s.store.workers, "Byzantine node", Report{
+	if err := put(t.Context(), s.store.workers, "impostor", Report{
 		Worker:  "<b>worker</b>",
 		Refused: map[string]string{"1": "<b>worker</b>"},
 	}); err != nil {

@@ -67,8 +67,8 @@ type Cell struct {
 	Findings int    `json:"findings,omitempty"`
 	Property string `json:"property,omitempty"`
 	Text     string `json:"text,omitempty"`
-	// Again is the command that reruns the campaign.
-	Command string `json:"again"`
+	// Command is the command that reruns the campaign.
+	Command string `json:"rerun"`
 }
 
 // Found reports whether the strategy detected the mutant.

@@ -93,7 +93,7 @@ func TestActivity(t *testing.T) {
 }
 
 // The virtual time of all runs together is compared with the elapsed time.
-func TestTimesReal(t *testing.T) {
+func TestSpeedup(t *testing.T) {
 	c := passed()
 	var b strings.Builder
 	if err := c.Write(&b, false); err != nil || strings.Contains(b.String(), "real time") {
@@ -104,8 +104,8 @@ func TestTimesReal(t *testing.T) {
 	if err := c.Write(&b, false); err != nil || !strings.Contains(b.String(), "310204 steps/s, 100 times real time)") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
-	if d := c.Document(); d.VirtualMS != 49_000 || d.TimesReal != 100 {
-		t.Errorf("%d ms, %v times", d.VirtualMS, d.TimesReal)
+	if d := c.Document(); d.VirtualMS != 49_000 || d.Speedup != 100 {
+		t.Errorf("%d ms, %v times", d.VirtualMS, d.Speedup)
 	}
 }
 

@@ -34,8 +34,8 @@ func Annotations(w io.Writer, c *Campaign, at Place) error {
 		lines[0] = p.Text
 		if i == 0 && d.Replay != "" {
 			lines = append(lines, "replay: "+d.Replay)
-		} else if i == 0 && d.Command != "" && p.Severity == lockstep.SeverityError {
-			lines = append(lines, "again: "+d.Command)
+		} else if i == 0 && d.Rerun != "" && p.Severity == lockstep.SeverityError {
+			lines = append(lines, "rerun: "+d.Rerun)
 		}
 		a.add(string(p.Severity), strings.Join(lines, "\n"))
 	}

@@ -59,8 +59,8 @@ type Campaign struct {
 	// Notes are further lines of the summary, such as coverage.
 	Notes []string
 
-	// Again is the command that reruns the campaign, and Replay the one that replays its first finding.
-	Command, Replay string
+	// Rerun is the command that reruns the campaign, and Replay the one that replays its first finding.
+	Rerun, Replay string
 }
 
 // Sample is the progress of a campaign at one time.
@@ -120,11 +120,11 @@ func (c *Campaign) timesReal() string {
 	if c.Result.Virtual == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s times real time", speed(c.perVirtual()))
+	return fmt.Sprintf(", %s times real time", speed(c.speedup()))
 }
 
-// perVirtual returns the virtual time that passed in a unit of real time.
-func (c *Campaign) perVirtual() float64 {
+// speedup returns the virtual time that passed, as a multiple of real time.
+func (c *Campaign) speedup() float64 {
 	return c.perSecond(int64(c.Result.Virtual)) / float64(time.Second)
 }
 
@@ -190,8 +190,8 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 			fmt.Fprintf(&b, "%s %s\n", line.text, plain.Clean(line.value))
 		}
 	}
-	if c.Replay == "" && c.Command != "" && Failed(r.Problems()) {
-		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Command))
+	if c.Replay == "" && c.Rerun != "" && Failed(r.Problems()) {
+		fmt.Fprintf(&b, "repeat it with: %s\n", plain.Clean(c.Rerun))
 	}
 	c.writeProblems(&b, colour)
 	_, err := io.WriteString(w, b.String())

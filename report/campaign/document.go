@@ -11,70 +11,119 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Document is a campaign in the JSON form that the command line prints. Programs rely on the keys.
+// Document is a campaign in the JSON form that the command line prints. Programs rely on the keys; a key that is removed
+// or changes its meaning changes the schema number of the command line.
 type Document struct {
-	Target   string            `json:"target"`
-	Build    string            `json:"build,omitempty"`
-	Options  map[string]string `json:"options,omitempty"`
-	Strategy string            `json:"strategy"`
-	Scenario string            `json:"scenario,omitempty"`
-	Seed     uint64            `json:"seed"`
-	Runs     int               `json:"runs"`
-	Findings int               `json:"findings"`
-	FirstRun *int              `json:"first_finding_run"` // null: no finding
-	Finding  *Finding          `json:"finding"`           // the first finding; null: none
-	Trace    string            `json:"trace"`
-	Page     string            `json:"page,omitempty"`
-	Pictures []string          `json:"pictures,omitempty"`
-	Traces   []string          `json:"traces,omitempty"`
-	Verdict  trace.Verdict     `json:"verdict"`
-	// Problems are all problems of the campaign, the worst first.
-	Problems    []lockstep.Problem `json:"problems"`
-	Verdicts    map[string]int     `json:"verdicts"`
-	Determinism string             `json:"determinism"` // deterministic, or best effort
-	Reasons     map[string]int     `json:"reasons,omitempty"`
-	Shrunk      string             `json:"shrunk,omitempty"`
-	Guarantee   Promise            `json:"guarantee"`
-	Checked     map[string]*int    `json:"judged,omitempty"`       // null: not counted, which is not zero
-	CheckedRuns map[string]int     `json:"checked_runs,omitempty"` // runs that checked a property, if it is counted
-	Effects     []Effect           `json:"effects,omitempty"`
-	Events      []Effect           `json:"events,omitempty"` // by type
-	Requests    int64              `json:"requests"`         // given to nodes
-	IdleRuns    int                `json:"idle_runs"`        // runs in which nothing observable happened
-	ElapsedMS   int64              `json:"elapsed_ms"`
-	RunsPerS    float64            `json:"runs_per_sec"`
-	StepsPerS   float64            `json:"steps_per_sec"`
-	VirtualMS   int64              `json:"virtual_ms,omitempty"`
-	TimesReal   float64            `json:"times_real,omitempty"`
-	Steps       int64              `json:"steps"`
-	Messages    int64              `json:"messages"`
-	Digest      string             `json:"digest"`
-	Interrupted bool               `json:"interrupted"`
+	// Target is the name of the system under test.
+	Target string `json:"target"`
+	// Build is the program that the target is part of, such as a library in a version.
+	Build string `json:"build,omitempty"`
+	// Options are the options of the target that were set.
+	Options map[string]string `json:"options,omitempty"`
+	// Strategy is the strategy with its options, as --strategy takes it.
+	Strategy string `json:"strategy"`
+	// Scenario is the name of the scenario.
+	Scenario string `json:"scenario,omitempty"`
+	// Seed is the seed of the campaign.
+	Seed uint64 `json:"seed"`
+	// Runs is the number of runs.
+	Runs int `json:"runs"`
+	// Findings is the number of failing runs, flaky ones included.
+	Findings int `json:"findings"`
+	// FirstRun is the number of the first failing run, from 0; null: no finding.
+	FirstRun *int `json:"first_finding_run"`
+	// Finding is the first finding; null: none.
+	Finding *Finding `json:"finding"`
+	// Trace is the file of the first finding, shrunk; empty: none.
+	Trace string `json:"trace"`
+	// Page is the HTML page of the first finding.
+	Page string `json:"page,omitempty"`
+	// Pictures are files that the spec drew of the first finding.
+	Pictures []string `json:"pictures,omitempty"`
+	// Traces are the files of all findings that were kept.
+	Traces []string `json:"traces,omitempty"`
+	// Verdict is the verdict of the campaign: pass, fail, unknown, vacuous or flaky.
+	Verdict trace.Verdict `json:"verdict"`
+	// Problems are all problems of the campaign, the worst first. Every other output prints the same list.
+	Problems []lockstep.Problem `json:"problems"`
+	// Verdicts is the number of runs by verdict.
+	Verdicts map[string]int `json:"verdicts"`
+	// Determinism is "deterministic", or "best effort" if a run may differ when it is rerun.
+	Determinism string `json:"determinism"`
+	// Reasons is the number of runs without a verdict, by reason.
+	Reasons map[string]int `json:"reasons,omitempty"`
+	// Shrunk describes how far the first finding was shrunk.
+	Shrunk string `json:"shrunk,omitempty"`
+	// Guarantee is what the strategy guarantees.
+	Guarantee Guarantee `json:"guarantee"`
+	// Checked is the number of checks of each property that could have failed; null: not counted, which is not zero.
+	Checked map[string]*int `json:"checked,omitempty"`
+	// CheckedRuns is the number of runs that checked each property at least once, for properties that are counted.
+	CheckedRuns map[string]int `json:"checked_runs,omitempty"`
+	// Effects counts how often each part of the scenario took effect.
+	Effects []Effect `json:"effects,omitempty"`
+	// Events counts the observable events of all runs, by type.
+	Events []Effect `json:"events,omitempty"`
+	// Requests is the number of client requests that nodes received in all runs.
+	Requests int64 `json:"requests"`
+	// IdleRuns is the number of runs without an observable event.
+	IdleRuns int `json:"idle_runs"`
+	// ElapsedMS is the duration of the campaign in milliseconds.
+	ElapsedMS int64 `json:"elapsed_ms"`
+	// RunsPerS is the number of runs per second.
+	RunsPerS float64 `json:"runs_per_sec"`
+	// StepsPerS is the number of steps per second.
+	StepsPerS float64 `json:"steps_per_sec"`
+	// VirtualMS is the virtual time that passed in all runs, in milliseconds, if the system has one virtual clock.
+	VirtualMS int64 `json:"virtual_ms,omitempty"`
+	// Speedup is the virtual time that passed, as a multiple of the duration of the campaign.
+	Speedup float64 `json:"speedup,omitempty"`
+	// Steps is the number of steps of all runs.
+	Steps int64 `json:"steps"`
+	// Messages is the number of messages sent in all runs.
+	Messages int64 `json:"messages"`
+	// Digest is a hash of the steps of all runs.
+	Digest string `json:"digest"`
+	// Interrupted reports that the user stopped the campaign.
+	Interrupted bool `json:"interrupted"`
 
-	FailureRate Rate                     `json:"failure_rate"`
-	Groups      []Group                  `json:"groups,omitempty"`
-	Curve       []Sample                 `json:"curve,omitempty"`
-	Coverage    []coverage.Reading       `json:"coverage,omitempty"`
-	Closure     []lockstepform.TypeCount `json:"closure,omitempty"`
-	Control     *Control                 `json:"control,omitempty"`
+	// FailureRate bounds the probability that a run fails.
+	FailureRate Rate `json:"failure_rate"`
+	// Groups are groups of similar findings, the most frequent first.
+	Groups []Group `json:"groups,omitempty"`
+	// Curve is the progress of the campaign over time.
+	Curve []Sample `json:"curve,omitempty"`
+	// Coverage is the measured coverage, one entry for each criterion.
+	Coverage []coverage.Reading `json:"coverage,omitempty"`
+	// Closure counts messages by type, and how many of them were late: of a round that their receiver had left.
+	Closure []lockstepform.TypeCount `json:"closure,omitempty"`
+	// Control counts the runs of the same plan without the faults of its scenario, if they were made.
+	Control *Control `json:"control,omitempty"`
 
-	Command string `json:"again,omitempty"`
-	Replay  string `json:"replay,omitempty"`
+	// Rerun is the command that reruns the campaign.
+	Rerun string `json:"rerun,omitempty"`
+	// Replay is the command that replays the first finding.
+	Replay string `json:"replay,omitempty"`
 }
 
 // Finding is a finding in a document.
 type Finding struct {
+	// Property is the violated property.
 	Property string `json:"property"`
-	Text     string `json:"text"`
+	// Text describes the violation.
+	Text string `json:"text"`
 	// Confirmed reports in how many repetitions the run failed again.
 	Confirmed string `json:"confirmed,omitempty"`
 }
 
 // Control counts the runs of the same plan without the faults of its scenario.
 type Control struct {
-	Runs      int  `json:"runs"`
-	Successes *int `json:"successes,omitempty"` // if the scenario has states of success
-	Findings  int  `json:"findings"`            // runs with a finding
+	// Runs is the number of runs.
+	Runs int `json:"runs"`
+	// Successes is the number of runs in which the scenario succeeded, if the scenario has states of success.
+	Successes *int `json:"successes,omitempty"`
+	// Findings is the number of runs with a finding.
+	Findings int `json:"findings"`
 }
 
 // controlOf returns the counts of the control, or nil if it was not run.
@@ -90,21 +139,30 @@ func controlOf(r *lockstep.Result) *Control {
 	return c
 }
 
-// Effect counts how often something happened: a part of a scenario took effect, or a property was checked.
+// Effect is the number of times that something happened: a part of a scenario took effect, or an event was observed.
 type Effect struct {
+	// Name is the part of the scenario, or the type of event.
 	Name string `json:"name"`
-	N    int    `json:"n"`
+	// N is the number of times that it happened.
+	N int `json:"n"`
 }
 
-// Promise is the guarantee of a strategy for this campaign.
-type Promise struct {
-	Text      string   `json:"text"`            // for one run
-	PerRun    float64  `json:"per_run"`         // lower bound for one run
-	AllRuns   float64  `json:"all_runs"`        // for all runs of the campaign
-	RunsFor95 int      `json:"runs_for_95"`     // runs that reach 0.95; 0: none below 2^53
-	Certain   bool     `json:"certain"`         // the campaign has hit every target
-	Space     string   `json:"space,omitempty"` // exact number of targets
-	Assumes   []string `json:"assumes,omitempty"`
+// Guarantee is the guarantee of a strategy for a campaign.
+type Guarantee struct {
+	// Text is the guarantee for one run, as text.
+	Text string `json:"text"`
+	// PerRun is the lower bound of the probability for one run.
+	PerRun float64 `json:"per_run"`
+	// AllRuns is the lower bound of the probability for all runs of the campaign.
+	AllRuns float64 `json:"all_runs"`
+	// RunsFor95 is the number of runs with which the probability reaches 0.95; 0: none below 2^53.
+	RunsFor95 int `json:"runs_for_95"`
+	// Certain reports that the campaign has covered every goal.
+	Certain bool `json:"certain"`
+	// Space is the exact number of goals, in digits.
+	Space string `json:"space,omitempty"`
+	// Assumes are the assumptions of the bound.
+	Assumes []string `json:"assumes,omitempty"`
 }
 
 // Document returns the campaign as JSON.
@@ -129,16 +187,14 @@ func (c *Campaign) Document() Document {
 		Determinism: r.Determinism.String(),
 		Reasons:     r.Reasons,
 		Shrunk:      c.Shrunk,
-		Guarantee:   promise(r),
+		Guarantee:   guarantee(r),
 		Checked:     map[string]*int{},
 		CheckedRuns: map[string]int{},
 		ElapsedMS:   c.Elapsed.Milliseconds(),
-		RunsPerS: c.perSecond(
-			int64(r.Runs),
-		),
+		RunsPerS:    c.perSecond(int64(r.Runs)),
 		StepsPerS:   c.perSecond(r.Steps),
 		VirtualMS:   time.Duration(r.Virtual).Milliseconds(),
-		TimesReal:   c.perVirtual(),
+		Speedup:     c.speedup(),
 		Steps:       r.Steps,
 		Messages:    r.Messages,
 		Requests:    r.Requests,
@@ -151,7 +207,7 @@ func (c *Campaign) Document() Document {
 		Coverage:    c.Coverage,
 		Closure:     c.Closure,
 		Control:     controlOf(c.Control),
-		Command:     c.Command,
+		Rerun:       c.Rerun,
 		Replay:      c.Replay,
 	}
 	if d.Problems == nil {
@@ -182,9 +238,9 @@ func (c *Campaign) Document() Document {
 	return d
 }
 
-func promise(r *lockstep.Result) Promise {
+func guarantee(r *lockstep.Result) Guarantee {
 	g := r.Guarantee
-	p := Promise{
+	p := Guarantee{
 		Text:      g.String(),
 		PerRun:    g.PerRun,
 		AllRuns:   g.After(r.Runs),

@@ -90,7 +90,7 @@ func junitSuiteOf(c *Campaign) junitSuite {
 		{"findings", fmt.Sprint(d.Findings)},
 		{"verdict", string(d.Verdict)}, {"interrupted", yes(d.Interrupted)}, {"trace", d.Trace},
 		{"guarantee", d.Guarantee.Text}, {"guarantee.assumes", strings.Join(d.Guarantee.Assumes, "; ")},
-		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"again", d.Command},
+		{"guarantee.all_runs", fmt.Sprintf("%.6g", d.Guarantee.AllRuns)}, {"digest", d.Digest}, {"rerun", d.Rerun},
 		{"replay", d.Replay},
 	} {
 		if p.Value != "" {

@@ -44,14 +44,14 @@ func Page(w io.Writer, c *Campaign) error {
 	return page.Render(w, pageTemplate, d)
 }
 
-// ComparePage writes a comparison of strategies as one self-contained HTML file. Again is the command that reruns it.
-func ComparePage(w io.Writer, r *compare.Result, again string) error {
+// ComparePage writes a comparison of strategies as one self-contained HTML file. Rerun is the command that reruns it.
+func ComparePage(w io.Writer, r *compare.Result, rerun string) error {
 	if r == nil {
 		return errors.New("campaign: there is no comparison to write a page of")
 	}
 	d := pageData{Title: "Lockstep comparison: " + plain.Short(r.Target), Heading: "strategies compared",
 		Subtitle: fmt.Sprintf("%s · from seed %d", plain.Clean(r.Target), r.Seed),
-		D:        Document{Command: again, Interrupted: r.Interrupted}}
+		D:        Document{Rerun: rerun, Interrupted: r.Interrupted}}
 	d.compare(r)
 	return page.Render(w, pageTemplate, d)
 }

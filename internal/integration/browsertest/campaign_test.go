@@ -21,7 +21,7 @@ func made() (*campaign.Campaign, error) {
 		Seed: 1, Runs: 3000, KeepGoing: true, Distinct: true}
 	c := &campaign.Campaign{
 		Options: map[string]string{"nodes": "3"},
-		Command: "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
+		Rerun:   "lockstep run smr-bug --runs 3000 --keep-going --seed 1",
 	}
 	plan.Progress = func(r *lockstep.Result) {
 		c.Curve = append(

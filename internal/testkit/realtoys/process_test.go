@@ -354,7 +354,7 @@ func TestProcesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("shrunk from %s to %s in %d tries", small.Was, small.Is, small.Attempts)
+			t.Logf("shrunk from %s to %s in %d attempts", small.Was, small.Is, small.Attempts)
 			replayed(t, plan, small.Trace)
 		})
 	}

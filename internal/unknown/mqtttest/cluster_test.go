@@ -81,7 +81,7 @@ func client(n *bubble.Node, clean bool) paho.Client {
 func publish(n *bubble.Node) error {
 	c := client(n, false)
 	for i := 0; n.Alive(); i++ {
-		message := fmt.Sprintf("%d.%d.%d", n.Self(), n.Life(), i)
+		message := fmt.Sprintf("%d.%d.%d", n.Self(), n.Incarnation(), i)
 		n.Emit(eventSends, message)
 		token := c.Publish(topic, 1, false, message)
 		select {

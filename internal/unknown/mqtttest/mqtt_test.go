@@ -27,8 +27,8 @@ func campaign(t *testing.T, o options) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, divergences %v, %q", result.Runs, result.Verdicts,
-		result.Reasons, result.Steps, result.Messages, result.Judged, result.Divergences, result.Nondeterminism)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, %q", result.Runs, result.Verdicts,
+		result.Reasons, result.Steps, result.Messages, result.Checked, result.Divergences, result.Nondeterminism)
 	return result
 }
 
@@ -38,8 +38,8 @@ func TestMQTT(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
-	if result.Verdict() != trace.Pass || result.Judged[0].N < 20*runs {
-		t.Errorf("%v, judged %v", result.Verdict(), result.Judged)
+	if result.Verdict() != trace.Pass || result.Checked[0].N < 20*runs {
+		t.Errorf("%v, checked %v", result.Verdict(), result.Checked)
 	}
 }
 

@@ -38,8 +38,8 @@ func (m *messages) Reset() {
 	*m = messages{began: -1, sent: map[string][]lockstep.Node{}, got: map[lockstep.Node]map[string]bool{}}
 }
 
-// Judged counts the acknowledged messages that were expected at a subscriber.
-func (m *messages) Judged() int { return m.checked }
+// Checked counts the acknowledged messages that were expected at a subscriber.
+func (m *messages) Checked() int { return m.checked }
 
 func (m *messages) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if run.Settling() && m.began < 0 {

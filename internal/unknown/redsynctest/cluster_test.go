@@ -63,7 +63,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 // serve runs a Redis server, whose keys expire by the clock of its node. As Redlock demands, a server that has lost
 // its keys stays away until they have expired.
 func serve(n *bubble.Node, o options) error {
-	if n.Life() > 1 && !o.early {
+	if n.Incarnation() > 1 && !o.early {
 		select {
 		case <-time.After(expiry + expiry/10):
 		case <-n.Context().Done():
@@ -91,9 +91,9 @@ func lock(n *bubble.Node) error {
 			continue // it has waited between its attempts
 		}
 		n.Emit(eventHeld, nil)
-		for work := n.Chance().IntN(40); work > 0 && n.Alive() && time.Now().Before(m.Until()); work-- {
+		for work := n.Source().IntN(40); work > 0 && n.Alive() && time.Now().Before(m.Until()); work-- {
 			n.Emit(eventWork, nil)
-			if n.Chance().IntN(20) == 0 {
+			if n.Source().IntN(20) == 0 {
 				_, _ = m.ExtendContext(n.Context()) // if it fails, the lock expires
 			}
 			time.Sleep(step)
@@ -120,7 +120,7 @@ func (h *holders) Reset() { *h = holders{} }
 // End returns nil: only events are checked.
 func (*holders) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (h *holders) Judged() int { return h.checked }
+func (h *holders) Checked() int { return h.checked }
 
 func (h *holders) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {

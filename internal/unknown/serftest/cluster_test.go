@@ -59,7 +59,7 @@ func start(n *bubble.Node, buffer int) error {
 		joined, _ = s.Join(others, false) // they may be down
 	}
 	for i := 0; i < 20 && n.Alive(); i++ {
-		payload := fmt.Sprintf("%d.%d.%d", n.Self(), n.Life(), i)
+		payload := fmt.Sprintf("%d.%d.%d", n.Self(), n.Incarnation(), i)
 		n.Emit(eventSent, payload)
 		if err := s.UserEvent("work", []byte(payload), false); err != nil {
 			return err

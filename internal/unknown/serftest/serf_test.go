@@ -29,8 +29,8 @@ func campaign(t *testing.T, p lockstep.Plan) *lockstep.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %v %v, %d steps, %d messages, judged %v, divergences %v, %q", result.Runs, result.Verdicts,
-		result.Reasons, result.Steps, result.Messages, result.Judged, result.Divergences, result.Nondeterminism)
+	t.Logf("%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, %q", result.Runs, result.Verdicts,
+		result.Reasons, result.Steps, result.Messages, result.Checked, result.Divergences, result.Nondeterminism)
 	return result
 }
 
@@ -40,8 +40,8 @@ func TestSerf(t *testing.T) {
 	if f := result.First(); f != nil {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
-	if result.Verdict() != trace.Pass || result.Judged[0].N < runs*100 || result.Judged[1].N != runs {
-		t.Errorf("%v, judged %v", result.Verdict(), result.Judged)
+	if result.Verdict() != trace.Pass || result.Checked[0].N < runs*100 || result.Checked[1].N != runs {
+		t.Errorf("%v, checked %v", result.Verdict(), result.Checked)
 	}
 }
 

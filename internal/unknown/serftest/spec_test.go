@@ -48,7 +48,7 @@ func (v *view) Reset() { *v = view{together: v.together, sent: map[string]bool{}
 // End returns nil: only events are checked.
 func (*view) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-func (v *view) Judged() int { return v.checked }
+func (v *view) Checked() int { return v.checked }
 
 func (v *view) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	switch e.Type {
@@ -84,12 +84,12 @@ func number(name any) (n lockstep.Node) {
 type atEnd struct {
 	view
 	began  trace.Time
-	judged int
+	checks int
 }
 
-func (a *atEnd) Reset() { a.view.Reset(); a.began = -1; a.judged = 0 }
+func (a *atEnd) Reset() { a.view.Reset(); a.began = -1; a.checks = 0 }
 
-func (a *atEnd) Judged() int { return a.judged }
+func (a *atEnd) Checked() int { return a.checks }
 
 func (a *atEnd) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	if run.Settling() && a.began < 0 {
@@ -103,7 +103,7 @@ func (a *atEnd) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || a.began < 0 || time.Duration(run.Now()-a.began) < patient {
 		return nil
 	}
-	a.judged++
+	a.checks++
 	all := map[string]bool{}
 	for n := range run.Up().All() {
 		maps.Copy(all, a.got[n])
