@@ -28,10 +28,10 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 			sums <- sum
 		}
 	})
-	tell := func(sum int) { n.Emit("sum", sum) }
+	emit := func(sum int) { n.Emit("sum", sum) }
 	receive(n, func(_ lockstep.Node, body any) {
 		numbers <- body.(int)
-		wait := func() { tell(<-sums) }
+		wait := func() { emit(<-sums) }
 		if !look {
 			n.Go(wait)
 			return
@@ -39,7 +39,7 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 		n.OnQuiescent(func() bool {
 			select {
 			case sum := <-sums:
-				tell(sum)
+				emit(sum)
 				return false
 			default:
 				n.Go(wait)
@@ -57,7 +57,7 @@ func adder(n *bubble.Node, receive func(*bubble.Node, func(lockstep.Node, any)),
 
 // With ReceiveAtOnce and OnQuiescent the node reports the same as with goroutines that wait, at the same times.
 func TestAtOnce(t *testing.T) {
-	told := func(receive func(*bubble.Node, func(lockstep.Node, any)), look bool) (list []string) {
+	results := func(receive func(*bubble.Node, func(lockstep.Node, any)), look bool) (list []string) {
 		c := bubble.Cluster{
 			Name:  "adder",
 			Nodes: 2,
@@ -81,8 +81,8 @@ func TestAtOnce(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	slow := told((*bubble.Node).Receive, false)
-	fast := told((*bubble.Node).ReceiveAtOnce, true)
+	slow := results((*bubble.Node).Receive, false)
+	fast := results((*bubble.Node).ReceiveAtOnce, true)
 	if len(slow) < 90 || !slices.Equal(slow, fast) {
 		t.Errorf("with goroutines %d sums, at once %d:\n%v\n%v", len(slow), len(fast), slow, fast)
 	}

@@ -80,7 +80,7 @@ func (b *Bare) Wait(most time.Duration) {
 
 // settle waits until the bubble is quiescent and keeps what the nodes sent.
 func (b *Bare) settle() {
-	b.d.quiet()
+	b.d.quiesce()
 	b.d.takeExits(nil)
 	w := b.d.world
 	w.mutex.Lock()

@@ -250,7 +250,7 @@ func TestAllowLeft(t *testing.T) {
 		{"none", nil, nil, "left-behind"},
 		{"one of two", []string{"forGood"}, nil, "1 goroutines were left: chan receive in bubble_test.indefinitely"},
 		{"both", []string{"forGood", "indefinitely"}, nil, ""},
-		{"both, with another finding", []string{"forGood", "indefinitely"}, toy.AtEnd, "judge"},
+		{"both, with another finding", []string{"forGood", "indefinitely"}, toy.AtEnd, "as asked"},
 	} {
 		leaky.AllowLeft = func(stack string) bool {
 			return slices.ContainsFunc(
@@ -446,16 +446,16 @@ func (d *durable) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 }
 
 // The directory of a node survives crashes and is empty in the next run.
-func TestFolder(t *testing.T) {
+func TestDir(t *testing.T) {
 	cluster := bubble.Cluster{Name: "files", Nodes: 2, Start: func(n *bubble.Node) error {
 		dir, err := n.Dir()
 		if err != nil {
 			return err
 		}
-		name := filepath.Join(dir, "lives")
+		name := filepath.Join(dir, "incarnations")
 		before, _ := os.ReadFile(name)
 		if len(before) != n.Incarnation()-1 {
-			return fmt.Errorf("life %d finds %q", n.Incarnation(), before)
+			return fmt.Errorf("incarnation %d finds %q", n.Incarnation(), before)
 		}
 		return os.WriteFile(name, append(before, '.'), 0o600)
 	}}
@@ -472,7 +472,7 @@ func TestFolder(t *testing.T) {
 func TestCrash(t *testing.T) {
 	cluster := bubble.Cluster{Name: "chatty", Nodes: 2, Start: func(n *bubble.Node) error {
 		for range 100 { // the loop ignores the node's context
-			n.Send(3-n.Self(), "Life", trace.Tag{}, n.Incarnation())
+			n.Send(3-n.Self(), "Incarnation", trace.Tag{}, n.Incarnation())
 			time.Sleep(50 * time.Millisecond)
 		}
 		return nil
@@ -497,7 +497,7 @@ func TestCrash(t *testing.T) {
 // ofLastIncarnation requires that the present incarnation of a node sends its messages.
 type ofLastIncarnation struct{ incarnations *[3]int }
 
-func (ofLastIncarnation) Properties() []string                 { return []string{"of-last-life"} }
+func (ofLastIncarnation) Properties() []string                 { return []string{"of-last-incarnation"} }
 func (o ofLastIncarnation) New(lockstep.Info) lockstep.Monitor { return o }
 func (o ofLastIncarnation) Reset()                             { *o.incarnations = [3]int{0, 1, 1} }
 func (ofLastIncarnation) End(*lockstep.Run) *lockstep.Finding  { return nil }
@@ -510,7 +510,8 @@ func (o ofLastIncarnation) Step(r *lockstep.Run) *lockstep.Finding {
 	for _, m := range r.Sent() {
 		if incarnation := r.Body(m.ID).(int); incarnation != o.incarnations[m.From] || !r.Up().Has(m.From) {
 			return &lockstep.Finding{
-				Text: fmt.Sprintf("node %d sent in life %d, it is in life %d", m.From, incarnation, o.incarnations[m.From]),
+				Text: fmt.Sprintf("node %d sent in incarnation %d, it is in incarnation %d",
+					m.From, incarnation, o.incarnations[m.From]),
 			}
 		}
 	}

@@ -222,7 +222,7 @@ func TestCalls(t *testing.T) {
 		}
 		return nil
 	}
-	result := suffer(t, 15, bubble.Files{PowerFailures: 0.7}, start, nil)
+	result := underFaults(t, 15, bubble.Files{PowerFailures: 0.7}, start, nil)
 	if f := result.First(); f != nil {
 		t.Fatalf("%+v", f.Finding)
 	}

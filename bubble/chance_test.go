@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// retold reruns the run of a trace, by a script.
-func retold(t *testing.T, plan lockstep.Plan, of *trace.Trace, script trace.Script) (*trace.Trace, *lockstep.Player) {
+// replayed reruns the run of a trace, by a script.
+func replayed(t *testing.T, plan lockstep.Plan, of *trace.Trace, script trace.Script) (*trace.Trace, *lockstep.Player) {
 	t.Helper()
 	b, err := lockstep.NewRunnerFor(plan, of)
 	if err != nil {
@@ -58,8 +58,8 @@ func texts(t *trace.Trace, event string) []string {
 	return list
 }
 
-// told lists the events of each step of a run.
-func told(t *trace.Trace) []string {
+// stepEvents lists the events of each step of a run.
+func stepEvents(t *trace.Trace) []string {
 	var all []string
 	for _, r := range t.Records {
 		var b strings.Builder
@@ -123,11 +123,11 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 		}
 		bench.Close()
 		played := trace.ScriptOf(of)
-		if got, _ := retold(t, plan, of, played); found(got) != found(of) {
+		if got, _ := replayed(t, plan, of, played); found(got) != found(of) {
 			t.Fatalf("run %d: again %d are found, first %d", run, found(got), found(of))
 		}
 		counts[found(of)] = true
-		if got, _ := retold(t, plan, of, played[1:]); found(got) != found(of)-1 {
+		if got, _ := replayed(t, plan, of, played[1:]); found(got) != found(of)-1 {
 			t.Errorf(
 				"run %d: without the first write %d are found after the crash, with it %d",
 				run,
@@ -137,12 +137,12 @@ func TestCrashKeepsItsDraw(t *testing.T) {
 		}
 		mild := slices.Clone(played)
 		mild[3].Draws = trace.Drew(0)
-		if got, _ := retold(t, plan, of, mild); found(got) != 11 {
+		if got, _ := replayed(t, plan, of, mild); found(got) != 11 {
 			t.Errorf("run %d: of 11 the mildest crash leaves %d", run, found(got))
 		}
 		mild = slices.Clone(played)
 		mild[2].Draws = slices.Repeat([]trace.Draw{{By: 1}}, 10) // no write is slow
-		if got, _ := retold(t, plan, of, mild); found(got) != 11 {
+		if got, _ := replayed(t, plan, of, mild); found(got) != 11 {
 			t.Errorf("run %d: of 11 that were not slow %d are found", run, found(got))
 		}
 	}
@@ -173,9 +173,9 @@ func TestDrawsBelongToTheirStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, script := told(of), trace.ScriptOf(of)
+		want, script := stepEvents(of), trace.ScriptOf(of)
 		for i := range script {
-			got, player := retold(t, plan, of, slices.Delete(slices.Clone(script), i, i+1))
+			got, player := replayed(t, plan, of, slices.Delete(slices.Clone(script), i, i+1))
 			left := want[:1]
 			for _, at := range player.Took() { // a node that did not crash does not restart
 				if at >= i {
@@ -183,8 +183,8 @@ func TestDrawsBelongToTheirStep(t *testing.T) {
 				}
 				left = append(left[:len(left):len(left)], want[at+1])
 			}
-			if !slices.Equal(told(got), left) {
-				t.Fatalf("run %d without step %d draws\n%q, want\n%q", run, i+1, told(got), left)
+			if !slices.Equal(stepEvents(got), left) {
+				t.Fatalf("run %d without step %d draws\n%q, want\n%q", run, i+1, stepEvents(got), left)
 			}
 		}
 	}
@@ -212,8 +212,8 @@ func TestChanceOfManyGoroutines(t *testing.T) {
 	}
 }
 
-// early reports an entry as kept before the write to the disk.
-func early(n *bubble.Node) error {
+// ackBeforeWrite reports an entry as kept before the write to the disk.
+func ackBeforeWrite(n *bubble.Node) error {
 	disk := bubble.DiskOf(n, "entries", func() *int { return new(int) }, func(c *int) *int { d := *c; return &d })
 	disk.Read(func(c *int) { n.Emit("found", *c) })
 	n.Request(func(int32, string) {
@@ -228,9 +228,9 @@ func TestWeakestLossOfWrites(t *testing.T) {
 	checker := spec.New("kept", func(lockstep.Info) *keeping { return &keeping{} })
 	plan := lockstep.Plan{
 		System: bubble.Cluster{
-			Name:     "hasty",
+			Name:     "ack-before-write",
 			Nodes:    3,
-			Start:    early,
+			Start:    ackBeforeWrite,
 			Exact:    true,
 			Requests: slices.Repeat([]string{"keep"}, 8),
 			Disk:     bubble.DiskModel{Slow: 0.5, Longest: time.Second},

@@ -106,7 +106,7 @@ func (d *deployment) begin(seed uint64, out *lockstep.Outbox) error {
 		d.disks[i] = map[string]kept{}
 		d.start(lockstep.Node(i + 1))
 		if !Exact { // without the overlay, the Go scheduler would otherwise decide which node emits first
-			d.quiet()
+			d.quiesce()
 		}
 	}
 	return nil
@@ -140,8 +140,8 @@ func (d *deployment) start(self lockstep.Node) {
 	n.run(d.Start)
 }
 
-// mostIncarnations is the limit of a node's incarnations in a run with frozen goroutines. The runtime has a slot for each of
-// 16384 (see Node.number), and one more incarnation would thaw the first.
+// mostIncarnations is the limit of a node's incarnations in a run with frozen goroutines. The runtime has a slot for
+// each of 16384 (see Node.number), and one more incarnation would thaw the first.
 const mostIncarnations = 255
 
 // crash ends an incarnation.
@@ -242,7 +242,7 @@ func (d *deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 		if d.frozen > 0 && d.counts[s.Node-1] == mostIncarnations {
 			return &lockstep.Inconclusive{
 				Reason: fmt.Sprintf(
-					"node %d has had %d lives, and the frozen of a run can be told apart no longer: use fewer crashes",
+					"node %d has had %d incarnations, the most that a run with frozen goroutines can have: use fewer crashes",
 					s.Node,
 					mostIncarnations,
 				),
@@ -324,13 +324,13 @@ func (d *deployment) wait(most time.Duration) {
 
 // sleep lets time pass whatever happens.
 func (d *deployment) sleep(long time.Duration) {
-	d.quiet()
+	d.quiesce()
 	time.Sleep(long)
 }
 
-// quiet waits until every goroutine of the bubble is blocked. Then it calls the functions given to OnQuiescent, and
+// quiesce waits until every goroutine of the bubble is blocked. Then it calls the functions given to OnQuiescent, and
 // repeats both until no function causes activity.
-func (d *deployment) quiet() {
+func (d *deployment) quiesce() {
 	for more := true; more; more = d.world.look() {
 		synctest.Wait()
 		d.quiets.Add(1)
@@ -342,7 +342,7 @@ func (d *deployment) quiet() {
 
 // settle waits until the bubble is quiescent and reports what happened.
 func (d *deployment) settle(out *lockstep.Outbox) {
-	d.quiet()
+	d.quiesce()
 	d.takeExits(out)
 	w := d.world
 	w.mutex.Lock()
@@ -410,7 +410,7 @@ func (d *deployment) breakLost() {
 	if len(d.lost) > 0 {
 		clear(d.lost)
 		d.lost = d.lost[:0]
-		d.quiet()
+		d.quiesce()
 	}
 }
 
@@ -458,20 +458,21 @@ func (d *deployment) states(out *lockstep.Outbox) {
 		if n := d.incarnations[self-1]; n == nil {
 			out.State(self, "down")
 		} else if n.state != nil {
-			out.State(self, d.told(n))
+			out.State(self, d.stateText(n))
 		}
 	}
 }
 
-// told is the state of a node as text. A state function must not wait: that lets time pass, and a recorded run would
-// differ from one that is not.
-func (d *deployment) told(n *Node) string {
+// stateText is the state of a node as text. A state function must not wait: that lets time pass, and a recorded run
+// would differ from one that is not.
+func (d *deployment) stateText(n *Node) string {
 	before := d.world.Now()
 	text := n.state()
 	if took := d.world.Now() - before; took > 0 {
 		panic(
 			fmt.Sprintf(
-				"bubble: the function given to Node.State of node %d waited for %v, for a lock perhaps that a sleeping goroutine holds: it must not wait",
+				"bubble: the function given to Node.State of node %d waited for %v, for a lock perhaps that a sleeping "+
+					"goroutine holds: it must not wait",
 				n.self,
 				took,
 			),

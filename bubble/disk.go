@@ -172,7 +172,7 @@ func (n *Node) crash(choose func(n int) int) {
 			lockstep.Event{Node: n.self, Type: LostWrites, Value: fmt.Sprintf("%d of %d under way", lost, len(open))},
 		)
 	}
-	for _, d := range n.disks { //lockstep:unordered each by itself
+	for _, d := range n.disks { //lockstep:unordered each alone
 		d.split()
 	}
 }

@@ -88,12 +88,12 @@ func (d *deployment) end() {
 			d.incarnations[i] = nil
 		}
 	}
-	d.quiet()
-	for until := d.world.Now() + grace; d.world.isStopping() && d.world.Now() < until; d.quiet() {
+	d.quiesce()
+	for until := d.world.Now() + grace; d.world.isStopping() && d.world.Now() < until; d.quiesce() {
 		d.wait(until - d.world.Now())
 	}
 	d.sleep(linger)
-	d.quiet()
+	d.quiesce()
 	if d.sockets != nil {
 		carryNoMore()
 	}
@@ -143,13 +143,15 @@ func (d *deployment) hung() error {
 	case len(culprits) == 0:
 		remedy = "it was slow; give the cluster more Timeout"
 	case !slices.ContainsFunc(culprits, func(g goroutine) bool { return !g.locked() }):
-		remedy = "a goroutine that waits for a mutex is not quiet to a bubble: its holder must not wait for time or messages meanwhile; built with \"lockstep go\", it may"
+		remedy = "a goroutine that waits for a mutex is not quiescent to a bubble: its holder must not wait for time or " +
+			"messages meanwhile; built with \"lockstep go\", it may"
 	case slices.ContainsFunc(culprits, func(g goroutine) bool { return g.outside() }):
-		remedy = "a goroutine that waits for a file, a socket or a goroutine outside the bubble stops virtual time; replace what it waits for"
+		remedy = "a goroutine that waits for a file, a socket or a goroutine outside the bubble stops virtual time; " +
+			"replace what it waits for"
 	}
 	return &lockstep.Inconclusive{
 		Reason: fmt.Sprintf(
-			"not quiet after %v of real time: %s; %s\n%s",
+			"not quiescent after %v of real time: %s; %s\n%s",
 			d.Timeout,
 			summary(culprits),
 			remedy,

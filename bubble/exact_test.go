@@ -264,7 +264,7 @@ func TestFreeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f := result.First(); f != nil || incarnations <= 60 || beats == 0 {
-		t.Errorf("found %+v, %d lives, %d beats in the last run", f, incarnations, beats)
+		t.Errorf("found %+v, %d incarnations, %d beats in the last run", f, incarnations, beats)
 	}
 }
 
@@ -435,14 +435,14 @@ func TestNondeterminism(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			start := func(*bubble.Node) error { f(); return nil }
 			plan := lockstep.Plan{
-				System:   bubble.Cluster{Name: "suspect", Nodes: 1, Start: start},
+				System:   bubble.Cluster{Name: "sources", Nodes: 1, Start: start},
 				Strategy: strategy.Walk{Wait: 1, Steps: 3},
 				Runs:     2,
 			}
 			list := explore(t, plan).Nondeterminism
 			if len(list) == 0 || !strings.HasPrefix(list[0], what+" (node 1) in ") ||
 				!strings.Contains(list[0], "bubble_test.") {
-				t.Errorf("suspects %q", list)
+				t.Errorf("sources of nondeterminism %q", list)
 			}
 		})
 	}
@@ -500,7 +500,7 @@ func TestSignaledFromOutside(t *testing.T) {
 				!strings.HasPrefix(list[0], "a goroutine outside the bubble wakes one of a node (node 1) in ") ||
 				!strings.Contains(list[0], "sync.(*Cond)."+name) ||
 				heard == 0 {
-				t.Errorf("%d times heard, suspects %q", heard, list)
+				t.Errorf("%d times heard, sources of nondeterminism %q", heard, list)
 			}
 		})
 	}
@@ -561,7 +561,7 @@ func TestFresh(t *testing.T) {
 	c.Env = append(os.Environ(), asked+"=1")
 	c.Dir = t.TempDir()
 	out, err := c.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "made again in a fresh process it was the same, byte for byte") {
+	if err == nil || !strings.Contains(string(out), "in a fresh process it was the same, byte for byte") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -603,7 +603,7 @@ func TestFreshDiffers(t *testing.T) {
 	out, err := c.CombinedOutput()
 	for _, want := range []string{
 		"one-owner in 1 of",
-		"but made again in a fresh process it was different: ",
+		"in a fresh process it was different: ",
 		"a stack is read, with numbers of goroutines",
 		"the system is not deterministic",
 		"--- FAIL",
@@ -669,10 +669,10 @@ func TestShared(t *testing.T) {
 				list := explore(t, plan).Nondeterminism
 				switch {
 				case c.what == "" && len(list) != 0:
-					t.Errorf("suspects %q", list)
+					t.Errorf("sources of nondeterminism %q", list)
 				case c.what != "" && (len(list) != 1 || !strings.HasPrefix(list[0], c.what+" (node ") ||
 					!strings.Contains(list[0], "bubble_test.TestShared")):
-					t.Errorf("suspects %q", list)
+					t.Errorf("sources of nondeterminism %q", list)
 				}
 			}
 		})

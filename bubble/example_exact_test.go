@@ -24,18 +24,19 @@ func ExampleWorld_Pause() {
 		time.AfterFunc(time.Second, func() { _ = w.Pause(1, 10*time.Second) })
 	}, Start: func(n *bubble.Node) error {
 		begin := time.Now()
-		n.Emit("told", fmt.Sprint("ahead by ", begin.Sub(n.World().Value.(time.Time))))
+		n.Emit("reported", fmt.Sprint("ahead by ", begin.Sub(n.World().Value.(time.Time))))
 		time.Sleep(2 * time.Second)
-		n.Emit("told", fmt.Sprint("slept for ", time.Since(begin)))
+		n.Emit("reported", fmt.Sprint("slept for ", time.Since(begin)))
 		return nil
 	}}
-	told := spec.OnEvent("told", "told", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		fmt.Println(e.Value)
-		return nil
-	})
+	reported := spec.OnEvent("reported", "reported",
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			fmt.Println(e.Value)
+			return nil
+		})
 	result, err := lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: told, Runs: 1},
+		lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 5}, Spec: reported, Runs: 1},
 	)
 	fmt.Println(result.Verdict(), err)
 	// Output:

@@ -73,10 +73,10 @@ func ExampleNode_Lost() {
 // Data written to a disk survives a crash.
 func ExampleDiskOf() {
 	type incarnations struct{ count int }
-	cluster := bubble.Cluster{Name: "lives", Nodes: 3, Start: func(n *bubble.Node) error {
+	cluster := bubble.Cluster{Name: "incarnations", Nodes: 3, Start: func(n *bubble.Node) error {
 		disk := bubble.DiskOf(
 			n,
-			"lives",
+			"incarnations",
 			func() *incarnations { return &incarnations{} },
 			func(l *incarnations) *incarnations { c := *l; return &c },
 		)
@@ -87,7 +87,7 @@ func ExampleDiskOf() {
 		}
 		disk.Read(func(l *incarnations) {
 			if l.count != n.Incarnation() {
-				panic(fmt.Sprintf("life %d finds %d", n.Incarnation(), l.count))
+				panic(fmt.Sprintf("incarnation %d finds %d", n.Incarnation(), l.count))
 			}
 		})
 		return nil
@@ -215,7 +215,9 @@ func ExampleNode() {
 		}
 		name := filepath.Join(dir, "thrown")
 		before, _ := os.ReadFile(name)
-		n.State(func() string { return fmt.Sprintf("life %d of node %d of %d", n.Incarnation(), n.Self(), n.Nodes()) })
+		n.State(func() string {
+			return fmt.Sprintf("incarnation %d of node %d of %d", n.Incarnation(), n.Self(), n.Nodes())
+		})
 		n.Role(func() string { return "thrower" })
 		thrown, end := make(chan int), make(chan struct{})
 		n.OnStop(func() { close(end) })
@@ -242,14 +244,14 @@ func ExampleNode() {
 		Requests: []string{"throw", "throw", "throw"},
 		Roles:    []string{"thrower"},
 	}
-	told := spec.OnEvent("thrown", "thrown", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+	checker := spec.OnEvent("thrown", "thrown", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		fmt.Println(e.Value)
 		return nil
 	})
 	walk := strategy.Walk{Request: 1, Crash: 1, Restart: 3, Steps: 10}
 	result, err := lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: walk, Spec: told, Runs: 1, Seed: 1},
+		lockstep.Plan{System: cluster, Strategy: walk, Spec: checker, Runs: 1, Seed: 1},
 	)
 	fmt.Println(result.Verdict(), err)
 	// Output:
@@ -284,7 +286,7 @@ func ExampleWorld() {
 		})
 		return nil
 	}
-	told := spec.OnEvent(
+	checker := spec.OnEvent(
 		"answered",
 		"answered",
 		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -295,7 +297,7 @@ func ExampleWorld() {
 	cluster := bubble.Cluster{Name: "adders", Nodes: 2, Begin: begin, Start: start}
 	result, err := lockstep.Explore(
 		context.Background(),
-		lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: told, Runs: 1, Seed: 1},
+		lockstep.Plan{System: cluster, Strategy: strategy.DefaultPOS, Spec: checker, Runs: 1, Seed: 1},
 	)
 	fmt.Println(result.Verdict(), err)
 	// Output:

@@ -44,7 +44,7 @@ func (d *deployment) takeExits(out *lockstep.Outbox) {
 		}
 	}
 	if len(exits) > 0 {
-		d.quiet()
+		d.quiesce()
 	}
 }
 

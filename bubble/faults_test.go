@@ -243,7 +243,7 @@ func TestFaultsAreSteps(t *testing.T) {
 	for _, c := range []struct {
 		event   string
 		kind    trace.Kind
-		told    string
+		events  string
 		mildest string // the mildest fault that shows it; for a jump it depends on the clock before
 	}{{"late", trace.Pause, bubble.Paused, "4.0625s"}, {"off", trace.Jump, bubble.Clock, ""}} {
 		t.Run(c.event, func(t *testing.T) {
@@ -266,14 +266,14 @@ func TestFaultsAreSteps(t *testing.T) {
 				Seed:     1,
 			}
 			small := shrunk(t, plan)
-			told := texts(&trace.Trace{Records: small.Trace.Records[1:]}, c.told) // clocks are wrong from the start
+			listed := texts(&trace.Trace{Records: small.Trace.Records[1:]}, c.events) // clocks are wrong from the start
 			for _, r := range small.Trace.Records[1:] {
 				if r.Step.Kind != c.kind && r.Step.Kind != trace.Wait {
 					t.Errorf("the shrunk run has the step %s", r.Step)
 				}
 			}
-			if len(told) != 1 || !strings.HasPrefix(told[0], c.mildest) {
-				t.Errorf("left is %q, want %q", told, c.mildest)
+			if len(listed) != 1 || !strings.HasPrefix(listed[0], c.mildest) {
+				t.Errorf("left is %q, want %q", listed, c.mildest)
 			}
 			again, err := replay.Run(t.Context(), plan, small.Trace)
 			if err != nil || again.Trace.Outcome.Verdict != trace.Fail || again.Difference != "" {

@@ -47,7 +47,7 @@ func (f *Files) check() error {
 	case f == nil:
 		return nil
 	case !filesWork:
-		return errors.New("files that suffer need a program built by \"lockstep go\" on Linux with amd64")
+		return errors.New("files with faults need a program built by \"lockstep go\" on Linux with amd64")
 	}
 	for _, share := range []float64{f.PowerFailures, f.Errors, f.Full} {
 		if !(share >= 0 && share <= 1) {

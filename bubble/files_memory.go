@@ -93,14 +93,16 @@ const hidden = -2
 
 // virtual are the files of /proc that nodes see. Other processes on the machine must have no influence on them.
 var virtual = map[string]string{
-	"/proc/meminfo":     "MemTotal: 8388608 kB\nMemFree: 4194304 kB\nMemAvailable: 4194304 kB\n",
-	"/proc/loadavg":     "0.00 0.00 0.00 1/1 1\n",
-	"/proc/uptime":      "1.00 1.00\n",
-	"/proc/stat":        "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\nbtime 946684800\n",
-	"/proc/self/stat":   "1 (node) S 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 0 67108864 4096 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+	"/proc/meminfo": "MemTotal: 8388608 kB\nMemFree: 4194304 kB\nMemAvailable: 4194304 kB\n",
+	"/proc/loadavg": "0.00 0.00 0.00 1/1 1\n",
+	"/proc/uptime":  "1.00 1.00\n",
+	"/proc/stat":    "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\nbtime 946684800\n",
+	"/proc/self/stat": "1 (node) S 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 0 67108864 4096 18446744073709551615 0 0 0 " +
+		"0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
 	"/proc/self/status": "Name:\tnode\nState:\tS (sleeping)\nPid:\t1\nVmRSS:\t16384 kB\nThreads:\t1\n",
 	"/proc/self/statm":  "16384 4096 1024 1 0 4096 0\n",
-	"/proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units\nMax open files            1048576              1048576              files\n",
+	"/proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units\n" +
+		"Max open files            1048576              1048576              files\n",
 }
 
 // proc opens a file of /proc as nodes see it. It returns a descriptor, hidden, or -1 if the path is elsewhere.

@@ -111,7 +111,7 @@ func (k *kernel) close(which func(*opened) bool) {
 		}
 		return which(&p.opened)
 	})
-	for fd, o := range k.open { //lockstep:unordered each by itself
+	for fd, o := range k.open { //lockstep:unordered each alone
 		if which(o) {
 			_ = syscall.Close(int(fd))
 			delete(k.open, fd)

@@ -82,14 +82,14 @@ func memory() string {
 	return dir
 }
 
-// suffering is a plan in which nodes crash.
-func suffering(runs int, files bubble.Files, start func(*bubble.Node) error, checker lockstep.Spec) lockstep.Plan {
+// faultPlan is a plan in which nodes crash.
+func faultPlan(runs int, files bubble.Files, start func(*bubble.Node) error, checker lockstep.Spec) lockstep.Plan {
 	cluster := bubble.Cluster{Name: "files", Nodes: 3, Freeze: &bubble.Freeze{Files: &files}, Start: start}
 	return lockstep.Plan{System: cluster, Strategy: storm, Spec: checker, Runs: runs, Seed: 3, Scratch: memory()}
 }
 
-// suffer performs runs in which nodes crash, and checks that they are deterministic.
-func suffer(
+// underFaults performs runs in which nodes crash, and checks that they are deterministic.
+func underFaults(
 	t *testing.T,
 	runs int,
 	files bubble.Files,
@@ -97,7 +97,7 @@ func suffer(
 	checker lockstep.Spec,
 ) *lockstep.Result {
 	t.Helper()
-	plan := suffering(runs, files, start, checker)
+	plan := faultPlan(runs, files, start, checker)
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestPowerFailure(t *testing.T) {
 			power float64
 			found bool
 		}{{false, 1, true}, {true, 1, level == disk.POSIX}, {false, 0, false}} {
-			result := suffer(t, 30, bubble.Files{Level: level, PowerFailures: c.power}, keeper(c.sync), kept())
+			result := underFaults(t, 30, bubble.Files{Level: level, PowerFailures: c.power}, keeper(c.sync), kept())
 			if f := result.First(); (f != nil) != c.found {
 				t.Errorf("%s, sync %v, %v of crashes are power failures: %+v", level, c.sync, c.power, f)
 			}
@@ -154,7 +154,7 @@ func TestOpenedToSync(t *testing.T) {
 		}
 		return nil
 	}
-	if f := suffer(t, 30, bubble.Files{PowerFailures: 1}, start, kept()).First(); f != nil {
+	if f := underFaults(t, 30, bubble.Files{PowerFailures: 1}, start, kept()).First(); f != nil {
 		t.Errorf("%+v", f)
 	}
 }
@@ -239,8 +239,8 @@ func TestOrderOfNames(t *testing.T) {
 // tickets limits the process to one node that syncs at a time.
 var tickets chan struct{}
 
-// writeAnew creates, writes and syncs a file.
-func writeAnew(path string) error {
+// writeNew creates, writes and syncs a file.
+func writeNew(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func TestGrace(t *testing.T) {
 		}
 		for n.Alive() {
 			tickets <- struct{}{}
-			err := writeAnew(filepath.Join(dir, fmt.Sprint(n.Incarnation())))
+			err := writeNew(filepath.Join(dir, fmt.Sprint(n.Incarnation())))
 			<-tickets
 			if err != nil {
 				return err
@@ -271,7 +271,7 @@ func TestGrace(t *testing.T) {
 	}
 	var beats [2]int
 	for i, grace := range []time.Duration{0, 50 * time.Millisecond} {
-		plan := suffering(
+		plan := faultPlan(
 			30,
 			bubble.Files{PowerFailures: 0.5},
 			start,
@@ -330,7 +330,7 @@ func TestMappingInGrace(t *testing.T) {
 		return nil
 	}
 	deceived = 0
-	plan := suffering(30, bubble.Files{PowerFailures: 0.5}, start, nil)
+	plan := faultPlan(30, bubble.Files{PowerFailures: 0.5}, start, nil)
 	cluster := plan.System.(bubble.Cluster)
 	cluster.Freeze.Grace = 50 * time.Millisecond
 	plan.System = cluster
@@ -342,27 +342,28 @@ func TestMappingInGrace(t *testing.T) {
 
 // Beyond the number of incarnations that the runtime can distinguish, the run is inconclusive, and no frozen goroutine
 // is thawed.
-func TestManyLives(t *testing.T) {
+func TestManyIncarnations(t *testing.T) {
 	start := func(n *bubble.Node) error {
 		for n.Context().Err() == nil {
-			n.Emit("life", n.Incarnation())
+			n.Emit("incarnation", n.Incarnation())
 			time.Sleep(time.Second)
 		}
 		return nil
 	}
 	most := 0
-	checker := spec.OnEvent("in-order", "life", func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		incarnation := e.Value.(int)
-		if most = max(most, incarnation); incarnation < *last {
-			return &lockstep.Finding{Text: fmt.Sprintf("life %d after life %d", incarnation, *last)}
-		}
-		*last = incarnation
-		return nil
-	})
+	checker := spec.OnEvent("in-order", "incarnation",
+		func(last *int, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			incarnation := e.Value.(int)
+			if most = max(most, incarnation); incarnation < *last {
+				return &lockstep.Finding{Text: fmt.Sprintf("incarnation %d after incarnation %d", incarnation, *last)}
+			}
+			*last = incarnation
+			return nil
+		})
 	result, err := lockstep.Explore(
 		t.Context(),
 		lockstep.Plan{
-			System:   bubble.Cluster{Name: "lives", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Start: start},
+			System:   bubble.Cluster{Name: "incarnations", Nodes: 1, Freeze: &bubble.Freeze{Grace: time.Second}, Start: start},
 			Spec:     checker,
 			Strategy: strategy.Walk{Crash: 1, Restart: 1, Wait: 1, Down: 1, Steps: 2000},
 			Runs:     1,
@@ -370,9 +371,9 @@ func TestManyLives(t *testing.T) {
 		},
 	)
 	if err != nil || result.First() != nil ||
-		!strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 255 lives") ||
+		!strings.Contains(fmt.Sprint(result.Reasons), "node 1 has had 255 incarnations") ||
 		most != 255 {
-		t.Errorf("%d lives, %v, %+v", most, err, result)
+		t.Errorf("%d incarnations, %v, %+v", most, err, result)
 	}
 }
 
@@ -392,7 +393,7 @@ func TestKilled(t *testing.T) {
 		}
 		data := make([]byte, 1)
 		if _, err := f.ReadAt(data, 0); n.Incarnation() > 1 && (err != nil || int(data[0]) != n.Incarnation()-1) {
-			return fmt.Errorf("in life %d there is %d, %w", n.Incarnation(), data, err)
+			return fmt.Errorf("in incarnation %d there is %d, %w", n.Incarnation(), data, err)
 		}
 		if _, err := f.WriteAt([]byte{byte(n.Incarnation())}, 0); err != nil {
 			return err
@@ -402,12 +403,13 @@ func TestKilled(t *testing.T) {
 		return nil
 	}
 	incarnations := 0
-	checker := spec.OnEvent("lives", "count", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		incarnations = max(incarnations, e.Value.(count).n)
-		return nil
-	})
-	if f := suffer(t, 20, bubble.Files{}, start, checker).First(); f != nil || incarnations < 3 {
-		t.Errorf("%d lives, found %+v", incarnations, f)
+	checker := spec.OnEvent("incarnations", "count",
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			incarnations = max(incarnations, e.Value.(count).n)
+			return nil
+		})
+	if f := underFaults(t, 20, bubble.Files{}, start, checker).First(); f != nil || incarnations < 3 {
+		t.Errorf("%d incarnations, found %+v", incarnations, f)
 	}
 }
 

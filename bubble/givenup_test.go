@@ -18,7 +18,7 @@ import (
 
 // No goroutine of a run continues after the run is given up. The run hangs in the grace time of a crashed node, or
 // while nodes stop at its end. The run that warms the process up hangs at its end.
-func TestNothingGoesOn(t *testing.T) {
+func TestNothingContinues(t *testing.T) {
 	var turns atomic.Int64
 	cluster := bubble.Cluster{
 		Name:    "restless",
@@ -57,7 +57,7 @@ func TestNothingGoesOn(t *testing.T) {
 		runtime.Gosched()
 	}
 	if after := turns.Load(); after != before {
-		t.Errorf("it goes on: %d turns, and then %d", before, after)
+		t.Errorf("it continues: %d turns, and then %d", before, after)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestNothingComesBack(t *testing.T) {
 		return nil
 	}))
 	if back.Load() {
-		t.Error("a goroutine of a run that was given up went on")
+		t.Error("a goroutine of an abandoned run continued")
 	}
 	all := make([]byte, 1<<20)
 	if left := string(all[:runtime.Stack(all, true)]); strings.Contains(left, "synctest bubble") {

@@ -52,12 +52,12 @@ func TestTies(t *testing.T) {
 		mutex sync.Mutex
 		order string
 	}
-	after := func(w *bubble.World, who any) {
+	after := func(w *bubble.World, name any) {
 		time.AfterFunc(time.Second, func() {
 			s := w.Value.(*shared)
 			s.mutex.Lock()
 			defer s.mutex.Unlock()
-			s.order += fmt.Sprint(who, " ")
+			s.order += fmt.Sprint(name, " ")
 		})
 	}
 	c := bubble.Cluster{Name: "ties", Nodes: 3}

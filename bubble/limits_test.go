@@ -93,7 +93,8 @@ var limits = []limit{
 		virtual,
 		"sockets, in memory, with `Network: bubble.Sockets{}`: see [Sockets in a bubble](sockets.md)",
 		"TestOverlay",
-		"net.Dial* net.Listen* net.*Conn net.*Listener net.*Conn.* net.*Listener.* net.Dialer.* net.ListenConfig.* net.Buffers.*",
+		"net.Dial* net.Listen* net.*Conn net.*Listener net.*Conn.* net.*Listener.* net.Dialer.* net.ListenConfig.* " +
+			"net.Buffers.*",
 		"",
 	},
 	{
@@ -107,12 +108,17 @@ var limits = []limit{
 		virtual,
 		"files below `Node.Directory`, with `Cluster.Files`; elsewhere they are the machine's, and nodes share them",
 		"TestCalls",
-		"os.Create* os.Open* os.ReadFile os.WriteFile os.Mkdir* os.Remove* os.Rename os.Link os.Symlink os.Readlink os.ReadDir os.CopyFS os.DirFS " +
+		"os.Create* os.Open* os.ReadFile os.WriteFile os.Mkdir* os.Remove* os.Rename os.Link os.Symlink os.Readlink " +
+			"os.ReadDir os.CopyFS os.DirFS " +
 			"os.Stat os.Lstat os.Truncate os.Ch[motw]*s os.Chmod os.Chown os.Lchown os.File.* os.Root.* " +
-			"syscall.Access syscall.Chmod syscall.Chown syscall.Close syscall.Creat syscall.Dup* syscall.F[acdst]* syscall.FcntlFlock " +
-			"syscall.Flock syscall.Getdents syscall.Lchown syscall.Link syscall.Lstat syscall.Mkdir* syscall.Mk[nf]* syscall.Mmap syscall.Mprotect syscall.Munmap syscall.Open* " +
-			"syscall.Pread syscall.Pwrite syscall.Read syscall.Readlink syscall.ReadDirent syscall.Rename* syscall.Rmdir syscall.Seek syscall.Sendfile syscall.Stat " +
-			"syscall.Symlink syscall.Sync syscall.Sync[F]* syscall.Splice syscall.Tee syscall.Truncate syscall.Unlink* syscall.Utime* syscall.Futime* syscall.Write " +
+			"syscall.Access syscall.Chmod syscall.Chown syscall.Close syscall.Creat syscall.Dup* syscall.F[acdst]* " +
+			"syscall.FcntlFlock " +
+			"syscall.Flock syscall.Getdents syscall.Lchown syscall.Link syscall.Lstat syscall.Mkdir* syscall.Mk[nf]* " +
+			"syscall.Mmap syscall.Mprotect syscall.Munmap syscall.Open* " +
+			"syscall.Pread syscall.Pwrite syscall.Read syscall.Readlink syscall.ReadDirent syscall.Rename* syscall.Rmdir " +
+			"syscall.Seek syscall.Sendfile syscall.Stat " +
+			"syscall.Symlink syscall.Sync syscall.Sync[F]* syscall.Splice syscall.Tee syscall.Truncate syscall.Unlink* " +
+			"syscall.Utime* syscall.Futime* syscall.Write " +
 			"syscall.*xattr",
 		"",
 	},
@@ -259,7 +265,8 @@ var limits = []limit{
 		machine,
 		"rates of profiles, execution traces, crash reports",
 		"",
-		"runtime.Set*Rate runtime.SetMutexProfileFraction runtime.*Trace* runtime/debug.SetCrashOutput runtime/debug.SetTraceback runtime.MemProfileRecord.*",
+		"runtime.Set*Rate runtime.SetMutexProfileFraction runtime.*Trace* runtime/debug.SetCrashOutput " +
+			"runtime/debug.SetTraceback runtime.MemProfileRecord.*",
 		"",
 	},
 	{machine, "programs in the path", "", "os/exec.LookPath", ""},
@@ -268,7 +275,8 @@ var limits = []limit{
 		alike,
 		"",
 		"",
-		"os.Expand os.Is* os.SameFile os.NewFile os.NewSyscallError os.TempDir os.User*Dir os.LinkError.* os.SyscallError.* os.Process.Pid os.ProcessState.* " +
+		"os.Expand os.Is* os.SameFile os.NewFile os.NewSyscallError os.TempDir os.User*Dir os.LinkError.* " +
+			"os.SyscallError.* os.Process.Pid os.ProcessState.* " +
 			"os/exec.Command* os/exec.*Error.* os/user.User.* os/user.*Error.* os.CopyFS",
 		"",
 	},
@@ -276,25 +284,32 @@ var limits = []limit{
 		alike,
 		"",
 		"",
-		"net.*CIDR* net.CIDRMask net.IP* net.IP*.* net.JoinHostPort net.SplitHostPort net.Parse* net.Pipe net.*AddrFromAddrPort net.*Addr.* net.*Error.* net.*Error net.Flags.* net.HardwareAddr.*",
+		"net.*CIDR* net.CIDRMask net.IP* net.IP*.* net.JoinHostPort net.SplitHostPort net.Parse* net.Pipe " +
+			"net.*AddrFromAddrPort net.*Addr.* net.*Error.* net.*Error net.Flags.* net.HardwareAddr.*",
 		"",
 	},
 	{
 		alike,
 		"",
 		"",
-		"runtime.Breakpoint runtime.Caller* runtime.Frames.* runtime.Func* runtime.Go[se]* runtime.KeepAlive runtime.Func.* runtime.*ockOSThread runtime.Pinner.* runtime.StackRecord.* " +
-			"runtime.*Error.* runtime.SetCgoTraceback runtime/debug.SetPanicOnFault runtime/debug.ParseBuildInfo runtime/debug.BuildInfo.*",
+		"runtime.Breakpoint runtime.Caller* runtime.Frames.* runtime.Func* runtime.Go[se]* runtime.KeepAlive " +
+			"runtime.Func.* runtime.*ockOSThread runtime.Pinner.* runtime.StackRecord.* " +
+			"runtime.*Error.* runtime.SetCgoTraceback runtime/debug.SetPanicOnFault runtime/debug.ParseBuildInfo " +
+			"runtime/debug.BuildInfo.*",
 		"",
 	},
 	{
 		alike,
 		"",
 		"",
-		"syscall.*Byte* syscall.*String* syscall.Cmsg* syscall.CloseOnExec syscall.SetNonblock syscall.*NetlinkMessage syscall.*NetlinkRouteAttr syscall.*UnixCredentials " +
-			"syscall.Parse* syscall.Unix* syscall.RawSyscall* syscall.Syscall* syscall.*Nsec syscall.NsecTo* syscall.EpollCtl syscall.Accept* syscall.Bind* syscall.Connect " +
-			"syscall.Get[sp]*ock* syscall.Getpeername syscall.Setsockopt* syscall.Recv* syscall.Send[mt]* syscall.Shutdown syscall.Listen " +
-			"syscall.Errno.* syscall.Signal.* syscall.WaitStatus.* syscall.*Rlimit.* syscall.Time*.* syscall.*Msghdr.* syscall.Iovec.* syscall.Cmsghdr.* syscall.*ptraceRegs.* syscall.Ptrace*.*",
+		"syscall.*Byte* syscall.*String* syscall.Cmsg* syscall.CloseOnExec syscall.SetNonblock syscall.*NetlinkMessage " +
+			"syscall.*NetlinkRouteAttr syscall.*UnixCredentials " +
+			"syscall.Parse* syscall.Unix* syscall.RawSyscall* syscall.Syscall* syscall.*Nsec syscall.NsecTo* " +
+			"syscall.EpollCtl syscall.Accept* syscall.Bind* syscall.Connect " +
+			"syscall.Get[sp]*ock* syscall.Getpeername syscall.Setsockopt* syscall.Recv* syscall.Send[mt]* syscall.Shutdown " +
+			"syscall.Listen " +
+			"syscall.Errno.* syscall.Signal.* syscall.WaitStatus.* syscall.*Rlimit.* syscall.Time*.* syscall.*Msghdr.* " +
+			"syscall.Iovec.* syscall.Cmsghdr.* syscall.*ptraceRegs.* syscall.Ptrace*.*",
 		"",
 	},
 }

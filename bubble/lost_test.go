@@ -30,11 +30,11 @@ func caller(n *bubble.Node) error {
 }
 
 var callers = bubble.Cluster{Name: "callers", Nodes: 2, Start: caller, Events: []string{"heard"},
-	Network: bubble.Messages{Types: []string{"Word", "Lie"}, Parse: func(text string) (string, trace.Tag, any, error) {
-		if !strings.HasPrefix(text, "lie ") {
-			return "", trace.Tag{}, nil, fmt.Errorf("%q is no lie", text)
+	Network: bubble.Messages{Types: []string{"Word", "Forged"}, Parse: func(text string) (string, trace.Tag, any, error) {
+		if !strings.HasPrefix(text, "forged ") {
+			return "", trace.Tag{}, nil, fmt.Errorf("%q is not forged", text)
 		}
-		return "Lie", trace.Tag{}, text, nil
+		return "Forged", trace.Tag{}, text, nil
 	}}}
 
 // The sender of a message that is dropped, or sent on a cut link, learns of it.
@@ -89,7 +89,7 @@ func TestReplace(t *testing.T) {
 		return nil
 	})
 	sc := New("Byzantine node").Faults(lockstep.Budget{Byzantine: 1})
-	sc.If(Type("Word")).Then(Replace("lie hello"))
+	sc.If(Type("Word")).Then(Replace("forged hello"))
 	plan := lockstep.Plan{
 		System:   callers,
 		Scenario: sc,
@@ -99,13 +99,13 @@ func TestReplace(t *testing.T) {
 		Seed:     1,
 	}
 	result := explore(t, plan)
-	if result.Verdict() != trace.Pass || len(bodies) != 1 || bodies[0] != "lie hello" {
+	if result.Verdict() != trace.Pass || len(bodies) != 1 || bodies[0] != "forged hello" {
 		t.Errorf("%v %v: %v", result.Verdicts, result.Reasons, bodies)
 	}
 	bad := New("bad").Faults(lockstep.Budget{Byzantine: 1})
 	bad.If(Type("Word")).Then(Replace("hello"))
 	plan.Scenario = bad
-	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "is no lie") {
+	if _, err := lockstep.Explore(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "is not forged") {
 		t.Errorf("a body that cannot be read: %v", err)
 	}
 }
@@ -113,23 +113,24 @@ func TestReplace(t *testing.T) {
 // A run with a forged message replays from its trace, with a watchdog, which asks for every step as text before the
 // step is performed.
 func TestReplaceReplayed(t *testing.T) {
-	lied := spec.OnEvent("no lies", "heard", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
-		return &lockstep.Finding{Property: "no lies", Text: e.Value.(string)}
-	})
+	noForgery := spec.OnEvent("no forgery", "heard",
+		func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+			return &lockstep.Finding{Property: "no forgery", Text: e.Value.(string)}
+		})
 	sc := New("Byzantine node").Faults(lockstep.Budget{Byzantine: 1})
-	sc.If(Type("Word")).Then(Replace("lie hello"))
+	sc.If(Type("Word")).Then(Replace("forged hello"))
 	plan := lockstep.Plan{
 		System:   callers,
 		Scenario: sc,
 		Strategy: strategy.Walk{Deliver: 1, Steps: 5},
-		Spec:     lied,
+		Spec:     noForgery,
 		Runs:     1,
 		Seed:     1,
 		Watch:    watchdog.After(watchdog.Default),
 	}
 	f := explore(t, plan).First()
 	if f == nil {
-		t.Fatal("nobody lied")
+		t.Fatal("no message was forged")
 	}
 	plan.Scenario = nil
 	again, err := replay.Run(t.Context(), plan, f.Trace)
@@ -143,7 +144,7 @@ func TestReplaceReplayed(t *testing.T) {
 // watched runs.
 func TestForgedInVain(t *testing.T) {
 	sc := New("Byzantine node").Faults(lockstep.Budget{Byzantine: 1})
-	sc.If(Type("Word")).Then(Replace("lie hello"))
+	sc.If(Type("Word")).Then(Replace("forged hello"))
 	plan := lockstep.Plan{
 		System:   callers,
 		Strategy: strategy.Walk{Deliver: 1, Steps: 5},
@@ -163,7 +164,7 @@ func TestForgedInVain(t *testing.T) {
 		if err := errors.Join(trace.Write(&was, run), trace.Write(&is, again.Trace)); err != nil {
 			t.Fatal(err)
 		}
-		if was.String() != is.String() || !strings.Contains(is.String(), "lie hello") {
+		if was.String() != is.String() || !strings.Contains(is.String(), "forged hello") {
 			t.Errorf("scenario %v, watched %v:\n%s\nbecame\n%s", plan.Scenario, plan.Watch != nil, &was, &is)
 		}
 	}

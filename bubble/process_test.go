@@ -89,9 +89,9 @@ var own = map[string]struct {
 		"true 5",
 	},
 	"os.Setenv": {func() any {
-		before := os.Getenv("WHO")
-		_ = os.Setenv("WHO", fmt.Sprint(os.Getpid()))
-		after, here := os.Getenv("WHO"), slices.Contains(os.Environ(), fmt.Sprint("WHO=", os.Getpid()))
+		before := os.Getenv("OWNER")
+		_ = os.Setenv("OWNER", fmt.Sprint(os.Getpid()))
+		after, here := os.Getenv("OWNER"), slices.Contains(os.Environ(), fmt.Sprint("OWNER=", os.Getpid()))
 		_ = os.Unsetenv("HOME")
 		_, home := os.LookupEnv("HOME")
 		os.Clearenv()
@@ -340,7 +340,7 @@ func TestLimitsAreTried(t *testing.T) {
 		}
 		listed++
 		if tried[l.what] == nil {
-			t.Errorf("nothing tries %q", l.what)
+			t.Errorf("nothing attempts %q", l.what)
 		}
 	}
 	if n := len(sharedCalls) + len(refusedCalls); n != listed {

@@ -187,7 +187,7 @@ func TestUnixPathLeftBehind(t *testing.T) {
 				return fmt.Errorf("listened where a socket was left: %v", err)
 			}
 			if _, err := net.Dial("unix", path); !errors.Is(err, syscall.ECONNREFUSED) {
-				return fmt.Errorf("dialed where nobody listens: %v", err)
+				return fmt.Errorf("dialed where no socket listens: %v", err)
 			}
 			if err := os.Remove(path); err != nil {
 				return err

@@ -159,7 +159,7 @@ func TestTCPErrors(t *testing.T) {
 		defer cancel()
 		var d net.Dialer
 		if _, err := d.DialContext(ctx, "tcp", "10.0.0.9:7"); err == nil {
-			return fmt.Errorf("nobody answers, but the dial did")
+			return fmt.Errorf("no node answers, but the dial succeeded")
 		}
 		c, err := net.Dial("tcp", "10.0.0.1:7")
 		if err != nil {

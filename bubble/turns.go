@@ -59,8 +59,9 @@ const (
 	linesAfter  = 4
 )
 
-// Difference compares the output of [Turns] for two runs, and shows their first difference. It returns some equal lines, and
-// then lines of the first run, marked 1, and of the second, marked 2. The result is empty if the outputs are equal.
+// Difference compares the output of [Turns] for two runs, and shows their first difference. It returns some equal
+// lines, and then lines of the first run, marked 1, and of the second, marked 2. The result is empty if the outputs are
+// equal.
 func Difference(first, second io.Reader) (string, error) {
 	lines := [2]*bufio.Scanner{bufio.NewScanner(first), bufio.NewScanner(second)}
 	var same []string

@@ -127,8 +127,8 @@ func (w *World) Withdraw(id int32) {
 	w.happened()
 }
 
-// look calls the functions that nodes passed to OnQuiescent, except those of paused nodes. It reports whether they caused
-// activity.
+// look calls the functions that nodes passed to OnQuiescent, except those of paused nodes. It reports whether they
+// caused activity.
 func (w *World) look() (moved bool) {
 	w.mutex.Lock()
 	if len(w.looks) == 0 {

@@ -10,8 +10,8 @@ import (
 	. "github.com/lockstep-go/lockstep/isolation"
 )
 
-// parse reads transactions, one a word group: "a x1" appends 1 to x, "l x12" reads the list [1 2] (elements are digits),
-// "w x1" writes, "r x1" and "r x" read a register. A first word "abort" or "unknown" says the outcome.
+// parse reads transactions, one a word group: "a x1" appends 1 to x, "l x12" reads the list [1 2] (elements are
+// digits), "w x1" writes, "r x1" and "r x" read a register. A first word "abort" or "unknown" says the outcome.
 func parse(t *testing.T, lines ...string) (history []Txn) {
 	for i, line := range lines {
 		txn := Txn{Client: i, Start: int64(10 * i), End: int64(10*i + 5)}

@@ -42,8 +42,8 @@ func apply(s store, t *Txn) bool {
 	return true
 }
 
-// serializable reports whether some order of all committed and some unknown transactions explains all reads. With strict,
-// the order extends that of real time.
+// serializable reports whether some order of all committed and some unknown transactions explains all reads. With
+// strict, the order extends that of real time.
 func serializable(history []Txn, strict bool) bool {
 	n := len(history)
 	var try func(s store, done int) bool
@@ -81,8 +81,8 @@ func indexes(n int) []int {
 	return list
 }
 
-// snapshot reports whether some execution with snapshots explains all reads: a transaction reads from the store as it was
-// at its start, and commits if no other wrote to its keys since.
+// snapshot reports whether some execution with snapshots explains all reads: a transaction reads from the store as it
+// was at its start, and commits if no other wrote to its keys since.
 func snapshot(history []Txn) bool {
 	n := len(history)
 	type running struct {
@@ -207,8 +207,8 @@ func pick[T any](first bool, a, b T) T {
 
 // TestBruteForce compares the checker with the oracles on random small histories: both ways for lists.
 func TestBruteForce(t *testing.T) {
-	tries, met := 6000, map[string]int{}
-	for seed := range tries {
+	histories, met := 6000, map[string]int{}
+	for seed := range histories {
 		d := &database{r: rand.New(rand.NewPCG(uint64(seed), 1)), faults: seed % 3}
 		history := d.history(2+seed%4, 1+seed%2, false)
 		for _, c := range []struct {
@@ -231,7 +231,7 @@ func TestBruteForce(t *testing.T) {
 	}
 	for _, level := range []Level{SnapshotIsolation, Serializable, StrictSerializable} {
 		for _, want := range []bool{false, true} {
-			if n := met[fmt.Sprint(level, want)]; n < tries/40 {
+			if n := met[fmt.Sprint(level, want)]; n < histories/40 {
 				t.Errorf("%v: only %d histories where the oracle says %v", level, n, want)
 			}
 		}

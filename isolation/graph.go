@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// graph has the transactions as its first nodes. Further nodes stand between groups of them, so that the number of edges
-// stays linear: "all of these come after that one" is one edge to such a node.
+// graph has the transactions as its first nodes. Further nodes stand between groups of them, so that the number of
+// edges stays linear: "all of these come after that one" is one edge to such a node.
 type graph struct {
 	txns  int
 	nodes int32
@@ -105,9 +105,9 @@ func (g *graph) all(from int32, s *group, relation Relation, key int32) {
 	}
 }
 
-// afterRead adds the dependencies of transactions that read a version of a key on those that installed the next one, where
-// several may have done so in an order that is not known. Two of them that read the version themselves cannot both be
-// right from snapshot isolation on: the second overwrote the first without having seen it.
+// afterRead adds the dependencies of transactions that read a version of a key on those that installed the next one,
+// where several may have done so in an order that is not known. Two of them that read the version themselves cannot
+// both be right from snapshot isolation on: the second overwrote the first without having seen it.
 func (c *checker) afterRead(readers []int32, next *group, at int32) {
 	updater := int32(-1)
 	for _, r := range readers {

@@ -6,8 +6,8 @@
 // dependencies are the edges of a graph, and each isolation level rules out cycles of a certain kind.
 //
 // [Check] reports only anomalies that every explanation of the history has. With lists, and with registers whose
-// versions are known, a history without an anomaly also has an execution that satisfies the level. Snapshot isolation is
-// decided by the theorem of Cerone and Gotsman (JACM 2018): a cycle must have two adjacent anti-dependencies.
+// versions are known, a history without an anomaly also has an execution that satisfies the level. Snapshot isolation
+// is decided by the theorem of Cerone and Gotsman (JACM 2018): a cycle must have two adjacent anti-dependencies.
 //
 // The package knows nothing of the engine. [github.com/lockstep-go/lockstep/spec.Isolation] is the spec built on it.
 package isolation

@@ -65,11 +65,11 @@ func TestCachedAtOnce(t *testing.T) {
 	}
 }
 
-// cacheVariable tells this test's program to fill a directory of the cache until it is killed.
+// cacheVariable makes this test's program fill a directory of the cache until it is killed.
 const cacheVariable = "LOCKSTEP_PROCESS_CACHE"
 
-// fillForever is that program.
-func fillForever() {
+// fillUntilKilled is that program.
+func fillUntilKilled() {
 	_, err := Cached("thing", func(dir string) error {
 		fmt.Println(dir)
 		select {}

@@ -208,7 +208,7 @@ func ExampleListens() {
 	defer server.Close()
 	fmt.Println(process.Listens("127.0.0.2:20010"))
 	// Output:
-	// process: nobody listens at 127.0.0.2:20010
+	// process: nothing listens at 127.0.0.2:20010
 	// <nil>
 }
 
@@ -231,10 +231,10 @@ func ExampleTimed() {
 }
 
 func ExampleInconclusive() {
-	err := process.Inconclusive(errors.New("a server ended by itself"))
+	err := process.Inconclusive(errors.New("a server ended unasked"))
 	var only *lockstep.Inconclusive
 	fmt.Println(errors.As(err, &only), err, process.Inconclusive(nil))
-	// Output: true a server ended by itself <nil>
+	// Output: true a server ended unasked <nil>
 }
 
 func ExampleSend() {

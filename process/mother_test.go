@@ -73,15 +73,15 @@ func (d *echoing) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 	return nil
 }
 
-// echoServers returns the system, which passes the address of each deployment to tell.
-func echoServers(tell func(address string)) System {
+// echoServers returns the system, which passes the address of each deployment to report.
+func echoServers(report func(address string)) System {
 	return System{Name: "echoes", Nodes: 3, Pace: time.Millisecond, StartTimeout: time.Minute, Events: []string{"answer"},
 		New: func(_ context.Context, c *Cluster) (Driver, error) {
 			d, err := newEchoing(c)
 			if err != nil {
 				return Driver{}, err
 			}
-			tell(c.Address)
+			report(c.Address)
 			return d.driver(), nil
 		}}
 }

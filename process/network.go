@@ -214,7 +214,7 @@ func Listens(address string) error {
 	}
 	if listens := listening(); listens != nil &&
 		!slices.ContainsFunc(listens, func(at net.TCPAddr) bool { return serves(&at, a) }) {
-		return fmt.Errorf("process: nobody listens at %s", address)
+		return fmt.Errorf("process: nothing listens at %s", address)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestPackets(t *testing.T) {
 			t.Fatalf("%+v, not %s", came, want)
 		}
 		if n.Carry(came[0].Number + 1) {
-			t.Error("what has not come goes on")
+			t.Error("what has not arrived is passed on")
 		}
 		if err := n.AwaitIdle(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(cacheVariable) != "" {
-		fillForever()
+		fillUntilKilled()
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -73,7 +73,7 @@ func serve(address string) {
 					}
 					fmt.Fprintln(conn, answer)
 				case "end":
-					fmt.Println("I was told to end")
+					fmt.Println("I was asked to end")
 					os.Exit(3)
 				}
 			}
@@ -180,12 +180,12 @@ func TestServer(t *testing.T) {
 	begin(t, v, address)
 	_, _ = processes.Ask(t.Context(), address, "end")
 	processes.Until(func() bool { return s.Check() != nil })
-	if err := s.Check().Error(); !strings.Contains(err, "one ended by itself: exit status 3") ||
-		!strings.Contains(err, "I was told to end") {
+	if err := s.Check().Error(); !strings.Contains(err, "one ended unasked: exit status 3") ||
+		!strings.Contains(err, "I was asked to end") {
 		t.Error(err)
 	}
 	if err := v.Await(t.Context(), func(context.Context) bool { return false }); err == nil ||
-		!strings.Contains(err.Error(), "ended by itself") {
+		!strings.Contains(err.Error(), "ended unasked") {
 		t.Error(err)
 	}
 	v.Kill()
@@ -314,7 +314,7 @@ func TestKilledUnderDials(t *testing.T) {
 						asked.Add(1)
 					}
 					if ctx.Err() != nil {
-						t.Errorf("%s keeps somebody waiting", at)
+						t.Errorf("%s keeps a client waiting", at)
 					}
 				})
 			}
@@ -624,7 +624,7 @@ func TestDiallers(t *testing.T) {
 	}
 }
 
-// A connection that bypasses a link is detected; one through the link is not mistaken for such.
+// A connection that bypasses a link is detected; one through the link is not taken for such.
 func TestDirect(t *testing.T) {
 	s, v, address := supervised(t)
 	other, err := s.Server("two")

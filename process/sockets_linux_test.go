@@ -55,7 +55,7 @@ func TestAsked(t *testing.T) {
 			defer listener.Close()
 			at := listener.Addr().(*net.TCPAddr)
 			if !slices.ContainsFunc(listening(), func(a net.TCPAddr) bool { return same(a, *at) }) {
-				t.Errorf("nobody listens at %s", at)
+				t.Errorf("nothing listens at %s", at)
 			}
 			near := c.dial(t, at)
 			defer near.Close()

@@ -142,7 +142,7 @@ func TestCalls(t *testing.T) {
 		ask(2, 1500*time.Millisecond)
 		ask(1, time.Hour)
 		if !calls.busy() {
-			t.Error("nobody waits")
+			t.Error("no goroutine waits")
 		}
 		look("2 done", "3 done")
 		look()
@@ -186,18 +186,18 @@ func TestRetry(t *testing.T) {
 			}
 		}
 		if err := Retry(t.Context(), time.Second, "it does not work", try(5)); err != nil || attempts != 5 {
-			t.Errorf("%v after %d tries", err, attempts)
+			t.Errorf("%v after %d attempts", err, attempts)
 		}
 		var discarded *lockstep.Inconclusive
 		if err := Retry(t.Context(), time.Second, "it does not work", try(50)); !errors.As(err, &discarded) ||
 			err.Error() != "it does not work within 1s: not yet" {
-			t.Errorf("%v after %d tries", err, attempts)
+			t.Errorf("%v after %d attempts", err, attempts)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := Retry(ctx, time.Second, "it does not work", try(50)); !errors.Is(err, context.Canceled) ||
 			attempts != 1 {
-			t.Errorf("%v after %d tries", err, attempts)
+			t.Errorf("%v after %d attempts", err, attempts)
 		}
 	})
 }

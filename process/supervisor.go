@@ -161,16 +161,16 @@ func (v *Server) Start(cmd *exec.Cmd) error {
 	if bound.Dir == "" {
 		bound.Dir = v.Dir
 	}
-	told, tell, err := os.Pipe()
+	bindRead, bindWrite, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("process: %s does not start: %w", v.Name, err)
 	}
-	defer tell.Close()
-	bound.Stdin = told
+	defer bindWrite.Close()
+	bound.Stdin = bindRead
 	c, err := child.Start(bound)
-	_ = told.Close()
+	_ = bindRead.Close()
 	if err == nil {
-		_, err = tell.WriteString("\n")
+		_, err = bindWrite.WriteString("\n")
 	}
 	if err != nil {
 		return fmt.Errorf("process: %s does not start: %w", v.Name, err)
@@ -254,7 +254,7 @@ func (v *Server) check() error {
 	}
 	select {
 	case <-v.child.Done():
-		return fmt.Errorf("process: %s ended by itself: %s%s", v.Name, v.child.Why(), v.lastWords())
+		return fmt.Errorf("process: %s ended unasked: %s%s", v.Name, v.child.Why(), v.lastWords())
 	default:
 	}
 	if m := memory(v.Pid()); m > v.keeper.Memory {

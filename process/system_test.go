@@ -34,10 +34,10 @@ func noted(reuse bool, note func(string)) System {
 				Request: func(context.Context, *lockstep.Step, *lockstep.Outbox) error { note("request"); return nil },
 				Agree:   func(*lockstep.Outbox) lockstep.Nodes { note("agree"); return 0 },
 				Advance: func(context.Context, time.Duration, lockstep.Nodes, *lockstep.Outbox) error {
-					note("pass")
+					note("advance")
 					return nil
 				},
-				Quiesce: func(context.Context, *lockstep.Step) error { note("quiet"); return nil },
+				Quiesce: func(context.Context, *lockstep.Step) error { note("quiesce"); return nil },
 				Inspect: func(context.Context, *lockstep.Outbox) error { note("inspect"); return nil },
 				Close:   func() { note("close") },
 			}, nil
@@ -47,10 +47,18 @@ func noted(reuse bool, note func(string)) System {
 // The functions of a driver are called in the documented order. Reused servers start once.
 func TestDriver(t *testing.T) {
 	for reuse, want := range map[bool]string{
-		false: "stop reset command ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, " +
-			"stop reset command ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, stop close",
-		true: "stop reset command ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, " +
-			"stop reset ready begin, before request request quiet, before wait agree pass quiet, before wait agree pass inspect, stop close",
+		false: "stop reset command ready begin, before request request quiesce, before wait agree advance quiesce, before " +
+			"wait " +
+			"agree advance inspect, " +
+			"stop reset command ready begin, before request request quiesce, before wait agree advance quiesce, before wait " +
+			"agree " +
+			"advance inspect, stop close",
+		true: "stop reset command ready begin, before request request quiesce, before wait agree advance quiesce, before " +
+			"wait " +
+			"agree advance inspect, " +
+			"stop reset ready begin, before request request quiesce, before wait agree advance quiesce, before wait agree " +
+			"advance " +
+			"inspect, stop close",
 	} {
 		var calls []string
 		plan := lockstep.Plan{

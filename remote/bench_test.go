@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-go/lockstep/strategy"
 )
 
-// ring forwards messages: each message goes to the next node.
-func ring(ctx context.Context, options client.Options) error {
+// pass forwards messages: each message goes to the next node.
+func pass(ctx context.Context, options client.Options) error {
 	c := client.Connect(options)
 	next := func() client.Message {
 		return client.Message{To: c.Node()%c.Nodes() + 1, Type: "token", Body: []byte("0123456789abcdef")}
@@ -45,12 +45,12 @@ func echo() {
 // CPU time of one delivery in all processes is more informative.
 func BenchmarkDeliveries(b *testing.B) {
 	for _, spread := range []string{"", "-spread"} {
-		b.Run("go"+spread, func(b *testing.B) { deliveries(b, processes("ring"), spread != "") })
+		b.Run("go"+spread, func(b *testing.B) { deliveries(b, processes("pass"), spread != "") })
 		b.Run("java"+spread, func(b *testing.B) {
-			java, dir := compiled(b, "testdata/Ring.java")
+			java, dir := compiled(b, "testdata/Pass.java")
 			system := processes("")
 			system.Command = func(lockstep.Node, string) *exec.Cmd {
-				return exec.Command(java, "-XX:+UseSerialGC", "-Xmx128m", "-cp", dir, "Ring")
+				return exec.Command(java, "-XX:+UseSerialGC", "-Xmx128m", "-cp", dir, "Pass")
 			}
 			deliveries(b, system, spread != "")
 		})
@@ -88,9 +88,9 @@ func deliveries(b *testing.B, system remote.System, spread bool) {
 
 // used returns the CPU time of this process and of its child processes that have ended.
 func used() (all time.Duration) {
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+	for _, scope := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(who, &u); err != nil {
+		if err := syscall.Getrusage(scope, &u); err != nil {
 			panic(err) // fails only for invalid arguments
 		}
 		all += time.Duration(u.Utime.Nano() + u.Stime.Nano())

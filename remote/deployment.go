@@ -155,7 +155,7 @@ func (d *deployment) Reset(ctx context.Context, seed uint64, out *lockstep.Outbo
 		numbers[i] = number
 	}
 	for i := range d.nodes {
-		if err := d.quiet(ctx, i, numbers[i], out); err != nil {
+		if err := d.awaitDone(ctx, i, numbers[i], out); err != nil {
 			return err
 		}
 	}
@@ -244,7 +244,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 	switch s.Kind {
 	case trace.Deliver:
 		m := out.Message(s.Msg)
-		return d.tell(
+		return d.command(
 			ctx,
 			m.To,
 			&wire.Order{Kind: wire.Deliver, From: uint32(m.From), Type: m.Type, Body: d.bodies[m.Body-1]},
@@ -252,7 +252,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 		)
 	case trace.Timer:
 		name := d.fire(s.Node, out)
-		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
+		return d.command(ctx, s.Node, &wire.Order{Kind: wire.Fire, Type: name}, out)
 	case trace.Request:
 		if d.system.Clients != nil {
 			if err := d.system.Clients.Request(s, out); err != nil {
@@ -260,7 +260,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 			}
 			return d.wait(ctx, d.system.pace(), out)
 		}
-		return d.tell(
+		return d.command(
 			ctx,
 			s.Node,
 			&wire.Order{Kind: wire.Request, Request: uint32(s.Request), Text: d.offers().Given(out, s.Request)},
@@ -276,7 +276,7 @@ func (d *deployment) perform(ctx context.Context, s *lockstep.Step, out *lockste
 		if err != nil {
 			return d.inconclusive(ctx, int(s.Node-1), err)
 		}
-		return d.tell(ctx, s.Node, &wire.Order{Kind: wire.Start, Texts: out.Texts()}, out)
+		return d.command(ctx, s.Node, &wire.Order{Kind: wire.Start, Texts: out.Texts()}, out)
 	case trace.Replace:
 		return d.forge(s, out)
 	case trace.Wait:
@@ -296,7 +296,7 @@ func (d *deployment) crash(ctx context.Context, node lockstep.Node, out *lockste
 	n.timers.Clear()
 	n.role = ""
 	if !d.system.Kill {
-		return d.tell(ctx, node, &wire.Order{Kind: wire.Stop}, out)
+		return d.command(ctx, node, &wire.Order{Kind: wire.Stop}, out)
 	}
 	d.kill(int(node - 1))
 	return nil
@@ -328,20 +328,20 @@ func (d *deployment) wait(ctx context.Context, long time.Duration, out *lockstep
 		if d.nodes[i].session == nil {
 			continue
 		}
-		if err := d.tell(ctx, lockstep.Node(i+1), &wire.Order{Kind: wire.Ask}, out); err != nil {
+		if err := d.command(ctx, lockstep.Node(i+1), &wire.Order{Kind: wire.Ask}, out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell sends an order to a node and processes its effects.
-func (d *deployment) tell(ctx context.Context, node lockstep.Node, o *wire.Order, out *lockstep.Outbox) error {
+// command sends an order to a node and processes its effects.
+func (d *deployment) command(ctx context.Context, node lockstep.Node, o *wire.Order, out *lockstep.Outbox) error {
 	number, err := d.order(ctx, int(node-1), o, out)
 	if err != nil {
 		return err
 	}
-	return d.quiet(ctx, int(node-1), number, out)
+	return d.awaitDone(ctx, int(node-1), number, out)
 }
 
 func (d *deployment) order(ctx context.Context, i int, o *wire.Order, out *lockstep.Outbox) (uint32, error) {
@@ -357,8 +357,8 @@ func (d *deployment) order(ctx context.Context, i int, o *wire.Order, out *locks
 	return number, nil
 }
 
-// quiet processes a node's reports until the node reports an order as done.
-func (d *deployment) quiet(ctx context.Context, i int, number uint32, out *lockstep.Outbox) error {
+// awaitDone processes a node's reports until the node reports an order as done.
+func (d *deployment) awaitDone(ctx context.Context, i int, number uint32, out *lockstep.Outbox) error {
 	session := d.nodes[i].session
 	for {
 		r, err := session.report(ctx)

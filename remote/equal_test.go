@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(replicaVariable) {
 	case "elector":
 		beReplica(serve)
-	case "ring":
-		beReplica(ring)
+	case "pass":
+		beReplica(pass)
 	case "campaign":
 		campaign()
 	case "Byzantine node":

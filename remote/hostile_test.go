@@ -28,12 +28,12 @@ import (
 // Byzantine node is a replica that behaves correctly, except for one fault.
 func byzantine(ctx context.Context, options client.Options) error {
 	c := client.Connect(options)
-	lie := os.Getenv("LOCKSTEP_TEST_LIE")
+	fault := os.Getenv("LOCKSTEP_TEST_FAULT")
 	return c.Run(ctx, client.Handlers{Start: func() {
 		if c.Node() != 2 {
 			return
 		}
-		switch lie {
+		switch fault {
 		case "stranger":
 			c.Send(client.Message{To: 17, Type: "vote"})
 		case "flood":
@@ -60,22 +60,22 @@ func byzantine(ctx context.Context, options client.Options) error {
 
 // A replica that sends invalid reports, floods, stalls or dies makes only its own runs inconclusive, and the reason
 // names it.
-func TestLiars(t *testing.T) {
-	for lie, want := range map[string]string{
+func TestByzantine(t *testing.T) {
+	for fault, want := range map[string]string{
 		"stranger": "a message to node 17; 1 to 3 are possible",
 		"flood":    "one order caused more than 10000 effects",
 		"huge":     "its reports broke off",
 		"name":     "a SEND whose type has 1000 bytes",
 		"round":    "of phase 1, round 9",
 		"timer":    `timer "never" fires after`,
-		"silence":  "it was not quiet within 300ms",
+		"silence":  "it was not done within 300ms",
 		"panic":    "out of luck",
 		"suicide":  "signal: killed",
 	} {
-		t.Run(lie, func(t *testing.T) {
-			t.Setenv("LOCKSTEP_TEST_LIE", lie)
+		t.Run(fault, func(t *testing.T) {
+			t.Setenv("LOCKSTEP_TEST_FAULT", fault)
 			system := processes("Byzantine node")
-			if lie == "silence" {
+			if fault == "silence" {
 				system.Limits.Timeout = 300 * time.Millisecond
 			}
 			plan := lockstep.Plan{System: system, Strategy: strategy.DefaultWalk, Runs: 2, Steps: 5, Workers: 1}
@@ -88,7 +88,7 @@ func TestLiars(t *testing.T) {
 			}
 			for reason := range result.Reasons {
 				if !strings.Contains(reason, "replica 2: ") || !strings.Contains(reason, want) {
-					t.Errorf("%q does not tell %q", reason, want)
+					t.Errorf("%q does not contain %q", reason, want)
 				}
 			}
 		})
@@ -233,7 +233,7 @@ func TestBabble(t *testing.T) {
 		"GET / HTTP/1.1\\r\\n\\r\\n":               "a frame that begins with 71",
 		"\\x00\\x00\\x00\\x00\\x03\\x18\\xff\\x01": "it hung up",
 	} {
-		t.Setenv("LOCKSTEP_TEST_LIE", garbage)
+		t.Setenv("LOCKSTEP_TEST_FAULT", garbage)
 		plan := lockstep.Plan{
 			System:   processes("babbler"),
 			Strategy: strategy.DefaultWalk,
@@ -250,7 +250,7 @@ func TestBabble(t *testing.T) {
 		}
 		for reason := range result.Reasons {
 			if !strings.Contains(reason, "replica 2: ") || !strings.Contains(reason, want) {
-				t.Errorf("%q: %q does not tell %q", garbage, reason, want)
+				t.Errorf("%q: %q does not contain %q", garbage, reason, want)
 			}
 		}
 	}
@@ -266,14 +266,15 @@ func babbler(ctx context.Context, options client.Options) error {
 		return err
 	}
 	defer conn.Close()
-	garbage, err := strconv.Unquote(`"` + os.Getenv("LOCKSTEP_TEST_LIE") + `"`)
+	garbage, err := strconv.Unquote(`"` + os.Getenv("LOCKSTEP_TEST_FAULT") + `"`)
 	if err != nil {
 		return err
 	}
 	hello := wire.Marshal(&wire.Hello{Node: 2})
 	_, err = fmt.Fprintf(
 		conn,
-		"POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s%s",
+		"POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: lockstep\r\nAuthorization: Bearer "+
+			"%s\r\nContent-Length: %d\r\n\r\n%s%s",
 		wire.LinePath,
 		options.Token,
 		len(hello),
@@ -386,7 +387,7 @@ func TestSettings(t *testing.T) {
 		"could not be started again": {Nodes: 3, Listen: "127.0.0.1:0", Kill: true},
 	} {
 		if _, err := s.Describe(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not tell %q", err, want)
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
 	if _, err := (remote.System{Nodes: 3, Listen: "0.0.0.0:0", Token: "sixteen-or-longer"}).Describe(); err != nil {

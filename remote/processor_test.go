@@ -37,7 +37,7 @@ func TestSpread(t *testing.T) {
 
 // A wait for a silent replica ends at its timeout, on a thread as well as in a goroutine.
 func TestSilence(t *testing.T) {
-	t.Setenv("LOCKSTEP_TEST_LIE", "silence")
+	t.Setenv("LOCKSTEP_TEST_FAULT", "silence")
 	for _, spread := range []bool{false, true} {
 		system := processes("Byzantine node")
 		system.Spread, system.Limits.Timeout = spread, 300*time.Millisecond

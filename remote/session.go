@@ -101,6 +101,6 @@ func (s *session) report(ctx context.Context) (*wire.Report, error) {
 // expire ends the session if its order is not done in time, even if no goroutine reads it.
 func (s *session) expire(now time.Time, timeout time.Duration) {
 	if due := s.due.Load(); due != 0 && now.UnixNano() > due {
-		s.end(fmt.Sprintf("it was not quiet within %s", timeout))
+		s.end(fmt.Sprintf("it was not done within %s", timeout))
 	}
 }

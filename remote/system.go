@@ -138,7 +138,7 @@ func (s System) check() error {
 		return fmt.Errorf("remote: %d nodes; 1 to 64 are possible", s.Nodes)
 	case s.Command == nil && s.Listen == "":
 		return fmt.Errorf(
-			"remote: %s has no Command that starts its replicas, and no address to Listen at for those that somebody else starts",
+			"remote: %s has no Command that starts its replicas, and no address to Listen at for replicas started elsewhere",
 			s.Name,
 		)
 	case s.Fresh && !s.Kill:
@@ -163,7 +163,7 @@ func (s System) checkListen() error {
 		return fmt.Errorf("remote: the address to listen at: %w", err)
 	case s.Command == nil && s.Token == "":
 		return fmt.Errorf(
-			"remote: listening at %s for replicas that somebody else starts needs a Token, which they send",
+			"remote: listening at %s for replicas that another program starts needs a Token, which they send",
 			s.Listen,
 		)
 	case !local && s.Token != "" && len(s.Token) < MinToken:

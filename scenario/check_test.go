@@ -115,9 +115,9 @@ func TestCheck(t *testing.T) {
 			sc.If(Type("Ask")).Named("count").Then(Count("asks").Incr())
 			sc.If(Type("Ask"), From(1)).Named("late").Then(Drop())
 		}, "filter 2 (late): it never matches"},
-		{"a request nobody offers", func(sc *Scenario) { sc.If(IsEvent("done")).Then(Request("z", Here())) },
+		{"a request that no node offers", func(sc *Scenario) { sc.If(IsEvent("done")).Then(Request("z", Here())) },
 			"bell offers no requests"},
-		{"a request nobody offers is reserved", func(sc *Scenario) {
+		{"a request that no node offers is reserved", func(sc *Scenario) {
 			sc.Reserve("z")
 			sc.If(From(1)).Then(Drop())
 		}, "bell offers no requests"},
@@ -171,7 +171,7 @@ func TestCheckRequests(t *testing.T) {
 func TestNotShadowed(t *testing.T) {
 	for name, build := range map[string]func(*Scenario){
 		"an earlier one with a limit":    func(sc *Scenario) { sc.If(Type("Ask")).Once().Then(Drop()) },
-		"an earlier one that goes on":    func(sc *Scenario) { sc.If(Type("Ask")).Then(Count("n").Incr(), Continue()) },
+		"an earlier one that continues":  func(sc *Scenario) { sc.If(Type("Ask")).Then(Count("n").Incr(), Continue()) },
 		"an earlier one of another type": func(sc *Scenario) { sc.If(Type("Answer")).Then(Drop()) },
 		"an earlier one by chance":       func(sc *Scenario) { sc.If(WithProbability(0.5)).Then(Drop()) },
 		"an earlier one in plain Go": func(sc *Scenario) {

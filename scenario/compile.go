@@ -124,7 +124,8 @@ func (c *compiler) unfilled() {
 		{c.sets, "set %q is never filled: nothing does Store or Record in it"},
 		{
 			c.held,
-			"what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of Store to lose messages",
+			"what is stored in set %q is never released: use ReleaseAll, DeliverAll or DropAll on it, or Drop instead of " +
+				"Store to lose messages",
 		},
 		{c.vars, "variable %q is never set: nothing does Set on it"},
 		{c.marks, "no node is ever marked %q: nothing does Mark"},
@@ -187,7 +188,8 @@ func (c *compiler) fits(f *Filter, a Action) {
 	switch {
 	case (a.on == touches || a.on == decides) && !slices.Contains(kinds, aSend):
 		c.problem(
-			"%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on nodes, links, sets and memory",
+			"%q acts on a message that was just sent, but the condition holds only at %s: allowed there are actions on "+
+				"nodes, links, sets and memory",
 			a.text,
 			orWords(kinds),
 		)

@@ -123,7 +123,7 @@ func Did(kinds ...trace.Kind) Condition {
 			c.problem("Did is about steps that deliver nothing: use IsReceive for deliveries")
 		}
 		return func(m *Moment) bool { return m.What == Stepped && set.Has(m.Run.Last().Kind) }
-	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: words(kinds)}}, true}}})}
+	}, all([]Condition{{facts: happened(aStep)}, {facts: facts{[]atom{{about: aboutStep, in: inText(kinds)}}, true}}})}
 }
 
 // During holds at every moment of a step of one of the kinds: at the step itself and at the events and messages that
@@ -132,7 +132,7 @@ func During(kinds ...trace.Kind) Condition {
 	set := trace.KindsOf(kinds...)
 	return plain(
 		"during "+set.String(),
-		facts{[]atom{{about: aboutStep, in: words(kinds)}}, true},
+		facts{[]atom{{about: aboutStep, in: inText(kinds)}}, true},
 		func(m *Moment) bool { return set.Has(m.Run.Last().Kind) },
 	)
 }
@@ -203,7 +203,7 @@ func Phase(phases ...int32) Condition {
 	return Condition{"phase " + orList(phases), func(c *compiler) test {
 		c.tagged()
 		return func(m *Moment) bool { return m.Message != nil && slices.Contains(phases, m.Message.Tag.Phase) }
-	}, ofMessage(true, atom{about: "the phase", in: words(phases)})}
+	}, ofMessage(true, atom{about: "the phase", in: inText(phases)})}
 }
 
 // Round holds when the moment concerns a message of the named round, if messages carry tags.
@@ -249,13 +249,13 @@ func Body[M any](text string, holds func(M) bool) Condition {
 }
 
 // bodyOf is the system's own message, if the moment concerns one. Another type is a bug of the scenario.
-func bodyOf[M any](m *Moment, who string) (msg M, ok bool) {
+func bodyOf[M any](m *Moment, condition string) (msg M, ok bool) {
 	if m.Message == nil {
 		return msg, false
 	}
 	body := m.Body()
 	if msg, ok = body.(M); !ok {
-		m.Abort(fmt.Errorf("%q is about messages of type %T, but the system's are %T", who, msg, body))
+		m.Abort(fmt.Errorf("%q is about messages of type %T, but the system's are %T", condition, msg, body))
 	}
 	return msg, ok
 }
@@ -281,7 +281,7 @@ func Value[V any](event, text string, holds func(V) bool) Condition {
 }
 
 func orList[T any](list []T) string {
-	return strings.Join(words(list), "|")
+	return strings.Join(inText(list), "|")
 }
 
 func has(set lockstep.Nodes, n lockstep.Node) bool { return n > 0 && set.Has(n) }

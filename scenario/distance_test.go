@@ -37,12 +37,12 @@ func ExampleDistances() {
 
 // Node 1 hears node 3 before node 2. In a random order that happens occasionally; a forged answer does not.
 func ExampleAblate() {
-	sc := New("3 before 2, and a lie")
+	sc := New("3 before 2, and a forgery")
 	m := sc.Machine("order")
 	m.On(IsReceive().And(From(3)), "3 first").On(IsReceive().And(From(2)), "then 2").MarkSuccess()
 	m.On(IsReceive().And(From(2)), "2 first").MarkDead()
-	lie := sc.Machine("lie")
-	lie.On(IsReceive().And(Body("7", func(n note) bool { return n.Number == 7 })), "heard").MarkSuccess()
+	forgery := sc.Machine("forgery")
+	forgery.On(IsReceive().And(Body("7", func(n note) bool { return n.Number == 7 })), "heard").MarkSuccess()
 	sc.If(Type("Answer"), From(3)).Named("forge").Then(Replace("Answer 7"))
 	sc.If(Type("Answer"), From(2), m.InState(Start)).Named("hold").Then(Store("late"))
 	sc.If(IsReceive(), From(3)).Named("release").Then(ReleaseAll("late"))
@@ -50,7 +50,7 @@ func ExampleAblate() {
 		Strategy: strategy.Walk{Deliver: 1, Timer: 1}}, nil)
 	fmt.Print(a, err)
 	// Output:
-	// 3 before 2, and a lie with walk:deliver=1,drop=0,timer=1,request=0,steps=0, 1000 runs each
+	// 3 before 2, and a forgery with walk:deliver=1,drop=0,timer=1,request=0,steps=0, 1000 runs each
 	// successes  distance  class      without
 	//      1000                       nothing
 	//         0         ∞  byzantine  filter 1 (forge)
@@ -60,7 +60,7 @@ func ExampleAblate() {
 }
 
 // The filter that counts is not needed, and the one that drops is.
-func ExampleMinimise() {
+func ExampleMinimize() {
 	sc := New("nothing from 2")
 	m := sc.Machine()
 	m.On(IsEvent("heard"), "one").On(IsEvent("heard"), "two").MarkDead()
@@ -68,21 +68,21 @@ func ExampleMinimise() {
 	sc.If(IsReceive(), Type("Answer")).Named("count").Then(Count("answers").Incr())
 	sc.If(Type("Answer"), From(2)).Named("drop").Then(Drop())
 	sc.If(Type("Answer"), From(3)).Named("at once").Then(Deliver())
-	smaller, err := Minimise(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 100,
+	smaller, err := Minimize(context.Background(), lockstep.Plan{System: bell(), Scenario: sc, Seed: 1, Runs: 100,
 		Strategy: strategy.Walk{Deliver: 1, Timer: 1}}, 0.9, nil)
 	fmt.Println(smaller, err)
 	// Output:
 	// nothing from 2: 100 of 100 runs succeed without filter 3 (at once), filter 1 (count), 100 with all <nil>
 }
 
-// TestMinimiseRefuses: without successes there is no rate to keep.
-func TestMinimiseRefuses(t *testing.T) {
+// TestMinimizeRefuses: without successes there is no rate to keep.
+func TestMinimizeRefuses(t *testing.T) {
 	sc := New("never")
 	sc.Machine().On(Did(trace.Crash), "crashed").MarkSuccess()
 	sc.If(Type("Ask")).Then(Drop())
 	plan := lockstep.Plan{System: bell(), Scenario: sc, Runs: 10, Strategy: Synchronous{}}
 	for want, hold := range map[string]float64{"no run succeeds with all filters": 0.9, "allowed is (0,1]": 1.5} {
-		if _, err := Minimise(context.Background(), plan, hold, nil); err == nil ||
+		if _, err := Minimize(context.Background(), plan, hold, nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
@@ -158,7 +158,7 @@ func TestForeignScenarios(t *testing.T) {
 			Explain(context.Background(), plan, io.Discard),
 			second(Distances(context.Background(), plan)),
 			second(Ablate(context.Background(), plan, nil)),
-			second(Minimise(context.Background(), plan, 1, nil)),
+			second(Minimize(context.Background(), plan, 1, nil)),
 		} {
 			if err == nil || !strings.Contains(err.Error(), what) {
 				t.Errorf("error %v, want one with %q", err, what)

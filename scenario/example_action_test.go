@@ -212,7 +212,7 @@ func ExampleDuplicate() {
 }
 
 func ExampleReplace() {
-	sc := New("a lie")
+	sc := New("a forgery")
 	sc.If(Type("Answer"), From(2)).Then(Replace("Answer 7"), Deliver())
 	sc.If(IsReceive(), Body("forged", func(n note) bool { return n.Number == 7 })).Then(FailWith("7 arrived"))
 	show(sc)
@@ -221,11 +221,11 @@ func ExampleReplace() {
 	//   3 replace 2->1 Answer
 	//   4 receive 2->1 Answer | filter 2 (receive and forged): fail
 	// verdict fail
-	// scenario a lie: 7 arrived
+	// scenario a forgery: 7 arrived
 }
 
 func ExampleForge() {
-	sc := New("a lie for each")
+	sc := New("a forgery for each")
 	sc.If(Type("Ask")).Then(Forge("add the receiver", func(m *Moment) string {
 		return note{"Ask", m.Body().(note).Number + 10*int(m.Message.To)}.String()
 	}))
@@ -237,7 +237,7 @@ func ExampleForge() {
 }
 
 func ExampleRewrite() {
-	sc := New("typed lies")
+	sc := New("typed forgeries")
 	sc.If(Type("Ask")).Then(Rewrite("negate", func(n note, to lockstep.Node) note {
 		n.Number = -n.Number
 		return n

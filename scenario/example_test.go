@@ -131,7 +131,7 @@ func ExampleFilter_Named() {
 }
 
 func ExampleScenario_Pick() {
-	sc := New("someone is mute")
+	sc := New("one node is mute")
 	mute := sc.Pick("mute", 1)
 	sc.If(FromGroup(mute), Type("Answer")).Then(Drop())
 	show(sc)
@@ -184,7 +184,7 @@ func ExampleScenario_Without() {
 }
 
 func ExampleScenario_Reserve() {
-	sc := New("nobody asks")
+	sc := New("no node asks")
 	sc.Reserve()
 	sc.If(Did(trace.Timer)).Then(Request("", Only(2)))
 	showOn(asking(), sc)
@@ -472,7 +472,7 @@ func ExampleOnly() {
 }
 
 func ExampleHere() {
-	sc := New("whoever answers first")
+	sc := New("the first to answer")
 	sc.If(Type("Answer"), IsSend()).Once().Then(Crash(Here()))
 	show(sc)
 	// Output:
@@ -490,7 +490,7 @@ func ExampleHere() {
 
 func ExampleWhere() {
 	sc := New("by what is known")
-	busy := Where("whoever has mail", func(m *Moment) (set lockstep.Nodes) {
+	busy := Where("a node with mail", func(m *Moment) (set lockstep.Nodes) {
 		for _, id := range m.Run.InFlight() {
 			set = set.With(m.Run.Message(id).To)
 		}
@@ -499,7 +499,7 @@ func ExampleWhere() {
 	sc.If(Did(trace.Timer)).Then(Crash(busy))
 	show(sc)
 	// Output:
-	// 1 timer node 1 | filter 1 (timer): crash whoever has mail
+	// 1 timer node 1 | filter 1 (timer): crash a node with mail
 	//     send 1->2 Ask
 	//     send 1->3 Ask
 	//   2 crash node 2

@@ -168,8 +168,8 @@ func orWords(list []string) string {
 	return strings.Join(list, " or ")
 }
 
-// words renders values as texts.
-func words[T any](list []T) []string {
+// inText renders values as texts.
+func inText[T any](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		out[i] = fmt.Sprint(v)

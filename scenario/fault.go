@@ -45,8 +45,8 @@ func Heal(a, b Group) Action { return links("heal ", a, b, trace.Heal, false) }
 
 // HealAll makes all links carry again.
 func HealAll() Action {
-	nobody := Only()
-	a := links("", nobody.Others(), nobody.Others(), trace.Heal, false)
+	none := Only()
+	a := links("", none.Others(), none.Others(), trace.Heal, false)
 	a.text = "heal all"
 	return a
 }

@@ -21,19 +21,19 @@ type FromTrace struct {
 	GoOn bool
 }
 
-// Retold is the name under which a campaign counts the steps taken from the trace, and Strayed that of the impossible
-// ones.
+// StepsReplayed is the name under which a campaign counts the steps taken from the trace, and StepsImpossible that of
+// the impossible ones.
 const (
-	StepsReplayed   = "steps retold"
+	StepsReplayed   = "steps replayed"
 	StepsImpossible = "steps that were not possible"
 )
 
 // Name identifies the run.
 func (r FromTrace) Name() string {
 	if r.Trace == nil {
-		return "retell"
+		return "from-trace"
 	}
-	return fmt.Sprintf("retell %s seed %d run %d", r.Trace.Header.Target, r.Trace.Header.Seed, r.Trace.Header.Run)
+	return fmt.Sprintf("from-trace %s seed %d run %d", r.Trace.Header.Target, r.Trace.Header.Seed, r.Trace.Header.Run)
 }
 
 // Plan is the plan with this scenario and the seed of the trace, so that the system's draws are the same. It makes
@@ -129,7 +129,8 @@ func (t *teller) End(*lockstep.Run, *lockstep.Control) {}
 // Report reports how much of the trace could be repeated.
 func (t *teller) Report() (vacuous string, counts []lockstep.Count) {
 	took := len(t.player.Took())
-	t.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took}, {Name: StepsImpossible, N: len(t.script) - took, Optional: true}}
+	t.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took},
+		{Name: StepsImpossible, N: len(t.script) - took, Optional: true}}
 	if took == 0 {
 		vacuous = "no step of the trace was possible"
 	}

@@ -61,7 +61,7 @@ func TestFromTraceRepeats(t *testing.T) {
 			got.Records,
 			func(a, b trace.Record) bool { return a.Text == b.Text && a.Step.Kind == b.Step.Kind },
 		) {
-			t.Errorf("%v: %d steps retold, the trace has %d, or they differ", s, len(got.Records), len(want.Records))
+			t.Errorf("%v: %d steps replayed, the trace has %d, or they differ", s, len(got.Records), len(want.Records))
 		}
 		if got.Outcome.Finding == nil || got.Outcome.Finding.Property != want.Outcome.Finding.Property {
 			t.Errorf("%v: found %v, want %v", s, got.Outcome.Finding, want.Outcome.Finding)
@@ -69,9 +69,9 @@ func TestFromTraceRepeats(t *testing.T) {
 	}
 }
 
-// TestRetellGoesOn: after a prefix without a finding the strategy continues, and runs differ; every run contains the
-// whole prefix.
-func TestRetellGoesOn(t *testing.T) {
+// TestFromTraceContinues: after a prefix without a finding the strategy continues, and runs differ; every run contains
+// the whole prefix.
+func TestFromTraceContinues(t *testing.T) {
 	prefix := *found()
 	prefix.Records = prefix.Records[:len(prefix.Records)/2]
 	plan := FromTrace{
@@ -90,8 +90,8 @@ func TestRetellGoesOn(t *testing.T) {
 	}
 }
 
-// TestRetellRefuses: a trace that cannot be repeated is refused.
-func TestRetellRefuses(t *testing.T) {
+// TestFromTraceRefuses: a trace that cannot be repeated is refused.
+func TestFromTraceRefuses(t *testing.T) {
 	for want, r := range map[string]FromTrace{
 		"it has no trace":                  {},
 		"the trace has 3 nodes, smr has 5": {Trace: found()},

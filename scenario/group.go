@@ -39,7 +39,7 @@ func Only(nodes ...lockstep.Node) Group {
 			}
 		}
 		return func(*Moment) lockstep.Nodes { return set }
-	}, "nodes " + orList(nodes), words(nodes), false}
+	}, "nodes " + orList(nodes), inText(nodes), false}
 }
 
 // Here is the node that the moment concerns.

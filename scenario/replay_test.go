@@ -107,7 +107,7 @@ func TestNothingIsNotActed(t *testing.T) {
 		{"deliver what was received", DeliverAll("old"), IsReceive(), true},
 		{"drop what was received", DropAll("old"), IsReceive(), false},
 		{"release what was received", ReleaseAll("old"), IsReceive(), false},
-		{"release what nobody holds", ReleaseAll("old"), IsSend(), false},
+		{"release what no set holds", ReleaseAll("old"), IsSend(), false},
 		{"drop what was sent", DropAll("old"), IsSend(), true},
 		{"deliver to a node that is down", DeliverAll("old"), IsReceive(), false},
 	} {

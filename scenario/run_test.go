@@ -172,7 +172,7 @@ func TestBudget(t *testing.T) {
 			func(sc *Scenario) { sc.If(Did(trace.Timer)).Then(Crash(Only(2))) }, ""},
 		{"two Byzantine nodes of one", func(b *lockstep.Budget) { b.Byzantine = 1 },
 			func(sc *Scenario) { sc.If(Type("Answer")).Then(Replace("Answer 7")) }, "2 Byzantine nodes, 1 allowed"},
-		{"one Byzantine node, who is silent and crashes too",
+		{"one Byzantine node that is silent and crashes too",
 			func(b *lockstep.Budget) { b.Byzantine, b.Crashes, b.Losses, b.Links = 1, 0, 0, 0 },
 			func(sc *Scenario) {
 				sc.If(Type("Ask"), To(2)).Then(Replace("Ask 7"))

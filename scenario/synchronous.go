@@ -45,7 +45,7 @@ type inOrder struct {
 // Reset begins a new run.
 func (o *inOrder) Reset(*lockstep.Start) { o.given, o.since = 0, map[int32]bool{} }
 
-// Report returns an empty account.
+// Report returns empty statistics.
 func (o *inOrder) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Next chooses the next step.

@@ -78,8 +78,8 @@ func (p *Process[M]) SetTimer(name string, after trace.Time) { p.ctx.SetTimer(na
 // StopTimer stops the timer with this name.
 func (p *Process[M]) StopTimer(name string) { p.ctx.StopTimer(name) }
 
-// Await blocks until a message arrives or the timeout elapses; in the latter case it reports false. With Indefinitely there
-// is no timeout. Requests and timers that arrive in the meantime wait for the next call of Next.
+// Await blocks until a message arrives or the timeout elapses; in the latter case it reports false. With Indefinitely
+// there is no timeout. Requests and timers that arrive in the meantime wait for the next call of Next.
 func (p *Process[M]) Await(timeout trace.Time) (from lockstep.Node, m M, ok bool) {
 	for p.wait(timeout); p.got.Kind == Request || p.got.Kind == Timer; p.block() {
 		p.kept = append(p.kept, p.got)

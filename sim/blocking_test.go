@@ -33,7 +33,7 @@ func records(t *testing.T, system lockstep.System, list ...lockstep.Step) []stri
 
 func give(id int32) lockstep.Step { return lockstep.Step{Kind: trace.Request, Node: 1, Request: id} }
 
-var ring = at(trace.Timer, 1)
+var fire = at(trace.Timer, 1)
 
 // A blocking program receives messages, requests, named timers and timeouts, each with its kind; Await leaves requests
 // and timers to Next.
@@ -57,7 +57,7 @@ func TestBlockingNext(t *testing.T) {
 			p.StopTimer("late")
 		}),
 	}
-	got := records(t, system, give(1), deliver(1), ring, give(2), ring, ring)
+	got := records(t, system, give(1), deliver(1), fire, give(2), fire, fire)
 	want := []string{
 		"",
 		"client->1 a; next 2 1 a 0 ",
@@ -109,16 +109,16 @@ func TestNamedTimers(t *testing.T) {
 	got := records(
 		t,
 		system,
-		ring,
-		ring,
-		ring,
-		ring,
+		fire,
+		fire,
+		fire,
+		fire,
 		at(trace.Crash, 1),
 		at(trace.Restart, 1),
 		give(1),
-		ring,
-		ring,
-		ring,
+		fire,
+		fire,
+		fire,
 	)
 	want := []string{
 		"",
@@ -169,7 +169,7 @@ func TestStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(stopped) != 30 { // node 1 has two incarnations in a run, node 2 one
-			t.Errorf("%s: stopped %d times in 30 lives", style, len(stopped))
+			t.Errorf("%s: stopped %d times in 30 incarnations", style, len(stopped))
 		}
 	}
 }

@@ -17,7 +17,7 @@ type crier struct {
 	got  int
 }
 
-func (n *crier) tell(c *sim.Context[int]) {
+func (n *crier) announce(c *sim.Context[int]) {
 	if !n.each {
 		c.Broadcast(n.got)
 		return
@@ -28,10 +28,10 @@ func (n *crier) tell(c *sim.Context[int]) {
 }
 
 func (n *crier) Start(c *sim.Context[int])   { c.SetTimeout(5) }
-func (n *crier) Timeout(c *sim.Context[int]) { n.tell(c); c.SetTimeout(5) }
+func (n *crier) Timeout(c *sim.Context[int]) { n.announce(c); c.SetTimeout(5) }
 func (n *crier) Receive(c *sim.Context[int], _ lockstep.Node, _ int) {
 	if n.got++; n.got%3 == 0 {
-		n.tell(c)
+		n.announce(c)
 	}
 }
 func (n *crier) Request(*sim.Context[int], int32, string) {}

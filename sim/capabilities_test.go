@@ -20,7 +20,7 @@ func TestTimerCapability(t *testing.T) {
 			return sim.With(n, sim.Capabilities[int]{Timer: n.Timer})
 		}}
 		want := map[bool]string{true: "1 timer beat; beat 3", false: "1 timer beat; timer 3"}[with]
-		if got := records(t, system, ring); got[1] != want {
+		if got := records(t, system, fire); got[1] != want {
 			t.Errorf("Timer %v: %q, want %q", with, got[1], want)
 		}
 	}

@@ -272,8 +272,8 @@ func (d *Deployment[M]) state(n lockstep.Node) string {
 	return ""
 }
 
-// Capabilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints if
-// all nodes do.
+// Capabilities returns what nodes offer beyond executing steps: roles if at least one node has them, and fingerprints
+// if all nodes do.
 func (d *Deployment[M]) Capabilities() lockstep.Capabilities {
 	a := lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1] }}
 	prints := true

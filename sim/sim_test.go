@@ -173,7 +173,7 @@ func TestBlockingPanics(t *testing.T) {
 	}
 	if s := result.First().Finding.Stack; !strings.Contains(s, "TestBlockingPanics") ||
 		strings.Contains(s, "lockstep.(*") {
-		t.Errorf("the stack does not tell where it happened, or goes on into the engine:\n%s", s)
+		t.Errorf("the stack does not name the place, or continues into the engine:\n%s", s)
 	}
 }
 

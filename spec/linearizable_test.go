@@ -54,7 +54,7 @@ type timed struct {
 	start, end int // end -1: no answer
 }
 
-// explained tries all orders: it is the definition of linearizability.
+// explained searches all orders: it is the definition of linearizability.
 func explained(ops []timed, state int) bool {
 	done := true
 	for i, o := range ops {
@@ -228,7 +228,7 @@ func TestLongHistories(t *testing.T) {
 	} {
 		r := checker(t, script{long(c.ops, c.wrong)}, spec.All(spec.Linearizable{Model: register, Steps: c.steps}))
 		if r.Verdict() != c.want || r.Checked[0].N != 1 {
-			t.Errorf("%+v: %v, judged %v, %v", c, r.Verdicts, r.Checked, r.Reasons)
+			t.Errorf("%+v: %v, checked %v, %v", c, r.Verdicts, r.Checked, r.Reasons)
 		}
 		if c.want == trace.Unknown &&
 			r.Reasons["linearizability: 2000 operations: not decided within 5000 steps"] != 1 {
@@ -238,7 +238,7 @@ func TestLongHistories(t *testing.T) {
 }
 
 // A history without an answer has nothing to explain: no run could have failed, however long it is.
-func TestUnansweredIsNotJudged(t *testing.T) {
+func TestUnansweredIsNotChecked(t *testing.T) {
 	silent := []lockstep.Event{call(1, 1, 1), call(2, 2, 0), call(3, 3, 2)}
 	for _, c := range []struct {
 		runs script
@@ -246,7 +246,7 @@ func TestUnansweredIsNotJudged(t *testing.T) {
 	}{{script{nil, silent}, 0}, {script{nil, silent, {call(1, 1, 1), answer(1, 1, 1)}}, 1}} {
 		r := checker(t, c.runs, spec.Linearizable{Model: register})
 		if n := r.Checked[0].N; n != c.want || r.Verdict() != trace.Pass {
-			t.Errorf("%d histories: judged %d times, want %d; %v", len(c.runs), n, c.want, r.Verdicts)
+			t.Errorf("%d histories: checked %d times, want %d; %v", len(c.runs), n, c.want, r.Verdicts)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// DefaultAttempts is the default of Sequential.Tries.
+// DefaultAttempts is the default of Sequential.Attempts.
 const DefaultAttempts = 200_000
 
 // Sequential is the spec that the clients' operations, as reported by the events EventCall and EventReturn, are
@@ -37,7 +37,7 @@ type Sequential struct {
 	// InOrder says that an operation without an answer takes effect before the later ones of its client or never. A
 	// client's messages travel in order, as in a session of ZooKeeper.
 	InOrder bool
-	// Attempts is the number of operations that the search tries as the next one before the check ends; 0 means
+	// Attempts is the number of operations that the search considers as the next one before the check ends; 0 means
 	// DefaultAttempts.
 	Attempts int
 }
@@ -84,7 +84,7 @@ func (m *sequential) End(*lockstep.Run) *lockstep.Finding {
 	o := newOrderer(m.Sequential, ops)
 	explained := o.explain()
 	if !explained && o.attempts == 0 {
-		m.undecided = fmt.Sprintf("sequential-consistency: not decided within %d tries", m.Attempts)
+		m.undecided = fmt.Sprintf("sequential-consistency: not decided within %d attempts", m.Attempts)
 		return nil
 	}
 	if m.checked[0]++; explained {
@@ -99,7 +99,7 @@ func (m *sequential) Conclude(bool) lockstep.Conclusion {
 	return lockstep.Conclusion{Checked: m.checked[:], Undecided: m.undecided}
 }
 
-// orderer searches for an order of operations, depth first. Among the possible next operations, it first tries those
+// orderer searches for an order of operations, depth first. Among the possible next operations, it first takes those
 // that fit and do not change the state, then the others, by the time of their calls. This explains most histories
 // almost at once. It does not revisit a state with the same operations placed.
 type orderer struct {
@@ -207,7 +207,7 @@ type candidate struct {
 	same              bool // the state is as before
 }
 
-// next lists the operations that fit next, in the order in which explain tries them.
+// next lists the operations that fit next, in the order in which explain takes them.
 func (o *orderer) next() []candidate {
 	var list []candidate
 	try := func(c candidate) {

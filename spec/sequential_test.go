@@ -38,17 +38,17 @@ var registers = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) { return register.Step(state, input.(keyed).op, output) },
 }
 
-// told is an operation of a history for the definition.
-type told struct {
+// operation is an operation of a history for the definition.
+type operation struct {
 	client, key int
 	op          op
 	value       int
 	answered    bool
 }
 
-// inSomeOrder tries all orders: it is the definition of sequential consistency. Operations are in the order of their
+// inSomeOrder searches all orders: it is the definition of sequential consistency. Operations are in the order of their
 // calls. If strict, unanswered operations keep it, too.
-func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
+func inSomeOrder(ops []operation, done []bool, state [2]int, strict bool) bool {
 	all := true
 	for i, o := range ops {
 		if done[i] {
@@ -83,9 +83,9 @@ func inSomeOrder(ops []told, done []bool, state [2]int, strict bool) bool {
 }
 
 // randomKeyed draws a history of three clients on two registers.
-func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
+func randomKeyed(r *rand.Rand) ([]lockstep.Event, []operation) {
 	var events []lockstep.Event
-	var ops []told
+	var ops []operation
 	open := [3]int{-1, -1, -1}
 	for range 12 {
 		c := r.IntN(3)
@@ -101,7 +101,7 @@ func randomKeyed(r *rand.Rand) ([]lockstep.Event, []told) {
 			events = append(events, answer(c+1, i, ops[i].value))
 			continue
 		}
-		o := told{client: c, key: r.IntN(2), op: op(r.IntN(3))}
+		o := operation{client: c, key: r.IntN(2), op: op(r.IntN(3))}
 		open[c] = len(ops)
 		events = append(
 			events,
@@ -130,7 +130,7 @@ func TestSequential(t *testing.T) {
 		s, want = append(s, events), append(want, ok)
 		each := true
 		for key := range 2 {
-			var some []told
+			var some []operation
 			for _, o := range ops {
 				if o.key == key {
 					some = append(some, o)
@@ -195,7 +195,8 @@ func TestSequential(t *testing.T) {
 	}
 	if right < histories/10 || right > histories*9/10 || between < 100 || apart < 10 || lost < 5 {
 		t.Errorf(
-			"%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test says little",
+			"%d of %d histories are right, %d of them not linearizable, %d wrong only together, %d only in order: the test "+
+				"says little",
 			right,
 			histories,
 			between,
@@ -219,12 +220,12 @@ func TestSequentialUndecided(t *testing.T) {
 		spec spec.Sequential
 		want string
 	}{
-		{spec.Sequential{Model: register, Attempts: 2}, "sequential-consistency: not decided within 2 tries"},
+		{spec.Sequential{Model: register, Attempts: 2}, "sequential-consistency: not decided within 2 attempts"},
 	} {
 		r := checker(t, script{history, history[:2]}, c.spec)
 		if r.Verdict() != trace.Unknown || r.Verdicts[trace.Unknown] != 1 || r.Reasons[c.want] != 1 ||
 			r.Checked[0].N != 1 {
-			t.Errorf("verdicts %v, reasons %v, judged %v; want %s", r.Verdicts, r.Reasons, r.Checked, c.want)
+			t.Errorf("verdicts %v, reasons %v, checked %v; want %s", r.Verdicts, r.Reasons, r.Checked, c.want)
 		}
 	}
 }
@@ -233,7 +234,7 @@ func TestSequentialUndecided(t *testing.T) {
 func TestSequentialUnanswered(t *testing.T) {
 	r := checker(t, script{{call(1, 1, 1), call(2, 2, 0)}}, spec.Sequential{Model: register})
 	if r.Verdict() != trace.Pass || r.Checked[0].N != 0 {
-		t.Errorf("verdicts %v, judged %v", r.Verdicts, r.Checked)
+		t.Errorf("verdicts %v, checked %v", r.Verdicts, r.Checked)
 	}
 }
 
@@ -264,7 +265,7 @@ func TestSequentialLong(t *testing.T) {
 
 // copies is a system that is sequentially consistent but not linearizable. Node 1 orders all writes, and the others
 // follow, on links that keep the order. The client of each node reads that node's own replica, and its write is
-// answered when the replica has it. With hasty set, the write is answered at once; then the system is not even
+// answered when the replica has it. With early set, the write is answered at once; then the system is not even
 // sequentially consistent.
 type copies struct {
 	self  lockstep.Node
@@ -377,7 +378,7 @@ func TestSequentialSystem(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Verdict() != c.want || r.Checked[0].N < 400 {
-			t.Errorf("hasty=%v, %v: %v, judged %v", c.early, c.spec.Properties(), r.Verdicts, r.Checked)
+			t.Errorf("early=%v, %v: %v, checked %v", c.early, c.spec.Properties(), r.Verdicts, r.Checked)
 		}
 	}
 }

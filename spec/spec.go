@@ -75,9 +75,9 @@ func (a *allMonitor) EventsOnly() bool { return !slices.Contains(a.byEvent, fals
 
 // Step checks a step.
 func (a *allMonitor) Step(run *lockstep.Run) *lockstep.Finding {
-	quiet := len(run.Events()) == 0
+	noEvents := len(run.Events()) == 0
 	for i, m := range a.monitors {
-		if quiet && a.byEvent[i] {
+		if noEvents && a.byEvent[i] {
 			continue
 		}
 		if f := m.Step(run); f != nil {

@@ -32,7 +32,7 @@ func TestOnEvent(t *testing.T) {
 		t.Errorf("run %d: %s", f.Run, f.Finding)
 	}
 	if n := r.Checked[0].N; n != 8 {
-		t.Errorf("judged %d events, want the 8 of the property's own type", n)
+		t.Errorf("checked %d events, want the 8 of the property's own type", n)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestAll(t *testing.T) {
 		t.Errorf("findings %q, want %q: of two in one step the first spec's counts", found, want)
 	}
 	if r.Checked[0].N == 0 || r.Checked[1].N == 0 || r.Checked[2].N != lockstep.NotCounted {
-		t.Errorf("judged %v: a spec that does not count has nothing to say", r.Checked)
+		t.Errorf("checked %v: a spec that does not count has nothing to say", r.Checked)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAll(t *testing.T) {
 func TestVacuity(t *testing.T) {
 	r := checker(t, script{{event("a"), event("a")}}, spec.All(atMost("a", 5), atMost("b", 1), bare{}))
 	if got, want := r.Unchecked(), []string{"few b"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("never judged: %q, want %q", got, want)
+		t.Errorf("never checked: %q, want %q", got, want)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestAgreement(t *testing.T) {
 		{decide(1, 1, 5), decide(1, 1, 6)},
 	}, agreed)
 	if len(r.Failures) != 2 || r.Checked[0].N != 3 {
-		t.Fatalf("%d found, judged %v", len(r.Failures), r.Checked)
+		t.Fatalf("%d found, checked %v", len(r.Failures), r.Checked)
 	}
 	for i, want := range []string{
 		"node 2 decided 6 at 1, and node 1 had decided 5 at 1",

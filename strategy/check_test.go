@@ -189,7 +189,7 @@ func ringers() lockstep.System {
 	return sim.Cluster[int]{
 		Name:     "ringers",
 		Nodes:    4,
-		Requests: []string{"ring"},
+		Requests: []string{"toll"},
 		New:      func(lockstep.Node, int) sim.Node[int] { return ringer{} },
 	}
 }

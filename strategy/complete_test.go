@@ -38,7 +38,7 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 					lockstep.Plan{
 						System:    system,
 						Strategy:  s,
-						Spec:      judging(system),
+						Spec:      checkedBySpec(system),
 						Seed:      seed,
 						Runs:      1 << 20,
 						KeepGoing: true,
@@ -66,8 +66,8 @@ func TestCompleteWhateverTheSeed(t *testing.T) {
 	}
 }
 
-// judging returns a spec for a system, if the system has a bug.
-func judging(system lockstep.System) lockstep.Spec {
+// checkedBySpec returns a spec for a system, if the system has a bug.
+func checkedBySpec(system lockstep.System) lockstep.Spec {
 	if _, ok := system.(smr.Cluster); ok {
 		return smr.Prefix
 	}

@@ -55,7 +55,8 @@ func (d Delay) Fit(info lockstep.Info) (lockstep.Terms, error) {
 func (d Delay) check(info lockstep.Info) error {
 	if !d.Swarm && d.Gap == 0 && d.Cuts+d.OneWay+d.Flaps+d.Crashes > 0 {
 		return fmt.Errorf(
-			"delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; or set cuts, one-way, flaps and crashes to 0",
+			"delay: gap is 0, but without swarm faults need a time between them, e.g. gap=20; " +
+				"or set cuts, one-way, flaps and crashes to 0",
 		)
 	}
 	need := trace.KindsOf(trace.Deliver)

@@ -52,7 +52,7 @@ func TestDelayConstant(t *testing.T) {
 					fired++
 					if run.Now() != due[last.Node] {
 						t.Fatalf(
-							"the timer of node %d rang at %d, it was due at %d",
+							"the timer of node %d fired at %d, it was due at %d",
 							last.Node,
 							run.Now(),
 							due[last.Node],
@@ -66,7 +66,7 @@ func TestDelayConstant(t *testing.T) {
 			},
 		}})
 	if delivered < 1000 || fired < 60 {
-		t.Errorf("only %d messages arrived and %d timers rang", delivered, fired)
+		t.Errorf("only %d messages arrived and %d timers fired", delivered, fired)
 	}
 }
 

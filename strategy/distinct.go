@@ -126,7 +126,8 @@ func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.RunStats) l
 		g.Assumes = append(
 			g.Assumes,
 			fmt.Sprintf(
-				"of %s executions about %.3g are left without isolations that make no difference, by the runs made; on average each had the chance 1 in %.3g",
+				"of %s executions about %.3g are left without isolations that make no difference, by the runs made; on average "+
+					"each had the chance 1 in %.3g",
 				g.Space,
 				seen.Inverse/float64(seen.Runs),
 				seen.Inverse/float64(seen.Runs),
@@ -136,8 +137,8 @@ func (u Uniform) distinctGuarantee(info lockstep.Info, seen lockstep.RunStats) l
 	return g
 }
 
-// tellDistinct reports the probability of the run.
-func (s *isolator) tellDistinct(words bool) (a lockstep.SchedulerStats) {
+// reportDistinct reports the probability of the run.
+func (s *isolator) reportDistinct(words bool) (a lockstep.SchedulerStats) {
 	a.Stats = lockstep.RunStats{Runs: 1, Inverse: 1 / s.distinct.chance}
 	if words {
 		a.Drawn = map[string]string{"probability": strconv.FormatFloat(s.distinct.chance, 'g', -1, 64)}

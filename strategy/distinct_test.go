@@ -44,7 +44,7 @@ func TestDistinctProbabilities(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := float64(u.Size(3).Uint64())
-		told, met := map[string]float64{}, map[string]int{}
+		reported, met := map[string]float64{}, map[string]int{}
 		inverse, squares := 0.0, 0.0
 		for run := range runs {
 			tr, err := bench.Record(t.Context(), run, nil)
@@ -52,10 +52,10 @@ func TestDistinctProbabilities(t *testing.T) {
 				t.Fatal(err)
 			}
 			schedule, p := kernelsOf(t, tr)
-			if before, ok := told[schedule]; ok && before != p || p < 0.999/size {
+			if before, ok := reported[schedule]; ok && before != p || p < 0.999/size {
 				t.Fatalf("%s: %s has the probabilities %g and %g; all executions are %g", u, schedule, before, p, size)
 			}
-			told[schedule] = p
+			reported[schedule] = p
 			met[schedule]++
 			inverse += 1 / p
 			squares += 1 / p / p
@@ -64,7 +64,7 @@ func TestDistinctProbabilities(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum := 0.0
-		for schedule, p := range told {
+		for schedule, p := range reported {
 			sum += p
 			if sigma := math.Sqrt(runs * p * (1 - p)); math.Abs(float64(met[schedule])-runs*p) > 5*sigma {
 				t.Errorf(
@@ -79,11 +79,11 @@ func TestDistinctProbabilities(t *testing.T) {
 		}
 		mean := inverse / runs
 		sigma := math.Sqrt((squares/runs - mean*mean) / runs)
-		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(told))) > 5*sigma || float64(len(told)) > 0.9*size {
+		if math.Abs(sum-1) > 1e-9 || math.Abs(mean-float64(len(reported))) > 5*sigma || float64(len(reported)) > 0.9*size {
 			t.Errorf(
 				"%s: %d executions of %.0f with probabilities that make %g; the estimate is %.1f, standard deviation %.1f",
 				u,
-				len(told),
+				len(reported),
 				size,
 				sum,
 				mean,

@@ -152,8 +152,8 @@ func (e *effects) finish(s *space, b *breakage) {
 	}
 }
 
-// tell reports the progress of the walk.
-func (e *effects) tell(words bool) (a lockstep.SchedulerStats) {
+// report reports the progress of the walk.
+func (e *effects) report(words bool) (a lockstep.SchedulerStats) {
 	a.Done = e.next >= e.size
 	if words {
 		a.Reached = fmt.Sprintf(
@@ -190,12 +190,12 @@ func (s *isolator) Report(words bool) lockstep.SchedulerStats {
 	switch s.sampler {
 	case Effects:
 	case Distinct:
-		return s.tellDistinct(words)
+		return s.reportDistinct(words)
 	default:
 		return s.breaker.Report(words)
 	}
 	s.effects.finish(s.space, s.breakage)
-	return s.effects.tell(words)
+	return s.effects.report(words)
 }
 
 // Order keeps the order of sending. With the sampler Effects, it records the traffic of the round, and checks whether
@@ -205,8 +205,8 @@ func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 		return
 	}
 	t := traffic{to: make([]lockstep.Nodes, s.sites+1)}
-	rings := s.frozen && (s.names == 0 || (s.Opened()-1)%s.names == 0)
-	if rings {
+	fires := s.frozen && (s.names == 0 || (s.Opened()-1)%s.names == 0)
+	if fires {
 		if t.timers = s.armed | turn.Timers(); turn.Info().OneClock {
 			t.timers = turn.All()
 		}
@@ -217,7 +217,7 @@ func (s *isolator) Order(turn *lockstep.Turn, mail []trace.ID) {
 	}
 	kernel, begin := split(s.starts[s.phase*s.sites:(s.phase+1)*s.sites], s.round)
 	// otherwise the timer of an isolated node did not fire
-	if (begin == 0 || !rings) && len(s.effects.met) < maxTraffic {
+	if (begin == 0 || !fires) && len(s.effects.met) < maxTraffic {
 		s.effects.met[string(s.effects.before(s.breakage, s.phase, s.round))] = t
 	}
 	for n := range begin.All() {

@@ -265,5 +265,5 @@ func (s *guided) meet(node lockstep.Node, seen ...uint64) {
 	}
 }
 
-// Report reports the account of the inner strategy.
+// Report reports the statistics of the inner strategy.
 func (s *guided) Report(words bool) lockstep.SchedulerStats { return s.inner.Report(words) }

@@ -55,7 +55,7 @@ type hashedLock struct{ lock }
 func (l *hashedLock) Fingerprint() uint64 { return uint64(l.right) }
 
 // closed is the spec that the lock stays closed.
-type closed struct{ quiet }
+type closed struct{ noFinding }
 
 func (closed) Properties() []string                 { return []string{"closed"} }
 func (c closed) New(lockstep.Info) lockstep.Monitor { return c }

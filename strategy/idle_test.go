@@ -13,12 +13,12 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// patient is a scenario that holds every message to node 1 until the strategy has no choice left, a few times in a run.
-type patient struct{}
+// holding is a scenario that holds every message to node 1 until the strategy has no choice left, a few times in a run.
+type holding struct{}
 
-func (patient) Name() string                                { return "patient" }
-func (patient) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
-func (patient) New(lockstep.Info) lockstep.Director         { return &waiting{} }
+func (holding) Name() string                                { return "holding" }
+func (holding) Fit(lockstep.Info) (*lockstep.Budget, error) { return nil, nil }
+func (holding) New(lockstep.Info) lockstep.Director         { return &waiting{} }
 
 type waiting struct {
 	held     []trace.ID
@@ -59,7 +59,7 @@ func TestIdle(t *testing.T) {
 		plan := lockstep.Plan{
 			System:    smr.Cluster{Nodes: 3, Requests: 2},
 			Strategy:  k.Default,
-			Scenario:  patient{},
+			Scenario:  holding{},
 			Spec:      alwaysFails{},
 			Runs:      100,
 			KeepGoing: true,
@@ -90,11 +90,11 @@ func TestSystematicAfterIdle(t *testing.T) {
 		t,
 		lockstep.Plan{
 			System:   p,
-			Scenario: patient{},
+			Scenario: holding{},
 			Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded},
 		},
 	)
-	if result.Reached != "complete to this bound: 2 executions, for the scenario patient, with one seed" ||
+	if result.Reached != "complete to this bound: 2 executions, for the scenario holding, with one seed" ||
 		result.Effects[0].N != 2 {
 		t.Errorf("%s, %v", result.Reached, result.Effects)
 	}
@@ -104,7 +104,7 @@ func TestSystematicAfterIdle(t *testing.T) {
 		t,
 		lockstep.Plan{
 			System:   p,
-			Scenario: patient{},
+			Scenario: holding{},
 			Strategy: strategy.Systematic{Steps: 10, Delays: strategy.Unbounded, Losses: 1},
 		},
 	)

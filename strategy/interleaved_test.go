@@ -41,7 +41,7 @@ func TestStepsInBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 		if min(fired[1], fired[2], fired[3]) < 200 { // of about 1000
-			t.Errorf("%s: the timers rang %v times", s, fired[1:])
+			t.Errorf("%s: the timers fired %v times", s, fired[1:])
 		}
 	}
 }

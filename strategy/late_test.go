@@ -55,7 +55,7 @@ func (l *latecomers) Step(run *lockstep.Run) *lockstep.Finding {
 
 // While timers fire, a delayed message is late and not lost. No message is overtaken more often than the strategy
 // allows, on systems whose timers fire indefinitely. Without the bound, a message can be overtaken for the whole run.
-func TestNothingIsOvertakenForEver(t *testing.T) {
+func TestOvertakingIsBounded(t *testing.T) {
 	systems := []lockstep.System{
 		sim.Cluster[int]{Name: "beaters", Nodes: 3, New: func(lockstep.Node, int) sim.Node[int] { return beater{} }},
 		raft.Cluster{Requests: 5}, smr.Cluster{Nodes: 3}}
@@ -112,7 +112,7 @@ func TestClocksKeepUp(t *testing.T) {
 			},
 		)
 		if 2*min(fired[1], fired[2], fired[3]) < max(fired[1], fired[2], fired[3]) {
-			t.Errorf("seed %d: the timers rang %v times", seed, fired[1:])
+			t.Errorf("seed %d: the timers fired %v times", seed, fired[1:])
 		}
 	}
 }
@@ -195,7 +195,8 @@ func TestFairTime(t *testing.T) {
 		enginetest.Explore(t, lockstep.Plan{System: system, Strategy: s, Spec: watch, Runs: 50, Workers: 1})
 		if (early+behind == 0) != s.Fair || (over == 0) != (s.Fair && s.Depth == 1) {
 			t.Errorf(
-				"%s: time moved %d times while a timer was due, and %d times while a message was in flight; %d messages arrived while a timer was due",
+				"%s: time moved %d times while a timer was due, and %d times while a message was in flight; "+
+					"%d messages arrived while a timer was due",
 				s,
 				early,
 				over,

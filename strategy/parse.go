@@ -35,7 +35,7 @@ func All() []Kind {
 			DefaultQueues,
 		},
 		{"delay", "a network in virtual time: latencies, cuts, flapping links, crashes and restarts", DefaultDelay},
-		{"systematic", "tries all choices up to its bounds, depth first", DefaultSystematic},
+		{"systematic", "explores all choices up to its bounds, depth first", DefaultSystematic},
 		{
 			"guided",
 			"keeps the schedules of another strategy that reached something new, and mutates them",

@@ -59,7 +59,7 @@ type Partition struct {
 	Sides bool `help:"give the operations under a partition to each side in turn"`
 	// Steps is the number of fair steps at the start, after each partition, each operation and each healing. There are
 	// fewer if no step is possible. 0 means 40, or 2 if a step is a time interval.
-	Steps int `help:"fair steps after each partition, operation and healing, and at the start (0: 40, or 2 where a step is a stretch of time)" range:"0.."`
+	Steps int `help:"fair steps after each partition, operation and healing, and at the start (0: 40, or 2 where a step is a time interval)" range:"0.."`
 	// Vary draws each of these numbers from 1..Steps, so that partitions and operations interrupt activity of the
 	// system.
 	Vary bool `help:"draw each number of fair steps from 1..steps"`
@@ -71,10 +71,10 @@ type Partition struct {
 var DefaultPartition = Partition{Stages: 3, Before: 1, During: 2, After: 1, Vary: true}
 
 // The number of fair steps when Partition.Steps is zero. fairSteps is for messages that are delivered one by one.
-// fairStretches is for steps that are time intervals, in which servers agree.
+// fairIntervals is for steps that are time intervals, in which servers agree.
 const (
 	fairSteps     = 40
-	fairStretches = 2
+	fairIntervals = 2
 )
 
 // Criterion is the goal of a partition for the nodes of a goal.
@@ -239,7 +239,7 @@ func (p Partition) guarantee(info lockstep.Info) lockstep.Guarantee {
 	}
 	g := lockstep.Guarantee{Class: class, Space: chance.Goals,
 		PerRun:  atLeastOnce(one, p.Stages),
-		Assumes: []string{"operations and the length of fair stretches are not part of the goal"}}
+		Assumes: []string{"operations and the number of fair steps are not part of the goal"}}
 	switch {
 	case p.Role != "" && p.Criterion == MinorityIsolation:
 		g.Class, g.Space = fmt.Sprintf("the node with the role %s in a minority", p.Role), nil
@@ -282,7 +282,7 @@ func (p Partition) sequenceGuarantee(info lockstep.Info) lockstep.Guarantee {
 		return lockstep.Guarantee{Class: "the partition sequence", Assumes: []string{err.Error()}}
 	}
 	g := lockstep.Guarantee{Class: fmt.Sprintf("the partition sequence %v", sequence),
-		Assumes: []string{"operations and the length of fair stretches are not part of the goal",
+		Assumes: []string{"operations and the number of fair steps are not part of the goal",
 			"something happens under each partition"}}
 	if p.Seek {
 		g.Assumes = append(g.Assumes, "how often a partition is found is not known before")
@@ -311,7 +311,7 @@ func (p Partition) New(info lockstep.Info) lockstep.Scheduler {
 	s := &partitioner{Partition: p, perStage: 1}
 	if s.Steps == 0 {
 		if s.Steps = fairSteps; rounds.Coarse(info) {
-			s.Steps = fairStretches
+			s.Steps = fairIntervals
 		}
 	}
 	if err := s.prepare(info.Nodes); err != nil {

@@ -373,7 +373,7 @@ func TestPartitionSequenceTerms(t *testing.T) {
 	}
 	for options, want := range map[string]string{
 		"sequence=2|2 then 1|3,k=2":              "k does not go with a partition sequence",
-		"sequence=nobody|*":                      `has no role "nobody", its roles are: leader, zookeeper, replica`,
+		"sequence=observer|*":                    `has no role "observer", its roles are: leader, zookeeper, replica`,
 		"sequence=2|3":                           "sum to 4",
 		"sequence=leader":                        "sides = 1: want 2 to 8",
 		"sequence=n1|n9":                         "nodes of the partition sequence = {9}: want 1 to 4",

@@ -43,7 +43,7 @@ type PCTCP struct {
 	Depth int `help:"number of events whose order is to be hit" range:"1..64"`
 	// Events is the number of events among which the change points are; 0 means the largest number observed in a few
 	// fault-free runs.
-	Events int `help:"events among which the change points lie; 0: learned from fault-free runs" range:"0..1000000"`
+	Events int `help:"events from which the change points are drawn; 0: learned from fault-free runs" range:"0..1000000"`
 	// Races counts only events that race, that is, that may happen before or after another event at the same node. The
 	// strategy learns the racing events by type, sender and receiver from a few fault-free runs.
 	Races bool `help:"count only events that race with another (trace-aware)"`
@@ -60,9 +60,9 @@ type PCTCP struct {
 	racing *races // learned
 }
 
-// DelayBounds are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some bugs
-// need a message that many elections overtake; most are found far more often if no event is very late. The evidence is
-// in docs/concepts/strategies.md.
+// DelayBounds are the default limits on overtaking; each run draws one of them. No single limit suits every bug. Some
+// bugs need a message that many elections overtake; most are found far more often if no event is very late. The
+// evidence is in docs/concepts/strategies.md.
 var DelayBounds = [...]int{10, 30, 100}
 
 // DefaultPCTCP uses the depth that found at least as much as depth 3 in the tables of docs/concepts/strategies.md.
@@ -134,7 +134,8 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 		g.Assumes = append(
 			g.Assumes,
 			fmt.Sprintf(
-				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d (late)",
+				"none of them must wait while more than %d events overtake it; in two of three runs these may be %d, in one %d "+
+					"(late)",
 				DelayBounds[0],
 				DelayBounds[1],
 				DelayBounds[2],
@@ -144,7 +145,8 @@ func (p PCTCP) guarantee(seen lockstep.RunStats) lockstep.Guarantee {
 	if p.Fair {
 		g.Assumes = append(
 			g.Assumes,
-			"no timer among them must ring before a message arrives that is not among them, or after one that arrives when its time has come (fair)",
+			"no timer among them must fire before a message arrives that is not among them, or after one that arrives when "+
+				"its time has come (fair)",
 		)
 	}
 	if seen.Runs > 0 && p.Depth > 1 {

@@ -11,7 +11,7 @@ import (
 )
 
 // starving is a spec that fails if a run ends with a message in flight.
-type starving struct{ quiet }
+type starving struct{ noFinding }
 
 func (starving) Properties() []string                 { return []string{"delivery"} }
 func (s starving) New(lockstep.Info) lockstep.Monitor { return s }

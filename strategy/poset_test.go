@@ -333,7 +333,7 @@ func (p poset) waitsForItsTime(tuple []int) bool {
 }
 
 // With fair time, a timer that is repeatedly set for the same time does not block a message caused by the first one.
-func TestFairTimeGoesOn(t *testing.T) {
+func TestFairTimeAdvances(t *testing.T) {
 	p := poset{before: [][]int{nil, {0}, {1}, {2}, {0}}, at: []lockstep.Node{1, 1, 1, 1, 2},
 		kind: []trace.Kind{trace.Timer, trace.Timer, trace.Timer, trace.Timer, trace.Deliver}}
 	const runs = 20

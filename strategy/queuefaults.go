@@ -81,7 +81,8 @@ func (s Queues) check(info lockstep.Info) error {
 			)
 		case !s.Swarm && (w < 0 || w == 0 && !c.fault):
 			return fmt.Errorf(
-				"queues: the weight %s is %d; without swarm run, commit, timer and request must be positive, drop, dup and swap not negative",
+				"queues: the weight %s is %d; without swarm run, commit, timer and request must be positive, drop, dup and swap "+
+					"not negative",
 				c.name,
 				w,
 			)

@@ -98,7 +98,7 @@ func (s refused) Do(_ context.Context, step *lockstep.Step, out *lockstep.Outbox
 
 // Under pctcp, a client retries if no undelayed event is possible, and not twice before a timer has fired. It neither
 // takes the steps of others nor stops time.
-func TestClientsArePatient(t *testing.T) {
+func TestClientsWaitBeforeTheyRetry(t *testing.T) {
 	given, fired, last := 0, 0, 0
 	watch := perStep(func(run *lockstep.Run) {
 		switch run.Last().Kind {
@@ -138,7 +138,7 @@ func TestClientsArePatient(t *testing.T) {
 
 // A request comes after the step that offered it. Successive attempts of one client therefore form one chain, and not
 // one chain each.
-func TestTriesAreAChain(t *testing.T) {
+func TestAttemptsAreAChain(t *testing.T) {
 	g := enginetest.Explore(
 		t,
 		lockstep.Plan{

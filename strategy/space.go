@@ -362,18 +362,18 @@ func (s *scratch) draw(r *rand.Rand, n *big.Int) *big.Int {
 }
 
 // checkSpace reports an invalid parameter of a lock-step strategy.
-func checkSpace(who, site string, sites, rounds, period, bound int) error {
+func checkSpace(strategy, site string, sites, rounds, period, bound int) error {
 	switch {
 	case rounds < 1 || rounds > trace.MaxRounds: // the trace reader rejects larger numbers
-		return fmt.Errorf("%s: rounds is %d, allowed are 1..%d", who, rounds, trace.MaxRounds)
+		return fmt.Errorf("%s: rounds is %d, allowed are 1..%d", strategy, rounds, trace.MaxRounds)
 	case period < 1 || period > 100:
-		return fmt.Errorf("%s: period is %d, allowed are 1..100 rounds", who, period)
+		return fmt.Errorf("%s: period is %d, allowed are 1..100 rounds", strategy, period)
 	}
 	phases := (rounds + period - 1) / period
 	if bound < Unbounded || bound > sites*phases {
 		return fmt.Errorf(
 			"%s: %s is %d, but %d sites in %d phases (%d rounds, period %d) allow 0..%d, or %d for no bound",
-			who,
+			strategy,
 			site,
 			bound,
 			sites,

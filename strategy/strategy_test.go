@@ -11,19 +11,19 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// quiet is a base for monitors; it reports no finding.
-type quiet struct{}
+// noFinding is a base for monitors; it reports no finding.
+type noFinding struct{}
 
-func (quiet) Properties() []string                 { return nil }
-func (quiet) Reset()                               {}
-func (quiet) Step(*lockstep.Run) *lockstep.Finding { return nil }
-func (quiet) End(*lockstep.Run) *lockstep.Finding  { return nil }
-func (quiet) EventsOnly() bool                     { return false }
-func (quiet) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
+func (noFinding) Properties() []string                 { return nil }
+func (noFinding) Reset()                               {}
+func (noFinding) Step(*lockstep.Run) *lockstep.Finding { return nil }
+func (noFinding) End(*lockstep.Run) *lockstep.Finding  { return nil }
+func (noFinding) EventsOnly() bool                     { return false }
+func (noFinding) Conclude(bool) lockstep.Conclusion    { return lockstep.Conclusion{} }
 
 // watch is a spec that counts the steps of each kind.
 type watch struct {
-	quiet
+	noFinding
 	kinds map[trace.Kind]int
 }
 
@@ -141,7 +141,7 @@ func TestEveryMakesAllExecutions(t *testing.T) {
 }
 
 // alwaysFails reports a finding at the end of every run, so that every run is recorded.
-type alwaysFails struct{ quiet }
+type alwaysFails struct{ noFinding }
 
 func (alwaysFails) Properties() []string               { return []string{"never"} }
 func (alwaysFails) New(lockstep.Info) lockstep.Monitor { return alwaysFails{} }

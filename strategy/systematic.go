@@ -102,7 +102,8 @@ func (s Systematic) check(info lockstep.Info) error {
 	switch {
 	case s.Delays >= 0 && s.Reduce != NoReduction:
 		return fmt.Errorf(
-			"systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none or delays=%d",
+			"systematic: delays is %d, but orders that reduce=%s takes for the same need different delays: set reduce=none "+
+				"or delays=%d",
 			s.Delays,
 			s.Reduce,
 			Unbounded,
@@ -113,7 +114,8 @@ func (s Systematic) check(info lockstep.Info) error {
 		return fmt.Errorf("systematic: isolations needs network=any")
 	case s.Reduce != NoReduction && info.OneClock:
 		return fmt.Errorf(
-			"systematic: the nodes of %s live by one clock, so that what one of them does matters to the timers of all: use reduce=none",
+			"systematic: the nodes of %s live by one clock, so that what one of them does matters to the timers of all: use "+
+				"reduce=none",
 			info.Name,
 		)
 	case info.Determinism != lockstep.Deterministic:

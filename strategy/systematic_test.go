@@ -138,7 +138,7 @@ func class(p poset, order []int) string {
 // steps is a spec that never fails and passes on the choices of every run. A choice is the number of a delivered
 // message, or the negative number of a lost one.
 type steps struct {
-	quiet
+	noFinding
 	run func(order []int)
 }
 
@@ -302,7 +302,7 @@ func TestStates(t *testing.T) {
 
 // final is a spec that never fails and collects the states in which no message is in flight.
 type final struct {
-	quiet
+	noFinding
 	states map[string]bool
 }
 

@@ -155,7 +155,8 @@ func (u Uniform) check(info lockstep.Info) error {
 	}
 	if u.Isolated != Frozen && rounds.Coarse(info) {
 		return fmt.Errorf(
-			"uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says what happens there",
+			"uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says "+
+				"what happens there",
 			u.Isolated,
 			info.Name,
 		)
@@ -180,11 +181,11 @@ func (u Uniform) checkPhases(nodes int) error {
 }
 
 // checkWaits rejects a run of time intervals that ends before the requests of a system do.
-func checkWaits(who string, count int, info lockstep.Info) error {
+func checkWaits(strategy string, count int, info lockstep.Info) error {
 	if count >= 1 && count < info.Waits && rounds.Coarse(info) {
 		return fmt.Errorf(
 			"%s: rounds is %d, but the requests of %s with these options take %d rounds: allowed are %d and more",
-			who,
+			strategy,
 			count,
 			info.Name,
 			info.Waits,
@@ -384,15 +385,15 @@ func (b *breaker) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 }
 
 // checkSampler reports why a sampler does not fit the space or the system.
-func checkSampler(who string, sampler Sampler, s *space) error {
-	if (sampler == Effects || sampler == Distinct) && who != "uniform" {
-		return fmt.Errorf("%s: sampler=%s is for uniform", who, sampler)
+func checkSampler(strategy string, sampler Sampler, s *space) error {
+	if (sampler == Effects || sampler == Distinct) && strategy != "uniform" {
+		return fmt.Errorf("%s: sampler=%s is for uniform", strategy, sampler)
 	}
 	if sampler == Distinct && s.small == nil {
-		return fmt.Errorf("%s: sampler=distinct cannot count %s executions, at most 2^64", who, s.size())
+		return fmt.Errorf("%s: sampler=distinct cannot count %s executions, at most 2^64", strategy, s.size())
 	}
 	if (sampler == Every || sampler == Effects) && s.small == nil {
-		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", who, sampler, s.size())
+		return fmt.Errorf("%s: sampler=%s cannot walk through %s executions, at most 2^64", strategy, sampler, s.size())
 	}
 	return nil
 }

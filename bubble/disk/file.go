@@ -102,7 +102,7 @@ func (d *Disk) Resize(i *Inode, size int64) {
 	d.soil(i)
 	moment := d.next()
 	if size < old {
-		for number := range i.sectors { //lockstep:unordered each by itself
+		for number := range i.sectors { //lockstep:unordered each alone
 			if (number+1)*Sector > size {
 				v := version{moment: moment, time: d.Time, cut: true, freed: number*Sector >= roundUp(size)}
 				i.put(number, v, func(s *[Sector]byte) { clear(s[max(0, size-number*Sector):]) })

@@ -47,7 +47,7 @@ func (d *Disk) journalled(i *Inode, until uint64) uint64 {
 // SyncFailed records that a sync of a file failed that began at a moment. Its data may have reached the disk or not,
 // and no later sync will write it.
 func (d *Disk) SyncFailed(i *Inode, began uint64) {
-	for _, s := range i.sectors { //lockstep:unordered each by itself
+	for _, s := range i.sectors { //lockstep:unordered each alone
 		if last := s.versions[len(s.versions)-1]; len(s.versions) > 1 && last.moment <= began {
 			s.fails = append(s.fails, failure{d.moment, last.moment})
 		}
@@ -129,7 +129,7 @@ func (c *change) in(dir *Inode) bool {
 // keep makes the versions of a file up to a moment durable.
 func (i *Inode) keep(until uint64) {
 	i.lengths = i.lengths[lastBefore(i.lengths, until, func(l length) uint64 { return l.moment }):]
-	for _, s := range i.sectors { //lockstep:unordered each by itself
+	for _, s := range i.sectors { //lockstep:unordered each alone
 		k := lastBefore(s.versions, until, momentOf)
 		if s.versions[k].moment > s.clean() {
 			s.versions, s.fails = s.versions[k:], nil

@@ -44,7 +44,8 @@ var edited = union(map[string]func(*source){
 		// The clock of a node may be wrong. Then the time has a monotonic reading, too.
 		s.begin(
 			"time_runtimeNow",
-			"if b := getg().bubble; b != nil {\n\twall, mono := lockstepLook(b)\n\treturn wall / 1_000_000_000, int32(wall % 1_000_000_000), mono\n}",
+			"if b := getg().bubble; b != nil {\n\twall, mono := lockstepLook(b)\n\t"+
+				"return wall / 1_000_000_000, int32(wall % 1_000_000_000), mono\n}",
 		)
 		s.begin("time_runtimeNano", "if b := getg().bubble; b != nil {\n\treturn lockstepLookNano(b)\n}")
 		s.begin("timeSleep", "ns = lockstepSpan(ns)")
@@ -86,7 +87,8 @@ var edited = union(map[string]func(*source){
 		)
 		// Goroutines of a bubble stay in the order in which they became ready, with -race, too.
 		s.variable("randomizeScheduler", "false")
-		const stays = "if lockstepOn && gp.bubble != nil {\n\trunqput(getg().m.p.ptr(), gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}"
+		const stays = "if lockstepOn && gp.bubble != nil {\n" +
+			"\trunqput(getg().m.p.ptr(), gp, preempted && sched.gcwaiting.Load())\n\tschedule()\n}"
 		s.oneOf(
 			func(s *source) { s.before("goschedImpl", "if preempted && sched.gcwaiting.Load()", stays) },
 			func(s *source) { s.before("goschedImpl", "lock(&sched.lock)", stays) }, // Go 1.25
@@ -113,7 +115,8 @@ var edited = union(map[string]func(*source){
 		s.after(
 			"schedule",
 			"gp, inheritTime, tryWakeP := findRunnable()",
-			"if lockstepAnyFrozen && lockstepPark(gp) {\n\tif mp.spinning {\n\t\tresetspinning()\n\t}\n\tgoto top\n}\nif lockstepTurns != nil {\n\tlockstepTurn(gp)\n}",
+			"if lockstepAnyFrozen && lockstepPark(gp) {\n\tif mp.spinning {\n\t\tresetspinning()\n\t}\n\tgoto top\n}\n"+
+				"if lockstepTurns != nil {\n\tlockstepTurn(gp)\n}",
 		)
 	},
 	"runtime/chan.go": func(s *source) {

@@ -46,7 +46,7 @@ var sockets = map[string]func(*source){
 		s.after("spliceFrom", "switch v := r.(type)", "if s != nil && s.mem != nil {\n\treturn 0, nil, false\n}")
 	},
 	"net/rawconn.go": func(s *source) {
-		//lockstep:unordered each method by itself
+		//lockstep:unordered each method alone
 		for method, call := range map[string]string{"Control": "RawControl", "Read": "RawRead", "Write": "RawWrite"} {
 			s.replace("(*rawConn)."+method, "c.fd.pfd."+call+"(f)", "c.fd.lockstep"+call+"(f)")
 		}
@@ -70,7 +70,7 @@ var sockets = map[string]func(*source){
 // options makes functions that set socket options do so in memory. Each statement sets the options o.
 func options(statements map[string]string) func(*source) {
 	return func(s *source) {
-		for f, statement := range statements { //lockstep:unordered each function by itself
+		for f, statement := range statements { //lockstep:unordered each function alone
 			s.begin(f, "if fd.mem != nil {\n\treturn fd.mem.option(func(o *lockstepOptions) { "+statement+" })\n}")
 		}
 	}

@@ -60,7 +60,8 @@ var process = map[string]func(*source){
 		s.begin("Getppid", "if lockstepInNode() {\n\treturn 1\n}")
 		s.begin(
 			"prlimit1",
-			"if lockstepInNode() {\n\tif newlimit != nil {\n\t\treturn nil\n\t}\n\tlockstepNote(\"the limits of the process are read\")\n}",
+			"if lockstepInNode() {\n\tif newlimit != nil {\n\t\treturn nil\n\t}\n"+
+				"\tlockstepNote(\"the limits of the process are read\")\n}",
 		)
 		s.begin("socketpair", `lockstepNote("a socket is made by a system call, and is the kernel's")`)
 		s.begin("Umask", "if lockstepInNode() {\n\treturn 0o022\n}")

@@ -56,7 +56,8 @@ func Installed(ctx context.Context, dir string) (*Toolchain, error) {
 func (t *Toolchain) Generate() (string, error) {
 	if t.system != "linux" {
 		return "", fmt.Errorf(
-			"the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go test do",
+			"the overlay of Go is made for linux, and programs are built for %s here; without the overlay, go build and go "+
+				"test do",
 			t.system,
 		)
 	}

@@ -4,7 +4,7 @@
 // [Calls] are the calls of one incarnation of a node. A program's request travels in a [Message], or in a struct that
 // embeds one. The receiver passes each message to Take. A message that Take does not accept is a request: the receiver
 // serves it and calls Answer, at any time. All calls have the same timeout. If a goroutine waits for each call, use
-// Ask, which sends and waits. A call with a function Told needs no such goroutine.
+// Ask, which sends and waits. A call with a function Delivered needs no such goroutine.
 //
 // [Turns] restores the order in which messages were sent, for programs that expect a stream.
 package rpc
@@ -48,10 +48,10 @@ func (m *Message) Carried() *Message { return m }
 // Carrier is the body of a message of the engine that is a request or an answer.
 type Carrier interface{ Carried() *Message }
 
-// Call is a call until it is answered or times out. A Call with only Told set may be passed to Send.
+// Call is a call until it is answered or times out. A Call with only Delivered set may be passed to Send.
 type Call struct {
-	// Delivered is called once, with the answer or with an error. It runs on the goroutine that delivers them, and must not
-	// wait. It replaces Wait.
+	// Delivered is called once, with the answer or with an error. It runs on the goroutine that delivers them, and must
+	// not wait. It replaces Wait.
 	Delivered func(answer *Message, err error)
 
 	calls  *Calls
@@ -138,7 +138,7 @@ func (c *Calls) Take(arrived Carrier) bool {
 		return false
 	}
 	if m.incarnation == c.node.Incarnation() && m.call != nil && c.ends(m.call, m.use) {
-		m.call.tell(m, nil)
+		m.call.deliver(m, nil)
 	}
 	return true
 }
@@ -157,8 +157,8 @@ func (c *Calls) ends(a *Call, use uint64) bool {
 	return true
 }
 
-// tell delivers the result of a call.
-func (a *Call) tell(m *Message, err error) {
+// deliver passes on the result of a call.
+func (a *Call) deliver(m *Message, err error) {
 	if a.Delivered != nil {
 		a.Delivered(m, err)
 		return
@@ -210,7 +210,7 @@ func (c *Calls) arm(wait time.Duration) {
 // giveUp ends the calls that have timed out.
 func (c *Calls) giveUp() {
 	for _, a := range c.late() {
-		a.tell(nil, ErrTimeout)
+		a.deliver(nil, ErrTimeout)
 	}
 }
 
@@ -250,6 +250,6 @@ func (c *Calls) Close() {
 	}
 	c.mutex.Unlock()
 	for _, a := range waiting {
-		a.tell(nil, ErrClosed)
+		a.deliver(nil, ErrClosed)
 	}
 }

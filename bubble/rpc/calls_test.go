@@ -32,8 +32,8 @@ type request struct {
 }
 
 // doubling is a cluster in which node 1 asks node 2 for doubles of numbers, one after the other, and passes the results
-// to told. Node 2 answers every third question with an error.
-func doubling(questions int, told func(number int, answer any, err error)) bubble.Cluster {
+// to report. Node 2 answers every third question with an error.
+func doubling(questions int, report func(number int, answer any, err error)) bubble.Cluster {
 	return bubble.Cluster{
 		Name:    "doubling",
 		Nodes:   2,
@@ -58,11 +58,11 @@ func doubling(questions int, told func(number int, answer any, err error)) bubbl
 						m, err := c.Ask(2, "Question", &request{number: i})
 						switch {
 						case err != nil:
-							told(i, nil, err)
+							report(i, nil, err)
 						case m.Err != "":
-							told(i, nil, errors.New(m.Err))
+							report(i, nil, errors.New(m.Err))
 						default:
-							told(i, m.Body, nil)
+							report(i, m.Body, nil)
 						}
 					}
 				})
@@ -102,10 +102,10 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A call with a function Told needs no goroutine that waits. Each function is called once, at the timeout, or for all
-// calls at Close.
-func TestTold(t *testing.T) {
-	var told []string
+// A call with a function Delivered needs no goroutine that waits. Each function is called once, at the timeout, or for
+// all calls at Close.
+func TestDelivered(t *testing.T) {
+	var results []string
 	start := func(n *bubble.Node) error {
 		c := rpc.New(n, time.Second)
 		n.OnStop(c.Close)
@@ -116,7 +116,7 @@ func TestTold(t *testing.T) {
 		begin := time.Now()
 		for i, after := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second, 3 * time.Second} {
 			a := &rpc.Call{Delivered: func(_ *rpc.Message, err error) {
-				told = append(told, fmt.Sprintf("%d after %s: %v", i, time.Since(begin), err))
+				results = append(results, fmt.Sprintf("%d after %s: %v", i, time.Since(begin), err))
 			}}
 			n.Go(func() {
 				time.Sleep(after)
@@ -131,8 +131,8 @@ func TestTold(t *testing.T) {
 		})
 		return nil
 	}
-	begin := func(*bubble.World) { told = nil } // with the overlay a run that only warms the process up comes first
-	cluster := bubble.Cluster{Name: "told", Nodes: 2, Begin: begin, Start: start,
+	begin := func(*bubble.World) { results = nil } // with the overlay a run that only warms the process up comes first
+	cluster := bubble.Cluster{Name: "delivered", Nodes: 2, Begin: begin, Start: start,
 		Network: bubble.Messages{Text: func(any) string { return "" }}}
 	result := enginetest.Explore(t, lockstep.Plan{System: cluster, Spec: never, Runs: 1,
 		Strategy: strategy.Walk{Wait: 1, Steps: 200}})
@@ -140,8 +140,8 @@ func TestTold(t *testing.T) {
 		t.Fatal(f.Finding)
 	}
 	want := []string{"0 after 1s: call timed out", "1 after 1.5s: call timed out", "2 after 2.5s: calls have ended"}
-	if !slices.Equal(told, want) {
-		t.Errorf("%q", told)
+	if !slices.Equal(results, want) {
+		t.Errorf("%q", results)
 	}
 }
 

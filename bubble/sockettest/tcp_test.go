@@ -95,13 +95,13 @@ var tcpConnect = []row{
 		p.read(c, 10)
 		p.read(c, 10)
 	}, linux: "read ECONNRESET; read EOF"},
-	{does: "dial with a timeout, nobody answers", fault: power, do: func(p *probe) {
+	{does: "dial with a timeout, no answer", fault: power, do: func(p *probe) {
 		l := p.serve()
 		p.silence(l)
 		_, err := p.dialWith(context.Background(), p.client, net.Dialer{Timeout: soon}, "tcp", l.Addr().String())
 		p.check("dial", err)
 	}, linux: "dial i/o timeout (timeout)"},
-	{does: "dial with a context that is canceled meanwhile, nobody answers", fault: power, do: func(p *probe) {
+	{does: "dial with a context that is canceled meanwhile, no answer", fault: power, do: func(p *probe) {
 		l := p.serve()
 		p.silence(l)
 		ctx, cancel := context.WithCancel(context.Background())

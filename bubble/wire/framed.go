@@ -62,7 +62,7 @@ func line(data []byte) message {
 	if end < 0 {
 		return message{}
 	}
-	m := message{kind: "json", text: tell(data[:end]), size: end + 1}
+	m := message{kind: "json", text: shorten(data[:end]), size: end + 1}
 	var object map[string]any
 	if json.Unmarshal(data[:end], &object) == nil {
 		for _, key := range []string{"type", "kind", "method", "op", "msg_type"} {

@@ -191,8 +191,8 @@ func (d *duplex) Decode(byDialer bool, data []byte) (kind, text string) {
 	return d.back.feed(data)
 }
 
-// tell shortens data to one line of text.
-func tell(data []byte) string {
+// shorten shortens data to one line of text.
+func shorten(data []byte) string {
 	const most = 120
 	text := strings.ToValidUTF8(string(data[:min(len(data), most)]), "?")
 	text = strings.Join(strings.Fields(text), " ")

@@ -297,7 +297,7 @@ func TestPorts(t *testing.T) {
 		t.Error(kind)
 	}
 	if wire.Ports(nil)(wire.Conn{Port: 3}) != nil || wire.Detect(wire.Conn{Datagrams: true}) != nil {
-		t.Error("there is a decoder for what nobody knows")
+		t.Error("there is a decoder for an unknown protocol")
 	}
 }
 
@@ -391,7 +391,7 @@ func ExampleEach() {
 func ExamplePorts() {
 	p := wire.Ports(map[int]wire.Protocol{80: wire.HTTP1, 7000: wire.JSONLines})
 	show(p, 80, "GET /key HTTP/1.1\r\nHost: node2\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
-	show(p, 9, "who knows")
+	show(p, 9, "unknown")
 	show(p, 7000, "{\"type\":\"vote\",\"term\":3}\n")
 	// Output:
 	// GET /key

@@ -18,17 +18,20 @@ type scenariosCmd struct {
 	Seed     uint64   `default:"1" placeholder:"X" help:"Seed of the campaigns (${default})."`
 	Strategy string   `placeholder:"S" help:"Strategy for what the scenarios leave alone; pctcp unless given."`
 	Ablate   bool     `help:"Leave out one filter at a time instead, and count the successes."`
-	Minimise bool     `help:"Leave out filters while nine in ten of the successes stay, and say which."`
+	Minimize bool     `help:"Leave out filters while nine in ten of the successes stay, and say which."`
 	Library  string   `default:"all" enum:"all,v3.5.2,v3.7" placeholder:"V" help:"Version of etcd's raft: v3.5.2, the paper's, or v3.7 (${default})."`
 }
 
 // Help returns the longer help.
 func (scenariosCmd) Help() string {
-	return "Success rates of the scenarios on etcd's raft, the published ones beside ours: with the published filters only\n" +
+	return "Success rates of the scenarios on etcd's raft, the published ones beside ours: with the published filters " +
+		"only\n" +
 		"(plain), with ours, and without faults and steering (control); the share of the steps that the scenario took\n" +
 		"(guided); filters, states and lines, published/ours. Exit status 1: one does worse than published, by the exact\n" +
-		"95 % intervals of both rates, is vacuous in part, or finds what it should not.\n\nExamples:\n  lockstep paper scenarios --runs 200\n  lockstep paper scenarios ReVote ManyReVote\n" +
-		"  lockstep paper scenarios --ablate --runs 60 --library v3.5.2\n  lockstep paper scenarios --minimise --runs 60 --library v3.7"
+		"95 % intervals of both rates, is vacuous in part, or finds what it should not.\n\nExamples:\n  lockstep paper " +
+		"scenarios --runs 200\n  lockstep paper scenarios ReVote ManyReVote\n" +
+		"  lockstep paper scenarios --ablate --runs 60 --library v3.5.2\n  lockstep paper scenarios --minimize --runs 60 " +
+		"--library v3.7"
 }
 
 // Run makes the tables.
@@ -76,7 +79,7 @@ func (c *scenariosCmd) table(
 	switch {
 	case c.Ablate:
 		return raftscenarios.Ablations(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
-	case c.Minimise:
+	case c.Minimize:
 		return raftscenarios.Minima(e.Ctx, e.Out, cases, v, s, c.Runs, c.Seed)
 	}
 	start := time.Now()

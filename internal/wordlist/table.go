@@ -103,10 +103,10 @@ var names = func() []name {
 			EventJudge=EventChecker`},
 		{"spec", "Judge=Checker Ender=FinalChecker Most=MaxOps"},
 		{"bubble", "Bury=CrashGrace"},
-		{"strategy", "Apart=Isolation Means=IsolationMethod Lates=DelayBounds Shadow=QueueNondeterminism"},
-		{"scenario", "Chance=WithProbability"},
+		{"strategy", "Apart=Isolation Means=IsolationMethod Lates=DelayBounds Shadow=Queues"},
+		{"scenario", "Chance=WithProbability Retell=FromTrace Minimise=Minimize"},
 		{"cover", "Aim=Goal Deaf=OneWayCut Around=IndirectPath Chance=Probability ChanceOf=ProbabilityOf"},
-		{"process", "Insist=Retry Order=Command Pass=Sleep"},
+		{"process", "Insist=Retry Order=Command Pass=Advance Whole=NoCuts Quiet=Quiesce"},
 		{"kit/raftspec", "Led=HasLeader Stable=LeaderStable"},
 	} {
 		pkg := path.Base(p.dir)

@@ -153,7 +153,8 @@ func locate(set *token.FileSet, file *ast.File, m Mutant) (ast.Node, error) {
 	})
 	if len(found) != 1 {
 		return nil, fmt.Errorf(
-			"mutant %s: %q is %d times in %s of %s, it must be there once; the mutants are made for another version of the library",
+			"mutant %s: %q is %d times in %s of %s, it must be there once; the mutants are made for another version of the "+
+				"library",
 			m.Name,
 			want,
 			len(found),
@@ -206,7 +207,8 @@ func switches(module fs.FS, dir string, list []Mutant) ([]byte, error) {
 	var out bytes.Buffer
 	fmt.Fprintf(
 		&out,
-		"package %s\n\nimport \"os\"\n\nvar lockstepMutant = os.Getenv(%q)\n\nfunc init() {\nswitch lockstepMutant {\ncase \"\"",
+		"package %s\n\nimport \"os\"\n\nvar lockstepMutant = os.Getenv(%q)\n\nfunc init() {\nswitch lockstepMutant "+
+			"{\ncase \"\"",
 		file.Name,
 		Variable,
 	)

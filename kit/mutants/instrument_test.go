@@ -40,7 +40,8 @@ func TestNested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "if lockstepMutated(lockstepMutant_outer, a < b && lockstepMutated(lockstepMutant_inner, lockstepMutated(lockstepMutant_same, b > 0, false), b < 0), true) {"
+	want := "if lockstepMutated(lockstepMutant_outer, a < b && lockstepMutated(lockstepMutant_inner, " +
+		"lockstepMutated(lockstepMutant_same, b > 0, false), b < 0), true) {"
 	if got := string(files[0].Text); !strings.Contains(got, want) {
 		t.Errorf("want %s in\n%s", want, got)
 	}

@@ -128,7 +128,7 @@ func (t Trial) Run(ctx context.Context, list []Mutant) (*Table, error) {
 	return table, t.control(ctx, loads(list), table)
 }
 
-// first tries every strategy on every mutant.
+// first runs every strategy on every mutant.
 func (t Trial) first(ctx context.Context, list []Mutant, table *Table) error {
 	k := len(t.Strategies)
 	return t.each(len(list)*k, func(i int) ([]Cell, error) {
@@ -138,7 +138,7 @@ func (t Trial) first(ctx context.Context, list []Mutant, table *Table) error {
 	})
 }
 
-// longer tries one strategy after the other on each mutant still alive, until one finds it.
+// longer runs one strategy after the other on each mutant still alive, until one finds it.
 func (t Trial) longer(ctx context.Context, list []Mutant, table *Table) error {
 	var left []int
 	for i, row := range table.Mutants {

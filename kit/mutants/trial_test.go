@@ -82,10 +82,10 @@ func TestTrial(t *testing.T) {
 
 func testTrial(t *testing.T, workers int) {
 	load := mutants.Load{Name: "plain"}
-	var told []string
+	var reported []string
 	tr := trial(t)
 	tr.Workers = workers
-	tr.Progress = func(m string, c mutants.Cell) { told = append(told, m+" "+string(c.Outcome)) }
+	tr.Progress = func(m string, c mutants.Cell) { reported = append(reported, m+" "+string(c.Outcome)) }
 	table, err := tr.Run(
 		t.Context(),
 		[]mutants.Mutant{{Name: "easy", Load: load}, {Name: "late", Load: load}, {Name: "crash", Load: load}},
@@ -112,10 +112,11 @@ pos       3                         3                     late
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
-	if len(told) != 2+2+4+2 {
-		t.Errorf("progress: %q", told)
+	if len(reported) != 2+2+4+2 {
+		t.Errorf("progress: %q", reported)
 	}
-	if again := table.Mutants[0].Cells[1].Command; again != "LOCKSTEP_MUTANT=easy lockstep-mutants run etcdraft --strategy pos --runs 7 --steps 10 --seed 0" {
+	if again := table.Mutants[0].Cells[1].Command; again != "LOCKSTEP_MUTANT=easy lockstep-mutants run etcdraft "+
+		"--strategy pos --runs 7 --steps 10 --seed 0" {
 		t.Errorf("again: %s", again)
 	}
 }

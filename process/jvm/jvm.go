@@ -43,14 +43,14 @@ var usual = []string{
 }
 
 // Find locates a JVM, and fetches the artifacts with Maven. It checks the SHA-256 of all files: see Jars.
-func Find(ctx context.Context, sums string, artefacts ...string) (*JVM, error) {
+func Find(ctx context.Context, sums string, artifacts ...string) (*JVM, error) {
 	program, err := tool("java")
 	if err != nil {
 		return nil, fmt.Errorf("jvm: %w", err)
 	}
 	j := &JVM{Program: program}
-	if len(artefacts) > 0 {
-		j.Classes, err = Jars(ctx, sums, artefacts...)
+	if len(artifacts) > 0 {
+		j.Classes, err = Jars(ctx, sums, artifacts...)
 	}
 	return j, err
 }

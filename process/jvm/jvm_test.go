@@ -126,7 +126,7 @@ func TestArchive(t *testing.T) {
 	}
 	other := *j
 	if err := other.Archive("nothing", func(*jvm.JVM) error { return nil }); err == nil {
-		t.Error("an archive that nobody made was found")
+		t.Error("an archive that does not exist was found")
 	}
 }
 
@@ -171,7 +171,7 @@ func TestErrors(t *testing.T) {
 func ExampleJars() {
 	_, err := jvm.Jars(context.Background(), "", "zookeeper")
 	fmt.Println(err)
-	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
+	// Output: jvm: "zookeeper" is neither group:artifact:version nor -group:artifact
 }
 
 func ExampleJVM_Line() {
@@ -194,7 +194,7 @@ func ExampleJVM_In() {
 func ExampleSums() {
 	_, err := jvm.Sums(context.Background(), "zookeeper")
 	fmt.Println(err)
-	// Output: jvm: "zookeeper" is neither group:artefact:version nor -group:artefact
+	// Output: jvm: "zookeeper" is neither group:artifact:version nor -group:artifact
 }
 
 func ExampleFind() {

@@ -16,14 +16,14 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// Jars fetches artifacts, given as group:artefact:version, and their dependencies with Maven, and returns the files. An
-// argument with a leading minus, as -group:artefact, excludes a dependency that is not needed here; -*:* excludes all
+// Jars fetches artifacts, given as group:artifact:version, and their dependencies with Maven, and returns the files. An
+// argument with a leading minus, as -group:artifact, excludes a dependency that is not needed here; -*:* excludes all
 // dependencies, for jars that contain everything. The user's cache keeps the files, so that each is fetched once.
 //
 // Every jar must have the SHA-256 listed in sums: lines as sha256sum prints them, which a target embeds from its own
 // file. Jars checks it after each fetch and before each use.
-func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, error) {
-	pom, err := pomOf(artefacts)
+func Jars(ctx context.Context, sums string, artifacts ...string) ([]string, error) {
+	pom, err := pomOf(artifacts)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, erro
 		return nil, err
 	}
 	dir, err := process.Cached(fmt.Sprintf("jars-%.6x", sha256.Sum256(pom)), func(dir string) error {
-		process.Notify("fetching %s, once: it is kept in the user's cache", strings.Join(artefacts, ", "))
+		process.Notify("fetching %s, once: it is kept in the user's cache", strings.Join(artifacts, ", "))
 		if err := fetch(ctx, dir, pom); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func Jars(ctx context.Context, sums string, artefacts ...string) ([]string, erro
 		err = pinned.check(dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
+		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artifacts, ", "), err)
 	}
 	return filepath.Glob(filepath.Join(dir, "*.jar"))
 }
@@ -96,18 +96,18 @@ func complaint(out []byte) string {
 	return strings.Join(lines[:min(3, len(lines))], " ")
 }
 
-// artefact matches a required artifact with its version, or an excluded one.
-var artefact = regexp.MustCompile(`^(?:([\w.-]+):([\w.-]+):([\w.-]+)|-(\*|[\w.-]+):(\*|[\w.-]+))$`)
+// artifact matches a required artifact with its version, or an excluded one.
+var artifact = regexp.MustCompile(`^(?:([\w.-]+):([\w.-]+):([\w.-]+)|-(\*|[\w.-]+):(\*|[\w.-]+))$`)
 
 // pomOf returns a project that depends on the artifacts alone.
-func pomOf(artefacts []string) ([]byte, error) {
+func pomOf(artifacts []string) ([]byte, error) {
 	var needed [][]string
 	without := ""
-	for _, a := range artefacts {
-		m := artefact.FindStringSubmatch(a)
+	for _, a := range artifacts {
+		m := artifact.FindStringSubmatch(a)
 		switch {
 		case m == nil || a[0] == '-' && m[4] == "":
-			return nil, fmt.Errorf("jvm: %q is neither group:artefact:version nor -group:artefact", a)
+			return nil, fmt.Errorf("jvm: %q is neither group:artifact:version nor -group:artifact", a)
 		case m[4] != "":
 			without += fmt.Sprintf(
 				"<exclusion><groupId>%s</groupId><artifactId>%s</artifactId></exclusion>",

@@ -39,7 +39,9 @@ func TestPom(t *testing.T) {
 func TestComplaint(t *testing.T) {
 	got := complaint(
 		[]byte(
-			"[INFO] x\n\x1b[0m\x1b[0m[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full stack trace, re-run Maven with the -e switch.\n[ERROR] \n[ERROR] For more information about the errors, read:\n[ERROR] [Help 1] somewhere\n",
+			"[INFO] x\n\x1b[0m\x1b[0m[ERROR] Could not find artifact a:b:jar:1 in central\n[ERROR] \n[ERROR] To see the full " +
+				"stack trace, re-run Maven with the -e switch.\n[ERROR] \n[ERROR] For more information about the errors, " +
+				"read:\n[ERROR] [Help 1] somewhere\n",
 		),
 	)
 	if got != "Could not find artifact a:b:jar:1 in central" {

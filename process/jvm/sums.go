@@ -105,8 +105,8 @@ func sumOf(file string) (string, error) {
 
 // Sums fetches artifacts as Jars does, without a check, and returns the lines that pin them. Use it to add a version to
 // a target, after a review of its dependencies.
-func Sums(ctx context.Context, artefacts ...string) ([]string, error) {
-	pom, err := pomOf(artefacts)
+func Sums(ctx context.Context, artifacts ...string) ([]string, error) {
+	pom, err := pomOf(artifacts)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func Sums(ctx context.Context, artefacts ...string) ([]string, error) {
 	}
 	defer os.RemoveAll(dir)
 	if err := fetch(ctx, dir, pom); err != nil {
-		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artefacts, ", "), err)
+		return nil, fmt.Errorf("jvm: fetching %s: %w", strings.Join(artifacts, ", "), err)
 	}
 	jars, err := filepath.Glob(filepath.Join(dir, "*.jar"))
 	if err != nil {

@@ -42,7 +42,8 @@ func TestPinnedJars(t *testing.T) {
 			server,
 			"1 jar was not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar,",
 		},
-		"no list":  {"", "2 jars were not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar, server-1.0.jar,"},
+		"no list": {"", "2 jars were not pinned: the jars.sha256 of the target has no SHA-256 for library-2.0.jar, " +
+			"server-1.0.jar,"},
 		"no sum":   {server + "library-2.0.jar\n", "line 2 of the SHA-256 sums"},
 		"path":     {server + library[:66] + "../library-2.0.jar\n", "line 2 of the SHA-256 sums"},
 		"two sums": {server + line("server-1.0.jar", "evil"), "a second sum for server-1.0.jar"},

@@ -73,8 +73,8 @@ func (k *killed) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox)
 func TestKilled(t *testing.T) {
 	outside.JVM(t)
 	for words, k := range map[string]killing{
-		"the client ended: signal: killed":      {Cluster{Requests: 1}, deployAgented},
-		"node2 ended by itself: signal: killed": {Cluster{Requests: 1, Proxies: true}, deployProxied},
+		"the client ended: signal: killed":    {Cluster{Requests: 1}, deployAgented},
+		"node2 ended unasked: signal: killed": {Cluster{Requests: 1, Proxies: true}, deployProxied},
 	} {
 		plan := lockstep.Plan{
 			System:   k,

@@ -110,7 +110,7 @@ func (p *program) quiet(timeout time.Duration, hear func(packet) error) error {
 		}
 		now := time.Now()
 		if now.Sub(begin) > timeout {
-			return fmt.Errorf("it was not quiet within %s", timeout)
+			return fmt.Errorf("it was not quiescent within %s", timeout)
 		}
 		if heard {
 			last = now

@@ -228,7 +228,7 @@ func Minima(
 	seed uint64,
 ) error {
 	for _, c := range cases {
-		m, err := scenario.Minimise(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
+		m, err := scenario.Minimize(ctx, c.Plan(v, s, runs, seed), 0.9, c.Successes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}

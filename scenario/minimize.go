@@ -33,11 +33,11 @@ func (m *Minimal) String() string {
 	)
 }
 
-// Minimise removes filters from the plan's scenario, one after the other and the last first. It does so as long as
+// Minimize removes filters from the plan's scenario, one after the other and the last first. It does so as long as
 // the plan's campaign keeps at least the share hold of its original number of successes, e.g. 0.9. In the result each
 // filter is needed: without any one of them fewer runs succeed. It does not try to remove two at once, and keeps
 // filters that are Aside. The function successes counts the successes; nil means [Successes].
-func Minimise(
+func Minimize(
 	ctx context.Context,
 	plan lockstep.Plan,
 	hold float64,

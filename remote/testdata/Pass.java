@@ -3,8 +3,8 @@ import io.github.lockstepgo.client.Handler;
 import io.github.lockstepgo.client.Message;
 
 /** Forwards messages: each message goes to the next replica. */
-public final class Ring {
-    private Ring() {}
+public final class Pass {
+    private Pass() {}
 
     public static void main(String[] args) throws Exception {
         Client client = Client.fromEnvironment();
