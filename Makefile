@@ -17,7 +17,7 @@ GOVULN   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems reports fleet fleet-speed vet properties mutants bench fuzz release lint vuln tidy
+.PHONY: help reference demo build setup setup-all test test-all clients/java FORCE install-test docs overlay race exact versions older systems reports fleet fleet-speed vet properties mutants bench fuzz release lint vuln tidy
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /:/' | column -t -s:
@@ -65,6 +65,13 @@ FORCE:
 
 install-test: ## what a user without a checkout does, from a module proxy made from this one
 	LOCKSTEP_INSTALL=1 LOCKSTEP_STRICT=1 $(GO) -C internal/integration test -count=1 -timeout 1h ./installtest
+
+REFERENCE := . fleet target/bftsmart target/etcdraft target/etcdserver target/hashicorpraft target/kafka target/memberlist \
+	target/nats target/tendermint target/zookeeper
+reference: $(REFERENCE:%=reference/%) ## generate the parts of the reference pages that come from the code
+
+reference/%: # the parts from one module
+	LOCKSTEP_REWRITE=1 $(GO) -C $* test -run 'TestReference' $(if $(filter .,$*),./internal/reference,./...)
 
 docs: .cache/site/bin/mkdocs ## the pages as a site in out/site, with all links and anchors checked
 	.cache/site/bin/mkdocs build --clean

@@ -46,6 +46,7 @@ var layers = [][]string{
 		"examples",
 		"internal/command",
 		"internal/paper",
+		"internal/reference",
 		"internal/tables",
 		"internal/integration",
 		"internal/properties",

@@ -174,15 +174,27 @@ func (a App) Main() {
 	os.Exit(a.execute(ctx, os.Args[0], os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// Model returns the commands, arguments and flags with their help, as package kong describes them. The reference pages
+// of the documentation are generated from it.
+func (a App) Model() (*kong.Application, error) {
+	parser, err := a.parser()
+	if err != nil {
+		return nil, err
+	}
+	return parser.Model, nil
+}
+
+// parser returns the parser of the command line.
+func (a App) parser(options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(&grammar{Plugins: a.Commands}, append(options, kong.Name("lockstep"),
+		kong.Description(fmt.Sprintf(description, strings.Join(append(a.Examples, examples...), "\n  "), throughput)),
+		variables, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))...)
+}
+
 // execute runs one command line and returns its exit status.
 func (a App) execute(ctx context.Context, self string, args []string, out, errOut io.Writer) (status int) {
 	exited := false
-	g := grammar{Plugins: a.Commands}
-	parser, err := kong.New(&g, kong.Name("lockstep"),
-		kong.Description(fmt.Sprintf(description, strings.Join(append(a.Examples, examples...), "\n  "), throughput)),
-		variables, kong.Writers(out, errOut),
-		kong.Exit(func(code int) { exited, status = true, code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := a.parser(kong.Writers(out, errOut), kong.Exit(func(code int) { exited, status = true, code }))
 	if err != nil {
 		fmt.Fprintln(errOut, "lockstep:", err)
 		return statusFailure

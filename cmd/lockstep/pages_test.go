@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 		"docs/tutorials/first-bug.md",
 		"docs/which-strategy-first.md",
 		"docs/track-record.md",
-		"docs/reference/command-line.md",
+		"docs/reference/targets.md",
 	} {
 		t.Run(file, func(t *testing.T) {
 			(&page.Reader{Root: "../.."}).Follow(t, "../../"+file)

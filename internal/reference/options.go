@@ -1,0 +1,87 @@
+package reference
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstep-go/lockstep/cli"
+	"github.com/lockstep-go/lockstep/strategy"
+	"github.com/lockstep-go/lockstep/target"
+)
+
+// Strategies describes all strategies with their options.
+func Strategies() string {
+	var b strings.Builder
+	for _, k := range strategy.All() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n", k.Name, sentence(k.Help))
+		options(&b, k.Options())
+	}
+	return b.String()
+}
+
+// Target describes a target: its default strategy, options and scenarios.
+func Target(t target.Target) string {
+	var b strings.Builder
+	if t.Strategy != "" {
+		fmt.Fprintf(&b, "\nDefault strategy:\n\n    %s\n", t.Strategy)
+	}
+	options(&b, t.Options())
+	if len(t.Scenarios) > 0 {
+		fmt.Fprintf(&b, "\n| scenario | what it guides to |\n|---|---|\n")
+		for _, s := range t.Scenarios {
+			fmt.Fprintf(&b, "| %s | %s |\n", code(s.Name), cell(s.Help))
+		}
+	}
+	return b.String()
+}
+
+// options writes a table of options.
+func options(b *strings.Builder, list []target.Option) {
+	if len(list) == 0 {
+		b.WriteString("\nIt has no options.\n")
+		return
+	}
+	b.WriteString("\n| option | default | meaning |\n|---|---|---|\n")
+	for _, o := range list {
+		help, def := cell(o.Help), ""
+		if o.Default != "" {
+			def = code(o.Default)
+		}
+		if o.Guarded() {
+			help += fmt.Sprintf(" (%s: only [your own flag](%s) sets it", o.Trust.Does(), security)
+			if len(o.Known) > 0 {
+				help += " to a value other than " + strings.Join(o.Known, ", ")
+			}
+			help += ")"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", code(o.Key), def, help)
+	}
+}
+
+// security is the page that explains options that need a flag, as seen from a page about targets.
+const security = "../../concepts/security.md#options-that-need-your-flag"
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// Targets lists the targets of a command line: those that it links, and those that it builds on demand with the
+// versions that are known to work.
+func Targets(app cli.App) string {
+	var b strings.Builder
+	b.WriteString("| target | what it is | versions |\n|---|---|---|\n")
+	listed := map[string]bool{}
+	for _, t := range app.Targets {
+		listed[t.Name] = true
+		fmt.Fprintf(&b, "| %s | %s | |\n", code(t.Name), cell(t.Help))
+	}
+	for _, p := range app.Programs {
+		if listed[p.Name] {
+			continue
+		}
+		versions := "built on demand"
+		if len(p.Versions) > 0 {
+			versions += fmt.Sprintf(", of %s: %s", code(p.Library), strings.Join(p.Versions, ", "))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(p.Name), cell(p.Help), versions)
+	}
+	return b.String()
+}
