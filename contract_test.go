@@ -202,7 +202,8 @@ func TestInconclusive(t *testing.T) {
 	plan.System, plan.MaxInconclusive = system, 3
 	result, err := lockstep.Explore(t.Context(), plan)
 	if err == nil ||
-		err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; e.g. run 0: not quiescent in 5s" ||
+		err.Error() != "lockstep: 4 of 4 runs of toy are inconclusive, where at most 3 are tolerated; "+
+			"e.g. run 0: not quiescent in 5s" ||
 		result.Runs != 4 {
 		t.Errorf("%v after %d runs", err, result.Runs)
 	}
@@ -218,7 +219,8 @@ func TestInconclusive(t *testing.T) {
 	result, err = lockstep.Explore(t.Context(), plan)
 	if good := result.Verdicts[trace.Pass]; err == nil || good < 40 ||
 		err.Error() != fmt.Sprintf(
-			"lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; e.g. run %d: the disk is full",
+			"lockstep: the last 4 of %d runs of toy are inconclusive, where at most 3 are tolerated; "+
+				"e.g. run %d: the disk is full",
 			good+4,
 			good,
 		) {

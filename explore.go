@@ -191,8 +191,8 @@ func (c *campaign) repeat(w *worker, one *ran) (err error) {
 	return err
 }
 
-// report passes a finding to Plan.OnFailure as soon as it has a trace, up to the plan's maximum. It returns whether this
-// is done.
+// report passes a finding to Plan.OnFailure as soon as it has a trace, up to the plan's maximum. It returns whether
+// this is done.
 func (c *campaign) report(f *Failure) bool {
 	if c.OnFailure == nil || f.Trace == nil {
 		return c.OnFailure == nil

@@ -95,7 +95,8 @@ func TestInconclusiveRunsAcrossBatches(t *testing.T) {
 		from += len(verdicts[0])
 	}
 	if err := sum.EnvironmentError(); err == nil ||
-		err.Error() != "lockstep: the last 5 of 19 runs of toy are inconclusive, where at most 4 are tolerated; e.g. run 9: no answer" {
+		err.Error() != "lockstep: the last 5 of 19 runs of toy are inconclusive, where at most 4 are tolerated; "+
+			"e.g. run 9: no answer" {
 		t.Error(err)
 	}
 	sum.Add(batch(19, "p"), 1)

@@ -87,7 +87,8 @@ func TestProblems(t *testing.T) {
 			InconclusiveLimit: 2, Reasons: map[string]int{"killed": 3}, Unknown: []lockstep.Unknown{{Run: 6,
 				Reason: "killed", Inconclusive: true}}}, trace.Unknown,
 			[]string{
-				"error inconclusive: the last 3 of 9 runs of toy are inconclusive, where at most 2 are tolerated; e.g. run 6: killed [6]",
+				"error inconclusive: the last 3 of 9 runs of toy are inconclusive, where at most 2 are tolerated; " +
+					"e.g. run 6: killed [6]",
 			}},
 		{"vacuous scenario", lockstep.Result{Runs: 9, Verdicts: map[trace.Verdict]int{trace.Vacuous: 9}},
 			trace.Vacuous,

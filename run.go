@@ -8,9 +8,9 @@ import (
 )
 
 // Run is one execution in progress. Schedulers, directors, monitors and watchers may all read it. Only three actors
-// change it, each through its own type: the scheduler through its [Turn], the system through its [Outbox], the
-// director through its [Control]. Slices and pointers that a Run hands out are valid until the next step and must not be
-// written to.
+// change it, each through its own type: the scheduler through its [Turn], the system through its [Outbox], the director
+// through its [Control]. Slices and pointers that a Run hands out are valid until the next step and must not be written
+// to.
 type Run struct {
 	info        Info
 	system      Deployment
@@ -95,7 +95,8 @@ type openRound struct {
 
 func newTurn(info Info, maxInFlight int, maxTime trace.Time) *Turn {
 	turn := &Turn{Run{info: info, maxInFlight: maxInFlight, maxTime: maxTime, network: newNetwork(&info),
-		all: trace.AllNodes(info.Nodes), timerAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes), states: make([]string, info.Nodes+1)}}
+		all: trace.AllNodes(info.Nodes), timerAt: make([]trace.Time, info.Nodes+1), losses: newLosses(info.Nodes),
+		states: make([]string, info.Nodes+1)}}
 	turn.out.run, turn.control.turn, turn.control.run = &turn.Run, turn, &turn.Run
 	return turn
 }

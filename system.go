@@ -9,7 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// System describes a system under test. It is an immutable value: the same System serves many workers, each with a [Deployment] of its own.
+// System describes a system under test. It is an immutable value: the same System serves many workers, each with a
+// [Deployment] of its own.
 type System interface {
 	// Describe states the name and capabilities of the system, or the error in its configuration.
 	Describe() (Info, error)

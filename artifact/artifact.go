@@ -1,5 +1,5 @@
-// Package artifact processes a failing run: it shrinks the run, derives its lock-step form, draws it as a page, and stores
-// everything. Go tests and the command line both use it.
+// Package artifact turns a failing run into files: it shrinks the run, derives its lock-step form, draws it as a page,
+// and stores everything. Go tests and the command line both use it.
 package artifact
 
 import (
@@ -215,7 +215,8 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*trace.Trace
 	case ctx.Err() != nil:
 		return nil, "no lock-step form: interrupted"
 	case err != nil:
-		return nil, "no lock-step form: " + strings.TrimPrefix(err.Error(), "lockstep: ")
+		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "lockstep: "), "lockstepform: ")
+		return nil, "no lock-step form: " + text
 	case r.Trace == nil && r.Break != nil:
 		return nil, fmt.Sprintf("no lock-step form: %s. What breaks the rounds: %s", r.Reason, r.Break)
 	case r.Trace == nil:

@@ -26,11 +26,11 @@ func (k *Kept) fresh(ctx context.Context, plan lockstep.Plan, o Options) (text s
 	difference, err := again(ctx, k.Trace, o.Fresh(k.File))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("it could not be made again in a fresh process: %v", err), false
+		return fmt.Sprintf("it could not be rerun in a fresh process: %v", err), false
 	case difference != "":
-		return "made again in a fresh process it was different: " + difference, true
+		return "rerun in a fresh process it was different: " + difference, true
 	}
-	return "made again in a fresh process it was the same, byte for byte", false
+	return "rerun in a fresh process it was the same, byte for byte", false
 }
 
 // again runs a command that replays a trace, and compares its recording with the trace.

@@ -79,7 +79,7 @@ func (p *profiler) New(info lockstep.Info) lockstep.Watcher {
 	return &profile{event: p.event, names: max(1, len(info.Rounds)), majority: info.Nodes/2 + 1}
 }
 
-// Take adds a run.
+// Collect adds a run.
 func (p *profiler) Collect(_ int, noted any) {
 	c := noted.(counts)
 	p.rounds += c.rounds
@@ -102,7 +102,7 @@ type profile struct {
 // Reset begins a new run.
 func (p *profile) Reset() { p.now, p.effect = counts{}, 0 }
 
-// Look counts the effects of the last step, in its round.
+// Observe counts the effects of the last step, in its round.
 func (p *profile) Observe(run *lockstep.Run) {
 	p.run = run
 	if run.Settling() {
@@ -146,7 +146,8 @@ func WriteProfiles(w io.Writer, heading string, rows []Profile) error {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"| %s | runs | rounds | with quorum | phases | with quorum | messages | steps | buggy | share of buggy runs (95%%) |\n",
+		"| %s | runs | rounds | with quorum | phases | with quorum | messages | steps "+
+			"| buggy | share of buggy runs (95%%) |\n",
 		heading,
 	)
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")

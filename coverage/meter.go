@@ -12,7 +12,8 @@ import (
 type Watch struct {
 	Name  string
 	Goals []cover.Goal
-	// Chance is what the theorems assume about one test of these aims; without P the meter counts but predicts nothing.
+	// Probability is what the theorems assume about one test of these goals; without P the meter counts but predicts
+	// nothing.
 	Probability cover.Probability
 	// WhenMet omits the reading while no run was a test of the aims. It is for aims that do not concern many campaigns.
 	WhenMet bool
@@ -96,7 +97,7 @@ func WatchIrregular(nodes int) []Watch {
 }
 
 // WatchPartitionSequence watches a partition sequence. The sampling is the random test by which the campaign draws it.
-// If the campaign does not draw it, clear the Chance of the result.
+// If the campaign does not draw it, clear the Probability of the result.
 func WatchPartitionSequence(sequence cover.PartitionSequence, sampling cover.Sampling) (Watch, error) {
 	chance, err := sequence.Probability(sampling)
 	if err != nil {

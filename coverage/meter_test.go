@@ -49,7 +49,7 @@ func TestMeterCounts(t *testing.T) {
 			Name: "roles",
 			Goals: []cover.Goal{
 				cover.RoleGoal{Kind: cover.Isolates, A: "leader"},
-				cover.RoleGoal{Kind: cover.Isolates, A: "nobody"},
+				cover.RoleGoal{Kind: cover.Isolates, A: "no node"},
 			},
 		},
 		{

@@ -31,7 +31,7 @@ func (o *Observer) New(info lockstep.Info) lockstep.Watcher {
 	return &watcher{observer: o, nodes: info.Nodes, roles: info.Roles}
 }
 
-// Take adds a run to the meter.
+// Collect adds a run to the meter.
 func (o *Observer) Collect(_ int, noted any) { o.Meter.Add(noted.([]cover.Stage)) }
 
 // watcher records the stages of a run.
@@ -50,7 +50,7 @@ func (w *watcher) Reset() {
 	w.stages, w.rounds, w.links, w.changed = w.stages[:0], 0, nil, true
 }
 
-// Look processes a step of the exploring stage.
+// Observe processes a step of the exploring stage.
 func (w *watcher) Observe(run *lockstep.Run) {
 	if run.Settling() {
 		return

@@ -17,7 +17,7 @@ func TestSums(t *testing.T) {
 		must(coverage.WatchGoals(cover.Split{K: 2}, space)),
 		must(coverage.WatchGoals(cover.Separate{K: 1, L: 3}, space)),
 		{Name: "leader", Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "leader"}}, Often: true},
-		{Name: "nobody", Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "nobody"}}, WhenMet: true},
+		{Name: "no node", Goals: []cover.Goal{cover.RoleGoal{Kind: cover.Isolates, A: "no node"}}, WhenMet: true},
 	}
 	rng := seeded(9)
 	for range 40 {
@@ -68,7 +68,7 @@ func TestSumsRefuse(t *testing.T) {
 			},
 		}
 	}
-	for name, spoil := range map[string]func(*coverage.Sum){
+	for name, corrupt := range map[string]func(*coverage.Sum){
 		"watches":  func(s *coverage.Sum) { s.Watches = append(s.Watches, coverage.Counted{}) },
 		"none":     func(s *coverage.Sum) { s.Watches = nil },
 		"order":    func(s *coverage.Sum) { s.Watches[0].News[1].Run = 1 },
@@ -81,7 +81,7 @@ func TestSumsRefuse(t *testing.T) {
 	} {
 		m := must(coverage.NewMeter(watch))
 		bad := good()
-		spoil(&bad)
+		corrupt(&bad)
 		if err := m.Put(bad); err == nil || m.Read()[0].Runs != 0 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,5 +1,5 @@
-// Package lockstepform determines whether a run can be rewritten into communication-closed rounds. In such rounds a message
-// is received in its own round or not at all.
+// Package lockstepform determines whether a run can be rewritten into communication-closed rounds. In such rounds a
+// message is received in its own round or not at all.
 //
 // [Form] rewrites a run into lock-step rounds. It regroups deliveries by the tags of their messages, or by causal
 // layers if messages carry no tags. Messages without an effect are lost, and independent steps are reordered. The

@@ -112,7 +112,8 @@ func Form(ctx context.Context, plan lockstep.Plan, t *trace.Trace) (*Result, err
 	}
 	res.Ignored = ignored(seen.moments, visible)
 	if rounds.Ticks(&info) && slices.ContainsFunc(seen.moments, (*moment).movedByTime) {
-		res.Reason += "; time passes for all nodes at once, and what it moves cannot change places with what nodes do before and after"
+		res.Reason += "; time passes for all nodes at once, " +
+			"and what it moves cannot change places with what nodes do before and after"
 	}
 	return res, nil
 }

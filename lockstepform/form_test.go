@@ -35,15 +35,15 @@ type talker struct {
 	heard []string
 	phase int32
 	hear  func(t *talker, c *sim.Context[word], from lockstep.Node, w word)
-	ring  func(t *talker, c *sim.Context[word])
+	fire  func(t *talker, c *sim.Context[word])
 }
 
 func (t *talker) Start(c *sim.Context[word]) {
-	if t.ring != nil {
+	if t.fire != nil {
 		c.SetTimeout(1)
 	}
 }
-func (t *talker) Timeout(c *sim.Context[word])                             { t.ring(t, c) }
+func (t *talker) Timeout(c *sim.Context[word])                             { t.fire(t, c) }
 func (t *talker) Request(c *sim.Context[word], _ int32, text string)       { t.heard = append(t.heard, text) }
 func (t *talker) Receive(c *sim.Context[word], from lockstep.Node, w word) { t.hear(t, c, from, w) }
 func (t *talker) String() string {
@@ -78,7 +78,7 @@ func talkers(tagged bool, make func(t *talker)) sim.Cluster[word] {
 func asker(strict bool) sim.Cluster[word] {
 	return talkers(true, func(t *talker) {
 		if t.self == 1 {
-			t.ring = func(t *talker, c *sim.Context[word]) {
+			t.fire = func(t *talker, c *sim.Context[word]) {
 				t.phase++
 				c.Broadcast(word{t.phase, 0, "ask"})
 				c.SetTimeout(1)
@@ -200,7 +200,7 @@ func TestPanicKeepsItsForm(t *testing.T) {
 func relay() sim.Cluster[word] {
 	return talkers(false, func(t *talker) {
 		if t.self == 1 {
-			t.ring = func(t *talker, c *sim.Context[word]) {
+			t.fire = func(t *talker, c *sim.Context[word]) {
 				t.phase++
 				text := "news" + strconv.Itoa(int(t.phase))
 				c.Send(2, word{text: text})
@@ -316,7 +316,8 @@ func TestFormRefusesWhatCannotBeRepeated(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	run.Records[3].Text = was
-	if res, err := lockstepform.Form(t.Context(), lockstep.Plan{System: asker(true)}, run); err != nil || res.Trace == nil {
+	res, err := lockstepform.Form(t.Context(), lockstep.Plan{System: asker(true)}, run)
+	if err != nil || res.Trace == nil {
 		t.Errorf("the run as it was: %+v, %v", res, err)
 	}
 	if _, err := lockstepform.Form(ctx, lockstep.Plan{System: asker(true)}, run); !errors.Is(err, context.Canceled) {

@@ -97,7 +97,7 @@ func (g *gauge) New(info lockstep.Info) lockstep.Watcher {
 	}
 }
 
-// Take adds the counts of a run.
+// Collect adds the counts of a run.
 func (g *gauge) Collect(_ int, noted any) {
 	g.out.Runs++
 	closed := true
@@ -128,7 +128,7 @@ func (m *meter) Reset() {
 	m.types = m.types[:0]
 }
 
-// Look counts the last step if it is a delivery.
+// Observe counts the last step if it is a delivery.
 func (m *meter) Observe(run *lockstep.Run) {
 	if run.Last().Kind == trace.Start {
 		m.state.begin(run)

@@ -12,7 +12,7 @@ import (
 // regroup is the strategy that executes the run of a layout.
 type regroup struct {
 	layout *layout
-	// exactAlarms lets timers fire only where the layout has them. Otherwise the rules of rounds apply, and messages
+	// exactTimers lets timers fire only where the layout has them. Otherwise the rules of rounds apply, and messages
 	// caused by other timers are lost.
 	exactTimers bool
 	// exactOrder delivers in the order of the original run instead of the sending order.
@@ -55,7 +55,7 @@ type regrouper struct {
 
 	kernel lockstep.Nodes
 	acts   []*moment          // acts of this round, still to be taken
-	rings  []*moment          // timers of this round that fire by rule
+	timers []*moment          // timers of this round that fire by rule
 	wanted map[name][]*moment // messages of this round, still to be delivered
 	after  lockstep.Step      // step to take after a forgery
 	chosen *moment            // the layout's step for the last chosen step; nil: none
@@ -83,9 +83,9 @@ func (s *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	made := s.chosen
 	switch {
 	case next.Kind == trace.Timer && made == nil:
-		if i := slices.IndexFunc(s.rings, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
-			made = s.rings[i]
-			s.rings = slices.Delete(s.rings, i, i+1)
+		if i := slices.IndexFunc(s.timers, func(m *moment) bool { return m.node == next.Node }); i >= 0 {
+			made = s.timers[i]
+			s.timers = slices.Delete(s.timers, i, i+1)
 		}
 	case next.Kind == trace.Deliver && made.forged != "":
 		s.after, made = *next, nil
@@ -97,7 +97,7 @@ func (s *regrouper) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (s *regrouper) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 // Open begins a round.
@@ -106,7 +106,7 @@ func (s *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 	if round < len(s.kernels) {
 		s.kernel = s.kernels[round]
 	}
-	s.acts, s.rings, s.wanted = nil, nil, map[name][]*moment{}
+	s.acts, s.timers, s.wanted = nil, nil, map[name][]*moment{}
 	byRule := !s.exactTimers && round%max(1, len(s.layout.names)) == 0
 	for _, m := range s.layout.rounds[round] {
 		switch {
@@ -114,7 +114,7 @@ func (s *regrouper) Open(round int, turn *lockstep.Turn) (int, lockstep.Nodes) {
 			k := name{m.msg.From, m.msg.To, m.msg.Type, m.msg.Tag, m.content}
 			s.wanted[k] = append(s.wanted[k], m)
 		case m.step.Kind == trace.Timer && byRule:
-			s.rings = append(s.rings, m)
+			s.timers = append(s.timers, m)
 		default:
 			s.acts = append(s.acts, m)
 		}
@@ -152,7 +152,7 @@ func (s *regrouper) Give(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return false
 }
 
-// Ring selects among the timers that would fire by rule.
+// Fire selects among the timers that would fire by rule.
 func (s *regrouper) Fire(byRule lockstep.Nodes) lockstep.Nodes {
 	if s.exactTimers {
 		return 0

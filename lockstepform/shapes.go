@@ -35,7 +35,8 @@ func (s *Shapes) LeaderBased() bool {
 // Advice recommends a strategy that is complete for the system.
 func (s *Shapes) Advice() string {
 	if s.LeaderBased() {
-		return "all rounds are one-to-all or all-to-one: uniform is complete, it makes every lossy synchronous execution within its bounds"
+		return "all rounds are one-to-all or all-to-one: uniform is complete, " +
+			"it makes every lossy synchronous execution within its bounds"
 	}
 	var names []string
 	for _, r := range s.Rounds {
@@ -48,7 +49,8 @@ func (s *Shapes) Advice() string {
 		}
 	}
 	return fmt.Sprintf(
-		"rounds that are neither one-to-all nor all-to-one: %s. uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
+		"rounds that are neither one-to-all nor all-to-one: %s. "+
+			"uniform leaves out losses of single messages in them; lossy:period=%d makes them, too",
 		strings.Join(names, ", "),
 		max(len(s.Rounds), 1),
 	)
@@ -119,8 +121,8 @@ func (s *shaping) Reset() {
 	s.phase = 0
 }
 
-// Look records the messages sent, each in its round. A message sent after its round is over belongs to no round, unless
-// its phase has not begun yet.
+// Observe records the messages sent, each in its round. A message sent after its round is over belongs to no round,
+// unless its phase has not begun yet.
 func (s *shaping) Observe(run *lockstep.Run) {
 	if run.Settling() || len(run.Rounds()) == 0 && run.Last().Kind != trace.Start {
 		return

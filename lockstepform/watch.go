@@ -65,10 +65,10 @@ func (w *watch) Reset() {
 // Noted returns nil: the observer already has the steps.
 func (w *watch) Noted() any { return nil }
 
-// Take does nothing.
+// Collect does nothing.
 func (w *watch) Collect(int, any) {}
 
-// Look records the last step.
+// Observe records the last step.
 func (w *watch) Observe(run *lockstep.Run) {
 	for _, m := range run.Sent() {
 		w.contents = append(w.contents, run.Text(m.ID))

@@ -44,12 +44,13 @@ var (
 	flagStepTimeout = flag.String(
 		"lockstep.steptimeout",
 		"",
-		"a step that takes longer hangs, which is a finding; 30s unless given, 0 waits indefinitely (or LOCKSTEP_STEPTIMEOUT)",
+		"a step that takes longer hangs, which is a finding; default 30s, 0 waits indefinitely (or LOCKSTEP_STEPTIMEOUT)",
 	)
 	flagShrink = flag.String(
 		"lockstep.shrinkfor",
 		"",
-		"most time that locksteptest.Run spends on shrinking a failing run; 30s unless given, 0 is no limit (or LOCKSTEP_SHRINKFOR)",
+		"most time that locksteptest.Run spends on shrinking a failing run; default 30s, 0 is no limit "+
+			"(or LOCKSTEP_SHRINKFOR)",
 	)
 	flagReplay = flag.String(
 		"lockstep.replay",
@@ -189,7 +190,7 @@ func (c *testCase) progress(began time.Time) func(int, func() string) {
 	}
 }
 
-// directory returns a test's name as a path: subtests become directories.
+// dir returns a test's name as a path: subtests become directories.
 func dir(name string) string {
 	parts := strings.Split(strings.ReplaceAll(name, "..", "_"), "/")
 	for i, p := range parts {

@@ -216,7 +216,7 @@ func TestVacuousPartsFailTest(t *testing.T) {
 	}
 	plan.AllowVacuous = true
 	if f := inTest(&enginetest.FakeT{TestName: "TestHalf"}, plan); f.Bad {
-		t.Errorf("it fails although it is told not to:\n%s", f.Text.String())
+		t.Errorf("it fails although the plan allows it:\n%s", f.Text.String())
 	}
 }
 

@@ -26,8 +26,8 @@ func TestShrinkFor(t *testing.T) {
 		},
 	}
 	plan := lockstep.Plan{System: slow, Strategy: strategy.DefaultWalk, Spec: smr.Prefix, Runs: 200, Workers: 2}
-	var told strings.Builder
-	defer locksteptest.WriteProgress(&told, 200*time.Millisecond)()
+	var progress strings.Builder
+	defer locksteptest.WriteProgress(&progress, 200*time.Millisecond)()
 	t.Setenv("LOCKSTEP_SHRINKFOR", "1s")
 	began := time.Now()
 	f := inTest(&enginetest.FakeT{TestName: "TestSlow"}, plan)
@@ -38,9 +38,9 @@ func TestShrinkFor(t *testing.T) {
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if lines := strings.Count(told.String(), "\n"); lines < 2 || lines > 6 ||
-		!strings.Contains(told.String(), "of at most 1s, ") {
-		t.Errorf("%d lines were told in a second:\n%s", lines, told.String())
+	if lines := strings.Count(progress.String(), "\n"); lines < 2 || lines > 6 ||
+		!strings.Contains(progress.String(), "of at most 1s, ") {
+		t.Errorf("%d lines were written in a second:\n%s", lines, progress.String())
 	}
 	t.Setenv("LOCKSTEP_SHRINKFOR", "soon")
 	if f := inTest(&enginetest.FakeT{TestName: "TestSoon"}, plan); !strings.Contains(

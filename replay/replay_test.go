@@ -108,7 +108,7 @@ func TestTheSamePropertyFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o := again.Trace.Outcome; o.Verdict != trace.Fail || o.Finding.Property != "judge" ||
+			if o := again.Trace.Outcome; o.Verdict != trace.Fail || o.Finding.Property != "checker" ||
 				again.Difference != c.want ||
 				o.Reason != c.want {
 				t.Errorf("%+v with the difference %q, want %q", o, again.Difference, c.want)
@@ -135,7 +135,7 @@ func TestAnotherFinding(t *testing.T) {
 
 // If a run no longer fails, its bug was fixed; the run is not flaky, because the system is deterministic. A step that
 // has become impossible is skipped.
-func TestMended(t *testing.T) {
+func TestFixed(t *testing.T) {
 	plan := buggy
 	plan.Strategy, plan.Runs = strategy.DefaultUniform, 5000
 	tr := toy.Find(t, plan)[0].Trace

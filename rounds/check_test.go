@@ -19,8 +19,8 @@ type climber struct{ phase int32 }
 
 func (n *climber) Start(c *sim.Context[trace.Tag])                { c.SetTimeout(1) }
 func (n *climber) Request(*sim.Context[trace.Tag], int32, string) {}
-func (n *climber) Timeout(c *sim.Context[trace.Tag])              { n.phase++; n.tell(c, 0); c.SetTimeout(1) }
-func (n *climber) tell(c *sim.Context[trace.Tag], round int32) {
+func (n *climber) Timeout(c *sim.Context[trace.Tag])              { n.phase++; n.send(c, 0); c.SetTimeout(1) }
+func (n *climber) send(c *sim.Context[trace.Tag], round int32) {
 	c.Broadcast(trace.Tag{Phase: n.phase, Round: round})
 }
 func (n *climber) Receive(c *sim.Context[trace.Tag], _ lockstep.Node, m trace.Tag) {
@@ -28,7 +28,7 @@ func (n *climber) Receive(c *sim.Context[trace.Tag], _ lockstep.Node, m trace.Ta
 		return
 	}
 	n.phase = m.Phase
-	n.tell(c, 1-m.Round)
+	n.send(c, 1-m.Round)
 }
 
 func climbers() sim.Cluster[trace.Tag] {
@@ -96,7 +96,7 @@ type leaper struct{ climber }
 func (n *leaper) Timeout(c *sim.Context[trace.Tag]) {
 	if n.phase == 0 && c.Self() == 1 {
 		n.phase = 1
-		n.tell(c, 0)
+		n.send(c, 0)
 	}
 	c.SetTimeout(1)
 }
@@ -108,9 +108,9 @@ func (n *leaper) Receive(c *sim.Context[trace.Tag], from lockstep.Node, m trace.
 		n.phase = m.Phase
 		c.Send(from, trace.Tag{Phase: n.phase, Round: 1})
 	case from == 2: // one answer is enough
-		n.tell(c, 0)
+		n.send(c, 0)
 		n.phase++
-		n.tell(c, 0)
+		n.send(c, 0)
 	}
 }
 

@@ -176,7 +176,7 @@ func follow(t *testing.T, p lossPlan, nodes int, sc lockstep.Scenario, more matr
 	}
 }
 
-// TestCutsFollowThePlan tries all pairs of rounds of three nodes, and long random plans of more nodes.
+// TestCutsFollowThePlan checks all pairs of rounds of three nodes, and long random plans of more nodes.
 func TestCutsFollowThePlan(t *testing.T) {
 	all := matrices(3)
 	if len(all) != 64 {
@@ -555,7 +555,9 @@ func TestFindingsOnServers(t *testing.T) {
 		{strategy.ByCut, oneLeader, memory, "cut 1 <-> 2,3"},
 		{strategy.ByCrash, memory, oneLeader, "request 4 at node 1; crash node 1; restart node 1"},
 		{strategy.ByRestart, memory, nil,
-			"crash node 1; crash node 2; crash node 3; restart node 1; restart node 2; restart node 3; request 5 at node 2; crash node 1; crash node 2; crash node 3; restart node 1; restart node 2"},
+			"crash node 1; crash node 2; crash node 3; restart node 1; " +
+				"restart node 2; restart node 3; request 5 at node 2; crash node 1; " +
+				"crash node 2; crash node 3; restart node 1; restart node 2"},
 	} {
 		s := strategy.DefaultUniform
 		s.By = c.by
@@ -618,7 +620,7 @@ func TestServersSettle(t *testing.T) {
 }
 
 // If a step is a period of time, the strategy partition has few of them between partitions and operations.
-func TestPartitionStretches(t *testing.T) {
+func TestPartitionPeriods(t *testing.T) {
 	waits, longest := 0, 0
 	result, err := lockstep.Explore(
 		t.Context(),
@@ -640,6 +642,6 @@ func TestPartitionStretches(t *testing.T) {
 	}
 	// The period after an operation follows the previous one if no request waits any more.
 	if longest < 2 || longest > 8 {
-		t.Errorf("%d stretches of time in a row", longest)
+		t.Errorf("%d periods of time in a row", longest)
 	}
 }

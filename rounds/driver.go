@@ -41,7 +41,7 @@ type Plan interface {
 	// Give chooses a step to take at the start of this round, usually a waiting request and its receiver, and writes
 	// it to next. The driver asks until Give reports false.
 	Give(turn *lockstep.Turn, next *lockstep.Step) bool
-	// Ring chooses among the timers that would fire in this round by the rules. Other timers fire as steps that Give
+	// Fire chooses among the timers that would fire in this round by the rules. Other timers fire as steps that Give
 	// writes.
 	Fire(byRule lockstep.Nodes) lockstep.Nodes
 	// Order sorts the messages of the round, given in the order of sending, into the order in which they are
@@ -55,7 +55,7 @@ type Rules struct{}
 // Loses loses no message within the kernel.
 func (Rules) Loses(*trace.Message) bool { return false }
 
-// Ring lets all timers fire.
+// Fire lets all timers fire.
 func (Rules) Fire(byRule lockstep.Nodes) lockstep.Nodes { return byRule }
 
 // Order keeps the order of sending.
@@ -142,7 +142,7 @@ const (
 	undo          // coarse: heal or restart
 	isolate       // coarse: cut or crash
 	give
-	ring
+	fire
 )
 
 // New makes a driver of the given number of rounds for a system.
@@ -252,9 +252,9 @@ func (d *Driver) advance(turn *lockstep.Turn, next *lockstep.Step) bool {
 			if (!d.ruled || len(turn.Pending()) > 0) && d.plan.Give(turn, next) {
 				return true
 			}
-			d.stage = ring
+			d.stage = fire
 		}
-		if (d.timers != 0 || d.tick) && d.ring(turn, next) {
+		if (d.timers != 0 || d.tick) && d.fire(turn, next) {
 			return true
 		}
 		d.stage = open
@@ -268,8 +268,8 @@ func (d *Driver) advance(turn *lockstep.Turn, next *lockstep.Step) bool {
 	}
 }
 
-// ring fires the next timer of the round, or lets time pass instead.
-func (d *Driver) ring(turn *lockstep.Turn, next *lockstep.Step) bool {
+// fire fires the next timer of the round, or lets time pass instead.
+func (d *Driver) fire(turn *lockstep.Turn, next *lockstep.Step) bool {
 	if d.tick {
 		d.tick = false
 		*next = turn.Wait()

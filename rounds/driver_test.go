@@ -39,12 +39,12 @@ func (g *gossiper) Start(c *sim.Context[int]) {
 	}
 }
 func (g *gossiper) Timeout(c *sim.Context[int]) {
-	g.tell(c, int(c.Self())<<8|len(g.heard))
+	g.send(c, int(c.Self())<<8|len(g.heard))
 	c.SetTimeout(1)
 }
-func (g *gossiper) Request(c *sim.Context[int], id int32, _ string)          { g.tell(c, int(id)<<16) }
-func (g *gossiper) Receive(c *sim.Context[int], _ lockstep.Node, rumour int) { g.tell(c, rumour) }
-func (g *gossiper) tell(c *sim.Context[int], rumour int) {
+func (g *gossiper) Request(c *sim.Context[int], id int32, _ string)          { g.send(c, int(id)<<16) }
+func (g *gossiper) Receive(c *sim.Context[int], _ lockstep.Node, rumour int) { g.send(c, rumour) }
+func (g *gossiper) send(c *sim.Context[int], rumour int) {
 	if !slices.Contains(g.heard, rumour) {
 		g.heard = append(g.heard, rumour)
 		c.Broadcast(rumour)

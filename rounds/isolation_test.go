@@ -48,7 +48,7 @@ func TestIsolation(t *testing.T) {
 			}
 			_, leads := system.(smr.Cluster) // there, only the leader of a phase has a timer
 			if (fired > 0) != (how != rounds.Frozen) && !leads {
-				t.Errorf("%T, %d: the isolated node's timer rang %d times", system, how, fired)
+				t.Errorf("%T, %d: the isolated node's timer fired %d times", system, how, fired)
 			}
 			if len(kept) == 0 || (lost > 0) != (how != rounds.Held) && how != rounds.Held ||
 				(len(arrived) > 0) != (how == rounds.Held) ||

@@ -38,7 +38,7 @@ func (s *shrinker) calmer(now script) (script, bool) {
 		t = s.thin(s.thin(s.thin(s.descend(t), acts), gaps), delays)
 	}
 	s.settleLess(t)
-	again, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, t.scheduler(s))
+	again, err := s.runner.Record(context.WithoutCancel(s.ctx), s.number, t.scheduler(s))
 	if err != nil {
 		return now, s.broke(err)
 	}
@@ -57,7 +57,7 @@ func (s *shrinker) inTime(now script) bool {
 // timetable makes four times as many.
 const stubborn = 60
 
-// calm returns the first failing timetable among some that are calmer than the run. It tries all messages on time, then
+// calm returns the first failing timetable among some that are calmer than the run. It puts all messages on time, then
 // the original delays without losses, then random variations.
 func (s *shrinker) calm(t timetable) (timetable, bool) {
 	onTime, late := t, t
@@ -137,7 +137,7 @@ func (s *shrinker) descend(t timetable) timetable {
 	return t
 }
 
-// goesOn reports whether another attempt is allowed.
+// continues reports whether another attempt is allowed.
 func (s *shrinker) continues() bool { return s.left > 0 && s.err == nil && s.ctx.Err() == nil }
 
 // follow runs a timetable and reports whether it fails. It removes the acts that were not taken. It also adds the
@@ -173,7 +173,7 @@ func (s *shrinker) settleLess(t timetable) {
 				continue
 			}
 			tried++
-			s.bench.Settle(int(n))
+			s.runner.Settle(int(n))
 			if s.fails(t) {
 				s.settle, shorter = int(n), true
 				t.is, t.has = s.teller.size(), s.teller.extent()
@@ -181,7 +181,7 @@ func (s *shrinker) settleLess(t timetable) {
 				break
 			}
 		}
-		s.bench.Settle(s.settle)
+		s.runner.Settle(s.settle)
 	}
 }
 

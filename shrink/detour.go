@@ -60,7 +60,7 @@ func (d *detour) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	for all := turn.Messages(); d.names.Named() < len(all); {
 		d.names.Add(&all[d.names.Named()])
 	}
-	if !turn.Settling() && d.divergences(turn, next) {
+	if !turn.Settling() && d.onDetour(turn, next) {
 		return true
 	}
 	if !d.Player.Next(turn, next) {
@@ -71,8 +71,8 @@ func (d *detour) Next(turn *lockstep.Turn, next *lockstep.Step) bool {
 	return true
 }
 
-// strays takes a step of the detour, if one is scheduled now and possible.
-func (d *detour) divergences(turn *lockstep.Turn, next *lockstep.Step) bool {
+// onDetour takes a step of the detour, if one is scheduled now and possible.
+func (d *detour) onDetour(turn *lockstep.Turn, next *lockstep.Step) bool {
 	var a trace.Action
 	ok := false
 	switch {

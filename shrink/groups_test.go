@@ -36,6 +36,6 @@ func TestGroups(t *testing.T) {
 	}
 	t.Log(small.Was, "became", small.Is, "in", small.Attempts)
 	if was, is := len(tr.Records), len(small.Trace.Records); was < 300 || is > was-100 {
-		t.Errorf("%s became %s in %d tries", small.Was, small.Is, small.Attempts)
+		t.Errorf("%s became %s in %d attempts", small.Was, small.Is, small.Attempts)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// timeout is the number of attempts after which the search stops trying to leave a local minimum. The constant
+// maxIdle is the number of attempts after which the search stops trying to leave a local minimum. The constant
 // restarts is how often the search returns to the smallest script in the meantime.
 const (
-	timeout  = 8_000
+	maxIdle  = 8_000
 	restarts = 4
 )
 
@@ -25,7 +25,7 @@ func (s *shrinker) search(best, first script, others []trace.Action) script {
 	best = s.recast(best, random)
 	s.keep(best)
 	now := best
-	for idle, back := 0, 0; idle < timeout && s.left > 0 && s.err == nil && len(best)-best.head() > 1; {
+	for idle, back := 0, 0; idle < maxIdle && s.left > 0 && s.err == nil && len(best)-best.head() > 1; {
 		before := s.left
 		if next := s.richer(now, first, others, random); next != nil {
 			if next = s.minimal(next, random); !now.less(next) {
@@ -38,7 +38,7 @@ func (s *shrinker) search(best, first script, others []trace.Action) script {
 			now = s.recast(now, random)
 			best, idle, back = now, 0, 0
 			s.keep(best)
-		case back > timeout/restarts:
+		case back > maxIdle/restarts:
 			now, back = best, 0
 		}
 	}
@@ -60,10 +60,10 @@ func (s *shrinker) richer(now, first script, others []trace.Action, random *rand
 	return now
 }
 
-// recast lets one node take the role of another for an interval of the script. It tries all pairs of nodes and all
-// intervals. Work that two nodes did twice is then done once.
+// recast lets one node take the role of another for an interval of the script. It goes through all pairs of nodes and
+// all intervals. Work that two nodes did twice is then done once.
 func (s *shrinker) recast(now script, random *rand.Rand) script {
-	for end := s.left - timeout; ; {
+	for end := s.left - maxIdle; ; {
 		next, ok := s.recastOnce(now, end)
 		if !ok {
 			return now
@@ -217,7 +217,7 @@ func played(a trace.Action, was, is lockstep.Node) trace.Action {
 	return a
 }
 
-// roundTries bounds the attempts to shrink the lock-step form of a run.
+// roundAttempts bounds the attempts to shrink the lock-step form of a run.
 const roundAttempts = 3_000
 
 // again shrinks the lock-step form of a run, if it exists, and converts the result into a script. Shrinking in rounds
@@ -226,7 +226,7 @@ func (s *shrinker) again(now script) (script, bool) {
 	if s.ordered { // a message too late for its round is skipped, and later messages would overtake it
 		return now, false
 	}
-	t, err := s.bench.Record(s.ctx, s.number, now.scheduler(s))
+	t, err := s.runner.Record(s.ctx, s.number, now.scheduler(s))
 	if err != nil {
 		return now, s.broke(err)
 	}
@@ -246,7 +246,7 @@ func (s *shrinker) again(now script) (script, bool) {
 	if err != nil || len(inRounds) == 0 { // the form does not fail as a schedule, or s.err holds the error
 		return now, false
 	}
-	if t, err = s.bench.Record(s.ctx, s.number, inRounds[len(inRounds)-1].scheduler(s)); err != nil {
+	if t, err = s.runner.Record(s.ctx, s.number, inRounds[len(inRounds)-1].scheduler(s)); err != nil {
 		return now, s.broke(err)
 	}
 	// the message can stay in flight instead
@@ -271,8 +271,8 @@ func actions(t *trace.Trace) script {
 	return a
 }
 
-// relativeTries bounds the runs of the plan's strategy to find others with the same failure; relatives is how many of
-// those suffice.
+// relativeAttempts bounds the runs of the plan's strategy to find others with the same failure; relatives is how many
+// of those suffice.
 const (
 	relativeAttempts = 4_000
 	relatives        = 12
@@ -290,19 +290,19 @@ func (s *shrinker) related(length int) (found []script) {
 	other := &limited{s.plan.Strategy.New(s.info), length}
 	for k := 1; k <= relativeAttempts && len(found) < relatives && s.left > 0 && s.err == nil; k++ {
 		s.left--
-		s.bench.KeepOrder(false) // the strategy maintains its own order
-		outcome, err := s.bench.Run(s.ctx, s.number+k, other)
+		s.runner.KeepOrder(false) // the strategy maintains its own order
+		outcome, err := s.runner.Run(s.ctx, s.number+k, other)
 		if err == nil && s.same(outcome) {
 			var t *trace.Trace
-			t, err = s.bench.Record(s.ctx, s.number+k, other)
-			s.bench.KeepOrder(true)
+			t, err = s.runner.Record(s.ctx, s.number+k, other)
+			s.runner.KeepOrder(true)
 			if err == nil {
 				if a := actions(t); s.violates(a) {
 					found = append(found, s.fewer(s.tidy(a)))
 				}
 			}
 		}
-		s.bench.KeepOrder(true)
+		s.runner.KeepOrder(true)
 		if err != nil {
 			s.broke(err)
 			break

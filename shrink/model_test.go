@@ -118,8 +118,9 @@ type servers struct {
 }
 
 func (*servers) Describe() (lockstep.Info, error) {
-	return lockstep.Info{Name: "servers", Nodes: 3, Pace: 10, Events: []string{"stored"}, Determinism: lockstep.Deterministic,
-		Supports: trace.KindsOf(trace.Wait, trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request)}, nil
+	return lockstep.Info{Name: "servers", Nodes: 3, Pace: 10, Events: []string{"stored"},
+		Determinism: lockstep.Deterministic,
+		Supports:    trace.KindsOf(trace.Wait, trace.Cut, trace.Heal, trace.Crash, trace.Restart, trace.Request)}, nil
 }
 
 func (*servers) Deploy(context.Context, *lockstep.Env) (lockstep.Deployment, error) {

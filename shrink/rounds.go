@@ -59,7 +59,7 @@ func (s *shrinker) isRun(c schedule, t *trace.Trace) bool {
 	if s.info.Determinism == lockstep.BestEffort {
 		return false
 	}
-	again, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
+	again, err := s.runner.Record(s.ctx, s.number, c.scheduler(s))
 	if err != nil {
 		return s.broke(err)
 	}
@@ -102,7 +102,7 @@ func (s *shrinker) smallEnough(c schedule) bool {
 	if s.info.Determinism == lockstep.BestEffort {
 		return true
 	}
-	t, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
+	t, err := s.runner.Record(s.ctx, s.number, c.scheduler(s))
 	if err != nil {
 		return s.broke(err)
 	}
@@ -202,7 +202,7 @@ func (s schedule) size() string {
 
 // smaller yields the schedules that are one move smaller. A move removes a phase, an isolation, a lost link, a request
 // or a round, or makes an isolation later. After the removal of a phase, nodes may take each other's roles. Therefore
-// smaller also tries the later phases with the nodes rotated.
+// smaller also lists the schedules whose later phases have the nodes rotated.
 func (s schedule) smaller() func(yield func(schedule) bool) {
 	return func(yield func(schedule) bool) {
 		if s.exact && !yield(s.byRule()) {

@@ -240,7 +240,7 @@ func (s *shrinker) lowered(now script, at, draw int) (script, bool) {
 }
 
 // without removes an interval of actions if the run still fails. After the removal of a long interval, nodes may take
-// each other's roles. Therefore without also tries the later actions with the nodes rotated.
+// each other's roles. Therefore without also rotates the nodes of the later actions.
 func (s *shrinker) without(now script, at, size int) (script, bool) {
 	turns := 1
 	if size >= 4 && s.info.Determinism == lockstep.Deterministic && !s.inTime(now) {

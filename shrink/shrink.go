@@ -31,7 +31,7 @@ const (
 
 // Options configure the effort.
 type Options struct {
-	// Tries is the maximum number of runs; 0 means DefaultAttempts.
+	// Attempts is the maximum number of runs; 0 means DefaultAttempts.
 	Attempts int
 	// Repetitions and Share are for a system with best-effort determinism. A candidate counts as failing if at least
 	// this share of the repetitions fails. 0 means DefaultRepetitions and DefaultShare.
@@ -95,7 +95,7 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 	s := &shrinker{
 		ctx:      ctx,
 		plan:     plan,
-		bench:    b,
+		runner:   b,
 		info:     b.Info(),
 		number:   t.Header.Run,
 		property: t.Outcome.Finding.Property,
@@ -115,7 +115,7 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 func (o *Options) complete() error {
 	switch {
 	case o.Attempts < 0 || o.Repetitions < 0:
-		return fmt.Errorf("shrink: %d tries and %d repetitions, neither must be negative", o.Attempts, o.Repetitions)
+		return fmt.Errorf("shrink: %d attempts and %d repetitions, neither must be negative", o.Attempts, o.Repetitions)
 	case !(o.Share >= 0 && o.Share <= 1):
 		return fmt.Errorf("shrink: share is %v, allowed is [0,1]", o.Share)
 	}
@@ -135,7 +135,7 @@ type candidate interface {
 type shrinker struct {
 	ctx      context.Context
 	plan     lockstep.Plan
-	bench    *lockstep.Runner
+	runner   *lockstep.Runner
 	info     lockstep.Info
 	number   int
 	property string
@@ -212,9 +212,9 @@ func (s *shrinker) shrink(t *trace.Trace) (*Shrunk, error) {
 func (s *shrinker) record(found *trace.Trace, out *Shrunk) error {
 	again := false
 	for _, c := range slices.Backward(s.kept) {
-		s.bench.Settle(c.settle)
+		s.runner.Settle(c.settle)
 		for range s.options.Repetitions {
-			t, err := s.bench.Record(context.WithoutCancel(s.ctx), s.number, c.scheduler(s))
+			t, err := s.runner.Record(context.WithoutCancel(s.ctx), s.number, c.scheduler(s))
 			if err != nil {
 				return err
 			}
@@ -283,7 +283,7 @@ func (s *shrinker) violates(c candidate) bool {
 		}
 		s.left--
 		s.tried++
-		outcome, err := s.bench.Run(s.ctx, s.number, c.scheduler(s))
+		outcome, err := s.runner.Run(s.ctx, s.number, c.scheduler(s))
 		if err != nil {
 			if s.ctx.Err() == nil {
 				s.err = err

@@ -43,7 +43,7 @@ func TestShrinkProperties(t *testing.T) {
 			rt.Skip("nothing found")
 		}
 		tr := result.First().Trace
-		attempts := rapid.IntRange(1, 2000).Draw(rt, "tries")
+		attempts := rapid.IntRange(1, 2000).Draw(rt, "attempts")
 		small, err := shrink.Run(context.Background(), buggy, tr, shrink.Options{Attempts: attempts})
 		if err != nil {
 			rt.Fatal(err)
@@ -67,7 +67,7 @@ func TestShrinkErrors(t *testing.T) {
 	plan.Strategy, plan.Runs = strategy.DefaultWalk, 5000
 	tr := toy.Find(t, plan)[0].Trace
 	if _, err := shrink.Run(t.Context(), buggy, tr, shrink.Options{Attempts: -1}); err == nil {
-		t.Error("negative tries are accepted")
+		t.Error("negative attempts are accepted")
 	}
 	other := lockstep.Plan{
 		System: toy.Wrapped{
@@ -124,7 +124,7 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 
 // In a system with best-effort determinism, a candidate counts only if it fails often enough. Here every run with
 // enough deliveries fails, and one in four of the others by chance.
-func TestRoughly(t *testing.T) {
+func TestBestEffort(t *testing.T) {
 	system := toy.Wrapped{System: toy.Cluster(nil), Info: func(i *lockstep.Info) { i.Determinism = lockstep.BestEffort }}
 	runs := 0
 	spec := toy.Checker{AtEnd: func(r *lockstep.Run) *lockstep.Finding {

@@ -40,7 +40,7 @@ func TestSpread(t *testing.T) {
 			near++
 		}
 	}
-	t.Logf("%d of %d within a tenth of %d steps; lengths %v, tries %v", near, seeds, best, lengths, attempts)
+	t.Logf("%d of %d within a tenth of %d steps; lengths %v, attempts %v", near, seeds, best, lengths, attempts)
 	if lengths[0] < best || 20*near < 19*seeds {
 		t.Errorf("the best known is %d steps, and 95 %% should be within a tenth of it: %v", best, lengths)
 	}

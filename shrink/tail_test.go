@@ -35,7 +35,7 @@ func TestTheTailGoesFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s became %s in %d tries", small.Was, small.Is, small.Attempts)
+	t.Logf("%s became %s in %d attempts", small.Was, small.Is, small.Attempts)
 	last := small.Trace.Records[len(small.Trace.Records)-1]
 	if m, _ := small.Trace.Message(last.Step.Msg); last.Step.Kind != trace.Deliver || m.Type != "ok" {
 		t.Errorf("the last step is %s %s, not the last of the %d answers", last.Step.Kind, last.Text, enough)

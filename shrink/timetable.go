@@ -117,7 +117,7 @@ func (t *teller) Reset(s *lockstep.Start) {
 	}
 }
 
-// Tell reports nothing.
+// Report reports nothing.
 func (t *teller) Report(bool) lockstep.SchedulerStats { return lockstep.SchedulerStats{} }
 
 func (t *teller) traffic(on line) *traffic {

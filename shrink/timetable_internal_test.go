@@ -99,7 +99,7 @@ func (f *fickle) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) e
 // is late.
 func TestTheWholeTimetableIsTheRun(t *testing.T) {
 	const steps = 600
-	fails := &lockstep.Finding{Property: "judge", Text: "it ends here"}
+	fails := &lockstep.Finding{Property: "checker", Text: "it ends here"}
 	checkers := map[string]toy.Checker{
 		"within": {OnStep: func(r *lockstep.Run) *lockstep.Finding {
 			if r.Steps() < steps {
@@ -135,19 +135,19 @@ func TestTheWholeTimetableIsTheRun(t *testing.T) {
 // again returns the run of the timetable of a run.
 func again(t *testing.T, plan lockstep.Plan, found *trace.Trace) *trace.Trace {
 	t.Helper()
-	bench, err := lockstep.NewRunnerFor(plan, found)
+	runner, err := lockstep.NewRunnerFor(plan, found)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bench.Close()
+	defer runner.Close()
 	script := actions(found)
 	c := &clock{Player: lockstep.NewPlayer(trace.Script(script), nil)}
-	if _, err := bench.Run(t.Context(), found.Header.Run, c); err != nil {
+	if _, err := runner.Run(t.Context(), found.Header.Run, c); err != nil {
 		t.Fatal(err)
 	}
-	told, err := bench.Record(t.Context(), found.Header.Run, &teller{timetable: c.timetable(script, 1000)})
+	rerun, err := runner.Record(t.Context(), found.Header.Run, &teller{timetable: c.timetable(script, 1000)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told
+	return rerun
 }

@@ -185,7 +185,7 @@ func TestBadFiles(t *testing.T) {
 		{"no trace", "hello\n", "line 1 has no"},
 		{"other JSON", `{"a":1}`, "line 1 has no"},
 		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 4"},
-		{"foreign key", `{"lockstep":4,"colour":"red"}`, `line 1: json: unknown field "colour"`},
+		{"foreign key", `{"lockstep":4,"paint":"red"}`, `line 1: json: unknown field "paint"`},
 		{"no nodes", `{"lockstep":4,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
 		{"cut off", header, "it ends after line 1 without a verdict"},
 		{"cut off later", header + start, "it ends after line 2 without a verdict"},
@@ -215,7 +215,7 @@ func TestBadFiles(t *testing.T) {
 		},
 		{"start twice", header + start + `{"step":1,"do":"start"}`, "line 3: start cannot be step 1"},
 		{"gone", header + start + `{"gone":1}`, "line 3: message 1 is gone, but 0 messages were sent so far"},
-		{"stray event", header + `{"event":"x","node":1}`, "line 2: expected a step, a round or the verdict"},
+		{"misplaced event", header + `{"event":"x","node":1}`, "line 2: expected a step, a round or the verdict"},
 		{"neither", header + start + `{"foo":1}`, "line 3: neither a step nor something that a step causes"},
 		{"kernel", header + start + `{"round":1,"phase":1,"kernel":[4]}`, "line 3: kernel 4 has nodes outside 1..3"},
 		{"round", header + start + `{"round":2,"phase":1,"kernel":[1]}`, "line 3: round 2 where round 1 should be"},
@@ -348,7 +348,7 @@ func TestFullDisk(t *testing.T) {
 	tr := &trace.Trace{Header: trace.Header{Nodes: 1}, Records: make([]trace.Record, 1000)}
 	for left := range 10 {
 		if err := trace.Write(&failing{left * 1000}, tr); !errors.Is(err, errFull) {
-			t.Errorf("with room for %d bytes: %v", left*1000, err)
+			t.Errorf("with %d bytes left: %v", left*1000, err)
 		}
 	}
 }

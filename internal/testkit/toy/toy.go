@@ -96,7 +96,7 @@ type Checker struct {
 }
 
 // Properties returns the single property.
-func (j Checker) Properties() []string { return []string{"judge"} }
+func (j Checker) Properties() []string { return []string{"checker"} }
 
 // New returns a monitor.
 func (j Checker) New(lockstep.Info) lockstep.Monitor { return j }
@@ -131,7 +131,7 @@ func (j Checker) Conclude(bool) lockstep.Conclusion {
 // A step, a finding and a spec that tests use.
 var (
 	Timer1   = lockstep.Step{Kind: trace.Timer, Node: 1}
-	Anything = lockstep.Finding{Property: "judge", Text: "as asked"}
+	Anything = lockstep.Finding{Property: "checker", Text: "as asked"}
 	AtEnd    = Checker{AtEnd: func(*lockstep.Run) *lockstep.Finding { return &Anything }}
 )
 
