@@ -121,11 +121,11 @@ func TestControl(t *testing.T) {
 	}
 	_, out, _ = guidedRun(t, append(args, "--json")...)
 	var document struct {
-		Command string `json:"again"`
+		Rerun   string `json:"rerun"`
 		Control struct{ Runs, Successes, Findings int }
 	}
 	if err := json.Unmarshal([]byte(out), &document); err != nil || document.Control.Runs != 20 ||
-		document.Control.Successes == 0 || !strings.Contains(document.Command, "--control") {
+		document.Control.Successes == 0 || !strings.Contains(document.Rerun, "--control") {
 		t.Errorf("%v, %+v", err, document)
 	}
 	status, _, errOut = guidedRun(t, "run", "smr", "--runs", "1", "--control")
