@@ -53,11 +53,16 @@ func newReader(r io.Reader) (*reader, error) {
 		return nil, fmt.Errorf("%w: line 1 has no \"lockstep\" format version", ErrFormat)
 	}
 	if *probe.Format != Version {
+		advice := "record the run again with lockstep trace, or use the Lockstep that wrote it"
+		if *probe.Format > Version {
+			advice = "update Lockstep"
+		}
 		return nil, fmt.Errorf(
-			"%w: line 1: format version %d, this tool reads version %d",
+			"%w: line 1: format version %d, this tool reads version %d: %s",
 			ErrFormat,
 			*probe.Format,
 			Version,
+			advice,
 		)
 	}
 	if err := strict(line, &tr.header); err != nil {

@@ -184,7 +184,8 @@ func TestBadFiles(t *testing.T) {
 		{"empty", "", "the file is empty"},
 		{"no trace", "hello\n", "line 1 has no"},
 		{"other JSON", `{"a":1}`, "line 1 has no"},
-		{"older", `{"lockstep":1}`, "line 1: format version 1, this tool reads version 4"},
+		{"no version", `{"lockstep":0}`, "line 1: format version 0, this tool reads version 4"},
+		{"newer", `{"lockstep":5}`, "line 1: format version 5, this tool reads version 4: update Lockstep"},
 		{"foreign key", `{"lockstep":4,"paint":"red"}`, `line 1: json: unknown field "paint"`},
 		{"no nodes", `{"lockstep":4,"tool":"x"}`, "line 1: nodes is 0, allowed are 1..64"},
 		{"cut off", header, "it ends after line 1 without a verdict"},
@@ -446,4 +447,30 @@ func ExamplePhases() {
 	// Output:
 	// height and round | height 1, round 0 | height 3, round 3
 	// phase | phase 204
+}
+
+// A file in an older version of the format is refused with one line that names both versions and says what to do. The
+// rest of the file is a trace of that version, whose kinds of step were partly called differently.
+func TestOlderVersion(t *testing.T) {
+	for version := range trace.Version {
+		file := fmt.Sprintf(`{"lockstep":%d,"tool":"0.1.0-dev","target":"t","strategy":"s","seed":1,"run":0,"nodes":1}
+{"step":0,"do":"start"}
+{"step":1,"do":"alarm","node":1,"text":"1 alarm"}
+{"verdict":"pass","steps":1,"lines":3}
+`, version)
+		want := fmt.Sprintf("not a readable Lockstep trace: line 1: format version %d, this tool reads version %d: "+
+			"record the run again with lockstep trace, or use the Lockstep that wrote it", version, trace.Version)
+		_, err := trace.Read(strings.NewReader(file))
+		if !errors.Is(err, trace.ErrFormat) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	current := fmt.Sprintf(`{"lockstep":%d,"tool":"0.1.0","target":"t","strategy":"s","seed":1,"run":0,"nodes":1}
+{"step":0,"do":"start"}
+{"step":1,"do":"timer","node":1,"text":"1 timer"}
+{"verdict":"pass","steps":1,"lines":3}
+`, trace.Version)
+	if _, err := trace.Read(strings.NewReader(current)); err != nil {
+		t.Errorf("the same run in this version: %v", err)
+	}
 }
