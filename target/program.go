@@ -126,7 +126,8 @@ func Mutant() string {
 func CheckMutant(name string) error {
 	if on := Mutant(); name != on {
 		return fmt.Errorf(
-			"this is about the mutant %q, and the program has %q on; 'lockstep paper mutants build' makes a program that carries mutants",
+			"the plan or trace is about the mutant %q, and the active mutant of this program is %q; "+
+				"'lockstep paper mutants build' makes a program that contains mutants",
 			name,
 			on,
 		)

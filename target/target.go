@@ -25,7 +25,7 @@ type Target struct {
 	// Strategy is the default strategy of its runs, as written on the command line; empty means the command line's
 	// own default.
 	Strategy string
-	// Timeout is the default time after which a step counts as hanging; 0 means the command line's own default.
+	// StepTimeout is the default time after which a step counts as hanging; 0 means the default of the command line.
 	// Servers in processes may take minutes on a busy machine.
 	StepTimeout time.Duration
 	// Scenarios are the scenarios that can guide its runs.
@@ -89,7 +89,7 @@ func (t Target) Gathered(option string) Target {
 	return t
 }
 
-// Patient is the target with another time after which a step counts as hanging.
+// WithStepTimeout is the target with another time after which a step counts as hanging.
 func (t Target) WithStepTimeout(timeout time.Duration) Target {
 	t.StepTimeout = timeout
 	return t

@@ -126,6 +126,10 @@ type exemption struct{ path, rule, why string }
 
 var allow = []exemption{
 	{"target/memberlist", "suspects", "a state of SWIM"},
+	{"target/bftsmart/agent/Agent.java", "British spelling", "the name of a method of BFT-SMaRt"},
+	{"target/cassandra", "alarm, ring", "a cluster of Cassandra"},
+	{"target/etcdserver", "alarm, ring", "a request and a state of etcd"},
+	{"target/tendermint/bftscenarios", "for ever, goes on", "the name of a published scenario"},
 	{"distal/defects_test.go", "nobody, who", "a variable of programs in Distal"},
 	{"distal/example_test.go", "nobody, who", "a field that sequential forms have"},
 	{"distal/internal/generate", "nobody, who", "a variable of programs in Distal"},

@@ -20,14 +20,15 @@ type Cluster struct {
 	Clients  int `help:"number of clients; 0: 2" zero:"2" range:"1..16"`
 	Requests int `help:"operations of each client; 0: 4" zero:"4" range:"1..1000"`
 	Keys     int `help:"number of keys; 0: 2" zero:"2" range:"1..8"`
-	// Hasty is a bug: the primary answers before its disk and its backups have the operation.
+	// EarlyAnswers is a bug: the primary answers before its disk and its backups have the operation.
 	EarlyAnswers bool `help:"with the bug that the primary answers too early"`
 }
 
 // Targets are the map with and without its bug.
 var Targets = []target.Target{
 	target.Of("backup", "a map on a primary and its backups, correct", Cluster{}, kv.Linearizable),
-	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{EarlyAnswers: true}, kv.Linearizable),
+	target.Of("backup-bug", "the same with a primary that answers too early", Cluster{EarlyAnswers: true},
+		kv.Linearizable),
 }
 
 // Describe describes the system and its capabilities.
@@ -114,7 +115,7 @@ func (n *node) Start(c *sim.Context[message]) {
 	}
 }
 
-// Timer lets the primary send its backups the operations that they may lack.
+// Timeout lets the primary resend the operations that its backups may lack.
 func (n *node) Timeout(c *sim.Context[message]) {
 	n.Sync()
 	n.copyTo(c)

@@ -41,13 +41,13 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("%s: %s", s, f.Finding)
 		}
 		if checked := result.Checked; checked[0].N < 100 || checked[1].N < 100 {
-			t.Errorf("%s: in 300 runs judged %v", s, checked)
+			t.Errorf("%s: in 300 runs checked %v", s, checked)
 		}
 	}
 }
 
 // A crash exposes a primary that does not wait: it has acknowledged a write that is lost.
-func TestHasty(t *testing.T) {
+func TestEarlyAnswers(t *testing.T) {
 	result := explore(t, backup.Cluster{EarlyAnswers: true}, rough, 2000)
 	f := result.First()
 	if f == nil || f.Finding.Property != "linearizability" || f.Flaky != "" {

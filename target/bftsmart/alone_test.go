@@ -26,22 +26,22 @@ type wires struct {
 // pass is the result of a rule for a message that is not held. Other results name the set under which it is held.
 const pass = ""
 
-var attempts = flag.Int("alone", 0, "tries to see a defect without an engine: timers are real, and not every try shows it")
+var attempts = flag.Int("alone", 0, "attempts to show a defect without the engine: timers are real, and not every attempt shows it")
 
 // shows retries until the expected behavior has occurred. Timers of the replicas are real, so that one attempt may not
 // suffice.
-func shows(t *testing.T, try func(w *wires) bool) {
+func shows(t *testing.T, attempt func(w *wires) bool) {
 	t.Helper()
 	if *attempts == 0 {
-		t.Skip("-args -alone 10 tries ten times")
+		t.Skip("-args -alone 10 makes ten attempts")
 	}
 	for i := range *attempts {
-		if try(&wires{}) {
-			t.Logf("in try %d", i+1)
+		if attempt(&wires{}) {
+			t.Logf("in attempt %d", i+1)
 			return
 		}
 	}
-	t.Errorf("not in %d tries", *attempts)
+	t.Errorf("not in %d attempts", *attempts)
 }
 
 // run makes a client append the number 1, until enough reports true, and reports whether it did. It gives up after a
@@ -199,12 +199,12 @@ func (w *wires) lateVotes(t *testing.T) bool {
 }
 
 // voters returns the replicas that have voted.
-func voters(votes map[int]bool) (who []int) {
+func voters(votes map[int]bool) (list []int) {
 	for n, voted := range votes {
 		if voted {
-			who = append(who, n)
+			list = append(list, n)
 		}
 	}
-	slices.Sort(who)
-	return who
+	slices.Sort(list)
+	return list
 }

@@ -14,11 +14,11 @@ const replicas = 4
 // Cluster is four replicas and a client: a [lockstep.System].
 type Cluster struct {
 	Requests int           `help:"numbers that the client appends; 0: 2" zero:"2" range:"1..100"`
-	Timeout  time.Duration `help:"time after which a replica wants another leader; 0: 2s" zero:"2s" range:"100ms.."`
-	Silence  time.Duration `help:"how long nothing must happen for a replica to be quiet; 0: 10ms" zero:"10ms" range:"1ms.."`
+	Timeout  time.Duration `help:"time after which a replica requests another leader; 0: 2s" zero:"2s" range:"100ms.."`
+	Silence  time.Duration `help:"how long a replica must be idle to count as quiescent; 0: 10ms" zero:"10ms" range:"1ms.."`
 	// Proxies intercepts messages at proxies between the replicas, without an agent in them.
-	Proxies bool          `help:"take messages at proxies between replicas, not in them"`
-	Pace    time.Duration `help:"how long time passes at once; 0: 200ms" zero:"200ms" range:"1ms.."`
+	Proxies bool          `help:"intercept messages at proxies between replicas, not in the replicas"`
+	Pace    time.Duration `help:"duration of a step in which time passes; 0: 200ms" zero:"200ms" range:"1ms.."`
 }
 
 // Target is the cluster with its guarantees.

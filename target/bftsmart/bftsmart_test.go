@@ -25,7 +25,7 @@ func explore(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		t.Fatal(err)
 	}
 	t.Logf(
-		"%v, %d steps, events %v, judged %v, %v",
+		"%v, %d steps, events %v, checked %v, %v",
 		result.Verdicts,
 		result.Steps,
 		result.Events,

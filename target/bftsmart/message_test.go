@@ -98,7 +98,7 @@ func TestForge(t *testing.T) {
 		"nonsense": "can only become WRITE sender=4",
 	} {
 		if _, _, err := forge(original, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v does not tell %q", text, err, want)
+			t.Errorf("%q: %v does not contain %q", text, err, want)
 		}
 	}
 	pieces := serialize(consensusClass, vote(0, 0, 0, propose, strings.Repeat("x", 3000)), 1024)

@@ -23,9 +23,9 @@ var agentSource embed.FS
 //go:embed jars.sha256
 var jars string
 
-// artefacts are JD's fork of the version before TLS, the only published one, without an unpublished benchmark; and the
+// artifacts are JD's fork of the version before TLS, the only published one, without an unpublished benchmark; and the
 // dependencies of the agent.
-var artefacts = []string{
+var artifacts = []string{
 	"com.jd.blockchain:bft-smart:0.0.8.RELEASE",
 	"-com.yahoo.ycsb:core",
 	"org.slf4j:slf4j-jdk14:1.5.8",
@@ -42,7 +42,7 @@ type programs struct {
 // prepare finds a JVM, fetches BFT-SMaRt and compiles the agent.
 func (c Cluster) prepare(ctx context.Context) (p programs, err error) {
 	p.cluster = c
-	if p.java, err = jvm.Find(ctx, jars, artefacts...); err == nil {
+	if p.java, err = jvm.Find(ctx, jars, artifacts...); err == nil {
 		p.agent, err = p.java.Compile(
 			ctx,
 			"bftsmart-agent",

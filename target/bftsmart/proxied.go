@@ -104,7 +104,7 @@ func (d *proxied) driver() process.Driver {
 		Begin:   d.begin,
 		Before:  d.before,
 		Request: d.request,
-		Quiesce: d.quiet,
+		Quiesce: d.quiesce,
 		Line:    d.line,
 	}
 }
@@ -170,8 +170,8 @@ func (d *proxied) request(ctx context.Context, s *lockstep.Step, out *lockstep.O
 	return process.Sleep(ctx, d.cluster.Pace)
 }
 
-// quiet waits until no message arrives for the time of silence.
-func (d *proxied) quiet(ctx context.Context, _ *lockstep.Step) error {
+// quiesce waits until no message arrives for the time of silence.
+func (d *proxied) quiesce(ctx context.Context, _ *lockstep.Step) error {
 	return errors.Join(d.Network.AwaitIdle(ctx, d.cluster.Silence), d.client.alive())
 }
 

@@ -88,7 +88,7 @@ func (o *order) Reset() { *o = order{longest: o.longest[:0], at: map[lockstep.No
 // End returns nil: only events are checked.
 func (*order) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged returns the number of checks.
+// Checked returns the number of checks.
 func (o *order) Checked() int { return o.checked }
 
 // Event checks an execution. A restarted replica begins again: it receives the earlier state from others, without
@@ -131,7 +131,7 @@ func (v *validity) Reset() { *v = validity{asked: map[int]bool{}, done: map[[2]i
 // End returns nil: only events are checked.
 func (*validity) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged returns the number of checks.
+// Checked returns the number of checks.
 func (v *validity) Checked() int { return v.checked }
 
 // Event checks an execution.
@@ -148,7 +148,7 @@ func (v *validity) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	what := ""
 	switch {
 	case !v.asked[x.Number]:
-		what = "which nobody asked for"
+		what = "which no client requested"
 	case v.done[key] && !run.Crashed().Has(e.Node):
 		what = "which it had appended before"
 	}
@@ -172,7 +172,7 @@ type liveness struct {
 // Reset begins a new run.
 func (l *liveness) Reset() { *l = liveness{asked: map[int]bool{}, answered: map[int]bool{}} }
 
-// Judged returns the number of checks.
+// Checked returns the number of checks.
 func (l *liveness) Checked() int { return l.checked }
 
 // Event records a request or an answer.

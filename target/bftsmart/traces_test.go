@@ -18,14 +18,14 @@ import (
 
 var (
 	store  = flag.String("store", "^$", "scenarios of which a run is recorded in testdata")
-	replay = flag.String("replay", "^ExecutedTwice$", "scenarios whose recorded run is made again")
-	times  = flag.Int("times", 0, "how often it is made again; 0: until it shows, at most three times")
+	replay = flag.String("replay", "^ExecutedTwice$", "scenarios whose recorded run is replayed")
+	times  = flag.Int("times", 0, "number of replays; 0: until one shows the behavior, at most three")
 )
 
 // file returns the path of the recorded run of a case.
 func file(c bftsmart.Case) string { return filepath.Join("testdata", c.Name+".trace") }
 
-// judged returns a plan for one run that fails if the scenario does not succeed.
+// checked returns a plan for one run that fails if the scenario does not succeed.
 func checked(c bftsmart.Case) lockstep.Plan {
 	return bftsmart.Plan(c.Build(true).MustSucceed(), 1, *seed)
 }

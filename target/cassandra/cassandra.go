@@ -16,21 +16,21 @@ type Cluster struct {
 	// Version is the version of the servers.
 	Version string `help:"version of Cassandra: 2.0.0, 2.0.17, 4.1.9 and 5.0.5 are known to work" zero:"2.0.0" trust:"fetches" known:"2.0.0 2.0.17 4.1.9 5.0.5"`
 	// Change5985 applies the change of CASSANDRA-5985 to 2.0.0, with a Java agent. The paper's servers had it.
-	Change5985 bool `help:"what CASSANDRA-5985 changed after 2.0.0, on 2.0.0: what is in progress is proposed again with the new ballot, as in the paper's servers"`
+	Change5985 bool `help:"apply the change of CASSANDRA-5985 to 2.0.0: updates in progress are proposed again with the new ballot, as in the paper's servers"`
 	// Control selects which part of the messages the engine controls, and what a round is.
-	Control string `help:"messages: each is delivered or dropped by itself, in versions of 2.0; time: a round is a stretch of time, and links are cut as a whole; auto: messages where they are known, and time elsewhere" zero:"auto" oneof:"auto messages time"`
-	// Tries is the number of attempts of a client at a transaction that is not answered in time.
-	Attempts int `help:"attempts at a transaction that gets no answer in time, all at its server" zero:"2" range:"1..9"`
+	Control string `help:"messages: each message is delivered or dropped (only versions 2.0); time: a round is a period of time, and whole links are cut; auto: messages in versions 2.0, time in others" zero:"auto" oneof:"auto messages time"`
+	// Attempts is the number of attempts of a client at a transaction that is not answered in time.
+	Attempts int `help:"attempts of a client at a transaction that is not answered in time, all at the same server" zero:"2" range:"1..9"`
 	// Bounded prevents attempts after the last round. Otherwise an attempt that is due then still takes place.
-	Bounded bool `help:"no attempt begins when the run is over, as in the paper; otherwise one that is due then is made without faults"`
+	Bounded bool `help:"no attempt begins after the last round, as in the paper; otherwise a due attempt is made without faults"`
 	// Timeout is how long a server waits for a quorum.
 	Timeout time.Duration `help:"how long a server waits for a quorum" zero:"1s" range:"10ms.."`
 	// Pace is the duration of a time step.
-	Pace time.Duration `help:"how long a stretch of time lasts; by default 10ms, in which nothing is under way, and with control=time a sixth of timeout, so that six rounds pass before a server gives up" range:"0s.."`
-	// Timeout is the timeout for servers to start and to agree.
+	Pace time.Duration `help:"duration of a step in which time passes; default 10ms, and with control=time a sixth of timeout, so that a server waits six rounds for a quorum" range:"0s.."`
+	// StartTimeout limits the time in which servers must start and agree.
 	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections are paused instead of closing them"`
+	Stall bool `help:"a cut stalls connections instead of closing them"`
 }
 
 // nodes is the number of servers: the paper's harness has three.

@@ -22,13 +22,13 @@ type deployment struct {
 	at, via         []string // addresses where servers listen, and where others reach them; by node-1
 	storage, native string   // their ports, for other servers and for clients
 	clients         []*client
-	book            book
+	tracker         tracker
 
 	runs      int
 	made      bool // the table exists
 	next, try int  // the next transaction, from 0, and the attempt at it, from 1
 	delivered int  // delivered messages that expect a response
-	told      bool // the final row was reported
+	reported  bool // the final row was reported
 }
 
 // deploy fetches a version and creates the links.
@@ -48,18 +48,18 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		Agree:   func(*lockstep.Outbox) lockstep.Nodes { return 0 },
 		Advance: d.pass,
 		Inspect: d.inspect,
-		Log:     telling,
+		Log:     relevant,
 		Close:   d.close,
 	}
 	if !c.timed() {
-		driver.Quiesce = d.quiet
+		driver.Quiesce = d.quiesce
 	}
 	return driver, d.wire()
 }
 
 // reset gives the run a separate row.
 func (d *deployment) reset() error {
-	d.next, d.try, d.delivered, d.told = 0, 1, 0, false
+	d.next, d.try, d.delivered, d.reported = 0, 1, 0, false
 	d.runs++
 	return nil
 }
@@ -69,7 +69,7 @@ func (d *deployment) begin(ctx context.Context, out *lockstep.Outbox) error {
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
-	d.book.begin(d.row())
+	d.tracker.begin(d.row())
 	d.offer(out)
 	return nil
 }
@@ -214,16 +214,16 @@ const (
 	looking = time.Millisecond
 )
 
-// quiet waits until the ring is quiescent. All expected responses have arrived. The server that works on a transaction
-// waits for messages that the engine holds, or has answered its client. That may take as long as a server waits for a
-// quorum.
-func (d *deployment) quiet(ctx context.Context, _ *lockstep.Step) error {
+// quiesce waits until the ring is quiescent. All expected responses have arrived. The server that works on a
+// transaction waits for messages that the engine holds, or has answered its client. That may take as long as a
+// server waits for a quorum.
+func (d *deployment) quiesce(ctx context.Context, _ *lockstep.Step) error {
 	begin, bound := time.Now(), soon
 	if d.Did()&process.Kinds != 0 {
 		bound = perhaps
 	}
 	for {
-		whole, answers := d.book.whole()
+		whole, answers := d.tracker.whole()
 		passed := time.Since(begin)
 		switch {
 		case (!d.Busy() || d.Network.Waiting() > 0) && (whole && answers >= d.delivered || passed > bound):
@@ -247,7 +247,7 @@ func (d *deployment) pass(ctx context.Context, pace time.Duration, _ lockstep.No
 
 // inspect reads the final row at consistency ALL, when pending operations have ended and all servers are back.
 func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
-	if d.told {
+	if d.reported {
 		return nil
 	}
 	for d.Busy() {
@@ -282,7 +282,7 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 	out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: reader, ID: reader, Output: has}})
 	out.Event(lockstep.Event{Type: EventRow, Text: has.String(), Value: has})
 	out.Event(d.Spent.Event())
-	d.told = true
+	d.reported = true
 	return nil
 }
 

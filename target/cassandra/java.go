@@ -27,11 +27,11 @@ var jars string
 
 // prepare fetches a version and finds a JVM, with an agent if the version is to be changed.
 func prepare(ctx context.Context, c Cluster) (*jvm.JVM, error) {
-	artefacts := []string{"org.apache.cassandra:cassandra-all:" + c.Version}
+	artifacts := []string{"org.apache.cassandra:cassandra-all:" + c.Version}
 	if c.Change5985 {
-		artefacts = append(artefacts, "net.bytebuddy:byte-buddy:1.18.16")
+		artifacts = append(artifacts, "net.bytebuddy:byte-buddy:1.18.16")
 	}
-	java, err := jvm.Find(ctx, jars, artefacts...)
+	java, err := jvm.Find(ctx, jars, artifacts...)
 	if err != nil {
 		return nil, fmt.Errorf("cassandra: version %s: %w", c.Version, err)
 	}
@@ -102,7 +102,7 @@ func (d *deployment) wire() error {
 			return err
 		}
 		if !d.options.timed() {
-			link.Decode(d.book.protocol(via))
+			link.Decode(d.tracker.protocol(via))
 			link.Loose()
 		}
 		speaker := &client{address: net.JoinHostPort(at, d.native), protocol: early}
@@ -222,8 +222,8 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 log4j.logger.org.apache.cassandra.gms.Gossiper=INFO
 `
 
-// telling selects the log lines about membership.
-func telling(line string) bool {
+// relevant selects the log lines about membership.
+func relevant(line string) bool {
 	for _, words := range []string{"ERROR", "is now DOWN", "is now UP"} {
 		if strings.Contains(line, words) {
 			return true

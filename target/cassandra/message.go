@@ -37,9 +37,9 @@ const (
 // ballot is a time-based UUID.
 type ballot [16]byte
 
-// book records the ballots of a run and the content of each request by its number, so that responses can be matched.
+// tracker records the ballots of a run and the content of each request by its number, so that responses can be matched.
 // Several links write into it.
-type book struct {
+type tracker struct {
 	mutex    sync.Mutex
 	row      string // of this run: messages about others pass
 	ballots  map[ballot]int32
@@ -51,7 +51,7 @@ type book struct {
 
 // asked identifies a request on the wire: the sender, and its number.
 type asked struct {
-	who    [4]byte
+	from   [4]byte
 	number uint32
 }
 
@@ -63,7 +63,7 @@ type question struct {
 type step struct{ ballot, round int32 }
 
 // begin discards all state. From now on messages about the given row are reported.
-func (b *book) begin(row string) {
+func (b *tracker) begin(row string) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.row, b.last, b.answered = row, 0, 0
@@ -72,7 +72,7 @@ func (b *book) begin(row string) {
 
 // whole reports whether every round of the last ballot that a server has begun to send went to all others. It also
 // returns the number of responses seen so far.
-func (b *book) whole() (whole bool, answers int) {
+func (b *tracker) whole() (whole bool, answers int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	whole = true
@@ -85,18 +85,18 @@ func (b *book) whole() (whole bool, answers int) {
 
 // protocol is that of the connections to the server with the given address. All relevant messages come from the side
 // that dialed: responses come on a connection that the other server dials.
-func (b *book) protocol(to string) process.Protocol {
+func (b *tracker) protocol(to string) process.Protocol {
 	var address [4]byte
 	copy(address[:], net.ParseIP(to).To4())
-	return func() (said, answered process.Decoder) { return &decoder{book: b, to: address}, nil }
+	return func() (said, answered process.Decoder) { return &decoder{tracker: b, to: address}, nil }
 }
 
 // decoder decodes the stream of a connection: a handshake in two parts, with a response in between, and messages.
 type decoder struct {
-	book  *book
-	to    [4]byte
-	parts int  // of the handshake that have come
-	raw   bool // it is a stream of data
+	tracker *tracker
+	to      [4]byte
+	parts   int  // of the handshake that have come
+	raw     bool // it is a stream of data
 }
 
 const (
@@ -122,7 +122,7 @@ func (d *decoder) Next(data []byte) (process.Packet, int, error) {
 		if d.parts == 0 {
 			d.flags(&r)
 		} else if m := d.message(&r); !r.short {
-			p = d.book.tell(m)
+			p = d.tracker.packet(m)
 		}
 	}
 	switch {
@@ -165,8 +165,8 @@ func (d *decoder) message(r *reader) message {
 	return m
 }
 
-// tell returns the packet of a message: a Paxos message about the run's row has a type.
-func (b *book) tell(m message) process.Packet {
+// packet returns the packet of a message: a Paxos message about the run's row has a type.
+func (b *tracker) packet(m message) process.Packet {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if m.verb == verbResponse {
@@ -191,11 +191,11 @@ func (b *book) tell(m message) process.Packet {
 	}
 	b.sent[step{b.last, round}]++
 	b.asked[asked{m.from, m.number}] = question{b.last, round + 1}
-	return packet(b.last, round, text)
+	return packetOf(b.last, round, text)
 }
 
 // answer returns the packet of a response.
-func (b *book) answer(m message) process.Packet {
+func (b *tracker) answer(m message) process.Packet {
 	q, ok := b.asked[asked{m.to, m.number}]
 	if !ok {
 		return process.Packet{}
@@ -216,10 +216,10 @@ func (b *book) answer(m message) process.Packet {
 			text += fmt.Sprint(", in progress is that of ballot ", n)
 		}
 	}
-	return packet(q.ballot, q.round, text)
+	return packetOf(q.ballot, q.round, text)
 }
 
-func packet(number, round int32, text string) process.Packet {
+func packetOf(number, round int32, text string) process.Packet {
 	return process.Packet{
 		Type: Types[round],
 		Tag:  trace.Tag{Phase: number, Round: round},
@@ -228,7 +228,7 @@ func packet(number, round int32, text string) process.Packet {
 }
 
 // number returns the number of a ballot, from 1 in the order of observation.
-func (b *book) number(id ballot) int32 {
+func (b *tracker) number(id ballot) int32 {
 	n := b.ballots[id]
 	if n == 0 {
 		n = int32(len(b.ballots) + 1)

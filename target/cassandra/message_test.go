@@ -48,8 +48,8 @@ func commit(row string, id byte, update string) string {
 		strings.Repeat(string([]byte{id}), 16) + update
 }
 
-func started() *book {
-	b := &book{}
+func started() *tracker {
+	b := &tracker{}
 	b.begin("run1")
 	return b
 }
@@ -57,7 +57,7 @@ func started() *book {
 // follow passes a stream to the decoder of a server's connections in pieces.
 func follow(
 	t *testing.T,
-	b *book,
+	b *tracker,
 	to string,
 	stream []byte,
 	piece int,
@@ -82,7 +82,7 @@ func TestProtocol(t *testing.T) {
 		greeting(7<<8, ringOne),
 		said(ringOne, 1, 14, "syn"),
 		said(ringOne, 2, 33, commit("run1", 5, "")),
-		said(ringOne, 3, 3, "read", "TRACE", "who", "", ""),
+		said(ringOne, 3, 3, "read", "TRACE", "key", "", ""),
 		said(ringOne, 4, 34, commit("run1", 5, "update")),
 		said(ringOne, 5, 35, commit("run0", 5, "update")),
 		said(ringOne, 6, 35, commit("run1", 5, "update")),
@@ -161,13 +161,13 @@ func TestWhole(t *testing.T) {
 	}
 	from := [4]byte{127, 9, 9, 1}
 	for i, want := range []bool{false, true, false, true} {
-		b.tell(message{from: from, number: uint32(i), verb: 33 + uint64(i/2), payload: []byte(commit("run1", 5, ""))})
+		b.packet(message{from: from, number: uint32(i), verb: 33 + uint64(i/2), payload: []byte(commit("run1", 5, ""))})
 		if whole, _ := b.whole(); whole != want {
 			t.Errorf("after %d: %t", i+1, whole)
 		}
 	}
-	b.tell(message{to: from, number: 2, verb: 4, payload: []byte{1}})
-	b.tell(message{to: from, number: 2, verb: 4, payload: []byte{1}}) // no request is pending
+	b.packet(message{to: from, number: 2, verb: 4, payload: []byte{1}})
+	b.packet(message{to: from, number: 2, verb: 4, payload: []byte{1}}) // no request is pending
 	if _, answers := b.whole(); answers != 1 {
 		t.Errorf("%d answers", answers)
 	}

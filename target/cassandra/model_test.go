@@ -46,7 +46,7 @@ type ring struct {
 	next     int
 	try      int
 	ballot   int32
-	told     bool
+	reported bool
 
 	// Of the pending attempt.
 	busy     bool
@@ -105,7 +105,7 @@ func (r *ring) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) err
 		m := out.Message(s.Msg)
 		r.deliver(m.From, m.To, r.bodies[m.Body], out)
 	case trace.Wait:
-		if out.Settling() && out.InFlight() == 0 && !r.told {
+		if out.Settling() && out.InFlight() == 0 && !r.reported {
 			r.look(out)
 		}
 	}
@@ -241,7 +241,7 @@ func (r *ring) look(out *lockstep.Outbox) {
 	out.Event(lockstep.Event{Type: spec.EventCall, Value: &spec.Call{Client: 1000, ID: 1000, Input: operation{}}})
 	out.Event(lockstep.Event{Type: spec.EventReturn, Value: &spec.Return{Client: 1000, ID: 1000, Output: all.data}})
 	out.Event(lockstep.Event{Type: EventRow, Text: all.data.String(), Value: all.data})
-	r.told = true
+	r.reported = true
 }
 
 // The servers end with the same rows as the model, run by run, with the same faults.

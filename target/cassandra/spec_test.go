@@ -112,7 +112,7 @@ func TestWrongOptions(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"tries=10"}, "tries is 10, allowed are 1..9"},
+		{[]string{"attempts=10"}, "attempts is 10, allowed are 1..9"},
 		{[]string{"timeout=1ms"}, "timeout is 1ms, it must be at least 10ms"},
 		{[]string{"control=what"}, `control is "what", allowed are auto, messages, time`},
 		{

@@ -22,7 +22,7 @@ import (
 var (
 	long      = flag.Bool("long", false, "make many runs of servers")
 	seed      = flag.Uint64("seed", 1, "seed of a row")
-	modelRuns = flag.Int("model", 200_000, "runs of the model that tell what is to be expected")
+	modelRuns = flag.Int("model", 200_000, "runs of the model that predict the measurements")
 	agreeing  = flag.Int("agreeing", 50, "runs that are compared with the model with -long")
 	bounded   = flag.Bool("bounded", true, "nothing begins after the last round, as in the paper")
 	quorums   = flag.Duration("quorums", 500*time.Millisecond, "how long servers wait for a quorum")

@@ -53,7 +53,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		Begin:   d.begin,
 		Request: d.request,
 		GiveUp:  true,
-		Log:     telling,
+		Log:     aboutConsensus,
 	}, nil
 }
 
@@ -96,8 +96,8 @@ func (d *deployment) command(n lockstep.Node) (*exec.Cmd, error) {
 	), nil
 }
 
-// telling selects the log lines about consensus between servers.
-func telling(line string) bool {
+// aboutConsensus selects the log lines about consensus between servers.
+func aboutConsensus(line string) bool {
 	return slices.ContainsFunc(
 		[]string{
 			"elected leader",

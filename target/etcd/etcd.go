@@ -27,16 +27,16 @@ type Cluster struct {
 	// Clients, Requests and Keys bound the client workload, and Mix selects the operations that clients draw.
 	Clients  int    `help:"clients, each with one request at a time" zero:"2" range:"1..16"`
 	Requests int    `help:"operations of each client" zero:"6" range:"1..1000"`
-	Keys     int    `help:"keys that they work on" zero:"1" range:"1..8"`
+	Keys     int    `help:"keys that clients read and write" zero:"1" range:"1..8"`
 	Mix      kv.Mix `help:"operations: mixed, binary, or weights of put, get and cas such as put:2,get:3,cas:1"`
 	// Serializable lets servers answer reads from their local state.
-	Serializable bool `help:"reads are answered by any server from what it has, and may be stale"`
+	Serializable bool `help:"servers answer reads from their local state, so that reads may be stale"`
 	// Pace is the minimum duration of a step in which time passes, and the timeout of a client.
-	Pace time.Duration `help:"how long a stretch of time lasts, and how long a client waits for an answer" zero:"200ms" range:"1ms.."`
-	// Timeout is the timeout for servers to start and to agree.
+	Pace time.Duration `help:"duration of a step in which time passes, and of a client's timeout" zero:"200ms" range:"1ms.."`
+	// StartTimeout limits the time in which servers must start and agree.
 	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections are paused instead of closing them"`
+	Stall bool `help:"a cut stalls connections instead of closing them"`
 }
 
 func (c Cluster) load() kv.Load {

@@ -149,7 +149,7 @@ func (g *gateway) cas(ctx context.Context, key string, old, value int32) (kv.Res
 	case done.Succeeded:
 		return kv.Result{Value: kv.Value{Number: value}, OK: true}, nil
 	case len(done.Responses) != 1 || done.Responses[0].Range == nil:
-		return kv.Result{}, fmt.Errorf("etcd: a transaction was refused without telling what %s holds", key)
+		return kv.Result{}, fmt.Errorf("etcd: the refusal of a transaction lacks the value of %s", key)
 	}
 	now, err := done.Responses[0].Range.value()
 	return kv.Result{Value: now}, err

@@ -86,15 +86,16 @@ func TestStaleMeasured(t *testing.T) {
 	for _, f := range result.Failures {
 		failed, repeated = failed+f.Failed, repeated+f.Repeated
 	}
-	told, found := meter.Read()[0].Hits, len(result.Failures)
+	hits, found := meter.Read()[0].Hits, len(result.Failures)
 	at, wide := interval.Share(found, result.Runs, 0.95), interval.Share(found, result.Runs, 0.9999)
 	predicted, _ := chance.P.Float64()
 	t.Logf(
-		"%s: predicted %s = %.4f; told in %d and found in %d of %d runs: %.4f (%.4f to %.4f); failed in %d of %d repetitions; %d inconclusive",
+		"%s: predicted %s = %.4f; hit in %d and found in %d of %d runs: %.4f (%.4f to %.4f); "+
+			"failed in %d of %d repetitions; %d inconclusive",
 		target.Fill(p.System.(Cluster)).Version,
 		chance.P.RatString(),
 		predicted,
-		told,
+		hits,
 		found,
 		result.Runs,
 		float64(found)/float64(result.Runs),

@@ -17,11 +17,11 @@ func (c Cluster) asks() ([]raftlib.ConfChange, error) {
 	}
 	var list []raftlib.ConfChange
 	for _, change := range changes {
-		who := trace.NodesOf(change.Node)
+		node := trace.NodesOf(change.Node)
 		if change.Add {
-			list = append(list, raftlib.ConfChange{V1: true, Add: who})
+			list = append(list, raftlib.ConfChange{V1: true, Add: node})
 		} else {
-			list = append(list, raftlib.ConfChange{V1: true, Remove: who})
+			list = append(list, raftlib.ConfChange{V1: true, Remove: node})
 		}
 	}
 	return list, nil

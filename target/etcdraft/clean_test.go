@@ -142,7 +142,7 @@ func TestTargets(t *testing.T) {
 				t.Fatalf("%s %v: %v %v", c.Name, options, r.First(), err)
 			}
 			if live := r.Checked[len(r.Checked)-2]; live.Name != "liveness" || live.N != r.Runs {
-				t.Errorf("%s %v: liveness was judged in %d of %d runs", c.Name, options, live.N, r.Runs)
+				t.Errorf("%s %v: liveness was checked in %d of %d runs", c.Name, options, live.N, r.Runs)
 			}
 			info, _ := sys.Describe()
 			if _, err := c.Rebuild(info.Options); err != nil {

@@ -59,7 +59,7 @@ func newDeployment(c Cluster) *Deployment {
 	return d
 }
 
-// Abilities declares that states have fingerprints, message bodies are readable, and nodes have roles.
+// Capabilities declares that states have fingerprints, message bodies are readable, and nodes have roles.
 func (d *Deployment) Capabilities() lockstep.Capabilities {
 	return lockstep.Capabilities{
 		View:        d,
@@ -101,7 +101,7 @@ func (d *Deployment) Reset(_ context.Context, seed uint64, out *lockstep.Outbox)
 	d.operator.Begin(out)
 	d.clocks.Set(out)
 	if out.Texts() {
-		d.tell()
+		d.reportStates()
 	}
 	return nil
 }
@@ -120,8 +120,8 @@ func (d *Deployment) move(out *lockstep.Outbox) {
 	d.operator.At(out)
 }
 
-// tell reports the states of the nodes as text.
-func (d *Deployment) tell() { d.out.States(d.stateText) }
+// reportStates reports the states of the nodes as text.
+func (d *Deployment) reportStates() { d.out.States(d.stateText) }
 
 // Do executes one step.
 func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
@@ -143,7 +143,7 @@ func (d *Deployment) Do(_ context.Context, s *lockstep.Step, out *lockstep.Outbo
 	}
 	d.clocks.Set(out)
 	if out.Texts() {
-		d.tell()
+		d.reportStates()
 	}
 	return err
 }

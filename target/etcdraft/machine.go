@@ -49,7 +49,8 @@ func (m *machine) allows(c raftlib.ConfChange) bool {
 // fingerprint hashes the state.
 func (m *machine) fingerprint() uint64 {
 	h := mix.Hash(m.Hash())
-	h.Mix(uint64(m.conf.Voters) | uint64(m.conf.Outgoing)<<16 | uint64(m.conf.Learners)<<32 | uint64(m.conf.LearnersNext)<<48)
+	h.Mix(uint64(m.conf.Voters) | uint64(m.conf.Outgoing)<<16 | uint64(m.conf.Learners)<<32 |
+		uint64(m.conf.LearnersNext)<<48)
 	return uint64(h)
 }
 

@@ -14,7 +14,7 @@ type Read = raftlib.Read
 const (
 	changing = iota
 	transferring
-	duties
+	explicit
 )
 
 func newOperator(c Cluster) *operator.Operator {
@@ -28,7 +28,7 @@ func (d *Deployment) ask(id int32, n *node) {
 	task, ask := d.operator.Given(id)
 	there := !d.retired.Has(n.id)
 	switch task {
-	case duties:
+	case explicit:
 		d.change(n, d.asks[ask])
 	case transferring:
 		if voters := n.machine.conf.Voters; voters != 0 && there {

@@ -26,14 +26,14 @@ var compared = []struct {
 	{"apply twice", func(f *faulty) raftlib.Node { return applyTwice{f} }},
 }
 
-// TestUnlessTold compares strategies with their defaults, and two with an option. The page shows the runs of 500 that
+// TestDefaults compares strategies with their defaults, and two with an option. The page shows the runs of 500 that
 // find a fault, and the findings by step.
-func TestUnlessTold(t *testing.T) {
+func TestDefaults(t *testing.T) {
 	page.Section(t, "../../docs/which-strategy-first.md", "findings", func(w io.Writer) error {
 		var byRun, byStep strings.Builder
 		for _, text := range []string{"uniform", "uniform:rounds=48", "lossy", "walk", "baseline", "pctcp",
 			"pctcp:fair=true", "pos", "queues", "delay", "partition"} {
-			unlessTold(t, text, &byRun, &byStep)
+			defaults(t, text, &byRun, &byStep)
 		}
 		faults, rule := "", ""
 		for _, f := range compared[1:] {
@@ -57,8 +57,8 @@ func TestUnlessTold(t *testing.T) {
 	})
 }
 
-// unlessTold writes a strategy's lines of both tables.
-func unlessTold(t *testing.T, text string, byRun, byStep *strings.Builder) {
+// defaults writes a strategy's lines of both tables.
+func defaults(t *testing.T, text string, byRun, byStep *strings.Builder) {
 	t.Helper()
 	s, err := strategy.Parse(text)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestTagsOrLayers(t *testing.T) {
 }
 
 // inRounds explores a cluster with a fault in both ways, with two strategies.
-func inRounds(t *testing.T, fault func(*faulty) raftlib.Node, tell func(*lockstep.Result)) {
+func inRounds(t *testing.T, fault func(*faulty) raftlib.Node, report func(*lockstep.Result)) {
 	t.Helper()
 	for _, s := range []lockstep.Strategy{strategy.Uniform{Isolations: 8, Rounds: 48},
 		strategy.Lossy{Rounds: 48, Loss: 0.2}} {
@@ -131,7 +131,7 @@ func inRounds(t *testing.T, fault func(*faulty) raftlib.Node, tell func(*lockste
 			if err != nil {
 				t.Fatal(err)
 			}
-			tell(r)
+			report(r)
 		}
 	}
 }

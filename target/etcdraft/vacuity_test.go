@@ -28,11 +28,11 @@ func TestUnchecked(t *testing.T) {
 		{"everything", etcdraft.Cluster{}, rough, etcdraft.Settle, nil},
 		{"no settling stage", etcdraft.Cluster{}, rough, 0, []string{agree, live}},
 		{"no clients", etcdraft.Cluster{Clients: etcdraft.None}, rough, 0, []string{durable, agree, live, linear}},
-		{"nobody asks", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Timer: 1}, 0,
+		{"no requests", etcdraft.Cluster{}, strategy.Walk{Deliver: 10, Timer: 1}, 0,
 			[]string{durable, agree, live, linear}},
 		{"one node, one log", etcdraft.Cluster{Nodes: 1}, strategy.Walk{Timer: 1, Request: 1}, 0,
 			[]string{matching, complete, agree, live}},
-		{"nobody answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
+		{"no answers", etcdraft.Cluster{}, strategy.Walk{Request: 1}, 0,
 			[]string{election, appendOnly, matching, complete, machine, durable, agree, live, linear}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestUnchecked(t *testing.T) {
 				t.Fatal(r.First(), err)
 			}
 			if got := r.Unchecked(); !slices.Equal(got, c.want) {
-				t.Errorf("never judged: %q, want %q (%v)", got, c.want, r.Checked)
+				t.Errorf("never checked: %q, want %q (%v)", got, c.want, r.Checked)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		t.Fatal(err)
 	}
 	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q, events %v",
+		"%d runs, %v %v, %d steps, %d messages, checked %v, strays %v, suspects %q, events %v",
 		result.Runs,
 		result.Verdicts,
 		result.Reasons,
@@ -119,7 +119,7 @@ func allChecked(t *testing.T, r *lockstep.Result, others ...[]string) {
 	but := slices.Concat(others...)
 	for _, j := range r.Checked {
 		if j.N == 0 && !slices.Contains(but, j.Name) {
-			t.Errorf("%s was never judged", j.Name)
+			t.Errorf("%s was never checked", j.Name)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (s *snapshots) Reset() {
 	*s = snapshots{all: map[int]bool{}, keys: map[string][]watch.Change{}, whole: map[int64]bool{}}
 }
 
-// Judged counts the reads.
+// Checked counts the reads.
 func (s *snapshots) Checked() int { return s.checked }
 
 // Event records the known history and the reads.

@@ -97,7 +97,7 @@ func (f *fullRefuse) Reset() { *f = fullRefuse{since: -1, relieved: -1} }
 // End returns nil: only events are checked.
 func (*fullRefuse) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the requests for space while there was none.
+// Checked counts the requests for space while there was none.
 func (f *fullRefuse) Checked() int { return f.checked }
 
 // Event checks the requests that got space.

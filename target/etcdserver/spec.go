@@ -69,7 +69,7 @@ func (o *once) Reset() { o.at, o.checked = map[[2]string]int64{}, 0 }
 // End returns nil: only events are checked.
 func (*once) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the values.
+// Checked counts the values.
 func (o *once) Checked() int { return o.checked }
 
 // Event looks for values that were written before.
@@ -155,7 +155,7 @@ func (l *leasesHold) Reset() { l.leases, l.checked = leases{}, 0 }
 // End returns nil: only events are checked.
 func (*leasesHold) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the keys that must exist.
+// Checked counts the keys that must exist.
 func (l *leasesHold) Checked() int { return l.checked }
 
 // Event checks the result of a read.
@@ -201,7 +201,7 @@ func (l *leasesEnd) Reset() { *l = leasesEnd{leases: leases{}, calm: -1} }
 // End returns nil: only events are checked.
 func (*leasesEnd) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the keys that must be gone.
+// Checked counts the keys that must be gone.
 func (l *leasesEnd) Checked() int { return l.checked }
 
 // Event checks the result of a read.
@@ -277,7 +277,7 @@ func (p *permitted) Reset() {
 // End returns nil: only events are checked.
 func (*permitted) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the requests of users without a right.
+// Checked counts the requests of users without a right.
 func (p *permitted) Checked() int { return p.checked }
 
 // Event checks the requests that succeeded.

@@ -112,7 +112,7 @@ func (e *equal) Reset() { e.first, e.checked = map[[2]int64]told{}, 0 }
 // End returns nil: only events are checked.
 func (*equal) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts the comparisons.
+// Checked counts the comparisons.
 func (e *equal) Checked() int { return e.checked }
 
 // Event compares a store with the first one reported at its revision.
@@ -197,7 +197,7 @@ const calm = 30 * time.Second
 // Reset begins a new run.
 func (d *durable) Reset() { *d = durable{began: -1} }
 
-// Judged counts the runs that could have failed.
+// Checked counts the runs that could have failed.
 func (d *durable) Checked() int { return d.checked }
 
 // Event records acknowledged writes and the content of stores.

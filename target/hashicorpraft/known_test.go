@@ -50,7 +50,7 @@ func TestNoPipelineNoGhosts(t *testing.T) {
 		lockstep.Plan{System: h.cluster, Strategy: h.strategy, Spec: NoGhosts, Runs: 50, Settle: h.settle, Seed: 1},
 	)
 	if f := result.First(); f != nil || result.Checked[0].N == 0 {
-		t.Errorf("%v, judged %v", f, result.Checked)
+		t.Errorf("%v, checked %v", f, result.Checked)
 	}
 }
 

@@ -169,13 +169,13 @@ func (c *client) write(
 	t topic,
 	partition int,
 	value string,
-	who identity,
+	by identity,
 	sequence int32,
 	acks int16,
 	timeout time.Duration,
 ) (offset int64, err error) {
 	p := kmsg.NewProduceRequestTopicPartition()
-	p.Partition, p.Records = int32(partition), batch(value, who, sequence)
+	p.Partition, p.Records = int32(partition), batch(value, by, sequence)
 	at := kmsg.NewProduceRequestTopic()
 	at.Topic, at.TopicID, at.Partitions = t.name, t.id, append(at.Partitions, p)
 	request := kmsg.NewPtrProduceRequest()
@@ -202,19 +202,19 @@ const (
 )
 
 // batch returns a record in the brokers' storage format: a batch of one record.
-func batch(value string, who identity, sequence int32) []byte {
+func batch(value string, by identity, sequence int32) []byte {
 	record := kmsg.Record{Value: []byte(value)}
 	record.Length = int32(len(record.AppendTo(nil)) - 1) // without the length itself, which takes one byte
 	b := kmsg.RecordBatch{
 		PartitionLeaderEpoch: -1,
 		Magic:                2,
-		ProducerID:           who.id,
-		ProducerEpoch:        who.epoch,
+		ProducerID:           by.id,
+		ProducerEpoch:        by.epoch,
 		FirstSequence:        sequence,
 		NumRecords:           1,
 		Records:              record.AppendTo(nil),
 	}
-	if who == plain {
+	if by == plain {
 		b.FirstSequence = -1
 	}
 	b.Length = int32(len(b.AppendTo(nil)) - afterCount)

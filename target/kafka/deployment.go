@@ -55,7 +55,7 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		Agree:   d.agree,
 		GiveUp:  true,
 		Inspect: d.inspect,
-		Log:     telling,
+		Log:     relevant,
 		Role:    d.role,
 		Close:   d.close,
 	}
@@ -126,7 +126,7 @@ func (d *deployment) introduce(ctx context.Context, p *producer) error {
 			return nil
 		}
 		var err error
-		p.who, err = p.identify(ctx, 1)
+		p.identity, err = p.identify(ctx, 1)
 		return err
 	})
 }
@@ -299,7 +299,7 @@ func (d *deployment) read(ctx context.Context, partition int) ([]Placed, error) 
 	case err != nil:
 		return nil, err
 	case len(v.partitions) == 0 || v.partitions[partition].leader == 0:
-		return nil, errNobody
+		return nil, errNoLeader
 	}
 	return d.asker.read(ctx, v.partitions[partition].leader, d.topic, partition)
 }

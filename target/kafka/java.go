@@ -148,8 +148,8 @@ file.delete.delay.ms=1000
 metadata.log.segment.bytes=8388608
 `
 
-// telling selects the log lines about roles.
-func telling(line string) bool {
+// relevant selects the log lines about roles.
+func relevant(line string) bool {
 	for _, words := range []string{
 		"ERROR", "FATAL", "Fencing", "unfenced", "UNCLEAN", "Shrinking ISR", "Expanding ISR", "ISR updated",
 		"starts at leader epoch", "Leader with topic", "Follower ",

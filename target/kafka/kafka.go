@@ -18,7 +18,7 @@ type Cluster struct {
 	// Brokers and Controllers are the servers: the brokers are the nodes 1, 2, ..., and the controllers those after
 	// them. Without separate controllers all brokers are also controllers.
 	Brokers     int `help:"servers that have the records" zero:"3" range:"1..5"`
-	Controllers int `help:"controllers of their own; 0: all brokers are controllers, too" range:"0..3"`
+	Controllers int `help:"separate controllers; 0: all brokers are controllers, too" range:"0..3"`
 	// Clients, Requests and Partitions bound the workload of producers.
 	Clients    int `help:"producers, each with one record at a time" zero:"2" range:"1..16"`
 	Requests   int `help:"records of each producer" zero:"6" range:"1..1000"`
@@ -26,19 +26,19 @@ type Cluster struct {
 	// Producers selects which producers are idempotent.
 	Producers string `help:"idempotent, plain, or both: every other one is idempotent" zero:"both" oneof:"both idempotent plain"`
 	// Acks selects the replicas that must have a record before it is acknowledged.
-	Acks string `help:"who has a record that is acknowledged: all (that are in sync), or leader" zero:"all" oneof:"all leader"`
+	Acks string `help:"replicas that must have a record before it is acknowledged: all (that are in sync), or leader" zero:"all" oneof:"all leader"`
 	// Insync is the number of replicas that must be in sync to accept a record with acks=all.
-	Insync int `help:"replicas that must be in sync to take a record (min.insync.replicas)" zero:"2" range:"1..5"`
+	Insync int `help:"replicas that must be in sync to accept a record (min.insync.replicas)" zero:"2" range:"1..5"`
 	// Unclean allows a leader that is not in sync.
 	Unclean bool `help:"a replica that is not in sync may lead (unclean.leader.election.enable)"`
 	// Session is how long a broker may be silent before a controller fences it.
-	Session time.Duration `help:"how long controllers hear nothing of a broker until they do without it" zero:"2s" range:"100ms.."`
+	Session time.Duration `help:"how long a broker may be silent before a controller fences it" zero:"2s" range:"100ms.."`
 	// Pace is the minimum duration of a step in which time passes, and the timeout of a producer.
-	Pace time.Duration `help:"how long a stretch of time lasts, and how long a producer waits for an answer" zero:"300ms" range:"1ms.."`
-	// Timeout is the timeout for servers to start and to agree.
+	Pace time.Duration `help:"duration of a step in which time passes, and of a producer's timeout" zero:"300ms" range:"1ms.."`
+	// StartTimeout limits the time in which servers must start and agree.
 	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"2m" range:"1ms.."`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections are paused instead of closing them"`
+	Stall bool `help:"a cut stalls connections instead of closing them"`
 }
 
 func (c Cluster) nodes() int { return c.Brokers + c.Controllers }

@@ -19,21 +19,21 @@ type producer struct {
 	number     int
 	idempotent bool
 
-	who      identity
+	identity identity
 	sequence []int32 // of the next record, by partition
 	at       int     // the current or next record, from 1
 	attempts int     // attempts at it so far
 	doubtful bool    // one of them may have taken effect
 }
 
-// tries is the maximum number of attempts at a record.
+// attempts is the maximum number of attempts at a record.
 const attempts = 4
 
 // perProducer separates the numbers of requests: the record i of producer p has the number p*perProducer + i.
 const perProducer = 10_000
 
 func (p *producer) begin(partitions int) {
-	p.who, p.sequence, p.at, p.attempts, p.doubtful = plain, make([]int32, partitions), 1, 0, false
+	p.identity, p.sequence, p.at, p.attempts, p.doubtful = plain, make([]int32, partitions), 1, 0, false
 }
 
 // record returns the current or next record.
@@ -52,8 +52,8 @@ type attempt struct {
 	err    error
 }
 
-// errNobody reports that a server knows no leader.
-var errNobody = errors.New("nobody leads")
+// errNoLeader reports that a server knows no leader.
+var errNoLeader = errors.New("no server leads")
 
 // try attempts a record: it asks a server for the leader, and writes to that leader.
 func (p *producer) try(
@@ -65,19 +65,19 @@ func (p *producer) try(
 	acks int16,
 	timeout time.Duration,
 ) (int64, error) {
-	if p.idempotent && p.who == plain {
-		who, err := p.identify(ctx, n)
+	if p.idempotent && p.identity == plain {
+		id, err := p.identify(ctx, n)
 		if err != nil {
 			return 0, refusal{err}
 		}
-		p.who = who
+		p.identity = id
 	}
 	v, err := p.view(ctx, n, t, partitions)
 	switch {
 	case err != nil:
 		return 0, refusal{err}
 	case len(v.partitions) == 0 || v.partitions[r.Partition].leader == 0:
-		return 0, refusal{errNobody}
+		return 0, refusal{errNoLeader}
 	}
 	return p.write(
 		ctx,
@@ -85,7 +85,7 @@ func (p *producer) try(
 		t,
 		r.Partition,
 		r.value(),
-		p.who,
+		p.identity,
 		p.sequence[r.Partition],
 		acks,
 		timeout,
@@ -145,7 +145,7 @@ func (p *producer) learn(a *attempt) (acknowledged, again bool) {
 
 // forget gives an idempotent producer a new identity: the next record is its first.
 func (p *producer) forget() {
-	p.who = plain
+	p.identity = plain
 	clear(p.sequence)
 }
 

@@ -34,7 +34,7 @@ func TwoPartitions() *scenario.Scenario {
 		return lockstep.Step{Kind: trace.Request, Request: int32(producer*perProducer + number), Node: at}
 	}
 	sc.If(scenario.Did(trace.Start)).
-		Named("the story").
+		Named("the sequence").
 		Then(scenario.Do("cut the leader off, with the controller and then alone", func(
 			m *scenario.Moment, hand *lockstep.Control,
 		) {

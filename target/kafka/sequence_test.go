@@ -120,15 +120,15 @@ func named(brokers int64) *big.Rat {
 
 // The paper's probability of its sequence, and the probabilities of the others.
 func TestPredicted(t *testing.T) {
-	for i, want := range []struct{ told, both *big.Rat }{
+	for i, want := range []struct{ chance, both *big.Rat }{
 		{big.NewRat(1, 12), big.NewRat(1, 12)},
 		{big.NewRat(1, 6), big.NewRat(5, 54)},
 		{big.NewRat(1, 6), big.NewRat(5, 54)},
 	} {
 		e := endings[i]
-		_, told := parsed(t, e.sequences)
-		if both := new(big.Rat).Mul(told, named(e.named)); told.Cmp(want.told) != 0 || both.Cmp(want.both) != 0 {
-			t.Errorf("%s: %s, with a write %s", e.name, told, both)
+		_, chance := parsed(t, e.sequences)
+		if both := new(big.Rat).Mul(chance, named(e.named)); chance.Cmp(want.chance) != 0 || both.Cmp(want.both) != 0 {
+			t.Errorf("%s: %s, with a write %s", e.name, chance, both)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestMeasured(t *testing.T) {
 // table compares the outcomes of runs with the prediction.
 func table(t *testing.T, runs []noted, unclean bool) {
 	rest, restLost, all, predicted := 0, 0, 0, new(big.Rat)
-	told := make([][2]int, len(endings)) // and lost
+	hits := make([][2]int, len(endings)) // and lost
 	for _, r := range runs {
 		gone, is := 0, -1
 		if r.lost != "" {
@@ -247,8 +247,8 @@ func table(t *testing.T, runs []noted, unclean bool) {
 			}
 			continue
 		}
-		told[is][0]++
-		told[is][1] += gone
+		hits[is][0]++
+		hits[is][1] += gone
 	}
 	for i, e := range endings {
 		_, chance := parsed(t, e.sequences)
@@ -256,23 +256,23 @@ func table(t *testing.T, runs []noted, unclean bool) {
 		if i < 2 {
 			predicted.Add(predicted, both)
 		}
-		at := compare.Share(told[i][0], len(runs), 0.95)
+		at := compare.Share(hits[i][0], len(runs), 0.95)
 		p, _ := chance.Float64()
 		t.Logf(
-			"%s: predicted %s, told in %d of %d (%.3f to %.3f); with a write %s, lost in %d",
+			"%s: predicted %s, hit in %d of %d (%.3f to %.3f); with a write %s, lost in %d",
 			e.name,
 			chance.RatString(),
-			told[i][0],
+			hits[i][0],
 			len(runs),
 			at.Low,
 			at.High,
 			both.RatString(),
-			told[i][1],
+			hits[i][1],
 		)
-		if sure := compare.Share(told[i][0], len(runs), 0.9999); p < sure.Low || p > sure.High {
-			t.Errorf("%s was told in %d of %d runs, predicted %s", e.name, told[i][0], len(runs), chance.RatString())
+		if sure := compare.Share(hits[i][0], len(runs), 0.9999); p < sure.Low || p > sure.High {
+			t.Errorf("%s was hit in %d of %d runs, predicted %s", e.name, hits[i][0], len(runs), chance.RatString())
 		}
-		if !unclean && told[i][1] > 0 {
+		if !unclean && hits[i][1] > 0 {
 			t.Errorf("%s loses records with safe settings", e.name)
 		}
 	}

@@ -85,7 +85,7 @@ func (h *history) offsets(r Record) (all []int64) {
 	return all
 }
 
-// judge records the history for one property.
+// checker records the history for one property.
 type checker struct {
 	history
 	find    func(*history) (checked int, text string)
@@ -98,7 +98,7 @@ func (j *checker) Reset() {
 	j.checked = 0
 }
 
-// Judged returns the number of final checks.
+// Checked returns the number of final checks.
 func (j *checker) Checked() int { return j.checked }
 
 // Event records an event.
@@ -147,7 +147,7 @@ func disorder(h *history) (checked int, text string) {
 	for _, log := range h.logs {
 		for _, p := range log {
 			if _, ok := h.sent[p.Value]; !ok {
-				return checked, fmt.Sprintf("the log has %q at %d, which nobody wrote", p.Value, p.Offset)
+				return checked, fmt.Sprintf("the log has %q at %d, which no producer wrote", p.Value, p.Offset)
 			}
 		}
 	}

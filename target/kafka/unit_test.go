@@ -61,7 +61,7 @@ func TestProperties(t *testing.T) {
 			ack(a, 0),
 			log(Placed{3, "1.1"}),
 		}, "partition-order"},
-		"nobody wrote it": {[]lockstep.Event{
+		"no producer wrote it": {[]lockstep.Event{
 			send(a),
 			ack(a, 0),
 			log(Placed{0, "1.1"}, Placed{1, "7.7"}),
@@ -125,21 +125,21 @@ func TestProperties(t *testing.T) {
 // The effect of an attempt's outcome on a producer: whether the record counts as written, whether it is written again,
 // and under which identity.
 func TestLearn(t *testing.T) {
-	who := identity{7, 0}
+	id := identity{7, 0}
 	for name, c := range map[string]struct {
 		errs                []error // of one attempt after the other
 		acknowledged, again bool
 		sequence            int32
-		who                 identity
+		identity            identity
 	}{
-		"written": {[]error{nil}, true, false, 1, who},
+		"written": {[]error{nil}, true, false, 1, id},
 		"written before": {[]error{
 			errors.New("broken"),
 			kerr.DuplicateSequenceNumber,
-		}, true, false, 1, who},
-		"refused":                         {[]error{kerr.NotEnoughReplicas}, false, true, 0, who},
-		"nobody leads":                    {[]error{refusal{errNobody}}, false, true, 0, who},
-		"unknown, so again as the same":   {[]error{kerr.RequestTimedOut}, false, true, 0, who},
+		}, true, false, 1, id},
+		"refused":                         {[]error{kerr.NotEnoughReplicas}, false, true, 0, id},
+		"no server leads":                 {[]error{refusal{errNoLeader}}, false, true, 0, id},
+		"unknown, so again as the same":   {[]error{kerr.RequestTimedOut}, false, true, 0, id},
 		"a stranger, so again as another": {[]error{kerr.OutOfOrderSequenceNumber}, false, true, 0, plain},
 		"a stranger after a doubt, no more": {
 			[]error{kerr.NotLeaderForPartition, kerr.UnknownProducerID},
@@ -157,19 +157,19 @@ func TestLearn(t *testing.T) {
 	} {
 		p := &producer{number: 1, idempotent: true}
 		p.begin(1)
-		p.who = who
+		p.identity = id
 		var acknowledged, again bool
 		for _, err := range c.errs {
 			acknowledged, again = p.learn(&attempt{err: err})
 		}
-		if acknowledged != c.acknowledged || again != c.again || p.sequence[0] != c.sequence || p.who != c.who {
+		if acknowledged != c.acknowledged || again != c.again || p.sequence[0] != c.sequence || p.identity != c.identity {
 			t.Errorf(
 				"%s: acknowledged %t, again %t, sequence %d, as %v",
 				name,
 				acknowledged,
 				again,
 				p.sequence[0],
-				p.who,
+				p.identity,
 			)
 		}
 	}
@@ -178,14 +178,14 @@ func TestLearn(t *testing.T) {
 // The client library can read a batch, including its checksum.
 func TestBatch(t *testing.T) {
 	for _, value := range []string{"1.1", strings.Repeat("x", 40)} {
-		for _, who := range []identity{plain, {5, 2}} {
+		for _, id := range []identity{plain, {5, 2}} {
 			p := kmsg.NewFetchResponseTopicPartition()
-			p.RecordBatches, p.HighWatermark = batch(value, who, 3), 1
+			p.RecordBatches, p.HighWatermark = batch(value, id, 3), 1
 			got, _ := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{}, &p, nil, nil)
 			if got.Err != nil || len(got.Records) != 1 || string(got.Records[0].Value) != value ||
-				got.Records[0].ProducerID != who.id ||
-				got.Records[0].ProducerEpoch != who.epoch {
-				t.Errorf("%q of %v: %+v", value, who, got)
+				got.Records[0].ProducerID != id.id ||
+				got.Records[0].ProducerEpoch != id.epoch {
+				t.Errorf("%q of %v: %+v", value, id, got)
 			}
 		}
 	}

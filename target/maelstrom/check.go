@@ -59,7 +59,7 @@ func checkSet(add, field string) func(*history) verdict {
 					h.calls,
 					func(a *call) bool { return a.Kind == add && a.Value == x && a.called <= c.returned },
 				) {
-					return broken(v.checked, fmt.Sprintf("node %d shows %d, which nobody added", c.Node, x), c)
+					return broken(v.checked, fmt.Sprintf("node %d shows %d, which no client added", c.Node, x), c)
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func (h *history) missing(v verdict, add, field string) verdict {
 				return broken(
 					v.checked,
 					fmt.Sprintf(
-						"%d was acknowledged by node %d, but node %d does not show it after everything was quiet",
+						"%d was acknowledged by node %d, but node %d does not show it once all nodes are quiescent",
 						a.Value,
 						a.Node,
 						c.Node,
@@ -140,7 +140,7 @@ func checkCounter(h *history) verdict {
 			return broken(
 				v.checked,
 				fmt.Sprintf(
-					"node %d shows %d after everything was quiet, but what was acknowledged makes %s",
+					"node %d shows %d once all nodes are quiescent, but what was acknowledged makes %s",
 					c.Node,
 					value,
 					between(least, most),

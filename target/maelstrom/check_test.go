@@ -118,7 +118,7 @@ func TestCheckers(t *testing.T) {
 		{
 			"invented",
 			"g-set",
-			"shows 8, which nobody added",
+			"shows 8, which no client added",
 			[]made{{Op{Kind: "add", Value: 7}, 1, `{"type":"add_ok"}`}, {read, 2, `{"type":"read_ok","value":[8]}`}},
 		},
 		{
@@ -200,7 +200,7 @@ func TestCheckers(t *testing.T) {
 		{
 			"not committed",
 			"kafka",
-			"lists 5 as committed in log 1, which nobody committed",
+			"lists 5 as committed in log 1, which no client committed",
 			[]made{{
 				Op{Kind: "list_committed_offsets", Key: 1},
 				1,

@@ -120,7 +120,7 @@ func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error
 	answered := &Op{ID: -1}
 	d.open[d.asked] = answered
 	body["msg_id"] = d.asked
-	if err := d.tell(i, "c0", body, out); err != nil {
+	if err := d.submit(i, "c0", body, out); err != nil {
 		return err
 	}
 	if answered.reply == nil {
@@ -132,8 +132,8 @@ func (d *deployment) ask(i int, body map[string]any, out *lockstep.Outbox) error
 	return nil
 }
 
-// tell sends a message to a node and processes its effects.
-func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) error {
+// submit sends a message to a node and processes its effects.
+func (d *deployment) submit(i int, from string, body any, out *lockstep.Outbox) error {
 	raw, ok := body.(json.RawMessage)
 	if !ok {
 		var err error
@@ -141,15 +141,15 @@ func (d *deployment) tell(i int, from string, body any, out *lockstep.Outbox) er
 			return err
 		}
 	}
-	if err := d.nodes[i].tell(packet{Src: from, Dest: nodeName(i), Body: raw}, d.cluster.Timeout); err != nil {
+	if err := d.nodes[i].write(packet{Src: from, Dest: nodeName(i), Body: raw}, d.cluster.Timeout); err != nil {
 		return d.inconclusive(i, err)
 	}
-	return d.quiet(i, out)
+	return d.await(i, out)
 }
 
-// quiet waits until a node is quiescent, and processes its output.
-func (d *deployment) quiet(i int, out *lockstep.Outbox) error {
-	if err := d.nodes[i].quiet(d.cluster.Timeout, func(m packet) error { return d.hear(i, m, out) }); err != nil {
+// await waits until a node is quiescent, and processes its output.
+func (d *deployment) await(i int, out *lockstep.Outbox) error {
+	if err := d.nodes[i].await(d.cluster.Timeout, func(m packet) error { return d.hear(i, m, out) }); err != nil {
 		return d.inconclusive(i, err)
 	}
 	return nil
@@ -180,7 +180,7 @@ func (d *deployment) hear(i int, m packet, out *lockstep.Outbox) error {
 		d.send(from, from, m.Dest+" "+h.Type, m, out)
 	default:
 		return fmt.Errorf(
-			"a message to %q, who is nobody: %s to %s, a client, and %s are known",
+			"a message to %q, which does not exist: %s to %s, clients, and %s are known",
 			m.Dest,
 			nodeName(0),
 			nodeName(len(d.nodes)-1),
@@ -290,7 +290,7 @@ func (d *deployment) deliver(s *lockstep.Step, out *lockstep.Outbox) error {
 		d.send(to, to, m.Dest+" "+h.Type+" answered", packet{Src: m.Dest, Dest: m.Src, Body: answer}, out)
 		return nil
 	}
-	return d.tell(int(envelope.To-1), m.Src, m.Body, out)
+	return d.submit(int(envelope.To-1), m.Src, m.Body, out)
 }
 
 // request makes a client begin an operation.
@@ -304,7 +304,7 @@ func (d *deployment) request(s *lockstep.Step, out *lockstep.Outbox) error {
 	out.Event(
 		lockstep.Event{Node: s.Node, Type: spec.EventCall, Value: &spec.Call{Client: op.ID, ID: op.ID, Input: op}},
 	)
-	return d.tell(int(s.Node-1), "c"+strconv.Itoa(op.ID), body, out)
+	return d.submit(int(s.Node-1), "c"+strconv.Itoa(op.ID), body, out)
 }
 
 // overhear processes messages that nodes have sent on their own.
@@ -339,7 +339,7 @@ func (d *deployment) finalReads(out *lockstep.Outbox) {
 // readEvery is the number of waits of the settling stage between two rounds of reads.
 const readEvery = 10
 
-// Abilities are the bodies.
+// Capabilities has the bodies of messages.
 func (d *deployment) Capabilities() lockstep.Capabilities {
 	return lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1].Body }}
 }

@@ -35,7 +35,7 @@ func checkKafka(h *history) verdict {
 // logs returns the known content of the logs: from the answers to sends and polls.
 func (h *history) logs() (map[place]int, verdict) {
 	logs, places, v := map[place]int{}, map[int]place{}, verdict{}
-	who := map[place]*call{}
+	first := map[place]*call{}
 	note := func(c *call, at place, value int) string {
 		v.checked++
 		if was, known := logs[at]; known && was != value {
@@ -52,8 +52,8 @@ func (h *history) logs() (map[place]int, verdict) {
 			)
 		}
 		logs[at], places[value] = value, at
-		if who[at] == nil {
-			who[at] = c
+		if first[at] == nil {
+			first[at] = c
 		}
 		return ""
 	}
@@ -133,7 +133,7 @@ func (h *history) committed(c *call) string {
 		})
 		if !tried && listed[key] != 0 {
 			return fmt.Sprintf(
-				"node %d lists %d as committed in log %s, which nobody committed",
+				"node %d lists %d as committed in log %s, which no client committed",
 				c.Node,
 				listed[key],
 				key,

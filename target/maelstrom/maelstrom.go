@@ -34,15 +34,15 @@ type Cluster struct {
 	// Requests is the number of operations that clients begin in a run.
 	Requests int `help:"operations of clients in a run; 0: 12" zero:"12" range:"1..1000"`
 	// Topology is the neighborhood that nodes receive in the workload broadcast.
-	Topology string `help:"what nodes are told of each other by broadcast: grid, line or total" oneof:"grid line total"`
+	Topology string `help:"the neighbors of nodes in the workload broadcast: grid, line or total" oneof:"grid line total"`
 	// Crash allows crashes and restarts of nodes. Most programs keep all state in memory.
-	Crash bool `help:"nodes may be killed, and start again with nothing but what they have on disk"`
+	Crash bool `help:"nodes may be killed, and restart with only the data on their disks"`
 	// Exact declares that the program has no clock, no draws and no races of its own.
 	Exact bool `help:"the program has no clock, draw or race of its own, so that runs repeat"`
 	// Pace is the duration of a step in which time passes.
 	Pace time.Duration `help:"how long a step lasts in which time passes; 0s: 20ms" zero:"20ms"`
 	// Timeout is the timeout for a node to become quiescent.
-	Timeout time.Duration `help:"how long a node may take to fall quiet; 0s: 5s" zero:"5s"`
+	Timeout time.Duration `help:"how long a node may take to become quiescent; 0s: 5s" zero:"5s"`
 }
 
 // Describe returns the properties and capabilities of the system.

@@ -92,7 +92,7 @@ func TestRightBroadcast(t *testing.T) {
 // Every workload passes with nodes that satisfy it, performs checks, and detects nodes that do not.
 func TestWorkloads(t *testing.T) {
 	node := python(t, "testdata/node.py")
-	patient := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
+	deliveries := strategy.Walk{Deliver: 4, Request: 2, Steps: 60}
 	for i, workload := range []string{"broadcast", "lin-kv", "g-set", "unique-ids", "kafka", "txn-list-append"} {
 		t.Run(workload, func(t *testing.T) {
 			tier.Some(t, i, 3)
@@ -109,7 +109,7 @@ func TestWorkloads(t *testing.T) {
 				plan := lockstep.Plan{
 					System:    system,
 					Spec:      maelstrom.Promise,
-					Strategy:  patient,
+					Strategy:  deliveries,
 					Runs:      3,
 					Settle:    60,
 					Workers:   2,
@@ -138,7 +138,7 @@ func TestBugs(t *testing.T) {
 		`workload is "chat"`:     func(c *maelstrom.Cluster) { c.Workload = "chat" },
 		"allowed are 1..":        func(c *maelstrom.Cluster) { c.Nodes = 0 },
 		"requests is -1":         func(c *maelstrom.Cluster) { c.Requests = -1 },
-		"grid, line, total":      func(c *maelstrom.Cluster) { c.Topology = "ring" },
+		"grid, line, total":      func(c *maelstrom.Cluster) { c.Topology = "star" },
 		"it ended: exit":         func(*maelstrom.Cluster) {},
 		"/no/such/node":          func(c *maelstrom.Cluster) { c.Bin = "/no/such/node" },
 		"not a message: \"y\"":   func(c *maelstrom.Cluster) { c.Bin = "echo y" },
@@ -157,7 +157,7 @@ func TestBugs(t *testing.T) {
 			}
 		}
 		if !strings.Contains(text, want) {
-			t.Errorf("%q does not tell %q", text, want)
+			t.Errorf("%q does not contain %q", text, want)
 		}
 	}
 }

@@ -79,8 +79,8 @@ func start(command, dir string) (*program, error) {
 	return &program{Spoken: c, watcher: asleep.New(c.Pid())}, nil
 }
 
-// tell sends a message to the node.
-func (p *program) tell(m packet, timeout time.Duration) error {
+// write sends a message to the node.
+func (p *program) write(m packet, timeout time.Duration) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (p *program) tell(m packet, timeout time.Duration) error {
 	}
 	if _, err := p.In.Write(append(line, '\n')); err != nil {
 		if errors.Is(err, syscall.EPIPE) {
-			return nil // it ends, or has ended; quiet reports that, after its last output
+			return nil // it ends, or has ended; await reports that, after its last output
 		}
 		return fmt.Errorf("it does not read: %w", err)
 	}
@@ -100,8 +100,8 @@ func (p *program) tell(m packet, timeout time.Duration) error {
 // silence is how long a node must print nothing to count as quiescent, if its threads cannot be observed.
 const silence = 20 * time.Millisecond
 
-// quiet waits until the node has processed its input, and passes its output to hear.
-func (p *program) quiet(timeout time.Duration, hear func(packet) error) error {
+// await waits until the node has processed its input, and passes its output to hear.
+func (p *program) await(timeout time.Duration, hear func(packet) error) error {
 	begin := time.Now()
 	for last := begin; ; {
 		heard, err := p.drain(hear)

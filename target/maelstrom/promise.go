@@ -78,7 +78,7 @@ func (h *history) answered() []*call {
 	return list
 }
 
-// judge checks a run with a checker: a [spec.Checker].
+// checker checks a run: a [spec.Checker].
 type checker struct {
 	check   func(*history) verdict
 	history history
@@ -114,5 +114,5 @@ func (j *checker) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{Text: v.text, About: v.about}
 }
 
-// Judged returns how often the guarantee could have been violated.
+// Checked returns how often the guarantee could have been violated.
 func (j *checker) Checked() int { return j.checked }

@@ -46,7 +46,7 @@ type views struct {
 // Reset begins a new run.
 func (v *views) Reset() { v.sees, v.began, v.checked = [64]lockstep.Nodes{}, -1, 0 }
 
-// Judged counts the checks.
+// Checked counts the checks.
 func (v *views) Checked() int { return v.checked }
 
 // Event records a change.

@@ -25,7 +25,7 @@ func campaign(t *testing.T, c Cluster, s lockstep.Strategy, runs int) *lockstep.
 		t.Fatal(err)
 	}
 	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, judged %v, strays %v, suspects %q",
+		"%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q",
 		result.Runs,
 		result.Verdicts,
 		result.Reasons,
@@ -45,7 +45,7 @@ func TestConvergence(t *testing.T) {
 		t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Finding.Stack)
 	}
 	if result.Checked[0].N != 20 || result.Verdict() != trace.Pass {
-		t.Errorf("%v, judged %v", result.Verdict(), result.Checked)
+		t.Errorf("%v, checked %v", result.Verdict(), result.Checked)
 	}
 }
 

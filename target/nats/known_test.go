@@ -112,7 +112,7 @@ func looked(t *testing.T, how string, c Cluster, walk strategy.Walk) *lockstep.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s, %s: %d runs, %v, judged %v, %v", Version(), how, r.Runs, r.Verdicts, r.Checked, r.Events)
+	t.Logf("%s, %s: %d runs, %v, checked %v, %v", Version(), how, r.Runs, r.Verdicts, r.Checked, r.Events)
 	happened(t, r, EventAcknowledged) // otherwise a clean result is vacuous
 	for _, f := range r.Failures {
 		t.Logf("%s, %s: run %d: %s: %s", Version(), how, f.Run, f.Finding.Property, f.Finding.Text)

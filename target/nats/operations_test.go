@@ -24,7 +24,7 @@ func passes(t *testing.T, r *lockstep.Result) {
 	}
 	for _, j := range r.Checked {
 		if j.N == 0 {
-			t.Errorf("%s was never judged", j.Name)
+			t.Errorf("%s was never checked", j.Name)
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (u *unique) Reset() { u.by, u.checked = map[uint64]entered{}, 0 }
 // End returns nil: only events are checked.
 func (*unique) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts messages.
+// Checked counts messages.
 func (u *unique) Checked() int { return u.checked }
 
 // Event compares messages with earlier ones.
@@ -201,7 +201,7 @@ func (o *ordered) Reset() { o.last, o.before, o.checked = nil, map[int]*Acknowle
 // End returns nil: only events are checked.
 func (*ordered) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged counts messages with an earlier one.
+// Checked counts messages with an earlier one.
 func (o *ordered) Checked() int { return o.checked }
 
 // Event compares an acknowledgment with the earlier ones.
@@ -284,7 +284,7 @@ type durable struct {
 // Reset begins a new run.
 func (d *durable) Reset() { *d = durable{quiet: quiet{began: -1}, nodes: d.nodes} }
 
-// Judged counts the runs that could have failed.
+// Checked counts the runs that could have failed.
 func (d *durable) Checked() int { return d.checked }
 
 // Event records acknowledged messages and replicas.
@@ -350,7 +350,7 @@ type equal struct {
 // Reset begins a new run.
 func (q *equal) Reset() { *q = equal{quiet: quiet{began: -1}} }
 
-// Judged counts the runs that could have failed.
+// Checked counts the runs that could have failed.
 func (q *equal) Checked() int { return q.checked }
 
 // Event records replicas.
@@ -398,7 +398,7 @@ func (c *count) again() count { return count{off: c.off} }
 // End returns nil: only events are checked.
 func (*count) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged is the number of checks.
+// Checked is the number of checks.
 func (c *count) Checked() int {
 	if c.off {
 		return lockstep.NotCounted

@@ -99,5 +99,5 @@ func (a *agreement) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findin
 // End returns nil: only events are checked.
 func (*agreement) End(*lockstep.Run) *lockstep.Finding { return nil }
 
-// Judged returns the number of events to which a rule applies.
+// Checked returns the number of events to which a rule applies.
 func (a *agreement) Checked() int { return a.checked }

@@ -120,7 +120,7 @@ func (d *deployment) Reset(ctx context.Context, _ uint64, out *lockstep.Outbox) 
 		}
 	}
 	d.offers().Begin(out)
-	return d.quiet(ctx, out)
+	return d.await(ctx, out)
 }
 
 // direct sends a directive to a replica and waits until it is ready again.
@@ -223,7 +223,7 @@ func (d *deployment) post(ctx context.Context, i int, path string, what any) err
 func (d *deployment) Do(ctx context.Context, s *lockstep.Step, out *lockstep.Outbox) error {
 	err := d.do(ctx, s, out)
 	if err == nil {
-		err = d.quiet(ctx, out)
+		err = d.await(ctx, out)
 	}
 	out.Advance(trace.Time(time.Since(d.begun)))
 	return err
@@ -312,8 +312,8 @@ func (d *deployment) tag(m *message) (tag trace.Tag) {
 	return tag
 }
 
-// quiet processes the reports of replicas until none has arrived for the time of silence.
-func (d *deployment) quiet(ctx context.Context, out *lockstep.Outbox) error {
+// await processes the reports of replicas until none has arrived for the time of silence.
+func (d *deployment) await(ctx context.Context, out *lockstep.Outbox) error {
 	silence := time.NewTimer(d.system.silence())
 	defer silence.Stop()
 	for taken := 0; taken <= mostWait; taken++ {
@@ -329,7 +329,7 @@ func (d *deployment) quiet(ctx context.Context, out *lockstep.Outbox) error {
 			return ctx.Err()
 		}
 	}
-	return &lockstep.Inconclusive{Reason: fmt.Sprintf("the replicas did not fall silent after %d reports", mostWait)}
+	return &lockstep.Inconclusive{Reason: fmt.Sprintf("the replicas were not quiescent after %d reports", mostWait)}
 }
 
 // take passes a report to the engine.
@@ -375,7 +375,7 @@ func words(params map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Abilities are the bodies of messages.
+// Capabilities has the bodies of messages.
 func (d *deployment) Capabilities() lockstep.Capabilities {
 	return lockstep.Capabilities{Body: func(body trace.ID) any { return d.bodies[body-1].Data }}
 }

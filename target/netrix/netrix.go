@@ -75,7 +75,7 @@ func (s System) check() error {
 		return fmt.Errorf("netrix: %d replicas; 1 to %d are possible", n, trace.MaxNodes)
 	case s.Command == nil && s.Listen == "":
 		return errors.New(
-			"netrix: there is no Command that starts the replicas, and no address to Listen at for those that somebody else starts",
+			"netrix: set Command to start the replicas, or Listen to an address for replicas that are started elsewhere",
 		)
 	case s.Silence < 0 || s.Timeout < 0:
 		return fmt.Errorf("netrix: silence %v and timeout %v must not be negative", s.Silence, s.Timeout)

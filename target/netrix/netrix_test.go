@@ -217,7 +217,7 @@ func TestSettings(t *testing.T) {
 		"no Request that carries": {Nodes: 3, Listen: "127.0.0.1:0", Requests: []string{"x"}},
 	} {
 		if _, err := s.Describe(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not tell %q", err, want)
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
 }

@@ -61,7 +61,8 @@ func (r Replicas) Deploy(ctx context.Context, p *lockstep.Env) (lockstep.Deploym
 func (r Replicas) check() error {
 	if strings.TrimSpace(r.Bin) == "" && r.Listen == "" {
 		return errors.New("netrix: bin is the program of a replica, like --set bin='./replica {id} {server} {self}'; " +
-			"without it, listen is the address at which replicas register that are started otherwise, like --set listen=127.0.0.1:7074")
+			"without it, listen is the address at which replicas register that are started elsewhere, " +
+			"like --set listen=127.0.0.1:7074")
 	}
 	if _, err := rulesOf(r.Agree); err != nil {
 		return err

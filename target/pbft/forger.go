@@ -25,9 +25,9 @@ func (f Forger) Sign(by lockstep.Node, m Message) (Message, error) {
 	return signed(by, m), nil
 }
 
-// Lie randomly changes a message of a faulty node, and signs it. It changes the request, the view, the index, the
+// Falsify randomly changes a message of a faulty node, and signs it. It changes the request, the view, the index, the
 // type, the prepared requests, or the changes of a new view. It leaves the message of any other node unchanged.
-func (f Forger) Lie(r *rand.Rand, by lockstep.Node, m Message) Message {
+func (f Forger) Falsify(r *rand.Rand, by lockstep.Node, m Message) Message {
 	if by == 0 || !f.Faulty.Has(by) {
 		return m
 	}
@@ -39,8 +39,8 @@ func (f Forger) Lie(r *rand.Rand, by lockstep.Node, m Message) Message {
 		if len(m.Changes) > 0 { // the ViewChange of a faulty node can be forged again
 			c := &m.Changes[r.IntN(len(m.Changes))]
 			if f.Faulty.Has(c.Node) {
-				told := f.hide(r, c.message())
-				c.View, c.Prepared, c.Sign = told.View, told.Prepared, sign(c.Node, told)
+				forged := f.hide(r, c.message())
+				c.View, c.Prepared, c.Sign = forged.View, forged.Prepared, sign(c.Node, forged)
 			} else {
 				c.Prepared = nil // the signature no longer fits
 			}

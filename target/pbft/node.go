@@ -79,7 +79,7 @@ func (n *node) wait(c *sim.Context[Message]) {
 	}
 }
 
-// Timer is a tick.
+// Timeout is a tick.
 func (n *node) Timeout(c *sim.Context[Message]) {
 	n.context = c
 	n.ticks++

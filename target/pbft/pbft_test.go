@@ -64,7 +64,7 @@ func TestExample21(t *testing.T) {
 	m := sc.Machine("one asks")
 	m.On(IsSend().And(Type(pbft.ViewChange), From(4)), "asked").MarkSuccess().
 		On(IsSend().And(Type(pbft.NewView)), Fail)
-	sc.If(Did(trace.Start)).Named("the others are patient").Then(HoldTimers(Only(1, 2, 3)))
+	sc.If(Did(trace.Start)).Named("hold the timers of the others").Then(HoldTimers(Only(1, 2, 3)))
 	sc.If(Type(pbft.Prepare), To(4)).Then(Drop())
 	expect(t, sc, asynchronous, 1)
 }
@@ -180,9 +180,9 @@ func byzantine(c pbft.Cluster) *Scenario {
 		"Byzantine nodes",
 	).Faults(lockstep.Budget{Byzantine: c.Faulty(), Losses: lockstep.Unlimited, Duplicates: lockstep.Unlimited})
 	faulty := sc.Pick("faulty", c.Faulty())
-	sc.If(FromGroup(faulty), WithProbability(0.4)).Then(Forge("lie", func(m *Moment) string {
+	sc.If(FromGroup(faulty), WithProbability(0.4)).Then(Forge("falsify", func(m *Moment) string {
 		forger := pbft.Forger{Faulty: trace.NodesOf(m.Message.From), Nodes: m.Run.Info().Nodes, Requests: c.Clients()}
-		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
+		return forger.Falsify(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
 	return sc
 }
@@ -206,14 +206,14 @@ func TestCorrect(t *testing.T) {
 				if parts := result.VacuousParts(); len(parts) > 0 || result.Verdict() != trace.Pass {
 					t.Errorf("verdict %s %v, never: %q", result.Verdict(), result.Reasons, parts)
 				}
-				t.Logf("agreement was judged %d times in %d runs", result.Checked[0].N, result.Runs)
+				t.Logf("agreement was checked %d times in %d runs", result.Checked[0].N, result.Runs)
 			})
 		}
 	}
 }
 
-// TestLiarsFindTheBugs checks that the same Byzantine nodes expose the protocol's bugs.
-func TestLiarsFindTheBugs(t *testing.T) {
+// TestByzantineNodesFindTheBugs checks that the same Byzantine nodes expose the protocol's bugs.
+func TestByzantineNodesFindTheBugs(t *testing.T) {
 	c := pbft.Cluster{SmallQuorum: true}
 	result := enginetest.Explore(
 		t,
@@ -224,13 +224,13 @@ func TestLiarsFindTheBugs(t *testing.T) {
 	}
 }
 
-// TestTooManyLiars checks that one Byzantine node more than tolerated does not lead to findings.
-func TestTooManyLiars(t *testing.T) {
+// TestTooManyByzantine checks that one Byzantine node more than tolerated does not lead to findings.
+func TestTooManyByzantine(t *testing.T) {
 	c := pbft.Cluster{}
 	sc := New("two Byzantine nodes").Faults(lockstep.Budget{Byzantine: c.Faulty()})
-	sc.If(From(1, 2), WithProbability(0.5)).Then(Forge("lie", func(m *Moment) string {
+	sc.If(From(1, 2), WithProbability(0.5)).Then(Forge("falsify", func(m *Moment) string {
 		forger := pbft.Forger{Faulty: trace.NodesOf(1, 2), Nodes: 4, Requests: c.Clients()}
-		return forger.Lie(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
+		return forger.Falsify(m.Rand(), m.Message.From, m.Body().(pbft.Message)).String()
 	}))
 	result := enginetest.Explore(
 		t,
@@ -258,7 +258,7 @@ func TestParse(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("only these types were seen: %v", seen)
 	}
-	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare colour=1",
+	for _, bad := range []string{"", "Prepar view=1", "Prepare view=x", "Prepare shape=1",
 		"ViewChange view=1 prepared=1:a(3.ff)",
 		"ViewChange view=1 prepared=1:a@0(x.ff)", "NewView view=1 changes=2[]ff", "Prepare view=1 sign=zz"} {
 		if _, err := pbft.Parse(bad); err == nil {
@@ -279,12 +279,12 @@ func ExampleForger_Sign() {
 	// pbft: the forger has no key of node 2, only of 4
 }
 
-func ExampleForger_Lie() {
+func ExampleForger_Falsify() {
 	f := pbft.Forger{Faulty: trace.NodesOf(4), Nodes: 4, Requests: []string{"a", "b"}}
 	source := rand.New(rand.NewPCG(1, 2))
 	m := pbft.Message{Kind: pbft.Prepare, View: 0, Index: 1, Request: "b"}
-	fmt.Println(f.Lie(source, 4, m))
-	fmt.Println(f.Lie(source, 2, m)) // not one of its own
+	fmt.Println(f.Falsify(source, 4, m))
+	fmt.Println(f.Falsify(source, 2, m)) // not one of its own
 	// Output:
 	// Prepare view=0 index=1 request=a sign=ce152caebcb77052
 	// Prepare view=0 index=1 request=b sign=0

@@ -9,15 +9,15 @@ import (
 
 // become takes a role, and reports it if the role or the term is new.
 func (n *node) become(c *sim.Context[Message], r role) {
-	if r != n.role || n.term != n.told {
-		n.role, n.told = r, n.term
+	if r != n.role || n.term != n.reported {
+		n.role, n.reported = r, n.term
 		c.Emit(roleNames[r], &raftspec.Role{Term: uint64(n.term)})
 	}
 }
 
 // found reports the disk of a restarting node. The node is then a follower of that term.
 func (n *node) found(c *sim.Context[Message]) {
-	if n.told = n.term; n.term == 0 {
+	if n.reported = n.term; n.term == 0 {
 		return
 	}
 	c.Emit(
@@ -46,21 +46,21 @@ func (n *node) commitTo(c *sim.Context[Message], index int) {
 	for _, e := range n.log[n.commit:index] {
 		c.Emit(
 			raftspec.EventApply,
-			&raftspec.Applied{Entry: e.told(), Conf: raftspec.Conf{Voters: e.Members}, Words: words},
+			&raftspec.Applied{Entry: e.toSpec(), Conf: raftspec.Conf{Voters: e.Members}, Words: words},
 		)
 	}
 	n.commit = index
 }
 
-// told converts an entry to the type of events.
-func (e *Entry) told() raftspec.Entry {
+// toSpec converts an entry to the type of events.
+func (e *Entry) toSpec() raftspec.Entry {
 	return raftspec.Entry{Index: uint64(e.Index), Term: uint64(e.Term), Data: []byte(e.Text)}
 }
 
 func entries(list []Entry) []raftspec.Entry {
 	all := make([]raftspec.Entry, len(list))
 	for i := range list {
-		all[i] = list[i].told()
+		all[i] = list[i].toSpec()
 	}
 	return all
 }

@@ -32,14 +32,14 @@ type node struct {
 	self    lockstep.Node
 	cluster Cluster
 	*durable
-	role    role
-	told    int // the term in which the node last reported its role
-	votes   lockstep.Nodes
-	match   []int // by node: the last entry known to match, while leading
-	next    []int // by node: the next entry to send
-	commit  int
-	ticks   int
-	timeout int
+	role     role
+	reported int // the term in which the node last reported its role
+	votes    lockstep.Nodes
+	match    []int // by node: the last entry known to match, while leading
+	next     []int // by node: the next entry to send
+	commit   int
+	ticks    int
+	timeout  int
 }
 
 // Reset forgets the volatile state.
@@ -87,7 +87,7 @@ func (n *node) wait(c *sim.Context[Message]) {
 	n.ticks, n.timeout = 0, n.cluster.Election+c.Source().IntN(n.cluster.Election)
 }
 
-// Timer is a tick.
+// Timeout is a tick.
 func (n *node) Timeout(c *sim.Context[Message]) {
 	c.SetTimeout(1)
 	n.ticks++
@@ -149,7 +149,7 @@ func (n *node) Request(c *sim.Context[Message], _ int32, text string) {
 }
 
 // mayChange reports whether the leader may change members. The previous change must be committed. Without the option
-// Hasty, an entry of its own term must be committed, too.
+// EarlyChanges, an entry of its own term must be committed, too.
 func (n *node) mayChange() bool {
 	for i := n.commit; i < len(n.log); i++ {
 		if n.log[i].Members != 0 {

@@ -4,11 +4,11 @@
 //
 // That is not enough. Two leaders of different terms may each remove a member, commit under different configurations,
 // and so disagree (Ongaro on raft-dev, July 2015). The remedy published there is the default here: a new leader
-// appends a no-op entry, and changes no members before an entry of its own term is committed. [Cluster.Hasty]
+// appends a no-op entry, and changes no members before an entry of its own term is committed. [Cluster.EarlyChanges]
 // disables the remedy.
 //
-// Each call of Timer is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role, its
-// log and the entries that it applies by the events of package raftspec, which has the protocol's guarantees.
+// Each timeout is a tick. The durable state, which is term, vote and log, survives a crash. A node reports its role,
+// its log and the entries that it applies by the events of package raftspec, which has the protocol's guarantees.
 package raft
 
 import (
@@ -32,11 +32,11 @@ type Cluster struct {
 	Requests int `help:"number of commands that clients send" range:"0..26"`
 	// Changes are the membership changes that an operator requests, separated by "; ", for example "remove 4; remove
 	// 3; add 4".
-	Changes string `help:"changes of members that an operator asks for, like 'remove 4; add 4'"`
+	Changes string `help:"membership changes that an operator requests, like 'remove 4; add 4'"`
 	// Election is the election timeout in ticks: a follower campaigns after Election to 2*Election-1 ticks; 0 means
 	// 10.
-	Election int `help:"election time-out in ticks; 0: 10" zero:"10" range:"2..1000"`
-	// Hasty is a bug: members change before an entry of the leader's term is committed.
+	Election int `help:"election timeout in ticks; 0: 10" zero:"10" range:"2..1000"`
+	// EarlyChanges is a bug: members change before an entry of the leader's term is committed.
 	EarlyChanges bool `help:"with the bug of single-server membership changes as first published"`
 }
 

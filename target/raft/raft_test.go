@@ -36,7 +36,7 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("%+v: verdict %s, never %q", c, result.Verdict(), parts)
 		}
 		if never := result.Unchecked(); len(never) > 0 && c.Requests > 0 {
-			t.Errorf("%+v: never judged: %q", c, never)
+			t.Errorf("%+v: never checked: %q", c, never)
 		}
 	}
 }

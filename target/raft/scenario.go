@@ -36,7 +36,7 @@ func ConfChangeOn(vote, appends string, removed3 Condition, ours bool) *Scenario
 	sc.If(leads, At(1), early).Named("1 removes 4").Then(Request("remove 4", Here()))
 	sc.If(leads, At(2, 4), m.InState("one leads")).Named("2 or 4 removes 3").Once().Then(Request("remove 3", Here()))
 	if ours {
-		sc.If(leads, At(1), m.InState("one leads again")).Named("1 goes on").Then(Request("", Here()))
+		sc.If(leads, At(1), m.InState("one leads again")).Named("1 continues").Then(Request("", Here()))
 	}
 	sc.If(Type(vote), From(1).Not(), m.InState(Start)).Named("1 is first").Then(Drop())
 	sc.If(m.InState("one leads"), Any(From(1), To(1))).Named("isolate 1").Then(Drop())

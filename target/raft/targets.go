@@ -11,8 +11,8 @@ const changes = "remove 4; remove 3; add 4; add 3"
 // The default strategies of the targets. With every fault that a Raft must tolerate, most runs check every property.
 // The bug makes leaders lose their followers, so its runs need more requests, and partitions that heal.
 const (
-	usual      = "walk:deliver=40,drop=2,duplicate=1,timer=10,request=1,crash=1,restart=2,cut=1,heal=2,steps=1500"
-	usualHasty = "partition:stages=8,steps=80"
+	usual    = "walk:deliver=40,drop=2,duplicate=1,timer=10,request=1,crash=1,restart=2,cut=1,heal=2,steps=1500"
+	usualBug = "partition:stages=8,steps=80"
 )
 
 // Targets are the protocol with and without its bug.
@@ -29,7 +29,7 @@ var Targets = []target.Target{
 			EarlyChanges: true,
 		},
 		raftspec.Safety,
-	).Explored(usualHasty).Guided(target.Scenario{
+	).Explored(usualBug).Guided(target.Scenario{
 		Name: "ConfChangeBug", Help: "two leaders of different terms change members, and disagree",
 		Set:   []string{"requests=4"},
 		Build: func() lockstep.Scenario { return ConfChange(true) }}),

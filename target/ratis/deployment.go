@@ -43,11 +43,11 @@ func (c Cluster) deploy(ctx context.Context, servers *process.Cluster) (process.
 		Request: d.request,
 		Advance: d.pass,
 		Inspect: d.inspect,
-		Log:     telling,
+		Log:     relevant,
 		Role:    d.role,
 	}
 	if c.Control == byMessage {
-		driver.Quiesce = d.quiet
+		driver.Quiesce = d.quiesce
 	}
 	return driver, d.wire()
 }
@@ -146,8 +146,8 @@ func (d *deployment) state(ctx context.Context, n lockstep.Node) (State, error) 
 	return parseState(answer)
 }
 
-// quiet waits until no message travels between servers.
-func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
+// quiesce waits until no message travels between servers.
+func (d *deployment) quiesce(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
 	}
@@ -286,12 +286,12 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 // state is missing, the run is inconclusive, because it permits no conclusion about the other servers.
 func (d *deployment) last(ctx context.Context) (all []State, err error) {
 	var wrong error
-	told, err := d.until(ctx, d.options.Within, func(states []State, err error) bool {
+	complete, err := d.until(ctx, d.options.Within, func(states []State, err error) bool {
 		all, wrong = states, err
 		return err == nil
 	})
-	if err == nil && !told {
-		err = process.Inconclusive(fmt.Errorf("ratis: in the end servers do not say what they have: %w", wrong))
+	if err == nil && !complete {
+		err = process.Inconclusive(fmt.Errorf("ratis: at the end of the run, not all servers reported their state: %w", wrong))
 	}
 	return all, err
 }

@@ -125,8 +125,8 @@ func (d *deployment) settings(dir, at string) string {
 	return b.String()
 }
 
-// telling selects the log lines about leaders and log reconciliation.
-func telling(line string) bool {
+// relevant selects the log lines about leaders and log reconciliation.
+func relevant(line string) bool {
 	for _, words := range []string{
 		"changes role from", "change Leader from", "inconsistency", "INCONSISTENCY", "Failed appendEntries",
 		"runAsCandidate", "submit vote", "ELECTION", "ERROR", "truncate", "Truncat", "nextIndex: updateUnconditionally",

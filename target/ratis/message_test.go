@@ -194,9 +194,9 @@ func TestGRPC(t *testing.T) {
 	toServer, toClient := spoken(t)
 	for _, piece := range []int{1, 7, 100_000} {
 		said, answered := GRPC()
-		asked, told := follow(t, said, toServer, piece), follow(t, answered, toClient, piece)
+		asked, answers := follow(t, said, toServer, piece), follow(t, answered, toClient, piece)
 		for _, c := range bodies {
-			from := &told
+			from := &answers
 			if c.said {
 				from = &asked
 			}
@@ -205,8 +205,8 @@ func TestGRPC(t *testing.T) {
 			}
 			*from = (*from)[1:]
 		}
-		if len(asked)+len(told) > 0 {
-			t.Errorf("beside that: %+v, %+v", asked, told)
+		if len(asked)+len(answers) > 0 {
+			t.Errorf("beside that: %+v, %+v", asked, answers)
 		}
 	}
 	said, _ := GRPC()

@@ -21,22 +21,22 @@ type Cluster struct {
 	Phases   int `help:"phases in which the client sends requests" zero:"4" range:"1..100"`
 	Requests int `help:"requests that are sent at once in a phase" zero:"1" range:"1..20"`
 	// Each gives every request a separate client.
-	Each bool `help:"every request has a client of its own; otherwise all share one, as the threads of Ratis' own example do"`
+	Each bool `help:"every request has a separate client; otherwise all share one, as the threads of Ratis' own example do"`
 	// Control selects what a round is, and which messages the engine controls.
-	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a stretch of time; messages: each is delivered or dropped by itself" zero:"log" oneof:"log time messages"`
+	Control string `help:"log: a round ends when the log has grown, or after its pace; time: a round is a period of time; messages: each message is delivered or dropped" zero:"log" oneof:"log time messages"`
 	// Timeout is the minimum election timeout of a server; the maximum is twice as long.
-	Timeout time.Duration `help:"how long a server hears nothing until it wants to lead, at least; twice as long at most" zero:"300ms" range:"10ms.."`
+	Timeout time.Duration `help:"minimum election timeout of a server; the maximum is twice as long" zero:"300ms" range:"10ms.."`
 	// Pace is the duration of a round, or its maximum if a round ends when the log has grown.
-	Pace time.Duration `help:"how long a round lasts; at most where it ends with the growth of the log" zero:"1s" range:"1ms.."`
+	Pace time.Duration `help:"duration of a round; with control=log the maximum" zero:"1s" range:"1ms.."`
 	// Within is the time limit of the three properties.
-	Within time.Duration `help:"how long it may take, when nothing is cut any more, until somebody leads; and until logs agree; and until there is an answer" zero:"10s" range:"1ms.."`
-	// Timeout is the timeout for servers to start and to agree, before any fault.
-	StartTimeout time.Duration `help:"how long servers may take to start and to agree, before anything is done to them" zero:"2m" range:"1ms.."`
+	Within time.Duration `help:"time limit of each property after all links are healed: until a server leads, logs agree, and requests are answered" zero:"10s" range:"1ms.."`
+	// StartTimeout limits the time in which servers must start and agree, before any fault.
+	StartTimeout time.Duration `help:"how long servers may take to start and to agree, before any fault" zero:"2m" range:"1ms.."`
 	// Warm starts and ends servers inside JVMs that keep running, as the paper's tests did. A crash is then a shutdown
 	// and no SIGKILL.
 	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections are paused instead of closing them"`
+	Stall bool `help:"a cut stalls connections instead of closing them"`
 }
 
 // The definitions of a round.

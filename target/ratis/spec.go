@@ -204,7 +204,7 @@ func leaderless(h *history) string {
 	if leader(h.end.States) != 0 {
 		return ""
 	}
-	return "after all servers came back, nobody leads: " + h.end.String()
+	return "after all servers came back, no server leads: " + h.end.String()
 }
 
 // disagreeing describes how logs differ.
@@ -276,7 +276,7 @@ func (h *history) note(e *lockstep.Event) {
 	}
 }
 
-// judge checks one property.
+// checker checks one property.
 type checker struct {
 	history
 	find    func(*history) string
@@ -286,7 +286,7 @@ type checker struct {
 // Reset begins a new run.
 func (j *checker) Reset() { j.history, j.checked = history{answers: map[int]*Answer{}}, 0 }
 
-// Judged returns the number of runs that ended.
+// Checked returns the number of runs that ended.
 func (j *checker) Checked() int { return j.checked }
 
 // Event records an event.

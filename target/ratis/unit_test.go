@@ -35,13 +35,13 @@ func TestProperties(t *testing.T) {
 		events          []lockstep.Event
 		property, words string
 	}{
-		"all is well":  {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
-		"nobody leads": {[]lockstep.Event{end(follow, follow, follow)}, "leader", "nobody leads"},
-		"one leads who is behind": {[]lockstep.Event{end(
+		"all is well":     {[]lockstep.Event{send(1), answer(1, "1"), end(follow, lead, follow)}, "", ""},
+		"no server leads": {[]lockstep.Event{end(follow, follow, follow)}, "leader", "no server leads"},
+		"the leader is behind": {[]lockstep.Event{end(
 			lead,
 			state("follower 4 4 1 0 1c5 3s7"),
 			follow,
-		)}, "leader", "nobody leads"},
+		)}, "leader", "no server leads"},
 		"two lead, one is behind": {[]lockstep.Event{end(lead, state("leader 4 4 1 0 1c5 3s7"), follow)}, "", ""},
 		"a log is shorter": {[]lockstep.Event{end(
 			lead,

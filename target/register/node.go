@@ -88,16 +88,16 @@ func (n *node) follow(c *sim.Context[message], term int32, leader lockstep.Node)
 	}
 	n.role, n.leader, n.votes = RoleFollower, leader, 0
 	n.proposed, n.held, n.from = n.proposed[:0], n.held[:0], n.from[:0]
-	n.patient(c)
+	n.resetTimer(c)
 }
 
-// patient sets the timer to the node's election timeout.
-func (n *node) patient(c *sim.Context[message]) {
+// resetTimer sets the timer to the node's election timeout.
+func (n *node) resetTimer(c *sim.Context[message]) {
 	c.SetTimeout(electionLeast + trace.Time(c.Source().IntN(electionRange)))
 }
 
-// tell sends a message to all other nodes.
-func (n *node) tell(c *sim.Context[message], m message) {
+// broadcast sends a message to all other nodes.
+func (n *node) broadcast(c *sim.Context[message], m message) {
 	for to := 1; to <= n.nodes; to++ {
 		if lockstep.Node(to) != n.self {
 			c.Send(lockstep.Node(to), m)
@@ -107,7 +107,7 @@ func (n *node) tell(c *sim.Context[message], m message) {
 
 func (n *node) majority(k int) bool { return k > n.nodes/2 }
 
-// Timer makes a leader send a heartbeat, and any other node campaign.
+// Timeout makes a leader send a heartbeat, and any other node campaign.
 func (n *node) Timeout(c *sim.Context[message]) {
 	if n.role == RoleLeader {
 		n.speak(c)
@@ -117,14 +117,14 @@ func (n *node) Timeout(c *sim.Context[message]) {
 	n.role, n.leader = RoleCandidate, 0
 	n.term++
 	n.voted, n.votes = n.self, lockstep.Nodes(0).With(n.self)
-	n.tell(c, message{kind: vote, term: n.term, entry: n.last})
-	n.patient(c)
+	n.broadcast(c, message{kind: vote, term: n.term, entry: n.last})
+	n.resetTimer(c)
 	n.elected(c)
 }
 
 // speak sends the leader's last entry and the committed one to the others.
 func (n *node) speak(c *sim.Context[message]) {
-	n.tell(c, message{kind: propose, term: n.term, entry: n.last, commit: n.commit})
+	n.broadcast(c, message{kind: propose, term: n.term, entry: n.last, commit: n.commit})
 }
 
 // elected makes a candidate with a majority of votes the leader. It proposes its last entry again: a leader only
@@ -170,7 +170,7 @@ func (n *node) Receive(c *sim.Context[message], from lockstep.Node, m message) {
 	case m.kind == vote:
 		if (n.voted == 0 || n.voted == from) && !m.entry.before(n.last) && n.role == RoleFollower {
 			n.voted = from
-			n.patient(c)
+			n.resetTimer(c)
 			c.Send(from, message{kind: granted, term: n.term})
 		}
 	case m.kind == granted:

@@ -62,7 +62,7 @@ func (n *node) awaitTurn(c *sim.Context[message]) {
 	}
 }
 
-// Timer starts the next phase, which the node leads.
+// Timeout starts the next phase, which the node leads.
 func (n *node) Timeout(c *sim.Context[message]) {
 	c.Broadcast(message{round: prepare, phase: n.phase + 1})
 	c.SetTimeout(timeout)

@@ -185,7 +185,7 @@ func TestCorrectProtocol(t *testing.T) {
 				t.Errorf("%s on %+v: %v %v, %v", k.Name, c, result.Verdicts, result.First(), err)
 			}
 			if result != nil && result.Checked[0].N == 0 {
-				t.Errorf("%s on %+v: no output was ever judged", k.Name, c)
+				t.Errorf("%s on %+v: no output was ever checked", k.Name, c)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func TestTooManyLiars(t *testing.T) {
 	if f == nil || f.Finding.Property != "agreement" {
 		t.Fatalf("%v %v: %+v", result.Verdicts, result.Reasons, f)
 	}
-	t.Logf("run %d, %d of %d: %s; judged %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Checked)
+	t.Logf("run %d, %d of %d: %s; checked %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Checked)
 	if result.Checked[1].N == 0 {
 		t.Error("accountability was not judged")
 	}
@@ -104,7 +104,7 @@ func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 	result := explore(t, plan)
 	first := result.First()
 	fmt.Printf(
-		"%s, %d of %d lie, seed %d: %v %v, judged %v",
+		"%s, %d of %d lie, seed %d: %v %v, checked %v",
 		Version(),
 		k,
 		nodes,

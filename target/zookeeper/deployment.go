@@ -32,9 +32,9 @@ type deployment struct {
 	waits   int  // time steps so far
 	fresh   bool // servers started since the last of them
 
-	has  []Data // by node-1, as read last
-	same bool   // all had the same
-	told bool   // the final reads are in the history
+	has      []Data // by node-1, as read last
+	same     bool   // all had the same
+	reported bool   // the final reads are in the history
 }
 
 // deploy creates the links, for servers of a JVM.
@@ -51,19 +51,19 @@ func (c Cluster) deploy(servers *process.Cluster, java *jvm.JVM) (process.Driver
 		Agree:   d.agree,
 		Advance: d.pass,
 		Inspect: d.inspect,
-		Log:     telling,
+		Log:     relevant,
 		Close:   d.parting.Wait,
 		Role:    func(ctx context.Context, n lockstep.Node) string { return mode(ctx, d.client[n-1]) },
 	}
 	if c.Light {
-		driver.Quiesce = d.quiet
+		driver.Quiesce = d.quiesce
 	}
 	return driver, d.wire()
 }
 
 // reset creates a client for each server.
 func (d *deployment) reset() error {
-	d.harness, d.waits, d.fresh, d.same, d.told = d.options.harness(d.Seed), 0, true, false, false
+	d.harness, d.waits, d.fresh, d.same, d.reported = d.options.harness(d.Seed), 0, true, false, false
 	d.has = make([]Data, d.options.Nodes)
 	for i, address := range d.client {
 		c, err := newClient(i+1, address)
@@ -120,8 +120,8 @@ func (d *deployment) before(s *lockstep.Step, _ *lockstep.Outbox) {
 	d.fresh = d.fresh || s.Kind == trace.Restart
 }
 
-// quiet waits until no message travels between servers.
-func (d *deployment) quiet(ctx context.Context, s *lockstep.Step) error {
+// quiesce waits until no message travels between servers.
+func (d *deployment) quiesce(ctx context.Context, s *lockstep.Step) error {
 	if s.Kind == trace.Wait {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (d *deployment) over(out *lockstep.Outbox) bool {
 	case d.options.free() && !out.Settling():
 		return false
 	case out.Settling():
-		return d.told
+		return d.reported
 	case d.waits%2 == 0:
 		return d.fresh
 	default:
@@ -269,8 +269,8 @@ func (d *deployment) inspect(ctx context.Context, out *lockstep.Outbox) error {
 		equal = equal && data == d.has[0]
 		out.Event(lockstep.Event{Node: lockstep.Node(i + 1), Type: EventData, Text: data.String(), Value: data})
 	}
-	if equal && d.same && before == d.has[0] && !d.told {
-		d.told = true
+	if equal && d.same && before == d.has[0] && !d.reported {
+		d.reported = true
 		for i, data := range d.has {
 			h := hearing{d.Report, lockstep.Node(i + 1), d.clients[i].number}
 			h.call(-1-i, operation{kind: final})

@@ -65,9 +65,9 @@ func train(ctx context.Context, java *jvm.JVM, version string) error {
 		return c.deploy(servers, java)
 	}
 	return s.Once(ctx, func(servers *process.Cluster) error {
-		patient, cancel := context.WithTimeout(ctx, c.StartTimeout)
+		limited, cancel := context.WithTimeout(ctx, c.StartTimeout)
 		defer cancel()
-		servers.Server(1).Stop(patient)
+		servers.Server(1).Stop(limited)
 		return nil
 	})
 }
@@ -84,17 +84,17 @@ log4j.appender.out.layout.ConversionPattern=%p %c{1}: %m%n
 `
 )
 
-// told matches log lines about consensus between servers. untold matches those among them that add nothing: the
+// matching matches log lines about consensus between servers. redundant matches those that add nothing: the
 // shutdown of a server part by part, and duplicates.
 var (
-	told = regexp.MustCompile(
+	matching = regexp.MustCompile(
 		`LOOKING| - LEADING|: LEADING|: FOLLOWING|Sending (DIFF|TRUNC|SNAP|snapshot)|Synchronizing with|Getting a (diff|snapshot)|Truncating|Snapshotting|ERROR`,
 	)
-	untold = regexp.MustCompile(`Notification|PeerState|ELECTION TOOK|sock still open`)
+	redundant = regexp.MustCompile(`Notification|PeerState|ELECTION TOOK|sock still open`)
 )
 
-// telling selects the log lines about consensus between servers.
-func telling(line string) bool { return told.MatchString(line) && !untold.MatchString(line) }
+// relevant selects the log lines about consensus between servers.
+func relevant(line string) bool { return matching.MatchString(line) && !redundant.MatchString(line) }
 
 // write writes the settings of a node into its directory, and returns the command that starts it.
 func (d *deployment) write(n lockstep.Node) (*exec.Cmd, error) {

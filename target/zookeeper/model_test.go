@@ -210,18 +210,18 @@ func (p *peer) follow(leader *peer, epoch Zxid) string {
 // ensemble is the servers, and what their clients have seen.
 type ensemble struct {
 	modelled
-	rand    *rand.Rand
-	harness Harness
-	peers   []*peer
-	due     lockstep.Nodes
-	leader  lockstep.Node // 0: none
-	epoch   Zxid
-	count   Zxid // of transactions in it
-	seats   seats
-	served  []bool // by server: it serves its client
-	seen    []Zxid // by client
-	waits   int
-	told    bool
+	rand     *rand.Rand
+	harness  Harness
+	peers    []*peer
+	due      lockstep.Nodes
+	leader   lockstep.Node // 0: none
+	epoch    Zxid
+	count    Zxid // of transactions in it
+	seats    seats
+	served   []bool // by server: it serves its client
+	seen     []Zxid // by client
+	waits    int
+	reported bool
 }
 
 func (e *ensemble) Capabilities() lockstep.Capabilities { return lockstep.Capabilities{} }
@@ -403,10 +403,10 @@ func (e *ensemble) request(n lockstep.Node, a Act, id int, out *lockstep.Outbox)
 
 // look performs the final reads.
 func (e *ensemble) look(out *lockstep.Outbox) {
-	if e.told {
+	if e.reported {
 		return
 	}
-	e.told = true
+	e.reported = true
 	equal := true
 	for i, p := range e.peers {
 		equal = equal && p.data == e.peers[0].data
@@ -605,7 +605,7 @@ func (q *ends) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	return nil
 }
 
-// Judged counts every run.
+// Checked counts every run.
 func (q *ends) Checked() int { return 1 }
 
 // End returns nil: only events are checked.

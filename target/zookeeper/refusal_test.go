@@ -296,11 +296,11 @@ func TestClientComesBack(t *testing.T) {
 		refused    int
 		want       string
 	}{
-		"nobody is refused":         {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
+		"no client is refused":      {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
 		"two change servers":        {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
 		"two cannot both be with 1": {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
 		"not in the end":            {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
-		"one whom nobody would take": {
+		"a client that no server accepts": {
 			[3]Zxid{2, 6, 2},
 			[3]Zxid{5, 2, 2},
 			2,
@@ -356,7 +356,7 @@ func TestSeats(t *testing.T) {
 			return true
 		}
 		now := seats(r.Perm(n))
-		var any func(s seats, rest []int) bool // tries all
+		var any func(s seats, rest []int) bool // searches all assignments
 		any = func(s seats, rest []int) bool {
 			for i, client := range rest {
 				if any(append(s, client), slices.Delete(slices.Clone(rest), i, i+1)) {

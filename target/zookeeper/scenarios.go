@@ -88,7 +88,7 @@ func scheduled(name, help, harness string, away []Away) target.Scenario {
 // in the end, and the strategy decides nothing.
 func Schedule(name string, away ...Away) *Scenario {
 	sc := New(name)
-	passed := Count("stretches of time")
+	passed := Count("periods of time")
 	sc.If(Did(trace.Start)).
 		Named("the schedule").
 		Then(Do("isolate servers step by step", func(m *Moment, hand *lockstep.Control) {

@@ -45,7 +45,7 @@ type equal struct {
 // Reset begins a new run.
 func (q *equal) Reset() { q.heard, q.checked = 0, 0 }
 
-// Judged returns the number of runs in which all servers reported.
+// Checked returns the number of runs in which all servers reported.
 func (q *equal) Checked() int { return q.checked }
 
 // Event records the data of a server.
@@ -137,7 +137,7 @@ var model = porcupine.Model{
 
 // Returns is the guarantee that when all servers serve again in the end, each has a client that it accepts. A server
 // may refuse its own client because the client has seen a later transaction. That is how ZooKeeper works: the client
-// tries another server.
+// connects to another server.
 var Returns = spec.New("client-comes-back", func(lockstep.Info) *returns { return &returns{} })
 
 type returns struct {
@@ -148,7 +148,7 @@ type returns struct {
 // Reset begins a new run.
 func (q *returns) Reset() { *q = returns{} }
 
-// Judged returns the number of runs in which all servers came back.
+// Checked returns the number of runs in which all servers came back.
 func (q *returns) Checked() int { return q.checked }
 
 // Event records that a client was finally dropped.

@@ -19,7 +19,7 @@ import (
 )
 
 // packet returns a packet of the quorum port, with data and identities.
-func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
+func packet(kind uint32, zxid uint64, data string, ids ...string) []byte {
 	b := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, kind), zxid)
 	field := func(text string) {
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(text))), text...)
@@ -29,11 +29,11 @@ func packet(kind uint32, zxid uint64, data string, who ...string) []byte {
 	} else {
 		field(data)
 	}
-	if len(who) == 0 {
+	if len(ids) == 0 {
 		return binary.BigEndian.AppendUint32(b, 1<<32-1)
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(len(who)/2))
-	for _, w := range who {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(ids)/2))
+	for _, w := range ids {
 		field(w)
 	}
 	return b

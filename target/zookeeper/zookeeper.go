@@ -28,20 +28,20 @@ type Cluster struct {
 	Free bool `help:"requests may be made at any time, and time does not wait for servers to agree"`
 	// Light gives the engine control over the messages between servers: notifications of elections, and ZAB. Requests
 	// are as with Free.
-	Light bool `help:"messages between servers are delivered and dropped one by one; what is dropped takes its connection with it; requests as with free"`
+	Light bool `help:"the engine delivers or drops each message between servers; a dropped message closes its connection; requests as with free"`
 	// Tick is the servers' unit of time. A leader detects the loss of its quorum after half of it.
-	Tick time.Duration `help:"the servers' unit of time: a leader sees after half of it that it has lost its quorum" zero:"1s" range:"1ms.."`
+	Tick time.Duration `help:"the servers' unit of time: a leader detects the loss of its quorum after half of it" zero:"1s" range:"1ms.."`
 	// Pace is the minimum duration of a step in which time passes.
-	Pace time.Duration `help:"how long a stretch of time lasts, beyond the start of servers" zero:"100ms" range:"0s.."`
-	// Timeout is the timeout for servers to start and to agree.
+	Pace time.Duration `help:"duration of a step in which time passes, without the start of servers" zero:"100ms" range:"0s.."`
+	// StartTimeout limits the time in which servers must start and agree.
 	StartTimeout time.Duration `help:"how long servers may take to start and to agree" zero:"1m" range:"1ms.."`
 	// Refusal is how long a server may refuse its client while all serve.
 	Refusal time.Duration `help:"how long a server may refuse its client while all serve" zero:"10s" range:"1ms.."`
 	// Warm starts and ends servers inside JVMs that keep running, as the paper's tests did, which makes runs several
 	// times as fast. A crash is then a shutdown and no SIGKILL.
-	Warm bool `help:"servers are started and ended inside JVMs that live on, as in the paper: runs are several times as fast, and a crash is a shutdown"`
+	Warm bool `help:"servers start and end inside JVMs that keep running, as in the paper: runs are several times as fast, and a crash is a shutdown"`
 	// Stall makes a cut stall connections instead of closing them.
-	Stall bool `help:"a cut lets connections are paused instead of closing them"`
+	Stall bool `help:"a cut stalls connections instead of closing them"`
 }
 
 // known are artifacts that a version needs and does not declare.

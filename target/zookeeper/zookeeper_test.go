@@ -101,8 +101,8 @@ func TestDivergesOtherwise(t *testing.T) {
 	outside.JVM(t)
 	lone := Away{Start: trace.NodesOf(3), Request: trace.NodesOf(1)}
 	for name, away := range map[string][]Away{
-		"3 away in between":          {lone, {Start: trace.NodesOf(3)}, {Start: trace.NodesOf(2)}},
-		"nobody away: no divergence": {lone, {}, {}},
+		"3 away in between":             {lone, {Start: trace.NodesOf(3)}, {Start: trace.NodesOf(2)}},
+		"no server away: no divergence": {lone, {}, {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := planned(t, "divergence", "3.5.8", true)
@@ -371,7 +371,7 @@ func TestIntroduce(t *testing.T) {
 }
 
 // The trace keeps each log line about consensus between servers once.
-func TestTelling(t *testing.T) {
+func TestRelevant(t *testing.T) {
 	for line, want := range map[string]bool{
 		"INFO QuorumPeer: LEADING":                                                          true,
 		"INFO Leader: LEADING - LEADER ELECTION TOOK - 0 MS":                                false,
@@ -383,7 +383,7 @@ func TestTelling(t *testing.T) {
 		"ERROR QuorumPeer: Unable to load database on disk":                                 true,
 		"INFO FastLeaderElection: Notification: LOOKING (my state)":                         false,
 	} {
-		if telling(line) != want {
+		if relevant(line) != want {
 			t.Errorf("%s: %v", line, !want)
 		}
 	}

@@ -147,7 +147,8 @@ func replayed(t *testing.T, program, plain string) {
 	}{
 		{program, "vote-twice", 1, "election-safety"},
 		{program, "vote-lost", 2, `this is about the mutant "vote-twice", and the program has "vote-lost" on`},
-		{plain, "vote-twice", 2, "in the build go.etcd.io/raft/v3@v3.7.0~mutants, this program has go.etcd.io/raft/v3@v3.7.0"},
+		{plain, "vote-twice", 2,
+			"in the build go.etcd.io/raft/v3@v3.7.0~mutants, this program has go.etcd.io/raft/v3@v3.7.0"},
 	} {
 		out, errs, err := mutantstest.Run(c.program, c.mutant, "replay", traces[0])
 		exit := (*exec.ExitError)(nil)
@@ -179,7 +180,7 @@ func TestSet(t *testing.T) {
 	}
 	for _, s := range mutants.Set.Strategies { // the totals, so that the command produces the table of the page
 		if !strings.Contains(string(page), "\n| "+s+" |") {
-			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run tries", s)
+			t.Errorf("docs/mutants.md has no sums of %s, which lockstep paper mutants run uses", s)
 		}
 	}
 	areas := map[kit.Area]int{}

@@ -6,7 +6,7 @@ func votes() []mutants.Mutant {
 	return []mutants.Mutant{
 		{Name: "vote-twice", Area: mutants.Votes, File: "raft.go", Func: "raft.Step", Load: plain,
 			Expr: "r.Vote == None && r.lead == None", By: "true",
-			Does:   "a node votes for whoever asks, whomever it voted for in this term",
+			Does:   "a node votes for every candidate, also if it voted for another in this term",
 			Breaks: "one vote a node and term (§5.2; Fig. 2, RequestVote receiver 2)"},
 		{Name: "vote-unrecorded", Area: mutants.Votes, File: "raft.go", Func: "raft.Step", Load: plain,
 			Stmt:   "r.Vote = m.GetFrom()",
@@ -61,7 +61,7 @@ func terms() []mutants.Mutant {
 		{Name: "term-not-adopted", Area: mutants.Terms, File: "raft.go", Func: "raft.Step", Load: plain,
 			Stmt:   "r.becomeFollower(m.GetTerm(), None)",
 			Does:   "a node answers requests for votes of a later term and stays in its own",
-			Breaks: "whoever sees a later term moves to it and follows (§5.1; Fig. 2, All Servers)"},
+			Breaks: "a node that sees a later term moves to it and follows (§5.1; Fig. 2, All Servers)"},
 		{Name: "vote-kept", Area: mutants.Terms, File: "raft.go", Func: "raft.reset", Load: live,
 			Stmt:   "r.Vote = None",
 			Does:   "a vote binds in all later terms",

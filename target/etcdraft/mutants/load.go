@@ -11,7 +11,7 @@ var (
 	live  = mutants.Load{
 		Name:   "live",
 		Settle: settle,
-		Why:    "the same with a settling stage, after which liveness is judged",
+		Why:    "the same with a settling stage, after which liveness is checked",
 	}
 	small = mutants.Load{
 		Name: "small",
@@ -26,13 +26,13 @@ var (
 	async = mutants.Load{
 		Name: "async",
 		Set:  []string{"async=true", "hold-votes=true"},
-		Why:  "storage that writes later than the library goes on",
+		Why:  "storage that writes while the library continues",
 	}
 	pre = mutants.Load{
 		Name:   "prevote",
 		Set:    []string{"pre-vote=true"},
 		Settle: settle,
-		Why:    "elections with a pre-vote; liveness is judged",
+		Why:    "elections with a pre-vote; liveness is checked",
 	}
 
 	change = mutants.Load{
@@ -60,7 +60,7 @@ var (
 		Name:   "grow",
 		Set:    []string{"voters=1", "changes=4", "compact=2"},
 		Settle: settle,
-		Why:    "one voter that others join, who need a snapshot and soon count for the majority; liveness is judged",
+		Why:    "one voter; nodes that join need a snapshot and soon count for the majority; liveness is checked",
 	}
 	compactAsync = mutants.Load{
 		Name: "compact-async",
@@ -71,12 +71,12 @@ var (
 		Name:   "window",
 		Set:    []string{"max-inflight=2", "max-size-per-msg=1"},
 		Settle: 10000,
-		Why:    "two messages of one entry on their way to a follower; liveness is judged",
+		Why:    "two messages of one entry on their way to a follower; liveness is checked",
 	}
 	transfer = mutants.Load{
 		Name:   "transfer",
 		Set:    []string{"transfers=2"},
 		Settle: settle,
-		Why:    "two leadership transfers; liveness is judged",
+		Why:    "two leadership transfers; liveness is checked",
 	}
 )

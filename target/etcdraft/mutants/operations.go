@@ -68,7 +68,8 @@ func snapshots() []mutants.Mutant {
 			Expr: "new(r.raftLog.committed)", By: "new(r.raftLog.lastIndex())",
 			Does:   "the answer to a snapshot that is not needed acknowledges the whole log",
 			Breaks: "matchIndex is what is known to be replicated (Fig. 2, State of leaders)",
-			Needs:  "a follower whose log differs from the leader's only beyond a snapshot that it is sent: the library sends one only where the common log ends before it; as far as we can see masked under every schedule"},
+			Needs: "a follower whose log differs from the leader's only beyond a snapshot that it is sent: the library " +
+				"sends one only where the common log ends before it; as far as we can see masked under every schedule"},
 		{Name: "snapshot-keeps-tail", Area: mutants.Snapshots, File: "log_unstable.go", Func: "unstable.restore",
 			Load:   compactAsync,
 			Stmt:   "u.entries = nil",

@@ -3,14 +3,17 @@ package mutants
 import "github.com/lockstep-go/lockstep/kit/mutants"
 
 // needsLowStart is why a follower never has entries after those that it compared, except from the same leader.
-const needsLowStart = "a leader that sends entries from before the end of the common log: the library's probing ends exactly there, so that the first entry sent replaces whatever else the follower has; as far as we can see masked under every schedule"
+const needsLowStart = "a leader that sends entries from before the end of the common log: the library's probing ends " +
+	"exactly there, so that the first entry sent replaces whatever else the follower has; as far as we can see masked " +
+	"under every schedule"
 
 func matching() []mutants.Mutant {
 	return []mutants.Mutant{
 		{Name: "append-anywhere", Area: mutants.Matching, File: "log.go", Func: "raftLog.maybeAppend", Load: plain,
 			Expr: "!l.matchTerm(a.prev)", By: "a.prev.index > l.lastIndex()",
-			Does:   "a follower appends after an entry of whatever term",
-			Breaks: "the entry before the new ones must have the term that the leader says (§5.3; Fig. 2, AppendEntries receiver 2)"},
+			Does: "a follower appends after an entry of whatever term",
+			Breaks: "the entry before the new ones must have the term that the leader says " +
+				"(§5.3; Fig. 2, AppendEntries receiver 2)"},
 		{Name: "conflict-kept", Area: mutants.Matching, File: "log.go", Func: "raftLog.findConflict", Load: plain,
 			Expr: "!l.matchTerm(id)", By: "id.index > l.lastIndex()",
 			Does:   "a follower keeps its entries where the leader has others",
@@ -72,7 +75,7 @@ func flow() []mutants.Mutant {
 		{Name: "window-overrun", Area: mutants.Flow, File: "raft.go", Func: "raft.maybeSendAppend", Load: window,
 			Expr: "pr.State != tracker.StateReplicate || !pr.Inflights.Full()", By: "true",
 			Does:   "entries are sent when the window is full",
-			Breaks: "a pipeline goes on only with what can be taken back (dissertation §10.2.2)"},
+			Breaks: "a leader pipelines only entries that it can send again (dissertation §10.2.2)"},
 		{Name: "probe-not-resumed", Area: mutants.Flow, File: "raft.go", Func: "stepLeader", Load: live,
 			Stmt:   "pr.MsgAppFlowPaused = false",
 			Does:   "a lost probe is not sent again",
@@ -80,7 +83,7 @@ func flow() []mutants.Mutant {
 		{Name: "rejection-unheeded", Area: mutants.Flow, File: "tracker/progress.go", Func: "Progress.MaybeDecrTo",
 			Load:   live,
 			Stmt:   "pr.Next = max(min(rejected, matchHint+1), pr.Match+1)",
-			Does:   "after a refusal the leader tries the same entry again",
+			Does:   "after a refusal the leader sends the same entry again",
 			Breaks: "nextIndex goes back after a refusal (§5.3; Fig. 2, Leaders)"},
 		{Name: "transfer-never-given-up", Area: mutants.Flow, File: "raft.go", Func: "raft.tickHeartbeat",
 			Load:   transfer,

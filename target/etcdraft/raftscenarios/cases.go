@@ -74,13 +74,13 @@ var PreVote = with(Cluster, func(c *etcdraft.Cluster) { c.PreVote = true })
 // Safe is the same with the two options that prevent the liveness bugs.
 var Safe = with(Cluster, func(c *etcdraft.Cluster) { c.PreVote, c.CheckQuorum = true, true })
 
-// Unhasty is etcd's raft with the options for ConfChangeLibrary.
-var Unhasty = with(Cluster, func(c *etcdraft.Cluster) { c.Nodes, c.Asks = 4, "remove 4; remove 3" })
+// LibraryChanges is etcd's raft with the options for ConfChangeLibrary.
+var LibraryChanges = with(Cluster, func(c *etcdraft.Cluster) { c.Nodes, c.Asks = 4, "remove 4; remove 3" })
 
 // Changing is etcd's raft with the options for TwoChanges and PendingChange.
 var Changing = with(Cluster, func(c *etcdraft.Cluster) { c.Asks, c.Clients, c.Requests = "remove 5; remove 4", 2, 8 })
 
-// Hasty is Lockstep's own Raft with single-server changes as first published. etcd's raft does not have the bug of
+// EarlyChanges is Lockstep's own Raft with single-server changes as first published. etcd's raft does not have the bug of
 // ConfChangeBug.
 var EarlyChanges = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", EarlyChanges: true}
 
@@ -111,6 +111,6 @@ func (c Case) Successes(r *lockstep.Result) int {
 	return Successes(r)
 }
 
-// Strategy is the strategy of the measurements: the paper's, with its depth. The change points lie where most of
+// Strategy is the strategy of the measurements: the paper's, with its depth. The change points are where most of
 // these runs are decided. Time is fair, since several scenarios check it.
 var Strategy = strategy.PCTCP{Depth: 6, Events: 300, Late: 30, Fair: true}

@@ -44,7 +44,7 @@ func PendingChange() *Scenario {
 	sc.If(leader(), At(1), m.InState("1 leads")).Named("1 removes 5").Then(Request("remove 5", Here()))
 	sc.If(leader(), At(2), m.InState("leads")).Named("2 removes 4").Then(Request("remove 4", Here()))
 	sc.If(m.InState("1 leads"), Type("MsgAppResp")).Named("not committed").Then(Drop())
-	sc.If(m.InState("1 leads"), Type("MsgVote")).Named("nobody campaigns").Then(Drop())
+	sc.If(m.InState("1 leads"), Type("MsgVote")).Named("no node campaigns").Then(Drop())
 	sc.If(m.InState("pending"), From(1), Type("MsgVoteResp").Not()).Named("1 is not heard").Then(Drop())
 	sc.If(m.InState("pending"), Type("MsgVote"), From(2).Not()).Named("2 is next").Then(Drop())
 	return apart(sc, m, leads, 2)
@@ -87,14 +87,14 @@ func apart(sc *Scenario, m *Machine, leads *State, boss lockstep.Node) *Scenario
 	sc.If(IsEvent(raftspec.EventApply), At(boss), m.InState("apart")).Named("write").Once().
 		Then(RequestWhere("a write", isWrite, Only(boss)))
 	sc.Use(PartitionWhile(m.InState("apart", "two leaders"), Only(1, 2), Only(3, 4, 5)))
-	sc.If(m.InState("leads"), Type("MsgVote")).Named("nobody else campaigns").Then(Drop())
+	sc.If(m.InState("leads"), Type("MsgVote")).Named("no other node campaigns").Then(Drop())
 	sc.If(m.InState("apart"), Type("MsgVote"), From(3).Not()).Named("3 is next").Then(Drop())
 	sc.If(m.InState("two leaders").Not(), Type("MsgApp", "MsgSnap"), To(4, 5)).
 		Named("4 and 5 hear nothing").
 		Then(Drop())
 	sc.If(m.InState("leads"), To(3), BodyWith(
 		change,
-		"tells that a change is committed",
+		"reports that a change is committed",
 		func(m etcdraft.Message, change uint64) bool { return m.Commit >= change },
 	)).Named("3 does not learn it").Then(Drop())
 	return sc

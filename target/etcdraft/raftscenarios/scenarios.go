@@ -3,7 +3,7 @@
 // both share. Some of the published tests could not fail, or could not succeed. The comment of each scenario states
 // its differences.
 //
-// A scenario has two forms: with the published filters alone, and with additional filters of ours that steer towards
+// A scenario has two forms: with the published filters alone, and with additional filters of ours that steer toward
 // its goal. Both use the same machine to check the run.
 //
 // The cluster has five nodes, as in the paper, with an election timeout of ten ticks and a heartbeat every tick, and
@@ -135,7 +135,7 @@ func DropVotes(ours bool) *Scenario {
 		sc.If(Did(trace.Start)).Named("the others wait").Then(HoldTimers(others))
 		sc.If(IsEvent(raftspec.BecameCandidate), At(4)).Named("until 4 campaigns").Then(ReleaseTimers(others))
 	}
-	sc.If(Type("MsgVote"), From(4)).Named("nobody hears it").Then(Drop())
+	sc.If(Type("MsgVote"), From(4)).Named("no node hears it").Then(Drop())
 	return sc
 }
 

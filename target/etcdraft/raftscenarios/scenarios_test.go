@@ -177,7 +177,7 @@ func TestDeadStates(t *testing.T) {
 // Nodes 2 and 4 alone therefore cannot remove 3, and the scenario ends there.
 func TestConfChangeLibrary(t *testing.T) {
 	for _, v := range versions.All {
-		result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.Unhasty), Spec: etcdraft.Safety,
+		result := enginetest.Explore(t, lockstep.Plan{System: v.On(raftscenarios.LibraryChanges), Spec: etcdraft.Safety,
 			Scenario: raftscenarios.ConfChangeLibrary(), Strategy: raftscenarios.Strategy, Steps: 4000, Runs: runs,
 			Seed: 1})
 		if f := result.First(); f != nil {
@@ -251,7 +251,8 @@ func TestFind(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{nil, "Liveness LivenessNoCQ NoLiveness ConfChangeBug DropHeartbeat DropVotes DropFVotes DropAppend ReVote ManyReVote MultiReVote"},
+		{nil, "Liveness LivenessNoCQ NoLiveness ConfChangeBug DropHeartbeat DropVotes DropFVotes DropAppend ReVote " +
+			"ManyReVote MultiReVote"},
 		{[]string{"ReVote", "Liveness"}, "Liveness ReVote"},
 	} {
 		found, err := raftscenarios.Find(c.names...)

@@ -22,7 +22,7 @@ var scenarios = []target.Scenario{
 	of("DropAppend", "the first append is lost, and sent again", DropAppend, five...),
 	of("ReVote", "votes of 4 arrive after the election", ReVote, five...),
 	of("ManyReVote", "votes of 4 arrive in a later term", ManyReVote, five...),
-	of("MultiReVote", "the leader goes on with a follower whose acknowledgements are lost", MultiReVote, five...),
+	of("MultiReVote", "the leader keeps sending to a follower whose acknowledgements are lost", MultiReVote, five...),
 	of(
 		"ConfChangeBug",
 		"two leaders of different terms change members",
@@ -51,14 +51,14 @@ func of(name, help string, build func(bool) *Scenario, set ...string) target.Sce
 		Name:     name,
 		Help:     help,
 		Set:      set,
-		Strategy: judging(name),
+		Strategy: measured(name),
 		Build:    func() lockstep.Scenario { return build(true) },
 	}
 }
 
-// judging is the strategy of a scenario: the one that all scenarios are measured with. Its runs are as long as the
+// measured is the strategy of a scenario: the one that all scenarios are measured with. Its runs are as long as the
 // scenario's machine needs.
-func judging(name string) string {
+func measured(name string) string {
 	s := Strategy
 	s.Steps = usualSteps
 	for _, c := range Cases {
