@@ -114,7 +114,7 @@ EACH ?= 1h
 LONG := $(GO) test -count=1 -timeout 0 -v .
 systems: build reports ## days of campaigns on servers in processes: the tables of the papers, published runs, campaigns that are killed at any moment (EACH=1h a row)
 	cd target/cassandra && $(LONG) -run 'Published|Agrees|Alone|Newer|Tables|Killed' -long -each $(EACH)
-	cd target/ratis && $(LONG) -run 'Told|Stuck|Tables|Killed' -long -each $(EACH)
+	cd target/ratis && $(LONG) -run 'Heartbeat|Deadlock|Tables|Killed' -long -each $(EACH)
 	cd target/zookeeper && $(LONG) -run 'Reported|DivergesOtherwise|Agrees|Foretold|Tables|Killed' -long -each $(EACH)
 	cd target/zookeeper && $(LONG) -run Tables -long -each $(EACH) -version 3.9.5
 	cd target/kafka && $(LONG) -run 'Safe|Measured|Killed' -long

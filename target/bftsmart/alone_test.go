@@ -26,7 +26,8 @@ type wires struct {
 // pass is the result of a rule for a message that is not held. Other results name the set under which it is held.
 const pass = ""
 
-var attempts = flag.Int("alone", 0, "attempts to show a defect without the engine: timers are real, and not every attempt shows it")
+var attempts = flag.Int("alone", 0, "attempts to show a defect without the engine: timers are real, and not "+
+	"every attempt shows it")
 
 // shows retries until the expected behavior has occurred. Timers of the replicas are real, so that one attempt may not
 // suffice.

@@ -93,7 +93,8 @@ func (d *deployment) prepare(ctx context.Context) error {
 				"CREATE KEYSPACE IF NOT EXISTS lockstep WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
 				nodes,
 			),
-			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, value_3 text) WITH " +
+			"CREATE TABLE IF NOT EXISTS lockstep.tests (name text PRIMARY KEY, owner text, value_1 text, value_2 text, " +
+				"value_3 text) WITH " +
 				d.unrepaired()}, statements...)
 	}
 	return process.Timed(&d.Spent.Working, func() error {

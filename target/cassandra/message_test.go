@@ -102,12 +102,14 @@ func TestProtocol(t *testing.T) {
 	for piece := range len(asking) {
 		b := started()
 		asked, rest, err := follow(t, b, ringTwo, asking, piece+1)
-		want := "PREPARE ballot 1 {1 0};PROPOSE ballot 1 {1 2};COMMIT ballot 1 {1 4};PREPARE ballot 2 {2 0};PROPOSE ballot 2, with ballot 1 {2 2}"
+		want := "PREPARE ballot 1 {1 0};PROPOSE ballot 1 {1 2};COMMIT ballot 1 {1 4};PREPARE ballot 2 {2 0};PROPOSE " +
+			"ballot 2, with ballot 1 {2 2}"
 		if got := words(asked); got != want || rest != 0 || err != nil {
 			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
 		}
 		answered, rest, err := follow(t, b, ringOne, answering, piece+1)
-		want = "PREPARE_RESPONSE ballot 1, yes {1 1};PROPOSE_RESPONSE ballot 1, no {1 3};COMMIT_RESPONSE ballot 1 {1 5};PREPARE_RESPONSE ballot 2, yes, in progress is that of ballot 1 {2 1}"
+		want = "PREPARE_RESPONSE ballot 1, yes {1 1};PROPOSE_RESPONSE ballot 1, no {1 3};COMMIT_RESPONSE ballot 1 {1 " +
+			"5};PREPARE_RESPONSE ballot 2, yes, in progress is that of ballot 1 {2 1}"
 		if got := words(answered); got != want || rest != 0 || err != nil {
 			t.Fatalf("in pieces of %d: %s, %d bytes are left, %v", piece+1, got, rest, err)
 		}

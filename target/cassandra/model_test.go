@@ -22,7 +22,8 @@ type modelled struct{ Cluster }
 // Describe returns the servers' description, except that runs are deterministic.
 func (m modelled) Describe() (lockstep.Info, error) {
 	info, err := m.Cluster.Describe()
-	info.Determinism, info.Supports = lockstep.Deterministic, trace.KindsOf(trace.Deliver, trace.Drop, trace.Request, trace.Wait)
+	info.Determinism, info.Supports = lockstep.Deterministic, trace.KindsOf(trace.Deliver, trace.Drop, trace.Request,
+		trace.Wait)
 	return info, err
 }
 

@@ -33,8 +33,9 @@ const whole = "uniform:period=6,isolations=0,rounds=24"
 // Scenarios are the published schedule on the servers of the paper, and on unmodified ones.
 var Scenarios = []target.Scenario{
 	{
-		Name:     "CASSANDRA-6023",
-		Help:     "the schedule of the paper's tool on 2.0.0 with the change of CASSANDRA-5985: a transaction takes effect twice",
+		Name: "CASSANDRA-6023",
+		Help: "the schedule of the paper's tool on 2.0.0 with the change of CASSANDRA-5985: a transaction takes " +
+			"effect twice",
 		Set:      []string{"change5985=true"},
 		Strategy: whole,
 		Build:    func() lockstep.Scenario { return Schedule("CASSANDRA-6023", Published...) },

@@ -130,7 +130,8 @@ func TestTables(t *testing.T) {
 	}
 	outside.JVM(t)
 	fmt.Println(
-		"| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, inconclusive, runs | 95 % of ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|",
+		"| row | paper: buggy of 1000, phases, messages | ours: once, linearizability, inconclusive, runs | 95 % of " +
+			"ours | phases | messages | runs an hour |\n|---|---|---|---|---|---|---|",
 	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.name) {

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// TestFixedAdapter replays runs that failed because of a defect of the adapter. Each run was found with the fix removed.
+// TestFixedAdapter replays runs that failed because of a defect of the adapter. Each run was found with the fix
+// removed.
 func TestFixedAdapter(t *testing.T) {
 	async := etcdraft.Cluster{Nodes: 5, Voters: 3, Changes: 8, Async: true, HoldVotes: true, Atomic: true}
 	compact := async

@@ -19,27 +19,27 @@ func TestAskedTooEarly(t *testing.T) {
 	const watches = 20 // the server may be fast
 	early := 0
 	for range watches {
-		if tellsEarly(t, client) {
+		if confirmsEarly(t, client) {
 			early++
 		}
 	}
 	if t.Log(Version(), early); (early > 0) != has15220(Version()) {
-		t.Errorf("%d of %d watches told that all was told when it was not", early, watches)
+		t.Errorf("%d of %d watches confirmed progress before they delivered the event", early, watches)
 	}
 }
 
-// tellsEarly opens a watch from the first revision on and asks for its progress. It reports whether the progress
+// confirmsEarly opens a watch from the first revision on and asks for its progress. It reports whether the progress
 // names revision 2 before the watch delivers it.
-func tellsEarly(t *testing.T, client *clientv3.Client) bool {
+func confirmsEarly(t *testing.T, client *clientv3.Client) bool {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	told := client.Watch(ctx, "key", clientv3.WithRev(1))
+	responses := client.Watch(ctx, "key", clientv3.WithRev(1))
 	for {
 		if err := client.RequestProgress(ctx); err != nil {
 			t.Fatal(err)
 		}
-		r, more := <-told
+		r, more := <-responses
 		switch {
 		case !more || r.Err() != nil:
 			t.Fatal(r.Err())

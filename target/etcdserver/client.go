@@ -34,7 +34,7 @@ type clients struct {
 	mutex    sync.Mutex
 	kv       *kv.Clients
 	operator *operator.Operator
-	duties   []operatorTask
+	tasks    []operatorTask
 	under    map[lockstep.Node][]task // in progress at a member
 	newest   int64                    // the highest revision that a client has seen
 	watches  int                      // opened so far
@@ -58,9 +58,9 @@ func newClients(c Cluster, w *bubble.World) *clients {
 	s := &clients{cluster: c, world: w, kv: kv.NewClients(load, c.all()), under: map[lockstep.Node][]task{},
 		rights: newRights(), seats: newSeats(c.Nodes, c.Nodes+c.Spares), doors: map[lockstep.Node]*clientv3.Client{}}
 	s.kv.Begin(w.Rand(1000), w)
-	s.duties = s.allDuties()
+	s.tasks = s.allTasks()
 	var list []operator.Task
-	for _, d := range s.duties {
+	for _, d := range s.tasks {
 		list = append(list, d.Task)
 	}
 	s.operator = operator.New(c.all(), list, nil)
@@ -115,7 +115,7 @@ func (s *clients) given(n *bubble.Node, client *clientv3.Client, id int32) {
 			s.operate(n, client, t)
 			return
 		}
-		s.duties[t.operatorTask].do(n, client)
+		s.tasks[t.operatorTask].do(n, client)
 		time.Sleep(pause)
 		s.end(n, t, func() { s.operator.Next(t.operatorTask) })
 	})

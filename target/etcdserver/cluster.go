@@ -25,11 +25,11 @@ type Cluster struct {
 	// Nodes is the number of members; 0 means 3.
 	Nodes int `help:"number of members, 1 to 7; 0: 3" zero:"3" range:"1..7"`
 	// Power is the share of crashes with a power failure.
-	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
+	Power float64 `help:"share of crashes with a power failure, 0 to 1" range:"0..1"`
 	// Sync is the maximum duration of a file sync; 0 means 10ms.
-	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
+	Sync time.Duration `help:"maximum duration of a file sync; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Snapshots is the server's SnapshotCount; 0 means its default.
-	Snapshots int `help:"entries after which a member makes a snapshot; 0: the server's default" range:"0..1000000"`
+	Snapshots int `help:"entries after which a member takes a snapshot; 0: the server's default" range:"0..1000000"`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
 
@@ -42,59 +42,59 @@ type Cluster struct {
 	// Mix is the mix of operations that clients draw from.
 	Mix kv.Mix `help:"mixed (put, get, cas, every value new), binary (read, write 0, write 1 alike) or weights like put:2,get:3,cas:1,delete:1,txn:1"`
 	// Serializable makes reads serializable: members answer from their own replica, which may be stale.
-	Serializable bool `help:"reads are serializable: a member answers by its own copy"`
+	Serializable bool `help:"reads are serializable: a member answers from its own replica"`
 
 	// Watchers is the number of clients that watch, every second one all keys. They reopen a watch that ends. The
 	// strategy chooses the member of each watch.
 	Watchers int `help:"number of clients that watch" range:"0..16"`
 	// Unasking makes watchers rely on the members' own progress notifications instead of requesting progress.
-	Unasking bool `help:"watchers do not ask how far they are; members tell it by themselves"`
+	Unasking bool `help:"watchers do not request progress; members send progress notifications on their own"`
 	// Compactions is the number of times that the operator compacts the history.
-	Compactions int `help:"how often the history is compacted" range:"0..1000"`
+	Compactions int `help:"number of compactions of the history" range:"0..1000"`
 	// Batch is the number of revisions that a member compacts at once; 0 means its default.
 	Batch int `help:"revisions that a member compacts at once; 0: the server's default" range:"0..10000"`
 	// Empty makes the spec compare stores without keys, too.
-	Empty bool `help:"stores without keys are compared, too, of which the server's hash depends on how far a compaction has come"`
+	Empty bool `help:"compare stores without keys, too; their hash in the server depends on the progress of a compaction"`
 	// Defragmentations is the number of times that the operator defragments a member's file.
-	Defragmentations int `help:"how often the file of a member is defragmented" range:"0..1000"`
+	Defragmentations int `help:"number of defragmentations of a member's file" range:"0..1000"`
 	// Backups is the number of times that the operator requests a member's whole store.
-	Backups int `help:"how often a member sends its whole store, for a backup" range:"0..1000"`
+	Backups int `help:"number of backups, in which a member sends its whole store" range:"0..1000"`
 	// Leases is the number of times that the operator puts a key with a lease.
-	Leases int `help:"how often a key is put that lives as long as a lease" range:"0..1000"`
+	Leases int `help:"number of keys that are put with a lease" range:"0..1000"`
 	// Rewrites is the number of times that the operator deletes a key and puts it again in one transaction.
-	Rewrites int `help:"how often a key is deleted and put again in one transaction" range:"0..1000"`
+	Rewrites int `help:"number of transactions that delete a key and put it again" range:"0..1000"`
 	// Learners is the number of times that the operator adds a non-voting member, or removes it the next time.
-	Learners int `help:"how often a member that does not vote is added, or removed again" range:"0..1000"`
+	Learners int `help:"number of times that a learner is added, or removed again" range:"0..1000"`
 	// Transfers is the number of leadership transfers.
-	Transfers int `help:"how often leadership is given to another member" range:"0..1000"`
+	Transfers int `help:"number of leadership transfers" range:"0..1000"`
 	// Spares is the number of nodes that are no members at first.
 	Spares int `help:"nodes that are no members at first: see changes" range:"0..4"`
 	// Changes is the number of times that the operator adds, promotes or removes a member. The number of voters stays
 	// between Nodes and Nodes+Spares.
-	Changes int `help:"how often a member is added, promoted to vote, or removed; there are nodes to nodes+spares that vote" range:"0..1000"`
+	Changes int `help:"number of times that a member is added, promoted or removed; the number of voters stays between nodes and nodes+spares" range:"0..1000"`
 	// Failover is the number of nodes without a member. Their clients know all members and turn to another when one
 	// fails.
-	Failover int `help:"nodes without a member, whose clients know all members and turn to another when one fails" range:"0..4"`
+	Failover int `help:"nodes without a member; their clients know all members and fail over to another one" range:"0..4"`
 	// Holders is the number of clients that put keys with leases. They keep each lease alive for a while, and then
 	// revoke it or let it expire.
-	Holders int `help:"clients that put keys with leases, which are kept alive for a while, and given back or expire" range:"0..8"`
+	Holders int `help:"clients that put keys with leases, keep them alive for a while, and revoke them or let them expire" range:"0..8"`
 	// Users is the number of users whose rights the operator grants and revokes. If it is not 0, authentication is
 	// enabled.
-	Users int `help:"users whose rights the operator gives and takes; with any there is authentication" range:"0..8"`
+	Users int `help:"users whose rights the operator grants and revokes; if not 0, authentication is enabled" range:"0..8"`
 	// Readers is the number of clients that read several keys at once, now or at an earlier revision.
 	Readers int `help:"clients that read several keys at once, now or at an earlier revision" range:"0..8"`
 	// Previous makes watches deliver the value of a key before each change.
-	Previous bool `help:"watches tell what a key was before a change"`
+	Previous bool `help:"watches deliver the value of a key before each change"`
 	// Fragments makes members split watch responses that do not fit into a short answer.
-	Fragments bool `help:"watches are told in parts what is longer than a request may be, which is 512 bytes then, or 4608 with a quota"`
+	Fragments bool `help:"members split watch responses over the request limit, which is then 512 bytes, or 4608 with a quota"`
 	// Quota is the space quota of a member's file. If it is not 0, clients fill the store and the operator frees
 	// space.
-	Quota int `help:"kilobytes that the file of a member may have; with any, clients fill it and the operator makes room" range:"0..1000000"`
+	Quota int `help:"space quota of a member's file in kilobytes; if not 0, clients fill the store and the operator frees space" range:"0..1000000"`
 	// Checks is the interval of the server's own corruption check, in which members compare their stores.
-	Checks time.Duration `help:"how often members compare their stores by the server's own check for corruption; 0: never" range:"0s.."`
+	Checks time.Duration `help:"interval of the server's own corruption check, in which members compare their stores; 0: never" range:"0s.."`
 	// Failpoints are places in the server where goroutines sometimes pause and nodes crash; only the target
 	// etcdserver-failpoints has any.
-	Failpoints string `help:"places in the server where it is paused at times, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01, in the target etcdserver-failpoints alone"`
+	Failpoints string `help:"failpoints where the server sometimes pauses, like raftBeforeSave:0.1,walBeforeSync:0.01 or any:0.01; only in the target etcdserver-failpoints"`
 }
 
 // root is the name of clients that may do everything, with authentication enabled.
@@ -156,7 +156,7 @@ func (c Cluster) bubble(given Cluster) bubble.Cluster {
 		Name: title(), Build: Version(), Options: target.Changed(given, Cluster{}), Nodes: c.all(),
 		Begin: func(w *bubble.World) {
 			shares, _ := failpoints(c.Failpoints, failpoint.Names()) // checked before
-			standStill(w, shares)
+			pauseAtFailpoints(w, shares)
 			w.Value = newClients(c, w)
 		},
 		Start:   func(n *bubble.Node) error { return start(n, c) },

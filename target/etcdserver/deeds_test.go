@@ -35,7 +35,7 @@ const (
 )
 
 func (d deed) String() string {
-	return [...]string{"crashes", "cuts", "deletions", "watches", "progress told", "backups", "compactions",
+	return [...]string{"crashes", "cuts", "deletions", "watches", "progress notifications", "backups", "compactions",
 		"compactions not ended", "snapshots received"}[d]
 }
 
@@ -190,7 +190,7 @@ func (d *deeds) String() string {
 		}
 	}
 	return fmt.Sprintf(
-		"%d of %d runs, with those made again, had all of %v: %s",
+		"%d of %d runs, with repetitions, had all of %v: %s",
 		d.with,
 		d.runs,
 		d.needed,

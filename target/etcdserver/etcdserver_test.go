@@ -36,7 +36,7 @@ func campaign(t *testing.T, plan lockstep.Plan) *lockstep.Result {
 		t.Fatal(err)
 	}
 	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, checked %v, strays %v, suspects %q, events %v",
+		"%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q, events %v",
 		result.Runs,
 		result.Verdicts,
 		result.Reasons,
@@ -113,7 +113,7 @@ var (
 	ofReaders = []string{"reads-are-snapshots", "no-corruption-alarm"}
 )
 
-// allJudged fails if a run never checked a property, except the named ones.
+// allChecked fails if a run never checked a property, except the named ones.
 func allChecked(t *testing.T, r *lockstep.Result, others ...[]string) {
 	t.Helper()
 	but := slices.Concat(others...)
@@ -246,13 +246,13 @@ func TestReaders(t *testing.T) {
 	)
 	allChecked(t, r, ofMembers, ofLeases, ofUsers, ofSpace)
 	if t.Log(long); long == 0 {
-		t.Error("nothing was told in parts")
+		t.Error("no watch response was split")
 	}
 	clean(t, r)
 }
 
 // Full stores refuse writes that take space, and accept them again later.
-func TestRoom(t *testing.T) {
+func TestSpace(t *testing.T) {
 	seen := map[string]int{}
 	fills := spec.OnEvent("fills", EventFill, func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 		seen[fmt.Sprint(e.Value)]++
@@ -270,7 +270,7 @@ func TestRoom(t *testing.T) {
 	)
 	allChecked(t, r, ofMembers, ofLeases, ofUsers)
 	if t.Log(seen); len(seen) < 6 {
-		t.Errorf("of six things that come of wanting room there were %v", seen)
+		t.Errorf("of six outcomes of requests for space there were %v", seen)
 	}
 	clean(t, r)
 }

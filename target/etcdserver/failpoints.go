@@ -51,9 +51,9 @@ func failpoints(text string, all []string) (map[string]int, error) {
 	return shares, nil
 }
 
-// standStill makes goroutines sometimes pause at failpoints: then the strategy can crash the node there, and other
+// pauseAtFailpoints makes goroutines sometimes pause at failpoints: then the strategy can crash the node there, and other
 // goroutines can overtake them.
-func standStill(w *bubble.World, shares map[string]int) {
+func pauseAtFailpoints(w *bubble.World, shares map[string]int) {
 	if len(shares) == 0 {
 		failpoint.Set(nil)
 		return

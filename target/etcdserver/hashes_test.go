@@ -14,7 +14,7 @@ import (
 // is one hash.
 func TestTwoHashesOfNoKeys(t *testing.T) {
 	if older {
-		t.Skip("releases of 3.4 tell no hash of a revision that was compacted")
+		t.Skip("releases of 3.4 report no hash of a compacted revision")
 	}
 	for _, left := range []bool{false, true} {
 		client := plain(t)

@@ -73,7 +73,7 @@ func (s *snapshots) learn(changes []watch.Change, whole bool) {
 
 // End checks all reads.
 func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
-	for _, list := range s.keys { //lockstep:unordered each list by itself
+	for _, list := range s.keys { //lockstep:unordered the lists are independent
 		slices.SortFunc(list, func(a, b watch.Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	}
 	for _, r := range s.reads {
@@ -85,7 +85,7 @@ func (s *snapshots) End(*lockstep.Run) *lockstep.Finding {
 		if why != "" {
 			return &lockstep.Finding{
 				Nodes: trace.NodesOf(r.by),
-				Text:  fmt.Sprintf("who read at member %d, %v, found what was not so: %s", r.by, r.Read, why),
+				Text:  fmt.Sprintf("the read at member %d, %v, returned a wrong result: %s", r.by, r.Read, why),
 			}
 		}
 	}
@@ -101,13 +101,13 @@ func (r *read) shape() string {
 	case r.Revision < r.least:
 		return fmt.Sprintf("revision %d was acknowledged before", r.least)
 	case !inOrder:
-		return "it is not sorted as it was asked to be"
+		return "it is not sorted as requested"
 	case r.Limit > 0 && len(r.Found) > r.Limit:
 		return fmt.Sprintf("%d keys were wanted", r.Limit)
 	case int64(len(r.Found)) > r.Count || r.More != (int64(len(r.Found)) < r.Count) ||
 		r.More && len(r.Found) != r.Limit:
 		return fmt.Sprintf(
-			"of %d keys that were wanted %d are told, there are %d, and more: %v",
+			"the answer with limit %d has %d keys of %d, and more: %v",
 			r.Limit,
 			len(r.Found),
 			r.Count,
@@ -122,7 +122,7 @@ func (s *snapshots) content(r read) string {
 	found := map[string]bool{}
 	for _, f := range r.Found {
 		if found[f.Key] = true; f.Key < r.From || r.To != "" && f.Key >= r.To || f.Modified > r.Revision {
-			return fmt.Sprintf("%v was not asked for", f)
+			return fmt.Sprintf("%v was not requested", f)
 		}
 		if why := s.key(f, r.Revision); why != "" {
 			return why
@@ -137,7 +137,7 @@ func (s *snapshots) content(r read) string {
 		}
 		if there, ok := s.surely(key, r.Revision); ok &&
 			(!r.More || r.Order.compare(there, r.Found[len(r.Found)-1]) < 0) {
-			return fmt.Sprintf("%v is not told", there)
+			return fmt.Sprintf("%v is missing", there)
 		}
 	}
 	return ""

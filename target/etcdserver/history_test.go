@@ -40,13 +40,13 @@ func TestSnapshots(t *testing.T) {
 		{"old, and asked for before", past,
 			with(read(4, foundA2), func(r *Read) { r.Fresh, r.Began = true, time.Second }), ""},
 		{"another value", past, read(5, Found{"a", "7", 2, 5, 2}), "5: a=3 was not a=7@5"},
-		{"deleted then", past, read(5, foundB3, foundA5), "it is not sorted as it was asked to be"},
+		{"deleted then", past, read(5, foundB3, foundA5), "it is not sorted as requested"},
 		{"deleted", past, read(5, foundA5, foundB3), "4: b deleted was after b=2@3"},
 		{"an old one", past, read(5, foundA2), "5: a=3 was after a=1@2"},
-		{"of the future", past, read(3, foundA5, foundB3), "a=3@5 was not asked for"},
-		{"another key", past, with(read(3, foundA2, foundB3), func(r *Read) { r.To = "b" }), "b=2@3 was not asked for"},
+		{"of the future", past, read(3, foundA5, foundB3), "a=3@5 was not requested"},
+		{"another key", past, with(read(3, foundA2, foundB3), func(r *Read) { r.To = "b" }), "b=2@3 was not requested"},
 		{"up to a key", past, with(read(3, foundA2), func(r *Read) { r.To = "b" }), ""},
-		{"missing", past, read(3, foundA2), "b=2@3 is not told"},
+		{"missing", past, read(3, foundA2), "b=2@3 is missing"},
 		{"perhaps deleted", unknown, read(5, foundA5), ""},
 		{"perhaps not deleted", unknown, read(5, foundA5, foundB3), ""},
 		{"a key of which nothing is known, at a revision that is whole", past, read(3, foundA2, foundB3,
@@ -61,29 +61,29 @@ func TestSnapshots(t *testing.T) {
 			"4: b deleted was after b=2@3"},
 		{"descending", past, with(read(3, foundB3, foundA2), func(r *Read) { r.Order.Down = true }), ""},
 		{"by revision", past, with(read(3, foundB3, foundA2),
-			func(r *Read) { r.Order.By = clientv3.SortByModRevision }), "it is not sorted as it was asked to be"},
+			func(r *Read) { r.Order.By = clientv3.SortByModRevision }), "it is not sorted as requested"},
 		{"one of two", past, with(read(3, foundA2), func(r *Read) { r.Limit, r.Count, r.More = 1, 2, true }), ""},
 		{"the wrong one of two", past, with(read(3, foundB3), func(r *Read) { r.Limit, r.Count, r.More = 1, 2, true }),
-			"a=1@2 is not told"},
+			"a=1@2 is missing"},
 		{"the last of two", past, with(read(3, foundB3), func(r *Read) {
 			r.Order.Down, r.Limit, r.Count, r.More = true,
 				1, 2, true
 		}), ""},
 		{"too many", past, with(read(3, foundA2, foundB3), func(r *Read) { r.Limit = 1 }), "1 keys were wanted"},
 		{"too few", past, with(read(3, foundA2), func(r *Read) { r.Limit, r.Count, r.More = 2, 2, true }),
-			"of 2 keys that were wanted 1 are told, there are 2, and more: true"},
+			"the answer with limit 2 has 1 keys of 2, and more: true"},
 		{"more, unsaid", past, with(read(3, foundA2), func(r *Read) { r.Limit, r.Count = 1, 2 }),
-			"of 1 keys that were wanted 1 are told, there are 2, and more: false"},
+			"the answer with limit 1 has 1 keys of 2, and more: false"},
 		{"before a change", past, with(read(4, foundA2), func(r *Read) { r.Some, r.Count = true, 0 }), ""},
 		{"not before a change", past, with(read(4, foundB3), func(r *Read) { r.Some = true }),
 			"4: b deleted was after b=2@3"},
-		{"told by one watch", some, read(3, foundA2), "3: a=2 was after a=1@2"},
-		{"told by one watch, and another key", some, read(3, Found{"a", "2", 2, 3, 2}, foundB3), ""},
+		{"delivered by one watch", some, read(3, foundA2), "3: a=2 was after a=1@2"},
+		{"delivered by one watch, and another key", some, read(3, Found{"a", "2", 2, 3, 2}, foundB3), ""},
 	} {
 		events := append(append([]enginetest.Moment{}, c.past...), at(3, &c.read))
 		want := c.want
 		if want != "" {
-			want = "who read at member 1, " + c.read.String() + ", found what was not so: " + want
+			want = "the read at member 1, " + c.read.String() + ", returned a wrong result: " + want
 		}
 		history{c.name, Snapshots, timed{len(events), events}, want, 1}.check(t)
 	}
@@ -93,7 +93,7 @@ func TestSnapshots(t *testing.T) {
 func TestFullRefuse(t *testing.T) {
 	space := func(what string, began int) *Space { return &Space{what, time.Duration(began) * time.Second} }
 	fill := func(began int, done bool) *Fill { return &Fill{"put", time.Duration(began) * time.Second, done} }
-	const given = "there is no room since 2s at least, and a put that was asked for at 3s at member 1 is done"
+	const given = "there is no space since 2s at the latest, and member 1 served a put that was requested at 3s"
 	for _, h := range []history{
 		{"refused", FullRefuse, timed{2, []enginetest.Moment{at(2, space(Full, 1)), at(4, fill(3, false))}}, "", 1},
 		{"given", FullRefuse, timed{2, []enginetest.Moment{at(2, space(Full, 1)), at(4, fill(3, true))}}, given, 1},
@@ -115,7 +115,7 @@ func TestFullRefuse(t *testing.T) {
 // The spec finds an alarm about a corrupt store.
 func TestSound(t *testing.T) {
 	for _, h := range []history{
-		{"no room", Sound, timed{2, []enginetest.Moment{at(1, &Alarms{}), at(2, &Alarms{[]string{"NOSPACE"}})}}, "", 2},
+		{"no space", Sound, timed{2, []enginetest.Moment{at(1, &Alarms{}), at(2, &Alarms{[]string{"NOSPACE"}})}}, "", 2},
 		{"corrupt", Sound, timed{2, []enginetest.Moment{at(1, &Alarms{}),
 			at(2, &Alarms{[]string{"NOSPACE", "CORRUPT"}})}}, "member 1 has the alarm that a store is corrupt", 2},
 	} {

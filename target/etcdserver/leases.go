@@ -67,7 +67,7 @@ func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
 	s.holds++
 	key := fmt.Sprint(held, s.holds)
 	s.mutex.Unlock()
-	tell := func(what string, began time.Duration, ttl int64) {
+	report := func(what string, began time.Duration, ttl int64) {
 		n.Emit(EventLease, &Lease{key, what, began, time.Duration(ttl) * time.Second})
 	}
 	began := s.world.Now()
@@ -83,7 +83,7 @@ func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
 	}); err != nil {
 		return
 	}
-	tell(Holds, began, granted.TTL)
+	report(Holds, began, granted.TTL)
 	s.readHeld(n, client)
 	for range keeps {
 		time.Sleep(time.Duration(ttl) * time.Second / 3)
@@ -93,21 +93,21 @@ func (s *clients) hold(n *bubble.Node, client *clientv3.Client) {
 		})
 		switch {
 		case err == nil:
-			tell(Holds, began, kept.TTL)
+			report(Holds, began, kept.TTL)
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
-			tell(Lost, began, 0)
+			report(Lost, began, 0)
 			return
 		}
 		s.readHeld(n, client)
 	}
-	tell(Ending, s.world.Now(), granted.TTL)
+	report(Ending, s.world.Now(), granted.TTL)
 	if !revoke {
 		return
 	}
 	if _, err := asking(n, func(ctx context.Context) (*clientv3.LeaseRevokeResponse, error) {
 		return client.Revoke(ctx, granted.ID)
 	}); err == nil {
-		tell(Revoked, 0, 0)
+		report(Revoked, 0, 0)
 		s.readHeld(n, client)
 	}
 }

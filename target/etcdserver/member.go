@@ -80,7 +80,7 @@ func start(n *bubble.Node, c Cluster) error {
 	}
 	n.Request(func(id int32, _ string) { clients.given(n, m.client, id) })
 	for {
-		if err := m.tell(n, n.Incarnation(), clients); err != nil {
+		if err := m.report(n, n.Incarnation(), clients); err != nil {
 			return err
 		}
 		select {
@@ -212,8 +212,8 @@ func connect(name string, to ...string) (*clientv3.Client, error) {
 	return clientv3.New(conf)
 }
 
-// tell reports the content of the member's store, and the keys with leases.
-func (m *member) tell(n *bubble.Node, incarnation int, s *clients) error {
+// report reports the content of the member's store, and the keys with leases.
+func (m *member) report(n *bubble.Node, incarnation int, s *clients) error {
 	hash, err := m.client.HashKV(n.Context(), address(n.Self(), clientPort), 0)
 	switch {
 	case err == nil:
@@ -233,7 +233,7 @@ func (m *member) tell(n *bubble.Node, incarnation int, s *clients) error {
 		return fmt.Errorf("the store has no hash: %w", err)
 	}
 	if s.cluster.Checks > 0 {
-		m.timers(n)
+		m.reportAlarms(n)
 	}
 	if s.cluster.Holders > 0 {
 		s.readHeld(n, m.client)

@@ -144,11 +144,11 @@ func (s *clients) join(n *bubble.Node, at *seat, moved <-chan struct{}) error {
 }
 
 // leave cleans up after a member whose node has another seat, or that stopped on its own and has none.
-func (s *clients) leave(n *bubble.Node, at *seat, byItself bool) {
+func (s *clients) leave(n *bubble.Node, at *seat, onItsOwn bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.doors[n.Self()] = nil
-	if byItself {
+	if onItsOwn {
 		s.news(n.Self(), at.number, Stopped)
 		if s.seats.of[n.Self()] == at {
 			s.seats.give(n.Self(), nil)
@@ -180,7 +180,7 @@ func (s *clients) attend(n *bubble.Node, m *member, at *seat, moved <-chan struc
 		if m.client != nil {
 			m.learn()
 			s.admit(n, m)
-			if err := m.tell(n, n.Incarnation()+at.number<<8, s); err != nil && !m.stopped() {
+			if err := m.report(n, n.Incarnation()+at.number<<8, s); err != nil && !m.stopped() {
 				return false, err
 			}
 		}

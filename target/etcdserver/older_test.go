@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// mistakesOf34 maps properties to the known bug reports that a busy cluster of a 3.4 release shows as violations of
+// bugsOf34 maps properties to the known bug reports that a busy cluster of a 3.4 release shows as violations of
 // them.
 var bugsOf34 = map[string]string{
 	"revisions-never-go-back": "#17780",

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// duty is a task besides clients' operations, with one request after the other. Its result matters only through the
+// operatorTask is a task besides clients' operations, with one request after the other. Its result matters only through the
 // observations of other clients: it may fail.
 type operatorTask struct {
 	operator.Task
@@ -24,11 +24,11 @@ type operatorTask struct {
 // sessions is the number of sessions of a watcher, large enough for a whole run.
 const sessions = 10_000
 
-// allDuties are the tasks of the cluster.
-func (s *clients) allDuties() (list []operatorTask) {
+// allTasks are the tasks of the cluster.
+func (s *clients) allTasks() (list []operatorTask) {
 	add := func(name string, times int, do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) {
 		if times > 0 {
-			list = append(list, operatorTask{operator.Task{Name: name, Times: times}, waits(do)})
+			list = append(list, operatorTask{operator.Task{Name: name, Times: times}, withTimeout(do)})
 		}
 	}
 	c := s.cluster
@@ -49,11 +49,11 @@ func (s *clients) allDuties() (list []operatorTask) {
 		always(fmt.Sprint("watch ", i+1), newWatcher(s, i).watch)
 	}
 	for i := range c.Readers {
-		always(fmt.Sprint("read ", i+1), waits(s.read))
+		always(fmt.Sprint("read ", i+1), withTimeout(s.read))
 	}
 	if c.Quota > 0 {
-		always("fill", waits(s.fill))
-		always("relieve", waits(s.relieve))
+		always("fill", withTimeout(s.fill))
+		always("relieve", withTimeout(s.relieve))
 	}
 	for i := range c.Holders {
 		always(fmt.Sprint("hold ", i+1), s.hold)
@@ -67,8 +67,8 @@ func (s *clients) allDuties() (list []operatorTask) {
 	return list
 }
 
-// patiently performs a task with the timeout of a client.
-func waits(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node,
+// withTimeout performs a task with the timeout of a client.
+func withTimeout(do func(ctx context.Context, n *bubble.Node, client *clientv3.Client)) func(n *bubble.Node,
 	client *clientv3.Client) {
 	return func(n *bubble.Node, client *clientv3.Client) {
 		ctx, cancel := context.WithTimeout(n.Context(), timeout)
@@ -143,14 +143,14 @@ func changeMembers(ctx context.Context, n *bubble.Node, client *clientv3.Client)
 	if err != nil {
 		return
 	}
-	nobody := lockstep.Node(n.Nodes() + 1)
+	absent := lockstep.Node(n.Nodes() + 1)
 	for _, m := range members.Members {
-		if node, _ := where(m); m.IsLearner && node == nobody {
+		if node, _ := where(m); m.IsLearner && node == absent {
 			_, _ = client.MemberRemove(ctx, m.ID)
 			return
 		}
 	}
-	_, _ = client.MemberAddAsLearner(ctx, []string{address(nobody, peerPort)})
+	_, _ = client.MemberAddAsLearner(ctx, []string{address(absent, peerPort)})
 }
 
 // transfer transfers leadership to another member, if this one is the leader.

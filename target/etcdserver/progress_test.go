@@ -26,7 +26,7 @@ func TestProgressOvertakesWatch(t *testing.T) {
 			return
 		}
 	}
-	t.Error("in 20 tries no progress came before what it speaks of")
+	t.Error("in 20 attempts no progress notification overtook the event that it confirms")
 }
 
 // overtaken opens a stream with a watch, keeps it busy, and requests its progress. It then opens a second watch from

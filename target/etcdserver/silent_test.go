@@ -10,7 +10,7 @@ import (
 )
 
 // No client or operator falls silent, however often members crash, ready or not.
-func TestNobodyFallsSilent(t *testing.T) {
+func TestClientsContinue(t *testing.T) {
 	crashing := briefly
 	crashing.Crash, crashing.Steps = 20, 1000
 	for _, c := range []Cluster{
@@ -26,7 +26,7 @@ func TestNobodyFallsSilent(t *testing.T) {
 		clean(t, r)
 		if t.Logf("%d requests", o.Requests); o.Fell > 0 || o.Crashes < 3*o.Runs {
 			t.Errorf(
-				"%+v: of %d who ask %d fell silent, in %d runs with %d crashes",
+				"%+v: of %d clients and operators %d fell silent, in %d runs with %d crashes",
 				c,
 				o.Askers,
 				o.Fell,

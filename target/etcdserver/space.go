@@ -20,7 +20,7 @@ import (
 
 // The types of event about space.
 const (
-	EventSpace  = "room"   // the state of the alarm NOSPACE: [*Room]
+	EventSpace  = "space"  // the state of the alarm NOSPACE: [*Space]
 	EventFill   = "fill"   // a client requested space: [*Fill]
 	EventAlarms = "alarms" // the alarms of a member: [*Alarms]
 )
@@ -32,7 +32,7 @@ const (
 	Relieved  = "relieved"  // the server acknowledged its end
 )
 
-// Room is a state of the alarm NOSPACE.
+// Space is a state of the alarm NOSPACE.
 type Space struct {
 	What  string
 	Began time.Duration // of the request
@@ -121,8 +121,8 @@ func (f *fullRefuse) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 		}
 		if f.checked++; v.Done {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
-				Text: fmt.Sprintf("there is no room since %v at least, and a %s that was asked for at %v at member %d is done",
-					f.since, v.What, v.Began, e.Node)}
+				Text: fmt.Sprintf("there is no space since %v at the latest, and member %d served a %s that was requested at %v",
+					f.since, e.Node, v.What, v.Began)}
 		}
 	}
 	return nil
@@ -178,7 +178,7 @@ func (s *clients) fill(ctx context.Context, n *bubble.Node, client *clientv3.Cli
 	}
 }
 
-// awaitRoom waits until the cluster reports free space. A write refused for lack of space may have been done all the
+// awaitSpace waits until the cluster reports free space. A write refused for lack of space may have been done all the
 // same. With many such writes in sequence it takes too long to check the reads.
 func awaitSpace(n *bubble.Node, client *clientv3.Client) {
 	for n.Context().Err() == nil {
@@ -232,8 +232,8 @@ func (s *clients) relieve(ctx context.Context, n *bubble.Node, client *clientv3.
 	}
 }
 
-// alarms reports the alarms of a member, without a message.
-func (m *member) timers(n *bubble.Node) {
+// reportAlarms reports the alarms of a member, without a message.
+func (m *member) reportAlarms(n *bubble.Node) {
 	list := &Alarms{}
 	for _, a := range m.Server.Alarms() {
 		list.Types = append(list.Types, a.Alarm.String())

@@ -31,7 +31,7 @@ var Stay = spec.OnEvent(
 			if !leaving[e.Node][m.Number] {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(e.Node),
-					Text:  fmt.Sprintf("member %d stopped by itself, and nobody asked for its removal", e.Node),
+					Text:  fmt.Sprintf("member %d stopped without a request for its removal", e.Node),
 				}
 			}
 		}
@@ -39,7 +39,7 @@ var Stay = spec.OnEvent(
 	},
 )
 
-// Once is the spec that a client's write takes effect only once, however often the client tries. Every write has a
+// Once is the spec that a client's write takes effect only once, however many attempts the client makes. Every write has a
 // unique value.
 var Once = spec.New(
 	"writes-happen-once",
@@ -180,7 +180,7 @@ func (l *leasesHold) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Findi
 			}
 			if l.checked++; !slices.Contains(v.Keys, key) {
 				return &lockstep.Finding{Nodes: trace.NodesOf(e.Node),
-					Text: fmt.Sprintf("the lease of %s holds until %v at least, and who read it from %v to %v found nothing",
+					Text: fmt.Sprintf("the lease of %s holds until %v at least, and a read from %v to %v did not find its key",
 						key, is.until, v.Began, v.Ended)}
 			}
 		}
@@ -241,7 +241,7 @@ func (l *leasesEnd) gone(n lockstep.Node, key string, read *Held) *lockstep.Find
 	if l.checked++; slices.Contains(read.Keys, key) {
 		return &lockstep.Finding{
 			Nodes: trace.NodesOf(n),
-			Text:  fmt.Sprintf("the lease of %s was %s, and who asked at %v found it", key, why, read.Began),
+			Text:  fmt.Sprintf("the lease of %s was %s, and a read at %v found its key", key, why, read.Began),
 		}
 	}
 	return nil

@@ -18,8 +18,8 @@ type timed struct {
 	events []enginetest.Moment
 }
 
-// judges is the finding of a spec, and the number of its checks.
-func (s timed) checkers(t *testing.T, spec lockstep.Spec) (string, int) {
+// run is the finding of a spec, and the number of its checks.
+func (s timed) run(t *testing.T, spec lockstep.Spec) (string, int) {
 	t.Helper()
 	r := enginetest.Explore(
 		t,
@@ -50,7 +50,7 @@ func at(seconds int, value any) enginetest.Moment {
 		"*watch.Delivered":   watch.EventDelivered,
 		"*watch.Opened":      watch.EventOpened,
 		"*etcdserver.Read":   EventRead,
-		"*etcdserver.Room":   EventSpace,
+		"*etcdserver.Space":  EventSpace,
 		"*etcdserver.Fill":   EventFill,
 		"*etcdserver.Alarms": EventAlarms,
 	}
@@ -71,8 +71,8 @@ type history struct {
 
 func (h history) check(t *testing.T) {
 	t.Helper()
-	if got, n := h.events.checkers(t, h.spec); got != h.want || n != h.checked {
-		t.Errorf("%s: %q, judged %d times, want %q, %d", h.name, got, n, h.want, h.checked)
+	if got, n := h.events.run(t, h.spec); got != h.want || n != h.checked {
+		t.Errorf("%s: %q, checked %d times, want %q, %d", h.name, got, n, h.want, h.checked)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestDurable(t *testing.T) {
 			at(12, store(4))}}, "", 0},
 		{"not known yet", Durable, timed{1, []enginetest.Moment{at(1, wrote(4, "a", "b")), at(2, store(4)),
 			at(60, wrote(5, "a", "c")), at(61, store(4))}}, "", 1},
-		{"acknowledged after the member told", Durable,
+		{"acknowledged after the member's report", Durable,
 			timed{1, []enginetest.Moment{at(1, wrote(4, "a", "b")), at(2, store(4)), at(60, store(4)),
 				at(61, wrote(5, "a", "c"))}}, "", 1},
 		{"lost later", Durable, timed{1, []enginetest.Moment{at(1, store(4)), at(10, wrote(5, "a", "b")),
@@ -124,7 +124,7 @@ func TestStayAndOnce(t *testing.T) {
 	for _, h := range []history{
 		{"removed", Stay, timed{2, []enginetest.Moment{at(1, &Member{2, Leaving}), at(2, &Member{2, Stopped})}}, "", 2},
 		{"stopped", Stay, timed{2, []enginetest.Moment{at(1, &Member{2, Leaving}), at(2, &Member{3, Stopped})}},
-			"member 1 stopped by itself, and nobody asked for its removal", 2},
+			"member 1 stopped without a request for its removal", 2},
 		{"once", Once, timed{3, []enginetest.Moment{at(1, wrote(7, "a", "1")), at(2, twice),
 			at(3, wrote(8, "b", "1"))}}, "", 3},
 		{"twice", Once, timed{2, []enginetest.Moment{at(1, wrote(6, "a", "1")), at(2, twice)}},
@@ -147,10 +147,10 @@ func TestLeaseSpecs(t *testing.T) {
 	for _, h := range []history{
 		{"there", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, read(3, 4, "held1"))}}, "", 1},
 		{"gone", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, read(3, 4))}},
-			"the lease of held1 holds until 6s at least, and who read it from 3s to 4s found nothing", 1},
+			"the lease of held1 holds until 6s at least, and a read from 3s to 4s did not find its key", 1},
 		{"gone though kept", LeasesHold,
 			timed{3, []enginetest.Moment{at(2, holds(1)), at(5, holds(4)), at(8, read(7, 8))}},
-			"the lease of held1 holds until 9s at least, and who read it from 7s to 8s found nothing", 1},
+			"the lease of held1 holds until 9s at least, and a read from 7s to 8s did not find its key", 1},
 		{"too late", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(7, read(3, 6))}}, "", 0},
 		{"too early", LeasesHold, timed{2, []enginetest.Moment{at(2, holds(1)), at(4, read(1, 4))}}, "", 0},
 		{"ending", LeasesHold, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Ending)), at(5, read(4, 5))}},
@@ -161,7 +161,7 @@ func TestLeaseSpecs(t *testing.T) {
 		{"revoked", LeasesEnd, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(4, 5))}},
 			"", 1},
 		{"revoked and there", LeasesEnd, timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Revoked)),
-			at(5, read(4, 5, "held1"))}}, "the lease of held1 was revoked before 3s, and who asked at 4s found it", 1},
+			at(5, read(4, 5, "held1"))}}, "the lease of held1 was revoked before 3s, and a read at 4s found its key", 1},
 		{"revoked meanwhile", LeasesEnd,
 			timed{3, []enginetest.Moment{at(2, holds(1)), at(3, says(Revoked)), at(5, read(2, 5, "held1"))}}, "", 0},
 		{"expired and there, with faults", LeasesEnd,
@@ -170,7 +170,7 @@ func TestLeaseSpecs(t *testing.T) {
 			at(99, read(38, 99))}}, "", 1},
 		{"expired and there", LeasesEnd,
 			timed{1, []enginetest.Moment{at(2, holds(1)), at(3, read(2, 3, "held1")), at(99, read(38, 99, "held1"))}},
-			"the lease of held1 was last kept alive before 2s, for 5s, and who asked at 38s found it", 1},
+			"the lease of held1 was last kept alive before 2s, for 5s, and a read at 38s found its key", 1},
 		{"prolonged", LeasesEnd, timed{1, []enginetest.Moment{at(2, holds(1)), at(3, read(2, 3, "held1")),
 			at(20, prolonged), at(99, read(38, 99, "held1"))}}, "", 0},
 	} {
@@ -206,10 +206,11 @@ func TestPermitted(t *testing.T) {
 		all := append(slices.Clone(before), more...)
 		return timed{len(all), all}
 	}
-	const served = "user 1 had no right to area 2 when that was asked for, and was served by member 1: user 1 writes 9 to area 2: done"
+	const served = "user 1 had no right to area 2 when that was asked for, and was served by member 1: user 1 " +
+		"writes 9 to area 2: done"
 	for _, h := range []history{
 		{"before authentication", Permitted, with(nil, at(3, wants(0, Asked)), at(3, wants(0, Done))), "", 0},
-		{"nobody", Permitted, with(given, at(3, wants(0, Asked)), at(3, wants(0, Done))),
+		{"another user", Permitted, with(given, at(3, wants(0, Asked)), at(3, wants(0, Done))),
 			"user 0 had no right to area 2 when that was asked for, and was served by member 1: user 0 writes 9 to area 2: done",
 			1},
 		{"given", Permitted, with(given, at(3, wants(1, Asked)), at(3, wants(1, Done))), "", 0},

@@ -96,18 +96,18 @@ var Targets = []target.Target{target.Of(title(), "clusters of the real etcd serv
 
 // equal compares stores.
 type equal struct {
-	first   map[[2]int64]told // by revision and compacted revision
+	first   map[[2]int64]reported // by revision and compacted revision
 	checked int
 }
 
-type told struct {
+type reported struct {
 	by   lockstep.Node
 	hash uint32
 	keys int64
 }
 
 // Reset begins a new run.
-func (e *equal) Reset() { e.first, e.checked = map[[2]int64]told{}, 0 }
+func (e *equal) Reset() { e.first, e.checked = map[[2]int64]reported{}, 0 }
 
 // End returns nil: only events are checked.
 func (*equal) End(*lockstep.Run) *lockstep.Finding { return nil }
@@ -124,7 +124,7 @@ func (e *equal) Event(_ *lockstep.Run, event *lockstep.Event) *lockstep.Finding 
 	at := [2]int64{s.Revision, s.Compacted}
 	first, ok := e.first[at]
 	if !ok {
-		e.first[at] = told{event.Node, s.Hash, s.Keys}
+		e.first[at] = reported{event.Node, s.Hash, s.Keys}
 		return nil
 	}
 	e.checked++

@@ -13,7 +13,7 @@ func store(n lockstep.Node, s Store) lockstep.Event {
 	return lockstep.Event{Node: n, Type: EventStore, Value: &s}
 }
 
-// judged is the finding of a spec in a run of a system, and the number of its checks.
+// checked is the finding of a spec in a run of a system, and the number of its checks.
 func checked(t *testing.T, system lockstep.System, spec lockstep.Spec) (string, int) {
 	t.Helper()
 	r := enginetest.Explore(
@@ -58,7 +58,7 @@ func TestStores(t *testing.T) {
 			"member 1 was at revision 5, compacted up to 0, and is at revision 4, compacted up to 0", 2},
 	} {
 		if got, n := checked(t, c.events, c.spec); got != c.want || n != c.checked {
-			t.Errorf("%s: %q, judged %d times, want %q, %d", c.name, got, n, c.want, c.checked)
+			t.Errorf("%s: %q, checked %d times, want %q, %d", c.name, got, n, c.want, c.checked)
 		}
 	}
 }

@@ -65,12 +65,12 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 	if w.key == "" {
 		with = append(with, clientv3.WithPrefix())
 	}
-	told := client.Watch(ctx, w.key, with...)
+	responses := client.Watch(ctx, w.key, with...)
 	ask := time.NewTicker(time.Second)
 	defer ask.Stop()
 	for {
 		select {
-		case r, more := <-told:
+		case r, more := <-responses:
 			if !n.Alive() {
 				return // the next watch may have begun
 			}
@@ -78,7 +78,7 @@ func (w *watcher) watch(n *bubble.Node, client *clientv3.Client) {
 				w.ended(r.CompactRevision)
 				return
 			}
-			w.tell(n, o.Watch, &r)
+			w.report(n, o.Watch, &r)
 		case <-ask.C:
 			if !w.clients.cluster.Unasking {
 				_ = client.RequestProgress(ctx)
@@ -94,8 +94,8 @@ func (w *watcher) ended(compacted int64) {
 	}
 }
 
-// tell reports the deliveries of a watch.
-func (w *watcher) tell(n *bubble.Node, number int, r *clientv3.WatchResponse) {
+// report reports the deliveries of a watch.
+func (w *watcher) report(n *bubble.Node, number int, r *clientv3.WatchResponse) {
 	t := &watch.Delivered{Watch: number}
 	for _, e := range r.Events {
 		c := watch.Change{

@@ -33,7 +33,7 @@ func newMachine(n *bubble.Node, r *replica, c Cluster) *machine {
 func (m *machine) Apply(l *raft.Log) any {
 	o, ok := kv.Decode(l.Data)
 	if l.Type != raft.LogCommand || !ok {
-		panic(fmt.Sprintf("the state machine is told of %+v", l))
+		panic(fmt.Sprintf("the state machine cannot apply %+v", l))
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -82,9 +82,9 @@ func (m *machine) Restore(from io.ReadCloser) error {
 		return err
 	}
 	m.applied = binary.LittleEndian.Uint64(data)
-	told := &raftspec.Installed{State: m.state.Hash(), Applied: m.applied}
-	m.replica.disk.Read(func(s *store) { told.Index, told.Term = s.snapshots[0].meta.Index, s.snapshots[0].meta.Term })
-	m.node.Emit(raftspec.EventInstall, told)
+	installed := &raftspec.Installed{State: m.state.Hash(), Applied: m.applied}
+	m.replica.disk.Read(func(s *store) { installed.Index, installed.Term = s.snapshots[0].meta.Index, s.snapshots[0].meta.Term })
+	m.node.Emit(raftspec.EventInstall, installed)
 	return from.Close()
 }
 

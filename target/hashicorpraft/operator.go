@@ -85,12 +85,12 @@ func (r *replica) operate(c Cluster, j job) error {
 func (s *clients) operated(n *bubble.Node, j job, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	told := &Asked{Text: fmt.Sprintf("%s %d", j.what, j.target)}
+	asked := &Asked{Text: fmt.Sprintf("%s %d", j.what, j.target)}
 	if err != nil {
-		told.Err = err.Error()
+		asked.Err = err.Error()
 	}
 	if n.Alive() {
-		n.Emit(raftspec.EventMembers, told)
+		n.Emit(raftspec.EventMembers, asked)
 	}
 	switch {
 	case err != nil && refused(err) && n.Alive() && j.task != transferring:

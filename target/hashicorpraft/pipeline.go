@@ -41,7 +41,7 @@ func (t *transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
 	error) {
 	f := &appended{pipeline: p, start: time.Now(), args: args, resp: resp, sent: *args}
-	f.call.Delivered = f.told
+	f.call.Delivered = f.respond
 	f.packet = packet{Message: rpc.Message{Body: &f.sent}, stream: p.stream, seq: p.seq}
 	p.seq++
 	p.transport.calls.Send(nodeOf(p.to), "AppendEntries", &f.packet, &f.call)
@@ -75,11 +75,11 @@ func (p *pipeline) first() {
 	if p.broken == nil {
 		p.transport.calls.Await(&p.underway[0].call)
 	}
-	p.goOn()
+	p.advance()
 }
 
-// goOn passes on the available responses, in order. The caller has the lock.
-func (p *pipeline) goOn() {
+// advance passes on the available responses, in order. The caller has the lock.
+func (p *pipeline) advance() {
 	if p.stuck || len(p.underway) == 0 || p.over() {
 		return
 	}
@@ -163,12 +163,12 @@ type appended struct {
 	ready  chan struct{} // closed with over, for waiters; nil: none
 }
 
-// told records the response, and lets the pipeline continue.
-func (a *appended) told(answer *rpc.Message, err error) {
+// respond records the response, and lets the pipeline continue.
+func (a *appended) respond(answer *rpc.Message, err error) {
 	a.pipeline.mutex.Lock()
 	defer a.pipeline.mutex.Unlock()
 	a.answer, a.failed = answer, err
-	a.pipeline.goOn()
+	a.pipeline.advance()
 }
 
 // finish takes the response, and reports whether there is one. The caller has the lock.

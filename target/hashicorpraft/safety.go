@@ -45,7 +45,7 @@ func preVote(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 	case p.Leader && p.Newer && p.Complete && !p.Granted:
 		text = "node %d refuses the pre-vote of node %d, which it takes for the leader"
 	case p.Contact:
-		text = "node %d takes the pre-vote of node %d for a sign of life of the leader"
+		text = "node %d takes the pre-vote of node %d for contact with the leader"
 	default:
 		return nil
 	}

@@ -64,7 +64,7 @@ func (t *transport) streamed(from lockstep.Node, p *packet) {
 		return
 	}
 	if _, ok := p.Body.(*raft.AppendEntriesRequest); ok {
-		t.goOn(from, s)
+		t.serveNext(from, s)
 	} else {
 		t.node.Go(func() { t.drain(from, s) })
 	}
@@ -79,8 +79,8 @@ func (t *transport) inTurn(s *stream) *packet {
 	return p
 }
 
-// goOn serves the next request of a pipeline, and reports whether it has arrived.
-func (t *transport) goOn(from lockstep.Node, s *stream) bool {
+// serveNext serves the next request of a pipeline, and reports whether it has arrived.
+func (t *transport) serveNext(from lockstep.Node, s *stream) bool {
 	p := t.inTurn(s)
 	if p == nil {
 		return false
@@ -215,7 +215,7 @@ func (v *serving) reply(a raft.RPCResponse) bool {
 	t.mutex.Lock()
 	t.answered = append(t.answered, v)
 	t.mutex.Unlock()
-	return s != nil && t.goOn(from, s)
+	return s != nil && t.serveNext(from, s)
 }
 
 const heartbeatAnswer = "HeartbeatResponse"

@@ -12,7 +12,8 @@ import (
 var Scenarios = []target.Scenario{
 	{
 		Name: "unclean",
-		Help: "the leader and the controller are cut off from the others, then the leader from everybody: what it acknowledged alone is lost",
+		Help: "the leader and the controller are cut off from the others, then the leader from everybody: what it " +
+			"acknowledged alone is lost",
 		Set: []string{
 			"controllers=1",
 			"insync=1",

@@ -43,11 +43,11 @@ type clients struct {
 	kv        *kv.Clients
 	operator  *operator.Operator
 	under     map[lockstep.Node][]*kv.Op // in progress at a server
-	duties    map[lockstep.Node][]int    // of the operator, likewise
+	tasks     map[lockstep.Node][]int    // of the operator, likewise
 	revisions map[int32]uint64           // of values whose writes were acknowledged
 	newest    map[uint8]uint64           // of each key, among the acknowledged ones
 	older     []uint64                   // the others
-	copies    [65]*Copy                  // last reported by servers
+	replicas  [65]*Replica               // last reported by servers
 	// leaving maps servers stopped for good to the IDs under which other servers still count them.
 	leaving  map[lockstep.Node]string
 	gone     map[lockstep.Node]int // servers removed
@@ -65,7 +65,7 @@ func newClients(c Cluster, w *bubble.World) *clients {
 			[]operator.Task{
 				read:     {Name: "read", Times: c.Reads},
 				stepDown: {Name: "step down", Times: c.StepDowns},
-				move:     {Name: "move the copy", Times: c.Moves},
+				move:     {Name: "move the replica", Times: c.Moves},
 				metaStepDown: {
 					Name:  "step down as leader of all",
 					Times: c.MetaStepDowns,
@@ -77,14 +77,14 @@ func newClients(c Cluster, w *bubble.World) *clients {
 			nil,
 		),
 		leaving: map[lockstep.Node]string{}, gone: map[lockstep.Node]int{}, leads: map[lead]bool{},
-		under: map[lockstep.Node][]*kv.Op{}, duties: map[lockstep.Node][]int{}, revisions: map[int32]uint64{},
+		under: map[lockstep.Node][]*kv.Op{}, tasks: map[lockstep.Node][]int{}, revisions: map[int32]uint64{},
 		newest: map[uint8]uint64{}}
 	s.kv.Begin(w.Rand(1000), s.queue)
 	s.operator.Begin(s.queue)
 	return s
 }
 
-// desk is the queue of requests, which are offered as soon as there is a stream.
+// queue is the queue of requests, which are offered as soon as there is a stream.
 type queue struct {
 	*bubble.World
 	open bool
@@ -109,30 +109,30 @@ func (s *clients) forget(n lockstep.Node) {
 	for _, o := range s.under[n] {
 		s.kv.GiveUp(o.Client, o.Seq)
 	}
-	for _, task := range s.duties[n] {
+	for _, task := range s.tasks[n] {
 		s.operator.Next(task)
 	}
 	delete(s.under, n)
-	delete(s.duties, n)
-	s.copies[n] = nil
+	delete(s.tasks, n)
+	s.replicas[n] = nil
 }
 
-// tell records the content of a server's replica of the stream.
-func (s *clients) tell(n *bubble.Node, c *Copy) {
+// record records the content of a server's replica of the stream.
+func (s *clients) record(n *bubble.Node, c *Replica) {
 	s.mutex.Lock()
-	s.copies[n.Self()] = c
+	s.replicas[n.Self()] = c
 	s.mutex.Unlock()
-	n.Emit(EventCopy, c)
+	n.Emit(EventReplica, c)
 }
 
-// told is that content as text.
-func (s *clients) told(n lockstep.Node) string {
+// stateText is that content as text.
+func (s *clients) stateText(n lockstep.Node) string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.copies[n] == nil {
+	if s.replicas[n] == nil {
 		return ""
 	}
-	return s.copies[n].String()
+	return s.replicas[n].String()
 }
 
 // create makes the stream, and those that follow it, once in a run: servers try until one has succeeded.

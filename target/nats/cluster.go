@@ -25,16 +25,16 @@ type Cluster struct {
 	Nodes int `help:"number of servers, 1 to 7; 0: 3" zero:"3" range:"1..7"`
 	// Replicas is the number of servers with a replica of the stream; 0 means 3, or the number of servers if that is
 	// smaller.
-	Replicas int `help:"servers that have a copy of the stream, 1 to 5; 0: 3, or all where there are fewer" range:"0..5"`
+	Replicas int `help:"servers with a replica of the stream, 1 to 5; 0: 3, or all servers if there are fewer" range:"0..5"`
 	// SyncAlways is the server's setting sync_interval: always. Without it a server syncs files
 	// every two minutes.
 	SyncAlways bool `help:"servers sync files before they acknowledge (sync_interval: always), not every two minutes"`
 	// Power is the share of crashes with a power failure.
 	Power float64 `help:"share of crashes in which the power fails, 0 to 1" range:"0..1"`
 	// Sync is the maximum duration of a file sync; 0 means 10ms.
-	Sync time.Duration `help:"longest time that a sync of a file takes; 0: 10ms" zero:"10ms" range:"0s.."`
+	Sync time.Duration `help:"maximum duration of a file sync; 0: 10ms" zero:"10ms" range:"0s.."`
 	// Pause is the maximum duration of a step pause, in which a server is paused; 0 means 20s.
-	Pause time.Duration `help:"longest time that a server is paused in a step pause; 0: 20s" zero:"20s" range:"0s.."`
+	Pause time.Duration `help:"maximum time that a server is paused in a step pause; 0: 20s" zero:"20s" range:"0s.."`
 	// Split is the share of writes on connections that travel in two parts.
 	Split float64 `help:"share of writes on connections that travel in two parts, 0 to 1"`
 
@@ -46,38 +46,38 @@ type Cluster struct {
 	Keys int `help:"number of keys, 1 to 8; 0: 2" zero:"2" range:"1..8"`
 	// Mix is the mix of operations that clients draw from. The zero value is put:4,cas:2, without reads, which may be
 	// stale.
-	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3,delete:1; mixed: put:4,cas:2. A read is answered by one server, and may be old"`
+	Mix kv.Mix `help:"weights of operations like put:2,cas:1,get:3,delete:1; mixed: put:4,cas:2; one server answers a read, which may be stale"`
 	// Direct lets any server with a replica answer reads from its own state (allow_direct).
-	Direct bool `help:"reads are answered by any server that has a copy, which may be old (allow_direct)"`
+	Direct bool `help:"any server with a replica answers reads, which may be stale (allow_direct)"`
 	// Purge makes a delete of a key remove all earlier messages of it, too.
-	Purge bool `help:"a client that deletes a key purges it: all earlier messages of the key go, too"`
+	Purge bool `help:"a client that deletes a key purges it: the server removes all earlier messages of the key, too"`
 	// Reads is the number of times that a consumer takes the next messages of the stream; 0 means 4.
 	Reads int `help:"times that a consumer takes the next messages of the stream; 0: 4" zero:"4" range:"0..1000"`
 	// StepDowns is the number of times that an operator asks the leader of the stream to step down.
 	StepDowns int `help:"times that the leader of the stream is asked to step down" range:"0..1000"`
 	// MetaStepDowns is the number of times that the meta leader, which places streams, steps down.
-	MetaStepDowns int `help:"times that a server, if it is the leader of all servers, is asked to step down" range:"0..1000"`
+	MetaStepDowns int `help:"times that an operator asks a server to step down as the meta leader; any other server ignores it" range:"0..1000"`
 	// Moves is the number of times that an operator moves a server's replica of the stream to another server.
-	Moves int `help:"times that a copy of the stream is taken from a server, which is refused where no other can have it" range:"0..1000"`
+	Moves int `help:"times that a replica of the stream is moved from a server; the server refuses the move if no other server can have it" range:"0..1000"`
 	// Removals is the number of times that an operator removes a server from the cluster for good, and a new one
 	// replaces it.
-	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than copies" range:"0..1000"`
+	Removals int `help:"times that a server is removed for good and a new one takes its place; there must be more servers than replicas" range:"0..1000"`
 	// Purges is the number of times that an operator purges the messages of the stream that are older than the newest
 	// of any key.
 	Purges int `help:"times that the stream is purged of all messages before the newest of any key" range:"0..1000"`
 	// Erasures is the number of times that an operator deletes a single message, which is not the newest of its key.
 	Erasures int `help:"times that a single message is deleted that is not the newest of its key" range:"0..1000"`
-	// Careless makes operators move replicas without the check that the others are up to date.
-	UncheckedMoves bool `help:"copies are moved whether the others are up to date or not, one move after the other"`
+	// UncheckedMoves makes operators move replicas without the check that the others are up to date.
+	UncheckedMoves bool `help:"move replicas without the check that the others are up to date, one move after the other"`
 	// Consume adds a subscriber at each server. All of them continuously take the messages of the stream through one
 	// durable consumer.
-	Consume bool `help:"a subscriber at each server takes messages by a durable pull consumer, all the time, and acknowledges each"`
+	Consume bool `help:"a subscriber at each server continuously takes messages through a durable pull consumer, and acknowledges each"`
 	// Mirror adds a mirror of the stream, with the same number of replicas.
-	Mirror bool `help:"a second stream mirrors the stream, in as many copies"`
+	Mirror bool `help:"add a mirror of the stream, with as many replicas"`
 	// Sources adds a stream with one source for each key of the stream, and the same number of replicas.
-	Sources bool `help:"another stream has each key of the stream as a source of its own, in as many copies"`
+	Sources bool `help:"add a stream with each key of the stream as a separate source, and with as many replicas"`
 	// Sockets makes clients use the network of the run, and connect to the next server first.
-	Sockets bool `help:"clients talk to servers over the network, so that what they say and hear are messages, too"`
+	Sockets bool `help:"clients connect to servers over the network, so that the engine controls their messages, too"`
 }
 
 // filled is the cluster with its defaults, some of which depend on other options.
@@ -100,7 +100,7 @@ func (c Cluster) check() error {
 	}
 	if c.Replicas > c.Nodes || c.Removals > 0 && c.Replicas == c.Nodes {
 		return fmt.Errorf(
-			"nats: %d servers cannot have %d copies, of which some are removed %d times",
+			"nats: %d servers cannot have %d replicas with %d removals: a removal needs more servers than replicas",
 			c.Nodes,
 			c.Replicas,
 			c.Removals,

@@ -184,9 +184,10 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 		d := e.Value.(*Delivered)
 		if at, known := o.taken[d.Seq]; known && at < d.Asked {
 			return &lockstep.Finding{Nodes: trace.NodesOf(e.Node), Text: fmt.Sprintf(
-				"at %v it was confirmed that message %d is acknowledged, and a subscriber who asked at %v was given it, for the %d. time",
-				at.Round(time.Millisecond),
+				"the acknowledgment of message %d was confirmed at %v, and a subscriber that asked at %v received it, for "+
+					"the %d. time",
 				d.Seq,
+				at.Round(time.Millisecond),
 				d.Asked.Round(time.Millisecond),
 				d.Times,
 			)}
@@ -197,7 +198,7 @@ func (o *takenOnce) Event(_ *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 
 // delivering records the messages acknowledged to publishers, and those that subscribers received.
 type delivering struct {
-	quiet
+	calmReplicas
 	drops
 	acknowledged []*Acknowledged
 	came         map[uint64]bool
@@ -207,7 +208,7 @@ type delivering struct {
 
 // Reset begins a new run.
 func (d *delivering) Reset() {
-	*d = delivering{quiet: quiet{began: -1}, count: d.again(), came: map[uint64]bool{}}
+	*d = delivering{calmReplicas: calmReplicas{began: -1}, count: d.again(), came: map[uint64]bool{}}
 }
 
 // Event records acknowledgments and deliveries.
@@ -230,9 +231,9 @@ const enough = 3 * redelivery
 
 // End looks for undelivered messages, if servers reported the consumer some time after the last fault.
 func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
-	told := slices.Collect(d.told.All())
-	told = slices.DeleteFunc(told, func(n lockstep.Node) bool { return d.progress[n] == nil })
-	if !run.Settled() || len(d.acknowledged) == 0 || len(told) == 0 || time.Duration(run.Now()-d.wrote) < enough {
+	servers := slices.Collect(d.conclusive.All())
+	servers = slices.DeleteFunc(servers, func(n lockstep.Node) bool { return d.progress[n] == nil })
+	if !run.Settled() || len(d.acknowledged) == 0 || len(servers) == 0 || time.Duration(run.Now()-d.wrote) < enough {
 		return nil
 	}
 	d.checked++
@@ -244,15 +245,15 @@ func (d *delivering) End(run *lockstep.Run) *lockstep.Finding {
 		return nil
 	}
 	return &lockstep.Finding{
-		Nodes: trace.NodesOf(told...),
+		Nodes: trace.NodesOf(servers...),
 		Text: fmt.Sprintf(
-			"%s %d of %d messages that were acknowledged had come to no subscriber, first %s; at server %d the consumer has %s",
+			"%s %d of %d messages that were acknowledged reached no subscriber, first %s; at server %d the consumer has %s",
 			d.since(run),
 			len(missing),
 			len(d.acknowledged),
 			missing[0],
-			told[0],
-			d.progress[told[0]],
+			servers[0],
+			d.progress[servers[0]],
 		),
 	}
 }
@@ -263,7 +264,7 @@ const idle = 4 * look
 
 // together records the progress of the consumer's replicas.
 type together struct {
-	quiet
+	calmReplicas
 	moved    trace.Time // when a message was last delivered or acknowledged
 	progress [65]*Progress
 	at       [65]trace.Time
@@ -271,7 +272,7 @@ type together struct {
 }
 
 // Reset begins a new run.
-func (g *together) Reset() { *g = together{quiet: quiet{began: -1}, count: g.again()} }
+func (g *together) Reset() { *g = together{calmReplicas: calmReplicas{began: -1}, count: g.again()} }
 
 // Event records the progress of replicas.
 func (g *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -288,7 +289,7 @@ func (g *together) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 // End compares the last reported replicas, after some time without faults and without deliveries.
 func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
-	for n := range g.told.All() {
+	for n := range g.conclusive.All() {
 		switch p := g.progress[n]; {
 		case !run.Settled() || p == nil || time.Duration(g.at[n]-g.began) < calm ||
 			time.Duration(g.at[n]-g.moved) < idle:
@@ -300,7 +301,7 @@ func (g *together) End(run *lockstep.Run) *lockstep.Finding {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),
 					Text: fmt.Sprintf(
-						"%s the copies of the consumer at servers %d and %d differ: %s; %s",
+						"%s the replicas of the consumer at servers %d and %d differ: %s; %s",
 						g.since(run),
 						first,
 						n,

@@ -31,18 +31,18 @@ func TestDeliveries(t *testing.T) {
 	}{
 		"in order, and one again": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(2, 3, 1, 0),
 			delivered(3, 1, 2, 0), delivered(4, 4, 1, 0)}, ""},
-		"told in another order": {&inTurn{}, []lockstep.Event{delivered(4, 4, 1, 0), delivered(3, 1, 2, 0),
+		"reported in another order": {&inTurn{}, []lockstep.Event{delivered(4, 4, 1, 0), delivered(3, 1, 2, 0),
 			delivered(1, 1, 1, 0), delivered(2, 3, 1, 0)}, ""},
-		"one delivery told twice": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(1, 1, 1, 0)}, ""},
+		"one delivery reported twice": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0), delivered(1, 1, 1, 0)}, ""},
 		"out of order": {&inTurn{}, []lockstep.Event{delivered(1, 2, 1, 0), delivered(2, 5, 2, 0),
 			delivered(3, 1, 1, 0)},
 			"delivery 1 was message 2, and delivery 3 is message 1, both for the first time"},
-		"out of order, told late": {&inTurn{}, []lockstep.Event{delivered(3, 1, 1, 0), delivered(2, 5, 2, 0),
+		"out of order, reported late": {&inTurn{}, []lockstep.Event{delivered(3, 1, 1, 0), delivered(2, 5, 2, 0),
 			delivered(1, 2, 1, 0)},
 			"delivery 1 was message 2, and delivery 3 is message 1, both for the first time"},
 		"a first time again": {&inTurn{}, []lockstep.Event{delivered(1, 2, 1, 0), delivered(2, 2, 1, 0)},
 			"delivery 1 was message 2, and delivery 2 is message 2, both for the first time"},
-		"after a later one, because its delivery came to nobody": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0),
+		"after a later one, because its delivery reached no subscriber": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0),
 			delivered(2, 1, 2, 0), delivered(4, 3, 1, 0), delivered(5, 2, 1, 0)}, ""},
 		"whose delivery would have been another": {&inTurn{}, []lockstep.Event{delivered(1, 1, 1, 0),
 			delivered(2, 1, 2, 0), delivered(4, 3, 1, 0), delivered(5, 2, 1, 0), delivered(3, 1, 3, 0)},
@@ -58,7 +58,8 @@ func TestDeliveries(t *testing.T) {
 		"another one":                         {&takenOnce{}, []lockstep.Event{taken(1, 5), delivered(2, 2, 1, 6)}, ""},
 		"again, asked for after the confirmation": {&takenOnce{},
 			[]lockstep.Event{taken(1, time.Second), taken(1, 3*time.Second), delivered(2, 1, 2, 2*time.Second)},
-			"at 1s it was confirmed that message 1 is acknowledged, and a subscriber who asked at 2s was given it, for the 2. time"},
+			"the acknowledgment of message 1 was confirmed at 1s, and a subscriber that asked at 2s received it, for " +
+				"the 2. time"},
 	} {
 		if found := findings(c.checker, c.events); found != c.found {
 			t.Errorf("%s: %q, want %q", name, found, c.found)
@@ -68,11 +69,11 @@ func TestDeliveries(t *testing.T) {
 
 // holds is the event in which a server reports its replica of the stream, of two expected replicas.
 func holds(n lockstep.Node, list ...Message) lockstep.Event {
-	c := &Copy{Exists: len(list) > 0, messages: list, wanted: 2}
+	c := &Replica{Exists: len(list) > 0, messages: list, wanted: 2}
 	if c.Exists {
 		c.First, c.Last = list[0].Seq, list[len(list)-1].Seq
 	}
-	return lockstep.Event{Node: n, Type: EventCopy, Value: c}
+	return lockstep.Event{Node: n, Type: EventReplica, Value: c}
 }
 
 // far is the event in which a server reports its replica of the consumer.
@@ -105,34 +106,40 @@ func TestInTheEnd(t *testing.T) {
 			[]lockstep.Event{holds(1, one, two), holds(2, one, two), holds(3)}, "", 1},
 		{"one lost", Durable, []lockstep.Event{ack(1, 1, "a"), ack(1, 2, "b")},
 			[]lockstep.Event{holds(1, one, two), holds(2, one)},
-			"2m0s after the last fault server 2, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2",
+			"2m0s after the last fault server 2, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were " +
+				"acknowledged, first b is message 2",
 			1},
 		{"another in its place", Durable, []lockstep.Event{ack(1, 2, "b")}, []lockstep.Event{holds(1, one, other)},
-			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, lacks 1 of 1 messages that were acknowledged, first b is message 2",
+			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, lacks 1 of 1 messages that were " +
+				"acknowledged, first b is message 2",
 			1},
-		{"no copy left", Durable, []lockstep.Event{ack(1, 1, "a")}, []lockstep.Event{holds(1), holds(2), holds(3)},
+		{"no replica left", Durable, []lockstep.Event{ack(1, 1, "a")}, []lockstep.Event{holds(1), holds(2), holds(3)},
 			"2m0s after the last fault no server has the stream any more; 1 messages were acknowledged", 1},
 		{"one deleted", Durable, []lockstep.Event{ackTo("k", 1, "a"), ackTo("k", 2, "b"), dropping(first),
 			dropped(first)}, []lockstep.Event{holds(1, two), holds(2, two)}, "", 1},
 		{"another deleted", Durable, []lockstep.Event{ackTo("k", 1, "a"), ackTo("k", 2, "b"), dropping(first),
 			dropped(first)}, []lockstep.Event{holds(1, one)},
-			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were acknowledged, first b is message 2",
+			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 2 messages that were " +
+				"acknowledged, first b is message 2",
 			1},
 		{"deleted, and another in its place", Durable, []lockstep.Event{ackTo("k", 1, "a"), dropping(first),
 			dropped(first)}, []lockstep.Event{holds(1, Message{1, "k", "z"})},
-			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 1 messages that were acknowledged, first a is message 1",
+			"2m0s after the last fault server 1, with messages 1 to 1, 1 in all, lacks 1 of 1 messages that were " +
+				"acknowledged, first a is message 1",
 			1},
 		{"gone", Gone, []lockstep.Event{dropping(first), dropped(first)}, []lockstep.Event{holds(1, two), holds(2)}, "",
 			1},
 		{"not gone everywhere", Gone, []lockstep.Event{dropping(first), dropped(first)},
 			[]lockstep.Event{holds(1, two), holds(2, one, two)},
-			"2m0s after the last fault server 2, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that message 1 is deleted",
+			"2m0s after the last fault server 2, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged " +
+				"that message 1 is deleted",
 			1},
-		{"not gone, and nobody said so", Gone, []lockstep.Event{dropping(first)}, []lockstep.Event{holds(1, one)}, "",
+		{"not gone, without an acknowledgment", Gone, []lockstep.Event{dropping(first)}, []lockstep.Event{holds(1, one)}, "",
 			0},
 		{"purged, and still there", Gone, []lockstep.Event{dropped(Drop{Subject: "k", Seq: 2, Below: true})},
 			[]lockstep.Event{holds(1, one, two)},
-			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged that all before message 2 of k is deleted",
+			"2m0s after the last fault server 1, with messages 1 to 2, 2 in all, has message 1 of k; it was acknowledged " +
+				"that all before message 2 of k is deleted",
 			1},
 		{"another key purged", Gone, []lockstep.Event{dropped(Drop{Subject: "l", Seq: 2, Below: true})},
 			[]lockstep.Event{holds(1, one, two)}, "", 1},
@@ -140,20 +147,24 @@ func TestInTheEnd(t *testing.T) {
 			[]lockstep.Event{holds(1, two), far(1, 1)}, "", 1},
 		{"equal", Equal, nil, []lockstep.Event{holds(1, one, two), holds(2), holds(3, one, two)}, "", 1},
 		{"different", Equal, nil, []lockstep.Event{holds(1, one, two), holds(3, one, other)},
-			"2m0s after the last fault the copies of servers 1 and 3 differ: messages 1 to 2, 2 in all; messages 1 to 2, 2 in all",
+			"2m0s after the last fault the replicas of servers 1 and 3 differ: messages 1 to 2, 2 in all; messages 1 to 2, " +
+				"2 in all",
 			1},
-		{"made again", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3)}, "",
+		{"replaced", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one), holds(3)}, "",
 			1},
-		{"not made again", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
-			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should",
+		{"not replaced", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2), holds(3)},
+			"2m0s after the last fault, and 1 moves of replicas or removals of servers, 1 servers have the stream (1), and " +
+				"2 should",
 			1},
 		{"refused, and yet done", Restored, []lockstep.Event{{Node: 2, Type: EventRefused, Value: "n2"}},
 			[]lockstep.Event{holds(1, one), holds(2), holds(3)},
-			"2m0s after the last fault, and 1 moves of copies or removals of servers, 1 servers have the stream (1), and 2 should",
+			"2m0s after the last fault, and 1 moves of replicas or removals of servers, 1 servers have the stream (1), and " +
+				"2 should",
 			1},
 		{"one left over", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2, one),
 			holds(3, one)},
-			"2m0s after the last fault, and 1 moves of copies or removals of servers, 3 servers have the stream (1,2,3), and 2 should",
+			"2m0s after the last fault, and 1 moves of replicas or removals of servers, 3 servers have the stream (1,2,3), " +
+				"and 2 should",
 			1},
 		{"nothing was moved", Restored, nil, []lockstep.Event{holds(1, one), holds(2), holds(3)}, "", 0},
 		{"one is silent", Restored, []lockstep.Event{removed}, []lockstep.Event{holds(1, one), holds(2)}, "", 0},
@@ -161,21 +172,23 @@ func TestInTheEnd(t *testing.T) {
 			[]lockstep.Event{holds(1, one), far(1, 1)}, "", 1},
 		{"one never came", Delivering, []lockstep.Event{ack(1, 1, "a"), ack(1, 2, "b"), delivered(1, 1, 1, 0)},
 			[]lockstep.Event{holds(1, one, two), far(1, 1)},
-			"2m0s after the last fault 1 of 2 messages that were acknowledged had come to no subscriber, first b is message 2; at server 1 the consumer has " +
+			"2m0s after the last fault 1 of 2 messages that were acknowledged had come to no subscriber, first b is " +
+				"message 2; at server 1 the consumer has " +
 				"delivered up to message 2 (delivery 3), acknowledged up to message 1 (delivery 1), 0 open", 1},
 		{"no consumer", Delivering, []lockstep.Event{ack(1, 1, "a")}, []lockstep.Event{holds(1, one)}, "", 0},
 		{"equally far", Together, []lockstep.Event{taken(1, 0)},
 			[]lockstep.Event{holds(1, one), far(1, 1), holds(2, one), far(2, 1)}, "", 1},
 		{"not equally far", Together, []lockstep.Event{taken(1, 0)},
 			[]lockstep.Event{holds(1, one), far(1, 1), holds(2, one), far(2, 0)},
-			"2m0s after the last fault the copies of the consumer at servers 1 and 2 differ: delivered up to message 2 (delivery 3), acknowledged up to message 1 (delivery 1), 0 open; " +
+			"2m0s after the last fault the replicas of the consumer at servers 1 and 2 differ: delivered up to message 2 " +
+				"(delivery 3), acknowledged up to message 1 (delivery 1), 0 open; " +
 				"delivered up to message 2 (delivery 3), acknowledged up to message 0 (delivery 0), 0 open", 1},
 		{"still at work", Together, nil, []lockstep.Event{taken(1, 0), holds(1, one), far(1, 1), holds(2, one),
 			far(2, 0)}, "", 0},
 	} {
 		if found, checked := inTheEnd(t, c.spec, map[string]string{"consume": "true", "removals": "1", "purges": "1"},
 			c.before, c.after, 3); found != c.found || checked != c.checked {
-			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, checked, c.found, c.checked)
+			t.Errorf("%s: %q, checked %d times; want %q, %d", c.name, found, checked, c.found, c.checked)
 		}
 	}
 }
@@ -213,7 +226,7 @@ func TestNotCounted(t *testing.T) {
 	)
 	for _, j := range r.Checked[5:] {
 		if j.N != lockstep.NotCounted {
-			t.Errorf("%s was judged %d times", j.Name, j.N)
+			t.Errorf("%s was checked %d times", j.Name, j.N)
 		}
 	}
 }

@@ -98,13 +98,13 @@ var Gone = spec.New("deleted-messages-go", func(i lockstep.Info) *gone {
 
 // gone records the deletions.
 type gone struct {
-	quiet
+	calmReplicas
 	drops
 	count
 }
 
 // Reset begins a new run.
-func (g *gone) Reset() { *g = gone{quiet: quiet{began: -1}, count: g.again()} }
+func (g *gone) Reset() { *g = gone{calmReplicas: calmReplicas{began: -1}, count: g.again()} }
 
 // Event records replicas and deletions.
 func (g *gone) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
@@ -118,12 +118,12 @@ func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 	if !run.Settled() || len(g.done) == 0 {
 		return nil
 	}
-	for n := range g.told.All() {
-		if !g.copies[n].Exists {
+	for n := range g.conclusive.All() {
+		if !g.replicas[n].Exists {
 			continue
 		}
 		g.checked = 1
-		for _, m := range g.copies[n].messages {
+		for _, m := range g.replicas[n].messages {
 			if drop := g.must(m.Subject, m.Seq); drop != nil {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(n),
@@ -131,7 +131,7 @@ func (g *gone) End(run *lockstep.Run) *lockstep.Finding {
 						"%s server %d, with %s, has message %d of %s; it was acknowledged that %s is deleted",
 						g.since(run),
 						n,
-						g.copies[n],
+						g.replicas[n],
 						m.Seq,
 						m.Subject,
 						drop,

@@ -11,7 +11,7 @@ import (
 
 // The types of event of streams that follow the stream.
 const (
-	EventMirror  = "mirror"  // a server reports its replica of the mirror; the value is a [*Copy]
+	EventMirror  = "mirror"  // a server reports its replica of the mirror; the value is a [*Replica]
 	EventSources = "sources" // the same for the stream with sources, with the message numbers of the origin
 	// EventFollower reports that a server leads such a stream and did not at its last report; the value is the
 	// stream's name.
@@ -24,13 +24,13 @@ const (
 // Mirrored is the spec of the mirror. Long enough after faults have stopped, every replica of the mirror has the
 // messages of the stream under their numbers, and no others.
 var Mirrored = spec.New("mirror-shows-the-stream", func(i lockstep.Info) *following {
-	return &following{tells: EventMirror, count: count{off: i.Options["mirror"] != "true"}}
+	return &following{eventType: EventMirror, count: count{off: i.Options["mirror"] != "true"}}
 })
 
 // Sourced is the spec of the stream with sources. Long enough after faults have stopped, every replica of it has each
 // message of the stream once, those of a key in order, and no others. All its replicas are equal.
 var Sourced = spec.New("sources-show-the-stream", func(i lockstep.Info) *following {
-	return &following{tells: EventSources, count: count{off: i.Options["sources"] != "true"}}
+	return &following{eventType: EventSources, count: count{off: i.Options["sources"] != "true"}}
 })
 
 // catchUp is the time without faults after which a stream has caught up with the one that it follows. The server
@@ -39,29 +39,29 @@ const catchUp = 3 * time.Minute
 
 // following records the replicas of a stream that follows the stream.
 type following struct {
-	tells  string // the type of event
-	shown  [65]*Copy
-	caught trace.Nodes // nodes with up-to-date replicas
-	quiet
+	eventType string // of the replicas
+	shown     [65]*Replica
+	caught    trace.Nodes // nodes with up-to-date replicas
+	calmReplicas
 	drops
 	count
 }
 
 // Reset begins a new run.
 func (f *following) Reset() {
-	*f = following{tells: f.tells, quiet: quiet{began: -1}, count: f.again()}
+	*f = following{eventType: f.eventType, calmReplicas: calmReplicas{began: -1}, count: f.again()}
 }
 
 // Event records replicas.
 func (f *following) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 	f.event(run, e)
 	f.drop(e)
-	if f.told == 0 { // there was a fault, or a client wrote
+	if f.conclusive == 0 { // there was a fault, or a client wrote
 		f.caught = 0
 	}
-	if e.Type == f.tells {
-		f.shown[e.Node] = e.Value.(*Copy)
-		if f.told != 0 && time.Duration(run.Now()-f.began) >= catchUp && time.Duration(run.Now()-f.wrote) >= calm {
+	if e.Type == f.eventType {
+		f.shown[e.Node] = e.Value.(*Replica)
+		if f.conclusive != 0 && time.Duration(run.Now()-f.began) >= catchUp && time.Duration(run.Now()-f.wrote) >= calm {
 			f.caught = f.caught.With(e.Node)
 		}
 	}
@@ -87,7 +87,7 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 				Text: fmt.Sprintf(
 					"%s the %s of server %d, with %s, %s; server %d has the stream with %s",
 					f.since(run),
-					f.tells,
+					f.eventType,
 					n,
 					c,
 					wrong,
@@ -105,7 +105,7 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 				Text: fmt.Sprintf(
 					"%s the %s of servers %d and %d differ: %s; %s",
 					f.since(run),
-					f.tells,
+					f.eventType,
 					first,
 					n,
 					a,
@@ -118,10 +118,10 @@ func (f *following) End(run *lockstep.Run) *lockstep.Finding {
 }
 
 // origin is an up-to-date replica of the stream, and its server.
-func (f *following) origin() (*Copy, lockstep.Node) {
-	for n := range f.told.All() {
-		if f.copies[n].Exists {
-			return f.copies[n], n
+func (f *following) origin() (*Replica, lockstep.Node) {
+	for n := range f.conclusive.All() {
+		if f.replicas[n].Exists {
+			return f.replicas[n], n
 		}
 	}
 	return nil, 0
@@ -129,7 +129,7 @@ func (f *following) origin() (*Copy, lockstep.Node) {
 
 // compare describes differences between some messages and those of the stream. A message deleted in the stream may or
 // may not be among them.
-func (f *following) compare(origin *Copy, shown Messages) string {
+func (f *following) compare(origin *Replica, shown Messages) string {
 	last, there := map[string]uint64{}, map[uint64]bool{}
 	for _, m := range shown {
 		is, ok := origin.at(m.Seq)

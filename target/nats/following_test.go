@@ -35,7 +35,7 @@ func TestFollowing(t *testing.T) {
 	}{
 		{"the same", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c), shows(EventMirror, 3)}, "",
 			3},
-		{"told before the stream", Mirrored, nil, []lockstep.Event{shows(EventMirror, 2, a, b, c), origin}, "", 3},
+		{"reported before the stream", Mirrored, nil, []lockstep.Event{shows(EventMirror, 2, a, b, c), origin}, "", 3},
 		{"one less", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, c),
 			shows(EventMirror, 3, a, b)},
 			after + "mirror of server 3, with messages 1 to 2, 2 in all, lacks 1 messages, first message 4, c" + has,
@@ -44,7 +44,8 @@ func TestFollowing(t *testing.T) {
 			after + "mirror of server 2, with messages 1 to 4, 2 in all, lacks 1 messages, first message 2, b" + has,
 			3},
 		{"one more", Mirrored, nil, []lockstep.Event{holds(1, a, b), shows(EventMirror, 2, a, b, c)},
-			after + "mirror of server 2, with messages 1 to 4, 3 in all, has message 4, c, which is not there; server 1 has the stream with messages 1 to 2, 2 in all",
+			after + "mirror of server 2, with messages 1 to 4, 3 in all, has message 4, c, which is not there; server 1 " +
+				"has the stream with messages 1 to 2, 2 in all",
 			2},
 		{"another in its place", Mirrored, nil, []lockstep.Event{origin, shows(EventMirror, 2, a, b, other)},
 			after + "mirror of server 2, with messages 1 to 4, 3 in all, has d as message 4, which is c" + has, 3},
@@ -57,7 +58,7 @@ func TestFollowing(t *testing.T) {
 		{"deleted before it was mirrored", Mirrored, gone,
 			[]lockstep.Event{holds(1, a, c), shows(EventMirror, 2, a, c)}, "", 2},
 		{"no stream to compare with", Mirrored, nil, []lockstep.Event{holds(1), shows(EventMirror, 2, a)}, "", 0},
-		{"somebody writes", Mirrored, nil, []lockstep.Event{asked(1), origin, shows(EventMirror, 2, a)}, "", 0},
+		{"a client writes", Mirrored, nil, []lockstep.Event{asked(1), origin, shows(EventMirror, 2, a)}, "", 0},
 		{"each once", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, a, b, c),
 			shows(EventSources, 3, a, b, c)}, "", 6},
 		{"another key first", Sourced, nil, []lockstep.Event{origin, shows(EventSources, 2, b, a, c)}, "", 3},
@@ -77,7 +78,7 @@ func TestFollowing(t *testing.T) {
 	} {
 		if found, checked := inTheEnd(t, c.spec, map[string]string{"mirror": "true", "sources": "true"}, c.before,
 			c.shown, 5); found != c.found || checked != c.checked {
-			t.Errorf("%s: %q, judged %d times; want %q, %d", c.name, found, checked, c.found, c.checked)
+			t.Errorf("%s: %q, checked %d times; want %q, %d", c.name, found, checked, c.found, c.checked)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func TestFollowingLater(t *testing.T) {
 			},
 		)
 		if r.Checked[0].N != checked || (r.First() != nil) != (checked > 0) {
-			t.Errorf("after %d minutes: judged %d times, %v", minutes-2, r.Checked[0].N, r.First())
+			t.Errorf("after %d minutes: checked %d times, %v", minutes-2, r.Checked[0].N, r.First())
 		}
 	}
 }

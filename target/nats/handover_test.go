@@ -128,8 +128,8 @@ func (m *machines) leader() int {
 	return -1
 }
 
-// copies are the servers that have the stream.
-func (m *machines) copies() (have []int) {
+// replicas are the servers that have the stream.
+func (m *machines) replicas() (have []int) {
 	for i, s := range m.up {
 		if s == nil {
 			continue
@@ -174,10 +174,10 @@ func (m *machines) cast() (r roles) {
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: streamName, Subjects: []string{"x"}, Replicas: 3})
 		return err == nil
 	})
-	m.until("three have it", func() bool { return len(m.copies()) == 3 })
-	r.removed = m.copies()[0]
+	m.until("three have it", func() bool { return len(m.replicas()) == 3 })
+	r.removed = m.replicas()[0]
 	if r.removed == r.first {
-		r.removed = m.copies()[1]
+		r.removed = m.replicas()[1]
 	}
 	r.gone = meta(m.up[r.removed]).ID()
 	for i := range m.up {
@@ -199,8 +199,8 @@ func (m *machines) removal(r roles) error {
 
 // restored waits until three servers have the stream, or until a timeout, and returns how many have it.
 func (m *machines) restored() int {
-	within(200, func() bool { return len(m.copies()) == 3 })
-	return len(m.copies())
+	within(200, func() bool { return len(m.replicas()) == 3 })
+	return len(m.replicas())
 }
 
 // The cluster removes a stopped server with a replica of the stream: another server gets a replica in its place.

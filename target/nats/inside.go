@@ -109,8 +109,8 @@ var accessTime atomic.Int64
 // manyUsers exceeds every possible number of users, so that the service assumes that it runs.
 const manyUsers = 1 << 40
 
-// resetProcess resets the process-wide state of servers to that of a new process. The service would otherwise be a goroutine
-// of the first server, and the time would stop with it; see [tick].
+// resetProcess resets the process-wide state of servers to that of a new process. The service would otherwise be a
+// goroutine of the first server, and the time would stop with it; see [tick].
 func resetProcess() {
 	ids.NUID = nuid.New()
 	accessUsers.Store(manyUsers)

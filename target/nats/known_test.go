@@ -130,7 +130,7 @@ func nothing(t *testing.T, r *lockstep.Result) {
 
 // Operators move replicas one after the other, without waiting until the first exists elsewhere. The stream may then
 // have one replica and no leader for minutes, although nothing crashed. A few runs need not show that.
-func TestCareless(t *testing.T) {
+func TestUncheckedMoves(t *testing.T) {
 	r := settled(
 		t,
 		20000,
@@ -152,7 +152,7 @@ func TestRefusedMove(t *testing.T) {
 	r := settled(t, Settle, full, calmly, *runs)
 	happened(t, r, EventRefused)
 	fixed := !strings.HasPrefix(Version(), "v2.12.") && !strings.HasPrefix(Version(), "v2.14.")
-	if f := r.First(); fixed != (f == nil) || f != nil && f.Finding.Property != "enough-copies" {
+	if f := r.First(); fixed != (f == nil) || f != nil && f.Finding.Property != "enough-replicas" {
 		t.Errorf("%s: %v", Version(), f)
 	}
 }

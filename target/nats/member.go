@@ -84,11 +84,11 @@ func serve(n *bubble.Node, c Cluster, clients *clients) error {
 		}
 		return follower
 	})
-	n.State(func() string { return clients.told(n.Self()) })
+	n.State(func() string { return clients.stateText(n.Self()) })
 	if err := clients.create(n, conn); err != nil {
 		return err
 	}
-	at.tell(n, clients, &raft)
+	at.report(n, clients, &raft)
 	if n.Alive() {
 		n.Request(nil) // the requester waits for the next server
 		conn.Close()
@@ -120,21 +120,21 @@ func dial(servers []lockstep.Node, with ...natsgo.Option) (*natsgo.Conn, error) 
 	return natsgo.Connect(strings.Join(at, ","), with...)
 }
 
-// copied converts a server's replica of a stream.
-func (c Cluster) copied(state server.StreamState, list Messages, ok bool) *Copy {
-	return &Copy{Exists: ok, First: state.FirstSeq, Last: state.LastSeq, messages: list, wanted: c.Replicas}
+// replicaOf converts a server's replica of a stream.
+func (c Cluster) replicaOf(state server.StreamState, list Messages, ok bool) *Replica {
+	return &Replica{Exists: ok, First: state.FirstSeq, Last: state.LastSeq, messages: list, wanted: c.Replicas}
 }
 
-// tell regularly reports the server's replica of the stream.
-func (d door) tell(n *bubble.Node, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
+// report regularly reports the server's replica of the stream.
+func (d door) report(n *bubble.Node, clients *clients, raft *atomic.Pointer[server.RaftNode]) {
 	for {
 		tick()
-		copied := clients.cluster.copied(content(d.server, streamName))
+		replicaOf := clients.cluster.replicaOf(content(d.server, streamName))
 		if node := raftOf(d.server, streamName); node != nil {
 			raft.Store(&node)
 		}
-		clients.tell(n, copied)
-		d.tellFollowers(n, clients)
+		clients.record(n, replicaOf)
+		d.reportFollowers(n, clients)
 		if clients.cluster.Consume {
 			if p := progress(d.server, streamName, taker); p != nil {
 				n.Emit(EventProgress, p)

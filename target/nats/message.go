@@ -42,7 +42,7 @@ func (r *route) feed(data []byte) (kind, text string) {
 		if !whole {
 			break
 		}
-		lines = append(lines, inWords(string(line)))
+		lines = append(lines, described(string(line)))
 		size := payloadSize(string(line))
 		if n := min(size, len(after)); n < size {
 			r.skip = size - n
@@ -103,8 +103,8 @@ var raftSubjects = []struct{ prefix, is string }{
 	{"$NRG.R.", "raft answer"}, {"$NRG.CR.", "catch up"},
 }
 
-// inWords is a line as text.
-func inWords(line string) said {
+// described is a line as text.
+func described(line string) said {
 	verb, rest, _ := strings.Cut(line, " ")
 	if !strings.HasSuffix(verb, "MSG") {
 		return said{verb, shorten(rest)}

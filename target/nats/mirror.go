@@ -55,18 +55,18 @@ func (c Cluster) configs() (list []jetstream.StreamConfig) {
 	return list
 }
 
-// tellFollowers reports the server's replicas of the streams that follow, and which of them it leads.
-func (d door) tellFollowers(n *bubble.Node, clients *clients) {
+// reportFollowers reports the server's replicas of the streams that follow, and which of them it leads.
+func (d door) reportFollowers(n *bubble.Node, clients *clients) {
 	for _, name := range clients.cluster.followers() {
 		event, read := EventMirror, content
 		if name == sourcesName {
 			event, read = EventSources, sourced
 		}
-		copied := clients.cluster.copied(read(d.server, name))
+		replicaOf := clients.cluster.replicaOf(read(d.server, name))
 		if is := isLeader(d.server, name); !clients.led(n.Self(), name, is) && is {
 			n.Emit(EventFollower, name)
 		}
-		n.Emit(event, copied)
+		n.Emit(event, replicaOf)
 	}
 }
 

@@ -60,16 +60,16 @@ func mirrored(t *testing.T, purged bool) *machines {
 }
 
 // shown is the number of messages in each replica of the mirror, as soon as each has one, or after a timeout.
-func (m *machines) shown() (copies []int) {
+func (m *machines) shown() (replicas []int) {
 	within(100, func() bool {
-		copies = copies[:0]
+		replicas = replicas[:0]
 		for _, s := range m.up {
 			_, list, _ := content(s, mirrorName)
-			copies = append(copies, len(list))
+			replicas = append(replicas, len(list))
 		}
-		return slices.Equal(copies, everywhere)
+		return slices.Equal(replicas, everywhere)
 	})
-	return copies
+	return replicas
 }
 
 // everywhere is one message in each replica.
@@ -82,16 +82,16 @@ func TestMirrorOfPurged(t *testing.T) {
 	for _, purged := range []bool{false, true} {
 		m := mirrored(t, purged)
 		broken := purged && strings.HasPrefix(Version(), "v2.15.")
-		copies := m.shown()
-		t.Logf("%s, purged %t: the copies of the mirror have %d messages", Version(), purged, copies)
-		if slices.Equal(copies, everywhere) == broken {
+		replicas := m.shown()
+		t.Logf("%s, purged %t: the replicas of the mirror have %d messages", Version(), purged, replicas)
+		if slices.Equal(replicas, everywhere) == broken {
 			t.Error("that is not what this version does")
 		}
 		if broken {
 			m.stop(0, 1, 2)
 			m.start(0, 1, 2)
-			m.until("somebody leads", func() bool { return m.leader() >= 0 })
-			t.Logf("%s, started again: the copies of the mirror have %d messages", Version(), m.shown())
+			m.until("a server leads", func() bool { return m.leader() >= 0 })
+			t.Logf("%s, started again: the replicas of the mirror have %d messages", Version(), m.shown())
 		}
 	}
 }

@@ -33,7 +33,7 @@ func settled(t *testing.T, settle int, c Cluster, s lockstep.Strategy, runs int)
 		t.Fatal(err)
 	}
 	t.Logf(
-		"%d runs, %v %v, %d steps, %d messages, checked %v, strays %v, suspects %q, events %v",
+		"%d runs, %v %v, %d steps, %d messages, checked %v, divergences %v, nondeterminism %q, events %v",
 		result.Runs,
 		result.Verdicts,
 		result.Reasons,

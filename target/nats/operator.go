@@ -32,13 +32,13 @@ const consumer = "reader"
 // ask performs a task at a server, and then offers the next of its kind. The caller has the lock.
 func (s *clients) ask(n *bubble.Node, to door, id int32) {
 	task, _ := s.operator.Given(id)
-	s.duties[n.Self()] = append(s.duties[n.Self()], task)
+	s.tasks[n.Self()] = append(s.tasks[n.Self()], task)
 	n.Go(func() {
 		s.perform(n, to, task) // failures are not retried: no property promises success
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		if n.Alive() {
-			s.duties[n.Self()] = without(s.duties[n.Self()], task)
+			s.tasks[n.Self()] = without(s.tasks[n.Self()], task)
 			s.operator.Next(task)
 		}
 	})
@@ -64,7 +64,7 @@ func (s *clients) perform(n *bubble.Node, to door, task int) {
 			n.Emit(EventMetaStepDown, to.server.Name())
 		}
 	case move:
-		s.moveCopy(n, to)
+		s.moveReplica(n, to)
 	case remove:
 		s.dismiss(n, to)
 	case purge:
@@ -139,12 +139,12 @@ func request(ctx context.Context, conn *natsgo.Conn, what string, about any) err
 	return nil
 }
 
-// tries is the number of times that an operator checks whether a request is possible, or complete.
+// attempts is the number of times that an operator checks whether a request is possible, or complete.
 const attempts = 30
 
-// moveCopy moves a server's replica of the stream, and waits until another server has it. An operator with the option
-// Careless neither checks before nor waits.
-func (s *clients) moveCopy(n *bubble.Node, to door) {
+// moveReplica moves a server's replica of the stream, and waits until another server has it. An operator with the option
+// UncheckedMoves neither checks before nor waits.
+func (s *clients) moveReplica(n *bubble.Node, to door) {
 	if !s.cluster.UncheckedMoves {
 		if !s.change(n, to) {
 			return
@@ -184,7 +184,7 @@ func (s *clients) dismiss(n *bubble.Node, to door) {
 	if group := meta(to.server); group != nil && s.change(n, to) {
 		s.mutex.Lock()
 		s.leaving[n.Self()] = group.ID()
-		s.copies[n.Self()] = nil
+		s.replicas[n.Self()] = nil
 		s.mutex.Unlock()
 		close(to.left)
 	}
@@ -281,8 +281,8 @@ func (s *clients) isComplete(ctx context.Context, conn *natsgo.Conn, without str
 }
 
 // complete reports whether there are so many replicas, each up to date and none at a server of this name.
-func complete(group *jetstream.ClusterInfo, copies int, without string) bool {
-	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == copies-1 &&
+func complete(group *jetstream.ClusterInfo, replicas int, without string) bool {
+	return group != nil && group.Leader != "" && group.Leader != without && len(group.Replicas) == replicas-1 &&
 		!slices.ContainsFunc(
 			group.Replicas,
 			func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 || p.Name == without },

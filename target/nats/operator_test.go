@@ -21,7 +21,7 @@ func TestComplete(t *testing.T) {
 	}{
 		"all there":             {group("n1", current("n2"), current("n3")), "", true},
 		"taken from another":    {group("n1", current("n2"), current("n3")), "n4", true},
-		"nobody knows":          {nil, "", false},
+		"no answer":             {nil, "", false},
 		"no leader":             {group("", current("n2"), current("n3")), "", false},
 		"one missing":           {group("n1", current("n2")), "", false},
 		"one too many":          {group("n1", current("n2"), current("n3"), current("n4")), "", false},

@@ -11,7 +11,7 @@ import (
 )
 
 // No client or operator falls silent, however often servers crash, ready or not.
-func TestNobodyFallsSilent(t *testing.T) {
+func TestClientsContinue(t *testing.T) {
 	crashing := strategy.Walk{Deliver: 1500, Wait: 300, Request: 60, Crash: 20, Restart: 60, Pause: 1, Steps: 6000}
 	for _, c := range []Cluster{
 		{Clients: 4, Requests: 1000, Reads: 1000, StepDowns: 1000, SyncAlways: true},
@@ -35,7 +35,7 @@ func TestNobodyFallsSilent(t *testing.T) {
 		}
 		if t.Logf("%d requests, %d crashes", o.Requests, o.Crashes); o.Fell > 0 || o.Crashes < 10*o.Runs {
 			t.Errorf(
-				"%+v: of %d who ask %d fell silent, in %d runs with %d crashes",
+				"%+v: of %d clients and operators %d fell silent, in %d runs with %d crashes",
 				c,
 				o.Askers,
 				o.Fell,

@@ -18,7 +18,7 @@ import (
 // The types of event: a server reports its replica of the stream; a client sends a request; a message was
 // acknowledged.
 const (
-	EventCopy         = "copy"         // the value is a [*Copy]
+	EventReplica      = "replica"      // the value is a [*Replica]
 	EventAsked        = "asked"        // the value is the client, an int
 	EventAcknowledged = "acknowledged" // the value is an [*Acknowledged]
 	EventRead         = "read"         // a consumer received messages; the value is [Messages]
@@ -56,8 +56,8 @@ func (list Messages) String() string {
 	return b.String()
 }
 
-// Copy is a server's replica of the stream.
-type Copy struct {
+// Replica is a server's replica of the stream.
+type Replica struct {
 	Exists      bool   // the server has a replica
 	First, Last uint64 // the numbers of messages
 	messages    Messages
@@ -65,7 +65,7 @@ type Copy struct {
 }
 
 // String is the replica as text.
-func (c *Copy) String() string {
+func (c *Replica) String() string {
 	if !c.Exists {
 		return "no stream"
 	}
@@ -77,7 +77,7 @@ func (c *Copy) String() string {
 }
 
 // at is the message with a number, or none.
-func (c *Copy) at(seq uint64) (Message, bool) {
+func (c *Replica) at(seq uint64) (Message, bool) {
 	i, ok := slices.BinarySearchFunc(c.messages, seq, func(m Message, seq uint64) int { return int(m.Seq) - int(seq) })
 	if !ok {
 		return Message{}, false
@@ -106,11 +106,11 @@ var Ordered = spec.New("messages-in-order", func(lockstep.Info) *ordered { retur
 var Durable = spec.New("acknowledged-messages-stay", func(i lockstep.Info) *durable { return &durable{nodes: i.Nodes} })
 
 // Equal is the spec that all replicas are equal after faults have stopped.
-var Equal = spec.New("equal-copies", func(lockstep.Info) *equal { return &equal{} })
+var Equal = spec.New("equal-replicas", func(lockstep.Info) *equal { return &equal{} })
 
 // Restored is the spec that the stream has its full number of replicas again, after faults, moves and removals have
 // stopped.
-var Restored = spec.New("enough-copies", func(i lockstep.Info) *restored {
+var Restored = spec.New("enough-replicas", func(i lockstep.Info) *restored {
 	return &restored{nodes: i.Nodes, count: count{off: i.Options["moves"] == "" && i.Options["removals"] == ""}}
 })
 
@@ -237,44 +237,44 @@ const (
 	still = 10 * time.Second
 )
 
-// quiet records the replicas of the stream some time after faults, and then writes, have stopped.
-type quiet struct {
-	copies [65]*Copy
-	began  trace.Time  // of the time without faults; -1: not yet
-	wrote  trace.Time  // the last request or answer of a client
-	told   trace.Nodes // the servers with conclusive replicas
+// calmReplicas records the replicas of the stream some time after faults, and then writes, have stopped.
+type calmReplicas struct {
+	replicas   [65]*Replica
+	began      trace.Time  // of the time without faults; -1: not yet
+	wrote      trace.Time  // the last request or answer of a client
+	conclusive trace.Nodes // the servers with conclusive replicas
 }
 
 // event records an event.
-func (q *quiet) event(run *lockstep.Run, e *lockstep.Event) {
+func (q *calmReplicas) event(run *lockstep.Run, e *lockstep.Event) {
 	q.take(run.Now(), run.Settling(), e)
 }
 
 // take does that. A pause may outlast the stage of faults, and clients may write to the end: a replica reported
 // earlier need not have later acknowledged messages.
-func (q *quiet) take(now trace.Time, settling bool, e *lockstep.Event) {
+func (q *calmReplicas) take(now trace.Time, settling bool, e *lockstep.Event) {
 	if settling && (q.began < 0 || e.Type == bubble.Thawed) {
-		q.began, q.told = now, 0
+		q.began, q.conclusive = now, 0
 	}
 	switch e.Type {
 	case EventAsked, EventAcknowledged:
-		q.wrote, q.told = now, 0
-	case EventCopy:
-		q.copies[e.Node] = e.Value.(*Copy)
+		q.wrote, q.conclusive = now, 0
+	case EventReplica:
+		q.replicas[e.Node] = e.Value.(*Replica)
 		if q.began >= 0 && time.Duration(now-q.began) >= calm && time.Duration(now-q.wrote) >= still {
-			q.told = q.told.With(e.Node)
+			q.conclusive = q.conclusive.With(e.Node)
 		}
 	}
 }
 
 // since describes the time since the last fault.
-func (q *quiet) since(run *lockstep.Run) string {
+func (q *calmReplicas) since(run *lockstep.Run) string {
 	return fmt.Sprintf("%v after the last fault", time.Duration(run.Now()-q.began).Round(time.Second))
 }
 
 // durable records acknowledged messages.
 type durable struct {
-	quiet
+	calmReplicas
 	drops
 	nodes        int
 	acknowledged []*Acknowledged
@@ -282,7 +282,7 @@ type durable struct {
 }
 
 // Reset begins a new run.
-func (d *durable) Reset() { *d = durable{quiet: quiet{began: -1}, nodes: d.nodes} }
+func (d *durable) Reset() { *d = durable{calmReplicas: calmReplicas{began: -1}, nodes: d.nodes} }
 
 // Checked counts the runs that could have failed.
 func (d *durable) Checked() int { return d.checked }
@@ -299,17 +299,17 @@ func (d *durable) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding 
 
 // End checks the replicas that servers reported some time after the last fault.
 func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
-	if !run.Settled() || len(d.acknowledged) == 0 || d.told == 0 {
+	if !run.Settled() || len(d.acknowledged) == 0 || d.conclusive == 0 {
 		return nil
 	}
 	d.checked++
-	copies := 0
-	for n := range d.told.All() {
-		c := d.copies[n]
+	replicas := 0
+	for n := range d.conclusive.All() {
+		c := d.replicas[n]
 		if !c.Exists {
 			continue
 		}
-		copies++
+		replicas++
 		var lost []*Acknowledged
 		for _, a := range d.acknowledged {
 			if m, ok := c.at(a.Seq); ok && m.Data != a.Data || !ok && !d.may(a.Subject, a.Seq) {
@@ -328,9 +328,9 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 			)}
 		}
 	}
-	if copies == 0 && d.told == trace.AllNodes(d.nodes) {
+	if replicas == 0 && d.conclusive == trace.AllNodes(d.nodes) {
 		return &lockstep.Finding{
-			Nodes: d.told,
+			Nodes: d.conclusive,
 			Text: fmt.Sprintf(
 				"%s no server has the stream any more; %d messages were acknowledged",
 				d.since(run),
@@ -343,12 +343,12 @@ func (d *durable) End(run *lockstep.Run) *lockstep.Finding {
 
 // equal compares replicas.
 type equal struct {
-	quiet
+	calmReplicas
 	checked int
 }
 
 // Reset begins a new run.
-func (q *equal) Reset() { *q = equal{quiet: quiet{began: -1}} }
+func (q *equal) Reset() { *q = equal{calmReplicas: calmReplicas{began: -1}} }
 
 // Checked counts the runs that could have failed.
 func (q *equal) Checked() int { return q.checked }
@@ -362,18 +362,18 @@ func (q *equal) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
 // End compares the replicas that servers reported some time after the last fault.
 func (q *equal) End(run *lockstep.Run) *lockstep.Finding {
 	first := lockstep.Node(0)
-	for n := range q.told.All() {
-		switch c := q.copies[n]; {
+	for n := range q.conclusive.All() {
+		switch c := q.replicas[n]; {
 		case !run.Settled() || !c.Exists:
 		case first == 0:
 			first = n
 		default:
 			q.checked = 1
-			if a, b := q.copies[first].String(), c.String(); a != b {
+			if a, b := q.replicas[first].String(), c.String(); a != b {
 				return &lockstep.Finding{
 					Nodes: trace.NodesOf(first, n),
 					Text: fmt.Sprintf(
-						"%s the copies of servers %d and %d differ: %s; %s",
+						"%s the replicas of servers %d and %d differ: %s; %s",
 						q.since(run),
 						first,
 						n,
@@ -408,7 +408,7 @@ func (c *count) Checked() int {
 
 // restored records moves of replicas.
 type restored struct {
-	quiet
+	calmReplicas
 	nodes int
 	moves int // requested moves of replicas, and removed servers
 
@@ -418,7 +418,7 @@ type restored struct {
 
 // Reset begins a new run.
 func (r *restored) Reset() {
-	*r = restored{quiet: quiet{began: -1}, nodes: r.nodes, count: r.again()}
+	*r = restored{calmReplicas: calmReplicas{began: -1}, nodes: r.nodes, count: r.again()}
 }
 
 // Event records replicas.
@@ -427,7 +427,7 @@ func (r *restored) Event(run *lockstep.Run, e *lockstep.Event) *lockstep.Finding
 	switch {
 	case e.Type == EventMove || e.Type == EventRefused || e.Type == EventRemoved:
 		r.moves++
-	case e.Type == EventCopy && r.began >= 0 && time.Duration(run.Now()-r.began) >= calm:
+	case e.Type == EventReplica && r.began >= 0 && time.Duration(run.Now()-r.began) >= calm:
 		r.counted = r.counted.With(e.Node)
 	}
 	return nil
@@ -441,10 +441,10 @@ func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 	r.checked++
 	have, wanted := trace.Nodes(0), 0
 	for n := range r.counted.All() {
-		if r.copies[n].Exists {
+		if r.replicas[n].Exists {
 			have = have.With(n)
 		}
-		wanted = r.copies[n].wanted
+		wanted = r.replicas[n].wanted
 	}
 	if have.Len() == wanted {
 		return nil
@@ -452,7 +452,7 @@ func (r *restored) End(run *lockstep.Run) *lockstep.Finding {
 	return &lockstep.Finding{
 		Nodes: have,
 		Text: fmt.Sprintf(
-			"%s, and %d moves of copies or removals of servers, %d servers have the stream (%v), and %d should",
+			"%s, and %d moves of replicas or removals of servers, %d servers have the stream (%v), and %d should",
 			r.since(run),
 			r.moves,
 			have.Len(),

@@ -71,25 +71,25 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestCopy(t *testing.T) {
-	one := &Copy{Exists: true, First: 2, Last: 4, messages: Messages{{2, "x", "a"}, {4, "x", "b"}}}
-	other := &Copy{Exists: true, First: 2, Last: 4, messages: Messages{{2, "x", "a"}, {4, "x", "c"}}}
+func TestReplica(t *testing.T) {
+	one := &Replica{Exists: true, First: 2, Last: 4, messages: Messages{{2, "x", "a"}, {4, "x", "b"}}}
+	other := &Replica{Exists: true, First: 2, Last: 4, messages: Messages{{2, "x", "a"}, {4, "x", "c"}}}
 	if m, ok := one.at(4); !ok || m.Data != "b" {
 		t.Error(m, ok)
 	}
 	if _, ok := one.at(3); ok {
 		t.Error("there is no message 3")
 	}
-	if one.String() == other.String() || (&Copy{}).String() != "no stream" || one.messages.String() != "2: a, 4: b" {
+	if one.String() == other.String() || (&Replica{}).String() != "no stream" || one.messages.String() != "2: a, 4: b" {
 		t.Error(one, other, one.messages)
 	}
 }
 
 // Replicas count if they were reported a minute after the last fault, including pauses, and ten seconds after the
 // last write.
-func TestQuiet(t *testing.T) {
-	copied := func(n lockstep.Node) lockstep.Event {
-		return lockstep.Event{Node: n, Type: EventCopy, Value: &Copy{Exists: true}}
+func TestCalmReplicas(t *testing.T) {
+	replicaOf := func(n lockstep.Node) lockstep.Event {
+		return lockstep.Event{Node: n, Type: EventReplica, Value: &Replica{Exists: true}}
 	}
 	type at struct {
 		seconds  int
@@ -97,26 +97,26 @@ func TestQuiet(t *testing.T) {
 		lockstep.Event
 	}
 	for name, c := range map[string]struct {
-		events []at
-		told   trace.Nodes
+		events     []at
+		conclusive trace.Nodes
 	}{
-		"during faults": {[]at{{100, false, copied(1)}}, 0},
-		"too early":     {[]at{{100, true, copied(1)}, {219, true, copied(1)}}, 0},
-		"calm": {[]at{{100, true, copied(1)}, {220, true, copied(1)}, {221, true, copied(2)}},
+		"during faults": {[]at{{100, false, replicaOf(1)}}, 0},
+		"too early":     {[]at{{100, true, replicaOf(1)}, {219, true, replicaOf(1)}}, 0},
+		"calm": {[]at{{100, true, replicaOf(1)}, {220, true, replicaOf(1)}, {221, true, replicaOf(2)}},
 			trace.NodesOf(1, 2)},
-		"a pause goes on": {[]at{{100, true, copied(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}},
-			{220, true, copied(1)}, {250, true, copied(2)}}, trace.NodesOf(2)},
-		"clients go on": {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, ack(1, 1, "a")},
-			{230, true, copied(2)}, {236, true, copied(3)}}, trace.NodesOf(3)},
-		"somebody is asked": {[]at{{100, true, copied(1)}, {225, true, copied(1)}, {226, true, asked(1)},
-			{230, true, copied(2)}}, 0},
+		"a pause continues": {[]at{{100, true, replicaOf(1)}, {130, true, lockstep.Event{Node: 2, Type: bubble.Thawed}},
+			{220, true, replicaOf(1)}, {250, true, replicaOf(2)}}, trace.NodesOf(2)},
+		"clients continue": {[]at{{100, true, replicaOf(1)}, {225, true, replicaOf(1)}, {226, true, ack(1, 1, "a")},
+			{230, true, replicaOf(2)}, {236, true, replicaOf(3)}}, trace.NodesOf(3)},
+		"a client asks": {[]at{{100, true, replicaOf(1)}, {225, true, replicaOf(1)}, {226, true, asked(1)},
+			{230, true, replicaOf(2)}}, 0},
 	} {
-		q := quiet{began: -1}
+		q := calmReplicas{began: -1}
 		for _, e := range c.events {
 			q.take(trace.Time(time.Duration(e.seconds)*time.Second), e.settling, &e.Event)
 		}
-		if q.told != c.told {
-			t.Errorf("%s: copies of %v count, want %v", name, q.told, c.told)
+		if q.conclusive != c.conclusive {
+			t.Errorf("%s: replicas of %v count, want %v", name, q.conclusive, c.conclusive)
 		}
 	}
 }

@@ -291,7 +291,8 @@ func (d *deployment) last(ctx context.Context) (all []State, err error) {
 		return err == nil
 	})
 	if err == nil && !complete {
-		err = process.Inconclusive(fmt.Errorf("ratis: at the end of the run, not all servers reported their state: %w", wrong))
+		err = process.Inconclusive(fmt.Errorf("ratis: at the end of the run, not all servers reported their state: %w",
+			wrong))
 	}
 	return all, err
 }

@@ -178,7 +178,8 @@ func TestTables(t *testing.T) {
 	}
 	outside.JVM(t)
 	fmt.Println(
-		"| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, inconclusive, runs | 95 % of each | runs an hour |\n|---|---|---|---|---|",
+		"| row | paper: P1, P2, P3 of 1000 | ours: P1, P2, P3, applied apart, library broke, inconclusive, runs | 95 " +
+			"% of each | runs an hour |\n|---|---|---|---|---|",
 	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {

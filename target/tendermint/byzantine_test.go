@@ -13,20 +13,21 @@ import (
 )
 
 var byzantineNodes = flag.Int(
-	"Byzantine nodes",
+	"byzantine",
 	0,
-	"make so many runs from each of ten seeds with as many Byzantine nodes as the protocol survives, and campaigns with one more until they fork",
+	"runs from each of ten seeds with as many Byzantine nodes as the protocol tolerates, and campaigns with one more "+
+		"until they fork",
 )
 
-var lying = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
+var byzantineWalk = strategy.Walk{Deliver: 40, Wait: 4, Steps: 1200}
 
 // With f Byzantine validators of 3f+1 all properties hold.
-func TestLiars(t *testing.T) {
+func TestByzantineNodes(t *testing.T) {
 	result := explore(
 		t,
 		lockstep.Plan{
 			System:   Cluster{},
-			Strategy: lying,
+			Strategy: byzantineWalk,
 			Scenario: RandomByzantine(1, 4),
 			Spec:     Everything,
 			Runs:     8,
@@ -44,10 +45,10 @@ func TestLiars(t *testing.T) {
 }
 
 // With f+1 Byzantine validators, correct ones decide differently, and the votes prove f+1 of the validators guilty.
-func TestTooManyLiars(t *testing.T) {
+func TestTooManyByzantine(t *testing.T) {
 	result := explore(
 		t,
-		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: RandomByzantine(2, 4), Spec: Safety, Runs: 60, Seed: 1},
+		lockstep.Plan{System: Cluster{}, Strategy: byzantineWalk, Scenario: RandomByzantine(2, 4), Spec: Safety, Runs: 60, Seed: 1},
 	)
 	f := result.First()
 	if f == nil || f.Finding.Property != "agreement" {
@@ -55,37 +56,37 @@ func TestTooManyLiars(t *testing.T) {
 	}
 	t.Logf("run %d, %d of %d: %s; checked %v", f.Run, f.Failed, f.Repeated, f.Finding, result.Checked)
 	if result.Checked[1].N == 0 {
-		t.Error("accountability was not judged")
+		t.Error("accountability was not checked")
 	}
 }
 
 // A measurement of the random adversary: with f Byzantine validators of 3f+1 it finds nothing; with f+1, it reports
-// the number of runs. -run 'MeasureLiars/3_of_7/seed_[1-4]$' selects a part of it.
+// the number of runs. -run 'MeasureByzantine/3_of_7/seed_[1-4]$' selects a part of it.
 //
-//	go test -run MeasureLiars -Byzantine nodes 100 -timeout 0 .
-func TestMeasureLiars(t *testing.T) {
+//	go test -run MeasureByzantine -byzantine 100 -timeout 0 .
+func TestMeasureByzantine(t *testing.T) {
 	if *byzantineNodes == 0 {
-		t.Skip("-Byzantine nodes says how many runs")
+		t.Skip("-byzantine 100 makes 100 runs from each seed")
 	}
 	for _, nodes := range []int{4, 7} {
 		f := Cluster{Nodes: nodes}.Faulty()
 		for _, k := range []int{f, f + 1} {
 			t.Run(fmt.Sprintf("%d of %d", k, nodes), func(t *testing.T) {
 				for seed := uint64(1); seed <= 10; seed++ {
-					t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { measureLiars(t, k, nodes, seed) })
+					t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { measureByzantine(t, k, nodes, seed) })
 				}
 			})
 		}
 	}
 }
 
-// measureLiars runs a campaign with k Byzantine validators: a tolerated number finds nothing, and one more forks the
+// measureByzantine runs a campaign with k Byzantine validators: a tolerated number finds nothing, and one more forks the
 // chain.
-func measureLiars(t *testing.T, k, nodes int, seed uint64) {
+func measureByzantine(t *testing.T, k, nodes int, seed uint64) {
 	c := Cluster{Nodes: nodes}
 	// The number of messages grows with the links, so the steps, and the weight of deliveries, must grow, too.
 	links := nodes * (nodes - 1)
-	walk := strategy.Walk{Deliver: lying.Deliver * links / 12, Wait: lying.Wait, Steps: lying.Steps * links / 12}
+	walk := strategy.Walk{Deliver: byzantineWalk.Deliver * links / 12, Wait: byzantineWalk.Wait, Steps: byzantineWalk.Steps * links / 12}
 	plan := lockstep.Plan{
 		System:    c,
 		Strategy:  walk,
@@ -104,7 +105,7 @@ func measureLiars(t *testing.T, k, nodes int, seed uint64) {
 	result := explore(t, plan)
 	first := result.First()
 	fmt.Printf(
-		"%s, %d of %d lie, seed %d: %v %v, checked %v",
+		"%s, %d of %d Byzantine, seed %d: %v %v, checked %v",
 		Version(),
 		k,
 		nodes,
@@ -146,20 +147,20 @@ func (m proofMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 
 // Validators send evidence about a Byzantine validator's double signatures to the others, and it ends up in a block.
 func TestEvidence(t *testing.T) {
-	told := 0
+	sent := 0
 	result := explore(
 		t,
 		lockstep.Plan{
 			System:   Cluster{},
-			Strategy: lying,
+			Strategy: byzantineWalk,
 			Scenario: RandomByzantine(1, 4),
-			Spec:     proofs{Everything, &told},
+			Spec:     proofs{Everything, &sent},
 			Runs:     8,
 			Settle:   4000,
 			Seed:     3,
 		},
 	)
-	if told == 0 {
+	if sent == 0 {
 		t.Error("no evidence was sent")
 	}
 	if f := result.First(); f != nil {
@@ -167,7 +168,7 @@ func TestEvidence(t *testing.T) {
 	}
 	for _, p := range result.Checked {
 		if p.Name == "evidence" && p.N == 0 {
-			t.Errorf("evidence was not judged: %v %v", result.Verdicts, result.Checked)
+			t.Errorf("evidence was not checked: %v %v", result.Verdicts, result.Checked)
 		}
 	}
 }
@@ -176,7 +177,7 @@ func TestEvidence(t *testing.T) {
 func TestForger(t *testing.T) {
 	seen := map[string]int{}
 	sc := New("forger")
-	sc.If(IsSend()).Then(Do("look", func(m *Moment, _ *lockstep.Control) {
+	sc.If(IsSend()).Then(Do("observe", func(m *Moment, _ *lockstep.Control) {
 		was := m.Body().(*Message)
 		is, err := Parse(was.String())
 		if err != nil || is.String() != was.String() {

@@ -27,22 +27,22 @@ type Cluster struct {
 	// Nodes is the number of validators, with the same power each; 0 means 4.
 	Nodes int `help:"number of validators; 0: 4" zero:"4" range:"1..10"`
 	// Loss selects the effect of a lost message on its connection.
-	Loss LossMode `help:"reconnect (a message lost breaks its connection, which comes back), silent (nobody knows)"`
+	Loss LossMode `help:"reconnect (a lost message breaks its connection, which is restored), silent (a message disappears, the connection stays)"`
 	// Order selects the order in which validators process messages.
 	Order OrderMode `help:"channel (as sent on each channel of a connection), free (as they arrive)"`
 	// Pause is the time until a broken connection is restored; 0 means 10ms.
-	Pause time.Duration `help:"time until a broken connection comes back; 0: 10ms" zero:"10ms" range:"1ns.."`
+	Pause time.Duration `help:"time until a broken connection is restored; 0: 10ms" zero:"10ms" range:"1ns.."`
 	// Block is the size of a transaction that proposers put into each block, in bytes. Above 65,536 a
 	// block travels in several parts. Tendermint 0.34 asks its applications for no transactions.
-	Block int `help:"bytes of a transaction in each block; 0: none; not in Tendermint 0.34" range:"0..200000"`
+	Block int `help:"bytes of a transaction in each block; 0: none; Tendermint 0.34 has none" range:"0..200000"`
 	// Slow is the share of writes to disk that take time, up to Disk. Without the overlay it covers only
 	// received and signed messages in the write-ahead log, because the library holds a lock in other writes.
 	Slow float64       `help:"share of writes that take time, 0 to 1" range:"0..1"`
-	Disk time.Duration `help:"longest time of such a write; 0: 5ms" zero:"5ms" range:"0s.."`
+	Disk time.Duration `help:"maximum duration of such a write; 0: 5ms" zero:"5ms" range:"0s.."`
 	// Files makes validators use the library's own write-ahead log in files, which needs the overlay. Power is the
 	// share of crashes with a power failure: these lose unsynced data, and may tear a record in two.
-	Files bool    `help:"the write-ahead log is the library's own, in files; needs the overlay"`
-	Power float64 `help:"share of crashes in which the power fails and what was not synced is lost, 0 to 1; with files" range:"0..1"`
+	Files bool    `help:"use the library's own write-ahead log in files; needs the overlay"`
+	Power float64 `help:"share of crashes with a power failure, which loses unsynced data, 0 to 1; with files" range:"0..1"`
 }
 
 // LossMode selects the effect of a lost message on its connection.

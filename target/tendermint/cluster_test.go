@@ -88,7 +88,7 @@ func TestFirst(t *testing.T) {
 		if commits == 0 || result.Verdicts[trace.Pass] != 4 || walk.Crash > 0 &&
 			(after == 0 || incarnations < 2 || torn == 0) {
 			t.Errorf(
-				"%d commits, %d of them after a crash, %d lives, %d torn logs; %v %v",
+				"%d commits, %d of them after a crash, %d incarnations, %d torn logs; %v %v",
 				commits,
 				after,
 				incarnations,
@@ -137,7 +137,7 @@ func TestSeven(t *testing.T) {
 	}
 	for _, p := range result.Checked {
 		if p.Name == "agreement" && p.N == 0 {
-			t.Errorf("nobody decided: %v %v", result.Verdicts, result.Checked)
+			t.Errorf("no validator decided: %v %v", result.Verdicts, result.Checked)
 		}
 	}
 }

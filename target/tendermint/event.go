@@ -84,7 +84,7 @@ type Evidence struct {
 
 // String is the evidence as text.
 func (e *Evidence) String() string {
-	return fmt.Sprintf("against %d, who voted twice at height %d", e.Against, e.At)
+	return fmt.Sprintf("against %d, which voted twice at height %d", e.Against, e.At)
 }
 
 // Failure is the reason why the state machine stopped.
@@ -101,5 +101,5 @@ type Started struct {
 
 // String is the start as text.
 func (s *Started) String() string {
-	return fmt.Sprintf("life %d after height %d", s.Incarnation, s.Height)
+	return fmt.Sprintf("incarnation %d after height %d", s.Incarnation, s.Height)
 }

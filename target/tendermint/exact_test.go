@@ -77,9 +77,9 @@ func TestFiles(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Errorf("%+v: run %d: %s\n%s", c, f.Run, f.Finding, f.Finding.Stack)
 		}
-		t.Logf("%+v: %d lives, %d repairs, %v %v %v", c, incarnations, torn, result.Verdicts, result.Reasons, result.Checked)
+		t.Logf("%+v: %d incarnations, %d repairs, %v %v %v", c, incarnations, torn, result.Verdicts, result.Reasons, result.Checked)
 		if incarnations < 2 || c.Block > 0 && torn == 0 || result.Verdicts[trace.Pass] != plan.Runs {
-			t.Errorf("%+v: %d lives, %d repairs, %v %v", c, incarnations, torn, result.Verdicts, result.Reasons)
+			t.Errorf("%+v: %d incarnations, %d repairs, %v %v", c, incarnations, torn, result.Verdicts, result.Reasons)
 		}
 		if r, err := bubble.Repetition(t.Context(), plan, 1); err != nil || r.Same != r.Of {
 			t.Errorf("%+v: %d of %d runs repeated, %v", c, r.Same, r.Of, err)

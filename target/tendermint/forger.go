@@ -176,10 +176,10 @@ func (w world) proposer(f Forger, height int64, round int32) lockstep.Node {
 	return 0
 }
 
-// Lie randomly changes a message of a faulty validator, and signs it. It changes the block or the round of a vote,
+// Falsify randomly changes a message of a faulty validator, and signs it. It changes the block or the round of a vote,
 // the polka of a proposal, the validator's round, or the block of its majority. It returns nil if there is nothing to
 // forge.
-func (f Forger) Lie(r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
+func (f Forger) Falsify(r *rand.Rand, run *lockstep.Run, by lockstep.Node, m *Message) (*Message, error) {
 	switch {
 	case m.IsVote() && m.By == by:
 		b := Ballot{Round: m.Round}

@@ -23,7 +23,7 @@ func TestKnownBugs(t *testing.T) {
 	}
 	plan := lockstep.Plan{
 		System:      Cluster{Block: 140_000},
-		Strategy:    lying,
+		Strategy:    byzantineWalk,
 		Scenario:    misnaming(),
 		Spec:        Everything,
 		Runs:        20,

@@ -121,7 +121,7 @@ func (n *network) part(r *replica) {
 	for _, other := range r.node.Others() {
 		if l := n.link(self, other); l.up {
 			l.up = false
-			n.tell(other, order{with: self, conn: l.conn})
+			n.order(other, order{with: self, conn: l.conn})
 		}
 	}
 }
@@ -134,8 +134,8 @@ func (n *network) connect(a, b lockstep.Node) {
 	}
 	l.conn++
 	l.up = true
-	n.tell(a, order{with: b, conn: l.conn, up: true})
-	n.tell(b, order{with: a, conn: l.conn, up: true})
+	n.order(a, order{with: b, conn: l.conn, up: true})
+	n.order(b, order{with: a, conn: l.conn, up: true})
 }
 
 // broke reports a broken connection, and restores it after a pause.
@@ -147,8 +147,8 @@ func (n *network) broke(a, b lockstep.Node, conn int) {
 		return
 	}
 	l.up = false
-	n.tell(a, order{with: b, conn: conn})
-	n.tell(b, order{with: a, conn: conn})
+	n.order(a, order{with: b, conn: conn})
+	n.order(b, order{with: a, conn: conn})
 	time.AfterFunc(n.cluster.Pause+apart(int(7*a+b)), func() {
 		n.mutex.Lock()
 		defer n.mutex.Unlock()
@@ -162,8 +162,8 @@ func (n *network) alive(at lockstep.Node) bool {
 	return r != nil && r.node.Alive()
 }
 
-// tell sends an order to a running validator.
-func (n *network) tell(to lockstep.Node, o order) {
+// order sends an order to a running validator.
+func (n *network) order(to lockstep.Node, o order) {
 	if n.alive(to) {
 		n.incarnations[to-1].orders <- o
 	}

@@ -54,10 +54,10 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("message %d has number %d", i, m.Seq)
 		}
 	}
-	lie := &Message{Conn: 1, Channel: 0x20, Seq: 1, forged: true}
-	n.number(1, 2, lie)
+	forged := &Message{Conn: 1, Channel: 0x20, Seq: 1, forged: true}
+	n.number(1, 2, forged)
 	n.skip(1, 2, sent[0])
-	if got := n.upTo(w, 0, 2); !slices.Equal(got, []*Message{lie, sent[2]}) {
+	if got := n.upTo(w, 0, 2); !slices.Equal(got, []*Message{forged, sent[2]}) {
 		t.Errorf("%v come", got)
 	}
 	if got := n.upTo(w, 2, 7); !slices.Equal(got, sent[2:]) {

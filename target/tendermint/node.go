@@ -108,7 +108,7 @@ func start(n *bubble.Node, c Cluster, key privKey, gen *genesisDoc) error {
 func (r *replica) stop() {
 	r.network.leave(r)
 	r.mutex.Lock()
-	for _, p := range r.peers { //lockstep:unordered each by itself
+	for _, p := range r.peers { //lockstep:unordered independent
 		_ = p.Stop()
 	}
 	r.mutex.Unlock()
@@ -200,7 +200,7 @@ func (r *replica) receive(from lockstep.Node, body any) {
 func (r *replica) listen() error {
 	events := *private[eventSwitch](r.state, "evsw")
 	listeners := map[string]func(){eventNewRoundStep: r.stepped, eventVote: r.voted, eventValidBlock: r.stepped}
-	for kind, f := range listeners { //lockstep:unordered each by itself
+	for kind, f := range listeners { //lockstep:unordered independent
 		if err := events.AddListenerForEvent("lockstep", kind, func(eventData) { f() }); err != nil {
 			return err
 		}

@@ -201,7 +201,7 @@ func (m *monitor) Step(run *lockstep.Run) *lockstep.Finding {
 		}
 	}
 	if s := run.Last(); s.Kind == trace.Crash { // its received votes are gone
-		for d := range m.doubles { //lockstep:unordered each by itself
+		for d := range m.doubles { //lockstep:unordered independent
 			if d.seen == s.Node {
 				delete(m.doubles, d)
 			}
@@ -234,11 +234,11 @@ func (m *monitor) read(run *lockstep.Run) {
 
 func (m *Message) at() at { return at{m.Height, m.Round, m.Kind == Precommit} }
 
-func (m *monitor) enter(book map[at]ballot, a at, block string, by lockstep.Node) {
-	if book[a] == nil {
-		book[a] = ballot{}
+func (m *monitor) enter(ballots map[at]ballot, a at, block string, by lockstep.Node) {
+	if ballots[a] == nil {
+		ballots[a] = ballot{}
 	}
-	book[a][block] |= trace.NodesOf(by)
+	ballots[a][block] |= trace.NodesOf(by)
 	m.rounds[a.height] = max(m.rounds[a.height], a.round)
 }
 
@@ -268,7 +268,7 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	correct := !run.Byzantine().Has(e.Node)
 	switch v := e.Value.(type) {
 	case *Failure:
-		m.checker(Running, !correct, e.Node, "the state machine of validator %d failed: %s", e.Node, v.Text)
+		m.check(Running, !correct, e.Node, "the state machine of validator %d failed: %s", e.Node, v.Text)
 		if m.found != nil {
 			m.found.Stack = v.Stack
 		}
@@ -288,8 +288,8 @@ func (m *monitor) event(run *lockstep.Run, e *lockstep.Event) {
 	}
 }
 
-// judge counts a check, and records a violation; of several, that of the first property in order.
-func (m *monitor) checker(p Property, holds bool, node lockstep.Node, text string, args ...any) {
+// check counts a check, and records a violation; of several, that of the first property in order.
+func (m *monitor) check(p Property, holds bool, node lockstep.Node, text string, args ...any) {
 	i := bits.TrailingZeros16(uint16(p))
 	m.checked[i]++
 	if holds || m.what&p == 0 || m.found != nil && m.first <= i {
@@ -312,7 +312,7 @@ func (m *monitor) vote(run *lockstep.Run, e *lockstep.Event, v *Vote, correct bo
 				other = block
 			}
 		}
-		m.checker(
+		m.check(
 			OneVote,
 			other == "",
 			e.Node,
@@ -340,7 +340,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		return
 	}
 	if a.precommit {
-		m.checker(
+		m.check(
 			Locking,
 			m.polka(run, a.height, a.round, block),
 			n,
@@ -365,7 +365,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 			weak = weak || other != locked && m.polka(run, a.height, r, other)
 		}
 	}
-	m.checker(
+	m.check(
 		Locking,
 		weak || strict,
 		n,
@@ -377,7 +377,7 @@ func (m *monitor) locking(run *lockstep.Run, n lockstep.Node, a at, block string
 		a.height,
 		a.round,
 	)
-	m.checker(
+	m.check(
 		StrictLocking,
 		strict,
 		n,
@@ -409,8 +409,8 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 	if !correct {
 		return
 	}
-	m.checker(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which nobody proposed", n, c)
-	m.checker(
+	m.check(Validity, m.proposed[c.Height][c.Block], n, "validator %d decided %s, which no validator proposed", n, c)
+	m.check(
 		Quorum,
 		3*c.Signers.Len() > 2*m.nodes,
 		n,
@@ -419,7 +419,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		c,
 	)
 	honest := c.Signers &^ run.Byzantine()
-	m.checker(
+	m.check(
 		Quorum,
 		honest&^m.signed[at{c.Height, c.Round, true}][c.Block] == 0,
 		n,
@@ -437,7 +437,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 		}
 		if d.Block != c.Block {
 			guilty := m.guilty(c.Height)
-			m.checker(
+			m.check(
 				Accountability,
 				3*guilty.Len() > m.nodes,
 				n,
@@ -449,7 +449,7 @@ func (m *monitor) commit(run *lockstep.Run, n lockstep.Node, c *Commit, correct 
 				guilty,
 			)
 		}
-		m.checker(
+		m.check(
 			Agreement,
 			d.Block == c.Block,
 			n,
@@ -529,11 +529,11 @@ func (m *monitor) End(run *lockstep.Run) *lockstep.Finding {
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(m.doubles), double.compare) {
 		if !forged.Has(d.seen) && m.height[d.seen] >= d.height+2*int64(m.nodes) {
-			m.checker(
+			m.check(
 				EvidenceIncluded,
 				m.proven[[2]int64{int64(d.by), d.height}],
 				d.seen,
-				"validator %d got two votes of validator %d at height %d, and up to height %d no block tells of it",
+				"validator %d got two votes of validator %d at height %d, and no block up to height %d has evidence of it",
 				d.seen,
 				d.by,
 				d.height,
@@ -564,16 +564,16 @@ func (m *monitor) progress(run *lockstep.Run, forged lockstep.Nodes) {
 		moved, took := m.height[n] > m.began[n], time.Duration(run.Now()-m.since)
 		switch {
 		case halted && long:
-			m.checker(
+			m.check(
 				Liveness,
 				false,
 				n,
-				"nobody has decided anything in %v without faults: %s",
+				"no validator has decided anything in %v without faults: %s",
 				took,
 				strings.Join(places, ", "),
 			)
 		case moved || long:
-			m.checker(
+			m.check(
 				Liveness,
 				moved,
 				n,

@@ -142,10 +142,10 @@ func TestSpecCanFail(t *testing.T) {
 	}{
 		{"the state machine gives up", Everything, "running", begin,
 			joined(lockstep.Event{Type: EventFailure, Node: 1, Value: &Failure{Text: "oh"}})},
-		{"a fork that nobody did", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")),
+		{"a fork without a double vote", Safety, "accountability", joined(height(1, "A", 4), proposes(2, 1, 0, "B")),
 			joined(decides(4, 1, "B", 1, 2, 3))},
 		{"a fork", Agreement, "agreement", height(1, "A", 4), joined(decides(4, 1, "B", 1, 2, 3))},
-		{"a block of nobody", Safety, "validity", begin, joined(decides(1, 1, "C", 1, 2, 3))},
+		{"a block that no validator proposed", Safety, "validity", begin, joined(decides(1, 1, "C", 1, 2, 3))},
 		{"a block of another height", Safety, "validity", height(1, "A"), joined(decides(1, 2, "A", 1, 2, 3))},
 		{"two signatures of four", Safety, "quorum", begin, joined(decides(1, 1, "A", 1, 2))},
 		{"a signature that was not given", Safety, "quorum", begin, joined(decides(1, 1, "A", 1, 2, 4))},
@@ -204,7 +204,7 @@ func TestLivenessCanFail(t *testing.T) {
 		want   string
 	}{
 		{"all decide", all, 40, ""},
-		{"nobody decides", nil, 40, "liveness"},
+		{"no decision", nil, 40, "liveness"},
 		{"one is left behind", three, 40, "liveness"},
 		{"one is left behind, and it is early", joined(decides(1, 1, "A", 1, 2, 3)), 3, ""},
 		{"one is left behind, and the others go on", joined(decides(1, 1, "A"), decides(1, 2, "A"), decides(1, 3, "A"),
@@ -231,7 +231,7 @@ func TestGuilty(t *testing.T) {
 		sent []sent
 		want lockstep.Nodes
 	}{
-		"nobody": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, precommit, "A", n(1, 2, 3)},
+		"no validator": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, precommit, "A", n(1, 2, 3)},
 			{1, prevote, Nil, n(1, 2, 3)}}, 0},
 		"two votes": {[]sent{{0, prevote, "A", n(1, 2, 3)}, {0, prevote, "B", n(2, 3, 4)}},
 			n(2, 3)},
@@ -283,13 +283,13 @@ func (m forgetfulMonitor) Step(run *lockstep.Run) *lockstep.Finding {
 }
 
 // The specs find missing evidence against a Byzantine validator that voted twice, and a fork that leaves no votes.
-func TestNoTracesOfLiars(t *testing.T) {
+func TestUnreportedEvidence(t *testing.T) {
 	blind := forgetful{Everything, func(m *monitor) { clear(m.proven) }}
 	result := explore(
 		t,
 		lockstep.Plan{
 			System:   Cluster{},
-			Strategy: lying,
+			Strategy: byzantineWalk,
 			Scenario: RandomByzantine(1, 4),
 			Spec:     blind,
 			Runs:     2,
@@ -303,7 +303,7 @@ func TestNoTracesOfLiars(t *testing.T) {
 	blind = forgetful{Safety, func(m *monitor) { clear(m.sent) }}
 	result = explore(
 		t,
-		lockstep.Plan{System: Cluster{}, Strategy: lying, Scenario: RandomByzantine(2, 4), Spec: blind, Runs: 60, Seed: 1},
+		lockstep.Plan{System: Cluster{}, Strategy: byzantineWalk, Scenario: RandomByzantine(2, 4), Spec: blind, Runs: 60, Seed: 1},
 	)
 	if f := result.First(); f == nil || f.Finding.Property != "accountability" {
 		t.Errorf("a fork without votes: %+v", f)

@@ -32,7 +32,8 @@ type modelled struct {
 
 func (m modelled) Describe() (lockstep.Info, error) {
 	info, err := m.Cluster.Describe()
-	info.Determinism, info.Supports = lockstep.Deterministic, trace.KindsOf(trace.Crash, trace.Restart, trace.Request, trace.Wait)
+	info.Determinism, info.Supports = lockstep.Deterministic, trace.KindsOf(trace.Crash, trace.Restart, trace.Request,
+		trace.Wait)
 	return info, err
 }
 
@@ -429,7 +430,8 @@ func TestModel(t *testing.T) {
 		{
 			"client-dropped",
 			"client-comes-back",
-			"server 1 has 0x100000004, server 2 has 0x400000000, server 3 has 0x100000004; client 2 has seen 0x300000000, client 3 has seen 0x200000000",
+			"server 1 has 0x100000004, server 2 has 0x400000000, server 3 has 0x100000004; client 2 has seen " +
+				"0x300000000, client 3 has seen 0x200000000",
 		},
 	} {
 		plan := planned(t, c.name, "3.5.8", true)
@@ -465,7 +467,8 @@ func TestPredicted(t *testing.T) {
 		}
 	}
 	t.Logf(
-		"| row | paper: diverged, no order, dropped | predicted in 1000, second followers never late | always late |\n|---|---|---|---|\n%s",
+		"| row | paper: diverged, no order, dropped | predicted in 1000, second followers never late | always late "+
+			"|\n|---|---|---|---|\n%s",
 		&b,
 	)
 }
@@ -567,7 +570,8 @@ func TestAgrees(t *testing.T) {
 		Seed:    *seed,
 		Scratch: t.TempDir(),
 	}
-	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, StartTimeout: 5 * time.Minute, Refusal: 3 * time.Second}
+	cluster := Cluster{Harness: "sc", Version: "3.5.8", Warm: true, StartTimeout: 5 * time.Minute,
+		Refusal: 3 * time.Second}
 	var ran [2]ends
 	for i, system := range []lockstep.System{modelled{Cluster: cluster}, cluster} {
 		plan.System, plan.Spec = system, spec.New("ends", func(lockstep.Info) *ends { return &ran[i] })

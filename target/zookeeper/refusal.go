@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-go/lockstep"
 )
 
-// A server refuses a client that has seen a later transaction than it has, so that the client connects to another server. A
-// server can refuse a client for as long as no client writes. The cause is the leader's last transaction: the beginning
+// A server refuses a client that has seen a later transaction than it has, so that the client connects to another
+// server. A server can refuse a client for as long as no client writes. The cause is the leader's last transaction: the beginning
 // of its epoch, which is in no log. When the server of the client comes back and follows, and needs no data from the
 // leader, its last transaction is an earlier one.
 //

@@ -105,7 +105,8 @@ func (f *fake) serve(conn net.Conn) error {
 	if seen := Zxid(binary.BigEndian.Uint64(request[4:])); seen > last {
 		fmt.Fprintf(
 			f.log,
-			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:1 as it has seen zxid %s our last zxid is %s client must try another server\n",
+			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:1 as it has seen zxid %s our last zxid "+
+				"is %s client must try another server\n",
 			seen,
 			last,
 		)
@@ -235,11 +236,16 @@ func TestLastRefusal(t *testing.T) {
 	}{
 		{nil, "", 0},
 		{[]string{"INFO NIOServerCnxn: Closed socket"}, "", 0},
-		{[]string{"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:40112 as it has seen zxid 0x300000000 our last zxid is 0x200000001 client must try another server",
-			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:40114 as it has seen zxid 0x400000000 our last zxid is 0x200000001 client must try another server ", "x"},
-			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:40114 as it has seen zxid 0x400000000 our last zxid is 0x200000001 client must try another server", 0x400000000},
-		{[]string{"INFO ZooKeeperServer: Refusing session(0x100000a4c5d0000) request for client /127.0.0.1:9 as it has seen zxid 0x3 our last zxid is 0x2 client must try another server"},
-			"INFO ZooKeeperServer: Refusing session(0x100000a4c5d0000) request for client /127.0.0.1:9 as it has seen zxid 0x3 our last zxid is 0x2 client must try another server", 3},
+		{[]string{"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:40112 as it has seen zxid " +
+			"0x300000000 our last zxid is 0x200000001 client must try another server",
+			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:40114 as it has seen zxid 0x400000000 " +
+				"our last zxid is 0x200000001 client must try another server ", "x"},
+			"INFO ZooKeeperServer: Refusing session request for client /127.0.0.1:40114 as it has seen zxid 0x400000000 " +
+				"our last zxid is 0x200000001 client must try another server", 0x400000000},
+		{[]string{"INFO ZooKeeperServer: Refusing session(0x100000a4c5d0000) request for client /127.0.0.1:9 as it " +
+			"has seen zxid 0x3 our last zxid is 0x2 client must try another server"},
+			"INFO ZooKeeperServer: Refusing session(0x100000a4c5d0000) request for client /127.0.0.1:9 as it has seen " +
+				"zxid 0x3 our last zxid is 0x2 client must try another server", 3},
 	} {
 		if line, seen := lastRefusal(c.lines); line != c.line || seen != c.seen {
 			t.Errorf("%q, %s", line, seen)
@@ -296,10 +302,12 @@ func TestClientComesBack(t *testing.T) {
 		refused    int
 		want       string
 	}{
-		"no client is refused":      {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
-		"two change servers":        {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
-		"two cannot both be with 1": {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2, "a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client 3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
-		"not in the end":            {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
+		"no client is refused": {[3]Zxid{5, 5, 5}, [3]Zxid{5, 5, 5}, 2, 0, ""},
+		"two change servers":   {[3]Zxid{2, 4, 2}, [3]Zxid{5, 2, 2}, 2, 1, ""},
+		"two cannot both be with 1": {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 2, 2,
+			"a client is left over: server 1 has 0x5, server 2 has 0x2, server 3 has 0x2; client 2 has seen 0x4, client " +
+				"3 has seen 0x3; server 2 refuses client 2 and logs \"INFO "},
+		"not in the end": {[3]Zxid{2, 4, 3}, [3]Zxid{5, 2, 2}, 0, 2, ""},
 		"a client that no server accepts": {
 			[3]Zxid{2, 6, 2},
 			[3]Zxid{5, 2, 2},

@@ -139,7 +139,8 @@ func TestTables(t *testing.T) {
 	}
 	outside.JVM(t)
 	fmt.Println(
-		"| row | paper: diverged, no order, client dropped | ours: the same | inconclusive | 95 % of ours together | runs an hour |\n|---|---|---|---|---|---|",
+		"| row | paper: diverged, no order, client dropped | ours: the same | inconclusive | 95 % of ours together | " +
+			"runs an hour |\n|---|---|---|---|---|---|",
 	)
 	for _, r := range table() {
 		if !servertest.Wanted(r.String()) {

@@ -61,7 +61,8 @@ func TestQuorum(t *testing.T) {
 		packet(2, 7<<32|1, "txn"),
 		packet(4, 7<<32|1, ""),
 	}, nil)
-	want := "LEADERINFO zxid=0x700000000 {28672 1};SNAP zxid=0x600000005 {24576 2};NEWLEADER zxid=0x700000000 {28672 2};PROPOSAL zxid=0x700000001 {28673 3};COMMIT zxid=0x700000001 {28673 5}"
+	want := "LEADERINFO zxid=0x700000000 {28672 1};SNAP zxid=0x600000005 {24576 2};NEWLEADER zxid=0x700000000 " +
+		"{28672 2};PROPOSAL zxid=0x700000001 {28673 3};COMMIT zxid=0x700000001 {28673 5}"
 	for piece := range len(stream) {
 		packets, rest, err := follow(t, Quorum, stream, piece+1)
 		if got := words(packets); got != want || rest != 0 || err != nil {
@@ -94,7 +95,8 @@ func TestElection(t *testing.T) {
 		[][]byte{vote(0, 3, 1<<32|2, 4, 0), vote(2, 1<<64-1, 0, 1<<64-1, 12), vote(9, 1, 0, 1, 300)},
 		nil,
 	)
-	want := "Notification LOOKING leader=3 zxid=0x100000002 round=4 {4096 0};Notification LEADING leader=-1 zxid=0x0 round=-1 {0 0};Notification 9 leader=1 zxid=0x0 round=1 {0 0}"
+	want := "Notification LOOKING leader=3 zxid=0x100000002 round=4 {4096 0};Notification LEADING leader=-1 " +
+		"zxid=0x0 round=-1 {0 0};Notification 9 leader=1 zxid=0x0 round=1 {0 0}"
 	for piece := range len(stream) {
 		packets, rest, err := follow(t, Election, stream, piece+1)
 		if got := words(packets); got != want || rest != 0 || err != nil {

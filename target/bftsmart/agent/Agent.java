@@ -41,11 +41,13 @@ public final class Agent {
         }
         layer.transform((b, type, loader, module, domain) -> b.visit(Advice.to(Send.class).on(named("send"))))
                 .type(named("bftsmart.communication.MessageHandler"))
-                .transform((b, type, loader, module, domain) -> b.visit(Advice.to(Processed.class).on(named("processData"))))
+                .transform((b, type, loader, module, domain) ->
+                        b.visit(Advice.to(Processed.class).on(named("processData"))))
                 .type(named("bftsmart.consensus.Consensus"))
                 .transform((b, type, loader, module, domain) -> b.visit(Advice.to(Decided.class).on(named("decided"))))
                 .type(named("bftsmart.tom.core.Synchronizer"))
-                .transform((b, type, loader, module, domain) -> b.visit(Advice.to(NewEpoch.class).on(named("finalise"))))
+                .transform((b, type, loader, module, domain) ->
+                        b.visit(Advice.to(NewEpoch.class).on(named("finalise"))))
                 .installOn(jvm);
     }
 

@@ -153,7 +153,8 @@ public final class Hand implements Handler {
 
     /** A consensus has a decision. */
     public static void decided(int consensus, int epoch, byte[] value) {
-        event("Decided", "consensus=" + consensus + " epoch=" + epoch + " value=" + (value == null ? "none" : digest(value)));
+        String text = value == null ? "none" : digest(value);
+        event("Decided", "consensus=" + consensus + " epoch=" + epoch + " value=" + text);
     }
 
     /** A leader change ended. */

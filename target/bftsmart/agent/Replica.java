@@ -51,7 +51,8 @@ public final class Replica extends DefaultSingleRecoverable {
             proxy.setInvokeTimeout(3600);
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 byte[] answer = proxy.invokeOrdered(ByteBuffer.allocate(4).putInt(Integer.parseInt(line)).array());
-                System.out.println("reply " + line + " " + (answer == null ? "none" : ByteBuffer.wrap(answer).getInt()));
+                String text = answer == null ? "none" : String.valueOf(ByteBuffer.wrap(answer).getInt());
+                System.out.println("reply " + line + " " + text);
             }
         }
         System.exit(0);
@@ -80,7 +81,8 @@ public final class Replica extends DefaultSingleRecoverable {
     public byte[] appExecuteOrdered(byte[] command, MessageContext context) {
         int value = ByteBuffer.wrap(command).getInt();
         values.add(value);
-        Hand.executed(context == null ? -1 : context.getConsensusId(), context == null ? 0 : context.getTimestamp(), value);
+        int consensus = context == null ? -1 : context.getConsensusId();
+        Hand.executed(consensus, context == null ? 0 : context.getTimestamp(), value);
         return ByteBuffer.allocate(4).putInt(values.size()).array();
     }
 

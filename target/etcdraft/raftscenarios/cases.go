@@ -80,8 +80,8 @@ var LibraryChanges = with(Cluster, func(c *etcdraft.Cluster) { c.Nodes, c.Asks =
 // Changing is etcd's raft with the options for TwoChanges and PendingChange.
 var Changing = with(Cluster, func(c *etcdraft.Cluster) { c.Asks, c.Clients, c.Requests = "remove 5; remove 4", 2, 8 })
 
-// EarlyChanges is Lockstep's own Raft with single-server changes as first published. etcd's raft does not have the bug of
-// ConfChangeBug.
+// EarlyChanges is Lockstep's own Raft with single-server changes as first published. etcd's raft does not have the bug
+// of ConfChangeBug.
 var EarlyChanges = raft.Cluster{Nodes: 4, Requests: 4, Changes: "remove 4; remove 3", EarlyChanges: true}
 
 func with(c etcdraft.Cluster, change func(*etcdraft.Cluster)) etcdraft.Cluster {

@@ -59,14 +59,14 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// told is the output of a campaign.
-type told struct {
+// summary is the output of a campaign.
+type summary struct {
 	Runs, Findings int
 	Finding        struct{ Property, Text string }
 }
 
 // campaign runs the program with a mutant, or none, and a workload.
-func campaign(t *testing.T, program, mutant string, runs int, load ...string) (r told) {
+func campaign(t *testing.T, program, mutant string, runs int, load ...string) (r summary) {
 	t.Helper()
 	args := []string{
 		"run",

@@ -32,13 +32,13 @@ var Cases = []Case{
 	{"LaggingReplica", "a validator that is ten rounds behind catches up", LaggingReplica, 3, 4, 100},
 	{"ForeverLaggingReplica", "a validator stays two rounds behind for five rounds", ForeverLaggingReplica, 5, 5, 100},
 	{"RoundSkip", "prevotes of an old round arrive in round 2", RoundSkip, 3, 4, 90},
-	{"BlockVotes", "without 2f+1 prevotes nobody moves", BlockVotes, 2, 3, 33},
-	{"PrecommitInvariant", "nobody precommits a block that nobody saw", PrecommitInvariant, 1, 3, 100},
+	{"BlockVotes", "without 2f+1 prevotes no validator leaves its round", BlockVotes, 2, 3, 33},
+	{"PrecommitInvariant", "no validator precommits a block that no validator received", PrecommitInvariant, 1, 3, 100},
 	{"CommitAfterRoundSkip", "late votes of round 0 let its block be decided", CommitAfterRoundSkip, 3, 3, 36},
 	{"DifferentDecisions", "one validator is to decide another block", DifferentDecisions, 8, 3, 20},
 	{"NilPrevotes", "a polka for nil makes a validator precommit nil", NilPrevotes, 2, 3, 99},
 	{"ProposalNilPrevote", "without a proposal a validator prevotes nil", ProposalNilPrevote, 1, 3, 56},
-	{"NotNilDecide", "nobody decides nil", NotNilDecide, 2, 2, 100},
+	{"NotNilDecide", "no validator decides nil", NotNilDecide, 2, 2, 100},
 	{"GarbledMessage", "noise of one validator does no harm", GarbledMessage, 1, 2, 30},
 	{"HigherRound", "votes of later rounds do no harm", HigherRound, 1, 3, 37},
 }
@@ -175,19 +175,21 @@ func Guided(targets []target.Target) []target.Target {
 	return guided
 }
 
-// Byzantine nodes are the random adversaries, one with as many Byzantine validators as the protocol tolerates and one with one
-// more.
+// byzantineNodes are the random adversaries: with as many Byzantine validators as the protocol tolerates, and with
+// one more.
 var byzantineNodes = []target.Scenario{
-	{Name: "Byzantine nodes", Help: "one of four validators, drawn for each run, lies at random", Build: lying(1, 4)},
-	{Name: "Contrary", Help: "one of four, drawn for each run, votes nil as a rule",
+	{Name: "RandomByzantine", Help: "one of four validators, drawn for each run, forges messages at random",
+		Build: byzantine(1, 4)},
+	{Name: "NilVoters", Help: "one of four validators, drawn for each run, mostly votes nil",
 		Build: func() lockstep.Scenario { return tendermint.NilVoters(1) }},
-	{Name: "TooManyLiars", Help: "two of four lie: more than the protocol survives", Build: lying(2, 4)},
-	{Name: "LiarsOfSeven", Help: "two of seven validators, drawn for each run, lie at random", Set: []string{"nodes=7"},
-		Build: lying(2, 7)},
-	{Name: "TooManyLiarsOfSeven", Help: "three of seven lie: more than the protocol survives", Set: []string{"nodes=7"},
-		Build: lying(3, 7)},
+	{Name: "TooManyByzantine", Help: "two of four validators are Byzantine, more than the protocol tolerates",
+		Build: byzantine(2, 4)},
+	{Name: "ByzantineOfSeven", Help: "two of seven validators, drawn for each run, forge messages at random",
+		Set: []string{"nodes=7"}, Build: byzantine(2, 7)},
+	{Name: "TooManyByzantineOfSeven", Help: "three of seven validators are Byzantine, more than the protocol tolerates",
+		Set: []string{"nodes=7"}, Build: byzantine(3, 7)},
 }
 
-func lying(k, nodes int) func() lockstep.Scenario {
+func byzantine(k, nodes int) func() lockstep.Scenario {
 	return func() lockstep.Scenario { return tendermint.RandomByzantine(k, nodes) }
 }

@@ -85,7 +85,7 @@ func reached(round int32) Counter {
 func watch(sc *Scenario, round int32) {
 	sc.If(Value(tendermint.EventStep, fmt.Sprintf("round %d", round),
 		func(s *tendermint.Step) bool { return s.Height > 1 || s.Round >= round })).
-		Named(fmt.Sprintf("count who is in round %d", round)).
+		Named(fmt.Sprintf("count the validators in round %d", round)).
 		Aside().
 		Then(reached(round).Incr(), Continue())
 }
@@ -186,7 +186,7 @@ func ExpectUnlock(bool) *Scenario {
 	m.On(committed(), "decided")
 	remember(sc)
 	nils(sc)
-	sc.If(signed(h), From(h)).Named("nobody hears h").Then(Drop())
+	sc.If(signed(h), From(h)).Named("no validator hears h").Then(Drop())
 	sc.If(Type(tendermint.Proposal), later, isZero).Named("the first block is not proposed again").Then(Drop())
 	return sc
 }
@@ -204,7 +204,7 @@ func Relocked(bool) *Scenario {
 	watch(sc, 1)
 	remember(sc)
 	freshly(sc)
-	sc.If(signed(h), From(h)).Named("nobody hears h").Then(Drop())
+	sc.If(signed(h), From(h)).Named("no validator hears h").Then(Drop())
 	sc.If(Type(tendermint.Proposal), later, isZero).Named("the first block is not proposed again").Then(Drop())
 	return sc
 }
@@ -232,8 +232,10 @@ func LockedCommit(ours bool) *Scenario {
 	sc.If(Type(tendermint.Precommit), inRound(0), Cond("not from those it hears", func(m *Moment) bool {
 		by := m.Body().(*tendermint.Message).By
 		return by != byzantineNode && !hears[m.Message.To].Has(by)
-	})).Named("nobody can decide").Then(Drop())
-	sc.If(Type(tendermint.Proposal), inRound(1), From(byzantineNode)).Named("the Byzantine node proposes nothing").Then(garble(20))
+	})).Named("no validator can decide").Then(Drop())
+	sc.If(Type(tendermint.Proposal), inRound(1), From(byzantineNode)).
+		Named("the Byzantine node proposes nothing").
+		Then(garble(20))
 	if ours {
 		blind(sc, m.InState(Start))
 	}
@@ -338,8 +340,8 @@ func RoundSkip(bool) *Scenario {
 	return sc
 }
 
-// Quiet is the time without events that BlockVotes and NotNilDecide expect, in virtual time.
-const Quiet = 300 * time.Millisecond
+// IdleTime is the time without events that BlockVotes and NotNilDecide expect, in virtual time.
+const IdleTime = 300 * time.Millisecond
 
 // BlockVotes checks that without 2f+1 prevotes no validator leaves round 0. In the published scenario every validator
 // received 2f prevotes of others, which make 2f+1 with its own. Our filter delivers one less.
@@ -350,7 +352,7 @@ func BlockVotes(ours bool) *Scenario {
 	m.On(Value(tendermint.EventStep, "round 1", func(s *tendermint.Step) bool { return s.Round > 0 }), "round 1").
 		MarkDead().
 		EndRun()
-	m.On(Since(trace.Time(Quiet)), "nobody moved").MarkSuccess().EndRun()
+	m.On(Since(trace.Time(IdleTime)), "no validator moved").MarkSuccess().EndRun()
 	heard := 2 * f
 	if ours {
 		heard--
@@ -372,7 +374,7 @@ func PrecommitInvariant(bool) *Scenario {
 	seen.On(reached(1).Ge(all), "round 1").MarkSuccess().EndRun()
 	watch(sc, 1)
 	remember(sc)
-	sc.If(Type(tendermint.Proposal), inRound(0)).Named("nobody sees the proposal").Then(Drop())
+	sc.If(Type(tendermint.Proposal), inRound(0)).Named("no validator sees the proposal").Then(Drop())
 	return sc
 }
 
@@ -422,7 +424,7 @@ func DifferentDecisions(ours bool) *Scenario {
 	if ours {
 		unheard = Type(tendermint.Prevote)
 	}
-	sc.If(signed(h), From(h), inRound(0), unheard).Named("nobody hears h").Then(Drop())
+	sc.If(signed(h), From(h), inRound(0), unheard).Named("no validator hears h").Then(Drop())
 	freshly(sc)
 	if ours {
 		blind(sc, m.InState("3 hears all").Not())
@@ -446,7 +448,7 @@ func NilPrevotes(bool) *Scenario {
 				v.Block == tendermint.Nil
 		}).And(AtGroup(p)), "precommitted nil").
 		MarkSuccess().EndRun()
-	sc.If(Type(tendermint.Proposal)).Named("nobody sees a proposal").Then(Drop())
+	sc.If(Type(tendermint.Proposal)).Named("no validator sees a proposal").Then(Drop())
 	sc.If(IsReceive(), Type(tendermint.Prevote), ToGroup(p), inRound(0),
 		about("for nil", func(m *tendermint.Message) bool { return m.Block == tendermint.Nil })).
 		Named("count").
@@ -492,19 +494,20 @@ func NotNilDecide(bool) *Scenario {
 	m.On(committed(), "decided").MarkDead().EndRun()
 	watch(sc, 2)
 	nils(sc)
-	sc.If(signed(h), From(h)).Named("nobody hears h").Then(Drop())
+	sc.If(signed(h), From(h)).Named("no validator hears h").Then(Drop())
 	return sc
 }
 
 // harmless is a scenario in which all correct validators receive a forged message and decide after it. The published
 // scenario only required that a validator decides, which happens without a Byzantine validator, too.
-func harmless(name string, lie Condition) *Scenario {
+func harmless(name string, forged Condition) *Scenario {
 	sc := New(name).Faults(faulty)
-	heard := Count("who heard the Byzantine node").Distinct(ByReceiver)
+	heard := Count("receivers of a forged message").Distinct(ByReceiver)
 	m := sc.Machine()
 	m.On(heard.Ge(2*f+1), "all heard the Byzantine node").On(committed(), "decided").MarkSuccess().EndRun()
 	m.On(committed(), "decided early").MarkDead().EndRun()
-	sc.If(IsReceive(), From(byzantineNode), To(h, 3, 4), lie).Named("count who heard it").Aside().Then(heard.Incr(), Continue())
+	sc.If(IsReceive(), From(byzantineNode), To(h, 3, 4), forged).Named("count the receivers").Aside().
+		Then(heard.Incr(), Continue())
 	return sc
 }
 

@@ -180,7 +180,8 @@ public final class Node {
             return "no: " + String.valueOf(reply).replace('\n', ' ');
         }
         byte[] content = reply.getMessage().getContent().toByteArray();
-        return content.length == 4 ? String.valueOf(java.nio.ByteBuffer.wrap(content).getInt()) : new String(content, StandardCharsets.UTF_8);
+        return content.length == 4 ? String.valueOf(java.nio.ByteBuffer.wrap(content).getInt())
+                : new String(content, StandardCharsets.UTF_8);
     }
 
     /**
@@ -190,8 +191,10 @@ public final class Node {
         List<String> all = new ArrayList<>();
         for (Thread thread : sending) {
             all.add(Stream.of(thread.getStackTrace()).map(at -> at.getClassName() + "." + at.getMethodName())
-                    .filter(at -> at.startsWith("org.apache.ratis.") && !at.contains(".thirdparty.") && !at.contains("ambda") && !at.contains("LifeCycle"))
-                    .map(at -> at.substring(at.lastIndexOf('.', at.lastIndexOf('.') - 1) + 1)).limit(4).collect(Collectors.joining(" < ")));
+                    .filter(at -> at.startsWith("org.apache.ratis.") && !at.contains(".thirdparty.")
+                            && !at.contains("ambda") && !at.contains("LifeCycle"))
+                    .map(at -> at.substring(at.lastIndexOf('.', at.lastIndexOf('.') - 1) + 1)).limit(4)
+                    .collect(Collectors.joining(" < ")));
         }
         return String.join("; ", all);
     }
@@ -203,7 +206,8 @@ public final class Node {
     static String state(RaftServer server) throws IOException {
         RaftLog log = Api.log(server, GROUP);
         StringBuilder b = new StringBuilder();
-        b.append(Api.leads(server, GROUP) ? "leader " : "follower ").append(Api.term(server, GROUP)).append(' ').append(log.getLastCommittedIndex());
+        b.append(Api.leads(server, GROUP) ? "leader " : "follower ").append(Api.term(server, GROUP));
+        b.append(' ').append(log.getLastCommittedIndex());
         b.append(' ').append(Api.applied(server, GROUP));
         long first = Math.max(log.getStartIndex(), 0);
         b.append(' ').append(first);
@@ -212,7 +216,8 @@ public final class Node {
             if (e == null) {
                 break;
             }
-            b.append(' ').append(e.getTerm()).append(kind(e)).append(Integer.toHexString(java.util.Arrays.hashCode(e.toByteArray())));
+            b.append(' ').append(e.getTerm()).append(kind(e))
+                    .append(Integer.toHexString(java.util.Arrays.hashCode(e.toByteArray())));
         }
         return b.toString();
     }

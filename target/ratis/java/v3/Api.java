@@ -19,7 +19,8 @@ final class Api {
 
     /** A server that recovers its stored state, or initializes its storage. */
     static RaftServer.Builder builder(boolean stored) {
-        return RaftServer.newBuilder().setOption(stored ? RaftStorage.StartupOption.RECOVER : RaftStorage.StartupOption.FORMAT);
+        return RaftServer.newBuilder()
+                .setOption(stored ? RaftStorage.StartupOption.RECOVER : RaftStorage.StartupOption.FORMAT);
     }
 
     static RaftClientReply send(RaftClient client, Message message) throws IOException {

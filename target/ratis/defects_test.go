@@ -11,11 +11,11 @@ import (
 	"github.com/lockstep-go/lockstep/process"
 )
 
-// TestTold shows without a network why servers of 1.0.0 apply entries that no other server has. It calls the methods of
-// one server with the messages that others may send. The heartbeat of a new leader makes the server commit entries that
-// it alone has. After that it refuses the leader's entries indefinitely. It does not if it learned the term before, and
+// TestHeartbeat shows without a network why servers of 1.0.0 apply entries that no other server has. It calls the
+// methods of one server with the messages that others may send. The heartbeat of a new leader makes the server commit
+// entries that it alone has. After that it refuses the leader's entries indefinitely. It does not if it learned the term before, and
 // not in 3.3.0.
-func TestTold(t *testing.T) {
+func TestHeartbeat(t *testing.T) {
 	if !*long {
 		t.Skip("shows a defect of servers and not of ours; -long makes it")
 	}
@@ -34,7 +34,7 @@ func TestTold(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.version, " voted=", c.voted), func(t *testing.T) {
 			var heartbeat, last string
-			for _, line := range told(t, c.version, c.voted) {
+			for _, line := range replies(t, c.version, c.voted) {
 				t.Log(line)
 				said, answered, state := cut3(t, line)
 				s, err := parseState(state)
@@ -57,8 +57,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// told starts the server under test, and returns its output.
-func told(t *testing.T, version string, voted bool) (lines []string) {
+// replies starts the server under test, and returns its output.
+func replies(t *testing.T, version string, voted bool) (lines []string) {
 	dir := t.TempDir()
 	arguments := func(host string, ports []string) []string {
 		if voted {
@@ -66,8 +66,8 @@ func told(t *testing.T, version string, voted bool) (lines []string) {
 		}
 		return []string{host, ports[0], dir}
 	}
-	for line := range strings.Lines(alone(t, version, "Told", arguments)) {
-		if text, ok := strings.CutPrefix(line, "TOLD "); ok {
+	for line := range strings.Lines(alone(t, version, "Heartbeat", arguments)) {
+		if text, ok := strings.CutPrefix(line, "STEP "); ok {
 			lines = append(lines, strings.TrimSpace(text))
 		}
 	}
@@ -110,31 +110,31 @@ func alone(t *testing.T, version, class string, arguments func(host string, port
 func cut3(t *testing.T, line string) (said, answered, state string) {
 	parts := strings.Split(line, " | ")
 	if len(parts) != 3 {
-		t.Fatalf("%q is not understood", line)
+		t.Fatalf("%q does not have three parts", line)
 	}
 	return parts[0], parts[1], parts[2]
 }
 
-// TestStuck shows without Ratis servers what happens to requests that share a client over Netty. In 1.0.0 the client's
-// library deadlocks with itself, and in 3.3.0 it gives up all but one of them.
-func TestStuck(t *testing.T) {
+// TestDeadlock shows without Ratis servers what happens to requests that share a client over Netty. In 1.0.0 the
+// client's library deadlocks with itself, and in 3.3.0 it abandons all but one of them.
+func TestDeadlock(t *testing.T) {
 	if !*long {
 		t.Skip("shows defects of the client's library and not of ours; -long makes it")
 	}
 	outside.JVM(t)
 	for version, words := range map[string][]string{
 		// one waits for the other's loop, the other for the one's lock
-		"1.0.0": {"STUCK after ", "NettyRpcProxy$Connection.close", "NettyRpcProxy$Connection.pollReply"},
-		"3.3.0": {"MOVES after ", "THROWN org.apache.ratis.protocol.exceptions.AlreadyClosedException: "},
+		"1.0.0": {"DEADLOCK after ", "NettyRpcProxy$Connection.close", "NettyRpcProxy$Connection.pollReply"},
+		"3.3.0": {"RETRIES after ", "THROWN org.apache.ratis.protocol.exceptions.AlreadyClosedException: "},
 	} {
 		t.Run(version, func(t *testing.T) {
-			out := alone(t, version, "Stuck", func(host string, ports []string) []string {
+			out := alone(t, version, "Deadlock", func(host string, ports []string) []string {
 				return []string{host, ports[0], ports[1], "4", "60"}
 			})
 			t.Log(out)
 			for _, w := range words {
 				if !strings.Contains(out, w) {
-					t.Errorf("it does not say %q", w)
+					t.Errorf("the output does not contain %q", w)
 				}
 			}
 		})

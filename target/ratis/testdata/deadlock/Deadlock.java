@@ -30,7 +30,7 @@ import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
  * decided; the library must retry all of them repeatedly. The program reports whether a second passed without any
  * retry, and what the threads did then.
  */
-public final class Stuck {
+public final class Deadlock {
     private static final AtomicLong answered = new AtomicLong();
     private static final int[] ports = new int[3];
     private static int threads;
@@ -49,14 +49,15 @@ public final class Stuck {
         }
         RaftProperties settings = new RaftProperties();
         settings.set("raft.rpc.type", "NETTY");
-        RaftClient client = RaftClient.newBuilder().setProperties(settings).setRaftGroup(RaftGroup.valueOf(Node.GROUP, peers)).build();
+        RaftClient client = RaftClient.newBuilder().setProperties(settings)
+                .setRaftGroup(RaftGroup.valueOf(Node.GROUP, peers)).build();
         for (int i = 0; i < threads; i++) {
             start(() -> {
                 Api.send(client, Message.valueOf("INCREMENT"));
                 return null;
             });
         }
-        String told = "MOVES";
+        String outcome = "RETRIES";
         long before = -1;
         for (int second = 0, still = 0; second < Integer.parseInt(arguments[4]); second++) {
             Thread.sleep(1000);
@@ -64,11 +65,11 @@ public final class Stuck {
             still = now == before ? still + 1 : 0;
             before = now;
             if (still >= 20) {
-                told = "STUCK";
+                outcome = "DEADLOCK";
                 break;
             }
         }
-        System.out.println(told + " after " + before + " answers");
+        System.out.println(outcome + " after " + before + " answers");
         for (Map.Entry<Thread, StackTraceElement[]> e : Thread.getAllStackTraces().entrySet()) {
             for (StackTraceElement at : e.getValue()) {
                 if (at.getClassName().startsWith("org.apache.ratis.netty")) {
@@ -130,8 +131,8 @@ public final class Stuck {
     }
 
     private static RaftNettyServerReplyProto refusal(RaftRpcRequestProto to, int other) {
-        RaftRpcReplyProto head = RaftRpcReplyProto.newBuilder().setRequestorId(to.getRequestorId()).setReplyId(to.getReplyId())
-                .setRaftGroupId(to.getRaftGroupId()).setCallId(to.getCallId()).setSuccess(false).build();
+        RaftRpcReplyProto head = RaftRpcReplyProto.newBuilder().setRequestorId(to.getRequestorId())
+                .setReplyId(to.getReplyId()).setRaftGroupId(to.getRaftGroupId()).setCallId(to.getCallId()).setSuccess(false).build();
         NotLeaderExceptionProto why = NotLeaderExceptionProto.newBuilder().setSuggestedLeader(RaftPeerProto.newBuilder()
                 .setId(ByteString.copyFromUtf8("n" + other)).setAddress("127.0.0.1:" + ports[other])).build();
         return RaftNettyServerReplyProto.newBuilder().setRaftClientReply(

@@ -30,7 +30,7 @@ import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
  * heartbeat of a new leader: after the last entry that it had when it was elected, with its commit index. Then it sends
  * its entries. With "voted" n1 learns term 2 earlier, from n3's vote request.
  */
-public final class Told {
+public final class Heartbeat {
     private static final ClientId CLIENT = ClientId.randomId();
 
     private final RaftServer server;
@@ -40,7 +40,8 @@ public final class Told {
     public static void main(String[] arguments) {
         try {
             Node.onlyAt(InetAddress.getByName(arguments[0]));
-            new Told(arguments[0] + ":" + arguments[1], arguments[1], arguments[2]).tell(Arrays.asList(arguments).contains("voted"));
+            Heartbeat server = new Heartbeat(arguments[0] + ":" + arguments[1], arguments[1], arguments[2]);
+            server.run(Arrays.asList(arguments).contains("voted"));
             Runtime.getRuntime().halt(0);
         } catch (Throwable e) {
             e.printStackTrace();
@@ -48,7 +49,7 @@ public final class Told {
         Runtime.getRuntime().halt(3);
     }
 
-    private Told(String address, String port, String directory) throws Exception {
+    private Heartbeat(String address, String port, String directory) throws Exception {
         RaftProperties settings = new RaftProperties();
         settings.set("raft.grpc.server.host", address.split(":")[0]);
         settings.set("raft.grpc.server.port", port);
@@ -59,12 +60,13 @@ public final class Told {
         for (int i = 1; i <= 5; i++) {
             peers.add(Api.peer(RaftPeerId.valueOf("n" + i), address));
         }
-        server = Api.builder(false).setServerId(RaftPeerId.valueOf("n1")).setGroup(RaftGroup.valueOf(Node.GROUP, peers)).setProperties(settings)
+        server = Api.builder(false).setServerId(RaftPeerId.valueOf("n1"))
+                .setGroup(RaftGroup.valueOf(Node.GROUP, peers)).setProperties(settings)
                 .setStateMachine(new CounterStateMachine()).build();
         server.start();
     }
 
-    private void tell(boolean voted) throws Exception {
+    private void run(boolean voted) throws Exception {
         append("n2", 1, null, 0, entry(1, 0));
         append("n2", 1, at(1, 0), 0, entry(1, 1), entry(1, 2));
         if (voted) {
@@ -83,41 +85,44 @@ public final class Told {
         }
     }
 
-    private AppendEntriesReplyProto append(String leader, long term, TermIndexProto previous, long commit, LogEntryProto... entries) throws Exception {
-        AppendEntriesRequestProto.Builder b = AppendEntriesRequestProto.newBuilder().setServerRequest(from(leader)).setLeaderTerm(term).setLeaderCommit(commit)
-                .addAllEntries(Arrays.asList(entries));
+    private AppendEntriesReplyProto append(String leader, long term, TermIndexProto previous, long commit,
+            LogEntryProto... entries) throws Exception {
+        AppendEntriesRequestProto.Builder b = AppendEntriesRequestProto.newBuilder().setServerRequest(from(leader))
+                .setLeaderTerm(term).setLeaderCommit(commit).addAllEntries(Arrays.asList(entries));
         if (previous != null) {
             b.setPreviousLog(previous);
         }
         AppendEntriesReplyProto reply = server.appendEntries(b.build());
-        tellState(String.format("AppendEntries %s term=%d previous=%s entries=%s commit=%d", leader, term, text(previous),
-                Arrays.toString(Stream.of(entries).map(e -> e.getTerm() + ":" + e.getIndex()).toArray()), commit),
+        report(String.format("AppendEntries %s term=%d previous=%s entries=%s commit=%d", leader, term,
+                text(previous), Arrays.toString(Stream.of(entries).map(e -> e.getTerm() + ":" + e.getIndex()).toArray()), commit),
                 String.format("%s term=%d next=%d", reply.getResult(), reply.getTerm(), reply.getNextIndex()));
         return reply;
     }
 
     private void vote(String candidate, long term, TermIndexProto last) throws Exception {
-        RequestVoteReplyProto reply = server.requestVote(RequestVoteRequestProto.newBuilder().setServerRequest(from(candidate))
-                .setCandidateTerm(term).setCandidateLastEntry(last).build());
-        tellState(String.format("RequestVote %s term=%d last=%s", candidate, term, text(last)),
-                String.format("%s term=%d", reply.getServerReply().getSuccess() ? "granted" : "refused", reply.getTerm()));
+        RequestVoteReplyProto reply = server.requestVote(RequestVoteRequestProto.newBuilder()
+                .setServerRequest(from(candidate)).setCandidateTerm(term).setCandidateLastEntry(last).build());
+        report(String.format("RequestVote %s term=%d last=%s", candidate, term, text(last)),
+                String.format("%s term=%d", reply.getServerReply().getSuccess() ? "granted" : "refused",
+                        reply.getTerm()));
     }
 
     /**
      * Prints the request and the reply, and the state of the server after it has applied all entries that it considers
      * committed.
      */
-    private void tellState(String said, String answered) throws Exception {
+    private void report(String said, String answered) throws Exception {
         long committed = Api.log(server, Node.GROUP).getLastCommittedIndex();
         for (int i = 0; i < 3000 && Api.applied(server, Node.GROUP) < committed; i++) {
             Thread.sleep(10);
         }
-        System.out.println("TOLD " + said + " | " + answered + " | " + Node.state(server));
+        System.out.println("STEP " + said + " | " + answered + " | " + Node.state(server));
     }
 
     private RaftRpcRequestProto from(String peer) {
-        return RaftRpcRequestProto.newBuilder().setRequestorId(ByteString.copyFromUtf8(peer)).setReplyId(ByteString.copyFromUtf8("n1"))
-                .setRaftGroupId(RaftGroupIdProto.newBuilder().setId(Node.GROUP.toByteString())).setCallId(calls++).build();
+        return RaftRpcRequestProto.newBuilder().setRequestorId(ByteString.copyFromUtf8(peer))
+                .setReplyId(ByteString.copyFromUtf8("n1")).setRaftGroupId(RaftGroupIdProto.newBuilder()
+                .setId(Node.GROUP.toByteString())).setCallId(calls++).build();
     }
 
     private static TermIndexProto at(long term, long index) {
@@ -130,7 +135,9 @@ public final class Told {
 
     /** An increment of the counter. */
     private static LogEntryProto entry(long term, long index) {
-        return LogEntryProto.newBuilder().setTerm(term).setIndex(index).setStateMachineLogEntry(StateMachineLogEntryProto.newBuilder()
-                .setLogData(ByteString.copyFromUtf8("INCREMENT")).setClientId(CLIENT.toByteString()).setCallId(10 * term + index)).build();
+        return LogEntryProto.newBuilder().setTerm(term).setIndex(index)
+                .setStateMachineLogEntry(StateMachineLogEntryProto.newBuilder()
+                        .setLogData(ByteString.copyFromUtf8("INCREMENT")).setClientId(CLIENT.toByteString())
+                        .setCallId(10 * term + index)).build();
     }
 }
