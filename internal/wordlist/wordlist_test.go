@@ -23,6 +23,7 @@ var clean = []string{
 	"internal/wordlist",
 	"isolation", "kit", "process", "remote", "scenario", "sim", "spec", "strategy",
 	"docs/evidence", "docs/reports", "internal/reports", "reports",
+	"target",
 }
 
 // pending are names of other packages that clean directories use and that are still to be renamed.

@@ -51,8 +51,8 @@ func failpoints(text string, all []string) (map[string]int, error) {
 	return shares, nil
 }
 
-// pauseAtFailpoints makes goroutines sometimes pause at failpoints: then the strategy can crash the node there, and other
-// goroutines can overtake them.
+// pauseAtFailpoints makes goroutines sometimes pause at failpoints: then the strategy can crash the node there, and
+// other goroutines can overtake them.
 func pauseAtFailpoints(w *bubble.World, shares map[string]int) {
 	if len(shares) == 0 {
 		failpoint.Set(nil)

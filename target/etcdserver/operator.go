@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-go/lockstep/kit/watch"
 )
 
-// operatorTask is a task besides clients' operations, with one request after the other. Its result matters only through the
-// observations of other clients: it may fail.
+// operatorTask is a task besides clients' operations, with one request after the other. Its result matters only
+// through the observations of other clients: it may fail.
 type operatorTask struct {
 	operator.Task
 	do func(n *bubble.Node, client *clientv3.Client)

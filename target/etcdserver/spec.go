@@ -39,8 +39,8 @@ var Stay = spec.OnEvent(
 	},
 )
 
-// Once is the spec that a client's write takes effect only once, however many attempts the client makes. Every write has a
-// unique value.
+// Once is the spec that a client's write takes effect only once, however many attempts the client makes. Every write
+// has a unique value.
 var Once = spec.New(
 	"writes-happen-once",
 	func(i lockstep.Info) *once { return &once{values: i.Options["mix"] != kv.Binary.String()} },

@@ -83,7 +83,10 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	}
 	m.applied = binary.LittleEndian.Uint64(data)
 	installed := &raftspec.Installed{State: m.state.Hash(), Applied: m.applied}
-	m.replica.disk.Read(func(s *store) { installed.Index, installed.Term = s.snapshots[0].meta.Index, s.snapshots[0].meta.Term })
+	m.replica.disk.Read(func(s *store) {
+		installed.Index, installed.Term = s.snapshots[0].meta.Index,
+			s.snapshots[0].meta.Term
+	})
 	m.node.Emit(raftspec.EventInstall, installed)
 	return from.Close()
 }

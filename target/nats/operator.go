@@ -142,8 +142,8 @@ func request(ctx context.Context, conn *natsgo.Conn, what string, about any) err
 // attempts is the number of times that an operator checks whether a request is possible, or complete.
 const attempts = 30
 
-// moveReplica moves a server's replica of the stream, and waits until another server has it. An operator with the option
-// UncheckedMoves neither checks before nor waits.
+// moveReplica moves a server's replica of the stream, and waits until another server has it. An operator with the
+// option UncheckedMoves neither checks before nor waits.
 func (s *clients) moveReplica(n *bubble.Node, to door) {
 	if !s.cluster.UncheckedMoves {
 		if !s.change(n, to) {

@@ -1,7 +1,7 @@
 // Package netrix tests systems that were instrumented for Netrix (Nagendra, Dragoi, Enea, Ozkan and others; see
-// docs/reference/remote.md). Their replicas send their messages as JSON over HTTP/1.1 to a server, which returns them when it
-// delivers them. They run unmodified. [Target] runs such a program from the command line; [System] is for Go tests,
-// which may add client requests, tags and names of replicas.
+// docs/reference/remote.md). Their replicas send their messages as JSON over HTTP/1.1 to a server, which returns them
+// when it delivers them. They run unmodified. [Target] runs such a program from the command line; [System] is for Go
+// tests, which may add client requests, tags and names of replicas.
 //
 // The protocol has no query for quiescence: silence for a configured time counts as quiescent. It has no run number
 // either. Messages that arrive within such a time before a run begins count as part of the previous run, and are

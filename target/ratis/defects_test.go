@@ -13,8 +13,8 @@ import (
 
 // TestHeartbeat shows without a network why servers of 1.0.0 apply entries that no other server has. It calls the
 // methods of one server with the messages that others may send. The heartbeat of a new leader makes the server commit
-// entries that it alone has. After that it refuses the leader's entries indefinitely. It does not if it learned the term before, and
-// not in 3.3.0.
+// entries that it alone has. After that it refuses the leader's entries indefinitely. It does not if it learned the
+// term before, and not in 3.3.0.
 func TestHeartbeat(t *testing.T) {
 	if !*long {
 		t.Skip("shows a defect of servers and not of ours; -long makes it")

@@ -48,7 +48,8 @@ func TestByzantineNodes(t *testing.T) {
 func TestTooManyByzantine(t *testing.T) {
 	result := explore(
 		t,
-		lockstep.Plan{System: Cluster{}, Strategy: byzantineWalk, Scenario: RandomByzantine(2, 4), Spec: Safety, Runs: 60, Seed: 1},
+		lockstep.Plan{System: Cluster{}, Strategy: byzantineWalk, Scenario: RandomByzantine(2, 4), Spec: Safety, Runs: 60,
+			Seed: 1},
 	)
 	f := result.First()
 	if f == nil || f.Finding.Property != "agreement" {
@@ -80,13 +81,14 @@ func TestMeasureByzantine(t *testing.T) {
 	}
 }
 
-// measureByzantine runs a campaign with k Byzantine validators: a tolerated number finds nothing, and one more forks the
-// chain.
+// measureByzantine runs a campaign with k Byzantine validators: a tolerated number finds nothing, and one more forks
+// the chain.
 func measureByzantine(t *testing.T, k, nodes int, seed uint64) {
 	c := Cluster{Nodes: nodes}
 	// The number of messages grows with the links, so the steps, and the weight of deliveries, must grow, too.
 	links := nodes * (nodes - 1)
-	walk := strategy.Walk{Deliver: byzantineWalk.Deliver * links / 12, Wait: byzantineWalk.Wait, Steps: byzantineWalk.Steps * links / 12}
+	walk := strategy.Walk{Deliver: byzantineWalk.Deliver * links / 12, Wait: byzantineWalk.Wait,
+		Steps: byzantineWalk.Steps * links / 12}
 	plan := lockstep.Plan{
 		System:    c,
 		Strategy:  walk,

@@ -77,7 +77,8 @@ func TestFiles(t *testing.T) {
 		if f := result.First(); f != nil {
 			t.Errorf("%+v: run %d: %s\n%s", c, f.Run, f.Finding, f.Finding.Stack)
 		}
-		t.Logf("%+v: %d incarnations, %d repairs, %v %v %v", c, incarnations, torn, result.Verdicts, result.Reasons, result.Checked)
+		t.Logf("%+v: %d incarnations, %d repairs, %v %v %v", c, incarnations, torn, result.Verdicts, result.Reasons,
+			result.Checked)
 		if incarnations < 2 || c.Block > 0 && torn == 0 || result.Verdicts[trace.Pass] != plan.Runs {
 			t.Errorf("%+v: %d incarnations, %d repairs, %v %v", c, incarnations, torn, result.Verdicts, result.Reasons)
 		}

@@ -303,7 +303,8 @@ func TestUnreportedEvidence(t *testing.T) {
 	blind = forgetful{Safety, func(m *monitor) { clear(m.sent) }}
 	result = explore(
 		t,
-		lockstep.Plan{System: Cluster{}, Strategy: byzantineWalk, Scenario: RandomByzantine(2, 4), Spec: blind, Runs: 60, Seed: 1},
+		lockstep.Plan{System: Cluster{}, Strategy: byzantineWalk, Scenario: RandomByzantine(2, 4), Spec: blind, Runs: 60,
+			Seed: 1},
 	)
 	if f := result.First(); f == nil || f.Finding.Property != "accountability" {
 		t.Errorf("a fork without votes: %+v", f)

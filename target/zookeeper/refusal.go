@@ -12,9 +12,9 @@ import (
 )
 
 // A server refuses a client that has seen a later transaction than it has, so that the client connects to another
-// server. A server can refuse a client for as long as no client writes. The cause is the leader's last transaction: the beginning
-// of its epoch, which is in no log. When the server of the client comes back and follows, and needs no data from the
-// leader, its last transaction is an earlier one.
+// server. A server can refuse a client for as long as no client writes. The cause is the leader's last transaction:
+// the beginning of its epoch, which is in no log. When the server of the client comes back and follows, and needs no
+// data from the leader, its last transaction is an earlier one.
 //
 // As in the paper's tests, clients then change servers, so that each server still has one. If that is impossible, a
 // client is dropped: two have seen the beginnings of epochs, and only the leader has a later one.

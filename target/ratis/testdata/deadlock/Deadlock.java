@@ -132,7 +132,8 @@ public final class Deadlock {
 
     private static RaftNettyServerReplyProto refusal(RaftRpcRequestProto to, int other) {
         RaftRpcReplyProto head = RaftRpcReplyProto.newBuilder().setRequestorId(to.getRequestorId())
-                .setReplyId(to.getReplyId()).setRaftGroupId(to.getRaftGroupId()).setCallId(to.getCallId()).setSuccess(false).build();
+                .setReplyId(to.getReplyId()).setRaftGroupId(to.getRaftGroupId()).setCallId(to.getCallId())
+                .setSuccess(false).build();
         NotLeaderExceptionProto why = NotLeaderExceptionProto.newBuilder().setSuggestedLeader(RaftPeerProto.newBuilder()
                 .setId(ByteString.copyFromUtf8("n" + other)).setAddress("127.0.0.1:" + ports[other])).build();
         return RaftNettyServerReplyProto.newBuilder().setRaftClientReply(

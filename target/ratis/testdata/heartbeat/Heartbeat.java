@@ -94,7 +94,8 @@ public final class Heartbeat {
         }
         AppendEntriesReplyProto reply = server.appendEntries(b.build());
         report(String.format("AppendEntries %s term=%d previous=%s entries=%s commit=%d", leader, term,
-                text(previous), Arrays.toString(Stream.of(entries).map(e -> e.getTerm() + ":" + e.getIndex()).toArray()), commit),
+                text(previous),
+                Arrays.toString(Stream.of(entries).map(e -> e.getTerm() + ":" + e.getIndex()).toArray()), commit),
                 String.format("%s term=%d next=%d", reply.getResult(), reply.getTerm(), reply.getNextIndex()));
         return reply;
     }
