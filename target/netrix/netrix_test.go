@@ -211,7 +211,7 @@ func TestElectors(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for want, s := range map[string]netrix.System{
 		"0 replicas":              {Listen: "127.0.0.1:0"},
-		"no Command":              {Nodes: 3},
+		"set Command":              {Nodes: 3},
 		"not on the loopback":     {Nodes: 3, Listen: "0.0.0.0:80"},
 		"missing port":            {Nodes: 3, Listen: "localhost"},
 		"no Request that carries": {Nodes: 3, Listen: "127.0.0.1:0", Requests: []string{"x"}},
