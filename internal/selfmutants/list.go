@@ -21,7 +21,7 @@ var list = []mutants.Mutant{
 	// the engine
 	expr("budget-one-more", "budget.go", "over", "limit != Unlimited && n > limit", "limit != Unlimited && n > limit+1",
 		"a run may have one fault more than its budget"),
-	expr("byzantine-costs-crash", "budget.go", "Budget.exceeded", "f.Crashed &^ f.Forged", "f.Crashed",
+	expr("byzantine-costs-crash", "budget.go", "Budget.exceeded", "f.crashed &^ f.byzantine", "f.crashed",
 		"the crash of a Byzantine node costs a crash of the budget"),
 	skip("lost-to-down-node", "budget.go", "Run.lose", "if !r.up.Has(to) { return }",
 		"a message to a crashed node counts as lost"),
