@@ -44,6 +44,7 @@ var layers = [][]string{
 		"target/*",
 		"remote/example",
 		"examples",
+		"reports",
 		"internal/command",
 		"internal/paper",
 		"internal/reference",
