@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-go/lockstep/internal/testkit/page"
 )
 
-// TestHowTo follows docs/test-your-raft.md from an empty directory.
+// TestHowTo follows docs/tutorials/etcd-raft.md from an empty directory.
 func TestHowTo(t *testing.T) {
-	(&page.Reader{Root: "../.."}).Follow(t, "../../docs/test-your-raft.md")
+	(&page.Reader{Root: "../.."}).Follow(t, "../../docs/tutorials/etcd-raft.md")
 }
