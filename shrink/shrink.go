@@ -88,6 +88,16 @@ func unsettled(t *trace.Trace) *trace.Trace {
 
 // run shrinks a run as it is.
 func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*Shrunk, error) {
+	s, err := newShrinker(ctx, plan, t, o)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.shrink(t)
+	return out, errors.Join(err, s.bench.Close())
+}
+
+// newShrinker returns a shrinker of a run; its bench must be closed.
+func newShrinker(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*shrinker, error) {
 	b, err := lockstep.NewRunnerFor(plan, t)
 	if err != nil {
 		return nil, err
@@ -108,8 +118,7 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 		s.options.Repetitions, s.options.Share = 1, 1
 	}
 	s.ordered = b.KeepOrder(true)
-	out, err := s.shrink(t)
-	return out, errors.Join(err, b.Close())
+	return s, nil
 }
 
 func (o *Options) complete() error {
