@@ -65,6 +65,8 @@ type Kept struct {
 	// Shrunk is the result of shrinking, or nil; NotShrunk then explains why.
 	Shrunk    *shrink.Shrunk
 	NotShrunk error
+	// Why describes how the run differs from the nearest run that passes, in a few lines; nil if none was found.
+	Why []string
 	// Fresh describes the result of the rerun in a fresh process; empty if there was no rerun. Differs says that the
 	// rerun differed: the run depends on earlier activity of the process, and is flaky.
 	Fresh   string
@@ -92,12 +94,35 @@ func Run(ctx context.Context, plan lockstep.Plan, found *trace.Trace, o Options)
 		}
 		if k.Shrunk, k.NotShrunk = Shrink(ctx, plan, found, o.Shrink, o.ShrinkFor); k.NotShrunk == nil {
 			k.Trace = k.Shrunk.Trace
+			k.Why = why(ctx, plan, k.Trace)
 		}
 	}
 	k.Form, k.Note = Form(ctx, plan, k.Trace)
 	err := k.store(found, o)
 	k.Fresh, k.Differs = k.fresh(ctx, plan, o)
 	return k, err
+}
+
+// The limits of the search for the nearest passing run, and the number of nodes whose differences are described.
+const (
+	whyAttempts = 300
+	whyFor      = time.Minute
+	whyNodes    = 5
+)
+
+// why compares a shrunk run with the nearest one that passes. There is nothing to say if none is found: that says
+// nothing about the failing run.
+func why(ctx context.Context, plan lockstep.Plan, t *trace.Trace) []string {
+	if info, err := plan.System.Describe(); err != nil || info.Determinism == lockstep.BestEffort {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, whyFor)
+	defer cancel()
+	passing, err := shrink.Nearest(ctx, plan, t, shrink.Options{Attempts: whyAttempts})
+	if err != nil {
+		return nil
+	}
+	return passing.Lines(whyNodes)
 }
 
 // Shrink shrinks a run within a time limit, as described by [Options.ShrinkFor]. At the limit it returns the smallest
@@ -161,7 +186,7 @@ func (k *Kept) store(found *trace.Trace, o Options) error {
 	if len(k.Trace.Rounds) == 0 {
 		views.Lockstep = k.Form
 	}
-	page := report.PageOptions{Note: k.Note}
+	page := report.PageOptions{Note: k.Note, Why: k.Why}
 	for _, p := range k.Trace.Pictures {
 		k.Pictures = append(k.Pictures, pictureFile(k.File, p))
 	}

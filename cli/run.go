@@ -344,6 +344,7 @@ func (c *runCmd) keepFirst(e *Env, plan lockstep.Plan, f *lockstep.Failure, sum 
 	} else if k.Fresh != "" {
 		fmt.Fprintln(e.Err, "lockstep:", k.Fresh)
 	}
+	sum.Why = k.Why
 	f.Trace, sum.Trace, sum.Page, sum.Pictures = k.Trace, k.File, k.Page, k.Pictures
 	if k.File != "" {
 		sum.Replay = e.Replay(k.File, e.allowances(plan)...)

@@ -393,6 +393,9 @@ func (c *testCase) found(f *lockstep.Failure, k *artifact.Kept) {
 		drawn = k.Form
 		what += "; drawn in its " + k.Note
 	}
+	for _, line := range k.Why {
+		what += "\n" + line
+	}
 	if k.Page != "" {
 		what += "\npage: " + k.Page
 	}

@@ -43,6 +43,8 @@ type PageOptions struct {
 	Replay string
 	// Note is shown under the heading: for example why there is no lockstep form.
 	Note string
+	// Why describes how the run differs from the nearest run that passes, one difference a line.
+	Why []string
 	// Pictures are files beside the page, such as the history that a checker drew. The page links to each by its name.
 	Pictures []string
 	// MaxSteps is the number of steps shown of a view, the last ones; 0 means DefaultMaxSteps.

@@ -58,7 +58,7 @@ func Nearest(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options)
 		return nil, err
 	}
 	out, err := s.nearest(t)
-	return out, errors.Join(err, s.bench.Close())
+	return out, errors.Join(err, s.runner.Close())
 }
 
 // nearest searches with the shrinker's runs.
@@ -81,7 +81,7 @@ func (s *shrinker) nearest(t *trace.Trace) (*Passing, error) {
 		}
 		s.left--
 		s.tried++
-		passing, err := s.bench.Record(s.ctx, s.number, c.scheduler(s))
+		passing, err := s.runner.Record(s.ctx, s.number, c.scheduler(s))
 		if err != nil {
 			return nil, cmp.Or(s.ctx.Err(), err)
 		}

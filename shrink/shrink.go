@@ -93,10 +93,10 @@ func run(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*S
 		return nil, err
 	}
 	out, err := s.shrink(t)
-	return out, errors.Join(err, s.bench.Close())
+	return out, errors.Join(err, s.runner.Close())
 }
 
-// newShrinker returns a shrinker of a run; its bench must be closed.
+// newShrinker returns a shrinker of a run; its runner must be closed.
 func newShrinker(ctx context.Context, plan lockstep.Plan, t *trace.Trace, o Options) (*shrinker, error) {
 	b, err := lockstep.NewRunnerFor(plan, t)
 	if err != nil {

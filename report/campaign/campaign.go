@@ -44,6 +44,8 @@ type Campaign struct {
 	Traces   []string
 	// Shrunk describes how far the first finding was shrunk.
 	Shrunk string
+	// Why describes how the first finding differs from the nearest run that passes.
+	Why []string
 	// Groups are groups of similar findings.
 	Groups []Group
 	// Curve is the progress of the campaign over time.
@@ -165,6 +167,9 @@ func (c *Campaign) Write(w io.Writer, colour bool) error {
 	}
 	if c.Shrunk != "" {
 		fmt.Fprintf(&b, "shrunk %s\n", plain.Clean(c.Shrunk))
+	}
+	for _, line := range c.Why {
+		fmt.Fprintln(&b, plain.Clean(line))
 	}
 	if text := r.Guarantee.String(); text != "" {
 		fmt.Fprintf(&b, "guarantee: %s\n", plain.Clean(text))

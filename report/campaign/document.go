@@ -54,6 +54,8 @@ type Document struct {
 	Reasons map[string]int `json:"reasons,omitempty"`
 	// Shrunk describes how far the first finding was shrunk.
 	Shrunk string `json:"shrunk,omitempty"`
+	// Why describes how the first finding differs from the nearest run that passes.
+	Why []string `json:"why,omitempty"`
 	// Guarantee is what the strategy guarantees.
 	Guarantee Guarantee `json:"guarantee"`
 	// Checked is the number of checks of each property that could have failed; null: not counted, which is not zero.
@@ -187,6 +189,7 @@ func (c *Campaign) Document() Document {
 		Determinism: r.Determinism.String(),
 		Reasons:     r.Reasons,
 		Shrunk:      c.Shrunk,
+		Why:         c.Why,
 		Guarantee:   guarantee(r),
 		Checked:     map[string]*int{},
 		CheckedRuns: map[string]int{},
