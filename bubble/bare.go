@@ -18,8 +18,8 @@ type Bare struct {
 }
 
 // NewBare makes a bare cluster; Run starts it.
-func NewBare(c Cluster, place *lockstep.Env) (*Bare, error) {
-	d, err := c.Deploy(context.Background(), place)
+func NewBare(c Cluster, env *lockstep.Env) (*Bare, error) {
+	d, err := c.Deploy(context.Background(), env)
 	if err != nil {
 		return nil, err
 	}

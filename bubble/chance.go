@@ -10,7 +10,8 @@ import (
 
 // Source is a random source for the draws of a node or of the run: as [lockstep.Source], but for any number of
 // goroutines. A draw belongs to the step in which it is made and is recorded with it. So leaving out a step changes no
-// draw of another step. Shrinking lowers draws: 0 should be the mildest. A Chance is a source of math/rand/v2 as well.
+// draw of another step. Shrinking lowers draws: 0 should be the mildest. A Source is also a source of math/rand/v2 as
+// well.
 //
 // Draws after the end of the run, by goroutines that are ending or were given up, are not recorded.
 type Source struct {

@@ -185,13 +185,13 @@ func (c Cluster) Describe() (lockstep.Info, error) {
 }
 
 // Deploy makes a deployment. Its nodes start with each run.
-func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
+func (c Cluster) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deployment, error) {
 	messages, sockets, err := c.network()
 	if err != nil {
 		return nil, fmt.Errorf("bubble: cluster %s: %w", c.Name, err)
 	}
 	for _, w := range c.Process.Warm {
-		if err := place.WarmUp(func() error { return w.do(ctx) }); err != nil {
+		if err := env.WarmUp(func() error { return w.do(ctx) }); err != nil {
 			return nil, err
 		}
 	}
@@ -200,10 +200,10 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Depl
 	var files *Files
 	if c.Freeze != nil && c.Freeze.Files != nil {
 		files = c.Freeze.Files
-		place.Prefer(inMemory())
+		env.Prefer(inMemory())
 	}
 	deployed := func() *deployment {
-		return &deployment{Cluster: c, messages: messages, sockets: sockets, model: files, place: place,
+		return &deployment{Cluster: c, messages: messages, sockets: sockets, model: files, env: env,
 			incarnations: make([]*Node, c.Nodes), disks: make([]map[string]kept, c.Nodes)}
 	}
 	release := wideStacks()
@@ -216,7 +216,7 @@ func (c Cluster) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Depl
 		}
 	}
 	if Exact {
-		_ = place.WarmUp(func() error { // it never fails
+		_ = env.WarmUp(func() error { // it never fails
 			deployed().warm()
 			return nil
 		})

@@ -25,7 +25,7 @@ type deployment struct {
 	messages     Messages
 	sockets      *Sockets // nil: the cluster sends messages with Node.Send
 	model        *Files   // the fault model of files; nil: none
-	place        *lockstep.Env
+	env          *lockstep.Env
 	world        *World
 	incarnations []*Node // the running incarnation of each node; nil while it is down
 	counts       []int   // of incarnations
@@ -130,7 +130,7 @@ func (d *deployment) start(self lockstep.Node) {
 		d.world.mutex.Lock()
 		defer d.world.mutex.Unlock()
 		d.files = true
-		return dirOf(d.place, self)
+		return dirOf(d.env, self)
 	}
 	if c := d.world.clocks[self]; c != (ClockError{}) {
 		setClock(n.number(), c)
@@ -157,7 +157,7 @@ func (d *deployment) crash(self lockstep.Node) error {
 	n.crash(d.choose)
 	powerFails := d.model != nil && d.chance.strikes(d.model.PowerFailures)
 	if d.sockets != nil && d.Freeze != nil && d.Freeze.Grace > 0 {
-		bury(n.number())
+		silence(n.number())
 	}
 	if d.sockets != nil {
 		unplug(n.number(), powerFails)
@@ -515,7 +515,7 @@ func (d *deployment) Capabilities() lockstep.Capabilities {
 
 // wipe empties the directories of the nodes.
 func (d *deployment) wipe() error {
-	root, err := d.place.Dir()
+	root, err := d.env.Dir()
 	if err != nil {
 		return err
 	}

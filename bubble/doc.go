@@ -66,7 +66,7 @@
 // that act at the same instant. So a run often repeats, but not always; [Repetition] measures how often. Built with the
 // overlay ("lockstep go"), runs are deterministic in every process; compare their [Digests].
 //
-// The trace records what nodes draw from a [Chance], and the faults that befall them, with the step. So a run without
+// The trace records what nodes draw from a [Source], and the faults that befall them, with the step. So a run without
 // some step is the same in all other steps. The trace does not record draws from global sources. With the overlay these
 // draws, like all choices of the runtime, come from one stream of the run: leaving out a step changes the draws after
 // it.

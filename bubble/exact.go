@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/stack"
 )
 
@@ -61,7 +60,7 @@ func beginRun(warming bool, cpus int) { runtime.LockstepBeginRun(warming, cpus) 
 // sources are the sources of nondeterminism in the nodes: what may come out differently in another process.
 func sources() []string {
 	var list []string
-	for _, s := range runtime.LockstepSuspects() {
+	for _, s := range runtime.LockstepSources() {
 		if at := places(s.PCs); !byLockstep(at) {
 			list = append(list, fmt.Sprintf("%s (node %d) in %s", s.What, node(s.Node), strings.Join(at, " < ")))
 		}
@@ -144,7 +143,7 @@ func onNode(n int32) { runtime.LockstepSetNode(n) }
 // turning them on or off while a bubble exists would corrupt its state. A goroutine that runs for half of the timeout
 // yields, so that the watchdog can give the run up.
 func takeOver(timeout time.Duration) func() {
-	runtime.LockstepPatience(int64(timeout / 2))
+	runtime.LockstepTimeSlice(int64(timeout / 2))
 	runtime.LockstepSeed(0)
 	runtime.LockstepDeploy()
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
@@ -210,14 +209,11 @@ func (w *World) dir(number int32) string {
 	return dir
 }
 
-// node is a node by the number of one of its incarnations, or of itself.
-func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
-
 // carryNoMore hands sockets back to the kernel.
 func carryNoMore() { net.LockstepEnd() }
 
-// bury lets the goroutines of an incarnation continue without a network.
-func bury(incarnation int32) { net.LockstepBury(incarnation) }
+// silence lets the goroutines of an incarnation continue without a network.
+func silence(incarnation int32) { net.LockstepSilence(incarnation) }
 
 // unplug removes the sockets of an incarnation. Its peers notice that, unless the power failed.
 func unplug(incarnation int32, powerFailed bool) { net.LockstepDown(incarnation, powerFailed) }

@@ -87,3 +87,30 @@ func ExampleDifference() {
 	// 2 turn of 3
 	// <nil>
 }
+
+// A hook that code of all nodes calls reports an event of the node that calls it.
+func ExampleWorld_CallerNode() {
+	var hook func(where string)
+	cluster := bubble.Cluster{
+		Name:  "hooked",
+		Nodes: 2,
+		Begin: func(w *bubble.World) {
+			hook = func(where string) { w.Event(lockstep.Event{Node: w.CallerNode(), Type: "saves", Value: where}) }
+		},
+		Start: func(n *bubble.Node) error {
+			hook("before the write")
+			return nil
+		},
+	}
+	show := spec.OnEvent("shown", "saves", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		fmt.Println("node", e.Node, e.Type, e.Value)
+		return nil
+	})
+	plan := lockstep.Plan{System: cluster, Strategy: strategy.Walk{Wait: 1, Steps: 1}, Spec: show, Runs: 1}
+	if _, err := lockstep.Explore(context.Background(), plan); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// node 1 saves before the write
+	// node 2 saves before the write
+}

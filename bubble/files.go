@@ -95,7 +95,7 @@ func (d *deployment) machines() error {
 	var all []*machine
 	for i := range d.Nodes {
 		self := lockstep.Node(i + 1)
-		root, err := dirOf(d.place, self)
+		root, err := dirOf(d.env, self)
 		if err != nil {
 			return err
 		}

@@ -138,7 +138,7 @@ func TestNothingComesBack(t *testing.T) {
 }
 
 // If a run that was given up ends, paused nodes of the current run continue nevertheless when their pause ends.
-func TestThePausedGoOn(t *testing.T) {
+func TestPausedNodesContinue(t *testing.T) {
 	beats, looked := 0, false
 	made(t, hanging(t, bubble.Cluster{Nodes: 2}, func() {}, func(n *bubble.Node, run int, release func()) error {
 		switch {

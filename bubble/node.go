@@ -91,7 +91,7 @@ func (n *Node) Alive() bool { return !n.dead.Load() }
 // Source is a random source of the incarnation. It depends on the run's seed.
 func (n *Node) Source() *Source { return n.chance }
 
-// Rand is the same source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
+// Rand is the same source for code that needs a generator of math/rand/v2. A [Source] is easier to read in a trace and
 // shrinks better.
 func (n *Node) Rand() *rand.Rand { return n.chance.rand() }
 
@@ -196,7 +196,7 @@ func (n *Node) set(change func()) {
 	n.rouse()
 }
 
-// Directory is a directory of the node that is empty at the beginning of a run and survives crashes. Without [Files] in
+// Dir returns a directory of the node that is empty at the beginning of a run and survives crashes. Without [Files] in
 // the cluster, the operating system serves its files. Then writes by goroutines of an ended incarnation remain visible,
 // and a crash loses nothing. A [Disk] is stricter.
 func (n *Node) Dir() (string, error) { return n.dir() }
@@ -390,8 +390,8 @@ func (n *Node) stop(stops []func()) {
 func (n *Node) number() int32 { return int32(n.self) + 64*int32(n.incarnation) }
 
 // dirOf makes the directory of a node in that of its deployment.
-func dirOf(place *lockstep.Env, n lockstep.Node) (string, error) {
-	root, err := place.Dir()
+func dirOf(env *lockstep.Env, n lockstep.Node) (string, error) {
+	root, err := env.Dir()
 	if err != nil {
 		return "", err
 	}

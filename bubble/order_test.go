@@ -1,6 +1,7 @@
 package bubble_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -94,5 +95,51 @@ func TestEventsOfTheCrashed(t *testing.T) {
 				t.Errorf("%d events of the crashed were emitted, %d seen", 2*late, len(seen))
 			}
 		})
+	}
+}
+
+// A hook that all nodes call learns which node calls it, also in a goroutine of the node, in a restarted node, and for
+// no node in a goroutine of the world. Without the overlay it learns nothing.
+func TestCallerNode(t *testing.T) {
+	var hook func(where string)
+	cluster := bubble.Cluster{
+		Name:  "hooked",
+		Nodes: 3,
+		Begin: func(w *bubble.World) {
+			hook = func(where string) { w.Event(lockstep.Event{Node: w.CallerNode(), Type: "at", Value: where}) }
+			hook("begin 0")
+		},
+		Start: func(n *bubble.Node) error {
+			hook(fmt.Sprintf("start %d", n.Self()))
+			go hook(fmt.Sprintf("goroutine %d", n.Self()))
+			return nil
+		},
+	}
+	seen, later := 0, 0
+	checker := spec.OnEvent("caller", "at", func(_ *struct{}, _ *lockstep.Run, e *lockstep.Event) *lockstep.Finding {
+		var where string
+		var want lockstep.Node
+		if _, err := fmt.Sscan(e.Value.(string), &where, &want); err != nil {
+			t.Error(err)
+		}
+		if !bubble.Exact {
+			want = 0
+		}
+		if e.Node != want {
+			return &lockstep.Finding{Text: fmt.Sprintf("%v is an event of node %d", e.Value, e.Node)}
+		}
+		if seen++; seen > 7 {
+			later++
+		}
+		return nil
+	})
+	walk := strategy.Walk{Wait: 1, Crash: 1, Restart: 2, Steps: 20}
+	plan := lockstep.Plan{System: cluster, Strategy: walk, Spec: checker, Runs: 1}
+	result, err := lockstep.Explore(t.Context(), plan)
+	if err != nil || result.First() != nil {
+		t.Fatalf("%v, %+v", err, result.First())
+	}
+	if later == 0 {
+		t.Errorf("%d events, none of a restarted node", seen)
 	}
 }

@@ -27,7 +27,7 @@ func discard(string)                {}
 func carry(*World, int, float64) {}
 func carryNoMore()               {}
 func unplug(int32, bool)         {}
-func bury(int32)                 {}
+func silence(int32)              {}
 func sources() []string          { return nil }
 
 // chunk is data on sockets, which need the overlay.

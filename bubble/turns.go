@@ -23,7 +23,7 @@ var turns = sync.OnceValue(func() []runtime.LockstepTurn { return make([]runtime
 
 // Turns performs a run of a plan and writes a line for each scheduling decision and for each random draw. A line has
 // the time, the position in the random stream, the node's incarnation, and the stack of the goroutine that was resumed.
-// If a seed produces two different runs, the first line that differs is close to the cause, see [Apart].
+// If a seed produces two different runs, the first line that differs is close to the cause, see [Difference].
 //
 // Turns returns the digest of the run, as [Digests] does. Do not compare the first run of a bench, because its lines
 // include the preparation of the run.

@@ -65,10 +65,10 @@ func newWorld(l *lot) *World {
 func (w *World) Seed() uint64 { return w.lot.seed }
 
 // Source is a new source that depends on the run's seed and the given number. If goroutines draw from two sources in
-// the same step, in any order, the sources should belong to different nodes: see [Node.Chance].
+// the same step, in any order, the sources should belong to different nodes: see [Node.Source].
 func (w *World) Source(number uint64) *Source { return w.lot.chance(0, number) }
 
-// Rand is such a source for code that needs a generator of math/rand/v2. A [Chance] is easier to read in a trace and
+// Rand is such a source for code that needs a generator of math/rand/v2. A [Source] is easier to read in a trace and
 // shrinks better.
 func (w *World) Rand(number uint64) *rand.Rand { return w.Source(number).rand() }
 
@@ -81,6 +81,14 @@ func (w *World) Settling() bool {
 	defer w.mutex.Unlock()
 	return w.prompt
 }
+
+// CallerNode returns the node that the calling goroutine belongs to. It returns 0 if the goroutine belongs to no node.
+// Without the overlay the node of a goroutine is unknown, and CallerNode always returns 0. It is for hooks that code of
+// all nodes calls without saying which node calls, such as those of package kit/failpoint.
+func (w *World) CallerNode() lockstep.Node { return node(incarnation()) }
+
+// node is a node by the number of one of its incarnations, or of itself.
+func node(number int32) lockstep.Node { return lockstep.Node(number % 64) }
 
 // Event reports an observable event of a node, or of no node, which is node 0. The caller must not change the value
 // afterwards.

@@ -18,7 +18,7 @@ import (
 // EventLog is the type of the events that carry lines of the servers' logs.
 const EventLog = "log"
 
-// Kinds are the kinds of steps that a Cluster lowers.
+// Kinds are the kinds of steps that a Cluster always performs: crashes, restarts and cuts.
 var Kinds = trace.KindsOf(trace.Crash, trace.Restart, trace.Cut, trace.Heal)
 
 // Cluster holds the servers and links of a deployment, one server for each node.
@@ -50,8 +50,8 @@ type Cluster struct {
 
 // NewCluster creates servers for the given number of nodes in the directory of a deployment. None of them is started.
 // With stall, a cut stalls connections; otherwise it closes them.
-func NewCluster(place *lockstep.Env, nodes int, stall bool) (*Cluster, error) {
-	dir, err := place.Dir()
+func NewCluster(env *lockstep.Env, nodes int, stall bool) (*Cluster, error) {
+	dir, err := env.Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +169,8 @@ func (c *Cluster) end(n lockstep.Node) {
 	c.Server(n).Kill()
 }
 
-// Do performs a step that is Light. A restarted node starts when time first passes. If it crashes before that, it does
-// not start.
+// Do performs a step of one of the PacketKinds. A restarted node starts when time first passes. If it crashes before
+// that, it does not start.
 func (c *Cluster) Do(s *lockstep.Step, out *lockstep.Outbox) {
 	c.did |= trace.KindsOf(s.Kind)
 	switch s.Kind {
@@ -322,7 +322,8 @@ func (s Spent) Event() lockstep.Event {
 	return lockstep.Event{Type: EventTime, Text: s.String(), Value: s}
 }
 
-// Spent accounts for time: waiting for servers to start, letting time pass, and everything else that is measured.
+// Spent is how long the phases of a run took: waiting for servers to start, letting time pass, and everything else that
+// is measured.
 type Spent struct{ Starting, Waiting, Working time.Duration }
 
 // Timed adds the duration of a function to one part of a Spent.

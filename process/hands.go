@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-go/lockstep/trace"
 )
 
-// Light are the kinds of steps that a Cluster lowers if its links have decoders and its network is under Control.
-// Packets are then messages of the engine.
-var Light = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
+// PacketKinds are the kinds of steps that a Cluster performs if its links have decoders and its network is under
+// Control. Packets are then messages of the engine.
+var PacketKinds = Kinds | trace.KindsOf(trace.Deliver, trace.Drop)
 
 // hands reports waiting packets to the engine, and carries out the engine's decisions.
 type hands struct {

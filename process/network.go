@@ -258,5 +258,5 @@ func (n *Network) Direct(pids []int) error {
 	return nil
 }
 
-// NoCuts is a network without cuts.
+// NoCuts is the argument of Network.Cut that heals all cuts.
 func NoCuts(lockstep.Node) lockstep.Nodes { return trace.NodesOf() }

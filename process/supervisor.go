@@ -122,7 +122,7 @@ func (s *Supervisor) Close() error {
 type Server struct {
 	// Name is its name in reports.
 	Name string
-	// Directory is the server's directory. It survives the process.
+	// Dir is the server's directory. It survives the process.
 	Dir string
 	// Log contains its standard output and error.
 	Log Log

@@ -42,7 +42,7 @@ type System struct {
 	Body func(data []byte) any
 	// Stall makes a cut stall connections. Otherwise it closes them.
 	Stall bool
-	// Pace is the duration of a Wait step, and Timeout the timeout for servers to start and to agree.
+	// Pace is the duration of a Wait step, and StartTimeout the timeout for servers to start and to agree.
 	Pace, StartTimeout time.Duration
 	// Events, Roles, Requests, Draws, Waits and Serial are as in [lockstep.Info]; so are Types and Rounds, which are
 	// those of Messages. EventLog and EventTime need not be named.
@@ -115,7 +115,7 @@ func (s System) Describe() (lockstep.Info, error) {
 		Supports: Kinds | trace.KindsOf(trace.Request, trace.Wait),
 	}
 	if s.Messages {
-		info.Supports |= Light
+		info.Supports |= PacketKinds
 		info.Types, info.Rounds = s.Types, s.Rounds
 	}
 	if s.Datagrams {
@@ -148,8 +148,8 @@ func (s System) check() error {
 }
 
 // Deploy creates a deployment; its servers start with the first run.
-func (s System) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deployment, error) {
-	d, err := s.deploy(ctx, place)
+func (s System) Deploy(ctx context.Context, env *lockstep.Env) (lockstep.Deployment, error) {
+	d, err := s.deploy(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -158,13 +158,13 @@ func (s System) Deploy(ctx context.Context, place *lockstep.Env) (lockstep.Deplo
 
 // Once starts the servers without an engine, calls the function when all are ready, and ends them.
 func (s System) Once(ctx context.Context, do func(*Cluster) error) error {
-	var place lockstep.Env
-	dir, err := place.Dir()
+	var env lockstep.Env
+	dir, err := env.Dir()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	d, err := s.deploy(ctx, &place)
+	d, err := s.deploy(ctx, &env)
 	if err != nil {
 		return err
 	}
@@ -175,11 +175,11 @@ func (s System) Once(ctx context.Context, do func(*Cluster) error) error {
 	return errors.Join(err, d.Close())
 }
 
-func (s System) deploy(ctx context.Context, place *lockstep.Env) (*deployment, error) {
+func (s System) deploy(ctx context.Context, env *lockstep.Env) (*deployment, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c, err := NewCluster(place, s.Nodes, s.Stall)
+	c, err := NewCluster(env, s.Nodes, s.Stall)
 	if err != nil {
 		return nil, err
 	}

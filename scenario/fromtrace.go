@@ -16,9 +16,9 @@ import (
 // Unlike a replay, it does not insist on the build and the options of the trace.
 type FromTrace struct {
 	Trace *trace.Trace
-	// GoOn releases everything to the strategy after the last step; the strategy then explores possible
+	// Continue releases everything to the strategy after the last step; the strategy then explores possible
 	// continuations. Otherwise the run ends there.
-	GoOn bool
+	Continue bool
 }
 
 // StepsReplayed is the name under which a campaign counts the steps taken from the trace, and StepsImpossible that of
@@ -37,14 +37,14 @@ func (r FromTrace) Name() string {
 }
 
 // Plan is the plan with this scenario and the seed of the trace, so that the system's draws are the same. It makes
-// one run, or with GoOn the plan's number of runs.
+// one run, or with Continue the plan's number of runs.
 func (r FromTrace) Plan(p lockstep.Plan) lockstep.Plan {
 	p.Scenario = r
 	if r.Trace == nil {
 		return p // Fit will refuse it
 	}
 	p.Seed, p.Settle = r.Trace.Header.Seed, r.Trace.Header.Settle
-	if !r.GoOn || p.Strategy == nil {
+	if !r.Continue || p.Strategy == nil {
 		p.Strategy, p.Runs = Synchronous{}, 1
 	}
 	p.Strategy = seeded{p.Strategy, r.Trace.Header.Run}
@@ -70,27 +70,27 @@ func (r FromTrace) Fit(info lockstep.Info) (*lockstep.Budget, error) {
 // New makes a director.
 func (r FromTrace) New(info lockstep.Info) lockstep.Director {
 	script := trace.ScriptOf(r.Trace).Exploring()
-	return &teller{goOn: r.GoOn, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
+	return &replayer{continues: r.Continue, info: info, script: script, player: lockstep.NewPlayer(script, nil)}
 }
 
-// teller repeats the steps of a run.
-type teller struct {
-	goOn   bool
-	info   lockstep.Info
-	script trace.Script
-	player *lockstep.Player
-	over   bool
-	counts [2]lockstep.Count
+// replayer repeats the steps of a run.
+type replayer struct {
+	continues bool
+	info      lockstep.Info
+	script    trace.Script
+	player    *lockstep.Player
+	over      bool
+	counts    [2]lockstep.Count
 }
 
 // Reset begins a new run.
-func (t *teller) Reset(*rand.Rand) {
+func (t *replayer) Reset(*rand.Rand) {
 	t.player.Reset(&lockstep.Start{})
 	t.over = false
 }
 
 // Observe takes everything away from the strategy and takes the next step of the trace.
-func (t *teller) Observe(run *lockstep.Run, hand *lockstep.Control) {
+func (t *replayer) Observe(run *lockstep.Run, hand *lockstep.Control) {
 	if t.over || !hand.Moves() {
 		return
 	}
@@ -101,7 +101,7 @@ func (t *teller) Observe(run *lockstep.Run, hand *lockstep.Control) {
 		return
 	}
 	t.over = true
-	if !t.goOn {
+	if !t.continues {
 		hand.Finish()
 		return
 	}
@@ -113,7 +113,7 @@ func (t *teller) Observe(run *lockstep.Run, hand *lockstep.Control) {
 
 // keep keeps timers and messages from the strategy. Requests stay where they are, because the strategy is not asked
 // while there is a step to take.
-func (t *teller) keep(run *lockstep.Run, hand *lockstep.Control) {
+func (t *replayer) keep(run *lockstep.Run, hand *lockstep.Control) {
 	hand.HoldTimers(trace.AllNodes(t.info.Nodes))
 	for i := range run.Sent() {
 		hand.Hold(run.Sent()[i].ID)
@@ -121,13 +121,13 @@ func (t *teller) keep(run *lockstep.Run, hand *lockstep.Control) {
 }
 
 // Idle makes no step possible.
-func (t *teller) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
+func (t *replayer) Idle(*lockstep.Run, *lockstep.Control) bool { return false }
 
 // End leaves the check to the spec.
-func (t *teller) End(*lockstep.Run, *lockstep.Control) {}
+func (t *replayer) End(*lockstep.Run, *lockstep.Control) {}
 
 // Report reports how much of the trace could be repeated.
-func (t *teller) Report() (vacuous string, counts []lockstep.Count) {
+func (t *replayer) Report() (vacuous string, counts []lockstep.Count) {
 	took := len(t.player.Took())
 	t.counts = [2]lockstep.Count{{Name: StepsReplayed, N: took},
 		{Name: StepsImpossible, N: len(t.script) - took, Optional: true}}

@@ -75,8 +75,8 @@ func TestFromTraceContinues(t *testing.T) {
 	prefix := *found()
 	prefix.Records = prefix.Records[:len(prefix.Records)/2]
 	plan := FromTrace{
-		Trace: &prefix,
-		GoOn:  true,
+		Trace:    &prefix,
+		Continue: true,
 	}.Plan(
 		lockstep.Plan{System: smr.Cluster{Nodes: 3, Bug: true}, Spec: smr.Prefix,
 			Strategy: strategy.DefaultWalk, Runs: 50, KeepGoing: true, Distinct: true},

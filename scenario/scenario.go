@@ -30,7 +30,7 @@ func New(name string) *Scenario { return &Scenario{name: name} }
 // Name is the scenario's name.
 func (s *Scenario) Name() string { return s.name }
 
-// Filter is an If with its Then.
+// Filter is a rule of a scenario: its condition is that of [Scenario.If], and its actions are those of Then.
 type Filter struct {
 	name    string
 	number  int // from 1

@@ -69,7 +69,7 @@ func (p *Process[M]) Broadcast(m M) { p.ctx.Broadcast(m) }
 // Emit reports an observable event.
 func (p *Process[M]) Emit(event string, value any) { p.ctx.Emit(event, value) }
 
-// Source returns the node's own source of random numbers, see [Context.Chance].
+// Source returns the node's own source of random numbers, see [Context.Source].
 func (p *Process[M]) Source() *lockstep.Source { return p.ctx.Source() }
 
 // SetTimer sets the timer with this name, see [Context.SetTimer]. Next returns it when it fires.

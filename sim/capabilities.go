@@ -8,7 +8,7 @@ type Capabilities[M any] struct {
 	Reset func()
 	// Stop releases the program's resources after a crash, at the end of a run or at the end of the campaign.
 	Stop func()
-	// Timer is called when a named timer fires; if it is nil, Timer is called.
+	// Timer is called when a named timer fires; if it is nil, Timeout is called.
 	Timer func(c *Context[M], name string)
 	// Fingerprint returns a hash of the program's state.
 	Fingerprint func() uint64

@@ -2,7 +2,7 @@ package spec
 
 import "github.com/lockstep-go/lockstep"
 
-// Checker checks the events of one run after the other, for [New].
+// Checker checks the events of a run, for [New]. A campaign reuses it for one run after the other.
 type Checker interface {
 	// Reset begins a new run.
 	Reset()

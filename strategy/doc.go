@@ -12,7 +12,7 @@
 //
 // Some strategies model network behavior:
 //   - [Delay] is a network in virtual time, with latencies, cuts and crashes.
-//   - [Shadow] has two queues for each link and drops, duplicates and swaps messages.
+//   - [Queues] has two queues for each link and drops, duplicates and swaps messages.
 //   - [Walk] takes random steps, with weights by kind of step.
 //   - [Baseline] delivers in random order and drops each message with a fixed probability: the papers' baseline.
 //   - [Partition] partitions the nodes between and during operations, by families that cover every goal of package

@@ -49,7 +49,7 @@ func All() []Kind {
 // Options lists the options of a kind with their defaults.
 func (k Kind) Options() []option.Option { return option.List(k.Default) }
 
-// Parse reads "name" or "name:key=value,key=value". Omitted keys have the default value of the kind.
+// Parse reads "name" or "name:key=value,key=value". Omitted keys have the default value of the strategy.
 func Parse(text string) (lockstep.Strategy, error) {
 	name, options, _ := strings.Cut(text, ":")
 	var names []string

@@ -47,7 +47,7 @@ type PCTCP struct {
 	// Races counts only events that race, that is, that may happen before or after another event at the same node. The
 	// strategy learns the racing events by type, sender and receiver from a few fault-free runs.
 	Races bool `help:"count only events that race with another (trace-aware)"`
-	// Late is the number of events that may overtake a possible event. 0 means that each run draws one of Lates;
+	// Late is the number of events that may overtake a possible event. 0 means that each run draws one of DelayBounds;
 	// Unbounded means any number.
 	Late int `help:"events that may overtake one that can happen; 0: each run draws 10, 30 or 100, -1: any number" range:"-1..1000000"`
 	// Fair lets time pass only when no undelayed event is possible, and then for all nodes. The timer that is due first

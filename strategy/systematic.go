@@ -34,12 +34,12 @@ type Systematic struct {
 	Losses     int `help:"messages lost in a run, at most; -1: no bound" range:"-1.."`
 	Duplicates int `help:"messages duplicated in a run, at most" range:"0.."`
 	Isolations int `help:"isolations in a run, at most, where the network is any" range:"0.."`
-	Distance   int `help:"places that a message may move in its link, where the network is shadow" range:"0.."`
+	Distance   int `help:"places that a message may move in its link, where the network is queues" range:"0.."`
 	// Delays bounds how often a choice that was possible earlier is skipped, as in delay-bounded scheduling; Unbounded
 	// removes the bound. It cannot be combined with a reduction.
 	Delays int `help:"choices passed over in a run, at most; -1: no bound" range:"-1.."`
 	// Redundant also takes pairs of shadow actions that lead to no new state.
-	Redundant bool `help:"take also swap swap, dup swap and dup drop, where the network is shadow"`
+	Redundant bool `help:"take also swap swap, dup swap and dup drop, where the network is queues"`
 }
 
 // DefaultSystematic is small enough to be exhausted on small systems.
@@ -52,7 +52,7 @@ type Network uint8
 const (
 	// AnyOrder allows every message in flight to be delivered next.
 	AnyOrder Network = iota
-	// QueueNetwork is the network of [Shadow].
+	// QueueNetwork is the network of [Queues].
 	QueueNetwork
 )
 

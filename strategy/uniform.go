@@ -33,7 +33,7 @@ type Uniform struct {
 	// Isolated selects the behavior of isolated nodes if the engine controls messages; the zero value is Frozen.
 	Isolated Isolation `help:"frozen, cut or held: isolated nodes are paused, run without being heard, or are heard later"`
 	// By selects how nodes are isolated if the engine does not control messages; the zero value is ByCut.
-	By IsolationMethod `help:"cut, crash or restart: how nodes are isolated where messages are not in the engine's hands; restart: and all are down between phases"`
+	By IsolationMethod `help:"cut, crash or restart: how nodes are isolated where the engine does not control messages; restart: and all are down between phases"`
 }
 
 // DefaultUniform uses the parameters of the paper's Fig. 3, with the protocol's own period.
@@ -155,8 +155,8 @@ func (u Uniform) check(info lockstep.Info) error {
 	}
 	if u.Isolated != Frozen && rounds.Coarse(info) {
 		return fmt.Errorf(
-			"uniform: isolated=%s is for systems whose messages are in the engine's hands; those of %s are not, and by says "+
-				"what happens there",
+			"uniform: isolated=%s is for systems whose messages the engine controls; it does not control those of %s: use "+
+				"the option by",
 			u.Isolated,
 			info.Name,
 		)

@@ -28,7 +28,7 @@ type Walk struct {
 	Cut       int `help:"weight of cutting the nodes into two parts, while none is cut" range:"0.."`
 	Heal      int `help:"weight of healing the cut" range:"0.."`
 	Wait      int `help:"weight of letting time pass, where the system advances without the engine" range:"0.."`
-	Pause     int `help:"weight of letting a node are paused for a while, where the system can" range:"0.."`
+	Pause     int `help:"weight of pausing a node for a while, where the system can" range:"0.."`
 	Jump      int `help:"weight of letting the clock of a node jump, where the system can" range:"0.."`
 	Down      int `help:"nodes that may be down at once; 0: a minority" range:"0.."`
 	Crashes   int `help:"crashes in a run at most; 0: any number" range:"0.."`

@@ -77,7 +77,7 @@ var edited = union(map[string]func(*source){
 		s.before(
 			"retake",
 			"preemptone(pp)",
-			"if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+lockstepPatience <= now {",
+			"if !lockstepOn || lockstepLoose > 0 || pd.schedwhen+lockstepTimeSlice <= now {",
 		)
 		s.after("retake", "preemptone(pp)", "}")
 		const keeps = "if lockstepKeeps(pp, now-pd.schedwhen) {\n\tcontinue\n}"

@@ -125,14 +125,14 @@ var process = map[string]func(*source){
 	"math/rand/rng.go": func(s *source) {
 		s.field("rngSource", "made lockstepMade")
 		s.begin("(*rngSource).Seed", "rng.lockstepSeeded(seed)")
-		s.begin("(*rngSource).Uint64", "if rng.lockstepStale() {\n\trng.lockstepAnew()\n}")
+		s.begin("(*rngSource).Uint64", "if rng.lockstepStale() {\n\trng.lockstepReseed()\n}")
 	},
 	"math/rand/v2/pcg.go": func(s *source) {
 		s.field("PCG", "made lockstepMade")
 		s.replace("NewPCG", "PCG{seed1, seed2}", "PCG{seed1, seed2, lockstepSeeded(seed1, seed2)}")
 		s.begin("(*PCG).Seed", "p.made = lockstepSeeded(seed1, seed2)")
 		s.after("(*PCG).UnmarshalBinary", "p.lo = ", "p.made = lockstepSeeded(p.hi, p.lo)")
-		s.begin("(*PCG).next", "if p.made.stale() {\n\tp.lockstepAnew()\n}")
+		s.begin("(*PCG).next", "if p.made.stale() {\n\tp.lockstepReseed()\n}")
 	},
 	"math/rand/v2/chacha8.go": func(s *source) {
 		s.field("ChaCha8", "made lockstepMade")
@@ -140,7 +140,7 @@ var process = map[string]func(*source){
 		s.begin("(*ChaCha8).Seed", "c.made = lockstepSeeded(lockstepWords(seed)...)")
 		s.begin("(*ChaCha8).UnmarshalBinary", "c.made = lockstepSeeded()")
 		for _, f := range []string{"(*ChaCha8).Uint64", "(*ChaCha8).Read"} {
-			s.begin(f, "if c.made.stale() {\n\tc.lockstepAnew()\n}")
+			s.begin(f, "if c.made.stale() {\n\tc.lockstepReseed()\n}")
 		}
 	},
 

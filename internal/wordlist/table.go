@@ -125,6 +125,7 @@ var names = func() []name {
 type exemption struct{ path, rule, why string }
 
 var allow = []exemption{
+	{"bubble/overlay/std/syscall.lockstep_calls_linux_amd64.go.txt", "alarm, ring", "a system call of Linux"},
 	{"target/memberlist", "suspects", "a state of SWIM"},
 	{"target/bftsmart/agent/Agent.java", "British spelling", "the name of a method of BFT-SMaRt"},
 	{"target/cassandra", "alarm, ring", "a cluster of Cassandra"},

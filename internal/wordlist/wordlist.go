@@ -41,6 +41,8 @@ func Applies(file string) bool {
 	switch path.Ext(file) {
 	case ".go", ".md", ".html", ".py", ".java", ".sh", ".proto", ".distal":
 		return true
+	case ".txt":
+		return within(file, "bubble/overlay/std") // sources in Go
 	}
 	return path.Base(file) == "Makefile" || file == ".ci/run"
 }

@@ -21,7 +21,7 @@ var clean = []string{
 	"clients/python", "cover", "distal", "examples/distal", "gen",
 	"docs/concepts/coverage.md", "docs/reference/distal-grammar.md", "docs/reference/distal.md",
 	"internal/wordlist",
-	"isolation", "kit", "process", "remote", "scenario", "sim", "spec", "strategy",
+	"bubble", "isolation", "kit", "process", "remote", "scenario", "sim", "spec", "strategy",
 	"docs/evidence", "docs/reports", "internal/reports", "reports",
 	"target",
 }

@@ -64,7 +64,7 @@ func pauseAtFailpoints(w *bubble.World, shares map[string]int) {
 		if share == 0 || w.Settling() || chance.IntN(1000) < 1000-share {
 			return
 		}
-		w.Event(lockstep.Event{Type: EventFailpoint, Value: name})
+		w.Event(lockstep.Event{Node: w.CallerNode(), Type: EventFailpoint, Value: name})
 		time.Sleep(time.Millisecond + time.Duration(chance.IntN(int(stands/time.Millisecond)))*time.Millisecond)
 	})
 }
