@@ -12,9 +12,10 @@ import (
 // Problem is a fact about a campaign that its user must know. [Result.Problems] lists the problems, and every front
 // end prints that list: an error in one front end is an error in all of them.
 type Problem struct {
-	// Kind is the subject of the problem, one of the constants that begin with Problem.
+	// Kind is the subject of the problem: failure, flaky, divergence, vacuous-runs, inconclusive, unknown, no-runs,
+	// stopped, vacuous-part, vacuous-property, idle, nondeterminism or stall.
 	Kind string `json:"kind"`
-	// Severity is SeverityError or SeverityWarning.
+	// Severity is error or warning. An error is exit status 1.
 	Severity string `json:"severity"`
 	// Property is the property concerned, if any.
 	Property string `json:"property,omitempty"`

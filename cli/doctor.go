@@ -51,6 +51,13 @@ type health struct {
 	For   string `json:"for"`
 }
 
+// diagnosis is what the command doctor prints as JSON.
+type diagnosis struct {
+	Missing  int          `json:"missing"` // number of missing tools
+	Tools    []health     `json:"tools"`
+	Programs []build.Kept `json:"programs"` // built on demand
+}
+
 // Run checks the tools.
 func (c *doctorCmd) Run(e *Env) error {
 	var all []health
@@ -76,11 +83,7 @@ func (c *doctorCmd) Run(e *Env) error {
 		return err
 	}
 	if c.JSON {
-		return e.JSON(struct {
-			Missing  int          `json:"missing"`
-			Tools    []health     `json:"tools"`
-			Programs []build.Kept `json:"programs"` // built on demand
-		}{missing, all, built})
+		return e.JSON(diagnosis{missing, all, built})
 	}
 	for _, h := range all {
 		mark := "ok     "

@@ -17,6 +17,12 @@ type listCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
+// lists is what the command list prints as JSON.
+type lists struct {
+	Targets    []listed `json:"targets"`
+	Strategies []listed `json:"strategies"`
+}
+
 // listed is a target or a strategy as the command list prints it.
 type listed struct {
 	Name     string          `json:"name"`
@@ -47,10 +53,7 @@ func (listCmd) Help() string {
 
 // Run prints the list.
 func (c *listCmd) Run(e *Env) error {
-	var all struct {
-		Targets    []listed `json:"targets"`
-		Strategies []listed `json:"strategies"`
-	}
+	var all lists
 	all.Targets = e.app.list()
 	for _, k := range strategy.All() {
 		all.Strategies = append(all.Strategies, listed{Name: k.Name, Help: k.Help, Options: k.Options(), Linked: true})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/lockstep-go/lockstep/cover"
 	"github.com/lockstep-go/lockstep/report"
 	"github.com/lockstep-go/lockstep/report/campaign"
 	"github.com/lockstep-go/lockstep/report/chart"
@@ -37,6 +38,20 @@ func (e *Env) JSON(v any) error {
 	}
 	_, err := fmt.Fprintf(e.Out, `{"schema":%d,"command":%q%s%s`, Schema, e.command, comma, body)
 	return err
+}
+
+// Documents returns for each command of this package that prints JSON the value that it prints, without content. The
+// schema in the documentation is generated from their types.
+func Documents() map[string]any {
+	return map[string]any{
+		"list":    lists{},
+		"run":     campaign.Document{},
+		"replay":  replayed{},
+		"shrink":  shrunk{},
+		"compare": compared{},
+		"plan":    cover.Answer{},
+		"doctor":  diagnosis{},
+	}
 }
 
 // Grid draws a run. On a terminal it uses color and the full width.

@@ -189,16 +189,16 @@ func (replayCmd) Help() string {
 
 // replayed is the JSON output of a replay.
 type replayed struct {
-	Trace      string        `json:"trace"`
-	Target     string        `json:"target"`
-	Build      string        `json:"build,omitempty"`
-	Verdict    trace.Verdict `json:"verdict"`
-	Finding    any           `json:"finding"` // null: no finding
-	Result     string        `json:"result"`
-	Difference string        `json:"difference,omitempty"`
-	Failed     int           `json:"failed,omitempty"` // the number of repetitions that failed, if the run was repeated
-	Of         int           `json:"of,omitempty"`
-	Steps      int           `json:"steps"`
+	Trace      string         `json:"trace"`
+	Target     string         `json:"target"`
+	Build      string         `json:"build,omitempty"`
+	Verdict    trace.Verdict  `json:"verdict"`
+	Finding    *trace.Finding `json:"finding"` // null: no finding
+	Result     string         `json:"result"`
+	Difference string         `json:"difference,omitempty"`
+	Failed     int            `json:"failed,omitempty"` // the number of repetitions that failed, if the run was repeated
+	Of         int            `json:"of,omitempty"`
+	Steps      int            `json:"steps"`
 }
 
 // Run replays the run.

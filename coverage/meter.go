@@ -126,7 +126,7 @@ type watching struct {
 type Point struct {
 	Run     int `json:"run"`     // number of runs
 	Tests   int `json:"tests"`   // number of tests in these runs
-	Covered int `json:"covered"` // number of aims they covered
+	Covered int `json:"covered"` // number of goals they covered
 	// Expected is the share that this many tests are expected to cover by the theorems. It is 0 if the watch has no
 	// chance.
 	Expected float64 `json:"expected"`
@@ -200,12 +200,12 @@ func (w *watching) cover(aims []int) {
 
 // A Reading is the result of a meter for one watch.
 type Reading struct {
-	Name     string  `json:"name"`
-	Runs     int     `json:"runs"`
-	Tests    int     `json:"tests"` // number of tests in the sense of the theorems
-	Goals    int     `json:"goals"`
-	Covered  int     `json:"covered"`
-	Fraction float64 `json:"fraction"`
+	Name     string  `json:"name"`     // of the criterion
+	Runs     int     `json:"runs"`     // number of measured runs
+	Tests    int     `json:"tests"`    // number of tests in the sense of the theorems
+	Goals    int     `json:"goals"`    // number of goals
+	Covered  int     `json:"covered"`  // number of covered goals
+	Fraction float64 `json:"fraction"` // share of covered goals
 	// Hits is the number of runs that covered the first goal, if the watch counts them.
 	Hits int `json:"hits,omitempty"`
 	// Theory is set if the watch has a chance.

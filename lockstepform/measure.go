@@ -19,10 +19,10 @@ type Measured struct {
 
 // TypeCount counts the deliveries of one type of message.
 type TypeCount struct {
-	Type      string `json:"type"`
-	Delivered int    `json:"delivered"`
-	Late      int    `json:"late"`    // of an earlier round than the receiver's
-	Changed   int    `json:"changed"` // late, and the receiver's state changed
+	Type      string `json:"type"`      // of the messages
+	Delivered int    `json:"delivered"` // number of delivered messages
+	Late      int    `json:"late"`      // of an earlier round than the receiver's
+	Changed   int    `json:"changed"`   // late, and the receiver's state changed
 }
 
 // Measure executes runs of a plan and counts how often late messages change a state. A message is late if its receiver

@@ -307,10 +307,7 @@ func (c *exploreCmd) Run(e *cli.Env) error {
 		return err
 	}
 	if c.JSON {
-		return e.JSON(struct {
-			distal.ExploreResult
-			Interrupted bool `json:"interrupted"`
-		}{result, e.Interrupted()})
+		return e.JSON(explored{result, e.Interrupted()})
 	}
 	c.print(e, result, elapsed)
 	e.Partial("states searched")
@@ -430,4 +427,20 @@ func perSecond(n float64, d time.Duration) float64 {
 		return 0
 	}
 	return n / d.Seconds()
+}
+
+// explored is what the command explore prints as JSON.
+type explored struct {
+	distal.ExploreResult
+	Interrupted bool `json:"interrupted"`
+}
+
+// Documents returns for each command that prints JSON the value that it prints, without content. The schema in the
+// documentation is generated from their types.
+func Documents() map[string]any {
+	return map[string]any{
+		"distal check":   distal.CheckResult{},
+		"distal explore": explored{},
+		"distal test":    tested{},
+	}
 }

@@ -41,10 +41,7 @@ func (c *testCmd) Run(e *cli.Env) error {
 		}
 	}
 	if c.JSON {
-		return e.JSON(struct {
-			Tests       any  `json:"tests"`
-			Interrupted bool `json:"interrupted"`
-		}{results, e.Interrupted()})
+		return e.JSON(tested{results, e.Interrupted()})
 	}
 	for _, r := range results {
 		word := "ok  "
@@ -91,4 +88,10 @@ func (c *testCmd) why(r distal.ExploreResult) string {
 // cut reports whether an interrupt ended a test early: its result is then meaningless.
 func cut(e *cli.Env, r distal.TestResult) bool {
 	return e.Interrupted() && r.Verdict == explore.Unknown
+}
+
+// tested is what the command test prints as JSON.
+type tested struct {
+	Tests       []distal.TestResult `json:"tests"`
+	Interrupted bool                `json:"interrupted"`
 }

@@ -67,11 +67,11 @@ type Campaign struct {
 
 // Sample is the progress of a campaign at one time.
 type Sample struct {
-	Runs      int   `json:"runs"`
-	ElapsedMS int64 `json:"elapsed_ms"`
-	States    int   `json:"states"`    // distinct states so far, over the runs in which they are counted
-	Schedules int   `json:"schedules"` // distinct schedules so far
-	Findings  int   `json:"findings"`
+	Runs      int   `json:"runs"`       // number of runs so far
+	ElapsedMS int64 `json:"elapsed_ms"` // time so far, in milliseconds
+	States    int   `json:"states"`     // distinct states so far, over the runs in which they are counted
+	Schedules int   `json:"schedules"`  // distinct schedules so far
+	Findings  int   `json:"findings"`   // failing runs so far
 }
 
 // samples is the largest number of points of a campaign's curve.

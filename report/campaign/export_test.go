@@ -4,14 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/lockstep-go/lockstep"
 	"github.com/lockstep-go/lockstep/internal/testkit/golden"
 	"github.com/lockstep-go/lockstep/report/campaign"
@@ -88,25 +83,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// keys lists the JSON keys of a struct and of its nested structs, in the form of the documentation.
-func keys(t reflect.Type, prefix string) (list []string) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range t.NumField() {
-		key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if key == "" {
-			continue
-		}
-		list = append(list, prefix+key)
-		list = append(list, keys(t.Field(i).Type, prefix+key+".")...)
-	}
-	return list
-}
-
 // A campaign that has hit every target reports this, instead of the number of runs that it would take.
 func TestCertain(t *testing.T) {
 	c := passed()
@@ -123,30 +99,5 @@ func TestCertain(t *testing.T) {
 	}
 	if g := c.Document().Guarantee; !g.Certain || g.AllRuns != 1 {
 		t.Errorf("%+v", g)
-	}
-}
-
-// The schema in the documentation lists every key, and no other.
-func TestSchemaIsDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []string
-	_, schema, ok := strings.Cut(string(text), "<!-- schema -->")
-	if !ok {
-		t.Fatal("docs/reports.md has no schema")
-	}
-	schema, _, _ = strings.Cut(schema, "<!-- end of schema -->")
-	for line := range strings.Lines(schema) {
-		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
-			documented = append(documented, strings.Trim(cells[1], " `"))
-		}
-	}
-	want := append([]string{"schema", "command"}, keys(reflect.TypeFor[campaign.Document](), "")...)
-	slices.Sort(want)
-	slices.Sort(documented)
-	if d := cmp.Diff(want, documented); d != "" {
-		t.Errorf("docs/reports.md (+) does not list the keys of campaign.Document (-):\n%s", d)
 	}
 }

@@ -9,10 +9,10 @@ import (
 
 // Group is a set of findings with one property and one shape.
 type Group struct {
-	Property string `json:"property"`
-	Shape    string `json:"shape"`
-	Findings int    `json:"findings"`
-	First    int    `json:"first_run"`
+	Property string `json:"property"`        // the violated property
+	Shape    string `json:"shape"`           // observable events of the runs, without values and names of nodes
+	Findings int    `json:"findings"`        // number of findings
+	First    int    `json:"first_run"`       // number of the first failing run
 	Text     string `json:"text"`            // of the first finding
 	Trace    string `json:"trace,omitempty"` // file of the first finding
 }

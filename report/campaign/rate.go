@@ -4,9 +4,9 @@ import "github.com/lockstep-go/lockstep/internal/exact"
 
 // Rate bounds the probability that one run fails: at least Lower and at most Upper, each with the given confidence.
 type Rate struct {
-	Confidence float64 `json:"confidence"`
-	Lower      float64 `json:"lower"`
-	Upper      float64 `json:"upper"`
+	Confidence float64 `json:"confidence"` // of each bound
+	Lower      float64 `json:"lower"`      // lower bound of the probability
+	Upper      float64 `json:"upper"`      // upper bound of the probability
 }
 
 // DefaultConfidence is the confidence of the bounds in reports.
