@@ -106,7 +106,7 @@ versions: build older ## known bugs of hashicorp/raft and CometBFT, in the versi
 	for v in v0.38.16 v0.38.17; do GOWORK=off $(GO) test -modfile $$($(GO) run ../../internal/modules modfile $$v) -run KnownBugs .; done; \
 	for v in v0.30.0 v0.30.1; do GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile $$v) -tags v0.30 -timeout 1h -run Halts . -halts 300; done
 
-older: build ## the tests of etcd's servers with a release of 3.4, whose known bugs are told and do not fail
+older: build ## the tests of etcd's servers with a release of 3.4, whose known bugs are reported and do not fail
 	cd target/etcdserver && GOWORK=off ../../bin/lockstep go test -modfile $$($(GO) run ../../internal/modules modfile v0.5) -timeout 30m .
 
 # Time is real there: nothing else should run. EACH is the time for a row of a table.

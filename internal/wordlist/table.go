@@ -131,6 +131,7 @@ var allow = []exemption{
 	{"target/cassandra", "alarm, ring", "a cluster of Cassandra"},
 	{"target/etcdserver", "alarm, ring", "a request and a state of etcd"},
 	{"target/tendermint/bftscenarios", "for ever, goes on", "the name of a published scenario"},
+	{"trace/trace_test.go", "alarm, ring", "a step of the format before version 4"},
 	{"distal/defects_test.go", "nobody, who", "a variable of programs in Distal"},
 	{"distal/example_test.go", "nobody, who", "a field that sequential forms have"},
 	{"distal/internal/generate", "nobody, who", "a variable of programs in Distal"},
